@@ -318,16 +318,12 @@ fn roots(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The circles that are left, by their crate and number of files: a thread of the simulator and the block that it runs, and the
-/// two kinds of ranks behind a communicator. Neither may grow, and there may be no other.
-const LEFT: [(&str, usize); 2] = [("rust-cuda/cuda_std/src/lib.rs", 11), ("rust-mpi/mpi_driver/src/lib.rs", 4)];
-
 #[test]
 fn no_more_than_two_files_depend_on_each_other() {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut crates = Vec::new();
     roots(repository, &mut crates);
-    let (mut report, mut found) = (String::new(), Vec::new());
+    let mut report = String::new();
     for root in crates {
         let edges = Crate::read(&root).edges();
         let name = root.strip_prefix(repository).unwrap().display().to_string();
@@ -339,8 +335,7 @@ fn no_more_than_two_files_depend_on_each_other() {
                     report += &format!("    {} → {} ({name})\n", from.display(), to.display());
                 }
             }
-            found.push((name.clone(), circle.len()));
         }
     }
-    assert_eq!(found, LEFT.map(|(name, files)| (name.to_owned(), files)), "circles of files:\n{report}");
+    assert!(report.is_empty(), "circles of files:\n{report}");
 }

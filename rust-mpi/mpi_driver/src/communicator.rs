@@ -2,6 +2,7 @@
 
 use crate::element::{Datatype, Number, Operation};
 use crate::error::Error;
+use crate::message::{Received, Source};
 use crate::mpi::MpiCommunicator;
 use crate::scope::{self, Scope};
 use crate::threads::ThreadCommunicator;
@@ -19,33 +20,6 @@ pub struct Communicator {
 pub(crate) enum Backend {
     Mpi(MpiCommunicator),
     Threads(ThreadCommunicator),
-}
-
-/// The sender of a message to receive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// This rank.
-    Rank(usize),
-    /// Any rank.
-    Any,
-}
-
-impl Source {
-    pub(crate) fn rank(self) -> Option<usize> {
-        match self {
-            Self::Rank(rank) => Some(rank),
-            Self::Any => None,
-        }
-    }
-}
-
-/// A message that was received, or that can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Received {
-    /// Its sender.
-    pub source: usize,
-    /// Number of its elements.
-    pub count: usize,
 }
 
 /// Calls the same function of either backend.

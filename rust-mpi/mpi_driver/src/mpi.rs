@@ -6,68 +6,11 @@ use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::communicator::{Backend, Communicator, Received, Source};
 use crate::element::{Datatype, Kind, Number, Operation};
-use crate::error::{Error, Unavailable};
-use crate::launcher::launcher;
+use crate::error::Error;
 use crate::library::{Handle, Mpi, Status};
-
-/// MPI, initialised. It is finalised when this and all communicators are dropped; if that is because of a panic, all
-/// ranks are ended, since the others might wait for this one.
-#[derive(Debug)]
-pub struct Universe {
-    world: Communicator,
-    mpi: &'static Mpi,
-}
-
-impl Universe {
-    /// Opens the MPI library and initialises it, for use by this thread.
-    ///
-    /// # Errors
-    /// If there is no library, it was initialised before, or it fails.
-    pub fn initialize() -> Result<Self, Unavailable> {
-        static INITIALISED: AtomicBool = AtomicBool::new(false);
-        let mpi = Mpi::open()?;
-        if INITIALISED.swap(true, Ordering::Relaxed) {
-            return Err(Unavailable::Again);
-        }
-        let mut provided = 0;
-        let level = mpi.constants.thread_funneled;
-        // SAFETY: this is the first call in the process; the program passes no arguments on.
-        let code = unsafe { (mpi.functions.init_thread)(ptr::null_mut(), ptr::null_mut(), level, &raw mut provided) };
-        mpi.check(code, "MPI_Init_thread", None)?;
-        let environment = Rc::new(Environment { mpi, of_one_thread: PhantomData });
-        let world = MpiCommunicator::new(environment, mpi.constants.world, false)?;
-        let (seen, library) = (world.size(), mpi.name.clone());
-        match launcher() {
-            Some(launcher) if launcher.processes != seen => {
-                Err(Unavailable::OtherLauncher { started: launcher.processes, seen, library })
-            }
-            _ => Ok(Self { world: Communicator { backend: Backend::Mpi(world) }, mpi }),
-        }
-    }
-
-    /// All ranks: `MPI_COMM_WORLD`.
-    pub fn world(&self) -> &Communicator {
-        &self.world
-    }
-
-    /// The library's version, in its own words.
-    pub fn version(&self) -> String {
-        self.mpi.version()
-    }
-
-    /// The library that [`Self::initialize`] would use, and its version, without initialising it.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn available() -> Result<(&'static str, String), Unavailable> {
-        let mpi = Mpi::open()?;
-        Ok((&mpi.name, mpi.version()))
-    }
-}
+use crate::message::{Received, Source};
 
 /// Finalises MPI when the last communicator is gone.
 #[derive(Debug)]
@@ -119,6 +62,12 @@ impl Drop for MpiCommunicator {
 }
 
 impl MpiCommunicator {
+    /// All ranks of `mpi`, which is initialised. MPI is finalised when this and all its parts are dropped.
+    pub(crate) fn world(mpi: &'static Mpi) -> Result<Self, Error> {
+        let environment = Rc::new(Environment { mpi, of_one_thread: PhantomData });
+        Self::new(environment, mpi.constants.world, false)
+    }
+
     fn new(environment: Rc<Environment>, handle: Handle, is_owned: bool) -> Result<Self, Error> {
         let mpi = environment.mpi;
         mpi.return_errors(handle)?;

@@ -5,10 +5,11 @@
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
-use crate::communicator::{Backend, Communicator, Received, Source};
+use crate::communicator::{Backend, Communicator};
 use crate::element::Datatype;
 use crate::error::Error;
 use crate::library::Handle;
+use crate::message::{Received, Source};
 use crate::mpi::Expected;
 use crate::threads::PostedReceive;
 

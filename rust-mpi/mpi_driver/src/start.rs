@@ -1,12 +1,16 @@
 //! Starting a program's ranks.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 
+use crate::communicator::{Backend, Communicator};
 use crate::error::Unavailable;
 use crate::launcher::launcher;
-use crate::mpi::Universe;
+use crate::threads::{ThreadCommunicator, World};
+use crate::universe::Universe;
 
 /// What the ranks of a program can be.
 #[derive(Debug)]
@@ -15,7 +19,7 @@ pub enum Ranks {
     Started(Universe),
     /// Processes, which this `mpiexec` starts: [`run_again_as_ranks`].
     ByMpiexec(PathBuf),
-    /// Threads of this process, for this reason: [`threads`](crate::threads()).
+    /// Threads of this process, for this reason: [`threads`].
     Threads(String),
 }
 
@@ -63,4 +67,46 @@ pub fn run_again_as_ranks(mpiexec: &Path, ranks: usize) -> io::Result<ExitCode> 
     let status = command.arg(std::env::current_exe()?).args(std::env::args_os().skip(1)).status()?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// Runs `body` on `ranks` threads, each with its communicator of all of them; returns the results in the order of the
+/// ranks.
+///
+/// # Panics
+/// If `body` panics on a rank, after all ranks have ended: operations of the others that need that rank fail. Also if
+/// `ranks` is 0.
+pub fn threads<R: Send>(ranks: usize, body: impl Fn(&Communicator) -> R + Sync) -> Vec<R> {
+    assert!(ranks > 0, "a world needs a rank");
+    let world = Arc::new(World::new(ranks));
+    let run = |rank: usize| {
+        let communicator = Communicator { backend: Backend::Threads(ThreadCommunicator::world(&world, rank)) };
+        let result = catch_unwind(AssertUnwindSafe(|| body(&communicator)));
+        world.end(rank, result.is_err());
+        result
+    };
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..ranks)
+            .map(|rank| {
+                let thread = std::thread::Builder::new().name(format!("rank {rank}"));
+                let run = &run;
+                thread.spawn_scoped(scope, move || run(rank)).expect("a thread can be started")
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("a rank catches its panic")).collect()
+    });
+    let first = world.first_panicked();
+    let mut ended = Vec::with_capacity(ranks);
+    let mut panic = None;
+    for (rank, result) in results.into_iter().enumerate() {
+        match result {
+            Ok(result) => ended.push(result),
+            // Later panics may follow from the first one.
+            Err(payload) if rank == first || panic.is_none() => panic = Some(payload),
+            Err(_) => {}
+        }
+    }
+    match panic {
+        Some(payload) => resume_unwind(payload),
+        None => ended,
+    }
 }

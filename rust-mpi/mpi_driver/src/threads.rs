@@ -1,61 +1,17 @@
 //! Ranks that are threads of this process.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::communicator::{Backend, Communicator, Received, Source};
 use crate::element::{Datatype, Kind, Number, Operation};
 use crate::error::Error;
-
-/// Runs `body` on `ranks` threads, each with its communicator of all of them; returns the results in the order of the
-/// ranks.
-///
-/// # Panics
-/// If `body` panics on a rank, after all ranks have ended: operations of the others that need that rank fail. Also if
-/// `ranks` is 0.
-pub fn threads<R: Send>(ranks: usize, body: impl Fn(&Communicator) -> R + Sync) -> Vec<R> {
-    assert!(ranks > 0, "a world needs a rank");
-    let world = Arc::new(World::new(ranks));
-    let run = |rank: usize| {
-        let group = ThreadCommunicator { world: Arc::clone(&world), context: 0, members: (0..ranks).collect(), rank };
-        let communicator = Communicator { backend: Backend::Threads(group) };
-        let result = catch_unwind(AssertUnwindSafe(|| body(&communicator)));
-        world.end(rank, result.is_err());
-        result
-    };
-    let results: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..ranks)
-            .map(|rank| {
-                let thread = std::thread::Builder::new().name(format!("rank {rank}"));
-                let run = &run;
-                thread.spawn_scoped(scope, move || run(rank)).expect("a thread can be started")
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().expect("a rank catches its panic")).collect()
-    });
-    let first = world.panicked.load(Ordering::Relaxed);
-    let mut ended = Vec::with_capacity(ranks);
-    let mut panic = None;
-    for (rank, result) in results.into_iter().enumerate() {
-        match result {
-            Ok(result) => ended.push(result),
-            // Later panics may follow from the first one.
-            Err(payload) if rank == first || panic.is_none() => panic = Some(payload),
-            Err(_) => {}
-        }
-    }
-    match panic {
-        Some(payload) => resume_unwind(payload),
-        None => ended,
-    }
-}
+use crate::message::{Received, Source};
 
 /// What all ranks share.
 #[derive(Debug)]
-struct World {
+pub(crate) struct World {
     mailboxes: Vec<Mailbox>,
     ended: Vec<AtomicBool>,
     /// The first rank that panicked.
@@ -86,7 +42,7 @@ struct Message {
 const COLLECTIVE: u32 = 1 << 16;
 
 impl World {
-    fn new(ranks: usize) -> Self {
+    pub(crate) fn new(ranks: usize) -> Self {
         Self {
             mailboxes: (0..ranks).map(|_| Mailbox::default()).collect(),
             ended: (0..ranks).map(|_| AtomicBool::new(false)).collect(),
@@ -96,8 +52,13 @@ impl World {
         }
     }
 
+    /// The first rank that panicked; usize::MAX if none has.
+    pub(crate) fn first_panicked(&self) -> usize {
+        self.panicked.load(Ordering::Relaxed)
+    }
+
     /// Records that a rank sends no more messages.
-    fn end(&self, rank: usize, has_panicked: bool) {
+    pub(crate) fn end(&self, rank: usize, has_panicked: bool) {
         if has_panicked {
             let none = usize::MAX;
             _ = self.panicked.compare_exchange(none, rank, Ordering::Relaxed, Ordering::Relaxed);
@@ -129,6 +90,11 @@ pub(crate) struct ThreadCommunicator {
 }
 
 impl ThreadCommunicator {
+    /// All ranks of a world, as this one sees them.
+    pub(crate) fn world(world: &Arc<World>, rank: usize) -> Self {
+        Self { world: Arc::clone(world), context: 0, members: (0..world.mailboxes.len()).collect(), rank }
+    }
+
     pub(crate) fn rank(&self) -> usize {
         self.rank
     }

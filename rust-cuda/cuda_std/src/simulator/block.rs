@@ -1,21 +1,14 @@
-//! A block and the scheduler of its threads, which runs them one after the other until all have ended.
+//! The state of a block in execution, and of a cluster of blocks.
 
-use std::cell::{Cell, RefCell};
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
-use std::rc::Rc;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::{Rc, Weak};
 
-use corosensei::stack::DefaultStack;
-use corosensei::{Coroutine, CoroutineResult};
-
-use super::cluster::Cluster;
-use super::current::{self, Saved, Wait};
-use super::fault::{self, Fault, FaultKind, SourceLocation};
-use super::global::GlobalShadows;
+use super::exchange::Exchange;
+use super::fault::{Fault, FaultKind, SourceLocation};
 use super::launch::Launch;
 use super::report::LaunchReport;
-use super::shared::SharedMemory;
-use super::stacks::Stacks;
-use super::{LaunchError, warp};
+use super::shadow::{Accessor, GlobalShadows};
+use super::shared_memory::SharedMemory;
 use crate::Dim3;
 
 /// The state of a block in execution.
@@ -28,13 +21,13 @@ pub(super) struct Block {
     pub(super) global_shadows: Rc<GlobalShadows>,
     /// The block's cluster, in a launch with clusters.
     pub(super) cluster: Option<Rc<Cluster>>,
-    pub(super) exchange: warp::Exchange,
-    threads: u32,
+    pub(super) exchange: Exchange,
+    pub(super) threads: u32,
     /// The next thread that has not started.
-    next: Cell<u32>,
-    exited: Cell<u32>,
-    fault: RefCell<Option<Box<Fault>>>,
-    /// The state of the thread-local [`Current`](current::Current) while the block is suspended.
+    pub(super) next: Cell<u32>,
+    pub(super) exited: Cell<u32>,
+    pub(super) fault: RefCell<Option<Box<Fault>>>,
+    /// The state of the thread-local [`Current`](super::current::Current) while the block is suspended.
     pub(super) saved: Cell<Saved>,
 }
 
@@ -54,7 +47,7 @@ impl Block {
             shared: SharedMemory::new(launch.config.dynamic_shared_bytes, launch.options.max_shared_bytes),
             global_shadows,
             cluster,
-            exchange: warp::Exchange::new(threads),
+            exchange: Exchange::new(threads),
             threads,
             next: Cell::new(0),
             exited: Cell::new(0),
@@ -68,7 +61,7 @@ impl Block {
     }
 
     /// The next thread to start; None if all have started or one has failed.
-    fn start_next(&self) -> Option<u32> {
+    pub(super) fn start_next(&self) -> Option<u32> {
         let thread = self.next.get();
         if thread == self.threads || self.has_failed() {
             return None;
@@ -77,226 +70,98 @@ impl Block {
         Some(thread)
     }
 
-    fn has_failed(&self) -> bool {
+    pub(super) fn has_failed(&self) -> bool {
         self.fault.borrow().is_some()
     }
 
-    fn fail(&self, thread: u32, kind: FaultKind, location: SourceLocation) {
+    pub(super) fn fail(&self, thread: u32, kind: FaultKind, location: SourceLocation) {
         let thread = self.thread_index(thread);
         let fault = Fault { kernel: self.launch.kernel, block: self.index, thread, location, kind };
         self.fault.replace(Some(Box::new(fault)));
     }
+
+    /// Whether an access of another block was before the last barrier of this block's cluster.
+    pub(super) fn has_ordered(&self, earlier: Accessor) -> bool {
+        self.cluster.as_ref().is_some_and(|cluster| cluster.has_ordered(earlier))
+    }
 }
 
-/// The reason why a simulated thread waits, and the coroutine that resumes it.
-type Waiting = (Wait, Coroutine<(), Wait, (), DefaultStack>);
-
-/// The scheduler of the threads of a block.
-pub(super) struct Scheduler<'a> {
-    block: Rc<Block>,
-    stacks: &'a Stacks,
-    /// Indexed by the thread in the block; None for threads that have ended or not started.
-    waiting: Vec<Option<Waiting>>,
+/// The part of [`Current`](super::current::Current) that a suspended block keeps.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Saved {
+    /// The number of barriers that the block has passed.
+    pub(super) epoch: u32,
+    /// Of loads and stores of global and shared memory, and of atomic operations.
+    pub(super) counts: [u64; 5],
 }
 
-/// Runs `thread` for each thread of a block that is not in a cooperative launch: no thread waits for another block.
-pub(super) fn run_block(block: Rc<Block>, stacks: &Stacks, thread: &dyn Fn()) -> Result<LaunchReport, LaunchError> {
-    let mut scheduler = Scheduler::new(block, stacks);
-    let outcome = scheduler.start(thread);
-    scheduler.drop_waiting();
-    outcome.map(|()| scheduler.report())
+impl Saved {
+    /// The counts of a block of `threads` threads.
+    pub(super) fn report(self, threads: u64) -> LaunchReport {
+        let [global_loads, global_stores, shared_loads, shared_stores, atomics] = self.counts;
+        let barriers = self.epoch.into();
+        let (blocks, grid_barriers) = (1, 0);
+        LaunchReport {
+            blocks,
+            threads,
+            global_loads,
+            global_stores,
+            shared_loads,
+            shared_stores,
+            atomics,
+            barriers,
+            grid_barriers,
+        }
+    }
 }
 
-impl<'a> Scheduler<'a> {
-    pub(super) fn new(block: Rc<Block>, stacks: &'a Stacks) -> Self {
-        let waiting = (0..block.threads).map(|_| None).collect();
-        Self { block, stacks, waiting }
+/// The state that the blocks of a cluster share.
+pub(super) struct Cluster {
+    /// Number of the first block, from 1 as in [`Block::number`].
+    first: u32,
+    blocks: OnceCell<Vec<Weak<Block>>>,
+    /// For each block the number of its barriers after the cluster's last one, with it.
+    epochs: Vec<Cell<u32>>,
+}
+
+impl Cluster {
+    /// A cluster of `size` blocks, the first of which has index `first` in the grid.
+    pub(super) fn new(launch: Launch, first: u64, shadows: &Rc<GlobalShadows>) -> (Rc<Self>, Vec<Rc<Block>>) {
+        let size = u32::from(launch.config.cluster);
+        let epochs = (0..size).map(|_| Cell::new(0)).collect();
+        let cluster = Rc::new(Self { first: (first as u32).wrapping_add(1), blocks: OnceCell::new(), epochs });
+        let block = |number| Rc::new(Block::new(launch, number, Rc::clone(shadows), Some(Rc::clone(&cluster))));
+        let blocks: Vec<Rc<Block>> = (first..first + u64::from(size)).map(block).collect();
+        cluster.blocks.set(blocks.iter().map(Rc::downgrade).collect()).expect("the cluster is new");
+        (cluster, blocks)
     }
 
-    /// Runs `thread` for each thread of the block, up to the first barrier of the grid or cluster, or to the end. `thread` must
-    /// live until the waiting coroutines have ended; [`drop_waiting`](Self::drop_waiting) ends them.
-    pub(super) fn start(&mut self, thread: &dyn Fn()) -> Result<(), LaunchError> {
-        let _guard = current::enter_block(&self.block);
-        self.start_all(thread)?;
-        self.finish_all();
-        self.outcome()
+    /// The block with a rank, less than the cluster's size, while it runs.
+    pub(super) fn block(&self, rank: u32) -> Option<Rc<Block>> {
+        self.blocks()[rank as usize].upgrade()
     }
 
-    /// The barrier of the grid or cluster at which all threads of the block wait, if they do.
-    pub(super) fn at_wide_barrier(&self) -> Option<Wait> {
-        self.reason(0).filter(|reason| matches!(reason, Wait::Grid(_) | Wait::Cluster(_)))
+    /// Whether the block with a rank has passed a barrier of the cluster: it has started.
+    pub(super) fn has_started(&self, rank: u32) -> bool {
+        self.epochs[rank as usize].get() > 0
     }
 
-    /// Resumes all threads from a barrier of the grid or cluster, up to the next one or to the end.
-    pub(super) fn pass_wide_barrier(&mut self) -> Result<(), LaunchError> {
-        let _guard = current::enter_block(&self.block);
-        current::next_epoch();
-        self.resume_all(0..self.waiting.len());
-        self.finish_all();
-        self.outcome()
-    }
-
-    /// Reports `kind` as a fault of the first thread, which waits at a barrier of the grid or cluster.
-    pub(super) fn fail_at_wide_barrier(&self, kind: FaultKind) -> Result<(), LaunchError> {
-        if let Some(location) = self.location(0) {
-            self.block.fail(0, kind, location.into());
-        }
-        self.outcome()
-    }
-
-    /// The counts of the block.
-    pub(super) fn report(&self) -> LaunchReport {
-        self.block.saved.get().report(self.block.threads.into())
-    }
-
-    fn outcome(&self) -> Result<(), LaunchError> {
-        self.block.fault.take().map_or(Ok(()), |fault| Err(LaunchError::Fault(fault)))
-    }
-
-    /// Runs every thread up to its end or its first wait.
-    ///
-    /// One coroutine runs threads one after the other until one of them waits. That thread keeps the coroutine, and a
-    /// new one starts the next thread. A kernel without barriers therefore needs one coroutine per block.
-    fn start_all(&mut self, thread: &dyn Fn()) -> Result<(), LaunchError> {
-        while self.block.next.get() < self.block.threads && !self.block.has_failed() {
-            let stack = self.stacks.take()?;
-            let block = Rc::clone(&self.block);
-            let run = move |yielder: &corosensei::Yielder<(), Wait>, ()| {
-                while let Some(number) = block.start_next() {
-                    current::enter_thread(number, yielder);
-                    match catch_unwind(AssertUnwindSafe(thread)) {
-                        Ok(()) => block.exited.set(block.exited.get() + 1),
-                        Err(payload) => match fault::from_payload(payload) {
-                            Ok((kind, location)) => {
-                                let number = current::with(|current| current.thread.get());
-                                block.fail(number, kind, location);
-                            }
-                            Err(payload) => std::panic::resume_unwind(payload),
-                        },
-                    }
-                }
-            };
-            // SAFETY: the coroutine borrows `thread`, which lives until `run_block` or `cooperative::run` returns, and
-            // every coroutine has ended before that: `finish_all` runs the waiting ones to their end, or `drop_waiting`
-            // unwinds them.
-            #[allow(unsafe_code)]
-            let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
-            self.resume(coroutine);
-        }
-        Ok(())
-    }
-
-    /// Resumes waiting threads until all have ended, all wait at a barrier of the grid or cluster, or one has failed.
-    fn finish_all(&mut self) {
-        while !self.block.has_failed() {
-            if self.pass_warps() {
-                continue;
-            }
-            match self.waiting.iter().position(Option::is_some) {
-                Some(first) if self.pass_barrier(first) => {}
-                _ => return,
-            }
+    /// Notes that the blocks pass a barrier of the cluster.
+    pub(super) fn pass_barrier(&self) {
+        for (block, epoch) in self.blocks().iter().zip(&self.epochs) {
+            let block = block.upgrade().expect("the blocks of a cluster live as long as it runs");
+            epoch.set(block.saved.get().epoch + 1);
         }
     }
 
-    /// Runs a coroutine until its thread waits or it ends.
-    fn resume(&mut self, mut coroutine: Coroutine<(), Wait, (), DefaultStack>) {
-        match coroutine.resume(()) {
-            CoroutineResult::Yield(wait) => {
-                let thread = current::with(|current| current.thread.get());
-                self.waiting[thread as usize] = Some((wait, coroutine));
-            }
-            CoroutineResult::Return(()) => self.stacks.put(coroutine.into_stack()),
-        }
+    /// Whether an access was before the last barrier of the cluster, by one of its blocks.
+    fn has_ordered(&self, accessor: Accessor) -> bool {
+        let rank = (accessor.block() + 1).checked_sub(self.first.into());
+        let epoch = rank.and_then(|rank| self.epochs.get(rank as usize));
+        epoch.is_some_and(|epoch| accessor.epoch() < epoch.get())
     }
 
-    /// Resumes each warp whose lanes all wait at the same warp operation. Returns whether there was one.
-    fn pass_warps(&mut self) -> bool {
-        let mut passed = false;
-        for first in (0..self.waiting.len()).step_by(warp::LANES as usize) {
-            let lanes = first..self.waiting.len().min(first + warp::LANES as usize);
-            if !matches!(self.reason(first), Some(Wait::Warp(_))) || self.block.has_failed() {
-                continue;
-            }
-            if lanes.clone().all(|lane| self.reason(lane) == self.reason(first)) {
-                passed = true;
-                self.block.exchange.complete(lanes.clone());
-                self.resume_all(lanes);
-            }
-        }
-        passed
-    }
-
-    /// Resumes all threads if all wait at the same barrier of the block, and returns whether they do. Otherwise records
-    /// a fault, except if all wait at the same barrier of the grid or cluster. No warp is ready to resume.
-    fn pass_barrier(&mut self, first: usize) -> bool {
-        let at_warp = (first..self.waiting.len()).find(|&thread| matches!(self.reason(thread), Some(Wait::Warp(_))));
-        if let Some(thread) = at_warp
-            && let Some(Wait::Warp(location)) = self.reason(thread)
-        {
-            self.fail_warp(thread, location);
-            return false;
-        }
-        let exited = self.block.exited.get();
-        let waiting = self.waiting.iter().flatten().count();
-        let other = (first..self.waiting.len())
-            .find(|&thread| self.reason(thread).is_some_and(|reason| Some(reason) != self.reason(first)));
-        if exited == 0 && other.is_none() {
-            if self.at_wide_barrier().is_some() {
-                return false;
-            }
-            current::next_epoch();
-            self.resume_all(0..self.waiting.len());
-            return true;
-        }
-        let (thread, other_location) = match other {
-            Some(other) => (other, self.location(first)),
-            None => (first, None),
-        };
-        let other_location = other_location.map(SourceLocation::from);
-        let kind = FaultKind::BarrierDivergence { waiting, exited: exited as usize, other_location };
-        if let Some(location) = self.location(thread) {
-            self.block.fail(thread as u32, kind, location.into());
-        }
-        false
-    }
-
-    fn fail_warp(&self, thread: usize, location: &'static Location<'static>) {
-        let first = thread - thread % warp::LANES as usize;
-        let lanes = first..self.waiting.len().min(first + warp::LANES as usize);
-        let bits = |keep: &dyn Fn(usize) -> bool| {
-            lanes.clone().filter(|&lane| keep(lane)).fold(0, |bits, lane| bits | 1 << (lane - first))
-        };
-        let missing = bits(&|lane| self.reason(lane) != Some(Wait::Warp(location)));
-        let kind = FaultKind::MissingLanes { expected: bits(&|_| true), missing };
-        self.block.fail(thread as u32, kind, location.into());
-    }
-
-    fn resume_all(&mut self, threads: std::ops::Range<usize>) {
-        for thread in threads {
-            if self.block.has_failed() {
-                return;
-            }
-            if let Some((_, coroutine)) = self.waiting[thread].take() {
-                self.resume(coroutine);
-            }
-        }
-    }
-
-    fn reason(&self, thread: usize) -> Option<Wait> {
-        self.waiting[thread].as_ref().map(|(reason, _)| *reason)
-    }
-
-    fn location(&self, thread: usize) -> Option<&'static Location<'static>> {
-        self.reason(thread).map(Wait::location)
-    }
-
-    /// Unwinds the threads that still wait after a failure.
-    pub(super) fn drop_waiting(&mut self) {
-        let _guard = current::enter_block(&self.block);
-        for (_, mut coroutine) in self.waiting.iter_mut().filter_map(Option::take) {
-            coroutine.force_unwind();
-            self.stacks.put(coroutine.into_stack());
-        }
+    fn blocks(&self) -> &[Weak<Block>] {
+        self.blocks.get().expect("a cluster has its blocks before they run")
     }
 }

@@ -6,8 +6,7 @@ use std::rc::Rc;
 
 use corosensei::Yielder;
 
-use super::block::Block;
-use super::report::LaunchReport;
+use super::block::{Block, Saved};
 use super::shadow::Accessor;
 use crate::Dim3;
 
@@ -31,13 +30,6 @@ impl Wait {
             Self::Barrier(location) | Self::Warp(location) | Self::Grid(location) | Self::Cluster(location) => location,
         }
     }
-}
-
-/// The part of [`Current`] that a suspended block keeps.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Saved {
-    epoch: u32,
-    counts: [u64; 5],
 }
 
 /// The state that simulated threads access most often, in a thread-local without indirection.
@@ -121,11 +113,6 @@ pub(super) fn accessor() -> Accessor {
     with(|current| Accessor::new(current.block_number.get(), current.thread.get(), current.epoch.get()))
 }
 
-/// Whether an access of another block was before the last barrier of the current block's cluster.
-pub(super) fn is_before_cluster_barrier(accessor: Accessor) -> bool {
-    with_block(|block| block.cluster.as_ref().is_some_and(|cluster| cluster.has_ordered(accessor)))
-}
-
 /// Makes `block` the current one and restores its saved state, until the guard is dropped.
 pub(super) fn enter_block(block: &Rc<Block>) -> BlockGuard {
     with(|current| {
@@ -160,31 +147,6 @@ impl Drop for BlockGuard {
             }
             current.block_dim.set(OUTSIDE_LAUNCH);
         });
-    }
-}
-
-impl Saved {
-    /// The number of barriers that the block has passed.
-    pub(super) fn epoch(self) -> u32 {
-        self.epoch
-    }
-
-    /// The counts of a block of `threads` threads.
-    pub(super) fn report(self, threads: u64) -> LaunchReport {
-        let [global_loads, global_stores, shared_loads, shared_stores, atomics] = self.counts;
-        let barriers = self.epoch.into();
-        let (blocks, grid_barriers) = (1, 0);
-        LaunchReport {
-            blocks,
-            threads,
-            global_loads,
-            global_stores,
-            shared_loads,
-            shared_stores,
-            atomics,
-            barriers,
-            grid_barriers,
-        }
     }
 }
 

@@ -8,7 +8,6 @@ use std::sync::Once;
 
 use thiserror::Error;
 
-use super::current;
 use crate::Dim3;
 pub use cuda_launch::Access;
 
@@ -277,13 +276,13 @@ thread_local! {
 }
 
 /// Installs a panic hook that silently records the location of panics in simulated threads and passes others on to the
-/// previous hook.
-pub(super) fn install_panic_hook() {
+/// previous hook. `is_simulated` tells whether the calling thread runs one.
+pub(super) fn install_panic_hook(is_simulated: fn() -> bool) {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |information| {
-            if !current::is_simulated() {
+            if !is_simulated() {
                 return previous(information);
             }
             let location = information

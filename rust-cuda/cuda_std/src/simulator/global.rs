@@ -1,6 +1,5 @@
 //! Global memory, as the types of a kernel's parameters.
 
-use std::cell::{Cell, RefCell};
 use std::ops::Index;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -8,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use super::atomic::Atomic;
 use super::current;
 use super::fault::{self, Access, FaultKind, Place, SourceLocation};
-use super::shadow::Shadow;
+use super::shadow::Conflict;
 use crate::{ArgumentError, AtomicElement, BufferMut, BufferRef, Element, F32x4, Memory};
 
 /// Global memory that the kernel only reads: the type of a parameter `&[T]` in the kernel's body.
@@ -238,7 +237,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         let conflict = current::with_block(|block| {
             let shadows = &block.global_shadows;
             shadows.with(self.parameter, length, index, |shadow| {
-                shadow.record(access, current::accessor(), location).err()
+                shadow.record(access, current::accessor(), location, |earlier| block.has_ordered(earlier)).err()
             })
         });
         if let Some(conflict) = conflict {
@@ -278,52 +277,6 @@ fn check_aligned(name: &'static str, index: usize, location: &'static Location<'
     }
 }
 
-/// The shadow memory of the buffers that a launch can write, for race detection.
-#[derive(Default)]
-pub(super) struct GlobalShadows {
-    by_parameter: RefCell<Vec<BufferShadows>>,
-    /// The number of barriers that the grid has passed.
-    grid_barriers: Cell<u64>,
-}
-
-/// The shadows of one buffer; empty before its first access.
-#[derive(Clone, Default)]
-struct BufferShadows {
-    elements: Vec<Shadow>,
-    /// The number of grid barriers at the last access to each element; empty before the first barrier.
-    since: Vec<u64>,
-}
-
-impl GlobalShadows {
-    /// Notes that the grid passes a barrier: accesses before it do not race with accesses after it.
-    pub(super) fn pass_grid_barrier(&self) {
-        self.grid_barriers.set(self.grid_barriers.get() + 1);
-    }
-
-    /// Calls `use_shadow` with the shadow of element `index` in the buffer of `parameter`, which has `length` elements.
-    fn with<R>(&self, parameter: u32, length: usize, index: usize, use_shadow: impl FnOnce(&mut Shadow) -> R) -> R {
-        let mut all = self.by_parameter.borrow_mut();
-        let parameter = parameter as usize;
-        if all.len() <= parameter {
-            all.resize(parameter + 1, BufferShadows::default());
-        }
-        let BufferShadows { elements, since } = &mut all[parameter];
-        if elements.is_empty() {
-            elements.resize(length, Shadow::default());
-        }
-        let grid_barriers = self.grid_barriers.get();
-        if grid_barriers > 0 {
-            // Shadows are reset lazily, at the next access: the cost of a barrier does not depend on the length.
-            since.resize(length, 0);
-            if since[index] != grid_barriers {
-                since[index] = grid_barriers;
-                elements[index] = Shadow::default();
-            }
-        }
-        use_shadow(&mut elements[index])
-    }
-}
-
 #[inline]
 fn check_written(
     written: Option<&[AtomicBool]>,
@@ -344,7 +297,7 @@ pub(super) fn raise_race(
     place: Place,
     index: usize,
     access: Access,
-    conflict: &super::shadow::Conflict,
+    conflict: &Conflict,
     location: &'static Location<'static>,
 ) -> ! {
     let (block_dim, grid_dim) = current::with(|current| (current.block_dim.get(), current.grid_dim.get()));

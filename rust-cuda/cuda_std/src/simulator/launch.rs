@@ -1,17 +1,6 @@
-//! A launch: distributes the blocks to worker threads and selects the fault to report. [`super::cooperative`] runs
-//! cooperative launches.
+//! The properties of a launch.
 
-use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-use rayon::prelude::*;
-
-use super::block::{Block, run_block};
-use super::global::GlobalShadows;
-use super::report::LaunchReport;
-use super::stacks::{Stacks, max_concurrent_blocks};
-use super::{LaunchError, Options, cluster, cooperative, fault};
+use super::Options;
 use crate::LaunchConfig;
 
 /// The properties of a launch that all blocks share.
@@ -20,80 +9,4 @@ pub(super) struct Launch {
     pub(super) kernel: &'static str,
     pub(super) config: LaunchConfig,
     pub(super) options: Options,
-}
-
-/// The state that the workers of a launch share.
-struct Progress {
-    /// The next block, or cluster of blocks.
-    next_block: AtomicU64,
-    /// The lowest one that failed: those above it are skipped, those below it must run.
-    lowest_failed: AtomicU64,
-    outcome: Mutex<(LaunchReport, Option<(u64, LaunchError)>)>,
-}
-
-impl Launch {
-    /// Runs `thread` once for each thread of the grid.
-    pub(super) fn run(&self, thread: &(dyn Fn() + Sync)) -> Result<LaunchReport, LaunchError> {
-        fault::install_panic_hook();
-        if self.config.cooperative {
-            return cooperative::run(self, thread);
-        }
-        let progress = Progress {
-            next_block: AtomicU64::new(0),
-            lowest_failed: AtomicU64::new(u64::MAX),
-            outcome: Mutex::default(),
-        };
-        let workers = self.workers();
-        if workers == 1 {
-            self.work(&progress, thread);
-        } else {
-            (0..workers).into_par_iter().for_each(|_| self.work(&progress, thread));
-        }
-        match progress.outcome.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            (report, None) => Ok(report),
-            (_, Some((_, error))) => Err(error),
-        }
-    }
-
-    /// The number of workers. It is 1 with race checks, so that the order of the blocks is deterministic.
-    fn workers(&self) -> usize {
-        if self.options.check_races {
-            return 1;
-        }
-        let blocks = usize::try_from(self.config.grid.count()).unwrap_or(usize::MAX);
-        let concurrent = max_concurrent_blocks(self.config.block.count()) / usize::from(self.config.cluster);
-        rayon::current_num_threads().min(blocks).min(concurrent.max(1))
-    }
-
-    /// Runs blocks, or clusters of blocks, until none remain or a lower one has failed.
-    fn work(&self, progress: &Progress, thread: &(dyn Fn() + Sync)) {
-        let stacks = Stacks::new(self.options.stack_bytes);
-        let mut report = LaunchReport::default();
-        let shadows = Rc::new(GlobalShadows::default());
-        let cluster = u64::from(self.config.cluster);
-        let count = self.config.grid.count() / cluster;
-        loop {
-            let number = progress.next_block.fetch_add(1, Ordering::Relaxed);
-            if number >= count || number > progress.lowest_failed.load(Ordering::Relaxed) {
-                break;
-            }
-            let done = if cluster > 1 {
-                cluster::run(self, number, &shadows, &stacks, thread)
-            } else {
-                let block = Rc::new(Block::new(*self, number, Rc::clone(&shadows), None));
-                run_block(block, &stacks, thread)
-            };
-            match done {
-                Ok(done) => report += done,
-                Err(error) => {
-                    progress.lowest_failed.fetch_min(number, Ordering::Relaxed);
-                    let mut outcome = progress.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-                    if outcome.1.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
-                        outcome.1 = Some((number, error));
-                    }
-                }
-            }
-        }
-        progress.outcome.lock().unwrap_or_else(PoisonError::into_inner).0 += report;
-    }
 }

@@ -1,9 +1,9 @@
 //! Shadow memory: the recorded accesses to an element, to detect races.
 
+use std::cell::{Cell, RefCell};
 use std::num::NonZero;
 use std::panic::Location;
 
-use super::current;
 use super::fault::Access;
 
 /// A thread between two barriers.
@@ -35,11 +35,11 @@ impl Accessor {
         self.stamp >> 10
     }
 
-    /// Whether this access and a later one of the current thread, `now`, are unordered: in different blocks with no
-    /// barrier of their cluster between, or different threads of a block with no barrier between.
-    fn is_concurrent(self, now: Self) -> bool {
+    /// Whether this access and a later one, `now`, are unordered: in different blocks with no barrier of their cluster between,
+    /// which `is_ordered` knows, or different threads of a block with no barrier between.
+    fn is_concurrent(self, now: Self, is_ordered: impl Fn(Self) -> bool) -> bool {
         if self.block != now.block {
-            return !current::is_before_cluster_barrier(self);
+            return !is_ordered(self);
         }
         self.epoch() == now.epoch() && self.stamp != now.stamp
     }
@@ -68,9 +68,9 @@ impl Accessors {
         self.latest = Some(accessor);
     }
 
-    fn concurrent_with(&self, accessor: Accessor) -> Option<Accessor> {
+    fn concurrent_with(&self, accessor: Accessor, is_ordered: impl Fn(Accessor) -> bool) -> Option<Accessor> {
         let all = [self.latest, self.other_thread, self.other_block];
-        all.into_iter().flatten().find(|earlier| earlier.is_concurrent(accessor))
+        all.into_iter().flatten().find(|earlier| earlier.is_concurrent(accessor, &is_ordered))
     }
 }
 
@@ -98,7 +98,7 @@ impl Shadow {
         self.writer.is_some() || self.atomics.latest.is_some()
     }
 
-    /// Records an access.
+    /// Records an access. `is_ordered` tells whether an access of another block is before the last barrier of their cluster.
     ///
     /// # Errors
     /// The earlier access with which it races.
@@ -108,17 +108,18 @@ impl Shadow {
         access: Access,
         accessor: Accessor,
         location: &'static Location<'static>,
+        is_ordered: impl Fn(Accessor) -> bool,
     ) -> Result<(), Conflict> {
-        if let Some(writer) = self.writer.filter(|writer| writer.is_concurrent(accessor)) {
+        if let Some(writer) = self.writer.filter(|writer| writer.is_concurrent(accessor, &is_ordered)) {
             return Err(Conflict { access: Access::Write, accessor: writer, location: self.write_location });
         }
         if access != Access::Read
-            && let Some(reader) = self.readers.concurrent_with(accessor)
+            && let Some(reader) = self.readers.concurrent_with(accessor, &is_ordered)
         {
             return Err(Conflict { access: Access::Read, accessor: reader, location: None });
         }
         if access != Access::Atomic
-            && let Some(other) = self.atomics.concurrent_with(accessor)
+            && let Some(other) = self.atomics.concurrent_with(accessor, &is_ordered)
         {
             return Err(Conflict { access: Access::Atomic, accessor: other, location: self.atomic_location });
         }
@@ -131,5 +132,57 @@ impl Shadow {
             }
         }
         Ok(())
+    }
+}
+
+/// The shadow memory of the buffers that a launch can write, for race detection.
+#[derive(Default)]
+pub(super) struct GlobalShadows {
+    by_parameter: RefCell<Vec<BufferShadows>>,
+    /// The number of barriers that the grid has passed.
+    grid_barriers: Cell<u64>,
+}
+
+/// The shadows of one buffer; empty before its first access.
+#[derive(Clone, Default)]
+struct BufferShadows {
+    elements: Vec<Shadow>,
+    /// The number of grid barriers at the last access to each element; empty before the first barrier.
+    since: Vec<u64>,
+}
+
+impl GlobalShadows {
+    /// Notes that the grid passes a barrier: accesses before it do not race with accesses after it.
+    pub(super) fn pass_grid_barrier(&self) {
+        self.grid_barriers.set(self.grid_barriers.get() + 1);
+    }
+
+    /// Calls `use_shadow` with the shadow of element `index` in the buffer of `parameter`, which has `length` elements.
+    pub(super) fn with<R>(
+        &self,
+        parameter: u32,
+        length: usize,
+        index: usize,
+        use_shadow: impl FnOnce(&mut Shadow) -> R,
+    ) -> R {
+        let mut all = self.by_parameter.borrow_mut();
+        let parameter = parameter as usize;
+        if all.len() <= parameter {
+            all.resize(parameter + 1, BufferShadows::default());
+        }
+        let BufferShadows { elements, since } = &mut all[parameter];
+        if elements.is_empty() {
+            elements.resize(length, Shadow::default());
+        }
+        let grid_barriers = self.grid_barriers.get();
+        if grid_barriers > 0 {
+            // Shadows are reset lazily, at the next access: the cost of a barrier does not depend on the length.
+            since.resize(length, 0);
+            if since[index] != grid_barriers {
+                since[index] = grid_barriers;
+                elements[index] = Shadow::default();
+            }
+        }
+        use_shadow(&mut elements[index])
     }
 }

@@ -1,7 +1,6 @@
 //! Shared memory: arrays that all threads of a block share.
 
-use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::panic::Location;
 use std::rc::Rc;
 
@@ -11,77 +10,8 @@ use super::current;
 use super::fault::{self, Access, FaultKind, Place};
 use super::global::raise_race;
 use super::shadow::Shadow;
-use crate::{AtomicElement, Element, LaunchConfig};
-
-/// The shared memory of a block.
-pub(super) struct SharedMemory {
-    arrays: RefCell<Vec<Array>>,
-    /// Bytes of all arrays without the dynamic part.
-    static_bytes: Cell<usize>,
-    dynamic_bytes: usize,
-    /// Maximum bytes of the arrays and the dynamic part together.
-    limit: usize,
-}
-
-/// An array that a thread has declared.
-struct Array {
-    /// Identifies the `shared_array!`; [`DYNAMIC`] for the dynamic part.
-    key: u64,
-    /// `[T::Cell; N]` or, for the dynamic part, `Vec<T::Cell>`.
-    cells: Rc<dyn Any>,
-    shadows: ArrayShadows,
-}
-
-/// The shadow of each element, if races are checked.
-type ArrayShadows = Option<Rc<[Cell<Shadow>]>>;
-
-/// The key of the dynamic part.
-const DYNAMIC: u64 = 0;
-
-impl SharedMemory {
-    pub(super) fn new(dynamic_bytes: u32, limit: u32) -> Self {
-        let (dynamic_bytes, limit) = (dynamic_bytes as usize, limit as usize);
-        Self { arrays: RefCell::default(), static_bytes: Cell::new(0), dynamic_bytes, limit }
-    }
-
-    /// Adds the bytes of another array, unless that exceeds a limit.
-    fn allocate(&self, bytes: usize) -> Result<(), FaultKind> {
-        let static_bytes = self.static_bytes.get() + bytes;
-        let all = [
-            (static_bytes, LaunchConfig::MAX_STATIC_SHARED_BYTES as usize),
-            (static_bytes + self.dynamic_bytes, self.limit),
-        ];
-        match all.into_iter().find(|(bytes, limit)| bytes > limit) {
-            Some((bytes, limit)) => Err(FaultKind::SharedMemoryExceeded { bytes, limit }),
-            None => {
-                self.static_bytes.set(static_bytes);
-                Ok(())
-            }
-        }
-    }
-
-    /// The array `key`, made at the first call. None if it has another element type.
-    fn array<C: Any>(
-        &self,
-        key: u64,
-        checks_races: bool,
-        length: usize,
-        make: impl FnOnce() -> Rc<C>,
-    ) -> Option<(Rc<C>, ArrayShadows)> {
-        let mut arrays = self.arrays.borrow_mut();
-        let position = arrays.iter().position(|array| array.key == key).unwrap_or_else(|| {
-            let shadows = checks_races.then(|| (0..length).map(|_| Cell::default()).collect());
-            arrays.push(Array { key, cells: make(), shadows });
-            arrays.len() - 1
-        });
-        let Array { cells, shadows, .. } = &arrays[position];
-        Some((Rc::clone(cells).downcast().ok()?, shadows.clone()))
-    }
-
-    fn contains(&self, key: u64) -> bool {
-        self.arrays.borrow().iter().any(|array| array.key == key)
-    }
-}
+use super::shared_memory::{ArrayShadows, DYNAMIC};
+use crate::{AtomicElement, Element};
 
 /// Checks an access to element `index`, whose shadow is `shadows[offset + index]`.
 #[inline]
@@ -97,7 +27,8 @@ fn check_shadow(cell: &Cell<Shadow>, access: Access, index: usize, location: &'s
     if access != Access::Write && !shadow.is_written() {
         fault::raise(FaultKind::Unwritten { place: Place::Shared, index }, location);
     }
-    match shadow.record(access, current::accessor(), location) {
+    let is_ordered = |earlier| current::with_block(|block| block.has_ordered(earlier));
+    match shadow.record(access, current::accessor(), location, is_ordered) {
         Ok(()) => cell.set(shadow),
         Err(conflict) => raise_race(Place::Shared, index, access, &conflict, location),
     }
@@ -223,7 +154,7 @@ pub fn dynamic_shared<T: Element>() -> DynamicShared<T> {
 
 /// The dynamic part of a block's shared memory. None if it has elements of another type.
 fn dynamic_array<T: Element>(block: &Block) -> Option<(Rc<Vec<T::Cell>>, ArrayShadows)> {
-    let length = block.shared.dynamic_bytes / size_of::<T>();
+    let length = block.shared.dynamic_bytes() / size_of::<T>();
     let make = || Rc::new((0..length).map(|_| T::POISON.into_cell()).collect());
     block.shared.array::<Vec<T::Cell>>(DYNAMIC, block.launch.options.check_races, length, make)
 }

@@ -4,35 +4,13 @@
 //! the last warp of a block, which may have fewer lanes.
 
 use std::cell::Cell;
-use std::ops::Range;
 use std::panic::Location;
 
 use super::current::{self, Wait};
+use super::exchange::LANES;
 use super::fault::{self, FaultKind};
 
 include!("../warp_values.rs");
-
-/// Lanes of a warp.
-pub(super) const LANES: u32 = 32;
-
-/// The values that the threads of a block exchange within their warps.
-pub(super) struct Exchange {
-    offered: Box<[Cell<u32>]>,
-    /// The values offered when all lanes had arrived. A lane that runs ahead may already have offered its next value.
-    completed: Box<[Cell<u32>]>,
-}
-
-impl Exchange {
-    pub(super) fn new(threads: u32) -> Self {
-        let cells = || (0..threads).map(|_| Cell::new(0)).collect();
-        Self { offered: cells(), completed: cells() }
-    }
-
-    /// Publishes the values that the lanes of a warp offer.
-    pub(super) fn complete(&self, lanes: Range<usize>) {
-        self.completed[lanes.clone()].iter().zip(&self.offered[lanes]).for_each(|(to, from)| to.set(from.get()));
-    }
-}
 
 /// The thread's lane: its index in the warp, 0 to 31.
 #[inline]
@@ -91,13 +69,9 @@ pub fn all(predicate: bool) -> bool {
 /// Offers `bits`, waits for the other lanes and calls `read` with the values of all lanes.
 fn exchange<R>(bits: u32, location: &'static Location<'static>, read: impl FnOnce(&[Cell<u32>]) -> R) -> R {
     let thread = current::with(|current| current.thread.get()) as usize;
-    current::with_block(|block| block.exchange.offered[thread].set(bits));
+    current::with_block(|block| block.exchange.offer(thread, bits));
     current::wait(Wait::Warp(location));
-    current::with_block(|block| {
-        let all = &block.exchange.completed;
-        let first = thread - thread % LANES as usize;
-        read(&all[first..all.len().min(first + LANES as usize)])
-    })
+    current::with_block(|block| read(block.exchange.of_warp(thread)))
 }
 
 fn shuffle<T: WarpValue>(value: T, source: u32, location: &'static Location<'static>) -> T {

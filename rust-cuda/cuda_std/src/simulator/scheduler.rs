@@ -1,0 +1,228 @@
+//! The scheduler of a block's threads, which runs them one after the other until all have ended.
+
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::rc::Rc;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+
+use super::LaunchError;
+use super::block::Block;
+use super::current::{self, Wait};
+use super::exchange::LANES;
+use super::fault::{self, FaultKind, SourceLocation};
+use super::report::LaunchReport;
+use super::stacks::Stacks;
+
+/// The reason why a simulated thread waits, and the coroutine that resumes it.
+type Waiting = (Wait, Coroutine<(), Wait, (), DefaultStack>);
+
+/// The scheduler of the threads of a block.
+pub(super) struct Scheduler<'a> {
+    block: Rc<Block>,
+    stacks: &'a Stacks,
+    /// Indexed by the thread in the block; None for threads that have ended or not started.
+    waiting: Vec<Option<Waiting>>,
+}
+
+/// Runs `thread` for each thread of a block that is not in a cooperative launch: no thread waits for another block.
+pub(super) fn run_block(block: Rc<Block>, stacks: &Stacks, thread: &dyn Fn()) -> Result<LaunchReport, LaunchError> {
+    let mut scheduler = Scheduler::new(block, stacks);
+    let outcome = scheduler.start(thread);
+    scheduler.drop_waiting();
+    outcome.map(|()| scheduler.report())
+}
+
+impl<'a> Scheduler<'a> {
+    pub(super) fn new(block: Rc<Block>, stacks: &'a Stacks) -> Self {
+        let waiting = (0..block.threads).map(|_| None).collect();
+        Self { block, stacks, waiting }
+    }
+
+    /// Runs `thread` for each thread of the block, up to the first barrier of the grid or cluster, or to the end. `thread` must
+    /// live until the waiting coroutines have ended; [`drop_waiting`](Self::drop_waiting) ends them.
+    pub(super) fn start(&mut self, thread: &dyn Fn()) -> Result<(), LaunchError> {
+        let _guard = current::enter_block(&self.block);
+        self.start_all(thread)?;
+        self.finish_all();
+        self.outcome()
+    }
+
+    /// The barrier of the grid or cluster at which all threads of the block wait, if they do.
+    pub(super) fn at_wide_barrier(&self) -> Option<Wait> {
+        self.reason(0).filter(|reason| matches!(reason, Wait::Grid(_) | Wait::Cluster(_)))
+    }
+
+    /// Resumes all threads from a barrier of the grid or cluster, up to the next one or to the end.
+    pub(super) fn pass_wide_barrier(&mut self) -> Result<(), LaunchError> {
+        let _guard = current::enter_block(&self.block);
+        current::next_epoch();
+        self.resume_all(0..self.waiting.len());
+        self.finish_all();
+        self.outcome()
+    }
+
+    /// Reports `kind` as a fault of the first thread, which waits at a barrier of the grid or cluster.
+    pub(super) fn fail_at_wide_barrier(&self, kind: FaultKind) -> Result<(), LaunchError> {
+        if let Some(location) = self.location(0) {
+            self.block.fail(0, kind, location.into());
+        }
+        self.outcome()
+    }
+
+    /// The counts of the block.
+    pub(super) fn report(&self) -> LaunchReport {
+        self.block.saved.get().report(self.block.threads.into())
+    }
+
+    fn outcome(&self) -> Result<(), LaunchError> {
+        self.block.fault.take().map_or(Ok(()), |fault| Err(LaunchError::Fault(fault)))
+    }
+
+    /// Runs every thread up to its end or its first wait.
+    ///
+    /// One coroutine runs threads one after the other until one of them waits. That thread keeps the coroutine, and a
+    /// new one starts the next thread. A kernel without barriers therefore needs one coroutine per block.
+    fn start_all(&mut self, thread: &dyn Fn()) -> Result<(), LaunchError> {
+        while self.block.next.get() < self.block.threads && !self.block.has_failed() {
+            let stack = self.stacks.take()?;
+            let block = Rc::clone(&self.block);
+            let run = move |yielder: &corosensei::Yielder<(), Wait>, ()| {
+                while let Some(number) = block.start_next() {
+                    current::enter_thread(number, yielder);
+                    match catch_unwind(AssertUnwindSafe(thread)) {
+                        Ok(()) => block.exited.set(block.exited.get() + 1),
+                        Err(payload) => match fault::from_payload(payload) {
+                            Ok((kind, location)) => {
+                                let number = current::with(|current| current.thread.get());
+                                block.fail(number, kind, location);
+                            }
+                            Err(payload) => std::panic::resume_unwind(payload),
+                        },
+                    }
+                }
+            };
+            // SAFETY: the coroutine borrows `thread`, which lives until `run_block` or [`together`](super::together) returns, and
+            // every coroutine has ended before that: `finish_all` runs the waiting ones to their end, or `drop_waiting`
+            // unwinds them.
+            #[allow(unsafe_code)]
+            let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
+            self.resume(coroutine);
+        }
+        Ok(())
+    }
+
+    /// Resumes waiting threads until all have ended, all wait at a barrier of the grid or cluster, or one has failed.
+    fn finish_all(&mut self) {
+        while !self.block.has_failed() {
+            if self.pass_warps() {
+                continue;
+            }
+            match self.waiting.iter().position(Option::is_some) {
+                Some(first) if self.pass_barrier(first) => {}
+                _ => return,
+            }
+        }
+    }
+
+    /// Runs a coroutine until its thread waits or it ends.
+    fn resume(&mut self, mut coroutine: Coroutine<(), Wait, (), DefaultStack>) {
+        match coroutine.resume(()) {
+            CoroutineResult::Yield(wait) => {
+                let thread = current::with(|current| current.thread.get());
+                self.waiting[thread as usize] = Some((wait, coroutine));
+            }
+            CoroutineResult::Return(()) => self.stacks.put(coroutine.into_stack()),
+        }
+    }
+
+    /// Resumes each warp whose lanes all wait at the same warp operation. Returns whether there was one.
+    fn pass_warps(&mut self) -> bool {
+        let mut passed = false;
+        for first in (0..self.waiting.len()).step_by(LANES as usize) {
+            let lanes = first..self.waiting.len().min(first + LANES as usize);
+            if !matches!(self.reason(first), Some(Wait::Warp(_))) || self.block.has_failed() {
+                continue;
+            }
+            if lanes.clone().all(|lane| self.reason(lane) == self.reason(first)) {
+                passed = true;
+                self.block.exchange.complete(lanes.clone());
+                self.resume_all(lanes);
+            }
+        }
+        passed
+    }
+
+    /// Resumes all threads if all wait at the same barrier of the block, and returns whether they do. Otherwise records
+    /// a fault, except if all wait at the same barrier of the grid or cluster. No warp is ready to resume.
+    fn pass_barrier(&mut self, first: usize) -> bool {
+        let at_warp = (first..self.waiting.len()).find(|&thread| matches!(self.reason(thread), Some(Wait::Warp(_))));
+        if let Some(thread) = at_warp
+            && let Some(Wait::Warp(location)) = self.reason(thread)
+        {
+            self.fail_warp(thread, location);
+            return false;
+        }
+        let exited = self.block.exited.get();
+        let waiting = self.waiting.iter().flatten().count();
+        let other = (first..self.waiting.len())
+            .find(|&thread| self.reason(thread).is_some_and(|reason| Some(reason) != self.reason(first)));
+        if exited == 0 && other.is_none() {
+            if self.at_wide_barrier().is_some() {
+                return false;
+            }
+            current::next_epoch();
+            self.resume_all(0..self.waiting.len());
+            return true;
+        }
+        let (thread, other_location) = match other {
+            Some(other) => (other, self.location(first)),
+            None => (first, None),
+        };
+        let other_location = other_location.map(SourceLocation::from);
+        let kind = FaultKind::BarrierDivergence { waiting, exited: exited as usize, other_location };
+        if let Some(location) = self.location(thread) {
+            self.block.fail(thread as u32, kind, location.into());
+        }
+        false
+    }
+
+    fn fail_warp(&self, thread: usize, location: &'static Location<'static>) {
+        let first = thread - thread % LANES as usize;
+        let lanes = first..self.waiting.len().min(first + LANES as usize);
+        let bits = |keep: &dyn Fn(usize) -> bool| {
+            lanes.clone().filter(|&lane| keep(lane)).fold(0, |bits, lane| bits | 1 << (lane - first))
+        };
+        let missing = bits(&|lane| self.reason(lane) != Some(Wait::Warp(location)));
+        let kind = FaultKind::MissingLanes { expected: bits(&|_| true), missing };
+        self.block.fail(thread as u32, kind, location.into());
+    }
+
+    fn resume_all(&mut self, threads: std::ops::Range<usize>) {
+        for thread in threads {
+            if self.block.has_failed() {
+                return;
+            }
+            if let Some((_, coroutine)) = self.waiting[thread].take() {
+                self.resume(coroutine);
+            }
+        }
+    }
+
+    fn reason(&self, thread: usize) -> Option<Wait> {
+        self.waiting[thread].as_ref().map(|(reason, _)| *reason)
+    }
+
+    fn location(&self, thread: usize) -> Option<&'static Location<'static>> {
+        self.reason(thread).map(Wait::location)
+    }
+
+    /// Unwinds the threads that still wait after a failure.
+    pub(super) fn drop_waiting(&mut self) {
+        let _guard = current::enter_block(&self.block);
+        for (_, mut coroutine) in self.waiting.iter_mut().filter_map(Option::take) {
+            coroutine.force_unwind();
+            self.stacks.put(coroutine.into_stack());
+        }
+    }
+}

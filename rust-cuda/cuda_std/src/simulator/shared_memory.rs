@@ -1,0 +1,84 @@
+//! The arrays in the shared memory of a block.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use super::fault::FaultKind;
+use super::shadow::Shadow;
+use crate::LaunchConfig;
+
+/// The shared memory of a block.
+pub(super) struct SharedMemory {
+    arrays: RefCell<Vec<Array>>,
+    /// Bytes of all arrays without the dynamic part.
+    static_bytes: Cell<usize>,
+    dynamic_bytes: usize,
+    /// Maximum bytes of the arrays and the dynamic part together.
+    limit: usize,
+}
+
+/// An array that a thread has declared.
+struct Array {
+    /// Identifies the `shared_array!`; [`DYNAMIC`] for the dynamic part.
+    key: u64,
+    /// `[T::Cell; N]` or, for the dynamic part, `Vec<T::Cell>`.
+    cells: Rc<dyn Any>,
+    shadows: ArrayShadows,
+}
+
+/// The shadow of each element, if races are checked.
+pub(super) type ArrayShadows = Option<Rc<[Cell<Shadow>]>>;
+
+/// The key of the dynamic part.
+pub(super) const DYNAMIC: u64 = 0;
+
+impl SharedMemory {
+    pub(super) fn new(dynamic_bytes: u32, limit: u32) -> Self {
+        let (dynamic_bytes, limit) = (dynamic_bytes as usize, limit as usize);
+        Self { arrays: RefCell::default(), static_bytes: Cell::new(0), dynamic_bytes, limit }
+    }
+
+    /// Adds the bytes of another array, unless that exceeds a limit.
+    pub(super) fn allocate(&self, bytes: usize) -> Result<(), FaultKind> {
+        let static_bytes = self.static_bytes.get() + bytes;
+        let all = [
+            (static_bytes, LaunchConfig::MAX_STATIC_SHARED_BYTES as usize),
+            (static_bytes + self.dynamic_bytes, self.limit),
+        ];
+        match all.into_iter().find(|(bytes, limit)| bytes > limit) {
+            Some((bytes, limit)) => Err(FaultKind::SharedMemoryExceeded { bytes, limit }),
+            None => {
+                self.static_bytes.set(static_bytes);
+                Ok(())
+            }
+        }
+    }
+
+    /// The array `key`, made at the first call. None if it has another element type.
+    pub(super) fn array<C: Any>(
+        &self,
+        key: u64,
+        checks_races: bool,
+        length: usize,
+        make: impl FnOnce() -> Rc<C>,
+    ) -> Option<(Rc<C>, ArrayShadows)> {
+        let mut arrays = self.arrays.borrow_mut();
+        let position = arrays.iter().position(|array| array.key == key).unwrap_or_else(|| {
+            let shadows = checks_races.then(|| (0..length).map(|_| Cell::default()).collect());
+            arrays.push(Array { key, cells: make(), shadows });
+            arrays.len() - 1
+        });
+        let Array { cells, shadows, .. } = &arrays[position];
+        Some((Rc::clone(cells).downcast().ok()?, shadows.clone()))
+    }
+
+    pub(super) fn contains(&self, key: u64) -> bool {
+        self.arrays.borrow().iter().any(|array| array.key == key)
+    }
+
+    /// Bytes of the dynamic part.
+    pub(super) fn dynamic_bytes(&self) -> usize {
+        self.dynamic_bytes
+    }
+}

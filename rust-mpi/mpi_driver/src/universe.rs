@@ -1,0 +1,66 @@
+//! MPI, initialised.
+
+#![allow(unsafe_code, reason = "a call of the MPI library")]
+
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::communicator::{Backend, Communicator};
+use crate::error::Unavailable;
+use crate::launcher::launcher;
+use crate::library::Mpi;
+use crate::mpi::MpiCommunicator;
+
+/// MPI, initialised. It is finalised when this and all communicators are dropped; if that is because of a panic, all
+/// ranks are ended, since the others might wait for this one.
+#[derive(Debug)]
+pub struct Universe {
+    world: Communicator,
+    mpi: &'static Mpi,
+}
+
+impl Universe {
+    /// Opens the MPI library and initialises it, for use by this thread.
+    ///
+    /// # Errors
+    /// If there is no library, it was initialised before, or it fails.
+    pub fn initialize() -> Result<Self, Unavailable> {
+        static INITIALISED: AtomicBool = AtomicBool::new(false);
+        let mpi = Mpi::open()?;
+        if INITIALISED.swap(true, Ordering::Relaxed) {
+            return Err(Unavailable::Again);
+        }
+        let mut provided = 0;
+        let level = mpi.constants.thread_funneled;
+        // SAFETY: this is the first call in the process; the program passes no arguments on.
+        let code = unsafe { (mpi.functions.init_thread)(ptr::null_mut(), ptr::null_mut(), level, &raw mut provided) };
+        mpi.check(code, "MPI_Init_thread", None)?;
+        let world = MpiCommunicator::world(mpi)?;
+        let (seen, library) = (world.size(), mpi.name.clone());
+        match launcher() {
+            Some(launcher) if launcher.processes != seen => {
+                Err(Unavailable::OtherLauncher { started: launcher.processes, seen, library })
+            }
+            _ => Ok(Self { world: Communicator { backend: Backend::Mpi(world) }, mpi }),
+        }
+    }
+
+    /// All ranks: `MPI_COMM_WORLD`.
+    pub fn world(&self) -> &Communicator {
+        &self.world
+    }
+
+    /// The library's version, in its own words.
+    pub fn version(&self) -> String {
+        self.mpi.version()
+    }
+
+    /// The library that [`Self::initialize`] would use, and its version, without initialising it.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn available() -> Result<(&'static str, String), Unavailable> {
+        let mpi = Mpi::open()?;
+        Ok((&mpi.name, mpi.version()))
+    }
+}
