@@ -8,12 +8,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
+use command_line::{HomeworkOptions, one_of, parse_size, require_memory, with_worker_threads};
 use gpu::{Device, DeviceChoice};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
 use timing::Report;
-use timing::program::{self, HomeworkOptions, one_of, parse_size, require_memory, with_worker_threads};
 
 /// Maximum number of values, which with their results take a few GB.
 const MAX_VALUES: usize = 100_000_000;
@@ -47,8 +47,8 @@ struct Input<'a> {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let arguments: Arguments = program::arguments();
-    program::run(|| {
+    let arguments: Arguments = command_line::arguments();
+    command_line::run(|| {
         let number = arguments.number.get();
         require_memory(&format!("the activation of {number} values"), Some(bytes_needed(number)))?;
         with_worker_threads(arguments.homework.cores, |threads| check_and_time(&arguments, threads))?

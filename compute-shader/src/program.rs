@@ -13,10 +13,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
+use command_line::{HomeworkOptions, with_worker_threads};
 use compute_shader::{Gpu, ShaderNetwork};
 use neural_net::Predictor;
 use serde_json::json;
-use timing::program::{self, HomeworkOptions, with_worker_threads};
 use timing::{Report, format_seconds, measure};
 
 use self::input::Input;
@@ -50,8 +50,8 @@ struct Arguments {
 
 pub(crate) fn main() -> ExitCode {
     silence_libraries();
-    let arguments: Arguments = program::arguments();
-    program::run(|| with_worker_threads(arguments.homework.cores, |threads| run(&arguments, threads))?)
+    let arguments: Arguments = command_line::arguments();
+    command_line::run(|| with_worker_threads(arguments.homework.cores, |threads| run(&arguments, threads))?)
 }
 
 /// Suppresses Mesa's own error lines: the program's error already reports a missing adapter. Mesa's device-select

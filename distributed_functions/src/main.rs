@@ -26,8 +26,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments: Arguments = timing::program::arguments();
-    timing::program::run(|| match &arguments.command {
+    let arguments: Arguments = command_line::arguments();
+    command_line::run(|| match &arguments.command {
         Some(Command::Simulate(arguments)) => simulate::run(arguments),
         None => measure::run(&arguments.measure),
     })

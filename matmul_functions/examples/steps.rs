@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
+use command_line::{HomeworkOptions, with_worker_threads};
 use kernels_cpu::product::{PaddedMatrix, Sink, product};
 use kernels_cpu::vector_product::{Columns, vector_product};
 use kernels_cpu::{InstructionSet, Real, Simd};
@@ -15,7 +16,6 @@ use ndarray::Array2;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use timing::program::{self, HomeworkOptions, with_worker_threads};
 use timing::{Report, measure};
 
 /// Rows and columns of the homework's X.
@@ -29,8 +29,8 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let HomeworkOptions { cores, repeats, seed, json } = program::arguments::<Arguments>().homework;
-    program::run(|| {
+    let HomeworkOptions { cores, repeats, seed, json } = command_line::arguments::<Arguments>().homework;
+    command_line::run(|| {
         let x = Array2::from_shape_simple_fn(SIZE, {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             move || StandardNormal.sample(&mut rng)

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
+use command_line::{HomeworkOptions, parse_size, require_memory, with_worker_threads};
 use matmul_functions::{MatmulElement, Reference, matmul_transpose_rayon};
 use ndarray::{Array2, s};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
 use timing::{Report, measure};
 
 /// Number of evenly spaced rows of X whose products with each other are checked.
@@ -37,8 +37,8 @@ enum DataType {
 }
 
 fn main() -> ExitCode {
-    let arguments: Arguments = program::arguments();
-    program::run(|| {
+    let arguments: Arguments = command_line::arguments();
+    command_line::run(|| {
         let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
         require_memory(&format!("X·Xᵀ for {rows} × {columns}"), bytes_needed(rows, columns))?;
         with_worker_threads(arguments.homework.cores, |threads| match arguments.dtype {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
+use command_line::{HomeworkOptions, one_of, parse_size, require_memory, with_worker_threads};
 use gpu::{Device, DeviceChoice};
 use matmul_functions::{
     MatmulElement, MatmulGpu, Reference, label, matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial,
@@ -13,7 +14,6 @@ use ndarray::{Array2, ArrayRef2, s};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use timing::program::{self, HomeworkOptions, one_of, parse_size, require_memory, with_worker_threads};
 use timing::{Measurement, Report, measure};
 
 /// X·Xᵀ for a matrix X of standard normal values: three loops, in parallel, and on the GPU
@@ -43,8 +43,8 @@ enum DataType {
 }
 
 fn main() -> ExitCode {
-    let arguments: Arguments = program::arguments();
-    program::run(|| match arguments.dtype {
+    let arguments: Arguments = command_line::arguments();
+    command_line::run(|| match arguments.dtype {
         DataType::F32 => run::<f32>(&arguments, "f32"),
         DataType::F64 => run::<f64>(&arguments, "f64"),
     })

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
+use command_line::{HomeworkOptions, parse_size, require_memory, with_worker_threads};
 use max_functions::{max_rayon, random_matrix, verify};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
 use timing::{Report, measure};
 
 /// Times the parallel element-wise maximum of two matrices of integers 0…255
@@ -23,8 +23,8 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments: Arguments = program::arguments();
-    program::run(|| {
+    let arguments: Arguments = command_line::arguments();
+    command_line::run(|| {
         let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
         let bytes =
             rows.checked_mul(columns).and_then(|cells| u64::try_from(cells.checked_mul(4 * size_of::<i32>())?).ok());

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use command_line::{HomeworkOptions, one_of, parse_size, require_memory, with_worker_threads};
 use gpu::{Device, DeviceChoice};
 use max_functions::{MaxGpu, label, max_cpu, max_gpu, max_rayon, random_matrix, verify};
 use ndarray::Array2;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use timing::program::{self, HomeworkOptions, one_of, parse_size, require_memory, with_worker_threads};
 use timing::{Measurement, Report, measure};
 
 /// The element-wise maximum of two matrices of integers 0…255: two loops, in parallel, and on the GPU
@@ -28,8 +28,8 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments: Arguments = program::arguments();
-    program::run(|| run(&arguments))
+    let arguments: Arguments = command_line::arguments();
+    command_line::run(|| run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, ValueEnum};
+use command_line::{one_of, parse_count, parse_repeats};
 use gpu::{Device, DeviceChoice, LaunchConfig};
 use kernels_gpu::latency::{
     CLUSTER, block_barriers, cluster_barriers, cluster_exchanges, cluster_loads, empty_kernel, grid_barriers,
@@ -19,7 +20,6 @@ use neural_net::preset::Preset;
 use neural_net::{Hyperparameters, Network, Samples};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use timing::program::{self, one_of, parse_count, parse_repeats};
 use timing::{Measurement, Report, seconds_of_repeats};
 
 /// The maximum numbers of blocks that are compared; the plan of the homework's network has at most 32.
@@ -64,8 +64,8 @@ enum Part {
 }
 
 fn main() -> ExitCode {
-    let arguments: Arguments = program::arguments();
-    program::run(|| run(&arguments))
+    let arguments: Arguments = command_line::arguments();
+    command_line::run(|| run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {

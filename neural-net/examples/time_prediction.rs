@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
+use command_line::{HomeworkOptions, parse_size, with_worker_threads};
 use ndarray::{Array2, s};
 use neural_net::data::{Dataset, builtin_digits, find_mnist};
 use neural_net::network::Initialization;
@@ -14,7 +15,6 @@ use neural_net::preset::Preset;
 use neural_net::{Network, Predictor};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use timing::program::{self, HomeworkOptions, parse_size, with_worker_threads};
 use timing::{Measurement, Report, measure};
 
 /// Maximum batch size: the number of images in MNIST's test set.
@@ -40,8 +40,8 @@ fn parse_batch(text: &str) -> Result<NonZeroUsize, String> {
 }
 
 fn main() -> ExitCode {
-    let arguments: Arguments = program::arguments();
-    program::run(|| with_worker_threads(arguments.homework.cores, |threads| check_and_time(&arguments, threads))?)
+    let arguments: Arguments = command_line::arguments();
+    command_line::run(|| with_worker_threads(arguments.homework.cores, |threads| check_and_time(&arguments, threads))?)
 }
 
 fn check_and_time(arguments: &Arguments, threads: usize) -> Result<ExitCode> {

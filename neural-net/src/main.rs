@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use program::arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
-    let arguments = timing::program::arguments::<Arguments>();
-    timing::program::run(|| match arguments.command {
+    let arguments = command_line::arguments::<Arguments>();
+    command_line::run(|| match arguments.command {
         None => program::train::run(&arguments.train),
         Some(Command::Evaluate(arguments)) => program::evaluate::run(&arguments),
         Some(Command::Predict(arguments)) => program::predict::run(&arguments),

@@ -18,7 +18,7 @@ pub(crate) mod train;
 /// The content of a file, after a warning on stderr if the file has no checksum.
 fn with_warning<T>(loaded: Loaded<T>) -> T {
     if let Some(unverified) = &loaded.unverified {
-        timing::note!("warning: {unverified}");
+        command_line::note!("warning: {unverified}");
     }
     loaded.content
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use command_line::{parse_repeats, parse_size};
 use regression_studio::table::{Table, csv, synthetic};
-use timing::program::{self, parse_repeats, parse_size};
 use timing::{Report, measure};
 
 /// Time the reading of a CSV file, or the generation of synthetic market data
@@ -38,8 +38,8 @@ impl Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments: Arguments = program::arguments();
-    program::run(|| {
+    let arguments: Arguments = command_line::arguments();
+    command_line::run(|| {
         let first = arguments.table()?;
         let mut report = Report::new("time_csv", arguments.json);
         report.remark("table", &format!("{} rows, {} columns", first.rows(), first.columns().len()));

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use program::arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
-    let arguments = timing::program::arguments::<Arguments>();
-    timing::program::run(|| match arguments.command {
+    let arguments = command_line::arguments::<Arguments>();
+    command_line::run(|| match arguments.command {
         None => program::window(),
         Some(Command::Train(arguments)) => program::train::run(&arguments),
         Some(Command::Predict(arguments)) => program::predict::run(&arguments),

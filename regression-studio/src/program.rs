@@ -12,7 +12,7 @@ use neural_net::model_file::Loaded;
 /// The content of a file, after a warning on stderr if it has no checksum.
 fn with_warning<T>(loaded: Loaded<T>) -> T {
     if let Some(unverified) = &loaded.unverified {
-        timing::note!("warning: {unverified}");
+        command_line::note!("warning: {unverified}");
     }
     loaded.content
 }

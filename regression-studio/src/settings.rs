@@ -9,12 +9,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use command_line::{available_memory, require_memory};
 use neural_net::checksum::{self, Seal};
 use neural_net::device::TrainingDevice;
 use neural_net::training::{Optimizer, Schedule};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-use timing::program::{available_memory, require_memory};
 
 pub use self::field::Field;
 pub(crate) use self::problems::MIN_ROWS;

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
+use command_line::{CHECK_FAILED, one_of};
 use gpu::{Device, DeviceChoice};
 use neural_net::data::Dataset;
 use neural_net::files::{create_directory, require_writable, write_atomically};
@@ -18,7 +19,6 @@ use report::notes::Block;
 use report::peers::{PeerOptions, Scripts};
 use report::{Figures, archive, distributed, measure, notes, recorded, statements, typeset};
 use serde::de::DeserializeOwned;
-use timing::program::{self, CHECK_FAILED, one_of};
 
 use self::progress::Progress;
 
@@ -71,8 +71,8 @@ struct Arguments {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let arguments: Arguments = program::arguments();
-    program::run(|| run(&arguments))
+    let arguments: Arguments = command_line::arguments();
+    command_line::run(|| run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
@@ -121,7 +121,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         None => match measured(arguments)? {
             Ok(figures) => figures,
             Err(error) => {
-                timing::note!("error: {error}");
+                command_line::note!("error: {error}");
                 return Ok(ExitCode::from(CHECK_FAILED));
             }
         },
@@ -129,10 +129,10 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let document = document(&figures, arguments.author.as_deref(), &notes)?;
     write(arguments, &out, &document)?;
     if let Some(noise) = statements::noise(&figures) {
-        timing::note!("[*] {noise} Measure again while nothing else runs.");
+        command_line::note!("[*] {noise} Measure again while nothing else runs.");
     }
     if arguments.json {
-        timing::say!("{}", serde_json::to_string(&figures)?);
+        command_line::say!("{}", serde_json::to_string(&figures)?);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -150,7 +150,7 @@ fn report_on_ranks(arguments: &Arguments, out: &Path, notes: &[Block]) -> Result
             match measured {
                 Ok(figures) => figures,
                 Err(error) => {
-                    timing::note!("error: {error}");
+                    command_line::note!("error: {error}");
                     return Ok(ExitCode::from(CHECK_FAILED));
                 }
             }
@@ -159,7 +159,7 @@ fn report_on_ranks(arguments: &Arguments, out: &Path, notes: &[Block]) -> Result
     let document = distributed::document(&figures, arguments.author.as_deref(), notes)?;
     write(arguments, out, &document)?;
     if arguments.json {
-        timing::say!("{}", serde_json::to_string(&figures)?);
+        command_line::say!("{}", serde_json::to_string(&figures)?);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -179,7 +179,7 @@ fn parsed<F: DeserializeOwned>(arguments: &Arguments, text: &str) -> Result<F> {
 fn found_dataset(arguments: &Arguments) -> Result<Dataset> {
     let dataset = Dataset::find(arguments.data.as_deref())?;
     if !dataset.is_mnist {
-        timing::note!(
+        command_line::note!(
             "[*] MNIST was not found, so the network trains on built-in digits. `cargo run -p mnist_download` fetches it, \
              --data DIR names its folder."
         );
@@ -220,16 +220,16 @@ fn write(arguments: &Arguments, out: &Path, document: &Document) -> Result<()> {
         write_atomically(file, bytes).with_context(|| format!("cannot write {}", file.display()))
     };
     keep(out, &pdf.bytes)?;
-    timing::note!("[*] {}: {} pages", out.display(), pdf.pages);
+    command_line::note!("[*] {}: {} pages", out.display(), pdf.pages);
     if arguments.html {
         let file = out.with_extension("html");
         keep(&file, typeset::html(document)?.as_bytes())?;
-        timing::note!("[*] {}", file.display());
+        command_line::note!("[*] {}", file.display());
     }
     if arguments.zip {
         let file = out.with_extension("zip");
         keep(&file, &archive::archive(&archive::workspace(), &pdf.bytes)?)?;
-        timing::note!(
+        command_line::note!(
             "[*] {}: {}, what they are built from, and the report",
             file.display(),
             archive::CRATES.join(", ")

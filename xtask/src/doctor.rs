@@ -6,8 +6,8 @@ mod checks;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use command_line::say;
 use serde_json::json;
-use timing::say;
 
 /// Options of `cargo xtask doctor`.
 #[derive(clap::Args)]

@@ -10,11 +10,11 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use command_line::CHECK_FAILED;
+use command_line::say;
 use cuda_builder::{Arch, Fingerprint, find_toolchain, toolchain_candidates};
 use neural_net::preset::Preset;
 use neural_net::{files, model_file};
-use timing::program::CHECK_FAILED;
-use timing::say;
 
 use crate::capture::stdout_of;
 use crate::workspace_root;

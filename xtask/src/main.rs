@@ -16,7 +16,6 @@ mod skipped;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use timing::program;
 
 pub(crate) use cargo::workspace_root;
 
@@ -56,8 +55,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments: Arguments = program::arguments();
-    program::run_tool(|| match arguments.command {
+    let arguments: Arguments = command_line::arguments();
+    command_line::run_tool(|| match arguments.command {
         Command::Attack(options) => attack::run(&options),
         Command::Debug(options) => debug::run(&options),
         Command::Doctor(options) => doctor::run(&options),

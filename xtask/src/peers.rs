@@ -20,8 +20,8 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 
 use anyhow::Result;
+use command_line::{CHECK_FAILED, parse_cores, parse_repeats};
 use serde_json::json;
-use timing::program::{CHECK_FAILED, parse_cores, parse_repeats};
 
 use comparison::Row;
 use contest::Contest;
@@ -83,7 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     }
     for round in 1..=options.rounds.get() {
         for contest in &mut contests {
-            timing::note!("[*] round {round} of {}: {contest}", options.rounds);
+            command_line::note!("[*] round {round} of {}: {contest}", options.rounds);
             contest.run_round(round, &python, &executables);
         }
     }
@@ -98,19 +98,22 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let count = Count::of(&rows);
     if options.json {
         let rounds = options.rounds;
-        timing::say!("{}", json!({ "peers": peers, "rounds": rounds, "rows": rows, "goals": count, "notes": notes }));
+        command_line::say!(
+            "{}",
+            json!({ "peers": peers, "rounds": rounds, "rows": rows, "goals": count, "notes": notes })
+        );
     } else {
         let meaning = format!(
             "ratio: ours / peer, the fastest of {} rounds each; below 1, ours is faster. median: of the rounds' ratios. \
              goal: the largest good ratio; short by: how far above it.",
             options.rounds
         );
-        timing::say!("{}", table::render(&rows, &peers, &meaning).trim_end());
+        command_line::say!("{}", table::render(&rows, &peers, &meaning).trim_end());
         for note in &notes {
-            timing::say!("[*] {note}");
+            command_line::say!("[*] {note}");
         }
         if count.goals > 0 {
-            timing::say!("{}", count.line());
+            command_line::say!("{}", count.line());
         }
     }
     Ok(if count.must_fail(options.require_goals) { ExitCode::from(CHECK_FAILED) } else { ExitCode::SUCCESS })

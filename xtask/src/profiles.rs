@@ -11,10 +11,11 @@ use std::thread::available_parallelism;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use command_line::CHECK_FAILED;
+use command_line::say;
 use serde::Serialize;
 use serde_json::{Value, json};
-use timing::program::CHECK_FAILED;
-use timing::{Measurement, format_seconds, say};
+use timing::{Measurement, format_seconds};
 
 use crate::peers::rust_program::OurTime;
 use crate::peers::table::aligned;

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use command_line::CHECK_FAILED;
+use command_line::say;
 use cuda_builder::{Arch, Comparison, CudaBuilder, PtxasError, ptxas};
-use timing::program::CHECK_FAILED;
-use timing::say;
 
 use crate::workspace_root;
 use settings::kernel_crate;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
+use command_line::CHECK_FAILED;
+use command_line::say;
 use test_skips::{Need, Skip};
-use timing::program::CHECK_FAILED;
-use timing::say;
 
 /// Options of `cargo xtask skipped`.
 #[derive(clap::Args)]

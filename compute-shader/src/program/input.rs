@@ -28,7 +28,7 @@ impl Input {
     pub(super) fn new(arguments: &Arguments) -> Result<Self> {
         let saved = arguments.weights.as_deref().map(model_file::read).transpose()?;
         if let Some(unverified) = saved.as_ref().and_then(|saved| saved.unverified.as_ref()) {
-            timing::note!("warning: {unverified}");
+            command_line::note!("warning: {unverified}");
         }
         let dataset = Dataset::find(arguments.data.as_deref())?;
         let (rows, columns) = dataset.test.shape;

@@ -1,6 +1,7 @@
 //! The printed table of times.
 
-use timing::{format_seconds, grouped, say};
+use command_line::say;
+use timing::{format_seconds, grouped};
 
 use super::row::Row;
 

@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use command_line::CHECK_FAILED;
 use serde_json::json;
-use timing::program::CHECK_FAILED;
 
 use crate::AttackArguments;
 use crate::finding::{Case, Expected, Finding};
@@ -69,9 +69,9 @@ pub(crate) fn run(arguments: &AttackArguments) -> Result<ExitCode> {
     }
     if arguments.json {
         let counts: BTreeMap<&str, &Counts> = all.iter().map(|(name, counts)| (*name, counts)).collect();
-        timing::say!("{}", json!({ "seed": arguments.seed, "targets": counts, "defects": defects }));
+        command_line::say!("{}", json!({ "seed": arguments.seed, "targets": counts, "defects": defects }));
     } else {
-        table(&all).iter().for_each(|line| timing::say!("{line}"));
+        table(&all).iter().for_each(|line| command_line::say!("{line}"));
     }
     let found: u64 = all.iter().map(|(_, counts)| counts.found()).sum();
     Ok(if found == 0 { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
@@ -172,7 +172,7 @@ fn run_again(target: Target, arguments: &AttackArguments, index: u64) -> Result<
     })?;
     let found = first.into_inner().unwrap_or_default();
     if let Some(finding) = &found {
-        timing::say!("kept in {}", keep(target, arguments.seed, finding)?.display());
+        command_line::say!("kept in {}", keep(target, arguments.seed, finding)?.display());
     }
     shown(found)
 }
@@ -188,11 +188,11 @@ fn read_again(target: Target, file: &Path) -> Result<ExitCode> {
 fn shown(found: Option<Finding>) -> Result<ExitCode> {
     match found {
         None => {
-            timing::say!("no defect");
+            command_line::say!("no defect");
             Ok(ExitCode::SUCCESS)
         }
         Some(Finding { kind, place, detail, .. }) => {
-            timing::say!("{}: {place}: {}", kind.name(), printable(&detail));
+            command_line::say!("{}: {place}: {}", kind.name(), printable(&detail));
             Ok(ExitCode::from(CHECK_FAILED))
         }
     }

@@ -21,7 +21,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use timing::program;
 
 use crate::targets::Target;
 
@@ -89,12 +88,12 @@ fn minutes(text: &str) -> Result<f64, String> {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    program::run(|| match arguments.command {
+    command_line::run(|| match arguments.command {
         Some(Command::Work(share)) => worker::run(&share),
         Some(Command::Serve { target, folder }) => worker::serve(target, &folder),
         Some(Command::Programs(attack)) => {
             if campaign::chosen(&attack.only).iter().any(|target| target.runs_programs()) {
-                programs::PACKAGES.iter().for_each(|package| timing::say!("{package}"));
+                programs::PACKAGES.iter().for_each(|package| command_line::say!("{package}"));
             }
             Ok(ExitCode::SUCCESS)
         }

@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use command_line::{note, say};
 use cuda_builder::{Arch, find_toolchain, toolchain_candidates};
 use indicatif::{ProgressBar, ProgressStyle};
-use timing::{note, say};
 use whole_files::{DirectoryLock, write_atomically};
 
 use self::points::{Program, TESTS, Test};

@@ -8,7 +8,6 @@ use clap::Parser;
 use digits::download_directory;
 use indicatif::{ProgressBar, ProgressStyle};
 use mnist_download::{DownloadEvent, Downloader, MNIST_FILES, RemoteFile};
-use timing::program;
 
 /// Download MNIST's four files; existing files with the right checksum are kept
 #[derive(Parser)]
@@ -23,11 +22,11 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments: Arguments = program::arguments();
-    program::run(|| {
+    let arguments: Arguments = command_line::arguments();
+    command_line::run(|| {
         let directory = download_directory(arguments.directory.as_deref());
         download(&directory, &arguments.mirror)?;
-        timing::say!("MNIST is in {}", directory.display());
+        command_line::say!("MNIST is in {}", directory.display());
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -43,7 +42,7 @@ fn download(directory: &Path, mirrors: &[String]) -> Result<()> {
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     let mut report = |file: &RemoteFile, event: DownloadEvent| {
         let name = file.name;
-        let say = |line: String| bar.suspend(|| timing::note!("{line}"));
+        let say = |line: String| bar.suspend(|| command_line::note!("{line}"));
         match event {
             DownloadEvent::AlreadyPresent => say(format!("{name}: exists already")),
             DownloadEvent::WrongContentPresent { .. } => {

@@ -2,8 +2,9 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
+use command_line::{CHECK_FAILED, say};
+
 use crate::measurement::{Measurement, format_seconds, four_digits};
-use crate::program::CHECK_FAILED;
 
 /// Results of a homework program: its checks, then its times and speed-ups.
 ///
@@ -101,7 +102,7 @@ impl Report {
     /// Ends the report: prints the JSON object if the report is JSON, and returns the program's exit code.
     pub fn finish(self) -> ExitCode {
         if self.as_json {
-            crate::say!("{}", self.to_json());
+            say!("{}", self.to_json());
         }
         if self.failed { ExitCode::from(CHECK_FAILED) } else { ExitCode::SUCCESS }
     }
@@ -116,7 +117,7 @@ impl Report {
 
     fn line(&self, text: std::fmt::Arguments) {
         if !self.as_json {
-            crate::say!("{text}");
+            say!("{text}");
         }
     }
 }

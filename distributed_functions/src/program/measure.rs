@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use command_line::{BAD_INPUT, CHECK_FAILED, parse_ranks, parse_repeats, require_memory};
+use command_line::{note, say};
 use distributed_functions::{FUNCTIONS, Measured, Model, bytes_by_formula, measure};
 use mpi_driver::{Communicator, Error, Ranks, run_again_as_ranks, threads};
 use serde_json::json;
-use timing::program::{BAD_INPUT, CHECK_FAILED, parse_ranks, parse_repeats, require_memory};
-use timing::{format_seconds, note, say};
+use timing::format_seconds;
 
 #[derive(Args)]
 pub(crate) struct MeasureArguments {

@@ -6,12 +6,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use command_line::say;
+use command_line::{parse_count, parse_size};
 use distributed_functions::simulation::{Asynchronous, Network, Workload, asynchronous, synchronous_on};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
-use timing::program::{parse_count, parse_size};
-use timing::{format_seconds, say};
+use timing::format_seconds;
 
 use super::plot;
 

@@ -2,6 +2,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use command_line::{one_of, parse_cores, parse_count, parse_ranks, parse_size};
 use distributed_functions::AllReduce;
 use neural_net::asynchronous::Staleness;
 use neural_net::device::TrainingDevice;
@@ -11,7 +12,6 @@ use neural_net::png::Background;
 use neural_net::preset::Preset;
 use neural_net::training::{GradientScale, Optimizer, Schedule};
 use neural_net::{Activation, Loss};
-use timing::program::{one_of, parse_cores, parse_count, parse_ranks, parse_size};
 
 /// Trains a neural network to read handwritten digits
 #[derive(Debug, Parser)]

@@ -81,7 +81,7 @@ impl<E: Engine> Observer<E> for Console<'_> {
         // A stop within an epoch is reported by `train::stop`.
         if !self.quiet && samples.is_none() {
             let word = self.preset.epoch_word();
-            self.bar.suspend(|| timing::say!("{word} {epoch}, accuracy {:.2} %.", 100.0 * accuracy));
+            self.bar.suspend(|| command_line::say!("{word} {epoch}, accuracy {:.2} %.", 100.0 * accuracy));
         }
         match &self.checkpoint {
             Some(directory) => self.save_checkpoint(directory, training),

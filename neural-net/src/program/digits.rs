@@ -38,6 +38,6 @@ pub(crate) fn run(arguments: &DigitsArguments) -> Result<ExitCode> {
     writer.finish()?;
     let file = arguments.file.display();
     neural_net::files::write_atomically(&arguments.file, &png).with_context(|| format!("{file}: cannot be written"))?;
-    timing::say!("{IMAGES} built-in digits drawn to {file}");
+    command_line::say!("{IMAGES} built-in digits drawn to {file}");
     Ok(ExitCode::SUCCESS)
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use command_line::BAD_INPUT;
 use mpi_driver::{Communicator, Error, Operation, Ranks, run_again_as_ranks, threads};
 use neural_net::Samples;
 use neural_net::asynchronous::{CommunicatorMasters, MAX_LAYERS, Served, StalenessRule, leave, serve};
@@ -11,7 +12,6 @@ use neural_net::checkpoint::{self, Checkpoint};
 use neural_net::device::TrainingDevice;
 use neural_net::engine::{GpuPath, Parameters, WorkerEngine};
 use neural_net::training::Optimizer;
-use timing::program::BAD_INPUT;
 
 use super::arguments::{BatchSize, Distributed, SettingsArguments, TrainArguments};
 use super::console::interrupt_flag;
@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         Ranks::Started(universe) => {
             let world = universe.world();
             train::run_on(arguments, Some(world), interrupted).or_else(|error| {
-                timing::note!("error: rank {}: {error:#}", world.rank());
+                command_line::note!("error: rank {}: {error:#}", world.rank());
                 // The other ranks may wait for this one.
                 world.abort(BAD_INPUT)
             })
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
             run_again_as_ranks(&mpiexec, ranks).with_context(|| format!("{} cannot be started", mpiexec.display()))
         }
         Ranks::Threads(reason) => {
-            timing::note!("{reason}; the ranks are threads");
+            command_line::note!("{reason}; the ranks are threads");
             let run = |world: &Communicator| train::run_on(arguments, Some(world), interrupted.clone());
             let mut ended = threads(ranks, run);
             // The error of a rank by itself comes before those of ranks that waited for it.
@@ -143,7 +143,7 @@ pub(super) fn by_masters<'a>(
     };
     let served = served.sum(world)?;
     if world.rank() == 0 && !arguments.json {
-        timing::say!("{}", staleness_in_words(&served));
+        command_line::say!("{}", staleness_in_words(&served));
     }
     Ok(ended)
 }

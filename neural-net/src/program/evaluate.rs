@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use command_line::with_worker_threads;
 use neural_net::data::ToSamples;
 use neural_net::engine::{CpuEngine, Engine, Parameters};
 use neural_net::model_file;
 use neural_net::preset::Preset;
 use serde_json::json;
-use timing::program::with_worker_threads;
 
 use super::arguments::EvaluateArguments;
 use super::{dataset, with_warning};
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &EvaluateArguments) -> Result<ExitCode> {
     })??;
     if model.dataset != dataset.name {
         let (trained, tested) = (&model.dataset, &dataset.name);
-        timing::note!(
+        command_line::note!(
             "warning: the network was trained on {trained}, but the test images are {tested}: give --data DIR"
         );
     }
@@ -40,12 +40,12 @@ pub(crate) fn run(arguments: &EvaluateArguments) -> Result<ExitCode> {
             "sizes": parameters.network.architecture().sizes(),
             "test_accuracy": evaluation.accuracy(),
         });
-        timing::say!("{object}");
+        command_line::say!("{object}");
     } else {
-        timing::say!("{origin}");
-        timing::say!("Trained on: {}", model.dataset);
+        command_line::say!("{origin}");
+        command_line::say!("Trained on: {}", model.dataset);
         let percent = 100.0 * evaluation.accuracy();
-        timing::say!("Test Accuracy: {percent:.2} % ({}, {} images)", dataset.name, evaluation.count);
+        command_line::say!("Test Accuracy: {percent:.2} % ({}, {} images)", dataset.name, evaluation.count);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use command_line::CHECK_FAILED;
 use neural_net::checkpoint;
 use neural_net::engine::DeviceError;
-use timing::program::CHECK_FAILED;
 
 use super::console::{Console, NotFinite};
 
 /// Reports an error of saving a checkpoint.
 pub(super) fn failed(console: &Console, error: anyhow::Error) -> Result<ExitCode> {
     if error.is::<NotFinite>() {
-        timing::note!("error: {error:#}");
+        command_line::note!("error: {error:#}");
         return Ok(ExitCode::from(CHECK_FAILED));
     }
     match error.downcast_ref::<DeviceError>() {

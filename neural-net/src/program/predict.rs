@@ -4,12 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use command_line::say;
 use neural_net::data::Dataset;
 use neural_net::network::argmax;
 use neural_net::png::{self, Background, Digit};
 use neural_net::{Activation, Architecture, Predictor, model_file};
 use serde_json::{Value, json};
-use timing::say;
 
 use super::arguments::PredictArguments;
 use super::{dataset, with_warning};

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 use augmentation::Distortion;
+use command_line::{CHECK_FAILED, require_memory, with_worker_threads};
 use mpi_driver::Communicator;
 use neural_net::augmented::AugmentedEngine;
 use neural_net::checkpoint::{self, Checkpoint, Run};
@@ -22,7 +23,6 @@ use neural_net::training::{
 };
 use neural_net::{Architecture, Samples};
 use serde_json::json;
-use timing::program::{CHECK_FAILED, require_memory, with_worker_threads};
 
 use super::arguments::{Distributed, TrainArguments};
 use super::console::{Console, INTERRUPTED, LazyRun, interrupt_flag, progress_bar};
@@ -84,9 +84,9 @@ pub(super) fn run_on(
         let device = device::open(device, arguments.gpu_path, world.map_or(0, Communicator::rank))?;
         let (dataset, origin) = dataset::load(&arguments.data)?;
         if !quiet {
-            timing::say!("{origin}");
+            command_line::say!("{origin}");
             if let Some(line) = device.remark() {
-                timing::say!("{line}");
+                command_line::say!("{line}");
             }
         }
         dataset::require_fit(&dataset, &settings.architecture)?;
@@ -154,7 +154,9 @@ fn kept_checkpoint(arguments: &TrainArguments) -> Result<Option<Checkpoint>> {
             let path = checkpoint::path_in(directory);
             bail!("{} exists: add --resume to resume from it, or choose another directory", path.display());
         }
-        (None, true) => timing::note!("no checkpoint in {} yet: starting from the beginning", directory.display()),
+        (None, true) => {
+            command_line::note!("no checkpoint in {} yet: starting from the beginning", directory.display())
+        }
         _ => {}
     }
     Ok(kept)
@@ -178,10 +180,10 @@ impl TrainingRun<'_> {
         let quiet = console.quiet;
         let mut training = Training::new(engine, settings.images.0, settings.hyperparameters.clone(), progress);
         if !quiet {
-            timing::say!("{}", description(settings, &training.engine().device()));
+            command_line::say!("{}", description(settings, &training.engine().device()));
             let Progress { epoch, step, .. } = training.progress();
             if (*epoch, *step) != (0, 0) {
-                timing::say!("Resuming after epoch {epoch} and {step} steps.");
+                command_line::say!("Resuming after epoch {epoch} and {step} steps.");
             }
         }
         // The first checkpoint is written before the first step, so that a killed process always leaves one.
@@ -206,7 +208,7 @@ impl TrainingRun<'_> {
             Ok(Outcome::Stopped) => return interrupted(&console, &training).or_else(|error| failed(&console, error)),
             Err(TrainingError::Observer(error)) => return failed(&console, error),
             Err(error @ TrainingError::Diverged { .. }) => {
-                timing::note!("error: {error}");
+                command_line::note!("error: {error}");
                 return Ok(ExitCode::from(CHECK_FAILED));
             }
             Err(error @ TrainingError::Communication { .. }) => bail!("{error}"),
@@ -221,7 +223,7 @@ impl TrainingRun<'_> {
         }
 
         if !quiet && let Some(line) = stop(settings, training.reached()) {
-            timing::say!("{line}");
+            command_line::say!("{line}");
         }
         // Saved before the measurement, so that a device that fails there does not lose the network.
         if let Some(file) = arguments.save.as_ref().filter(|_| is_first) {
@@ -244,10 +246,15 @@ impl TrainingRun<'_> {
             return Ok(ExitCode::SUCCESS);
         }
         if arguments.json {
-            timing::say!("{}", result.to_json(&training.engine().device()));
+            command_line::say!("{}", result.to_json(&training.engine().device()));
         } else {
-            timing::say!("Time to train: {:.2} seconds", result.seconds());
-            timing::say!("Test Accuracy: {:.2} % ({}, {} images)", 100.0 * accuracy, dataset.name, dataset.test.len());
+            command_line::say!("Time to train: {:.2} seconds", result.seconds());
+            command_line::say!(
+                "Test Accuracy: {:.2} % ({}, {} images)",
+                100.0 * accuracy,
+                dataset.name,
+                dataset.test.len()
+            );
         }
         Ok(result.verdict(arguments.target_accuracy))
     }
@@ -360,12 +367,14 @@ fn interrupted<E: Engine>(console: &Console, training: &Training<E>) -> Result<E
         Some(directory) => {
             let saved = console.save_checkpoint(directory, training);
             saved.context("the interrupted training run could not be saved")?;
-            timing::note!(
+            command_line::note!(
                 "Interrupted {where_to}, and saved. To resume: the same command with --checkpoint {} --resume",
                 directory.display()
             );
         }
-        None => timing::note!("Interrupted {where_to}. Nothing was saved: a run with --checkpoint DIR can be resumed"),
+        None => {
+            command_line::note!("Interrupted {where_to}. Nothing was saved: a run with --checkpoint DIR can be resumed")
+        }
     }
     Ok(ExitCode::from(INTERRUPTED))
 }
@@ -422,7 +431,7 @@ impl TrainingReport<'_> {
         match requested.or(of_preset) {
             Some(target) if self.accuracy < target => {
                 let (reached, target) = (100.0 * self.accuracy, 100.0 * target);
-                timing::note!("The test accuracy of {reached:.2} % is below the target of {target:.2} %.");
+                command_line::note!("The test accuracy of {reached:.2} % is below the target of {target:.2} %.");
                 ExitCode::from(CHECK_FAILED)
             }
             _ => ExitCode::SUCCESS,

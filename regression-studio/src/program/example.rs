@@ -7,7 +7,7 @@ use regression_studio::Settings;
 use regression_studio::settings::Field;
 
 pub(crate) fn run() -> Result<ExitCode> {
-    timing::program::print_line(format_args!("{}", text().trim_end()));
+    command_line::print_line(format_args!("{}", text().trim_end()));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -22,12 +22,12 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
         Some(path) => {
             write_atomically(path, text.as_bytes()).with_context(|| format!("{}: cannot write", path.display()))?;
         }
-        None => timing::program::print_line(format_args!("{}", text.trim_end_matches('\n'))),
+        None => command_line::print_line(format_args!("{}", text.trim_end_matches('\n'))),
     }
     if let Some(Metrics { rmse, mae, r2, .. }) = predictions.metrics {
         let number = super::number;
-        timing::note!("RMSE {}, MAE {}, R² {r2:.4} over the rows with a true value", number(rmse), number(mae));
+        command_line::note!("RMSE {}, MAE {}, R² {r2:.4} over the rows with a true value", number(rmse), number(mae));
     }
-    predictions.notes().iter().for_each(|note| timing::note!("warning: {note}"));
+    predictions.notes().iter().for_each(|note| command_line::note!("warning: {note}"));
     Ok(ExitCode::SUCCESS)
 }

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use command_line::CHECK_FAILED;
+use command_line::say;
 use indicatif::{ProgressBar, ProgressStyle};
 use regression_studio::results::Ending;
 use regression_studio::results::{Metrics, Results};
@@ -14,8 +16,6 @@ use regression_studio::run_folder::{self, RunFolder};
 use regression_studio::session::State;
 use regression_studio::settings::{Settings, TrainingSettings};
 use regression_studio::{SavedRun, Session, Snapshot};
-use timing::program::CHECK_FAILED;
-use timing::say;
 
 use super::arguments::TrainArguments;
 use super::{number, with_warning};
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     let code = match &snapshot.state {
         State::Failed(message) => bail!("{message}"),
         State::Diverged(message) => {
-            timing::note!("error: {message}");
+            command_line::note!("error: {message}");
             // Without a complete epoch there is nothing to resume; the folder must accept a new run.
             if snapshot.history.is_empty() && run_folder::holds_run(&folder) {
                 run_folder.remove()?;
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         say!("saved to {}", folder.display());
     }
     if code == ExitCode::from(INTERRUPTED) {
-        timing::note!("interrupted: repeat the command with --resume to continue");
+        command_line::note!("interrupted: repeat the command with --resume to continue");
     }
     Ok(code)
 }

@@ -46,7 +46,7 @@ impl eframe::App for Timed {
         {
             times.sort_by(f32::total_cmp);
             let at = |share: f32| times.get(((times.len().max(1) - 1) as f32 * share) as usize).copied().unwrap_or(0.0);
-            timing::note!(
+            command_line::note!(
                 "{name}: {} frames, median {:.1} ms, 99 % within {:.1} ms, slowest {:.1} ms",
                 times.len(),
                 at(0.5),

@@ -94,12 +94,12 @@ pub fn run_if_rank() -> Option<Result<(), String>> {
         let universe = Universe::initialize().map_err(|error| error.to_string())?;
         let world = universe.world();
         let done = run_on(world, &job).unwrap_or_else(|error| {
-            timing::note!("error: rank {}: {error}", world.rank());
+            command_line::note!("error: rank {}: {error}", world.rank());
             // The other ranks may wait for this one.
             world.abort(1)
         });
         if world.rank() == 0 {
-            timing::say!("{}", serde_json::to_string(&done).expect("the result is plain data"));
+            command_line::say!("{}", serde_json::to_string(&done).expect("the result is plain data"));
         }
         Ok(())
     })())

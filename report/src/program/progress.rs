@@ -26,7 +26,7 @@ impl Progress {
         self.bar.set_position(index as u64);
         let line = if what.is_empty() { stage.to_owned() } else { format!("{stage}: {what}") };
         if self.bar.is_hidden() && *self.stage.borrow() != line {
-            timing::note!("[*] {:5.1} s, {line}", self.start.elapsed().as_secs_f64());
+            command_line::note!("[*] {:5.1} s, {line}", self.start.elapsed().as_secs_f64());
         }
         self.stage.replace(line.clone());
         self.bar.set_message(line);

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use command_line::CHECK_FAILED;
+use command_line::say;
 use serde_json::{Value, json};
-use timing::program::CHECK_FAILED;
-use timing::say;
 
 use super::machine::{self, Machine};
 use super::plan::{COUNTED, Call, ITEM_LIMIT, PROGRAMS, Run, SANITIZED, STARTS, SWEEP, SWEEP_PARTS, TESTS};

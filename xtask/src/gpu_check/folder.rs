@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use command_line::say;
 use sha2::{Digest, Sha256};
-use timing::say;
 
 use super::plan::{EXECUTABLES, SWEEP, TESTS, Test};
 use super::results::Made;

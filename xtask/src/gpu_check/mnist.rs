@@ -5,11 +5,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use command_line::say;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use neural_net::data::idx::FILES;
 use neural_net::data::{BUILTIN_SEED, Dataset, LabelledImages};
-use timing::say;
 
 /// Where the files are in the folder.
 const FOLDER: &str = "mnist";

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
+use command_line::say;
 use serde_json::Value;
-use timing::say;
 
 use super::plan::{COUNTED, Call, PROGRAMS, SANITIZED, STARTS, SWEEP_PARTS, TESTS};
 use super::results::{FILE, Outcome, Results};

@@ -173,7 +173,7 @@ impl Kept {
             let outcome = write_into(folder, &text).and_then(|()| copy_log(&self.log(), &folder.join(LOG)));
             match outcome {
                 Err(error) if index == 0 => return Err(error),
-                Err(error) => timing::say!("[-] {error:#}"),
+                Err(error) => command_line::say!("[-] {error:#}"),
                 Ok(()) => {}
             }
         }

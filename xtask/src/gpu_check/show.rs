@@ -5,9 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use command_line::CHECK_FAILED;
+use command_line::say;
 use serde_json::{Map, Value};
-use timing::program::CHECK_FAILED;
-use timing::{Measurement, format_seconds, say};
+use timing::{Measurement, format_seconds};
 
 use super::figures::{Figure, figures};
 use super::plan::{COUNTED_STEPS, Call, LATENCY, SWEEP, SWEEP_PARTS};

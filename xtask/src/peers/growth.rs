@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use anyhow::{Result, bail};
-use timing::program::MAX_REPEATS;
+use command_line::MAX_REPEATS;
 
 use super::contest::Contest;
 use super::rust_program::{EPOCH_IMAGES, OurTime, RAYON, RAYON_FUSED};

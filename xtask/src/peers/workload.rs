@@ -1,7 +1,7 @@
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
-use timing::program::MAX_REPEATS;
+use command_line::MAX_REPEATS;
 
 use super::goal::{GOALS, GROWTH_AT_MOST};
 use super::rust_program::{CUDA, CUDA_FUSED, EPOCH_IMAGES, OurTime, RAYON, RAYON_FUSED};

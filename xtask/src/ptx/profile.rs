@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use command_line::say;
 use gpu::{Device, InterpreterOptions, PtxVariant};
 use ptx_interpreter::{Access, AccessedSpace, InstructionCounts, LaunchReport, SourcePlace};
-use timing::{grouped, say};
+use timing::grouped;
 
 use super::workloads;
 use crate::workspace_root;

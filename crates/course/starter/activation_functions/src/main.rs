@@ -10,15 +10,14 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use teaching_tests::call;
 use timing::Report;
-use timing::program;
 
 /// Greyscale values normalized, weighed and activated
 #[derive(Parser)]
 struct Arguments {}
 
 fn main() -> ExitCode {
-    let Arguments {} = program::arguments();
-    program::run(|| {
+    let Arguments {} = command_line::arguments();
+    command_line::run(|| {
         let mut rng = ChaCha8Rng::seed_from_u64(0);
         let values: Vec<f32> = (0..100_000).map(|_| rng.random_range(0..256) as f32).collect();
         let weights: Vec<f32> = values.iter().map(|_| rng.random_range(0.0..2.0)).collect();

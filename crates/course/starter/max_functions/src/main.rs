@@ -10,7 +10,7 @@ use ndarray::Array2;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use teaching_tests::call;
-use timing::program::{self, parse_cores, with_worker_threads};
+use command_line::{parse_cores, with_worker_threads};
 use timing::{Report, measure};
 
 /// The element-wise maximum of two 1000 × 1000 matrices of integers 0…255
@@ -22,8 +22,8 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments: Arguments = program::arguments();
-    program::run(|| with_worker_threads(arguments.cores, run)?)
+    let arguments: Arguments = command_line::arguments();
+    command_line::run(|| with_worker_threads(arguments.cores, run)?)
 }
 
 fn run(threads: usize) -> anyhow::Result<ExitCode> {

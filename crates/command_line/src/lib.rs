@@ -1,4 +1,8 @@
-//! Options, exit codes and thread pools common to all programs of the workspace.
+//! What all programs of the workspace do alike: their options, one error line with exit code 2 for bad input, lines without a
+//! terminal's control characters, a limit of memory, and the number of worker threads.
+
+mod memory;
+mod terminal;
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -7,9 +11,22 @@ use std::thread::{self, available_parallelism};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use kernels_cpu::InstructionSet;
 
-pub use crate::memory::{available_memory, require_memory};
-use crate::terminal::printable_line;
-pub use crate::terminal::{note_line, print_line};
+pub use memory::{available_memory, require_memory};
+pub use terminal::{note_line, print_line, printable, printable_line};
+
+/// Prints a line to stdout as `println!` does, but without a panic if the pipe is closed, and with control characters
+/// escaped ([`program::print_line`]).
+#[macro_export]
+macro_rules! say {
+    ($($argument:tt)*) => { $crate::print_line(format_args!($($argument)*)) };
+}
+
+/// Prints one line to stderr as `eprintln!` does, but without a panic if it is closed, and with control characters
+/// escaped ([`program::note_line`]).
+#[macro_export]
+macro_rules! note {
+    ($($argument:tt)*) => { $crate::note_line(format_args!($($argument)*)) };
+}
 
 /// Exit code of a failed check: the input was valid, the result was wrong.
 pub const CHECK_FAILED: u8 = 1;

@@ -6,7 +6,7 @@ use std::io::Write as _;
 
 use clap::builder::styling::{AnsiColor, Style};
 
-use crate::program::BAD_INPUT;
+use crate::BAD_INPUT;
 
 /// The characters that reorder a line around them: Unicode's bidirectional controls.
 const BIDIRECTIONAL: [char; 12] = [
@@ -22,7 +22,7 @@ const BIDIRECTIONAL: [char; 12] = [
 /// object keeps its meaning.
 ///
 /// ```
-/// assert_eq!(timing::printable("a\u{1b}[31mb\tc\n"), "a\\u001b[31mb\tc\n");
+/// assert_eq!(command_line::printable("a\u{1b}[31mb\tc\n"), "a\\u001b[31mb\tc\n");
 /// ```
 pub fn printable(text: &str) -> Cow<'_, str> {
     escape(text, |character| is_terminal_control(character) && !matches!(character, '\n' | '\t'))
@@ -32,7 +32,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// like the program's own.
 ///
 /// ```
-/// assert_eq!(timing::printable_line("a.csv\nerror: b"), "a.csv\\nerror: b");
+/// assert_eq!(command_line::printable_line("a.csv\nerror: b"), "a.csv\\nerror: b");
 /// ```
 pub fn printable_line(text: &str) -> Cow<'_, str> {
     escape(text, |character| is_terminal_control(character) && character != '\t')
