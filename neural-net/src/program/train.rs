@@ -155,7 +155,7 @@ fn kept_checkpoint(arguments: &TrainArguments) -> Result<Option<Checkpoint>> {
             bail!("{} exists: add --resume to resume from it, or choose another directory", path.display());
         }
         (None, true) => {
-            command_line::note!("no checkpoint in {} yet: starting from the beginning", directory.display())
+            command_line::note!("no checkpoint in {} yet: starting from the beginning", directory.display());
         }
         _ => {}
     }
@@ -373,7 +373,9 @@ fn interrupted<E: Engine>(console: &Console, training: &Training<E>) -> Result<E
             );
         }
         None => {
-            command_line::note!("Interrupted {where_to}. Nothing was saved: a run with --checkpoint DIR can be resumed")
+            command_line::note!(
+                "Interrupted {where_to}. Nothing was saved: a run with --checkpoint DIR can be resumed"
+            );
         }
     }
     Ok(ExitCode::from(INTERRUPTED))
