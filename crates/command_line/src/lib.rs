@@ -15,14 +15,14 @@ pub use memory::{available_memory, require_memory};
 pub use terminal::{note_line, print_line, printable, printable_line};
 
 /// Prints a line to stdout as `println!` does, but without a panic if the pipe is closed, and with control characters
-/// escaped ([`program::print_line`]).
+/// escaped ([`print_line`]).
 #[macro_export]
 macro_rules! say {
     ($($argument:tt)*) => { $crate::print_line(format_args!($($argument)*)) };
 }
 
 /// Prints one line to stderr as `eprintln!` does, but without a panic if it is closed, and with control characters
-/// escaped ([`program::note_line`]).
+/// escaped ([`note_line`]).
 #[macro_export]
 macro_rules! note {
     ($($argument:tt)*) => { $crate::note_line(format_args!($($argument)*)) };
