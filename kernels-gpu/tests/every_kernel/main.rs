@@ -37,6 +37,7 @@ fn every_kernel_of_the_ptx_is_in_the_table() {
     assert_eq!(table.len(), ENTRIES.len(), "a kernel is in the table twice");
     for ptx in PTX {
         let machine = Machine::new(ptx.text()).unwrap();
+        assert_eq!(machine.refused().next(), None);
         let compiled = machine.kernels().filter(|kernel| !is_checked_elsewhere(kernel));
         let table: BTreeSet<&str> =
             ENTRIES.iter().filter(|entry| entry.is_in(&ptx)).map(|entry| entry.kernel).collect();

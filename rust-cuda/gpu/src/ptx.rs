@@ -306,6 +306,7 @@ ret; }
         }
         for variant in seeded_bugs::PTX {
             let all = ptx_interpreter::Machine::new(variant.text()).unwrap();
+            assert_eq!(all.refused().next(), None);
             let kernels = Kernels::of(variant.text());
             for name in all.kernels() {
                 let module = kernels.module_of(name).unwrap();

@@ -152,6 +152,9 @@ impl LaunchFile {
         let ptx = path.parent().unwrap_or(Path::new("")).join(&self.ptx);
         let text = read(&ptx)?;
         let mut machine = Machine::new(&text).map_err(|error| LaunchFileError::Ptx { path: ptx.clone(), error })?;
+        if let Some((_, error)) = machine.refused().find(|(name, _)| *name == self.kernel) {
+            return Err(LaunchFileError::Ptx { path: ptx, error: error.clone() });
+        }
         if machine.code(&self.kernel).is_none() {
             let known = machine.kernels().map(str::to_owned).collect();
             return Err(LaunchFileError::NoSuchKernel { path: ptx, kernel: self.kernel, known });

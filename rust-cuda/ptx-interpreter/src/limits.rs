@@ -31,6 +31,13 @@ pub const MAX_EXPANSION: usize = 1 << 20;
 /// Maximum size of a module's `.global` variables together, in bytes.
 pub const MAX_GLOBAL_BYTES: u64 = 256 << 20;
 
+/// Maximum size of the texts that a machine's kernels have printed and the host has not taken yet, in bytes: that of the buffer
+/// that a GPU's driver sets up for `printf`. Later texts are lost.
+pub const MAX_PRINTED_BYTES: usize = 1 << 20;
+
+/// Maximum length of a text that a kernel passes to `printf` or `assert`, in bytes; the rest is cut off.
+pub const MAX_TEXT_BYTES: usize = 1 << 12;
+
 /// Maximum size of one block's registers, local and shared memory on the host, in bytes; a warp's register takes 256.
 pub const MAX_BLOCK_BYTES: u64 = 512 << 20;
 
@@ -38,7 +45,7 @@ pub const MAX_BLOCK_BYTES: u64 = 512 << 20;
 pub const MAX_COOPERATIVE_BYTES: u64 = 8 << 30;
 
 /// Maximum size of the variables of one state space, in bytes: of a module's constants, of a kernel's parameters and
-/// static shared memory, and of a thread's local memory, which includes the parameters of calls (CUDA C++ Programming
+/// static shared memory (48 KiB on every GPU; more is dynamic), and of a thread's local memory, which includes the parameters of calls (CUDA C++ Programming
 /// Guide, Technical Specifications per Compute Capability; PTX ISA 5.1).
 pub const fn max_bytes(space: Space) -> u64 {
     match space {
@@ -46,6 +53,6 @@ pub const fn max_bytes(space: Space) -> u64 {
         Space::Global => MAX_GLOBAL_BYTES,
         Space::Local => 512 << 10,
         Space::Param => 32_764,
-        Space::Shared => 227 << 10,
+        Space::Shared => 48 << 10,
     }
 }

@@ -7,7 +7,7 @@ fn loads(instruction: &str) -> bool {
     let module = format!(
         ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n{registers}\n{instruction}\nret;\n}}\n"
     );
-    Machine::new(&module).is_ok()
+    Machine::new(&module).is_ok_and(|machine| machine.refused().next().is_none())
 }
 
 #[test]

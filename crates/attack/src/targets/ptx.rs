@@ -76,6 +76,9 @@ impl Reader for Ptx {
             Ok(machine) => machine,
             Err(error) => return Verdict::rejected(error, ""),
         };
+        if let Some((_, error)) = machine.refused().next() {
+            return Verdict::rejected(error, "");
+        }
         let kernels: Vec<String> = machine.kernels().take(2).map(str::to_owned).collect();
         for kernel in kernels {
             if let Err(error) = launch(&mut machine, &kernel) {

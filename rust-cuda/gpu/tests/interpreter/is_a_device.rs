@@ -39,7 +39,7 @@ fn the_error_for_invalid_ptx_has_the_line() {
     let variant = |text| unsafe { PtxVariant::new((8, 6), text) };
     let open = |text| Device::interpreter(&variant(text), InterpreterOptions::default()).unwrap_err();
     let error =
-        open(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n    nonsense.u32 %r1;\n}\n");
+        open(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n.nonsense .u32 x;\n");
     assert!(matches!(error, OpenError::Interpreter { variant: (8, 6), .. }), "{error:?}");
     let text = error.to_string();
     assert!(text.starts_with("the interpreter cannot run the kernels' PTX for 8.6: "), "{text}");

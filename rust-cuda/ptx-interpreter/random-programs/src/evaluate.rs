@@ -2,6 +2,7 @@
 
 use ptx_interpreter::syntax::ScalarType;
 
+use crate::is_packed;
 use crate::program::{Action, Live, Logic, Predicate, Program, Register, Source, Step, Width};
 use crate::reference::{Form, evaluate, evaluate_carry};
 
@@ -91,12 +92,14 @@ fn evaluate_lane(action: &Action, lane: &mut Lane) {
         }
         Action::Compare { form, destinations: (first, second), sources: [a, b], scalar_type, combine } => {
             let [a, b] = [a, b].map(|source| truncated(lane.source(*source), *scalar_type));
-            let truth = reference(form, [a, b, 0, 0]) == 1;
+            let holds = reference(form, [a, b, 0, 0]);
+            let truth = holds & 1 == 1;
+            let second_truth = if is_packed(*scalar_type) { holds >> 1 == 1 } else { !truth };
             let combined = |truth: bool| match *combine {
                 None => truth,
                 Some((logic, with, negated)) => apply(logic, truth, lane.holds((with, negated))),
             };
-            let (one, other) = (combined(truth), combined(!truth));
+            let (one, other) = (combined(truth), combined(second_truth));
             if let Some(second) = second {
                 lane.predicates[*second] = other;
             }

@@ -9,6 +9,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 
+use crate::is_packed;
 use crate::program::{Action, INPUTS, Live, Logic, Predicate, Program, Register, Source, Step, Width};
 use crate::reference::{self, Form};
 use crate::target::Target;
@@ -266,11 +267,12 @@ impl Generator {
             let logic = *[Logic::And, Logic::Or, Logic::Xor].choose(&mut self.random).expect("three");
             (logic, self.pick_predicate(), self.random.random())
         });
-        let guard = self.guard();
+        let needs_two = is_packed(scalar_type);
+        let guard = if needs_two { None } else { self.guard() };
         let first = self.predicate_destination(guard.is_some());
-        // Two destinations must differ. A comparison of f16 or bf16 has only one.
+        // Two destinations must differ. A comparison of f16 or bf16 has only one, one of halves two.
         let may_have_two = guard.is_none() && !matches!(scalar_type, ScalarType::F16 | ScalarType::Bf16);
-        let second = (may_have_two && self.random.random()).then(|| self.fresh_predicate());
+        let second = (needs_two || may_have_two && self.random.random()).then(|| self.fresh_predicate());
         let destinations = (first, second);
         let action = Action::Compare { form: name.to_owned(), destinations, sources: [a, b], scalar_type, combine };
         self.steps.push(Step { guard, action });

@@ -107,6 +107,11 @@ impl Program {
     }
 }
 
+/// Whether a register of the type holds two values.
+pub(crate) fn is_packed(scalar_type: ScalarType) -> bool {
+    matches!(scalar_type, ScalarType::F16x2 | ScalarType::Bf16x2)
+}
+
 /// Types of which a register of this width holds random values.
 fn types_of(width: Width) -> &'static [ScalarType] {
     match width {

@@ -1,7 +1,7 @@
 //! Warp-level operations: shuffles, votes, matches, reductions and barriers of a warp.
 
 use super::context::Context;
-use super::divergence::PathState;
+use super::divergence::{Path, PathState};
 use super::fault::{Failure, FaultKind};
 use super::lanes::{ALL, lanes_of};
 use super::warp::{Next, Warp};
@@ -26,18 +26,16 @@ impl Warp {
             | Action::Reduce { members, .. } => self.members(*members, active)?,
             _ => ALL,
         };
-        // The last warp of a block may have fewer lanes: only existing ones are waited for. A matrix needs all 32.
+        // A matrix needs all 32 lanes. Other operations wait for those of their members that have not exited (PTX ISA 9.7.9
+        // "shfl.sync", 9.7.13 "vote.sync" and others); the last warp of a block may have fewer lanes.
         let is_matrix = matches!(instruction.action, Action::Matrix(_) | Action::LoadMatrix(_));
-        if is_matrix && self.existing != ALL {
-            return Err(FaultKind::MissingLanes { expected: ALL, missing: !self.existing }.into());
+        if is_matrix && self.live() != ALL {
+            return Err(FaultKind::MissingLanes { expected: ALL, missing: !self.live() }.into());
         }
-        let expected = members & self.existing;
-        if let Some(lane) = lanes_of(active & !expected).next() {
+        if let Some(lane) = lanes_of(active & !members).next() {
             return Err(Failure::at(lane, FaultKind::NotAMember { members }));
         }
-        if expected & self.exited != 0 {
-            return Err(FaultKind::MissingLanes { expected, missing: expected & self.exited }.into());
-        }
+        let expected = members & self.live();
         let state = PathState::AtWarpOperation(expected);
         let waits_here = |warp: &Self, other: usize| {
             let path = &warp.divergence.paths[other];
@@ -59,6 +57,42 @@ impl Warp {
             path.state = PathState::Ready;
         }
         Ok(Next::Advance)
+    }
+
+    /// After lanes have exited, executes the operations at which all other members wait.
+    pub(super) fn complete_collectives(&mut self, exited: u32, context: &mut Context<'_>) -> Result<(), Failure> {
+        for index in 0..self.divergence.paths.len() {
+            let path = &mut self.divergence.paths[index];
+            let PathState::AtWarpOperation(expected) = path.state else { continue };
+            path.state = PathState::AtWarpOperation(expected & !exited);
+        }
+        for index in 0..self.divergence.paths.len() {
+            let Path { pc, state: state @ PathState::AtWarpOperation(expected), .. } = self.divergence.paths[index]
+            else {
+                continue;
+            };
+            let is_here = |path: &&mut Path| path.pc == pc && path.state == state;
+            let present = self.divergence.paths.iter_mut().filter(is_here).fold(0, |mask, path| mask | path.mask);
+            if present == expected {
+                let instruction = &context.kernel.instructions[pc];
+                let performed = match instruction.action {
+                    Action::Matrix(_) | Action::LoadMatrix(_) => {
+                        Err(FaultKind::MissingLanes { expected: ALL, missing: !expected }.into())
+                    }
+                    _ => self.perform(pc, instruction, present, context),
+                };
+                performed.map_err(|failure| Failure {
+                    lane: failure.lane.or(Some(present.trailing_zeros())),
+                    pc: failure.pc.or(Some(pc)),
+                    ..failure
+                })?;
+                for path in self.divergence.paths.iter_mut().filter(is_here) {
+                    path.pc += 1;
+                    path.state = PathState::Ready;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The member mask.

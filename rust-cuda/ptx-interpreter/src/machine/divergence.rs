@@ -121,6 +121,21 @@ impl Divergence {
         self.paths.push(Path { pc, mask: arrived, point: outer, state: PathState::Ready });
     }
 
+    /// Resumes the lanes that wait at an instruction which `ends` them, as a return at the end of a kernel does: GPUs do not
+    /// make lanes wait there for the others. Returns whether there are any.
+    pub(super) fn resume_at(&mut self, ends: impl Fn(usize) -> bool) -> bool {
+        let mut any = false;
+        for point in 0..self.points.len() {
+            let ReconvergencePoint { pc, arrived, .. } = self.points[point];
+            if arrived != 0 && ends(pc) {
+                self.points[point].abandoned = true;
+                self.resume(point);
+                any = true;
+            }
+        }
+        any
+    }
+
     /// Removes lanes that have exited the kernel, and the path if it has no others. Returns whether the path remains.
     pub(super) fn exit(&mut self, path: usize, lanes: u32) -> bool {
         let Path { mask, point, .. } = &mut self.paths[path];

@@ -1,7 +1,7 @@
 //! Execution of a warp's instructions.
 
 use super::context::Context;
-use super::divergence::PathState;
+use super::divergence::{Path, PathState};
 use super::fault::{Failure, Fault, FaultKind};
 use super::lanes::{extend_sign, lanes_of, write, write_bits};
 use super::warp::{Next, Warp};
@@ -61,7 +61,7 @@ impl Warp {
     pub(super) fn run(&mut self, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
         let mut progress = false;
         // A path may end, or another one take its index, at each step.
-        while let Some(index) = self.divergence.paths.iter().position(|path| path.state == PathState::Ready) {
+        while let Some(index) = self.next_path(context) {
             progress = true;
             self.run_path(index, context)?;
             if context.stopped_before.is_some() {
@@ -78,6 +78,24 @@ impl Warp {
             }
         }
         Ok(progress)
+    }
+
+    /// A path that can run. If there is none and some lanes wait for the others of a warp-level operation, lanes that wait at the
+    /// kernel's end exit, and are no longer waited for.
+    fn next_path(&mut self, context: &Context<'_>) -> Option<usize> {
+        let ready = |warp: &Self| warp.divergence.paths.iter().position(|path| path.state == PathState::Ready);
+        let found = ready(self);
+        let is_at_operation = |path: &Path| matches!(path.state, PathState::AtWarpOperation(_));
+        if found.is_none() && self.divergence.paths.iter().any(is_at_operation) {
+            let ends = |pc: usize| {
+                let end = context.kernel.instructions.get(pc);
+                end.is_some_and(|end| end.guard.is_none() && matches!(end.action, Action::Exit))
+            };
+            if self.divergence.resume_at(ends) {
+                return ready(self);
+            }
+        }
+        found
     }
 
     fn run_path(&mut self, index: usize, context: &mut Context<'_>) -> Result<(), Box<Fault>> {
@@ -150,7 +168,9 @@ impl Warp {
                 self.write(*destination, &values, active);
             }
             Action::Compare { compute, sources, combine, destinations } => {
-                let holds = compute.compute(sources.map(|source| &self.registers[source as usize]));
+                let sources = sources.map(|source| &self.registers[source as usize]);
+                let holds = compute.compute(sources);
+                let second = destinations[1].map_or(0, |_| compute.second(holds, sources));
                 let combined = |holds: u32| match combine {
                     None => holds,
                     Some((logic, predicate, negated)) => {
@@ -158,7 +178,7 @@ impl Warp {
                         logic.apply(holds, if *negated { !other } else { other })
                     }
                 };
-                let values = [combined(holds), combined(!holds)];
+                let values = [combined(holds), combined(second)];
                 for (destination, value) in destinations.iter().zip(values) {
                     if let Some(destination) = destination {
                         self.write_predicate(*destination, value, active);
@@ -200,6 +220,7 @@ impl Warp {
                 self.copies.discard(active);
                 self.divergence.paths[index].pc += 1;
                 self.divergence.exit(index, active);
+                self.complete_collectives(active, context)?;
                 return Ok(Next::Stop);
             }
             Action::Trap => return Err(FaultKind::Trap.into()),
@@ -239,6 +260,12 @@ impl Warp {
                 self.write_predicate(*destination, holds, active);
             }
             Action::ActiveMask { destination } => self.write(*destination, &[u64::from(active); LANES], active),
+            Action::ReadClock { destination, clock } => {
+                let count = truncate(context.state.executed >> clock.shift, clock.bits);
+                self.write(*destination, &[count; LANES], active);
+            }
+            Action::Print(print) => self.print(print, active, context)?,
+            Action::FailAssertion(assertion) => return Err(self.failed_assertion(assertion, active, context)),
             Action::Atomic(atomic) => self.atomic(pc, atomic, active, context)?,
             Action::CopyAsync(copy) => self.copy_async(pc, copy, active, context)?,
             Action::CopyAsyncCommit => self.copies.commit(active),

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::memory::AccessError;
 use crate::program::Place;
+use crate::syntax::printable;
 
 /// A kernel's error, with the thread and the instruction.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -191,6 +192,16 @@ pub enum FaultKind {
     /// A `trap`: in Rust kernels, a panic.
     #[error("trap")]
     Trap,
+    /// A call of `__assertfail`: in CUDA C, a failed `assert`.
+    #[error("assertion failed{}", AssertedAt { message, file, line: *line })]
+    AssertionFailed {
+        /// The condition's text; empty if the kernel passes none.
+        message: String,
+        /// The source file; empty if the kernel passes none.
+        file: String,
+        /// The line.
+        line: u32,
+    },
     /// A block that has issued more instructions than
     /// [`Options::block_instructions`](crate::Options::block_instructions).
     #[error("the warps of a block have issued {instructions} instructions, and the block has not ended")]
@@ -206,6 +217,22 @@ struct OthersWaitAt<'a>(&'a Option<Box<Place>>);
 impl fmt::Display for OthersWaitAt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.as_ref().map_or(Ok(()), |place| write!(f, ", others wait at {place}"))
+    }
+}
+
+/// ": CONDITION, FILE:LINE", as far as they are known.
+struct AssertedAt<'a> {
+    message: &'a str,
+    file: &'a str,
+    line: u32,
+}
+
+impl fmt::Display for AssertedAt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.message.is_empty() {
+            write!(f, ": {}", printable(self.message))?;
+        }
+        if self.file.is_empty() { Ok(()) } else { write!(f, ", {}:{}", printable(self.file), self.line) }
     }
 }
 

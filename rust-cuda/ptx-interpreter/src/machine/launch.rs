@@ -6,6 +6,7 @@ use cuda_launch::{Dim3, LaunchConfig};
 
 use super::counts::InstructionCounts;
 use super::options::Options;
+use super::printed::PrintBuffer;
 use super::race::SameValueRace;
 use crate::memory::{Extent, GlobalView, Region};
 use crate::program::{Kernel, Program};
@@ -23,6 +24,8 @@ pub(super) struct Launch<'a> {
     pub(super) dynamic_shared: Extent,
     /// Address of the grid workspace, which holds the grid barrier of CUDA's cooperative groups.
     pub(super) workspace: Option<u64>,
+    /// Where printed texts go; None in a replay, which has printed them before.
+    pub(super) printed: Option<&'a PrintBuffer>,
 }
 
 /// Counts and races of the blocks that a worker has run.

@@ -6,6 +6,7 @@ use cuda_launch::LimitError;
 use thiserror::Error;
 
 use super::fault::Fault;
+use crate::program::LoadError;
 
 /// Why a launch failed.
 #[derive(Debug, Error)]
@@ -13,6 +14,14 @@ pub enum LaunchError {
     /// The module has no such kernel.
     #[error("the PTX has no kernel {0}")]
     NoSuchKernel(String),
+    /// The kernel, or a function that it calls, contains something that is not supported.
+    #[error("kernel {kernel}: {error}")]
+    Refused {
+        /// The kernel's name.
+        kernel: String,
+        /// What that is, with its line.
+        error: LoadError,
+    },
     /// The launch configuration exceeds a limit that all GPUs have.
     #[error("kernel {kernel}: {error}")]
     Limit {

@@ -12,6 +12,7 @@ mod divergence;
 mod execution;
 mod executor;
 mod fault;
+mod format;
 mod lane_addresses;
 mod lanes;
 mod launch;
@@ -21,6 +22,8 @@ mod observation;
 mod observer;
 mod options;
 mod pending_copies;
+mod print;
+mod printed;
 mod race;
 mod record;
 mod report;
@@ -35,7 +38,7 @@ use std::sync::Arc;
 
 use cuda_launch::LaunchConfig;
 
-use crate::limits::{MAX_BLOCK_BYTES, MAX_COOPERATIVE_BYTES, max_bytes};
+use crate::limits::{MAX_BLOCK_BYTES, MAX_COOPERATIVE_BYTES};
 use crate::memory::{Extent, GlobalMemory, MemoryError, Region};
 use crate::program::{DYNAMIC_SHARED_START, Initial, Kernel, LoadError, Program};
 use crate::semantics::{LANES, Lanes};
@@ -43,6 +46,7 @@ use crate::syntax::Space;
 use block_state::BlockState;
 use executor::CallingThread;
 use launch::Launch;
+use printed::PrintBuffer;
 use warp::Warp;
 
 pub use counts::InstructionCounts;
@@ -52,6 +56,7 @@ pub use fault::{Access, Fault, FaultKind};
 pub use launch_error::LaunchError;
 pub use observer::{Code, MemoryRange, ObservedAccess, Observer, Step, StoppedBlock, StoppedWarp, Waits, WarpPath};
 pub use options::Options;
+pub use printed::Printed;
 pub use race::SameValueRace;
 pub use report::{AccessedSpace, InstructionReport, LaunchReport, SpaceTotals};
 pub use snapshot::Snapshot;
@@ -62,6 +67,7 @@ pub struct Machine {
     program: Program,
     constants: Region,
     memory: GlobalMemory,
+    printed: PrintBuffer,
 }
 
 impl Machine {
@@ -69,22 +75,29 @@ impl Machine {
     pub const MEMORY_BYTES: u64 = 64 << 30;
 
     /// Maximum static and dynamic shared memory of a block together, in bytes: that of the GPU with the most.
-    pub const MAX_SHARED_BYTES: usize = max_bytes(Space::Shared) as usize;
+    pub const MAX_SHARED_BYTES: usize = 227 << 10;
 
     /// A device with the PTX module in `text` loaded.
     ///
+    /// A kernel that contains something that is not supported is [refused](Self::refused), and the others can be launched.
+    ///
     /// # Errors
-    /// The first line of the module that is not valid or not supported.
+    /// The first line outside of kernels and functions that is not valid or not supported.
     pub fn new(text: &str) -> Result<Self, LoadError> {
         let mut memory = GlobalMemory::new(Self::MEMORY_BYTES);
         let program = Program::load(text, &mut memory)?;
         let constants = Region::from_bytes(&program.constant_bytes);
-        Ok(Self { program, constants, memory })
+        Ok(Self { program, constants, memory, printed: PrintBuffer::default() })
     }
 
-    /// Names of the kernels, in the order of the module.
+    /// Names of the kernels that can be launched, in the order of the module.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         self.program.kernels.iter().map(|kernel| &*kernel.name)
+    }
+
+    /// The kernels that cannot be launched, since they or functions that they call contain something that is not supported.
+    pub fn refused(&self) -> impl Iterator<Item = (&str, &LoadError)> {
+        self.program.refused.iter().map(|(name, error)| (&**name, error))
     }
 
     /// Number of parameters of a kernel; None if there is no such kernel.
@@ -111,6 +124,12 @@ impl Machine {
     /// Global memory, for reads and writes by the host.
     pub fn memory(&self) -> &GlobalMemory {
         &self.memory
+    }
+
+    /// The texts that kernels have printed since the last call, those of a lower block first. Texts beyond
+    /// [`MAX_PRINTED_BYTES`](crate::limits::MAX_PRINTED_BYTES) are lost.
+    pub fn take_printed(&self) -> Vec<Printed> {
+        self.printed.take()
     }
 
     /// Runs a kernel on the calling thread. Each parameter is passed as its little-endian bytes; extra bytes of a slice
@@ -179,7 +198,8 @@ impl Machine {
         snapshot: &Snapshot,
         observer: &mut dyn Observer,
     ) -> Result<bool, LaunchError> {
-        let launch = self.prepare(Options { check_races: false, ..options }, kernel, config, parameters)?;
+        let mut launch = self.prepare(Options { check_races: false, ..options }, kernel, config, parameters)?;
+        launch.printed = None;
         assert!(snapshot.is_of(&launch), "a snapshot of another launch");
         launch.run_observed(Some(snapshot), observer).map_err(LaunchError::Fault)
     }
@@ -199,6 +219,9 @@ impl Machine {
         parameters: &[&[u8]],
     ) -> Result<Launch<'_>, LaunchError> {
         let no_such_kernel = || LaunchError::NoSuchKernel(kernel.to_owned());
+        if let Some(error) = self.program.refusal(kernel) {
+            return Err(LaunchError::Refused { kernel: kernel.to_owned(), error: error.clone() });
+        }
         let kernel = self.program.kernel(kernel).ok_or_else(no_such_kernel)?;
         check_config(kernel, config)?;
         let dynamic_shared = Extent {
@@ -220,6 +243,7 @@ impl Machine {
             constants: &self.constants,
             dynamic_shared,
             workspace,
+            printed: Some(&self.printed),
         })
     }
 }

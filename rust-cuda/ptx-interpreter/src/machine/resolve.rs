@@ -217,7 +217,7 @@ impl Warp {
 
     /// Checks that bytes read are initialised and that parameters and constants are not written.
     #[inline]
-    fn check(
+    pub(super) fn check(
         &self,
         (memory, offset): LaneAddress,
         address: u64,

@@ -255,6 +255,9 @@ impl Action {
             | Self::Exit
             | Self::Trap
             | Self::ActiveMask { .. }
+            | Self::ReadClock { .. }
+            | Self::Print(_)
+            | Self::FailAssertion(_)
             | Self::ClusterArrive
             | Self::ClusterWait
             | Self::Nothing => {}
@@ -272,7 +275,8 @@ impl Action {
             | Self::Pack { destination, .. }
             | Self::Match { destination, .. }
             | Self::Reduce { destination, .. }
-            | Self::ActiveMask { destination } => visit(*destination),
+            | Self::ActiveMask { destination }
+            | Self::ReadClock { destination, .. } => visit(*destination),
             Self::Unpack { destinations, .. } => destinations.iter().flatten().copied().for_each(visit),
             Self::Load(load) => load.destinations.iter().flatten().copied().for_each(visit),
             Self::Atomic(atomic) => atomic.destination.into_iter().for_each(visit),
@@ -304,6 +308,8 @@ impl Action {
             | Self::ClusterArrive
             | Self::ClusterWait
             | Self::WarpBarrier { .. }
+            | Self::Print(_)
+            | Self::FailAssertion(_)
             | Self::Nothing => {}
         }
     }

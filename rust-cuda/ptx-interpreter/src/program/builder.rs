@@ -7,7 +7,7 @@ use super::control_flow::{Successors, immediate_postdominators};
 use super::decode;
 use super::error::{LoadError, Problem, at};
 use super::globals::Globals;
-use super::instruction::{Action, DecodedInstruction, Description};
+use super::instruction::{Action, DecodedInstruction, Description, FailAssertion, Print};
 use super::kernel::Kernel;
 use super::names::{Label, Named};
 use super::ranges::Ranges;
@@ -37,6 +37,9 @@ pub(crate) fn build(
     entry: &Function,
     expansion_left: &mut usize,
 ) -> Result<Kernel, LoadError> {
+    if let Some(error) = &entry.unsupported {
+        return Err(error.clone().into());
+    }
     let mut builder = Builder {
         module,
         symbols: Symbols::new(module, globals, expansion_left),
@@ -190,8 +193,17 @@ impl Builder<'_> {
     fn call(&mut self, call: &syntax::Instruction) -> Result<(), LoadError> {
         let problem = |problem| at(call.line, &call.text, problem);
         let arguments = decode::call(call).map_err(problem)?;
-        let callee = function(self.module, arguments.function)
-            .ok_or_else(|| problem(Problem::Undeclared(arguments.function.to_owned())))?;
+        let callee = match function(self.module, arguments.function) {
+            Ok(callee) => callee,
+            Err(Uncallable::Unsupported(error)) => return Err(error.into()),
+            Err(Uncallable::NoBody) if matches!(arguments.function, "vprintf" | "__assertfail") => {
+                return self.driver_call(&arguments, call);
+            }
+            Err(Uncallable::NoBody) => return Err(problem(Problem::NoBody(arguments.function.to_owned()))),
+            Err(Uncallable::Undeclared) => {
+                return Err(problem(Problem::Undeclared(arguments.function.to_owned())));
+            }
+        };
         if self.symbols.calls.iter().any(|(name, _)| *name == callee.name) {
             return Err(problem(Problem::Recursion(callee.name.clone())));
         }
@@ -236,6 +248,34 @@ impl Builder<'_> {
         Ok(())
     }
 
+    /// A call of a function that a GPU's driver provides.
+    fn driver_call(&mut self, arguments: &decode::Call<'_>, call: &syntax::Instruction) -> Result<(), LoadError> {
+        let problem = |problem| at(call.line, &call.text, problem);
+        let address = |name: &&str| match self.symbols.find(name) {
+            Some(Named::Variable { space: Space::Local, address }) => Ok(*address),
+            Some(_) => Err(problem(Problem::Unsupported("a register as an argument of a call"))),
+            None => Err(problem(Problem::Undeclared((*name).to_owned()))),
+        };
+        let parameters = arguments.parameters.iter().map(address).collect::<Result<Vec<_>, _>>()?;
+        let result = arguments.returns.first().map(address).transpose()?;
+        let action = match (arguments.function, &parameters[..]) {
+            ("vprintf", &[format, arguments]) => Action::Print(Print { result, format, arguments }),
+            ("__assertfail", &[message, file, line, ..]) => {
+                Action::FailAssertion(FailAssertion { message, file, line })
+            }
+            _ => {
+                let expected = "those of vprintf or __assertfail";
+                return Err(problem(Problem::OperandCount { expected, found: parameters.len() }));
+            }
+        };
+        let guard = match &call.guard {
+            Some(guard) => Some(decode::guard(&self.symbols, guard).map_err(problem)?),
+            None => None,
+        };
+        self.push(DecodedInstruction { guard, action }, Class::Control, call);
+        Ok(())
+    }
+
     fn push(&mut self, instruction: DecodedInstruction, class: Class, source: &syntax::Instruction) {
         self.instructions.push(instruction);
         let text: Arc<str> = source.text.as_str().into();
@@ -273,7 +313,7 @@ impl Builder<'_> {
                 (Some(targets), ..) => Successors::Jump(targets),
                 (None, Action::Exit, None) => Successors::Exit,
                 // A trap ends the launch: other lanes need not wait for lanes on a path to one.
-                (None, Action::Trap, None) => Successors::Jump(&[]),
+                (None, Action::Trap | Action::FailAssertion(_), None) => Successors::Jump(&[]),
                 _ => Successors::Next,
             })
             .collect();
@@ -308,7 +348,7 @@ fn jumps((index, instruction): (usize, &DecodedInstruction)) -> Option<Vec<usize
     let mut targets = match &instruction.action {
         Action::Branch { target, .. } => vec![*target],
         Action::BranchTable { targets, .. } => targets.clone(),
-        Action::Exit | Action::Trap if instruction.guard.is_some() => vec![],
+        Action::Exit | Action::Trap | Action::FailAssertion(_) if instruction.guard.is_some() => vec![],
         _ => return None,
     };
     if instruction.guard.is_some() {
@@ -317,7 +357,20 @@ fn jumps((index, instruction): (usize, &DecodedInstruction)) -> Option<Vec<usize
     Some(targets)
 }
 
+/// Why a function cannot be called.
+enum Uncallable {
+    Undeclared,
+    NoBody,
+    Unsupported(syntax::SyntaxError),
+}
+
 /// The definition of the function with this name.
-fn function<'a>(module: &'a Module, name: &str) -> Option<&'a Function> {
-    module.functions.iter().find(|function| function.name == name && function.body.is_some())
+fn function<'a>(module: &'a Module, name: &str) -> Result<&'a Function, Uncallable> {
+    let mut all = module.functions.iter().filter(|function| function.name == name);
+    match all.clone().find(|function| function.body.is_some() || function.unsupported.is_some()) {
+        Some(Function { unsupported: Some(error), .. }) => Err(Uncallable::Unsupported(error.clone())),
+        Some(function) => Ok(function),
+        None if all.next().is_some() => Err(Uncallable::NoBody),
+        None => Err(Uncallable::Undeclared),
+    }
 }

@@ -42,6 +42,9 @@ pub enum Problem {
     /// A name that is not in scope.
     #[error("`{0}` is not declared")]
     Undeclared(String),
+    /// A function that is declared, and defined nowhere in the module.
+    #[error("`{0}` is declared but has no body in this module")]
+    NoBody(String),
     /// A name that is declared twice in one scope.
     #[error("`{0}` is declared twice")]
     DeclaredTwice(String),

@@ -166,12 +166,50 @@ pub(crate) enum Action {
     ActiveMask {
         destination: Register,
     },
+    /// Reads a counter, such as `%clock64`.
+    ReadClock {
+        destination: Register,
+        clock: Clock,
+    },
+    /// A call of `vprintf`, which the GPU's driver provides.
+    Print(Print),
+    /// A call of `__assertfail`, which the GPU's driver provides: ends the launch.
+    FailAssertion(FailAssertion),
     /// `mma.sync`
     Matrix(Matrix),
     /// `ldmatrix`
     LoadMatrix(LoadMatrix),
     /// No effect in this interpreter, such as `prefetch` and `nanosleep`.
     Nothing,
+}
+
+/// The bits of a 64-bit counter that a special register reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Clock {
+    pub(crate) bits: usize,
+    pub(crate) shift: u32,
+}
+
+/// Addresses in local memory of the parameters of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Print {
+    /// The count of arguments, 32 bits; None if the call takes no result.
+    pub(crate) result: Option<u64>,
+    /// A generic pointer to the format, which ends with a zero.
+    pub(crate) format: u64,
+    /// A generic pointer to the arguments, each at a multiple of its size.
+    pub(crate) arguments: u64,
+}
+
+/// Addresses in local memory of the parameters of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FailAssertion {
+    /// A generic pointer to the condition's text, or 0.
+    pub(crate) message: u64,
+    /// A generic pointer to the file's name, or 0.
+    pub(crate) file: u64,
+    /// The line, 32 bits.
+    pub(crate) line: u64,
 }
 
 /// The extension of a value to a wider destination register.

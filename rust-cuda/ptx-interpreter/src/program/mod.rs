@@ -36,6 +36,8 @@ use instruction::Description;
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) kernels: Vec<Kernel>,
+    /// The kernels that cannot be launched, and why.
+    pub(crate) refused: Vec<(String, LoadError)>,
     /// The module's `.const` variables.
     pub(crate) constants: Ranges,
     pub(crate) constant_bytes: Vec<u8>,
@@ -45,7 +47,7 @@ pub(crate) struct Program {
 impl Program {
     /// Parses the module, decodes its kernels and allocates its global variables in `memory`.
     pub(crate) fn load(text: &str, memory: &mut GlobalMemory) -> Result<Self, LoadError> {
-        let module = syntax::parse(text)?;
+        let module = syntax::parse_supported(text)?;
         if module.address_size != 64 {
             return Err(LoadError::AddressSize(module.address_size));
         }
@@ -58,14 +60,29 @@ impl Program {
             }
         }
         let mut expansion_left = MAX_EXPANSION;
-        let entries = module.functions.iter().filter(|function| function.is_entry);
-        let kernels = entries.map(|entry| builder::build(&module, &globals, entry, &mut expansion_left));
-        let kernels = kernels.collect::<Result<_, _>>()?;
-        Ok(Self { kernels, constants: globals.constants, constant_bytes: globals.constant_bytes, files: module.files })
+        let (mut kernels, mut refused) = (Vec::new(), Vec::new());
+        for entry in module.functions.iter().filter(|function| function.is_entry) {
+            match builder::build(&module, &globals, entry, &mut expansion_left) {
+                Ok(kernel) => kernels.push(kernel),
+                Err(error) => refused.push((entry.name.clone(), error)),
+            }
+        }
+        Ok(Self {
+            kernels,
+            refused,
+            constants: globals.constants,
+            constant_bytes: globals.constant_bytes,
+            files: module.files,
+        })
     }
 
     pub(crate) fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| &*kernel.name == name)
+    }
+
+    /// Why a kernel cannot be launched, if that is so.
+    pub(crate) fn refusal(&self, name: &str) -> Option<&LoadError> {
+        self.refused.iter().find_map(|(refused, error)| (refused == name).then_some(error))
     }
 
     /// Location of an instruction in the PTX and in the source.

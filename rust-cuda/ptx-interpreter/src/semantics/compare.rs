@@ -5,7 +5,9 @@ use super::comparison::Comparison;
 use super::definition::{Definition, Function};
 use super::modifiers::{Modifiers, name_if};
 use super::table::Table;
-use crate::syntax::ScalarType::{self, B16, B32, B64, Bf16, F16, F32, F64, Pred, S16, S32, S64, U16, U32, U64};
+use crate::syntax::ScalarType::{
+    self, B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F64, Pred, S16, S32, S64, U16, U32, U64,
+};
 
 const EQ: Comparison = Comparison::ordered(false, true, false);
 const NE: Comparison = Comparison::ordered(true, false, true);
@@ -49,6 +51,13 @@ pub(super) fn forms(table: &mut Table) {
                 if !(flush && to == Bf16) {
                     add(table, name, comparison, flush, [to, t]);
                 }
+            }
+        }
+    }
+    for (t, flush) in [(F16x2, false), (F16x2, true), (Bf16x2, false)] {
+        for &(name, comparison) in [EQUALITIES, ORDERS, FLOAT_COMPARISONS].into_iter().flatten() {
+            for to in [Pred, U32, S32, t] {
+                add(table, name, comparison, flush, [to, t]);
             }
         }
     }

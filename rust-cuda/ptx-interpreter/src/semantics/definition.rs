@@ -66,7 +66,7 @@ impl Definition {
         Self { modifiers, ..self }
     }
 
-    /// The result of one lane; 0 or 1 for a predicate. A form with the carry flag gets it as 0.
+    /// The result of one lane; 0 or 1 for a predicate, with that of the upper half in bit 1 for a comparison of halves. A form with the carry flag gets it as 0.
     pub(super) fn value(&self, sources: [u64; 4]) -> u64 {
         match self.function {
             Function::Integer(function) => {
@@ -80,6 +80,16 @@ impl Definition {
             Function::Carry { .. } => self.carry(sources, false).0,
             Function::Float(_) | Function::FloatBits(_) => self.float(sources),
             Function::Test(test) => Format::of(self.sources[0]).is_some_and(|format| test(format, sources[0])).into(),
+            Function::Compare(comparison) if self.is_packed_comparison() => {
+                let [low, high] = [0, 16].map(|shift| {
+                    let halves = [sources[0], sources[1]].map(|source| source >> shift & 0xffff);
+                    comparison.holds(self.sources[0], self.modifiers.flush, halves)
+                });
+                // A predicate of the upper half is in bit 1.
+                let shift = if self.destination == ScalarType::Pred { 1 } else { 16 };
+                let half = |holds| comparison::boolean(self.destination, holds) & if shift == 1 { 1 } else { 0xffff };
+                half(high) << shift | half(low)
+            }
             Function::Compare(comparison) => {
                 let holds = comparison.holds(self.sources[0], self.modifiers.flush, [sources[0], sources[1]]);
                 comparison::boolean(self.destination, holds)
@@ -96,6 +106,12 @@ impl Definition {
                 half(sources[0]) << 16 | half(sources[1])
             }
         }
+    }
+
+    /// Whether it compares the halves of words, each with a result of its own.
+    pub(super) fn is_packed_comparison(&self) -> bool {
+        matches!(self.function, Function::Compare(_))
+            && matches!(self.sources[0], ScalarType::F16x2 | ScalarType::Bf16x2)
     }
 
     /// The result of one lane, and its carry flag: unchanged if the form does not write it.

@@ -95,10 +95,27 @@ impl Predicate {
                 let mask = holds(vectors, if self.swapped { [b, a, c, d] } else { sources });
                 if self.negated { !mask } else { mask }
             }
-            None => (0..LANES).fold(0, |mask, lane| {
-                mask | (self.definition.value(sources.map(|source| source[lane])) as u32) << lane
-            }),
+            None => self.bit(0, sources),
         }
+    }
+
+    /// The second predicate, which belongs to the first one `holds`: that of the upper halves if it compares halves, else the
+    /// complement.
+    #[inline]
+    pub fn second(self, holds: u32, sources: [&Lanes; 4]) -> u32 {
+        if self.compares_halves() { self.bit(1, sources) } else { !holds }
+    }
+
+    /// Whether it compares the halves of words.
+    #[inline]
+    pub fn compares_halves(self) -> bool {
+        self.compiled.is_none() && self.definition.is_packed_comparison()
+    }
+
+    fn bit(self, bit: u32, sources: [&Lanes; 4]) -> u32 {
+        (0..LANES).fold(0, |mask, lane| {
+            mask | (self.definition.value(sources.map(|source| source[lane])) as u32 >> bit & 1) << lane
+        })
     }
 }
 

@@ -16,12 +16,26 @@ impl Parser<'_> {
         let name = self.name(if is_entry { "the name of a kernel" } else { "the name of a function" })?;
         let parameters = self.parameters(is_entry)?;
         let performance = self.performance(is_entry)?;
+        let mut unsupported = None;
         let body = match self.kind() {
             TokenKind::Punctuation(b';') => {
                 self.advance();
                 None
             }
-            TokenKind::Punctuation(b'{') => Some(self.body()?),
+            TokenKind::Punctuation(b'{') => {
+                let start = self.position();
+                match self.body() {
+                    Ok(body) => Some(body),
+                    Err(error) => {
+                        self.rewind_to(start);
+                        if !self.skip_block() {
+                            return Err(error);
+                        }
+                        unsupported = Some(error);
+                        None
+                    }
+                }
+            }
             _ if is_entry => {
                 let expected = "`{`, `;`, `.maxntid`, `.reqntid`, `.minnctapersm`, `.maxnreg`, `.reqnctapercluster` \
                                 or `.pragma` (other directives are not supported)";
@@ -29,7 +43,7 @@ impl Parser<'_> {
             }
             _ => return Err(self.error("`{`, `;`, `.noreturn` or `.pragma`")),
         };
-        Ok(Function { name, is_entry, linkage, returns, parameters, performance, body, line })
+        Ok(Function { name, is_entry, linkage, returns, parameters, performance, body, unsupported, line })
     }
 
     /// `(…)`, or nothing.

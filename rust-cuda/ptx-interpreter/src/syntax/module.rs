@@ -24,6 +24,15 @@ const MODULE_ITEMS: &str =
 /// assert_eq!(error.to_string(), "line 4: expected `;` or an operand, found the end of the line, in: ret");
 /// ```
 pub fn parse(text: &str) -> Result<Module, SyntaxError> {
+    let module = parse_supported(text)?;
+    match module.functions.iter().find_map(|function| function.unsupported.clone()) {
+        Some(error) => Err(error),
+        None => Ok(module),
+    }
+}
+
+/// As [`parse`], but an error in a function's body is kept with the function.
+pub(crate) fn parse_supported(text: &str) -> Result<Module, SyntaxError> {
     Parser::new(text).module()
 }
 
@@ -34,16 +43,23 @@ impl Parser<'_> {
         let address_size = self.address_size()?;
         let mut module =
             Module { version, target, address_size, variables: Vec::new(), functions: Vec::new(), files: Vec::new() };
+        // What follows a body that is not supported may be an error because of it.
+        let unsupported = |module: &Module| module.functions.iter().find_map(|function| function.unsupported.clone());
+        self.items(&mut module).map_err(|error| unsupported(&module).unwrap_or(error))?;
+        Ok(module)
+    }
+
+    fn items(&mut self, module: &mut Module) -> Parsed<()> {
         while self.kind() != TokenKind::End {
             match self.directive() {
                 Some(".file") => module.files.push(self.source_file()?),
                 Some(".section") => self.debug_section()?,
                 Some(".pragma") => self.pragma()?,
                 None if self.kind_after() == TokenKind::Punctuation(b':') => self.section_label()?,
-                _ => self.declaration(&mut module)?,
+                _ => self.declaration(module)?,
             }
         }
-        Ok(module)
+        Ok(())
     }
 
     fn declaration(&mut self, module: &mut Module) -> Parsed<()> {

@@ -74,6 +74,22 @@ impl<'text> Parser<'text> {
         token
     }
 
+    /// Consumes `{ … }`, whatever it contains. Returns whether its end was found.
+    pub(super) fn skip_block(&mut self) -> bool {
+        let mut depth = 0_usize;
+        loop {
+            match self.advance().kind {
+                TokenKind::Punctuation(b'{') => depth += 1,
+                TokenKind::Punctuation(b'}') => depth = depth.saturating_sub(1),
+                TokenKind::End => return false,
+                _ => {}
+            }
+            if depth == 0 {
+                return true;
+            }
+        }
+    }
+
     pub(super) fn is_punctuation(&self, punctuation: u8) -> bool {
         self.kind() == TokenKind::Punctuation(punctuation)
     }

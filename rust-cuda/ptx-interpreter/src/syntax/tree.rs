@@ -1,6 +1,6 @@
 //! The syntax tree of a PTX module, with unresolved names.
 
-use super::ScalarType;
+use super::{ScalarType, SyntaxError};
 
 /// A PTX module.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,8 +118,10 @@ pub struct Function {
     pub parameters: Vec<Variable>,
     /// Performance-tuning directives.
     pub performance: Performance,
-    /// None for a declaration.
+    /// None for a declaration, and if it is not supported.
     pub body: Option<Vec<Statement>>,
+    /// Why the body is not supported, if that is so.
+    pub(crate) unsupported: Option<SyntaxError>,
     /// The line of the text, from 1.
     pub line: u32,
 }

@@ -192,7 +192,8 @@ fn a_barrier_of_the_warp_waits_for_its_members() {
 
 #[test]
 fn a_barrier_of_the_warp_does_not_end_without_its_members() {
-    let missing = Kernel::new("setp.lt.u32 p0, tid, 4; @!p0 bra DONE;\nbar.warp.sync -1;\nDONE: ret;");
+    let missing =
+        Kernel::new("setp.lt.u32 p0, tid, 4; @!p0 bra DONE;\nbar.warp.sync -1;\nDONE: add.u32 r0, r0, 1; ret;");
     let kind = FaultKind::MissingLanes { expected: u32::MAX, missing: 0xffff_fff0 };
     assert_eq!(missing.fault("bar.warp.sync -1;", 0, 0), kind);
     let outside = Kernel::new("bar.warp.sync 0xfffffffb;\nret;");

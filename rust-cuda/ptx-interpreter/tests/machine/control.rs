@@ -208,7 +208,7 @@ fn recursion_and_unknown_functions_are_rejected() {
     assert_eq!(problem(Kernel::new(&calls_f).declare(&itself)), Problem::Recursion("f".to_owned()));
     assert_eq!(problem(Kernel::new(&calls_f)), Problem::Undeclared("f".to_owned()));
     let declared = ".func (.param .b32 result) f(.param .b32 x);\n";
-    assert_eq!(problem(Kernel::new(&calls_f).declare(declared)), Problem::Undeclared("f".to_owned()));
+    assert_eq!(problem(Kernel::new(&calls_f).declare(declared)), Problem::NoBody("f".to_owned()));
     let too_few = "{ .param .b32 b; call (b), square; } ret;";
     assert!(matches!(problem(Kernel::new(too_few).declare(SQUARE)), Problem::OperandCount { found: 1, .. }));
 }

@@ -52,3 +52,47 @@ fn a_gelu_by_exponentials_is_nan_where_they_overflow_and_by_tanh_it_is_not() {
     assert_eq!(halves(by_tanh, 0x4800, 2), [0x3c00, 0x4c00]);
     assert_eq!(halves(by_tanh, INFINITY, 1), [0x3c00]);
 }
+
+/// A packed comparison is the comparison of each half: `setp` writes both predicates, `set` both halves of its result.
+#[test]
+fn packed_comparisons_compare_each_half() {
+    // −∞, −1, −0, +0, the smallest subnormal, 1, 1.5, ∞, NaN, in f16 and bf16.
+    let f16 = [0xfc00, 0xbc00, 0x8000, 0, 1, 0x3c00, 0x3e00, 0x7c00, 0x7e00_u16];
+    let bf16 = [0xff80, 0xbf80, 0x8000, 0, 1, 0x3f80, 0x3fc0, 0x7f80, 0x7fc0_u16];
+    let names = ["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"];
+    for (t, flush, values, one) in [("f16", "", f16, 0x3c00), ("f16", ".ftz", f16, 0x3c00), ("bf16", "", bf16, 0x3f80)]
+    {
+        for name in names {
+            // Lane i compares value i % 9 with all others, in the lower halves, and the reverse in the upper ones.
+            for (other, b) in values.into_iter().enumerate() {
+                let table: Vec<u32> = (0..32)
+                    .map(|lane| {
+                        let a = values[lane % 9];
+                        u32::from(a) | u32::from(b) << 16
+                    })
+                    .collect();
+                let swapped = "shl.b32 r2, r1, 16; shr.b32 r3, r1, 16; or.b32 r2, r2, r3;";
+                let kernel = Kernel::new(format!(
+                    "mad.wide.u32 d0, tid, 4, input; ld.global.u32 r1, [d0]; {swapped} mov.b32 {{h1, h2}}, r1;
+                     setp.{name}{flush}.{t}x2 p0|p1, r1, r2; setp.{name}{flush}.{t} p2, h1, h2; setp.{name}{flush}.{t} p3, h2, h1;
+                     selp.u32 r4, 1, 0, p0; selp.u32 r5, 2, 0, p1; or.b32 r4, r4, r5;
+                     selp.u32 r6, 1, 0, p2; selp.u32 r7, 2, 0, p3; or.b32 r6, r6, r7;
+                     set.{name}{flush}.{t}x2.{t}x2 r8, r1, r2; set.{name}{flush}.u32.{t}x2 r9, r1, r2; set.{name}{flush}.s32.{t}x2 r10, r1, r2;
+                     setp.{name}.or{flush}.{t}x2 p4|p5, r1, r2, !p2; selp.u32 r11, 1, 0, p4; selp.u32 r12, 2, 0, p5; or.b32 r11, r11, r12;
+                     mad.wide.u32 d1, tid, 24, output; st.global.u32 [d1], r4; st.global.u32 [d1+4], r6; st.global.u32 [d1+8], r8;
+                     st.global.u32 [d1+12], r9; st.global.u32 [d1+16], r10; st.global.u32 [d1+20], r11; ret;"
+                ));
+                let words = kernel.input(&table).output_bytes(32 * 24).words(32 * 6);
+                for (lane, found) in words.chunks(6).enumerate() {
+                    let holds = found[1];
+                    let halves = |each: u32| ((holds & 1) * each) | ((holds >> 1) * (each << 16));
+                    let with_or = holds | if holds & 1 == 0 { 3 } else { 0 };
+                    let expected = [holds, holds, halves(one), halves(0xffff), halves(0xffff), with_or];
+                    assert_eq!(found, expected, "{name}{flush}.{t}x2 of values {} and {other}", lane % 9);
+                }
+            }
+        }
+    }
+    let single = Kernel::new("setp.gt.f16x2 p0, r0, r1; ret;").load_error();
+    assert!(single.to_string().contains("two predicates, one for each half"), "{single}");
+}

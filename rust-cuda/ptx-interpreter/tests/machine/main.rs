@@ -7,6 +7,7 @@ mod clusters;
 mod control;
 mod copies;
 mod counts;
+mod driver_calls;
 mod grid;
 mod half;
 mod lines;

@@ -212,22 +212,61 @@ fn members_on_another_path_are_missing() {
         ));
         let kind = FaultKind::MissingLanes { expected: ALL, missing: 0xffff_fff0 };
         assert_eq!(kernel.fault(&operation, 0, 0), kind, "{operation}");
-        let guarded = Kernel::new(format!("setp.ne.u32 p0, tid, 4; mov.u32 r1, tid;\n@p0 {operation}\nret;"));
+        let guarded =
+            Kernel::new(format!("setp.ne.u32 p0, tid, 4; mov.u32 r1, tid;\n@p0 {operation}\nadd.u32 r2, r2, 1; ret;"));
         let kind = FaultKind::MissingLanes { expected: ALL, missing: 0x10 };
         assert_eq!(guarded.fault(&operation, 0, 0), kind, "{operation}");
     }
 }
 
+/// Kernels whose lanes 3, 17 and 31 exit, before the others arrive at an operation of all lanes or while these wait there.
+fn after_exits(operation: &str) -> [Kernel; 3] {
+    let exits = "setp.eq.u32 p0, tid, 3; setp.eq.or.u32 p0, tid, 17, p0; setp.eq.or.u32 p0, tid, 31, p0;";
+    let inputs = "setp.lt.u32 p5, tid, 9; and.b32 r1, tid, 1; mov.u32 r0, 0;";
+    let store = "selp.u32 r2, 1, 0, p5; st.global.u32 [cell], r0; st.global.u32 [cell+4096], r2;";
+    [
+        format!("{exits}{inputs} @p0 exit;\n{operation}\n{store} ret;"),
+        format!("{exits}{inputs} @p0 bra DONE;\n{operation}\n{store}\nDONE: ret;"),
+        format!(
+            "{exits}{inputs} @!p0 bra WORK; {} exit;\nWORK: {operation}\n{store} ret;",
+            "add.u32 r9, r9, 1;".repeat(20)
+        ),
+    ]
+    .map(|body| Kernel::new(body).output_bytes(8192))
+}
+
 #[test]
-fn members_that_have_exited_are_missing() {
-    for operation in operations("-1") {
-        let kernel =
-            Kernel::new(format!("setp.lt.u32 p0, tid, 4; mov.u32 r1, tid; @p0 exit;\n{operation}\nret;")).shape(2, 64);
-        assert_eq!(
-            kernel.fault(&operation, 0, 4),
-            FaultKind::MissingLanes { expected: ALL, missing: 0xf },
-            "{operation}"
-        );
+fn lanes_that_have_exited_are_not_waited_for() {
+    let live = |lane: &u32| ![3, 17, 31].contains(lane);
+    let mask = |holds: &dyn Fn(u32) -> bool| {
+        (0..32).filter(live).filter(|lane| holds(*lane)).fold(0_u32, |mask, lane| mask | 1 << lane)
+    };
+    let all = mask(&|_| true);
+    type ByLane<'a> = &'a dyn Fn(u32) -> (u32, u32);
+    let results: [(&str, ByLane<'_>); 7] = [
+        ("vote.sync.ballot.b32 r0, p5, -1;", &|lane| (mask(&|other| other < 9), (lane < 9).into())),
+        ("vote.sync.ballot.b32 r0, !p5, -1;", &|lane| (mask(&|other| other >= 9), (lane < 9).into())),
+        ("vote.sync.any.pred p5, p5, -1;", &|_| (0, 1)),
+        ("vote.sync.all.pred p5, p5, -1;", &|_| (0, 0)),
+        ("match.any.sync.b32 r0, r1, -1;", &|lane| (mask(&|other| other & 1 == lane & 1), (lane < 9).into())),
+        ("redux.sync.add.u32 r0, r1, -1;", &|lane| ((all & 0xaaaa_aaaa).count_ones(), (lane < 9).into())),
+        ("shfl.sync.bfly.b32 r0, r1, 4, 31, -1; ", &|lane| (lane & 1, (lane < 9).into())),
+    ];
+    for (operation, expected) in &results[..6] {
+        for kernel in after_exits(operation) {
+            let words = kernel.words(2048);
+            for lane in (0..32).filter(live) {
+                let found = (words[lane as usize], words[1024 + lane as usize]);
+                assert_eq!(found, expected(lane), "{operation} lane {lane}\n{}", kernel.text());
+            }
+        }
+    }
+    // Lane 7 gets the value of lane 3, which has exited: no lane may depend on it.
+    for kernel in after_exits(results[6].0) {
+        assert_eq!(kernel.fault("shfl", 0, 7), FaultKind::NoSuchLane { lane: 3 });
+    }
+    for kernel in after_exits("bar.warp.sync -1;") {
+        kernel.report();
     }
 }
 

@@ -70,7 +70,8 @@ fn run(compute: Compute, warp: &[Lanes; 4]) -> Lanes {
         }
         Compute::Predicate(compute) => {
             let mask = compute.compute(sources);
-            std::array::from_fn(|lane| u64::from(mask >> lane & 1))
+            let second = if compute.compares_halves() { compute.second(mask, sources) } else { 0 };
+            std::array::from_fn(|lane| u64::from(mask >> lane & 1) | u64::from(second >> lane & 1) << 1)
         }
         Compute::Carry(_) => unreachable!("`check_carry` checks the forms with the carry flag"),
     }

@@ -135,7 +135,9 @@ impl Kernel {
     #[track_caller]
     pub fn machine(&self) -> Machine {
         let text = self.text();
-        Machine::new(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        let machine = Machine::new(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(machine.refused().next(), None, "{text}");
+        machine
     }
 
     fn launch(&self) -> (Result<LaunchReport, LaunchError>, Vec<u8>) {
@@ -226,7 +228,10 @@ impl Kernel {
     #[track_caller]
     pub fn load_error(&self) -> LoadError {
         match Machine::new(&self.text()) {
-            Ok(_) => panic!("the module loads\n{}", self.text()),
+            Ok(machine) => {
+                let refused = machine.refused().next().map(|(_, error)| error.clone());
+                refused.unwrap_or_else(|| panic!("the module loads\n{}", self.text()))
+            }
             Err(error) => error,
         }
     }

@@ -110,8 +110,22 @@ pub(crate) fn holds(form: &Form, s: [u64; 4]) -> Option<bool> {
     })
 }
 
+/// Whether a comparison holds for the lower and for the upper halves; `None` if the form does not compare halves.
+pub(crate) fn of_halves(form: &Form, s: [u64; 4]) -> Option<[bool; 2]> {
+    let half = form.with_type(form.last().strip_suffix("x2")?);
+    let [low, high] = [0, 16].map(|shift| holds(&half, s.map(|source| source >> shift & 0xffff)));
+    Some([low?, high?])
+}
+
 /// The result of `set` or `slct`.
 pub(crate) fn select(form: &Form, s: [u64; 4]) -> Option<u64> {
+    if form.opcode == "set"
+        && let Some(halves) = of_halves(form, s)
+    {
+        let truth = Layout::of(form.destination().trim_end_matches("x2")).map_or(0xffff, |layout| layout.one());
+        let [low, high] = halves.map(|holds| if holds { truth } else { 0 });
+        return Some(low | high << 16);
+    }
     if form.opcode == "set" {
         let truth = holds(form, s)?;
         let destination = form.destination();

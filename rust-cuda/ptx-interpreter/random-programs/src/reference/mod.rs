@@ -12,11 +12,15 @@ pub use form::Form;
 pub use integers::evaluate_carry;
 pub use samples::{edges, random};
 
-/// The result of an instruction of this form; `None` if there is no reference for it. A predicate is 0 or 1. The
+/// The result of an instruction of this form; `None` if there is no reference for it. A predicate is 0 or 1; of a comparison of halves, that of
+/// the upper half is in bit 1. The
 /// sources must have no bits above their types.
 pub fn evaluate(form: &Form<'_>, sources: [u64; 4]) -> Option<u64> {
     match form.opcode {
-        "setp" => floats::holds(form, sources).map(u64::from),
+        "setp" => match floats::of_halves(form, sources) {
+            Some([low, high]) => Some(u64::from(low) | u64::from(high) << 1),
+            None => floats::holds(form, sources).map(u64::from),
+        },
         "testp" => floats::test(form, sources).map(u64::from),
         "set" | "slct" => floats::select(form, sources),
         "cvt" => floats::convert(form, sources),

@@ -1,9 +1,9 @@
 //! Decoding of moves: `mov`, `cvta`, `isspacep` and `selp`.
 
-use super::operands::{Widths, check_width, count, destination, predicate, source, space_named};
+use super::operands::{Widths, check_width, count, destination, negatable_predicate, predicate, source, space_named};
 use super::predicates;
 use crate::program::error::Problem;
-use crate::program::instruction::{Action, Extend, Register};
+use crate::program::instruction::{Action, Clock, Extend, Register};
 use crate::program::modifiers::ModifierCursor;
 use crate::program::symbols::Symbols;
 use crate::semantics::{self, Class, Compute};
@@ -75,11 +75,14 @@ pub(super) fn decode(
             modifiers.end()?;
             let [to, a, b, condition] = count(operands, "4")?;
             let destination = destination(symbols, to, 1, scalar_type.bytes() * 8, Widths::Exact)?;
-            let sources = [
+            let mut sources = [
                 source(symbols, a, 2, scalar_type, Widths::Exact)?,
                 source(symbols, b, 3, scalar_type, Widths::Exact)?,
             ];
-            let predicate = predicate(symbols, condition, 4)?;
+            let (predicate, negated) = negatable_predicate(symbols, condition, 4)?;
+            if negated {
+                sources.reverse();
+            }
             Ok((Action::Select { destination, sources, predicate }, Class::Compare))
         }
     }
@@ -119,12 +122,29 @@ fn mov(symbols: &mut Symbols<'_>, scalar_type: ScalarType, [to, from]: &[Operand
         let parts = parts.iter().map(|part| source(symbols, part, 2, part_type, Widths::Exact));
         return Ok(Action::Pack { destination, parts: parts.collect::<Result<_, _>>()?, bits: part_bits as u32 });
     }
+    if let Operand::Name(name) = from
+        && symbols.find(name).is_none()
+        && let Some(clock) = clock(name)
+    {
+        check_width(name, clock.bits, bits, Widths::Exact)?;
+        return Ok(Action::ReadClock { destination, clock });
+    }
     let source = match from {
         Operand::Offset(name, offset) => short_address(symbols, name, *offset, bits)?,
         Operand::Name(name) if symbols.variable_address(name)?.is_some() => short_address(symbols, name, 0, bits)?,
         _ => source(symbols, from, 2, scalar_type, Widths::Exact)?,
     };
     Ok(Action::Move { destination, source })
+}
+
+/// The counter that a special register reads. All count the instructions that the block has issued: time is not modelled.
+fn clock(name: &str) -> Option<Clock> {
+    Some(match name {
+        "%clock" | "%globaltimer_lo" => Clock { bits: 32, shift: 0 },
+        "%clock_hi" | "%globaltimer_hi" => Clock { bits: 32, shift: 32 },
+        "%clock64" | "%globaltimer" => Clock { bits: 64, shift: 0 },
+        _ => return None,
+    })
 }
 
 /// A constant register with the address of a variable within its state space.

@@ -44,6 +44,9 @@ pub(super) fn comparison(
     if matches!((operation.sources, to), ([ScalarType::F16 | ScalarType::Bf16, ..], Operand::Pair(..))) {
         return Err(Problem::Operand { number: 1, expected: "one predicate, because the operands are halves" });
     }
+    if compute.compares_halves() && !matches!(to, Operand::Pair(..)) {
+        return Err(Problem::Operand { number: 1, expected: "two predicates, one for each half" });
+    }
     let a = source(symbols, a, 2, operation.sources[0], Widths::Exact)?;
     let b = source(symbols, b, 3, operation.sources[1], Widths::Exact)?;
     Ok((Action::Compare { compute, sources: [a, b, 0, 0], combine, destinations }, Class::Compare))
