@@ -2,11 +2,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::compile::{Compilation, Flags};
+use crate::compile::{Compilation, Flags, WITHOUT_PASS};
 use crate::error::{BuilderError, describe};
 use crate::files::{cannot, canonical, read_text};
 use crate::fingerprint::{Fingerprint, FingerprintHasher};
 use crate::header::Header;
+use crate::locked::locked_dependencies;
 use crate::manifest::Manifest;
 use crate::outcome::{Comparison, Origin, Ptx, Rebuilt, debug_file, read_debug, write_both};
 use crate::postprocess::{Cluster, LaunchBounds, Postprocessed, postprocess};
@@ -191,6 +192,9 @@ impl CudaBuilder {
                 };
                 let rebuilt = self.compile(&crates, fingerprint, &toolchain)?;
                 let compiler = rebuilt.header.compiler.clone();
+                if let Some(slower) = rebuilt.messages.lines().find_map(|line| line.strip_prefix(WITHOUT_PASS)) {
+                    println!("cargo::warning={}: {WITHOUT_PASS}{slower}", kernels.package);
+                }
                 if committed.is_some() {
                     let what = describe(&kernels.package, self.arch, committed.as_ref());
                     println!(
@@ -286,6 +290,10 @@ impl CudaBuilder {
         for found in crates {
             hasher.source_crate(found, &skipped)?;
         }
+        let locked = locked_dependencies(crates)?;
+        if !locked.is_empty() {
+            hasher.field("locked", locked.as_bytes());
+        }
         for path in &self.add_to_fingerprint {
             hasher.path(path)?;
         }
@@ -370,7 +378,9 @@ impl CudaBuilder {
             committed.and_then(|path| path.ancestors().take(3).find(|path| path.exists()).map(Path::to_owned));
         let also = self.add_to_fingerprint.iter().cloned().map(Some);
         let debug = committed.as_deref().map(debug_file);
-        let mut paths: Vec<_> = sources.chain(workspaces).chain([committed, debug]).chain(also).flatten().collect();
+        let lock = Some(crates[0].lock_path());
+        let mut paths: Vec<_> =
+            sources.chain(workspaces).chain([lock, committed, debug]).chain(also).flatten().collect();
         paths.retain(|path| fs::exists(path).unwrap_or(false));
         paths.sort();
         paths.dedup();

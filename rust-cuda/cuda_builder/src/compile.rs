@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::files::cannot;
+use crate::files::{cannot, files_below};
 use crate::manifest::Manifest;
 use crate::{Arch, BuilderError, TARGET, Toolchain};
 
@@ -31,8 +31,21 @@ const RUSTFLAGS: [&str; 5] = [
 /// count in its own basic block alone.
 /// The PTX is the assembly output; there is nothing to link, and no linker is needed. The verbose comments contain the
 /// inlined-at chain of each source line; [`crate::source_lines`] reads and removes them.
-const KERNEL_FLAGS: [&str; 5] =
-    ["--emit", "asm", "-Cpasses=function(require<domtree>,infer-address-spaces)", "-Zno-link", "-Zverbose-asm"];
+const KERNEL_FLAGS: [&str; 5] = ["--emit", "asm", EXTRA_PASS, "-Zno-link", "-Zverbose-asm"];
+
+/// LLVM 22 crashes in this pass where a pointer is chosen between constants and local memory; the kernels are then compiled
+/// without it.
+const EXTRA_PASS: &str = "-Cpasses=function(require<domtree>,infer-address-spaces)";
+
+/// What the compiler says when it ends by a signal.
+const CRASH: &str = "interrupted by SIG";
+
+/// What LLVM says of an operation for which it would call a function of a C library, without its place.
+const LIBRARY_CALL: &str = "unsupported library call operation";
+
+/// The warning of a compilation without the extra pass.
+pub(crate) const WITHOUT_PASS: &str = "LLVM's pass infer-address-spaces crashes on these kernels. They are compiled without it: correct, but their \
+                            accesses to shared memory find its address space when they run, and are slower";
 
 /// The cargo profile: one codegen unit, so that calls into `core` and `cuda_std` are inlined, and debug information, of
 /// which the PTX keeps what costs nothing on the GPU: line directives, and comments for debuggers
@@ -98,9 +111,23 @@ impl Compilation<'_> {
         for stale in find_below(&artifacts, &file_name) {
             fs::remove_file(&stale).map_err(cannot("remove", &stale))?;
         }
-        let output = self.command(toolchain).output().map_err(cannot("run", &toolchain.cargo))?;
-        let messages = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
-        if !output.status.success() {
+        let compile = |flags: &[&str]| {
+            let output = self.command(toolchain, flags).output().map_err(cannot("run", &toolchain.cargo))?;
+            let messages = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+            Ok::<_, BuilderError>((output.status.success(), messages))
+        };
+        let (mut succeeded, mut messages) = compile(&KERNEL_FLAGS)?;
+        if !succeeded && messages.contains(CRASH) {
+            let flags: Vec<&str> = KERNEL_FLAGS.into_iter().filter(|flag| *flag != EXTRA_PASS).collect();
+            (succeeded, messages) = compile(&flags)?;
+            if succeeded {
+                messages = format!("{messages}\n{WITHOUT_PASS}").trim_start().to_owned();
+            }
+        }
+        if messages.contains(LIBRARY_CALL) {
+            messages += &self.explain_library_call();
+        }
+        if !succeeded {
             return Err(BuilderError::Compile {
                 package: self.kernels.package.clone(),
                 arch: self.arch,
@@ -119,7 +146,29 @@ impl Compilation<'_> {
         Ok(Compiled { text, messages })
     }
 
-    fn command(&self, toolchain: &Toolchain) -> Command {
+    /// LLVM names no place. What it cannot compile are conversions between floats and integers of 128 bits, of which the lines
+    /// with such integers are candidates.
+    fn explain_library_call(&self) -> String {
+        let mut lines = Vec::new();
+        let sources = files_below(&self.kernels.source_directory(), &[]).unwrap_or_default();
+        for (name, path) in sources.iter().filter(|(name, _)| name.ends_with(".rs")) {
+            let text = fs::read_to_string(path).unwrap_or_default();
+            let has_128_bits = |line: &str| line.contains("u128") || line.contains("i128");
+            lines.extend(
+                text.lines()
+                    .enumerate()
+                    .filter(|(_, line)| has_128_bits(line))
+                    .map(|(index, line)| format!("\n  {}/{name}:{}: {}", self.kernels.package, index + 1, line.trim())),
+            );
+        }
+        let candidates: String = lines.into_iter().take(5).collect();
+        format!(
+            "\nA GPU has no conversion between floats and integers of 128 bits: convert through u64 or i64. Lines with such \
+             integers:{candidates}"
+        )
+    }
+
+    fn command(&self, toolchain: &Toolchain, kernel_flags: &[&str]) -> Command {
         let mut command = toolchain.cargo_command();
         command.current_dir(&self.kernels.directory);
         command.env("CARGO_ENCODED_RUSTFLAGS", self.flags.0.join("\x1f"));
@@ -128,10 +177,10 @@ impl Compilation<'_> {
         }
         command.args(["rustc", "--quiet", "--color", "never", "--release", "--lib", "--crate-type", "cdylib"]);
         command.args(["--target", TARGET, "-Zbuild-std=core", "--target-dir"]).arg(self.target_directory);
-        if self.kernels.workspace_directory().join("Cargo.lock").is_file() {
+        if self.kernels.lock_path().is_file() {
             command.arg("--locked");
         }
-        command.arg("--").args(KERNEL_FLAGS);
+        command.arg("--").args(kernel_flags);
         command
     }
 }

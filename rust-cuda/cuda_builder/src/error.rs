@@ -39,6 +39,16 @@ pub enum BuilderError {
         /// The output of cargo and the compiler.
         messages: String,
     },
+    /// A kernel calls a function that no crate of the kernels defines.
+    #[error("the kernel {kernel} calls {function}{place}, which nothing defines: a GPU has no such function")]
+    Unresolved {
+        /// The function.
+        function: String,
+        /// The kernel, or a function that kernels call.
+        kernel: String,
+        /// `, at FILE:LINE`, or empty.
+        place: String,
+    },
     /// The compiler succeeded, but wrote no PTX.
     #[error("{package}: cargo succeeded, but wrote no {file_name} below {}", directory.display())]
     NoPtx {

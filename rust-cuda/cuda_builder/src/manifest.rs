@@ -3,8 +3,8 @@
 //! `cargo metadata` is not used, because it would resolve the whole workspace, and the check for freshness must be
 //! cheap.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use toml::{Table, Value};
@@ -52,6 +52,26 @@ impl Manifest {
     /// The directory of Cargo.lock.
     pub(crate) fn workspace_directory(&self) -> &Path {
         self.workspace.as_ref().map_or(&self.directory, |(root, _)| root)
+    }
+
+    /// The lock file of the workspace, which need not exist.
+    pub(crate) fn lock_path(&self) -> PathBuf {
+        self.workspace_directory().join("Cargo.lock")
+    }
+
+    /// Whether it is a crate of procedural macros.
+    pub(crate) fn is_proc_macro(&self) -> bool {
+        self.table.get("lib").and_then(|library| library.get("proc-macro")).and_then(Value::as_bool) == Some(true)
+    }
+
+    /// The names of the packages that it depends on for the GPU's target, other than those in a folder.
+    pub(crate) fn registry_dependencies(&self) -> BTreeSet<String> {
+        let of_registry = |dependency: &Dependency<'_>| dependency.declared.get("path").is_none();
+        let name = |dependency: Dependency<'_>| {
+            let renamed = dependency.declared.get("package").and_then(Value::as_str);
+            renamed.unwrap_or(dependency.name).to_owned()
+        };
+        self.dependencies().into_iter().filter(of_registry).map(name).collect()
     }
 
     /// The library's crate name, with `_` for `-`.

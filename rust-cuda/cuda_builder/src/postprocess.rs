@@ -3,6 +3,7 @@
 
 use crate::BuilderError;
 use crate::debug_information;
+use crate::functions::with_functions;
 use crate::source_lines::with_source_lines;
 use crate::source_names::SourceNames;
 
@@ -52,7 +53,7 @@ pub(crate) fn postprocess(
     clusters: &[Cluster],
 ) -> Result<Postprocessed, BuilderError> {
     let raw = text.replace("\r\n", "\n");
-    let mut marked = with_source_lines(&raw, names);
+    let mut marked = with_source_lines(&with_functions(&with_shared_arrays(&raw))?, names);
     let mut text = with_stable_names(&marked.text);
     for bounds in bounds {
         bounds.check()?;
@@ -66,6 +67,24 @@ pub(crate) fn postprocess(
     let debug = debug_information::of(&raw, &traced);
     Ok(Postprocessed { ptx: traced.text, debug })
 }
+
+/// The text with the variables of `shared_array!` in shared memory. The macro declares them as statics, for which Rust has no
+/// state space, so that they may have constants of the function for their length.
+fn with_shared_arrays(text: &str) -> String {
+    if !text.contains(SHARED_ARRAY) {
+        return text.to_owned();
+    }
+    let moved = |line: &str| {
+        let declared = line.strip_prefix(".visible .global ").filter(|rest| rest.contains(SHARED_ARRAY))?;
+        // Shared memory has no initial values.
+        let (name, _) = declared.split_once(']')?;
+        Some(format!(".shared {name}];\n"))
+    };
+    text.split_inclusive('\n').map(|line| moved(line).unwrap_or_else(|| line.to_owned())).collect()
+}
+
+/// The beginning of the names that `shared_array!` gives its statics.
+const SHARED_ARRAY: &str = "__shared_";
 
 /// Inserts the directives between the kernel's parameters and its body, as PTX requires.
 fn with_directives(text: &str, kernel: &str, directives: &str) -> Result<String, BuilderError> {

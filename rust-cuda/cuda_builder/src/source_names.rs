@@ -47,9 +47,14 @@ impl SourceNames {
     /// `PACKAGE/relative/path` for a file of a known crate. For other files, as those of `core`, the path from the
     /// parent of its last `src` directory: `core/src/ptr/mut_ptr.rs`.
     pub(crate) fn stable(&self, path: &str) -> String {
+        let given = path;
         let path = self.absolute(path);
         if let Some((package, rest)) = self.in_crate(&path) {
             return format!("{package}/{rest}");
+        }
+        if Path::new(given).is_relative() {
+            // Of a registry's crate, relative to its own directory.
+            return normalized(Path::new(given));
         }
         let parts: Vec<_> = path.split('/').collect();
         let folder = parts.iter().rposition(|&part| part == "src").and_then(|src| src.checked_sub(1));

@@ -2,7 +2,7 @@
 
 /// The version of the postprocessing and of the fingerprint's scheme. Raise it when either changes, which makes all
 /// committed PTX stale.
-pub(crate) const FORMAT: &str = "5";
+pub(crate) const FORMAT: &str = "6";
 
 /// A line is missing from the header of a PTX file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering::Rel
 /// On the host, a value of `Cell` has the size of `Self`, no greater alignment, and both accept every bit pattern: a
 /// slice of either may be reinterpreted as a slice of the other.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be an element of a GPU's memory",
+    message = "`{Self}` is no element type of cuda_std",
     label = "not an element type",
     note = "elements are u8, i32, u32, f32, f64 and F32x4"
 )]
@@ -48,6 +48,11 @@ pub unsafe trait Element: Copy + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn store(self, cell: &Self::Cell);
 
+    /// Whether `cell` holds the bits of `self`.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[doc(hidden)]
+    fn is_in(self, cell: &Self::Cell) -> bool;
+
     /// Reads with the widest instruction.
     ///
     /// # Safety
@@ -75,15 +80,16 @@ pub unsafe trait Element: Copy + Send + Sync + 'static + sealed::Sealed {
 
 /// An element type with atomic operations: i32, u32 and f32.
 #[diagnostic::on_unimplemented(
-    message = "a GPU has no atomic operations on `{Self}`",
+    message = "cuda_std has no atomic operations on `{Self}`",
     note = "atomic operations exist on i32, u32 and f32"
 )]
 #[allow(unsafe_code)]
 pub trait AtomicElement: Element {
-    /// Adds `value` and returns the old value.
+    /// Adds `value` and returns the old value. As on a GPU, an f32 in global memory has no subnormal numbers: they count as zeros
+    /// of their signs (PTX ISA 9.7.13, `atom`, `.add.f32`).
     #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
-    fn fetch_add(cell: &Self::Cell, value: Self) -> Self;
+    fn fetch_add<const IS_SHARED: bool>(cell: &Self::Cell, value: Self) -> Self;
 
     /// Stores the maximum of the old value and `value`, and returns the old value.
     #[cfg(not(target_arch = "nvptx64"))]
@@ -143,6 +149,12 @@ macro_rules! elements {
             #[inline(always)]
             fn store(self, cell: &$cell) {
                 cell.store($into(self), Relaxed);
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[inline(always)]
+            fn is_in(self, cell: &$cell) -> bool {
+                $into(self) == cell.load(Relaxed)
             }
 
             #[cfg(target_arch = "nvptx64")]
@@ -205,6 +217,12 @@ unsafe impl Element for F32x4 {
         self.to_array().into_iter().zip(cell).for_each(|(value, cell)| value.store(cell));
     }
 
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[inline(always)]
+    fn is_in(self, cell: &Self::Cell) -> bool {
+        self.to_array().into_iter().zip(cell).all(|(value, cell)| value.is_in(cell))
+    }
+
     // Field by field: LLVM compiles a copy of the whole struct to two moves of 8 bytes.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
@@ -247,7 +265,7 @@ mod host_atomics {
     use super::*;
 
     impl AtomicElement for u32 {
-        fn fetch_add(cell: &AtomicU32, value: Self) -> Self {
+        fn fetch_add<const IS_SHARED: bool>(cell: &AtomicU32, value: Self) -> Self {
             cell.fetch_add(value, Relaxed)
         }
 
@@ -257,7 +275,7 @@ mod host_atomics {
     }
 
     impl AtomicElement for i32 {
-        fn fetch_add(cell: &AtomicI32, value: Self) -> Self {
+        fn fetch_add<const IS_SHARED: bool>(cell: &AtomicI32, value: Self) -> Self {
             cell.fetch_add(value, Relaxed)
         }
 
@@ -267,8 +285,9 @@ mod host_atomics {
     }
 
     impl AtomicElement for f32 {
-        fn fetch_add(cell: &AtomicU32, value: Self) -> Self {
-            update(cell, |old| old + value)
+        fn fetch_add<const IS_SHARED: bool>(cell: &AtomicU32, value: Self) -> Self {
+            let flush = |x: f32| if !IS_SHARED && x.is_subnormal() { 0_f32.copysign(x) } else { x };
+            update(cell, |old| flush(flush(old) + flush(value)))
         }
 
         fn fetch_max(cell: &AtomicU32, value: Self) -> Self {

@@ -20,6 +20,9 @@ pub unsafe trait Kernel: Copy + Send + Sync + 'static {
     /// The name of the entry in the PTX.
     const NAME: &'static str;
 
+    /// The file and line of the kernel in the source.
+    const PLACE: (&'static str, u32);
+
     /// The types of the parameters ([`signature`](crate::signature)).
     const SIGNATURE: &'static [u8];
 
@@ -42,10 +45,44 @@ pub unsafe trait Kernel: Copy + Send + Sync + 'static {
     ///
     /// # Errors
     /// If a buffer is not in the simulator's memory.
-    fn bind<'a, M: Memory>(arguments: Self::Arguments<'a, M>) -> Result<Self::Parameters<'a>, ArgumentError>;
+    fn bind_arguments<'a, M: Memory>(arguments: Self::Arguments<'a, M>) -> Result<Self::Parameters<'a>, ArgumentError>;
 
     /// Runs the kernel's body as one thread of the simulator.
     fn run_thread(parameters: &Self::Parameters<'_>);
+}
+
+/// The parameter of a kernel's function on the host, which has no value: a kernel is launched, `device.launch(&kernel, …)`, and not
+/// called. What two kernels share is a function without `#[kernel]`.
+#[derive(Clone, Copy, Debug)]
+pub enum LaunchedNotCalled {}
+
+// SAFETY: as for K.
+#[allow(unsafe_code)]
+unsafe impl<F, K> Kernel for F
+where
+    F: Fn(LaunchedNotCalled) -> K + Copy + Send + Sync + 'static,
+    K: Kernel,
+{
+    const NAME: &'static str = K::NAME;
+    const PLACE: (&'static str, u32) = K::PLACE;
+    const SIGNATURE: &'static [u8] = K::SIGNATURE;
+    type Arguments<'a, M: Memory> = K::Arguments<'a, M>;
+    type Parameters<'a> = K::Parameters<'a>;
+
+    fn push_arguments<M: Memory>(
+        arguments: Self::Arguments<'_, M>,
+        raw: &mut RawParameters,
+    ) -> Result<(), ArgumentError> {
+        K::push_arguments::<M>(arguments, raw)
+    }
+
+    fn bind_arguments<'a, M: Memory>(arguments: Self::Arguments<'a, M>) -> Result<Self::Parameters<'a>, ArgumentError> {
+        K::bind_arguments::<M>(arguments)
+    }
+
+    fn run_thread(parameters: &Self::Parameters<'_>) {
+        K::run_thread(parameters);
+    }
 }
 
 /// A kind of memory, which determines the type of its buffers.

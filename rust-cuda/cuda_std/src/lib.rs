@@ -152,6 +152,11 @@
     allow(internal_features, improper_ctypes)
 )]
 
+/// `std` for the macros' code in crates without it.
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub use ::std as host_std;
+
 // The code that `#[kernel]` produces names this crate `cuda_std`, also in the crate itself.
 extern crate self as cuda_std;
 
@@ -186,7 +191,7 @@ pub mod simulator;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use launch_config::{Dim3, LaunchConfig, LimitError};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, Memory, MemoryId, RawParameters};
+pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, LaunchedNotCalled, Memory, MemoryId, RawParameters};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use simulator::{
     DynamicShared, Global, GlobalMut, GlobalQuads, SharedArray, SharedView, atomic, cluster, dynamic_shared, grid,
@@ -215,5 +220,5 @@ pub use cuda_std_macros::kernel;
 /// Declares an array in the block's shared memory: `let tile = shared_array![f32; 32 * 32];`.
 ///
 /// All threads of a block get the same [`SharedArray`]. It is uninitialised until the kernel writes to it. The length
-/// may name constants of the module, not of the function.
+/// may name constants of the module and of the function.
 pub use cuda_std_macros::shared_array;

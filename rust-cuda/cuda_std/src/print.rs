@@ -8,7 +8,7 @@
 macro_rules! println {
     ($($argument:tt)*) => {{
         #[cfg(not(target_arch = "nvptx64"))]
-        ::std::println!($($argument)*);
+        $crate::host_std::println!($($argument)*);
         #[cfg(target_arch = "nvptx64")]
         if false {
             let _ = ::core::format_args!($($argument)*);

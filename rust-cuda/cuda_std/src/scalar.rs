@@ -8,7 +8,7 @@
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a kernel's parameter",
     label = "not a type that is passed by value",
-    note = "a kernel takes `&[T]`, `GlobalMut<T>`, integers, floating-point numbers, and structs of `plain_data!`"
+    note = "a kernel takes `&[T]`, `GlobalMut<T>`, u8, u32, u64, usize, i32, i64, f32, f64, F32x4, and structs of them by `plain_data!`; pass a bool as u32"
 )]
 #[allow(unsafe_code)]
 pub unsafe trait ByValue: Copy + Send + Sync + 'static {
@@ -27,7 +27,7 @@ unsafe impl<S: Scalar> ByValue for S {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a scalar",
     label = "not a scalar",
-    note = "scalars are integers, floating-point numbers and F32x4"
+    note = "scalars are u8, u32, u64, usize, i32, i64, f32, f64 and F32x4"
 )]
 pub trait Scalar: Copy + Send + Sync + 'static + sealed::Sealed {
     /// The type's code in a kernel's [`signature`](crate::signature).

@@ -132,7 +132,8 @@ where
     K: for<'a> Kernel<Arguments<'a, simulator::SimulatorMemory> = (&'a mut SimulatorBuffer<f32>,)>,
 {
     let mut out = SimulatorBuffer::uninitialized((4 * blocks) as usize);
-    match simulator::launch(kernel, config(blocks, 4, 4), (&mut out,)) {
+    let options = simulator::Options { same_value_races_are_faults: true, ..Default::default() };
+    match simulator::launch_with(options, kernel, config(blocks, 4, 4), (&mut out,)) {
         Ok(_) => Ok(out.to_vec()),
         Err(LaunchError::Fault(fault)) => Err(fault),
         Err(error) => panic!("{error}"),

@@ -48,7 +48,13 @@ fn a_missing_barrier_between_blocks_is_a_race() {
 #[test]
 fn a_race_in_a_later_epoch_is_detected() {
     let mut values = SimulatorBuffer::filled(0, 4);
-    let error = simulator::launch(&race_in_a_later_epoch, config(4, 1), (&mut values, &mut zero())).unwrap_err();
+    let error = simulator::launch_with(
+        Options { same_value_races_are_faults: true, ..Options::default() },
+        &race_in_a_later_epoch,
+        config(4, 1),
+        (&mut values, &mut zero()),
+    )
+    .unwrap_err();
     let fault = fault_at(&race_in_a_later_epoch, "race_in_a_later_epoch", error);
     let FaultKind::Race { index: 0, other_location: Some(other), .. } = fault.kind else { panic!("{fault}") };
     assert_eq!(other.line, marked_line("race_in_a_later_epoch"));

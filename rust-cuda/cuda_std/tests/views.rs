@@ -1,6 +1,6 @@
 //! Strided views of shared memory, and quads of global memory: each access is that of a plain index, with its checks.
 
-use cuda_std::simulator::{self, Fault, FaultKind, LaunchError, Place, SimulatorBuffer};
+use cuda_std::simulator::{self, Fault, FaultKind, LaunchError, Options, Place, SimulatorBuffer};
 use cuda_std::{GlobalMut, LaunchConfig, dynamic_shared, hint, kernel, thread};
 use proptest::prelude::*;
 
@@ -96,7 +96,8 @@ fn an_index_beyond_its_dimension_is_a_fault_even_within_shared_memory() {
 fn accesses_through_views_race_as_others_do() {
     let mut out = SimulatorBuffer::uninitialized(4);
     let config = LaunchConfig::new(1, 4).with_dynamic_shared(8);
-    let kind = kind_of(simulator::launch(&race, config, (&mut out,)).unwrap_err());
+    let options = Options { same_value_races_are_faults: true, ..Options::default() };
+    let kind = kind_of(simulator::launch_with(options, &race, config, (&mut out,)).unwrap_err());
     assert!(matches!(kind, FaultKind::Race { place: Place::Shared, index: 0, .. }), "{kind:?}");
 }
 

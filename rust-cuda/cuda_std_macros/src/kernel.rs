@@ -2,16 +2,18 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Error, ItemFn, Result, ReturnType, parse2};
+use syn::{Block, Error, ItemFn, Result, ReturnType, parse2};
 
-use crate::parameter::Parameter;
+use crate::body;
+use crate::parameter::{Parameter, internal};
 
 pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> {
     if !attribute.is_empty() {
         return Err(Error::new_spanned(attribute, "#[kernel] takes no arguments"));
     }
-    let function: ItemFn = parse2(item)?;
+    let mut function: ItemFn = parse2(body::keep_fragments(item))?;
     check_signature(&function)?;
+    body::without_std(&mut function.block)?;
 
     let mut parameters = Vec::new();
     let mut errors: Option<Error> = None;
@@ -34,6 +36,9 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenS
 
 fn check_signature(function: &ItemFn) -> Result<()> {
     let signature = &function.sig;
+    if let Some(inline) = function.attrs.iter().find(|attribute| attribute.path().is_ident("inline")) {
+        return Err(Error::new_spanned(inline, "a kernel is launched, and nothing calls it: remove `#[inline]`"));
+    }
     if let Some(token) = &signature.asyncness {
         return Err(Error::new_spanned(token, "a kernel cannot be async: a GPU thread has nothing to await"));
     }
@@ -67,11 +72,18 @@ fn check_signature(function: &ItemFn) -> Result<()> {
     Ok(())
 }
 
+/// The name of the function with the body, which no user's name equals.
+fn body_function(in_body: impl Iterator<Item = TokenStream>, body: &Block) -> TokenStream {
+    quote! {
+        fn __cuda_std_kernel_body(#(#in_body),*) #body
+    }
+}
+
 /// The function that PTX exports.
 fn entry(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
-    let (attributes, body, name) = (&function.attrs, &function.block, &function.sig.ident);
+    let (attributes, name) = (&function.attrs, &function.sig.ident);
     let in_entry = parameters.iter().map(Parameter::in_entry);
-    let in_body = parameters.iter().map(Parameter::in_body);
+    let body = body_function(parameters.iter().map(Parameter::in_body), &function.block);
     let passed = parameters.iter().map(Parameter::passed_to_body);
     let (parts, symbol) = (signature_parts(parameters), format!("{name}__signature"));
     quote! {
@@ -81,8 +93,8 @@ fn entry(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn #name(#(#in_entry),*) {
             #[inline(always)]
-            fn body(#(#in_body),*) #body
-            body(#(#passed),*);
+            #body
+            __cuda_std_kernel_body(#(#passed),*);
         }
 
         #[cfg(target_arch = "nvptx64")]
@@ -101,29 +113,40 @@ fn signature_parts(parameters: &[Parameter]) -> TokenStream {
     quote!(&[&[::cuda_std::signature::START], #(#parts,)* &[::cuda_std::signature::END]])
 }
 
-/// The value by which the host launches the kernel.
+/// The value by which the host launches the kernel: a function that nobody can call, since a variable may have a function's
+/// name, but not that of a constant or of a struct without fields. The struct with braces names a type only.
 fn launcher(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
-    let (attributes, body, name) = (&function.attrs, &function.block, &function.sig.ident);
+    let (attributes, name) = (&function.attrs, &function.sig.ident);
     let (visibility, text) = (&function.vis, name.to_string());
     let names: Vec<_> = parameters.iter().map(|parameter| &parameter.name).collect();
     let argument_types = parameters.iter().map(Parameter::argument_type);
     let parameter_types = parameters.iter().map(|parameter| parameter.type_in_body(quote!('a)));
     let pushes = parameters.iter().map(Parameter::push);
     let binds = parameters.iter().enumerate().map(|(index, parameter)| parameter.bind(index));
-    let in_body = parameters.iter().map(Parameter::in_body);
+    let mut block = (*function.block).clone();
+    body::count_loops(&mut block);
+    let body = body_function(parameters.iter().map(Parameter::in_body), &block);
     let parts = signature_parts(parameters);
+    let raw = internal("raw");
     quote! {
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attributes)*
+        #visibility fn #name(_: ::cuda_std::LaunchedNotCalled) -> #name {
+            #name {}
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[doc(hidden)]
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Debug)]
-        #visibility struct #name;
+        #visibility struct #name {}
 
         #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: the arguments are pushed in the order of the signature, each by the method of its type.
         #[allow(unsafe_code)]
         unsafe impl ::cuda_std::Kernel for #name {
             const NAME: &'static str = #text;
+            const PLACE: (&'static str, u32) = (::core::file!(), ::core::line!());
             const SIGNATURE: &'static [u8] = {
                 const PARTS: &[&[u8]] = #parts;
                 const SIGNATURE: [u8; ::cuda_std::signature::length(PARTS)] = ::cuda_std::signature::concat(PARTS);
@@ -134,21 +157,21 @@ fn launcher(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
 
             fn push_arguments<__Memory: ::cuda_std::Memory>(
                 (#(#names,)*): Self::Arguments<'_, __Memory>,
-                raw: &mut ::cuda_std::RawParameters,
+                #raw: &mut ::cuda_std::RawParameters,
             ) -> ::core::result::Result<(), ::cuda_std::ArgumentError> {
                 #(#pushes)*
                 ::core::result::Result::Ok(())
             }
 
-            fn bind<'a, __Memory: ::cuda_std::Memory>(
+            fn bind_arguments<'a, __Memory: ::cuda_std::Memory>(
                 (#(#names,)*): Self::Arguments<'a, __Memory>,
             ) -> ::core::result::Result<Self::Parameters<'a>, ::cuda_std::ArgumentError> {
                 ::core::result::Result::Ok((#(#binds,)*))
             }
 
             fn run_thread((#(#names,)*): &Self::Parameters<'_>) {
-                fn body(#(#in_body),*) #body
-                body(#(::core::clone::Clone::clone(#names)),*);
+                #body
+                __cuda_std_kernel_body(#(::core::clone::Clone::clone(#names)),*);
             }
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Use them through `cuda_std`, which documents them; the code that they produce names its items.
 
+mod body;
 mod kernel;
 mod parameter;
 mod shared_array;
@@ -17,5 +18,5 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Declares an array in the block's shared memory. See `cuda_std::shared_array`.
 #[proc_macro]
 pub fn shared_array(input: TokenStream) -> TokenStream {
-    shared_array::expand(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+    shared_array::expand(body::keep_fragments(input.into())).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -1,9 +1,14 @@
 //! The kinds of kernel parameters, and the code that each expands to.
 
-use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, FnArg, GenericArgument, Pat, PathArguments, Result, Type, TypePath, parse_quote};
+
+/// A variable of the macro's own, which a user's variable of that name does not meet.
+pub(crate) fn internal(name: &str) -> Ident {
+    Ident::new(name, Span::mixed_site())
+}
 
 /// The kind of a parameter.
 enum Kind {
@@ -81,17 +86,17 @@ impl Parameter {
 
     /// Code that appends the argument to `raw` in the driver's form.
     pub(crate) fn push(&self) -> TokenStream {
-        let name = &self.name;
+        let (name, raw) = (&self.name, internal("raw"));
         let text = name.to_string();
         match &self.kind {
             Kind::ReadOnly(element) => {
-                quote_spanned!(element.span()=> raw.push_buffer::<__Memory, #element>(#text, #name)?;)
+                quote_spanned!(element.span()=> #raw.push_buffer::<__Memory, #element>(#text, #name)?;)
             }
             Kind::Mutable(_, element) => {
-                quote_spanned!(element.span()=> raw.push_buffer_mut::<__Memory, #element>(#text, #name)?;)
+                quote_spanned!(element.span()=> #raw.push_buffer_mut::<__Memory, #element>(#text, #name)?;)
             }
             // Spanned at the type: this is where the compiler rejects a type that is not passed by value.
-            Kind::Value(value) => quote_spanned!(value.span()=> raw.push_value::<#value>(#text, #name);),
+            Kind::Value(value) => quote_spanned!(value.span()=> #raw.push_value::<#value>(#text, #name);),
         }
     }
 
@@ -152,7 +157,7 @@ impl Parameter {
     }
 
     fn pointer_and_length(&self) -> (Ident, Ident) {
-        (format_ident!("{}_pointer", self.name), format_ident!("{}_length", self.name))
+        (internal(&format!("{}_pointer", self.name)), internal(&format!("{}_length", self.name)))
     }
 }
 
@@ -187,6 +192,11 @@ impl Kind {
             }
             Type::Paren(inner) => Self::parse(&inner.elem),
             Type::Group(inner) => Self::parse(&inner.elem),
+            Type::Ptr(_) => {
+                let message = "a kernel takes `&[T]` or `GlobalMut<T>`, no raw pointer: the launch passes a buffer's address with \
+                               its length, so that each access is checked";
+                Err(Error::new_spanned(ty, message))
+            }
             Type::ImplTrait(_) => Err(Error::new_spanned(ty, "a kernel cannot be generic: name the type")),
             _ => Err(Error::new_spanned(ty, "a kernel takes `&[T]`, `GlobalMut<T>`, a scalar or a struct of scalars")),
         }

@@ -77,7 +77,7 @@ impl Reader for Ptx {
             Err(error) => return Verdict::rejected(error, ""),
         };
         if let Some((_, error)) = machine.refused().next() {
-            return Verdict::rejected(error, "");
+            return Verdict::rejected(error.clone(), "");
         }
         let kernels: Vec<String> = machine.kernels().take(2).map(str::to_owned).collect();
         for kernel in kernels {

@@ -30,7 +30,7 @@ pub(super) struct Frame {
 }
 
 /// Name of the function into which `#[kernel]` puts a kernel's body, and which is inlined into the kernel's entry.
-const BODY: &str = "body";
+const BODY: &str = "__cuda_std_kernel_body";
 
 /// All functions of a module, in the order of the text.
 pub(super) fn functions(dies: &Dies, traced: &Traced) -> Vec<Function> {

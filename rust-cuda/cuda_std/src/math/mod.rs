@@ -4,8 +4,12 @@
 //! approximations, each one instruction.
 
 pub mod fast;
+mod gpu_float;
 mod ln;
 
+pub use gpu_float::GpuFloat;
+#[doc(hidden)]
+pub use gpu_float::OnGpu;
 pub use ln::ln;
 
 /// A type with a fused multiply-add and a square root: f32 and f64.

@@ -21,7 +21,8 @@ impl<T: AtomicElement, const IS_SHARED: bool> Atomic<'_, T, IS_SHARED> {
         Self { address, memory: PhantomData }
     }
 
-    /// Adds `value` and returns the old value. Integers wrap around.
+    /// Adds `value` and returns the old value. Integers wrap around; an f32 in global memory has no subnormal numbers, which
+    /// count as zeros of their signs.
     #[inline(always)]
     pub fn fetch_add(self, value: T) -> T {
         // SAFETY: `new` requires a valid address in that space.

@@ -5,6 +5,7 @@
 pub mod atomic;
 #[cfg(target_feature = "sm_90")]
 pub mod cluster;
+mod functions;
 mod global;
 pub mod grid;
 mod shared;

@@ -57,14 +57,14 @@ pub fn shuffle_down<T: WarpValue>(value: T, delta: u32) -> T {
     T::from_bits(unsafe { shuffle_from_above(ALL_LANES, value.to_bits() as i32, delta as i32, LAST_LANE) } as u32)
 }
 
-/// The `value` of lane `source`.
+/// The `value` of lane `source` modulo 32.
 #[inline(always)]
 pub fn shuffle_idx<T: WarpValue>(value: T, source: u32) -> T {
     // SAFETY: see `shuffle_xor`.
     T::from_bits(unsafe { shuffle_from(ALL_LANES, value.to_bits() as i32, source as i32, LAST_LANE) } as u32)
 }
 
-/// The lanes whose `predicate` holds: bit i is lane i.
+/// The lanes whose `predicate` holds: bit i is lane i, 0 if it has exited.
 #[inline(always)]
 pub fn ballot(predicate: bool) -> u32 {
     // SAFETY: see `shuffle_xor`.
@@ -78,7 +78,7 @@ pub fn any(predicate: bool) -> bool {
     unsafe { vote_any(ALL_LANES, predicate) }
 }
 
-/// Whether `predicate` holds for all lanes.
+/// Whether `predicate` holds for all lanes that have not exited.
 #[inline(always)]
 pub fn all(predicate: bool) -> bool {
     // SAFETY: see `shuffle_xor`.

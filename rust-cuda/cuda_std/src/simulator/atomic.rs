@@ -16,11 +16,12 @@ impl<'a, T: AtomicElement, const IS_SHARED: bool> Atomic<'a, T, IS_SHARED> {
         Self { cell, element: PhantomData }
     }
 
-    /// Adds `value` and returns the old value. Integers wrap around.
+    /// Adds `value` and returns the old value. Integers wrap around; an f32 in global memory has no subnormal numbers, which
+    /// count as zeros of their signs.
     #[inline]
     pub fn fetch_add(self, value: T) -> T {
         current::count(|current| &current.atomics);
-        T::fetch_add(self.cell, value)
+        T::fetch_add::<IS_SHARED>(self.cell, value)
     }
 
     /// Stores the maximum of the old value and `value`, and returns the old value. A NaN changes nothing.

@@ -7,7 +7,7 @@ use super::exchange::Exchange;
 use super::fault::{Fault, FaultKind, SourceLocation};
 use super::launch::Launch;
 use super::report::LaunchReport;
-use super::shadow::{Accessor, GlobalShadows};
+use super::shadow::{Accessor, GlobalShadows, shadow_epoch};
 use super::shared_memory::SharedMemory;
 use crate::Dim3;
 
@@ -80,6 +80,15 @@ impl Block {
         self.fault.replace(Some(Box::new(fault)));
     }
 
+    /// Makes all accesses of the block so far ordered before its next ones: the epochs of the shadow memory begin anew.
+    pub(super) fn forget_epochs(&self) {
+        self.shared.forget_epochs(self.number);
+        self.global_shadows.forget_epochs(self.number);
+        if let Some(cluster) = &self.cluster {
+            cluster.forget_epochs(self.number);
+        }
+    }
+
     /// Whether an access of another block was before the last barrier of this block's cluster.
     pub(super) fn has_ordered(&self, earlier: Accessor) -> bool {
         self.cluster.as_ref().is_some_and(|cluster| cluster.has_ordered(earlier))
@@ -91,14 +100,14 @@ impl Block {
 pub(super) struct Saved {
     /// The number of barriers that the block has passed.
     pub(super) epoch: u32,
-    /// Of loads and stores of global and shared memory, and of atomic operations.
-    pub(super) counts: [u64; 5],
+    /// Of loads and stores of global and shared memory, of atomic operations, and of same-value races.
+    pub(super) counts: [u64; 6],
 }
 
 impl Saved {
     /// The counts of a block of `threads` threads.
     pub(super) fn report(self, threads: u64) -> LaunchReport {
-        let [global_loads, global_stores, shared_loads, shared_stores, atomics] = self.counts;
+        let [global_loads, global_stores, shared_loads, shared_stores, atomics, same_value_races] = self.counts;
         let barriers = self.epoch.into();
         let (blocks, grid_barriers) = (1, 0);
         LaunchReport {
@@ -111,6 +120,7 @@ impl Saved {
             atomics,
             barriers,
             grid_barriers,
+            same_value_races,
         }
     }
 }
@@ -150,7 +160,7 @@ impl Cluster {
     pub(super) fn pass_barrier(&self) {
         for (block, epoch) in self.blocks().iter().zip(&self.epochs) {
             let block = block.upgrade().expect("the blocks of a cluster live as long as it runs");
-            epoch.set(block.saved.get().epoch + 1);
+            epoch.set(shadow_epoch(block.saved.get().epoch + 1));
         }
     }
 
@@ -159,6 +169,16 @@ impl Cluster {
         let rank = (accessor.block() + 1).checked_sub(self.first.into());
         let epoch = rank.and_then(|rank| self.epochs.get(rank as usize));
         epoch.is_some_and(|epoch| accessor.epoch() < epoch.get())
+    }
+
+    /// Makes all accesses of a block so far ordered before the others' next ones. A race between an access after the cluster's
+    /// last barrier and another block's next access is then missed, once in four million barriers.
+    fn forget_epochs(&self, block: u32) {
+        if let Some(epoch) = self.epochs.get((block - self.first) as usize)
+            && epoch.get() > 0
+        {
+            epoch.set(shadow_epoch(0));
+        }
     }
 
     fn blocks(&self) -> &[Weak<Block>] {

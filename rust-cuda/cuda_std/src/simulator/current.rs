@@ -7,7 +7,7 @@ use std::rc::Rc;
 use corosensei::Yielder;
 
 use super::block::{Block, Saved};
-use super::shadow::Accessor;
+use super::shadow::{Accessor, shadow_epoch};
 use crate::Dim3;
 
 /// Why a simulated thread waits, and where.
@@ -44,6 +44,8 @@ pub(super) struct Current {
     block_number: Cell<u32>,
     /// The number of barriers that the block has passed.
     epoch: Cell<u32>,
+    /// That number as the shadow memory keeps it.
+    shadow_epoch: Cell<u32>,
     /// Whether accesses are recorded to detect races.
     pub(super) checks_races: Cell<bool>,
     pub(super) global_loads: Cell<u64>,
@@ -51,6 +53,9 @@ pub(super) struct Current {
     pub(super) shared_loads: Cell<u64>,
     pub(super) shared_stores: Cell<u64>,
     pub(super) atomics: Cell<u64>,
+    pub(super) same_value_races: Cell<u64>,
+    /// The times that a thread may run loops.
+    pub(super) loop_iterations: Cell<u64>,
     yielder: Cell<*const Yielder<(), Wait>>,
 }
 
@@ -66,12 +71,15 @@ thread_local! {
             thread: Cell::new(0),
             block_number: Cell::new(0),
             epoch: Cell::new(0),
+            shadow_epoch: Cell::new(0),
             checks_races: Cell::new(false),
             global_loads: Cell::new(0),
             global_stores: Cell::new(0),
             shared_loads: Cell::new(0),
             shared_stores: Cell::new(0),
             atomics: Cell::new(0),
+            same_value_races: Cell::new(0),
+            loop_iterations: Cell::new(0),
             yielder: Cell::new(std::ptr::null()),
         }
     };
@@ -110,7 +118,7 @@ pub(super) fn with_block<R>(look: impl FnOnce(&Block) -> R) -> R {
 /// The identity of the current thread between two barriers.
 #[inline]
 pub(super) fn accessor() -> Accessor {
-    with(|current| Accessor::new(current.block_number.get(), current.thread.get(), current.epoch.get()))
+    with(|current| Accessor::new(current.block_number.get(), current.thread.get(), current.shadow_epoch.get()))
 }
 
 /// Makes `block` the current one and restores its saved state, until the guard is dropped.
@@ -121,8 +129,10 @@ pub(super) fn enter_block(block: &Rc<Block>) -> BlockGuard {
         current.grid_dim.set(block.launch.config.grid);
         current.block_number.set(block.number);
         current.checks_races.set(block.launch.options.check_races);
+        current.loop_iterations.set(block.launch.options.loop_iterations);
         let saved = block.saved.get();
         current.epoch.set(saved.epoch);
+        current.shadow_epoch.set(shadow_epoch(saved.epoch));
         for (counter, count) in counters(current).into_iter().zip(saved.counts) {
             counter.set(count);
         }
@@ -131,8 +141,15 @@ pub(super) fn enter_block(block: &Rc<Block>) -> BlockGuard {
     BlockGuard
 }
 
-fn counters(current: &Current) -> [&Cell<u64>; 5] {
-    [&current.global_loads, &current.global_stores, &current.shared_loads, &current.shared_stores, &current.atomics]
+fn counters(current: &Current) -> [&Cell<u64>; 6] {
+    [
+        &current.global_loads,
+        &current.global_stores,
+        &current.shared_loads,
+        &current.shared_stores,
+        &current.atomics,
+        &current.same_value_races,
+    ]
 }
 
 /// Saves the current block's state and leaves the block when dropped.
@@ -152,7 +169,14 @@ impl Drop for BlockGuard {
 
 /// Counts a barrier that the block passes.
 pub(super) fn next_epoch() {
-    with(|current| current.epoch.set(current.epoch.get() + 1));
+    let epoch = with(|current| {
+        current.epoch.set(current.epoch.get() + 1);
+        current.shadow_epoch.set(shadow_epoch(current.epoch.get()));
+        current.shadow_epoch.get()
+    });
+    if epoch == shadow_epoch(0) {
+        with_block(Block::forget_epochs);
+    }
 }
 
 /// Makes `thread` the current one, which `yielder` suspends.

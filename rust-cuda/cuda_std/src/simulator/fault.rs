@@ -196,6 +196,12 @@ pub enum FaultKind {
         /// The lanes that do not reach the operation.
         missing: u32,
     },
+    /// A shuffle from a lane that has exited the kernel.
+    #[error("shuffle from lane {lane}, which has exited the kernel: its value is undefined")]
+    ExitedLane {
+        /// The requested lane.
+        lane: u32,
+    },
     /// A shuffle from a lane that does not exist.
     #[error("shuffle from lane {lane}; the warp has {lanes}")]
     NoSuchLane {
@@ -217,6 +223,15 @@ pub enum FaultKind {
     /// Dynamic shared memory used with two element types, which the simulator does not support.
     #[error("dynamic shared memory has elements of another type already")]
     DynamicSharedType,
+    /// A loop of the kernel's body that does not end.
+    #[error(
+        "a loop of the kernel has run {iterations} times and not ended: correct its condition, or allow more by \
+         simulator::Options::loop_iterations"
+    )]
+    Endless {
+        /// The times that the thread has run loops.
+        iterations: u64,
+    },
     /// A panic in the kernel; on a GPU, a trap.
     #[error("panic: {message}")]
     Panic {

@@ -1,6 +1,6 @@
 //! Global memory, as the types of a kernel's parameters.
 
-use std::ops::Index;
+use std::ops::{Index, IndexMut};
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -179,7 +179,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     #[track_caller]
     pub fn get(self, index: usize) -> T {
         let cell = self.at(index);
-        self.check(Access::Read, index, Location::caller());
+        self.check(Access::Read, index, Location::caller(), || false);
         current::count(|current| &current.global_loads);
         T::load(cell)
     }
@@ -189,7 +189,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     #[track_caller]
     pub fn set(self, index: usize, value: T) {
         let cell = self.at(index);
-        self.check(Access::Write, index, Location::caller());
+        self.check(Access::Write, index, Location::caller(), || value.is_in(cell));
         current::count(|current| &current.global_stores);
         value.store(cell);
     }
@@ -202,7 +202,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         T: AtomicElement,
     {
         let cell = self.at(index);
-        self.check(Access::Atomic, index, Location::caller());
+        self.check(Access::Atomic, index, Location::caller(), || false);
         Atomic::new(cell)
     }
 
@@ -218,7 +218,13 @@ impl<'a, T: Element> GlobalMut<'a, T> {
 
     /// Checks an access to element `index`, which is within bounds.
     #[inline]
-    fn check(self, access: Access, index: usize, location: &'static Location<'static>) {
+    fn check(
+        self,
+        access: Access,
+        index: usize,
+        location: &'static Location<'static>,
+        same_value: impl FnOnce() -> bool,
+    ) {
         if access == Access::Write {
             if let Some(written) = self.written {
                 written[index].store(true, Relaxed);
@@ -227,22 +233,56 @@ impl<'a, T: Element> GlobalMut<'a, T> {
             check_written(self.written, self.name, index, location);
         }
         if current::with(|current| current.checks_races.get()) {
-            self.check_race(access, index, location);
+            self.check_race(access, index, location, same_value);
         }
     }
 
     #[inline(never)]
-    fn check_race(self, access: Access, index: usize, location: &'static Location<'static>) {
+    fn check_race(
+        self,
+        access: Access,
+        index: usize,
+        location: &'static Location<'static>,
+        same_value: impl FnOnce() -> bool,
+    ) {
         let length = self.cells.len();
-        let conflict = current::with_block(|block| {
+        let recorded = current::with_block(|block| {
             let shadows = &block.global_shadows;
+            let same_value = || !block.launch.options.same_value_races_are_faults && same_value();
             shadows.with(self.parameter, length, index, |shadow| {
-                shadow.record(access, current::accessor(), location, |earlier| block.has_ordered(earlier)).err()
+                shadow.record(access, current::accessor(), location, |earlier| block.has_ordered(earlier), same_value)
             })
         });
-        if let Some(conflict) = conflict {
-            raise_race(Place::Global(self.name), index, access, &conflict, location);
+        match recorded {
+            Ok(false) => {}
+            Ok(true) => current::count(|current| &current.same_value_races),
+            Err(conflict) => raise_race(Place::Global(self.name), index, access, &conflict, location),
         }
+    }
+}
+
+/// What `x[i]` of a [`GlobalMut`] would need. No type has it: its only purpose is the compiler's message.
+#[diagnostic::on_unimplemented(
+    message = "memory that many threads write is not accessed by `[…]`",
+    label = "use `get` or `set`",
+    note = "read an element by `x.get(i)`, write it by `x.set(i, value)`, and add to it by `x.set(i, x.get(i) + value)`"
+)]
+#[doc(hidden)]
+pub trait IndexedByBrackets {}
+
+#[doc(hidden)]
+impl<T: Element + IndexedByBrackets> Index<usize> for GlobalMut<'_, T> {
+    type Output = T;
+
+    fn index(&self, _: usize) -> &T {
+        unreachable!("no type is IndexedByBrackets")
+    }
+}
+
+#[doc(hidden)]
+impl<T: Element + IndexedByBrackets> IndexMut<usize> for GlobalMut<'_, T> {
+    fn index_mut(&mut self, _: usize) -> &mut T {
+        unreachable!("no type is IndexedByBrackets")
     }
 }
 

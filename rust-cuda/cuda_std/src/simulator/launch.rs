@@ -7,6 +7,8 @@ use crate::LaunchConfig;
 #[derive(Clone, Copy)]
 pub(super) struct Launch {
     pub(super) kernel: &'static str,
+    /// The file and line of the kernel.
+    pub(super) place: (&'static str, u32),
     pub(super) config: LaunchConfig,
     pub(super) options: Options,
 }

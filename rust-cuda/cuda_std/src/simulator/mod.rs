@@ -20,11 +20,14 @@ mod block;
 mod buffer;
 pub mod cluster;
 mod current;
+mod endless;
 mod exchange;
 mod fault;
 mod global;
 pub mod grid;
 mod launch;
+#[cfg(unix)]
+mod overflow;
 mod report;
 mod run;
 mod scheduler;
@@ -37,6 +40,8 @@ mod together;
 pub mod warp;
 
 pub use buffer::{SimulatorBuffer, SimulatorMemory};
+#[doc(hidden)]
+pub use endless::LoopBudget;
 pub use fault::{Access, Fault, FaultKind, Place, SourceLocation};
 pub use global::{Global, GlobalMut, GlobalQuads};
 pub use report::LaunchReport;
@@ -51,7 +56,13 @@ use crate::{ArgumentError, Kernel, LaunchConfig, LimitError, Memory};
 pub struct Options {
     /// Whether to detect races in global and shared memory and reads of uninitialised shared memory.
     pub check_races: bool,
-    /// Bytes of stack for each CUDA thread that waits at a barrier.
+    /// Whether unordered writes of the same value to an element are a fault. On a GPU they have one result; if false,
+    /// [`LaunchReport::same_value_races`] counts them.
+    pub same_value_races_are_faults: bool,
+    /// Maximum number of times that a thread may run loops of the kernel's body; beyond it the kernel counts as endless. Loops of
+    /// functions that it calls are not counted.
+    pub loop_iterations: u64,
+    /// Bytes of stack for each CUDA thread that waits at a barrier: its local memory.
     pub stack_bytes: usize,
     /// Maximum bytes of shared memory of a block, its arrays and the dynamic part together; the arrays alone have at
     /// most [`LaunchConfig::MAX_STATIC_SHARED_BYTES`]. Set it to the limit of the GPU to simulate, such as 64 KiB for
@@ -60,9 +71,17 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// All checks, 64 KiB of stack, and the 227 KiB of shared memory of [`LaunchConfig::MAX_SHARED_BYTES`].
+    /// All checks, except that same-value races are no faults; 2³² loop iterations, which take some seconds, 640 KiB of stack,
+    /// for the 512 KiB of local memory of a GPU's thread, and the 227 KiB of shared memory of
+    /// [`LaunchConfig::MAX_SHARED_BYTES`].
     fn default() -> Self {
-        Self { check_races: true, stack_bytes: 64 * 1024, max_shared_bytes: LaunchConfig::MAX_SHARED_BYTES }
+        Self {
+            check_races: true,
+            same_value_races_are_faults: false,
+            loop_iterations: 1 << 32,
+            stack_bytes: 640 * 1024,
+            max_shared_bytes: LaunchConfig::MAX_SHARED_BYTES,
+        }
     }
 }
 
@@ -156,7 +175,7 @@ pub fn launch_in<M: Memory, K: Kernel>(
     }
     config.check()?;
     config.check_shared(options.max_shared_bytes)?;
-    let parameters = K::bind::<M>(arguments)?;
-    let launch = launch::Launch { kernel: K::NAME, config, options };
+    let parameters = K::bind_arguments::<M>(arguments)?;
+    let launch = launch::Launch { kernel: K::NAME, place: K::PLACE, config, options };
     launch.run(&|| K::run_thread(&parameters))
 }

@@ -23,6 +23,8 @@ pub struct LaunchReport {
     pub barriers: u64,
     /// Barriers that the whole grid passed.
     pub grid_barriers: u64,
+    /// Writes to an element of the value that another thread wrote to it with no barrier between. Counted if races are checked.
+    pub same_value_races: u64,
 }
 
 impl AddAssign for LaunchReport {
@@ -36,5 +38,6 @@ impl AddAssign for LaunchReport {
         self.atomics += other.atomics;
         self.barriers += other.barriers;
         self.grid_barriers += other.grid_barriers;
+        self.same_value_races += other.same_value_races;
     }
 }

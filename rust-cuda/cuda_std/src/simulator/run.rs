@@ -9,6 +9,8 @@ use rayon::prelude::*;
 
 use super::block::Block;
 use super::launch::Launch;
+#[cfg(unix)]
+use super::overflow;
 use super::report::LaunchReport;
 use super::scheduler::run_block;
 use super::shadow::GlobalShadows;
@@ -28,6 +30,8 @@ impl Launch {
     /// Runs `thread` once for each thread of the grid.
     pub(super) fn run(&self, thread: &(dyn Fn() + Sync)) -> Result<LaunchReport, LaunchError> {
         fault::install_panic_hook(current::is_simulated);
+        #[cfg(unix)]
+        overflow::install();
         if self.config.cooperative {
             return together::run_grid(self, thread);
         }

@@ -127,7 +127,15 @@ impl<'a> Scheduler<'a> {
 
     /// Runs a coroutine until its thread waits or it ends.
     fn resume(&mut self, mut coroutine: Coroutine<(), Wait, (), DefaultStack>) {
-        match coroutine.resume(()) {
+        #[cfg(unix)]
+        {
+            let super::launch::Launch { kernel, place, options, .. } = self.block.launch;
+            super::overflow::enter_stack(coroutine.trap_handler(), options.stack_bytes, kernel, place);
+        }
+        let result = coroutine.resume(());
+        #[cfg(unix)]
+        super::overflow::leave_stack();
+        match result {
             CoroutineResult::Yield(wait) => {
                 let thread = current::with(|current| current.thread.get());
                 self.waiting[thread as usize] = Some((wait, coroutine));
@@ -136,17 +144,21 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Resumes each warp whose lanes all wait at the same warp operation. Returns whether there was one.
+    /// Resumes each warp whose lanes, but for those that have exited, all wait at the same warp operation. Returns whether there
+    /// was one. All threads have started.
     fn pass_warps(&mut self) -> bool {
         let mut passed = false;
         for first in (0..self.waiting.len()).step_by(LANES as usize) {
             let lanes = first..self.waiting.len().min(first + LANES as usize);
-            if !matches!(self.reason(first), Some(Wait::Warp(_))) || self.block.has_failed() {
+            let mut live = lanes.clone().filter(|&lane| self.waiting[lane].is_some());
+            let Some(lowest) = live.next() else { continue };
+            let reason = self.reason(lowest);
+            if !matches!(reason, Some(Wait::Warp(_))) || self.block.has_failed() {
                 continue;
             }
-            if lanes.clone().all(|lane| self.reason(lane) == self.reason(first)) {
+            if live.all(|lane| self.reason(lane) == reason) {
                 passed = true;
-                self.block.exchange.complete(lanes.clone());
+                self.block.exchange.complete(lanes.clone(), |lane| self.waiting[lane].is_some());
                 self.resume_all(lanes);
             }
         }
@@ -193,8 +205,9 @@ impl<'a> Scheduler<'a> {
         let bits = |keep: &dyn Fn(usize) -> bool| {
             lanes.clone().filter(|&lane| keep(lane)).fold(0, |bits, lane| bits | 1 << (lane - first))
         };
-        let missing = bits(&|lane| self.reason(lane) != Some(Wait::Warp(location)));
-        let kind = FaultKind::MissingLanes { expected: bits(&|_| true), missing };
+        let is_live = |lane: usize| self.waiting[lane].is_some();
+        let missing = bits(&|lane| is_live(lane) && self.reason(lane) != Some(Wait::Warp(location)));
+        let kind = FaultKind::MissingLanes { expected: bits(&is_live), missing };
         self.block.fail(thread as u32, kind, location.into());
     }
 

@@ -6,12 +6,21 @@ use std::panic::Location;
 
 use super::fault::Access;
 
+/// Number of epochs before they begin anew, so that an epoch and a thread's index fit 32 bits.
+const EPOCHS: u32 = (1 << 22) - 1;
+
+/// The epoch of a block that has passed `barriers` barriers, from 1. After [`EPOCHS`] barriers it is 1 again, and accesses
+/// recorded before get the epoch 0.
+pub(super) fn shadow_epoch(barriers: u32) -> u32 {
+    barriers % EPOCHS + 1
+}
+
 /// A thread between two barriers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Accessor {
     /// The block's linear index in the grid, from 1.
     block: NonZero<u32>,
-    /// 1024 · the number of barriers that the block has passed + the thread's linear index in its block.
+    /// 1024 · the [`shadow_epoch`], or 0 for one before, + the thread's linear index in its block.
     stamp: u32,
 }
 
@@ -30,7 +39,7 @@ impl Accessor {
         u64::from(self.stamp & 1023)
     }
 
-    /// The number of barriers that its block has passed.
+    /// The [`shadow_epoch`], or 0 for one before.
     pub(super) fn epoch(self) -> u32 {
         self.stamp >> 10
     }
@@ -77,8 +86,10 @@ impl Accessors {
 /// The recorded accesses to one element.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shadow {
-    /// One is enough: two concurrent writers are a race already.
     writer: Option<Accessor>,
+    /// A thread that wrote the value that `writer` then wrote too, concurrently. Two are enough: one more writer is concurrent
+    /// with one of them, or with none.
+    other_writer: Option<Accessor>,
     write_location: Option<&'static Location<'static>>,
     readers: Accessors,
     atomics: Accessors,
@@ -98,7 +109,9 @@ impl Shadow {
         self.writer.is_some() || self.atomics.latest.is_some()
     }
 
-    /// Records an access. `is_ordered` tells whether an access of another block is before the last barrier of their cluster.
+    /// Records an access, and returns whether it writes the value that a concurrent thread has written. `is_ordered` tells
+    /// whether an access of another block is before the last barrier of their cluster, `same_value` whether the access writes
+    /// the value that the element has.
     ///
     /// # Errors
     /// The earlier access with which it races.
@@ -109,8 +122,13 @@ impl Shadow {
         accessor: Accessor,
         location: &'static Location<'static>,
         is_ordered: impl Fn(Accessor) -> bool,
-    ) -> Result<(), Conflict> {
-        if let Some(writer) = self.writer.filter(|writer| writer.is_concurrent(accessor, &is_ordered)) {
+        same_value: impl FnOnce() -> bool,
+    ) -> Result<bool, Conflict> {
+        let writers = [self.writer, self.other_writer].into_iter().flatten();
+        let other = writers.into_iter().find(|writer| writer.is_concurrent(accessor, &is_ordered));
+        if let Some(writer) = other
+            && !(access == Access::Write && same_value())
+        {
             return Err(Conflict { access: Access::Write, accessor: writer, location: self.write_location });
         }
         if access != Access::Read
@@ -125,13 +143,27 @@ impl Shadow {
         }
         match access {
             Access::Read => self.readers.add(accessor),
-            Access::Write => (self.writer, self.write_location) = (Some(accessor), Some(location)),
+            Access::Write => {
+                (self.writer, self.write_location) = (Some(accessor), Some(location));
+                self.other_writer = other;
+            }
             Access::Atomic => {
                 self.atomics.add(accessor);
                 self.atomic_location = Some(location);
             }
         }
-        Ok(())
+        Ok(other.is_some())
+    }
+
+    /// Makes the accesses of a block ordered before its next ones.
+    pub(super) fn forget_epochs(&mut self, block: u32) {
+        let Accessors { latest: reader, other_thread, other_block } = &mut self.readers;
+        let readers = [reader, other_thread, other_block];
+        let Accessors { latest: atomic, other_thread, other_block } = &mut self.atomics;
+        let others = [atomic, other_thread, other_block, &mut self.writer, &mut self.other_writer];
+        for accessor in readers.into_iter().chain(others).flatten().filter(|accessor| accessor.block.get() == block) {
+            accessor.stamp &= 1023;
+        }
     }
 }
 
@@ -155,6 +187,12 @@ impl GlobalShadows {
     /// Notes that the grid passes a barrier: accesses before it do not race with accesses after it.
     pub(super) fn pass_grid_barrier(&self) {
         self.grid_barriers.set(self.grid_barriers.get() + 1);
+    }
+
+    /// Makes the accesses of a block ordered before its next ones.
+    pub(super) fn forget_epochs(&self, block: u32) {
+        let mut all = self.by_parameter.borrow_mut();
+        all.iter_mut().flat_map(|buffer| &mut buffer.elements).for_each(|shadow| shadow.forget_epochs(block));
     }
 
     /// Calls `use_shadow` with the shadow of element `index` in the buffer of `parameter`, which has `length` elements.

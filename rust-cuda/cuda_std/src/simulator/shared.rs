@@ -15,21 +15,39 @@ use crate::{AtomicElement, Element};
 
 /// Checks an access to element `index`, whose shadow is `shadows[offset + index]`.
 #[inline]
-fn check(shadows: &ArrayShadows, access: Access, offset: usize, index: usize, location: &'static Location<'static>) {
+fn check(
+    shadows: &ArrayShadows,
+    access: Access,
+    (offset, index): (usize, usize),
+    location: &'static Location<'static>,
+    same_value: impl FnOnce() -> bool,
+) {
     if let Some(shadows) = shadows {
-        check_shadow(&shadows[offset + index], access, index, location);
+        check_shadow(&shadows[offset + index], access, index, location, same_value);
     }
 }
 
 #[inline(never)]
-fn check_shadow(cell: &Cell<Shadow>, access: Access, index: usize, location: &'static Location<'static>) {
+fn check_shadow(
+    cell: &Cell<Shadow>,
+    access: Access,
+    index: usize,
+    location: &'static Location<'static>,
+    same_value: impl FnOnce() -> bool,
+) {
     let mut shadow = cell.get();
     if access != Access::Write && !shadow.is_written() {
         fault::raise(FaultKind::Unwritten { place: Place::Shared, index }, location);
     }
     let is_ordered = |earlier| current::with_block(|block| block.has_ordered(earlier));
-    match shadow.record(access, current::accessor(), location, is_ordered) {
-        Ok(()) => cell.set(shadow),
+    let same_value = || current::with_block(|block| !block.launch.options.same_value_races_are_faults) && same_value();
+    match shadow.record(access, current::accessor(), location, is_ordered, same_value) {
+        Ok(is_same_value_race) => {
+            cell.set(shadow);
+            if is_same_value_race {
+                current::count(|current| &current.same_value_races);
+            }
+        }
         Err(conflict) => raise_race(Place::Shared, index, access, &conflict, location),
     }
 }
@@ -46,7 +64,7 @@ macro_rules! accesses {
         #[track_caller]
         pub fn get(&self, index: usize) -> T {
             current::count(|current| &current.shared_loads);
-            T::load(self.at(Access::Read, index, Location::caller()))
+            T::load(self.at(Access::Read, index, Location::caller(), |_| false))
         }
 
         /// Writes element `index`. An index out of bounds is a fault.
@@ -54,7 +72,7 @@ macro_rules! accesses {
         #[track_caller]
         pub fn set(&self, index: usize, value: T) {
             current::count(|current| &current.shared_stores);
-            value.store(self.at(Access::Write, index, Location::caller()));
+            value.store(self.at(Access::Write, index, Location::caller(), |cell| value.is_in(cell)));
         }
 
         /// Element `index` for atomic operations. An index out of bounds is a fault.
@@ -64,7 +82,7 @@ macro_rules! accesses {
         where
             T: AtomicElement,
         {
-            Atomic::new(self.at(Access::Atomic, index, Location::caller()))
+            Atomic::new(self.at(Access::Atomic, index, Location::caller(), |_| false))
         }
     };
 }
@@ -119,9 +137,15 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     accesses!();
 
     #[inline]
-    fn at(&self, access: Access, index: usize, location: &'static Location<'static>) -> &T::Cell {
+    fn at(
+        &self,
+        access: Access,
+        index: usize,
+        location: &'static Location<'static>,
+        same_value: impl FnOnce(&T::Cell) -> bool,
+    ) -> &T::Cell {
         let Some(cell) = self.cells.get(index) else { out_of_bounds(index, N, location) };
-        check(&self.shadows, access, 0, index, location);
+        check(&self.shadows, access, (0, index), location, || same_value(cell));
         cell
     }
 }
@@ -206,12 +230,19 @@ impl<T: Element> DynamicShared<T> {
     accesses!();
 
     #[inline]
-    fn at(&self, access: Access, index: usize, location: &'static Location<'static>) -> &T::Cell {
+    fn at(
+        &self,
+        access: Access,
+        index: usize,
+        location: &'static Location<'static>,
+        same_value: impl FnOnce(&T::Cell) -> bool,
+    ) -> &T::Cell {
         if index >= self.length {
             out_of_bounds(index, self.length, location);
         }
-        check(&self.shadows, access, self.offset, index, location);
-        &self.cells[self.offset + index]
+        let cell = &self.cells[self.offset + index];
+        check(&self.shadows, access, (self.offset, index), location, || same_value(cell));
+        cell
     }
 }
 

@@ -77,6 +77,17 @@ impl SharedMemory {
         self.arrays.borrow().iter().any(|array| array.key == key)
     }
 
+    /// Makes the accesses of a block ordered before its next ones.
+    pub(super) fn forget_epochs(&self, block: u32) {
+        for cell in
+            self.arrays.borrow().iter().filter_map(|array| array.shadows.as_ref()).flat_map(|shadows| shadows.iter())
+        {
+            let mut shadow = cell.get();
+            shadow.forget_epochs(block);
+            cell.set(shadow);
+        }
+    }
+
     /// Bytes of the dynamic part.
     pub(super) fn dynamic_bytes(&self) -> usize {
         self.dynamic_bytes

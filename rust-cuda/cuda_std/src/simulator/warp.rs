@@ -1,7 +1,8 @@
 //! Warp-wide operations: shuffles, votes and reductions of the 32 lanes of a warp.
 //!
-//! A lane that does not reach the operation is a [`MissingLanes`](crate::simulator::FaultKind::MissingLanes), also in
-//! the last warp of a block, which may have fewer lanes.
+//! An operation waits for the lanes that have not exited the kernel; the last warp of a block may have fewer than 32. A lane
+//! that goes another way is a [`MissingLanes`](crate::simulator::FaultKind::MissingLanes), and a shuffle from a lane that has
+//! exited an [`ExitedLane`](crate::simulator::FaultKind::ExitedLane).
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -41,13 +42,13 @@ pub fn shuffle_down<T: WarpValue>(value: T, delta: u32) -> T {
     shuffle(value, source, Location::caller())
 }
 
-/// The `value` of lane `source`.
+/// The `value` of lane `source` modulo 32.
 #[track_caller]
 pub fn shuffle_idx<T: WarpValue>(value: T, source: u32) -> T {
-    shuffle(value, source, Location::caller())
+    shuffle(value, source % LANES, Location::caller())
 }
 
-/// The lanes whose `predicate` holds: bit i is lane i.
+/// The lanes whose `predicate` holds: bit i is lane i, 0 if it has exited.
 #[track_caller]
 pub fn ballot(predicate: bool) -> u32 {
     vote(predicate, Location::caller()).0
@@ -59,7 +60,7 @@ pub fn any(predicate: bool) -> bool {
     vote(predicate, Location::caller()).0 != 0
 }
 
-/// Whether `predicate` holds for all lanes.
+/// Whether `predicate` holds for all lanes that have not exited.
 #[track_caller]
 pub fn all(predicate: bool) -> bool {
     let (votes, lanes) = vote(predicate, Location::caller());
@@ -67,7 +68,7 @@ pub fn all(predicate: bool) -> bool {
 }
 
 /// Offers `bits`, waits for the other lanes and calls `read` with the values of all lanes.
-fn exchange<R>(bits: u32, location: &'static Location<'static>, read: impl FnOnce(&[Cell<u32>]) -> R) -> R {
+fn exchange<R>(bits: u32, location: &'static Location<'static>, read: impl FnOnce(&[Cell<Option<u32>>]) -> R) -> R {
     let thread = current::with(|current| current.thread.get()) as usize;
     current::with_block(|block| block.exchange.offer(thread, bits));
     current::wait(Wait::Warp(location));
@@ -76,19 +77,19 @@ fn exchange<R>(bits: u32, location: &'static Location<'static>, read: impl FnOnc
 
 fn shuffle<T: WarpValue>(value: T, source: u32, location: &'static Location<'static>) -> T {
     let received = exchange(value.to_bits(), location, |values| match values.get(source as usize) {
-        Some(value) => Ok(value.get()),
-        None => Err(values.len() as u32),
+        Some(value) => value.get().ok_or(FaultKind::ExitedLane { lane: source }),
+        None => Err(FaultKind::NoSuchLane { lane: source, lanes: values.len() as u32 }),
     });
     match received {
         Ok(bits) => T::from_bits(bits),
-        Err(lanes) => fault::raise(FaultKind::NoSuchLane { lane: source, lanes }, location),
+        Err(kind) => fault::raise(kind, location),
     }
 }
 
 /// The votes, and the number of lanes.
 fn vote(predicate: bool, location: &'static Location<'static>) -> (u32, u32) {
     exchange(predicate.into(), location, |votes| {
-        let bits = votes.iter().enumerate().fold(0, |bits, (lane, vote)| bits | vote.get() << lane);
-        (bits, votes.len() as u32)
+        let bits = votes.iter().enumerate().fold(0, |bits, (lane, vote)| bits | vote.get().unwrap_or(0) << lane);
+        (bits, votes.iter().filter(|vote| vote.get().is_some()).count() as u32)
     })
 }

@@ -7,6 +7,7 @@ struct AnyAddress;
 
 impl Kernel for AnyAddress {
     const NAME: &'static str = "max_kernel";
+    const PLACE: (&'static str, u32) = ("", 0);
     const SIGNATURE: &'static [u8] = &[signature::START, signature::END];
     type Arguments<'a, M: Memory> = (u64,);
     type Parameters<'a> = ();
@@ -16,7 +17,7 @@ impl Kernel for AnyAddress {
         Ok(())
     }
 
-    fn bind<'a, M: Memory>(_: (u64,)) -> Result<(), ArgumentError> {
+    fn bind_arguments<'a, M: Memory>(_: (u64,)) -> Result<(), ArgumentError> {
         Ok(())
     }
 

@@ -247,10 +247,14 @@ fn kernels_to_step_through() {
     assert_eq!(result, expected);
 }
 
-/// Every kernel of the PTX has a test, here or in `runs_instructions`.
+/// Every kernel of the PTX has a test, here or in the modules beside.
 #[test]
 fn every_kernel_is_run() {
-    let tests = [include_str!("runs_test_kernels.rs"), include_str!("runs_instructions.rs")];
+    let tests = [
+        include_str!("runs_test_kernels.rs"),
+        include_str!("runs_instructions.rs"),
+        include_str!("runs_kernels_of_others.rs"),
+    ];
     for ptx in PTX {
         let names: Vec<_> =
             ptx.text().split(".visible .entry ").skip(1).filter_map(|rest| rest.split('(').next()).collect();

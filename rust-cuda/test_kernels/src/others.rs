@@ -1,0 +1,208 @@
+//! Kernels as people write them: operations for which the compiler calls a function, floats' methods, names, constants and
+//! fragments of macros.
+
+use cuda_std::{GlobalMut, kernel, shared_array, thread, warp};
+
+/// Number of results of [`remainders`] for each pair.
+pub const REMAINDERS: usize = 3;
+
+/// x % y, x % 0.7 and 5 % y.
+#[kernel]
+pub fn remainders(x: &[f32], y: &[f32], out: GlobalMut<f32>) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        out.set(REMAINDERS * i, x[i] % y[i]);
+        out.set(REMAINDERS * i + 1, x[i] % 0.7);
+        out.set(REMAINDERS * i + 2, 5.0 % y[i]);
+    }
+}
+
+/// x % y, x % 0.7 and 5 % y.
+#[kernel]
+pub fn remainders_f64(x: &[f64], y: &[f64], out: GlobalMut<f64>) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        out.set(REMAINDERS * i, x[i] % y[i]);
+        out.set(REMAINDERS * i + 1, x[i] % 0.7);
+        out.set(REMAINDERS * i + 2, 5.0 % y[i]);
+    }
+}
+
+/// Whether each eight words are 1 to 8, and whether their first half is less than the second.
+#[kernel]
+pub fn compares_arrays(a: &[u32], out: GlobalMut<u32>) {
+    let i = thread::index_1d() as usize;
+    if 8 * i >= a.len() {
+        return;
+    }
+    let mut words = [0_u32; 8];
+    for (k, word) in words.iter_mut().enumerate() {
+        *word = a[8 * i + k];
+    }
+    let bytes = |from: usize| {
+        let mut bytes = [0_u8; 16];
+        for k in 0..4 {
+            bytes[4 * k..4 * k + 4].copy_from_slice(&words[from + k].to_le_bytes());
+        }
+        bytes
+    };
+    let (first, second) = (bytes(0), bytes(4));
+    out.set(i, u32::from(words == [1, 2, 3, 4, 5, 6, 7, 8]) | u32::from(first[..] < second[..]) << 1);
+}
+
+/// Number of results of [`float_functions`] for each value.
+pub const FUNCTIONS: usize = 33;
+
+/// The methods of floats that `std` has and a GPU has not.
+#[kernel]
+pub fn float_functions(x: &[f32], out: GlobalMut<f32>) {
+    let i = thread::index_1d() as usize;
+    if i >= x.len() {
+        return;
+    }
+    let x = x[i];
+    let (sine, cosine) = x.sin_cos();
+    let results = [
+        x.sin(),
+        x.cos(),
+        x.tan(),
+        x.asin(),
+        x.acos(),
+        x.atan(),
+        x.atan2(0.3),
+        sine + cosine,
+        x.sinh(),
+        x.cosh(),
+        x.tanh(),
+        x.asinh(),
+        x.acosh(),
+        x.atanh(),
+        x.powi(5),
+        x.powi(-3),
+        x.powf(1.3),
+        x.exp(),
+        x.exp2(),
+        x.exp_m1(),
+        x.ln(),
+        x.ln_1p(),
+        x.log(3.0),
+        x.log2(),
+        x.log10(),
+        x.sqrt(),
+        x.cbrt(),
+        x.hypot(0.7),
+        x.floor() + x.ceil(),
+        x.round() + x.trunc(),
+        x.fract(),
+        x.mul_add(x, 0.1),
+        x.div_euclid(0.7) + x.rem_euclid(-0.7),
+    ];
+    for (k, result) in results.into_iter().enumerate() {
+        out.set(FUNCTIONS * i + k, result);
+    }
+}
+
+/// The same, of f64, in an order of its own: the sum of some.
+#[kernel]
+pub fn float_functions_f64(x: &[f64], out: GlobalMut<f64>) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        let x = x[i];
+        out.set(i, x.exp() + x.abs().ln() + x.floor() + x.powi(3) + x.sqrt().fract());
+    }
+}
+
+/// Reverses each block's values; the length is a constant of the function.
+#[kernel]
+pub fn tile_of_the_function(x: &[f32], out: GlobalMut<f32>) {
+    const THREADS: usize = 64;
+    let tile = shared_array![f32; THREADS + 1];
+    let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
+    tile.set(t, x[i]);
+    thread::sync_threads();
+    out.set(i, tile.get(THREADS - 1 - t));
+}
+
+/// Each lane gets the value of the next, the last that of the first.
+#[kernel]
+pub fn rotate(out: GlobalMut<u32>) {
+    let t = thread::thread_idx_x();
+    out.set(t as usize, warp::shuffle_idx(t * 10, warp::lane_id() + 1));
+}
+
+/// The votes of the lanes that have not returned.
+#[kernel]
+pub fn vote_after_return(x: &[u32], out: GlobalMut<u32>) {
+    let i = thread::index_1d() as usize;
+    if i >= x.len() {
+        return;
+    }
+    out.set(i, warp::ballot(x[i].is_multiple_of(3)));
+}
+
+/// The sum of all values, by atomic operations in global memory.
+#[kernel]
+pub fn atomic_total(x: &[f32], sum: GlobalMut<f32>) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        sum.atomic(0).fetch_add(x[i]);
+    }
+}
+
+/// Elements of the local array of [`large_local_array`].
+const LOCAL: usize = 16_384;
+
+/// A sum through a local array of 64 KiB.
+#[kernel]
+pub fn large_local_array(x: &[f32], out: GlobalMut<f32>) {
+    let i = thread::index_1d() as usize;
+    let mut a = [0_f32; LOCAL];
+    for k in 0..x.len() {
+        a[(k * 37 + i) % LOCAL] += x[k];
+    }
+    let mut sum = 0.0;
+    for (k, value) in a.iter().enumerate() {
+        sum += value * (k % 3) as f32;
+    }
+    out.set(i, sum);
+}
+
+/// A kernel with the names that the macro's code might have, for its parameters and variables, and one of its own name.
+#[kernel]
+pub fn sum(raw: &[f32], raw_length: u32, raw_pointer: u32, body: &[f32], budget: u32, out: GlobalMut<f32>) {
+    let mut sum = (raw_length + raw_pointer + budget) as f32;
+    for address in 0..raw.len() {
+        let array = raw[address] * body[address];
+        sum += array;
+    }
+    out.set(thread::index_1d() as usize, sum);
+}
+
+macro_rules! twice {
+    ($name:ident, $x:ident, $i:ident, $value:expr) => {
+        /// Twice the value of an expression.
+        #[kernel]
+        pub fn $name($x: &[f32], out: GlobalMut<f32>) {
+            let $i = thread::index_1d() as usize;
+            out.set($i, 2.0 * $value);
+        }
+    };
+}
+
+twice!(twice_the_sum, x, i, x[i] + 1.0);
+
+macro_rules! axpy {
+    ($name:ident, $t:ty) => {
+        /// y ← a · x + y
+        #[kernel]
+        pub fn $name(a: $t, x: &[$t], y: GlobalMut<$t>) {
+            let i = thread::index_1d() as usize;
+            if i < y.len() {
+                y.set(i, a * x[i] + y.get(i));
+            }
+        }
+    };
+}
+
+axpy!(axpy_f32, f32);
+axpy!(axpy_f64, f64);
