@@ -1,4 +1,5 @@
-//! Conditions of breakpoints: `lane == 5 && block.x < 3`, `%r5 >= 2.5 || rows != 48`.
+//! Conditions of breakpoints, and what else is computed of a lane's values: `lane == 5 && (block.x < 3 || !found)`,
+//! `out[2 * i + 1] % 2 != 0`.
 
 use std::cmp::Ordering;
 
@@ -7,59 +8,21 @@ use ptx_interpreter::StoppedWarp;
 use ptx_interpreter::semantics::LANES;
 use thiserror::Error;
 
+use crate::expression::{Binary, Cast, Expression, Unary};
 use crate::launch::ElementType;
-use crate::query::{Query, QueryError};
+use crate::query::{Query, QueryError, Slice};
 use crate::stopped::Stopped;
 use crate::values::Value;
 
-/// A condition on a lane: comparisons, joined by `&&`, which binds tighter, and `||`.
+/// A condition on a lane: an expression in Rust's syntax whose value is true or false.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Condition {
-    /// One alternative per element, all of whose comparisons must hold.
-    alternatives: Vec<Vec<Comparison>>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Comparison {
-    left: Operand,
-    relation: Relation,
-    right: Operand,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Relation {
-    Equal,
-    Unequal,
-    Less,
-    AtMost,
-    Greater,
-    AtLeast,
-}
-
-/// All relations as they are written; none comes after its own prefix.
-const RELATIONS: [(&str, Relation); 6] = [
-    ("==", Relation::Equal),
-    ("!=", Relation::Unequal),
-    ("<=", Relation::AtMost),
-    (">=", Relation::AtLeast),
-    ("<", Relation::Less),
-    (">", Relation::Greater),
-];
-
-#[derive(Clone, Debug, PartialEq)]
-enum Operand {
-    Number(Number),
-    /// A lane's position, by its index in [`POSITIONS`].
-    Position(usize),
-    /// A register, an argument or an element of a memory.
-    Query(Query),
-}
+pub struct Condition(Expression);
 
 /// A part of a lane's position.
 type Position = fn(&Lane<'_>) -> u64;
 
 /// Names of the parts of a lane's position.
-const POSITIONS: [(&str, Position); 10] = [
+const POSITIONS: [(&str, Position); 28] = [
     ("lane", |lane| lane.index as u64),
     ("warp", |lane| lane.warp.number().into()),
     ("block", |lane| lane.stopped.block.number().into()),
@@ -70,6 +33,25 @@ const POSITIONS: [(&str, Position); 10] = [
     ("thread.x", |lane| lane.thread_index().x.into()),
     ("thread.y", |lane| lane.thread_index().y.into()),
     ("thread.z", |lane| lane.thread_index().z.into()),
+    // CUDA's names.
+    ("laneId", |lane| lane.index as u64),
+    ("laneid", |lane| lane.index as u64),
+    ("warpId", |lane| lane.warp.number().into()),
+    ("warpid", |lane| lane.warp.number().into()),
+    ("threadIdx.x", |lane| lane.thread_index().x.into()),
+    ("threadIdx.y", |lane| lane.thread_index().y.into()),
+    ("threadIdx.z", |lane| lane.thread_index().z.into()),
+    ("blockIdx.x", |lane| lane.stopped.block.index().x.into()),
+    ("blockIdx.y", |lane| lane.stopped.block.index().y.into()),
+    ("blockIdx.z", |lane| lane.stopped.block.index().z.into()),
+    ("blockDim.x", |lane| lane.stopped.block.config().block.x.into()),
+    ("blockDim.y", |lane| lane.stopped.block.config().block.y.into()),
+    ("blockDim.z", |lane| lane.stopped.block.config().block.z.into()),
+    ("gridDim.x", |lane| lane.stopped.block.config().grid.x.into()),
+    ("gridDim.y", |lane| lane.stopped.block.config().grid.y.into()),
+    ("gridDim.z", |lane| lane.stopped.block.config().grid.z.into()),
+    ("warpSize", |_| LANES as u64),
+    ("WARP_SZ", |_| LANES as u64),
 ];
 
 /// A lane of a stopped warp.
@@ -90,19 +72,21 @@ impl Lane<'_> {
     }
 }
 
+/// A value of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Number {
     Integer(i128),
     Float(f64),
-    /// A register's bits and their number: PTX's registers have no types.
-    Bits(u64, usize),
+    Bool(bool),
 }
 
 /// Why a condition cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ConditionError {
     /// It is not a condition.
-    #[error("`{0}`: write comparisons, as in `lane == 5 && block.x < 3`, `%r5 >= 2.5` or `out[3][5] != 0`")]
+    #[error(
+        "`{0}`: write a condition as in Rust, such as `lane == 5 && block.x < 3`, `%r5 >= 2.5` or `out[3][5] % 2 != 0`"
+    )]
     Syntax(String),
     /// An operand has no value.
     #[error(transparent)]
@@ -113,84 +97,253 @@ pub enum ConditionError {
     /// An operand is no single number.
     #[error("`{0}` is not one number")]
     NoNumber(String),
+    /// An operator's operands have other types than it needs.
+    #[error("{0}")]
+    Types(&'static str),
+    /// The value is neither true nor false.
+    #[error("a condition is true or false: compare the value, as in `… != 0`")]
+    NotBool,
 }
 
 impl std::str::FromStr for Condition {
     type Err = ConditionError;
 
     fn from_str(text: &str) -> Result<Self, ConditionError> {
-        let alternative = |text: &str| text.split("&&").map(comparison).collect::<Option<_>>();
-        let alternatives = text.split("||").map(alternative).collect::<Option<_>>();
-        Ok(Self { alternatives: alternatives.ok_or_else(|| ConditionError::Syntax(text.to_owned()))? })
-    }
-}
-
-fn comparison(text: &str) -> Option<Comparison> {
-    let (left, rest) = text.split_at(text.find(['=', '!', '<', '>'])?);
-    let (right, relation) =
-        RELATIONS.into_iter().find_map(|(name, relation)| Some((rest.strip_prefix(name)?, relation)))?;
-    Some(Comparison { left: operand(left)?, relation, right: operand(right)? })
-}
-
-fn operand(text: &str) -> Option<Operand> {
-    let text = text.trim();
-    if let Some(number) = number(text) {
-        return Some(Operand::Number(number));
-    }
-    match POSITIONS.iter().position(|(name, _)| *name == text) {
-        Some(position) => Some(Operand::Position(position)),
-        None => text.parse().ok().map(Operand::Query),
-    }
-}
-
-fn number(text: &str) -> Option<Number> {
-    let integer = || text.parse().ok().map(Number::Integer);
-    integer().or_else(|| text.parse().ok().map(Number::Float))
-}
-
-impl Operand {
-    fn value(&self, lane: &Lane<'_>) -> Result<Option<Number>, ConditionError> {
-        match self {
-            Self::Number(number) => Ok(Some(*number)),
-            Self::Position(index) => {
-                let (_, position) = POSITIONS[*index];
-                Ok(Some(Number::Integer(position(lane).into())))
+        let expression = Expression::parse(text).ok_or_else(|| ConditionError::Syntax(text.to_owned()))?;
+        match expression {
+            Expression::Integer(_) | Expression::Float(_) | Expression::Name(_) if !is_bool_name(&expression) => {
+                Err(ConditionError::Syntax(text.to_owned()))
             }
-            Self::Query(query) => {
-                let no_number = || ConditionError::NoNumber(query.name.clone());
-                let text = match lane.stopped.evaluate(query, lane.warp, None)? {
-                    Value::Variable(variable) => {
-                        let removed = || ConditionError::Removed(query.name.clone());
-                        let (element, bits) = lane.stopped.number(&variable, lane.index).ok_or_else(removed)?;
-                        return Ok(Some(Number::of(element, bits)));
-                    }
-                    Value::Register(register) => {
-                        return Ok(Some(Number::Bits(register.lanes[lane.index], register.bits)));
-                    }
-                    Value::Scalar(text) => Some(text),
-                    Value::Matrix(matrix) => match <[_; 1]>::try_from(matrix.cells) {
-                        Ok([Some(text)]) if matches!(matrix.element, ElementType::F32 | ElementType::F64) => {
-                            return Ok(Some(Number::Float(text.parse().map_err(|_| no_number())?)));
-                        }
-                        Ok([cell]) => cell,
-                        Err(_) => return Err(no_number()),
-                    },
-                };
-                text.map(|text| number(&text).ok_or_else(no_number)).transpose()
+            expression => Ok(Self(expression)),
+        }
+    }
+}
+
+/// Whether a name alone may be a truth value: every name but those of positions.
+fn is_bool_name(expression: &Expression) -> bool {
+    matches!(expression, Expression::Name(name) if !POSITIONS.iter().any(|(position, _)| position == name))
+}
+
+/// The value of an expression in a lane; None if it depends on an element that was never written.
+///
+/// # Errors
+/// If an operand has no value, or none of the type that is needed.
+fn value(expression: &Expression, lane: &Lane<'_>) -> Result<Option<Number>, ConditionError> {
+    Ok(match expression {
+        Expression::Integer(value) => Some(Number::Integer(*value)),
+        Expression::Float(value) => Some(Number::Float(*value)),
+        Expression::Bool(value) => Some(Number::Bool(*value)),
+        Expression::Name(name) => match POSITIONS.iter().find(|(position, _)| position == name) {
+            Some((_, position)) => Some(Number::Integer(position(lane).into())),
+            None => lane.ask(&Query::of_name(name.clone(), Vec::new()))?,
+        },
+        Expression::View(query) => lane.ask(query)?,
+        Expression::Element(name, indices) => {
+            let mut slices = Vec::new();
+            for index in indices {
+                match value(index, lane)? {
+                    None => return Ok(None),
+                    Some(Number::Integer(index)) => slices.push(
+                        Slice::of_index(index).ok_or_else(|| ConditionError::NoNumber(format!("{name}[{index}]")))?,
+                    ),
+                    Some(_) => return Err(ConditionError::Types("an index is an integer")),
+                }
+            }
+            lane.ask(&Query::of_name(name.clone(), slices))?
+        }
+        Expression::Unary(operator, inner) => {
+            let Some(inner) = value(inner, lane)? else { return Ok(None) };
+            Some(match (operator, inner) {
+                (Unary::Negate, Number::Integer(value)) => Number::Integer(value.wrapping_neg()),
+                (Unary::Negate, Number::Float(value)) => Number::Float(-value),
+                (Unary::Not, Number::Bool(value)) => Number::Bool(!value),
+                (Unary::Not, Number::Integer(value)) => Number::Integer(!value),
+                (Unary::Negate, Number::Bool(_)) => return Err(ConditionError::Types("a truth value has no sign")),
+                (Unary::Not, Number::Float(_)) => {
+                    return Err(ConditionError::Types("`!` is of truth values and integers"));
+                }
+            })
+        }
+        Expression::Binary(operator @ (Binary::And | Binary::Or), sides) => {
+            let is_or = *operator == Binary::Or;
+            // As in Rust, the right side is not evaluated if the left one decides. An element that was never written decides nothing.
+            match value(&sides[0], lane)?.map(Number::as_bool).transpose()? {
+                Some(left) if left == is_or => Some(Number::Bool(is_or)),
+                left => match value(&sides[1], lane)?.map(Number::as_bool).transpose()? {
+                    Some(right) => Some(Number::Bool(right && (is_or || left.is_some()))),
+                    None => None,
+                },
             }
         }
+        Expression::Binary(operator, sides) => {
+            let [left, right] = &**sides;
+            let (Some(left), Some(right)) = (value(left, lane)?, value(right, lane)?) else { return Ok(None) };
+            Some(computed(*operator, left, right)?)
+        }
+        Expression::Cast(inner, cast) => value(inner, lane)?.map(|inner| inner.cast(*cast)),
+    })
+}
+
+fn computed(operator: Binary, left: Number, right: Number) -> Result<Number, ConditionError> {
+    if operator.compares() {
+        return Ok(Number::Bool(left.is_related(operator, right)?));
+    }
+    match (left, right) {
+        (Number::Integer(a), Number::Integer(b)) => {
+            let shift = || u32::try_from(b).ok().filter(|shift| *shift < 128);
+            let result = match operator {
+                Binary::BitOr => Some(a | b),
+                Binary::BitXor => Some(a ^ b),
+                Binary::BitAnd => Some(a & b),
+                Binary::ShiftLeft => shift().and_then(|shift| a.checked_shl(shift)),
+                Binary::ShiftRight => shift().and_then(|shift| a.checked_shr(shift)),
+                Binary::Add => a.checked_add(b),
+                Binary::Subtract => a.checked_sub(b),
+                Binary::Multiply => a.checked_mul(b),
+                Binary::Divide => a.checked_div(b),
+                _ => a.checked_rem(b),
+            };
+            result
+                .map(Number::Integer)
+                .ok_or(ConditionError::Types("a division by zero, or a result of more than 128 bits"))
+        }
+        (Number::Bool(a), Number::Bool(b)) => match operator {
+            Binary::BitOr => Ok(Number::Bool(a | b)),
+            Binary::BitXor => Ok(Number::Bool(a ^ b)),
+            Binary::BitAnd => Ok(Number::Bool(a & b)),
+            _ => Err(ConditionError::Types("truth values are not added")),
+        },
+        (Number::Bool(_), _) | (_, Number::Bool(_)) => {
+            Err(ConditionError::Types("a truth value and a number: compare the number first"))
+        }
+        _ => {
+            let [a, b] = [left, right].map(Number::as_float);
+            Ok(Number::Float(match operator {
+                Binary::Add => a + b,
+                Binary::Subtract => a - b,
+                Binary::Multiply => a * b,
+                Binary::Divide => a / b,
+                Binary::Remainder => a % b,
+                _ => return Err(ConditionError::Types("bits are of integers")),
+            }))
+        }
+    }
+}
+
+impl Lane<'_> {
+    /// The value of a register, a variable, an argument or an element; None if it was never written.
+    fn ask(&self, query: &Query) -> Result<Option<Number>, ConditionError> {
+        let no_number = || ConditionError::NoNumber(query.name.clone());
+        let number = |text: &str| {
+            let integer = || text.parse().ok().map(Number::Integer);
+            integer().or_else(|| text.parse().ok().map(Number::Float)).or_else(|| text.parse().ok().map(Number::Bool))
+        };
+        let text = match self.stopped.evaluate(query, self.warp, None)? {
+            Value::Variable(variable) => {
+                let removed = || ConditionError::Removed(query.name.clone());
+                let of = self.stopped.number(&variable, self.index).ok_or_else(removed)?;
+                return Ok(Some(Number::of(of)));
+            }
+            Value::Register(register) => {
+                let kind = RegisterKind::of(self.stopped, &register.name);
+                return Ok(Some(kind.number(register.lanes[self.index], register.bits)));
+            }
+            Value::Scalar(text) => Some(text),
+            Value::Matrix(matrix) => match <[_; 1]>::try_from(matrix.cells) {
+                Ok([Some(text)]) if matches!(matrix.element, ElementType::F32 | ElementType::F64) => {
+                    return Ok(Some(Number::Float(text.parse().map_err(|_| no_number())?)));
+                }
+                Ok([cell]) => cell,
+                Err(_) => return Err(no_number()),
+            },
+        };
+        text.map(|text| number(&text).ok_or_else(no_number)).transpose()
+    }
+}
+
+/// What the instructions that name a register take its bits for: PTX declares only their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RegisterKind {
+    Signed,
+    Unsigned,
+    Float,
+}
+
+impl RegisterKind {
+    /// A float if an instruction takes it for one, else unsigned if one does to which the sign matters and none takes it for signed.
+    fn of(stopped: &Stopped<'_>, register: &str) -> Self {
+        let machine = stopped.launch.machine();
+        let Some(code) = machine.code(stopped.launch.kernel()) else { return Self::Signed };
+        let places = (0..code.instructions()).map(|pc| code.place(pc).text);
+        Self::by_instructions(places.filter_map(|text| type_of_operand(&text, register)))
+    }
+
+    fn by_instructions(types: impl Iterator<Item = Self>) -> Self {
+        let (mut signed, mut unsigned) = (false, false);
+        for kind in types {
+            match kind {
+                Self::Float => return Self::Float,
+                Self::Signed => signed = true,
+                Self::Unsigned => unsigned = true,
+            }
+        }
+        if unsigned && !signed { Self::Unsigned } else { Self::Signed }
+    }
+
+    fn number(self, bits: u64, width: usize) -> Number {
+        match (self, width) {
+            (_, 1) => Number::Bool(bits & 1 == 1),
+            (Self::Float, 32) => Number::Float(f32::from_bits(bits as u32).into()),
+            (Self::Float, 64) => Number::Float(f64::from_bits(bits)),
+            (Self::Signed, 1..64) => Number::Integer(i128::from((bits << (64 - width)).cast_signed() >> (64 - width))),
+            (Self::Signed, _) => Number::Integer(bits.cast_signed().into()),
+            _ => Number::Integer(bits.into()),
+        }
+    }
+}
+
+/// The type that an instruction takes a register for, if that says more than its bits.
+fn type_of_operand(text: &str, register: &str) -> Option<RegisterKind> {
+    let (name, operands) = text.split_once([' ', '\t'])?;
+    // An address in brackets has the type of no value.
+    let is_in_brackets = |at: usize| operands[..at].matches('[').count() > operands[..at].matches(']').count();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '%' | '_' | '$');
+    let (at, _) = operands.match_indices(register).find(|(at, found)| {
+        let after = operands[at + found.len()..].chars().next();
+        let before = operands[..*at].chars().next_back();
+        !after.is_some_and(is_name) && !before.is_some_and(is_name) && !is_in_brackets(*at)
+    })?;
+    let parts: Vec<&str> = name.split('.').collect();
+    let opcode = parts[0];
+    let is_destination = !operands[..at].contains(',');
+    let is_type = |part: &&&str| {
+        let (kind, bits) = part.split_at_checked(1).unwrap_or_default();
+        matches!(kind, "s" | "u" | "f" | "b") && bits.bytes().all(|byte| byte.is_ascii_digit()) && !bits.is_empty()
+    };
+    let types: Vec<&&str> = parts.iter().filter(is_type).collect();
+    let t = if matches!(opcode, "cvt" | "set") && is_destination { types.first() } else { types.last() }?;
+    let depends_on_sign = matches!(
+        opcode,
+        "setp" | "set" | "cvt" | "div" | "rem" | "shr" | "min" | "max" | "neg" | "abs" | "mad" | "mul"
+    ) && !name.contains(".lo.");
+    match &t[..1] {
+        "f" => Some(RegisterKind::Float),
+        "s" if depends_on_sign => Some(RegisterKind::Signed),
+        "u" if depends_on_sign => Some(RegisterKind::Unsigned),
+        _ => None,
     }
 }
 
 impl Number {
     /// A variable's value; one without an element's type is a truth value.
-    fn of(element: Option<ElementType>, bits: u64) -> Self {
+    fn of((element, bits): (Option<ElementType>, u64)) -> Self {
         match element {
+            None => Self::Bool(bits != 0),
             Some(ElementType::F32) => Self::Float(f32::from_bits(bits as u32).into()),
             Some(ElementType::F64) => Self::Float(f64::from_bits(bits)),
             Some(ElementType::I32) => Self::Integer((bits as u32).cast_signed().into()),
             Some(ElementType::I64) => Self::Integer(bits.cast_signed().into()),
-            _ => Self::Integer(bits.into()),
+            Some(_) => Self::Integer(bits.into()),
         }
     }
 
@@ -198,52 +351,74 @@ impl Number {
         match self {
             Self::Integer(value) => value as f64,
             Self::Float(value) => value,
-            Self::Bits(bits, 32) => f32::from_bits(bits as u32).into(),
-            Self::Bits(bits, 64) => f64::from_bits(bits),
-            Self::Bits(bits, _) => bits as f64,
+            Self::Bool(value) => value.into(),
         }
     }
 
-    /// The integer. Bits are signed where they are compared with a negative number.
-    fn as_integer(self, is_signed: bool) -> i128 {
+    fn as_bool(self) -> Result<bool, ConditionError> {
         match self {
-            Self::Integer(value) => value,
-            Self::Float(value) => value as i128,
-            Self::Bits(bits, 32) if is_signed => i128::from((bits as u32).cast_signed()),
-            Self::Bits(bits, _) if is_signed => i128::from(bits.cast_signed()),
-            Self::Bits(bits, _) => bits.into(),
+            Self::Bool(value) => Ok(value),
+            Self::Integer(_) | Self::Float(_) => Err(ConditionError::NotBool),
         }
     }
 
-    /// None if one of them is not a number.
-    fn compare(self, other: Self) -> Option<Ordering> {
-        if matches!(self, Self::Float(_)) || matches!(other, Self::Float(_)) {
-            return self.as_float().partial_cmp(&other.as_float());
+    /// As Rust's `as`.
+    fn cast(self, cast: Cast) -> Self {
+        match (cast, self) {
+            (Cast::F32, number) => Self::Float((number.as_float() as f32).into()),
+            (Cast::F64, number) => Self::Float(number.as_float()),
+            (Cast::Integer { bits, is_signed }, Self::Float(value)) => {
+                let (min, max) =
+                    if is_signed { (-1_i128 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+                Self::Integer((value as i128).clamp(min, max))
+            }
+            (Cast::Integer { bits, is_signed }, number) => {
+                let value = match number {
+                    Self::Integer(value) => value,
+                    other => i128::from(other == Self::Bool(true)),
+                };
+                let low = value << (128 - bits);
+                Self::Integer(if is_signed { low >> (128 - bits) } else { ((low as u128) >> (128 - bits)) as i128 })
+            }
         }
-        let is_negative = |number| matches!(number, Self::Integer(..=-1));
-        let is_signed = is_negative(self) || is_negative(other);
-        Some(self.as_integer(is_signed).cmp(&other.as_integer(is_signed)))
     }
-}
 
-impl Comparison {
-    /// Whether it holds; an element that was never written fulfils no comparison.
-    fn holds(&self, lane: &Lane<'_>) -> Result<bool, ConditionError> {
-        let (Some(left), Some(right)) = (self.left.value(lane)?, self.right.value(lane)?) else { return Ok(false) };
-        let order = left.compare(right);
-        Ok(match self.relation {
-            Relation::Equal => order == Some(Ordering::Equal),
-            Relation::Unequal => order != Some(Ordering::Equal),
-            Relation::Less => order == Some(Ordering::Less),
-            Relation::AtMost => matches!(order, Some(Ordering::Less | Ordering::Equal)),
-            Relation::Greater => order == Some(Ordering::Greater),
-            Relation::AtLeast => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+    fn is_related(self, relation: Binary, other: Self) -> Result<bool, ConditionError> {
+        let order = match (self, other) {
+            (Self::Integer(a), Self::Integer(b)) => Some(a.cmp(&b)),
+            (Self::Bool(a), Self::Bool(b)) => Some(a.cmp(&b)),
+            // A truth value and 0 or 1.
+            (Self::Bool(a), Self::Integer(b)) => Some(i128::from(a).cmp(&b)),
+            (Self::Integer(a), Self::Bool(b)) => Some(a.cmp(&i128::from(b))),
+            (Self::Bool(_), Self::Float(_)) | (Self::Float(_), Self::Bool(_)) => {
+                return Err(ConditionError::Types("a truth value is compared with `true` or `false`"));
+            }
+            _ => self.as_float().partial_cmp(&other.as_float()),
+        };
+        Ok(match relation {
+            Binary::Equal => order == Some(Ordering::Equal),
+            Binary::Unequal => order != Some(Ordering::Equal),
+            Binary::Less => order == Some(Ordering::Less),
+            Binary::AtMost => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+            Binary::Greater => order == Some(Ordering::Greater),
+            _ => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
         })
     }
 }
 
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value}"),
+            Self::Bool(value) => write!(f, "{value}"),
+        }
+    }
+}
+
 impl Condition {
-    /// The first of the lanes at the instruction that fulfils the condition.
+    /// The first of the lanes at the instruction that fulfils the condition. One that depends on an element that was never written
+    /// does not hold.
     ///
     /// # Errors
     /// If an operand has no value, or more than one.
@@ -252,17 +427,37 @@ impl Condition {
         let Some(warp) = stopped.block.warps().find(|warp| warp.number() == step.warp) else { return Ok(None) };
         for index in (0..LANES).filter(|index| step.path >> index & 1 == 1) {
             let lane = Lane { stopped, warp: &warp, index };
-            for alternative in &self.alternatives {
-                let mut all = true;
-                for comparison in alternative {
-                    all = all && comparison.holds(&lane)?;
-                }
-                if all {
-                    return Ok(Some(index));
-                }
+            if value(&self.0, &lane)?.map(Number::as_bool).transpose()? == Some(true) {
+                return Ok(Some(index));
             }
         }
         Ok(None)
+    }
+}
+
+/// The values of an expression in each of a warp's lanes, as text; None where it has none.
+///
+/// # Errors
+/// If it is no expression, or has a value in no lane.
+pub(crate) fn in_all_lanes(
+    text: &str,
+    stopped: &Stopped<'_>,
+    warp: &StoppedWarp<'_>,
+) -> Result<Vec<Option<String>>, ConditionError> {
+    let expression = Expression::parse(text).ok_or_else(|| ConditionError::Syntax(text.to_owned()))?;
+    let mut error = None;
+    let values: Vec<Option<String>> = (0..LANES)
+        .map(|index| match value(&expression, &Lane { stopped, warp, index }) {
+            Ok(value) => value.map(|value| value.to_string()),
+            Err(found) => {
+                error.get_or_insert(found);
+                None
+            }
+        })
+        .collect();
+    match error {
+        Some(error) if values.iter().all(Option::is_none) => Err(error),
+        _ => Ok(values),
     }
 }
 
@@ -272,31 +467,71 @@ mod tests {
 
     #[test]
     fn conditions_are_read() {
-        for text in ["lane == 5", "lane==5&&block.x<3", "%r5 >= 2.5 || rows != -48", "out[3][5] > 1e-3", "3 <= warp"] {
+        for text in [
+            "lane == 5",
+            "lane==5&&block.x<3",
+            "%r5 >= 2.5 || rows != -48",
+            "out[3][5] > 1e-3",
+            "3 <= warp",
+            "found",
+            "!found",
+            "%p1",
+        ] {
             assert!(text.parse::<Condition>().is_ok(), "{text}");
         }
-        let read: Condition = "lane <= 5 && x > 2 || 1 != 2".parse().unwrap();
-        assert_eq!(read.alternatives.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
-        assert_eq!(read.alternatives[0][0].relation, Relation::AtMost);
-        for text in
-            ["", "lane", "lane = 5", "lane ==", "== 5", "lane == 5 &&", "a == b == c", "x + 1 == 2", "|| lane < 1"]
-        {
+        for text in ["", "lane", "5", "2.5", "lane = 5", "lane ==", "a == b == c", "|| lane < 1"] {
             assert_eq!(text.parse::<Condition>(), Err(ConditionError::Syntax(text.to_owned())), "{text}");
         }
     }
 
     #[test]
-    fn bits_take_the_type_of_the_other_side() {
-        use Number::{Bits, Float, Integer};
-        use Ordering::{Equal, Greater, Less};
-        let one_half = 0.5_f32.to_bits().into();
-        assert_eq!(Bits(7, 32).compare(Integer(7)), Some(Equal));
-        assert_eq!(Bits(one_half, 32).compare(Float(0.5)), Some(Equal));
-        assert_eq!(Bits(0.5_f64.to_bits(), 64).compare(Float(0.75)), Some(Less));
-        assert_eq!(Bits(u32::MAX.into(), 32).compare(Integer(-1)), Some(Equal));
-        assert_eq!(Bits(u64::MAX, 64).compare(Integer(-1)), Some(Equal));
-        assert_eq!(Bits(u32::MAX.into(), 32).compare(Integer(1)), Some(Greater));
-        assert_eq!(Bits(1, 32).compare(Bits(2, 64)), Some(Less));
-        assert_eq!(Integer(3).compare(Float(f64::NAN)), None);
+    fn a_register_has_the_type_that_instructions_take_it_for() {
+        use RegisterKind::{Float, Signed, Unsigned};
+        for (text, register, kind) in [
+            ("fma.rn.f32 %r15, %r1, %r2, %r3", "%r15", Some(Float)),
+            ("setp.lt.s32 %p1, %r13, 0", "%r13", Some(Signed)),
+            ("setp.gt.u32 %p1, %r13, 63", "%r13", Some(Unsigned)),
+            ("setp.gt.u32 %p1, %r13, 63", "%r1", None),
+            ("cvt.rn.f32.s32 %r2, %r3", "%r2", Some(Float)),
+            ("cvt.rn.f32.s32 %r2, %r3", "%r3", Some(Signed)),
+            ("cvt.u64.u32 %rd2, %r3", "%r3", Some(Unsigned)),
+            ("add.s32 %r1, %r2, %r3", "%r2", None),
+            ("mad.lo.s32 %r1, %r2, %r3, %r4", "%r2", None),
+            ("ld.global.f32 %r1, [%rd5]", "%r1", Some(Float)),
+            ("ld.global.f32 %r1, [%rd5]", "%rd5", None),
+            ("ld.global.b32 %r1, [%rd5]", "%r1", None),
+            ("shr.u32 %r1, %r2, 5", "%r2", Some(Unsigned)),
+        ] {
+            assert_eq!(type_of_operand(text, register), kind, "{register} of {text}");
+        }
+        let of = |kinds: &[RegisterKind]| RegisterKind::by_instructions(kinds.iter().copied());
+        assert_eq!(
+            [of(&[]), of(&[Unsigned]), of(&[Unsigned, Signed]), of(&[Signed, Float])],
+            [Signed, Unsigned, Signed, Float]
+        );
+        assert_eq!(Signed.number(0xffff_fffd, 32), Number::Integer(-3));
+        assert_eq!(Signed.number(0xfffd, 16), Number::Integer(-3));
+        assert_eq!(Unsigned.number(0xffff_fffd, 32), Number::Integer(0xffff_fffd));
+        assert_eq!(Float.number((-0.75_f32).to_bits().into(), 32), Number::Float(-0.75));
+        assert_eq!(Signed.number(1, 1), Number::Bool(true));
+    }
+
+    #[test]
+    fn numbers_are_computed_as_in_rust() {
+        use Number::{Bool, Float, Integer};
+        let cast = |bits, is_signed| Cast::Integer { bits, is_signed };
+        assert_eq!(computed(Binary::Remainder, Integer(-7), Integer(3)), Ok(Integer(-1)));
+        assert_eq!(computed(Binary::Divide, Float(1.0), Integer(4)), Ok(Float(0.25)));
+        assert!(computed(Binary::Divide, Integer(1), Integer(0)).is_err());
+        assert!(computed(Binary::Add, Bool(true), Integer(1)).is_err());
+        assert_eq!(computed(Binary::BitXor, Bool(true), Bool(true)), Ok(Bool(false)));
+        assert_eq!(Integer(-1).cast(cast(8, false)), Integer(255));
+        assert_eq!(Integer(200).cast(cast(8, true)), Integer(-56));
+        assert_eq!(Float(-3.7).cast(cast(32, true)), Integer(-3));
+        assert_eq!(Float(1e30).cast(cast(16, false)), Integer(65_535));
+        assert_eq!(Float(f64::NAN).cast(cast(32, true)), Integer(0));
+        assert_eq!(Integer(3).is_related(Binary::Less, Float(f64::NAN)), Ok(false));
+        assert_eq!(Integer(3).is_related(Binary::Unequal, Float(f64::NAN)), Ok(true));
+        assert_eq!(Bool(true).is_related(Binary::Equal, Integer(1)), Ok(true));
     }
 }

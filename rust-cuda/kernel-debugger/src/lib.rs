@@ -9,6 +9,7 @@ mod breakpoints;
 mod condition;
 pub mod dap;
 mod debug_information;
+mod expression;
 mod front;
 mod goal;
 mod launch;

@@ -24,6 +24,12 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
+    /// One index; None if it is negative or too large.
+    pub(crate) fn of_index(index: i128) -> Option<Self> {
+        let start = usize::try_from(index).ok()?;
+        Some(Self { start, end: Some(start.checked_add(1)?) })
+    }
+
     /// The index, if it is a single one.
     pub(crate) fn index(self) -> Option<usize> {
         (self.end == self.start.checked_add(1)).then_some(self.start)
@@ -95,6 +101,13 @@ pub enum QueryError {
         /// Number of dimensions.
         dimensions: usize,
     },
+}
+
+impl Query {
+    /// What a name and indices mean.
+    pub(crate) fn of_name(name: String, slices: Vec<Slice>) -> Self {
+        Self { name, element: None, shape: None, slices }
+    }
 }
 
 impl std::str::FromStr for Query {

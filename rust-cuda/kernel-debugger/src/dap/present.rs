@@ -6,6 +6,7 @@ use emmy_dap_types::types::{Scope, Source, StackFrame, Thread, Variable};
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::{StoppedWarp, Waits};
 
+use crate::condition::in_all_lanes;
 use crate::presentation::show;
 use crate::{Argument, CallFrame, Matrix, Named, Query, Register, Stopped, Value, sources};
 
@@ -293,12 +294,23 @@ impl<'s> Presenter<'s> {
 
     /// An expression's value as text, and a reference to its parts.
     pub(crate) fn evaluate(&mut self, expression: &str, frame: Option<i64>) -> Result<(String, i64), String> {
-        let query: Query = expression.parse().map_err(|error: crate::QueryError| error.to_string())?;
         let (warp, frame) = match frame {
             Some(frame) => self.of_frame(frame).map(|(warp, frame)| (warp, Some(frame)))?,
             None => (self.warp(self.current_thread())?, None),
         };
-        let value = self.stopped.evaluate(&query, &warp, frame).map_err(|error| error.to_string())?;
+        let query = expression.parse().map_err(|error: crate::QueryError| error.to_string());
+        let asked = query
+            .and_then(|query: Query| self.stopped.evaluate(&query, &warp, frame).map_err(|error| error.to_string()));
+        let value = match asked {
+            Ok(value) => value,
+            // What a condition may say: a position, or something computed.
+            Err(error) => {
+                let values = in_all_lanes(expression, self.stopped, &warp).map_err(|_| error)?;
+                let values: Vec<String> =
+                    values.into_iter().map(|value| value.unwrap_or_else(|| "?".to_owned())).collect();
+                return Ok((show_lanes(&values), self.refer(Reference::Lanes(warp.number(), values))));
+            }
+        };
         Ok(match value {
             Value::Scalar(text) => (text, 0),
             Value::Variable(named) => {

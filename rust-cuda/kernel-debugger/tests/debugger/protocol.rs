@@ -284,7 +284,9 @@ fn breakpoints_have_conditions_and_watch_memory() {
     let at = |condition: &str| json!({"line": barrier, "condition": condition});
     let set = |breakpoints: &[Value]| json!({"source": {"path": path}, "breakpoints": breakpoints});
     let answers = editor.ask("setBreakpoints", set(&[at("lane ="), at("lane == 5 && thread >= 64")]));
-    assert!(answers["breakpoints"][0]["message"].as_str().unwrap().starts_with("`lane =`: write comparisons"));
+    assert!(
+        answers["breakpoints"][0]["message"].as_str().unwrap().starts_with("`lane =`: write a condition as in Rust")
+    );
     assert_eq!(answers["breakpoints"][0]["verified"], false);
     assert_eq!(answers["breakpoints"][1], json!({"verified": true, "line": barrier}));
     let functions = json!({"breakpoints": [{"name": "main"}, {"name": "matmul_tiles_f32", "condition": "warp == 1"}]});
@@ -300,6 +302,30 @@ fn breakpoints_have_conditions_and_watch_memory() {
     let frame = editor.frame(3);
     let scopes = editor.ask("scopes", json!({"frameId": frame}))["scopes"].clone();
     assert_eq!(scopes[0]["name"], "Lane 5");
+    // Positions and what is computed of them and of variables, in a watch and in conditions.
+    for (expression, value) in [
+        ("threadIdx.x * 0 + blockDim.x", "all lanes: 1024"),
+        ("(rows - 8) % 7 << 1", "all lanes: 10"),
+        ("x[0][0 * 2] == x[0][0]", "all lanes: true"),
+        ("lane - lane", "all lanes: 0"),
+    ] {
+        assert_eq!(
+            editor.ask("evaluate", json!({"expression": expression, "frameId": frame}))["result"],
+            value,
+            "{expression}"
+        );
+    }
+    for (condition, lane) in
+        [("threadIdx.x % 32 == 0x7 && !(lane < 3)", "Lane 7"), ("(lane as i32 - 9) >= 0 && rows == 48usize", "Lane 9")]
+    {
+        editor.ask("setBreakpoints", set(&[at(condition)]));
+        editor.ask("continue", json!({"threadId": thread}));
+        let stopped = editor.event("stopped");
+        assert_eq!(stopped["reason"], "breakpoint", "{condition}: {stopped}");
+        let frame = editor.frame(stopped["threadId"].as_i64().unwrap());
+        let scopes = editor.ask("scopes", json!({"frameId": frame}))["scopes"].clone();
+        assert_eq!(scopes[0]["name"], lane, "{condition}");
+    }
     editor.ask("setBreakpoints", set(&[at("y == 1")]));
     editor.ask("continue", json!({"threadId": thread}));
     let stopped = editor.event("stopped");

@@ -436,7 +436,7 @@ fn expressions_and_breakpoints_are_entered() {
     assert_shows(&after(":break\n"), "`break`: write `break 65` or `break 65 if lane == 5`");
     assert_shows(&after(":break 9999\n"), "the kernel has no instructions at line 9999");
     let line = session::barrier_line(0);
-    assert_shows(&after(&format!(":break {line} if lane = 5\n")), "write comparisons");
+    assert_shows(&after(&format!(":break {line} if lane = 5\n")), "write a condition as in Rust");
     assert_shows(&after(&format!(":break {line} if lane == 5\n")), &format!("breakpoint at line {line} if lane == 5"));
     let stopped = after(&format!(":break {line} if lane == 5 && warp == 2\nc"));
     assert_shows(&stopped, &format!("◆{line:>3}"));
