@@ -11,15 +11,15 @@ const OF_THE_DRIVER: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
 /// The exact remainders that `cuda_std` defines.
 const REMAINDERS: [(&str, &str); 2] = [("f32", "__cuda_std_fmodf"), ("f64", "__cuda_std_fmod")];
 
-/// The text with exact remainders and without functions that no kernel reaches.
+/// The text with exact remainders and without functions that no kernel reaches. `name_of_file` names a source file in errors.
 ///
 /// # Errors
 /// [`BuilderError::Unresolved`] if a kernel reaches a function without a definition.
-pub(crate) fn with_functions(text: &str) -> Result<String, BuilderError> {
+pub(crate) fn with_functions(text: &str, name_of_file: &dyn Fn(&str) -> String) -> Result<String, BuilderError> {
     let text = with_exact_remainders(text);
     let items = items(&text);
     let reached = reached(&items);
-    check_resolved(&items, &reached, &text)?;
+    check_resolved(&items, &reached, &text, name_of_file)?;
     let is_kept = |item: &Item<'_>| item.function.is_none_or(|name| reached.contains(name));
     Ok(items.iter().filter(|item| is_kept(item)).map(|item| item.text).collect())
 }
@@ -143,7 +143,12 @@ fn reached<'a>(items: &[Item<'a>]) -> BTreeSet<&'a str> {
     reached
 }
 
-fn check_resolved(items: &[Item<'_>], reached: &BTreeSet<&str>, text: &str) -> Result<(), BuilderError> {
+fn check_resolved(
+    items: &[Item<'_>],
+    reached: &BTreeSet<&str>,
+    text: &str,
+    name_of_file: &dyn Fn(&str) -> String,
+) -> Result<(), BuilderError> {
     let of_kind = |kind: &[Kind]| -> BTreeSet<&str> {
         items.iter().filter(|item| kind.contains(&item.kind)).filter_map(|item| item.function).collect()
     };
@@ -157,7 +162,7 @@ fn check_resolved(items: &[Item<'_>], reached: &BTreeSet<&str>, text: &str) -> R
     Err(BuilderError::Unresolved {
         function: (*function).to_owned(),
         kernel: caller.and_then(|item| item.function).unwrap_or_default().to_owned(),
-        place: caller.and_then(|item| place_of_call(item.text, function, text)).unwrap_or_default(),
+        place: caller.and_then(|item| place_of_call(item.text, function, text, name_of_file)).unwrap_or_default(),
     })
 }
 
@@ -171,14 +176,14 @@ fn is_call_of(line: &str, function: &str) -> bool {
 }
 
 /// `, at FILE:LINE`, from the last `.loc` before the first call of a function.
-fn place_of_call(body: &str, function: &str, text: &str) -> Option<String> {
+fn place_of_call(body: &str, function: &str, text: &str, name_of_file: &dyn Fn(&str) -> String) -> Option<String> {
     let call = body.lines().position(|line| is_call_of(line, function))?;
     let location = body.lines().take(call).filter_map(|line| line.trim_start().strip_prefix(".loc")).last()?;
     let mut numbers = location.split_whitespace();
     let (file, line) = (numbers.next()?, numbers.next()?);
     let prefix = format!(".file\t{file} ");
     let name = text.lines().find_map(|line| line.trim_start().strip_prefix(&prefix))?;
-    Some(format!(", at {}:{line}", name.trim().trim_matches('"')))
+    Some(format!(", at {}:{line}", name_of_file(name.trim().trim_matches('"'))))
 }
 
 /// The text with each remainder of floats as LLVM approximates it, x − y·trunc(x/y), replaced by a call of the exact function.
@@ -355,6 +360,10 @@ fn instruction<'a>(text: &'a str, line: usize, location: &'a str) -> Option<Inst
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn with_functions(text: &str) -> Result<String, BuilderError> {
+        super::with_functions(text, &str::to_owned)
+    }
 
     const REMAINDER: &str = "\
 .version 6.3

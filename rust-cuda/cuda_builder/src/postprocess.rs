@@ -53,7 +53,8 @@ pub(crate) fn postprocess(
     clusters: &[Cluster],
 ) -> Result<Postprocessed, BuilderError> {
     let raw = text.replace("\r\n", "\n");
-    let mut marked = with_source_lines(&with_functions(&with_shared_arrays(&raw))?, names);
+    let functions = with_functions(&with_shared_arrays(&raw), &|path| names.stable(path))?;
+    let mut marked = with_source_lines(&functions, names);
     let mut text = with_stable_names(&marked.text);
     for bounds in bounds {
         bounds.check()?;

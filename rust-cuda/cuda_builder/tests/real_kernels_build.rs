@@ -192,3 +192,61 @@ fn ptxas_rejects_invalid_ptx() {
     let error = ptxas(sandbox.path("broken.ptx"), Arch::Sm75).unwrap_err().to_string();
     assert!(error.contains("ptxas rejects it for sm_75") && error.contains("rett"), "{error}");
 }
+
+/// The kernels with one more.
+fn with_kernel(kernel: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let source = sandbox.read("kernels/src/lib.rs");
+    sandbox.write("kernels/src/lib.rs", &format!("{source}\n{kernel}\n"));
+    sandbox
+}
+
+#[test]
+fn kernels_that_crash_an_extra_pass_are_compiled_without_it() {
+    if real_toolchain(Arch::Sm75).is_none() {
+        return;
+    }
+    // A pointer that is chosen between constants and local memory.
+    let sandbox = with_kernel(
+        "#[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn chooses(out: *mut u32, n: u32, i: u32) {\n\
+         let mut own = [0_u32; 8];\n\
+         let s: &[u32] = if n < 3 { if n == 1 { &[1, 2, 3] } else { &[4, 5] } } else {\n\
+         own[i as usize % 8] = 1;\nown[n as usize % 8] = 7;\n&own };\n\
+         unsafe { *out = s[i as usize] };\n}",
+    );
+    let rebuilt = builder(&sandbox, Arch::Sm75).rebuild().unwrap();
+    assert!(rebuilt.body.contains(".entry chooses(") && rebuilt.body.contains(".entry scale("), "{}", rebuilt.body);
+    // A compiler in which the pass is mended says nothing.
+    let messages = &rebuilt.messages;
+    assert!(
+        messages.is_empty() || messages.ends_with("find its address space when they run, and are slower"),
+        "{messages}"
+    );
+}
+
+#[test]
+fn what_a_gpu_has_not_is_an_error_with_its_place() {
+    if real_toolchain(Arch::Sm75).is_none() {
+        return;
+    }
+    let sandbox = with_kernel(
+        "unsafe extern \"C\" { fn strlen(text: *const u8) -> usize; }\n\
+         #[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn measures(text: *const u8, out: *mut usize) {\n\
+         unsafe { *out = strlen(text) };\n}",
+    );
+    let line = sandbox.read("kernels/src/lib.rs").lines().position(|line| line.contains("= strlen(text)")).unwrap() + 1;
+    let error = builder(&sandbox, Arch::Sm75).rebuild().unwrap_err().to_string();
+    let expected = format!(
+        "the kernel measures calls strlen, at tiny-kernels/src/lib.rs:{line}, which nothing defines: a GPU has no such function"
+    );
+    assert_eq!(error, expected);
+
+    let sandbox = with_kernel(
+        "#[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn widens(x: f64, out: *mut u32) {\n\
+         unsafe { *out = (x as u128 >> 40) as u32 };\n}",
+    );
+    let line = sandbox.read("kernels/src/lib.rs").lines().position(|line| line.contains("x as u128")).unwrap() + 1;
+    let error = builder(&sandbox, Arch::Sm75).rebuild().unwrap_err().to_string();
+    assert!(error.contains("A GPU has no conversion between floats and integers of 128 bits"), "{error}");
+    assert!(error.contains(&format!("tiny-kernels/lib.rs:{line}: unsafe {{ *out = (x as u128")), "{error}");
+}

@@ -169,10 +169,10 @@ fn value(expression: &Expression, lane: &Lane<'_>) -> Result<Option<Number>, Con
             // As in Rust, the right side is not evaluated if the left one decides. An element that was never written decides nothing.
             match value(&sides[0], lane)?.map(Number::as_bool).transpose()? {
                 Some(left) if left == is_or => Some(Number::Bool(is_or)),
-                left => match value(&sides[1], lane)?.map(Number::as_bool).transpose()? {
-                    Some(right) => Some(Number::Bool(right && (is_or || left.is_some()))),
-                    None => None,
-                },
+                left => {
+                    let right = value(&sides[1], lane)?.map(Number::as_bool).transpose()?;
+                    right.map(|right| Number::Bool(right && (is_or || left.is_some())))
+                }
             }
         }
         Expression::Binary(operator, sides) => {
