@@ -8,8 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use command_line::one_of;
-use command_line::say;
+use command_line::{one_of, say};
 use whole_files::write_atomically;
 
 use crate::workspace_root;

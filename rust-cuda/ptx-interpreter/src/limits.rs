@@ -45,8 +45,8 @@ pub const MAX_BLOCK_BYTES: u64 = 512 << 20;
 pub const MAX_COOPERATIVE_BYTES: u64 = 8 << 30;
 
 /// Maximum size of the variables of one state space, in bytes: of a module's constants, of a kernel's parameters and
-/// static shared memory (48 KiB on every GPU; more is dynamic), and of a thread's local memory, which includes the parameters of calls (CUDA C++ Programming
-/// Guide, Technical Specifications per Compute Capability; PTX ISA 5.1).
+/// static shared memory (48 KiB on every GPU; more is dynamic), and of a thread's local memory, which includes the
+/// parameters of calls (CUDA C++ Programming Guide, Technical Specifications per Compute Capability; PTX ISA 5.1).
 pub const fn max_bytes(space: Space) -> u64 {
     match space {
         Space::Const => 64 << 10,

@@ -29,22 +29,30 @@ impl fmt::Display for Printed {
 
 /// The texts that kernels have printed.
 #[derive(Debug, Default)]
-pub(super) struct PrintBuffer(Mutex<Vec<Printed>>);
+pub(super) struct PrintBuffer(Mutex<Texts>);
+
+/// What is kept until it is taken.
+#[derive(Debug, Default)]
+struct Texts {
+    texts: Vec<Printed>,
+    /// Size of all `texts`, with what holds them.
+    bytes: usize,
+}
 
 impl PrintBuffer {
     /// The texts, those of a lower block first.
     pub(super) fn take(&self) -> Vec<Printed> {
-        let mut texts = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let Texts { mut texts, .. } = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         texts.sort_by_key(|printed| printed.number);
         texts
     }
 
     /// Adds a text, unless there is too much already.
     pub(super) fn add(&self, printed: Printed) {
-        let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes: usize = texts.iter().map(|printed| printed.text.len() + size_of::<Printed>()).sum();
-        if bytes < MAX_PRINTED_BYTES {
-            texts.push(printed);
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.bytes < MAX_PRINTED_BYTES {
+            kept.bytes += printed.text.len() + size_of::<Printed>();
+            kept.texts.push(printed);
         }
     }
 }
