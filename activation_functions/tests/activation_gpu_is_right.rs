@@ -54,7 +54,7 @@ fn activation_gpu_is_right_on_the_simulator() {
 
 #[test]
 fn activation_gpu_is_right_on_a_gpu_if_there_is_one() {
-    if gpu::require_gpu() {
+    if gpu_testing::require_gpu() {
         check(&Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap());
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! *Invariant:* this crate does not depend on a driver; its kernels are plain data.
 
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
+#![no_std]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 pub mod greyscale;
 pub mod latency;

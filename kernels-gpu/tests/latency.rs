@@ -6,7 +6,7 @@ use kernels_gpu::latency::{block_barriers, cluster_barriers, empty_kernel, grid_
 #[test]
 fn empty_launches_and_barriers_run_on_each_device() {
     let interpreter = |variant| Device::interpreter(variant, InterpreterOptions::default()).unwrap();
-    for device in gpu::fresh_ptx(&kernels_gpu::PTX).iter().map(interpreter).chain([Device::simulator()]) {
+    for device in gpu_testing::fresh_ptx(&kernels_gpu::PTX).iter().map(interpreter).chain([Device::simulator()]) {
         device.launch(&empty_kernel, LaunchConfig::new(3, 64), ()).unwrap();
         device.launch(&block_barriers, LaunchConfig::new(3, 64), (5,)).unwrap();
         if device.compute_capability().is_none_or(|capability| capability >= (9, 0)) {

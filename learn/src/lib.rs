@@ -3,7 +3,8 @@
 //! A step's module has the kernel to write and, where the step is about speed, the kernel before it. [`wrong`] has each
 //! step's kernel with one mistake.
 
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
+#![no_std]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 pub mod step01_index;
 pub mod step02_grid_stride;

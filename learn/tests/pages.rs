@@ -76,7 +76,7 @@ fn table(step: &Step) -> String {
 
 #[test]
 fn every_page_has_the_counted_figures() {
-    if !gpu::require_ptx(&learn::PTX) {
+    if !gpu_testing::require_ptx(&learn::PTX) {
         return;
     }
     let wrong = STEPS.iter().filter(|step| !page(step).contains(&table(step)));

@@ -30,7 +30,7 @@ fn every_kernel_is_right_on_the_simulator() -> Result<(), Failure> {
 
 #[test]
 fn every_kernel_is_right_as_ptx() -> Result<(), Failure> {
-    for variant in gpu::fresh_ptx(&learn::PTX) {
+    for variant in gpu_testing::fresh_ptx(&learn::PTX) {
         let device = Device::interpreter(variant, InterpreterOptions::default()).map_err(|error| error.to_string())?;
         all_are_right(&device)?;
     }
@@ -40,7 +40,7 @@ fn every_kernel_is_right_as_ptx() -> Result<(), Failure> {
 /// A GPU's result has the bits of the interpreter's for the same PTX: no kernel here uses an approximate instruction.
 #[test]
 fn every_kernel_has_the_interpreters_bits_on_a_gpu_if_there_is_one() -> Result<(), Failure> {
-    if !gpu::require_gpu() {
+    if !gpu_testing::require_gpu() {
         return Ok(());
     }
     let on_gpu = Device::open(DeviceChoice::Cuda, &learn::PTX).map_err(|error| error.to_string())?;

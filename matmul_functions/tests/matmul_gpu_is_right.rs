@@ -38,7 +38,7 @@ fn part3_matmul_gpu_is_right_on_the_simulator() -> Result<(), Failure> {
 
 #[test]
 fn part3_matmul_gpu_is_right_on_a_gpu_if_there_is_one() -> Result<(), Failure> {
-    match gpu::require_gpu() {
+    match gpu_testing::require_gpu() {
         true => both_types_are_right(&Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap()),
         false => Ok(()),
     }

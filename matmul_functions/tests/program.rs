@@ -161,7 +161,7 @@ fn part3_program_rejects_a_size_that_overflows_in_one_line() {
 /// The PTX is checked on the interpreter, and never timed.
 #[test]
 fn part3_program_interprets_the_ptx() {
-    if !gpu::require_ptx(&kernels_gpu::PTX) {
+    if !gpu_testing::require_ptx(&kernels_gpu::PTX) {
         return;
     }
     let (code, stdout, stderr) = run(&["--device", "ptx", "--size", "33", "17", "-c", "2", "--repeats", "2"]);

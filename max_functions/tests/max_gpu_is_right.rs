@@ -35,7 +35,7 @@ fn part2_max_gpu_is_right_on_the_simulator() -> Result<(), Failure> {
 
 #[test]
 fn part2_max_gpu_is_right_on_a_gpu_if_there_is_one() -> Result<(), Failure> {
-    match gpu::require_gpu() {
+    match gpu_testing::require_gpu() {
         true => check_on(&Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap()),
         false => Ok(()),
     }

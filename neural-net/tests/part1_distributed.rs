@@ -174,7 +174,7 @@ proptest! {
 
 #[test]
 fn part1_ranks_train_as_the_reference_does_on_gpus_if_there_is_one() {
-    if gpu::require_gpu() {
+    if gpu_testing::require_gpu() {
         let config = ProptestConfig::with_cases(8);
         proptest!(config, |(case in case(), ranks in 2_usize..5)| check_on_gpus(On::Gpu, case, ranks)?);
     }

@@ -149,7 +149,7 @@ fn check_every_activation_and_loss(device: &Device) {
 #[test]
 fn part1_the_gpu_engine_is_right_with_its_compiled_kernels() {
     thread::scope(|scope| {
-        for variant in gpu::fresh_ptx(&kernels_gpu::PTX) {
+        for variant in gpu_testing::fresh_ptx(&kernels_gpu::PTX) {
             scope.spawn(|| check_compiled_kernels(variant));
         }
     });
@@ -322,7 +322,7 @@ fn resumes_after_the_last_observed_step(path: GpuPath, optimizer: Optimizer) {
 
 #[test]
 fn part1_the_gpu_engine_trains_as_the_reference_does_on_a_gpu_if_there_is_one() {
-    if gpu::require_gpu() {
+    if gpu_testing::require_gpu() {
         let device = Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap();
         check_every_activation_and_loss(&device);
         check_large_layers_and_batches(&device);
@@ -333,7 +333,7 @@ fn part1_the_gpu_engine_trains_as_the_reference_does_on_a_gpu_if_there_is_one() 
 /// A driver or a kernel that has no room for the cluster must not go unnoticed: the engine trains without one then.
 #[test]
 fn part1_the_gpu_engine_trains_by_a_cluster_on_a_gpu_that_has_them() {
-    if !gpu::require_gpu() {
+    if !gpu_testing::require_gpu() {
         return;
     }
     let device = Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap();

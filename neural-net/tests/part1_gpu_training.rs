@@ -176,14 +176,14 @@ fn check_on_a_gpu(dataset: &Dataset) {
 
 #[test]
 fn part1_gpu_training_on_the_builtin_digits_on_a_gpu_if_there_is_one() {
-    if gpu::require_gpu() {
+    if gpu_testing::require_gpu() {
         check_on_a_gpu(&Dataset::builtin(0));
     }
 }
 
 #[test]
 fn part1_gpu_training_on_mnist_on_a_gpu_if_there_is_one() {
-    if gpu::require_gpu()
+    if gpu_testing::require_gpu()
         && let Some(directory) = mnist_directory()
     {
         check_on_a_gpu(&Dataset::mnist(&directory).unwrap());

@@ -31,34 +31,44 @@ fn has_unit_tests(file: &Path) -> bool {
     text.lines().any(|line| matches!(line.trim(), "#[cfg(test)]" | "#[test]"))
 }
 
-#[test]
-fn targets_that_are_not_tested_have_no_unit_tests() {
+/// The packages of the workspace at a path from the repository's root.
+fn packages(workspace: &str) -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(workspace))
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let targets =
-        metadata["packages"].as_array().unwrap().iter().flat_map(|package| package["targets"].as_array().unwrap());
-    let is_library_or_program =
-        |target: &&Value| ["lib", "proc-macro", "bin"].iter().any(|kind| target["kind"][0] == *kind);
-    let mut untested = 0;
-    for target in targets.filter(is_library_or_program) {
-        let files = sources(Path::new(target["src_path"].as_str().unwrap()));
-        if target["test"] == false {
-            untested += 1;
-            for file in files {
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+#[test]
+fn targets_that_are_not_tested_have_no_unit_tests() {
+    for (workspace, with_tests) in [("", "perceptron"), ("rust-cuda", "cuda_std_macros")] {
+        let packages = packages(workspace);
+        let targets = packages.iter().flat_map(|package| package["targets"].as_array().unwrap());
+        let is_library_or_program =
+            |target: &&Value| ["lib", "proc-macro", "bin"].iter().any(|kind| target["kind"][0] == *kind);
+        let mut untested = 0;
+        for target in targets.filter(is_library_or_program) {
+            let files = sources(Path::new(target["src_path"].as_str().unwrap()));
+            if target["test"] == false {
+                untested += 1;
+                for file in files {
+                    assert!(
+                        !has_unit_tests(&file),
+                        "{} has unit tests, but its Cargo.toml has test = false",
+                        file.display()
+                    );
+                }
+            } else if target["name"] == with_tests {
                 assert!(
-                    !has_unit_tests(&file),
-                    "{} has unit tests, but its Cargo.toml has test = false",
-                    file.display()
+                    files.iter().any(|file| has_unit_tests(file)),
+                    "the search must find {with_tests}'s unit tests"
                 );
             }
-        } else if target["name"] == "perceptron" {
-            assert!(files.iter().any(|file| has_unit_tests(file)), "the search must find perceptron's unit tests");
         }
+        assert!(untested > 0);
     }
-    assert!(untested > 0);
 }

@@ -120,7 +120,7 @@ fn agrees_with_the_interpreter(result: &[u8], interpreted: &[u8], error: f32) ->
 /// The interpreter is exact about everything but speed: a GPU computes the same bits from the same PTX.
 #[test]
 fn every_kernel_has_the_interpreters_bits_on_a_gpu_if_there_is_one() {
-    if is_stale() || !gpu::require_gpu() {
+    if is_stale() || !gpu_testing::require_gpu() {
         return;
     }
     let mut on_gpu = Gpu(gpu::Device::open(DeviceChoice::Cuda, &PTX).unwrap());

@@ -2,6 +2,7 @@
 //!
 //! A matrix of size n has n rows, and half as many columns and three more.
 
+use cuda_std::host_std::{format, prelude::v1::*};
 use gpu::{Buffer, Device, Error, LaunchConfig, LaunchReport};
 
 /// What a launch returns.

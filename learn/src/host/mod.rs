@@ -2,6 +2,8 @@
 
 pub mod checks;
 
+// The crate has no `std`, as a GPU has none: the host's side takes it from here.
+use cuda_std::host_std::prelude::v1::*;
 use gpu::{Device, LaunchConfig};
 
 use self::checks::{

@@ -29,7 +29,7 @@ struct WithGpu {
 impl WithGpu {
     /// A machine for the test named `test`; None if there is no C compiler, or no PTX of the kernels.
     fn new(test: &str, defines: &[&str]) -> Option<Self> {
-        if !gpu::require_ptx(&kernels_gpu::PTX) {
+        if !gpu_testing::require_ptx(&kernels_gpu::PTX) {
             return None;
         }
         let driver = stand_in::compile(test, defines)?;

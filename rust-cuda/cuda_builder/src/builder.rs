@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::compile::{Compilation, Flags, WITHOUT_PASS};
 use crate::error::{BuilderError, describe};
-use crate::files::{cannot, canonical, read_text};
+use crate::files::{cannot, canonical, files_below, read_text};
 use crate::fingerprint::{Fingerprint, FingerprintHasher};
 use crate::header::Header;
 use crate::locked::locked_dependencies;
@@ -13,6 +13,7 @@ use crate::outcome::{Comparison, Origin, Ptx, Rebuilt, debug_file, read_debug, w
 use crate::postprocess::{Cluster, LaunchBounds, Postprocessed, postprocess};
 use crate::source_names::SourceNames;
 use crate::staleness::{FORMAT, Staleness};
+use crate::std_methods::std_methods;
 use crate::toolchain::{Candidate, Toolchain, find_toolchain, toolchain_candidates};
 use crate::{Arch, STALE, STRICT_VARIABLE, compiling_kernels};
 
@@ -177,6 +178,7 @@ impl CudaBuilder {
         for directive in self.rerun_directives(&crates) {
             println!("{directive}");
         }
+        warn_of_std_methods(kernels)?;
         let fingerprint = self.fingerprint_of(&crates)?;
         let committed = self.committed_path_of(kernels);
         let (text, debug, origin) = match self.committed_text(kernels, &fingerprint)? {
@@ -388,4 +390,24 @@ impl CudaBuilder {
         let variables = [Candidate::RUSTC_VARIABLE, Candidate::CARGO_VARIABLE, STRICT_VARIABLE];
         changed.chain(variables.map(|name| format!("cargo::rerun-if-env-changed={name}"))).collect()
     }
+}
+/// Warns of methods of floats that the host has and a GPU has not: once for all architectures, and also without a toolchain.
+fn warn_of_std_methods(kernels: &Manifest) -> Result<(), BuilderError> {
+    static HAS_WARNED: AtomicBool = AtomicBool::new(false);
+    if HAS_WARNED.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
+    let skipped: Vec<PathBuf> = kernels.host_only().iter().map(|path| canonical(path)).collect::<Result<_, _>>()?;
+    for (name, path) in files_below(&kernels.directory.join("src"), &skipped)? {
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        for (line, method) in std_methods(&read_text(&path)?) {
+            println!(
+                "cargo::warning=src/{name}:{line}: of a float, `{method}` is the method of `std` on the host, whose last bits differ, and \
+                 missing on a GPU: write `GpuFloat::{method}(x)`, by `use cuda_std::math::GpuFloat;`"
+            );
+        }
+    }
+    Ok(())
 }

@@ -1,9 +1,10 @@
 //! Functions of the compiler's PTX: `%` of floats becomes a call of the exact function, functions that no kernel reaches are left
 //! out, and a function that nothing defines is an error, since a driver would refuse the module with all its kernels.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use crate::BuilderError;
+use crate::ptx_items::{Item, Kind, is_in_identifier, items, mentions, reached_from};
 
 /// Functions that a driver provides, which kernels may call without a definition.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
@@ -24,123 +25,14 @@ pub(crate) fn with_functions(text: &str, name_of_file: &dyn Fn(&str) -> String) 
     Ok(items.iter().filter(|item| is_kept(item)).map(|item| item.text).collect())
 }
 
-/// A function or its declaration, with the comment before it, or the lines between two of them.
-#[derive(Clone, Copy, Debug)]
-struct Item<'a> {
-    text: &'a str,
-    function: Option<&'a str>,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Entry,
-    Definition,
-    Declaration,
-    Other,
-}
-
-fn items(text: &str) -> Vec<Item<'_>> {
-    let mut items = Vec::new();
-    let (mut start, mut position) = (0, 0);
-    // The function that has begun: its name, whether it is an entry, and whether its body has begun.
-    let mut open: Option<(&str, bool, bool)> = None;
-    for line in text.split_inclusive('\n') {
-        let end = position + line.len();
-        match open {
-            None => {
-                if let Some((name, is_entry)) = begins_function(line) {
-                    let comment = format!("\t// .globl\t{name}");
-                    let before = text[start..position].trim_end_matches('\n');
-                    let last = start + before.rfind('\n').map_or(0, |newline| newline + 1);
-                    let is_comment = text[last..position]
-                        .strip_prefix(&comment)
-                        .is_some_and(|rest| !rest.starts_with(is_in_identifier));
-                    let begin = if is_comment { last } else { position };
-                    items.push(Item { text: &text[start..begin], function: None, kind: Kind::Other });
-                    (start, open) = (begin, Some((name, is_entry, false)));
-                    if line.trim_end().ends_with(';') {
-                        items.push(Item { text: &text[start..end], function: Some(name), kind: Kind::Declaration });
-                        (start, open) = (end, None);
-                    }
-                }
-            }
-            Some((name, is_entry, has_body)) => {
-                let trimmed = line.trim_end();
-                if trimmed == "{" {
-                    open = Some((name, is_entry, true));
-                }
-                let kind = match trimmed {
-                    "}" if is_entry => Some(Kind::Entry),
-                    "}" => Some(Kind::Definition),
-                    _ if !has_body && trimmed.ends_with(';') => Some(Kind::Declaration),
-                    _ => None,
-                };
-                if let Some(kind) = kind {
-                    items.push(Item { text: &text[start..end], function: Some(name), kind });
-                    (start, open) = (end, None);
-                }
-            }
-        }
-        position = end;
-    }
-    items.push(Item { text: &text[start..], function: None, kind: Kind::Other });
-    items
-}
-
-/// The name of the function whose first line this is, and whether it is an entry.
-fn begins_function(line: &str) -> Option<(&str, bool)> {
-    if line.starts_with(['\t', ' ', '/']) {
-        return None;
-    }
-    if let Some((_, after)) = line.split_once(".entry ") {
-        return Some((identifier(after), true));
-    }
-    let (_, mut after) = line.split_once(".func ")?;
-    // The returned parameters.
-    after = after.trim_start();
-    if after.starts_with('(') {
-        after = after.split_once(')')?.1.trim_start();
-    }
-    Some((identifier(after), false))
-}
-
-fn identifier(text: &str) -> &str {
-    text.split(|c: char| !is_in_identifier(c)).next().unwrap_or_default()
-}
-
-fn is_in_identifier(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%')
-}
-
-/// The functions that the entries mention, and those that these mention, and so on. Whatever a variable mentions counts.
+/// The functions that entries and variables mention, and those that these mention, and so on.
 fn reached<'a>(items: &[Item<'a>]) -> BTreeSet<&'a str> {
+    let mentions = mentions(items);
+    let entries = items.iter().filter(|item| item.kind == Kind::Entry).filter_map(|item| item.function);
+    let between = items.iter().filter(|item| item.kind == Kind::Other).flat_map(|item| item.words());
+    // What no function's name is has no mentions.
     let names: BTreeSet<&str> = items.iter().filter_map(|item| item.function).collect();
-    let mut mentioned: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    let mut pending: Vec<&str> = Vec::new();
-    for item in items {
-        let code = item.text.lines().filter(|line| !line.trim_start().starts_with("//"));
-        let found = code
-            .flat_map(|line| line.split(|c: char| !is_in_identifier(c)))
-            .filter_map(|word| names.get(word).copied());
-        match item.kind {
-            Kind::Other => pending.extend(found),
-            Kind::Declaration => {}
-            Kind::Entry | Kind::Definition => {
-                mentioned.entry(item.function.unwrap_or_default()).or_default().extend(found);
-            }
-        }
-        if item.kind == Kind::Entry {
-            pending.extend(item.function);
-        }
-    }
-    let mut reached = BTreeSet::new();
-    while let Some(name) = pending.pop() {
-        if reached.insert(name) {
-            pending.extend(mentioned.get(name).into_iter().flatten());
-        }
-    }
-    reached
+    reached_from(entries.chain(between.filter(|word| names.contains(word))), &mentions)
 }
 
 fn check_resolved(

@@ -1,5 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::ptx_items::{Item, Kind, is_in_identifier, items, mentions, reached_from};
+
 /// A generic load or store: one without a state space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenericAccess {
@@ -30,75 +32,53 @@ pub struct GenericAccess {
 /// assert_eq!(accesses.len(), 1);
 /// ```
 pub fn generic_accesses(ptx: &str) -> Vec<GenericAccess> {
-    let functions = functions_of(ptx);
-    let shared = shared_arrays(ptx);
+    let items = items(ptx);
+    let (mentions, shared) = (mentions(&items), shared_arrays(ptx));
+    let bodies: BTreeMap<&str, Body<'_>> = bodies(ptx, &items);
     let mut found = BTreeMap::new();
-    for (kernel, _) in functions.iter().filter(|(_, function)| function.is_kernel) {
-        let reached = reachable(&functions, kernel);
-        let uses_shared = reached.iter().any(|name| !functions[name].words.is_disjoint(&shared));
-        if !uses_shared {
+    let mut kernels: Vec<&str> =
+        items.iter().filter(|item| item.kind == Kind::Entry).filter_map(|item| item.function).collect();
+    kernels.sort_unstable();
+    for kernel in kernels {
+        let reached: Vec<&Body<'_>> =
+            reached_from([kernel], &mentions).iter().filter_map(|name| bodies.get(name)).collect();
+        if reached.iter().all(|body| body.words.is_disjoint(&shared)) {
             continue;
         }
-        for &(line, text) in reached.iter().flat_map(|name| &functions[name].accesses) {
+        for &(line, text) in reached.iter().flat_map(|body| &body.accesses) {
             // An access in a function that several kernels call is reported once.
-            let access = GenericAccess { kernel: (*kernel).to_owned(), line, text: text.to_owned() };
+            let access = GenericAccess { kernel: kernel.to_owned(), line, text: text.to_owned() };
             found.entry((line, text)).or_insert(access);
         }
     }
     found.into_values().collect()
 }
 
-#[derive(Default)]
-struct Function<'a> {
-    is_kernel: bool,
-    /// All identifiers in its body.
+/// The body of a function.
+struct Body<'a> {
     words: BTreeSet<&'a str>,
-    /// The generic loads and stores in its body, each with its line.
+    /// The generic loads and stores, each with its line.
     accesses: Vec<(usize, &'a str)>,
 }
 
-fn functions_of(ptx: &str) -> BTreeMap<&str, Function<'_>> {
-    let mut functions = BTreeMap::new();
-    let mut current: Option<(&str, Function)> = None;
-    let mut depth = 0;
-    for (index, line) in ptx.lines().enumerate() {
-        let code = without_comment(line);
-        if depth == 0 {
-            if let Some((name, is_kernel)) = function_name(code) {
-                current = Some((name, Function { is_kernel, ..Function::default() }));
+fn bodies<'a>(ptx: &'a str, items: &[Item<'a>]) -> BTreeMap<&'a str, Body<'a>> {
+    let mut bodies = BTreeMap::new();
+    let mut first_line = 1;
+    for item in items {
+        if let (Kind::Entry | Kind::Definition, Some(name)) = (item.kind, item.function) {
+            let mut accesses = Vec::new();
+            for (index, line) in item.text.lines().enumerate() {
+                let instructions = without_comment(line).split(';');
+                let instructions = instructions.map(|text| text.trim_start_matches(['{', '}', ' ', '\t']).trim_end());
+                accesses
+                    .extend(instructions.filter(|text| is_generic_access(text)).map(|text| (first_line + index, text)));
             }
-        } else if let Some((_, function)) = &mut current {
-            function.words.extend(code.split(|letter: char| !is_name_part(letter)));
-            let instructions = code.split(';').map(|text| text.trim_start_matches(['{', '}', ' ', '\t']).trim_end());
-            function.accesses.extend(instructions.filter(|text| is_generic_access(text)).map(|text| (index + 1, text)));
+            bodies.insert(name, Body { words: item.words().collect(), accesses });
         }
-        for letter in code.chars() {
-            match letter {
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                // A declaration without a body.
-                ';' if depth == 0 => current = None,
-                _ => {}
-            }
-            if letter == '}' && depth == 0 {
-                functions.extend(current.take());
-            }
-        }
+        first_line += item.text.matches('\n').count();
     }
-    functions
-}
-
-fn function_name(code: &str) -> Option<(&str, bool)> {
-    let (after, is_kernel) = match (code.split_once(".entry "), code.split_once(".func ")) {
-        (Some((_, after)), _) => (after, true),
-        (_, Some((_, after))) => (after, false),
-        _ => return None,
-    };
-    // A function's return parameters are in brackets before its name.
-    let after = after.trim_start();
-    let name = if after.starts_with('(') { after.split_once(')')?.1 } else { after }.trim_start();
-    let end = name.find(|letter| !is_name_part(letter)).unwrap_or(name.len());
-    Some((&name[..end], is_kernel))
+    debug_assert_eq!(first_line, 1 + ptx.matches('\n').count());
+    bodies
 }
 
 /// The names of all arrays in shared memory, static and dynamic.
@@ -107,20 +87,9 @@ fn shared_arrays(ptx: &str) -> BTreeSet<&str> {
     let declared = declarations.filter(|text| text.split_whitespace().any(|word| word == ".shared"));
     let names = declared.filter_map(|text| {
         let name = text.split('[').next()?.split('=').next()?.split_whitespace().last()?;
-        Some(name.trim_matches(|letter| !is_name_part(letter)))
+        Some(name.trim_matches(|letter| !is_in_identifier(letter)))
     });
     names.collect()
-}
-
-/// The function and all functions that it calls, directly or indirectly.
-fn reachable<'a>(functions: &BTreeMap<&'a str, Function<'a>>, start: &'a str) -> BTreeSet<&'a str> {
-    let mut reached = BTreeSet::from([start]);
-    let mut pending = vec![start];
-    while let Some(name) = pending.pop() {
-        let called = functions[name].words.iter().filter(|word| functions.contains_key(**word));
-        pending.extend(called.filter(|word| reached.insert(**word)));
-    }
-    reached
 }
 
 fn is_generic_access(instruction: &str) -> bool {
@@ -140,10 +109,6 @@ fn is_generic_access(instruction: &str) -> bool {
 
 fn without_comment(line: &str) -> &str {
     line.split("//").next().unwrap_or_default()
-}
-
-fn is_name_part(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || letter == '_' || letter == '$'
 }
 
 #[cfg(test)]

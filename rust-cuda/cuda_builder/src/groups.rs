@@ -1,9 +1,10 @@
 //! PTX of some of a text's kernels.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 
 use crate::fingerprint::digest_of;
 use crate::header::Header;
+use crate::ptx_items::{Kind, items};
 
 /// The text with only those entries that `is_kept` says, and all else: functions, variables, source files. A text
 /// without the builder's header, such as one that says why there is no PTX, stays as it is.
@@ -14,33 +15,27 @@ pub(crate) fn with_kernels(text: &str, is_kept: impl Fn(&str) -> bool) -> String
 }
 
 fn body_with(body: &str, is_kept: impl Fn(&str) -> bool) -> String {
-    let entries: HashMap<&str, bool> =
-        body.lines().filter_map(entry_name).map(|entry| (entry, is_kept(entry))).collect();
-    let is_left_out = |name: &str| entries.get(name) == Some(&false);
+    let items = items(body);
+    let entries = || items.iter().filter(|item| item.kind == Kind::Entry).filter_map(|item| item.function);
+    let left_out: BTreeSet<&str> = entries().filter(|entry| !is_kept(entry)).collect();
     let mut kept = String::with_capacity(body.len());
-    let mut lines = body.split_inclusive('\n');
-    while let Some(line) = lines.next() {
-        if entry_name(line).is_some_and(is_left_out) {
-            // One without parameters and directives may be in one line.
-            let _ = line.contains('}') || lines.any(|line| line.trim_end() == "}");
-        } else if !belongs_to_entry(line).is_some_and(is_left_out) {
-            kept.push_str(line);
+    for item in &items {
+        match item.function {
+            Some(name) if item.kind == Kind::Entry && left_out.contains(name) => {}
+            Some(_) => kept.push_str(item.text),
+            None => {
+                let lines = item.text.split_inclusive('\n');
+                let is_of_left_out =
+                    |line: &&str| entry_of_signature(line).is_some_and(|entry| left_out.contains(entry));
+                kept.extend(lines.filter(|line| !is_of_left_out(line)));
+            }
         }
     }
     kept
 }
 
-/// The name of the entry that begins in a line.
-fn entry_name(line: &str) -> Option<&str> {
-    let after = line.split_once(".entry ")?.1;
-    after.split(['(', ' ', '\n']).next()
-}
-
-/// The name of the entry whose signature or comment a line is.
-fn belongs_to_entry(line: &str) -> Option<&str> {
-    if let Some(name) = line.strip_prefix("\t// .globl\t") {
-        return Some(name.trim_end());
-    }
+/// The name of the entry whose signature a line is.
+fn entry_of_signature(line: &str) -> Option<&str> {
     let (before, _) = line.split_once("__signature[")?;
     before.rsplit(' ').next()
 }

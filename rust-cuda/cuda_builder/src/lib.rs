@@ -70,10 +70,12 @@ mod manifest;
 mod outcome;
 mod postprocess;
 mod provide;
+mod ptx_items;
 mod ptxas;
 mod source_lines;
 mod source_names;
 mod staleness;
+mod std_methods;
 mod toolchain;
 
 pub use arch::{Arch, UnknownArch};

@@ -142,8 +142,8 @@
 //! **Not promised:** that a kernel terminates, that a kernel with a race computes the same each time, that an
 //! allocation's bytes are zero, and anything about code in `unsafe` blocks of a kernel.
 //!
-//! A kernel crate begins with
-//! `#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]`.
+//! A kernel crate begins with `#![no_std]`, so that the host rejects what a GPU has not, and
+//! `#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]`.
 
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -152,9 +152,8 @@
     allow(internal_features, improper_ctypes)
 )]
 
-/// `std` for the macros' code in crates without it.
+/// `std`, for code of the host in a crate of kernels, which has none: `use cuda_std::host_std::prelude::v1::*`.
 #[cfg(not(target_arch = "nvptx64"))]
-#[doc(hidden)]
 pub use ::std as host_std;
 
 // The code that `#[kernel]` produces names this crate `cuda_std`, also in the crate itself.

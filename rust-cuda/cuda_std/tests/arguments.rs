@@ -62,6 +62,10 @@ fn fields(setting: Setting, out: GlobalMut<f64>) {
     out.set(2, f64::from(count));
 }
 
+fn signature<K: Kernel>(_: &K) -> &'static [u8] {
+    K::SIGNATURE
+}
+
 #[test]
 fn a_struct_is_passed_as_its_fields_bytes() {
     let setting = Setting { seed: 0x0102_0304_0506_0708, factor: 0.5, count: 9 };
@@ -72,7 +76,7 @@ fn a_struct_is_passed_as_its_fields_bytes() {
     assert_eq!(bytes[..8], setting.seed.to_le_bytes());
     assert_eq!(bytes[8..12], setting.factor.to_le_bytes());
     assert_eq!(bytes[12..16], setting.count.to_le_bytes());
-    assert_eq!(<fields as Kernel>::SIGNATURE, b"({Ufu}wd)");
+    assert_eq!(signature(&fields), b"({Ufu}wd)");
 
     let mut out = SimulatorBuffer::from_slice(&[0.0; 3]);
     simulator::launch(&fields, LaunchConfig::new(1, 1), (setting, &mut out)).unwrap();

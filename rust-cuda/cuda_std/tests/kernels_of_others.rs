@@ -289,6 +289,90 @@ mod limits {
     }
 }
 
+mod in_a_function {
+    use super::*;
+
+    /// The steps of 3n + 1 to 1, with a mistake: an odd number stays as it is.
+    fn steps(mut n: u32) -> u32 {
+        let mut steps = 0_u32;
+        while n != 1 {
+            n = if n.is_multiple_of(2) { n / 2 } else { std::hint::black_box(n) };
+            steps = steps.wrapping_add(1);
+        }
+        steps
+    }
+
+    #[kernel]
+    fn counts_steps(x: &[u32], out: GlobalMut<u32>) {
+        let i = thread::index_1d() as usize;
+        out.set(i, steps(x[i]));
+    }
+
+    fn wait_for(flag: GlobalMut<u32>) {
+        while flag.get(0) == 0 {}
+    }
+
+    #[kernel]
+    fn waits_in_a_function(flag: GlobalMut<u32>) {
+        if thread::thread_idx_x() == 2 {
+            wait_for(flag);
+        }
+    }
+
+    const BRIEF: Options = Options {
+        check_races: true,
+        same_value_races_are_faults: false,
+        loop_iterations: 1 << 32,
+        thread_seconds: 1,
+        stack_bytes: 640 * 1024,
+        max_shared_bytes: LaunchConfig::MAX_SHARED_BYTES,
+    };
+
+    #[test]
+    fn a_thread_that_reads_memory_for_ever_is_a_fault_at_its_line() {
+        for check_races in [true, false] {
+            let mut flag = SimulatorBuffer::filled(0, 1);
+            let options = Options { check_races, ..BRIEF };
+            let found =
+                fault(simulator::launch_with(options, &waits_in_a_function, LaunchConfig::new(1, 4), (&mut flag,)));
+            assert!(matches!(found.kind, FaultKind::Overdue { seconds } if seconds >= 1), "{found}");
+            let line = include_str!("kernels_of_others.rs")
+                .lines()
+                .position(|line| line.contains("while flag.get(0)"))
+                .unwrap();
+            assert_eq!((found.location.line as usize, found.thread.x), (line + 1, 2));
+        }
+        let mut flag = SimulatorBuffer::filled(1, 1);
+        simulator::launch_with(BRIEF, &waits_in_a_function, LaunchConfig::new(1, 4), (&mut flag,)).unwrap();
+    }
+
+    /// Code that calls nothing of the simulator ends with the process; this test runs itself again to read what it says.
+    #[test]
+    fn a_thread_that_computes_for_ever_ends_the_process_by_its_name() {
+        const CHILD: &str = "ENDLESS_CHILD";
+        if std::env::var_os(CHILD).is_some() {
+            let (x, mut out) = (SimulatorBuffer::from_slice(&[8, 16, 3]), SimulatorBuffer::uninitialized(3));
+            _ = simulator::launch_with(BRIEF, &counts_steps, LaunchConfig::new(1, 3), (&x, &mut out));
+            unreachable!("the loop ends");
+        }
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args([
+            "in_a_function::a_thread_that_computes_for_ever_ends_the_process_by_its_name",
+            "--exact",
+            "--nocapture",
+        ]);
+        let output = child.env(CHILD, "1").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success());
+        assert!(
+            text.contains("kernel counts_steps, block (0, 0, 0), thread (2, 0, 0), ")
+                && text.contains("kernels_of_others.rs:")
+                && text.contains("correct the condition of its loop"),
+            "{text}"
+        );
+    }
+}
+
 mod subnormals {
     use super::*;
 

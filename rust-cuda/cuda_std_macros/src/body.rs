@@ -1,12 +1,16 @@
 //! Changes to a kernel's body: groups of a `macro_rules!` become parentheses, and on the host loops are counted.
 
+use std::collections::HashSet;
+
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Block, Error, Expr, Item, Macro, Path, Result, Stmt, parse_quote, parse2};
+use syn::{BinOp, Block, Error, Expr, Item, Macro, PatIdent, Path, Result, Stmt, TypePath, parse_quote, parse2};
 
-use crate::parameter::internal;
+use crate::cuda_c;
+use crate::parameter::{Parameter, internal};
 
 /// Puts expressions that a `macro_rules!` has passed as one fragment in parentheses, and leaves out the invisible delimiters
 /// around other fragments: the compiler drops those when it reads what a procedural macro has produced.
@@ -68,61 +72,62 @@ fn is_loose(tokens: &TokenStream) -> bool {
     parse2::<Expr>(tokens.clone()).is_ok_and(|expression| !binds_tightly(&expression))
 }
 
-/// The methods of floats that `core` has not: those of `cuda_std::math::GpuFloat`.
-const FLOAT_METHODS: [&str; 34] = [
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "atan2",
-    "sin_cos",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "powi",
-    "powf",
-    "exp",
-    "exp2",
-    "exp_m1",
-    "ln",
-    "ln_1p",
-    "log",
-    "log2",
-    "log10",
-    "sqrt",
-    "cbrt",
-    "hypot",
-    "floor",
-    "ceil",
-    "round",
-    "trunc",
-    "fract",
-    "mul_add",
-    "div_euclid",
-];
-const REMAINDER_METHOD: &str = "rem_euclid";
+/// The methods of `cuda_std::math::GpuFloat`: those of floats that `std` has and `core` has not.
+const FLOAT_METHODS: [&str; 35] = include!("float_methods.in");
 
 /// Gives the body what the host has of `std` and a GPU has not: the methods of floats are those of `GpuFloat` on both, with the same
 /// bits, and `println!` is that of `cuda_std`.
 ///
 /// # Errors
-/// At what needs a heap or an operating system, with what to write in its place.
-pub(crate) fn without_std(body: &mut Block) -> Result<()> {
-    let mut visitor = WithoutStd { errors: None };
+/// At what needs a heap, an operating system or a caller, at names of CUDA C, and where memory of the launch, the `parameters`, is
+/// used as a slice of the host, with what to write in its place.
+pub(crate) fn without_std(body: &mut Block, parameters: &[Parameter]) -> Result<()> {
+    let mut variables = Variables::default();
+    variables.visit_block(body);
+    let mut visitor = WithoutStd { parameters, variables, closures: 0, errors: None };
     visitor.visit_block_mut(body);
     visitor.errors.map_or(Ok(()), Err)
 }
 
-struct WithoutStd {
+/// The names of a body's variables.
+#[derive(Default)]
+struct Variables(HashSet<String>);
+
+impl<'ast> Visit<'ast> for Variables {
+    fn visit_pat_ident(&mut self, pattern: &'ast PatIdent) {
+        self.0.insert(pattern.ident.to_string());
+        visit::visit_pat_ident(self, pattern);
+    }
+}
+
+struct WithoutStd<'a> {
+    parameters: &'a [Parameter],
+    variables: Variables,
+    /// The closures around the present place.
+    closures: u32,
     errors: Option<Error>,
 }
 
-impl WithoutStd {
+impl WithoutStd<'_> {
+    /// The parameter that an expression names.
+    fn parameter(&self, expression: &Expr) -> Option<&Parameter> {
+        let Expr::Path(path) = expression else { return None };
+        let name = path.path.get_ident()?;
+        let is_shadowed = self.variables.0.contains(&name.to_string());
+        self.parameters.iter().find(|parameter| parameter.name == *name && !is_shadowed)
+    }
+
+    /// Reports a write to `place` if it is an element of memory that the kernel only reads.
+    fn check_written(&mut self, place: &Expr) {
+        let Expr::Index(index) = place else { return };
+        let Some(element) = self.parameter(&index.expr).and_then(Parameter::read_only_element) else { return };
+        let message = format!(
+            "the kernel only reads memory of a `&[{element}]`: make the parameter `GlobalMut<{element}>`, pass `&mut buffer` at the \
+             launch, and write by `x.set(i, value)`"
+        );
+        self.error(place, &message);
+    }
+
     fn error(&mut self, at: impl ToTokens, message: &str) {
         let error = Error::new_spanned(at, message);
         match &mut self.errors {
@@ -136,32 +141,86 @@ const NO_HEAP: &str =
     "a GPU thread has no heap: use an array `[T; N]`, shared memory, or a buffer that the launch passes";
 const NO_STD: &str = "a GPU has no `std`, only `core` and `cuda_std`";
 
-impl VisitMut for WithoutStd {
+impl VisitMut for WithoutStd<'_> {
     fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        let is_closure = matches!(expression, Expr::Closure(_));
+        self.closures += u32::from(is_closure);
         visit_mut::visit_expr_mut(self, expression);
-        if let Expr::MethodCall(call) = expression {
-            let method = call.method.to_string();
-            if call.turbofish.is_none() && (method == REMAINDER_METHOD || FLOAT_METHODS.contains(&method.as_str())) {
-                let span = call.receiver.span();
-                let receiver = match &*call.receiver {
-                    Expr::Paren(inner) => &inner.expr,
-                    receiver => receiver,
-                };
-                let wrapped = quote_spanned!(span=> (::cuda_std::math::OnGpu(#receiver)));
-                *call.receiver = parse2(wrapped).expect("an expression in parentheses");
+        self.closures -= u32::from(is_closure);
+        match expression {
+            Expr::MethodCall(call) => {
+                let method = call.method.to_string();
+                if call.turbofish.is_none() && FLOAT_METHODS.contains(&method.as_str()) {
+                    let span = call.receiver.span();
+                    let receiver = match &*call.receiver {
+                        Expr::Paren(inner) => &inner.expr,
+                        receiver => receiver,
+                    };
+                    let wrapped = quote_spanned!(span=> (::cuda_std::math::OnGpu(#receiver)));
+                    *call.receiver = parse2(wrapped).expect("an expression in parentheses");
+                }
             }
+            Expr::Try(tried) if self.closures == 0 => self.error(
+                tried.question_token,
+                "a kernel returns nothing, so `?` has no caller to return to: handle the `None` or the `Err` here",
+            ),
+            Expr::Path(path) if path.qself.is_none() => {
+                let names: Vec<String> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+                let [float, method] = &names[..] else { return };
+                if ["f32", "f64"].contains(&float.as_str()) && FLOAT_METHODS.contains(&method.as_str()) {
+                    let (float, method) = (&path.path.segments[0], &path.path.segments[1]);
+                    let span = path.span();
+                    *path = parse2(quote_spanned!(span=> <#float as ::cuda_std::math::GpuFloat>::#method)).expect("a path");
+                }
+            }
+            Expr::Assign(assigned) => self.check_written(&assigned.left),
+            Expr::Binary(binary) if is_assignment(&binary.op) => self.check_written(&binary.left),
+            Expr::ForLoop(repeated) if self.parameter(&repeated.expr).is_some_and(Parameter::is_memory) => self.error(
+                &repeated.expr,
+                "memory of a launch is not iterated over: `for i in 0..x.len()` visits all elements, in every thread; a thread's own \
+                 is that of `thread::index_1d() as usize`",
+            ),
+            Expr::Return(returned) if self.closures == 0 && returned.expr.as_deref().is_some_and(is_value) => {
+                self.error(returned, "a kernel returns nothing: write results to a `GlobalMut`, then `return`");
+            }
+            Expr::Await(awaited) => self.error(awaited.await_token, "a GPU thread has nothing to await"),
+            _ => {}
         }
     }
 
     fn visit_path_mut(&mut self, path: &mut Path) {
         visit_mut::visit_path_mut(self, path);
-        let first = path.segments.first().map(|segment| segment.ident.to_string()).unwrap_or_default();
-        match first.as_str() {
-            "std" => self.error(&*path, NO_STD),
-            "Vec" | "String" | "Box" | "Rc" | "Arc" | "HashMap" | "HashSet" | "BTreeMap" if path.segments.len() > 1 => {
+        let Some(first) = path.segments.first() else { return };
+        let (name, is_alone) = (first.ident.to_string(), path.segments.len() == 1);
+        match name.as_str() {
+            "std" if !is_alone => self.error(&*path, NO_STD),
+            "Instant" | "SystemTime" | "Mutex" | "RwLock" | "File" if !is_alone => self.error(&*path, NO_STD),
+            "Vec" | "String" | "Box" | "Rc" | "Arc" | "HashMap" | "HashSet" | "BTreeMap" if !is_alone => {
                 self.error(&*path, NO_HEAP);
             }
-            _ => {}
+            "rand" if !is_alone => {
+                self.error(&*path, "a GPU has no source of randomness: compute it from a seed and the thread's index");
+            }
+            _ if !is_alone || self.variables.0.contains(&name) => {}
+            name => {
+                if let Some(ours) = cuda_c::in_rust(name) {
+                    self.error(&*path, &format!("`{name}` is CUDA C; in Rust: {ours}"));
+                }
+            }
+        }
+    }
+
+    fn visit_type_path_mut(&mut self, ty: &mut TypePath) {
+        visit_mut::visit_type_path_mut(self, ty);
+        if let [only] = &ty.path.segments.iter().collect::<Vec<_>>()[..] {
+            let is_generic = !only.arguments.is_none();
+            match only.ident.to_string().as_str() {
+                "Vec" | "Box" | "Rc" | "Arc" | "HashMap" | "HashSet" | "BTreeMap" if is_generic => {
+                    self.error(ty, NO_HEAP);
+                }
+                "String" if !is_generic => self.error(ty, NO_HEAP),
+                _ => {}
+            }
         }
     }
 
@@ -179,6 +238,23 @@ impl VisitMut for WithoutStd {
     }
 
     fn visit_item_mut(&mut self, _: &mut Item) {}
+}
+
+/// Whether an expression certainly has another type than `()`, which `return` may have behind it.
+fn is_value(expression: &Expr) -> bool {
+    match expression {
+        Expr::Lit(_) | Expr::Unary(_) | Expr::Index(_) | Expr::Cast(_) | Expr::Reference(_) | Expr::Array(_) => true,
+        Expr::Binary(binary) => !is_assignment(&binary.op),
+        Expr::Tuple(tuple) => !tuple.elems.is_empty(),
+        Expr::Paren(inner) => is_value(&inner.expr),
+        _ => false,
+    }
+}
+
+/// Whether an operator is `+=` or one of its kind.
+fn is_assignment(operator: &BinOp) -> bool {
+    operator.to_token_stream().to_string().ends_with('=')
+        && !matches!(operator, BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Le(_) | BinOp::Ge(_))
 }
 
 /// Counts the iterations of the body's loops, so that the simulator reports one that does not end.
@@ -232,6 +308,25 @@ mod tests {
     use quote::quote;
 
     use super::*;
+
+    #[test]
+    fn the_methods_are_those_of_the_trait() {
+        let source = include_str!("../../cuda_std/src/math/gpu_float.rs");
+        let file = syn::parse_file(source).unwrap();
+        let found = file.items.iter().find_map(|item| match item {
+            Item::Trait(item) if item.ident == "GpuFloat" => Some(&item.items),
+            _ => None,
+        });
+        let names: Vec<String> = found
+            .unwrap()
+            .iter()
+            .filter_map(|item| match item {
+                syn::TraitItem::Fn(function) => Some(function.sig.ident.to_string()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(names, FLOAT_METHODS);
+    }
 
     #[test]
     fn every_loop_is_counted_and_items_are_not() {

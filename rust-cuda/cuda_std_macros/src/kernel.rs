@@ -1,8 +1,9 @@
 //! `#[kernel]`: expands a function to the PTX entry and to the launcher, which has the simulator's copy of the body.
 
-use proc_macro2::TokenStream;
-use quote::quote;
-use syn::{Block, Error, ItemFn, Result, ReturnType, parse2};
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
+use syn::{Attribute, Block, Error, Item, ItemFn, Result, ReturnType, parse2};
 
 use crate::body;
 use crate::parameter::{Parameter, internal};
@@ -11,9 +12,8 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenS
     if !attribute.is_empty() {
         return Err(Error::new_spanned(attribute, "#[kernel] takes no arguments"));
     }
-    let mut function: ItemFn = parse2(body::keep_fragments(item))?;
+    let mut function = parse_function(body::keep_fragments(item))?;
     check_signature(&function)?;
-    body::without_std(&mut function.block)?;
 
     let mut parameters = Vec::new();
     let mut errors: Option<Error> = None;
@@ -29,15 +29,33 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenS
     if let Some(error) = errors {
         return Err(error);
     }
+    body::without_std(&mut function.block, &parameters)?;
     let entry = entry(&function, &parameters);
     let launcher = launcher(&function, &parameters);
     Ok(quote!(#entry #launcher))
+}
+
+fn parse_function(item: TokenStream) -> Result<ItemFn> {
+    parse2::<ItemFn>(item.clone()).map_err(|error| match parse2::<Item>(item) {
+        Ok(other) => Error::new_spanned(
+            other,
+            "#[kernel] belongs to a function with a body: `#[kernel] pub fn name(x: &[f32], out: GlobalMut<f32>) { … }`",
+        ),
+        Err(_) => error,
+    })
 }
 
 fn check_signature(function: &ItemFn) -> Result<()> {
     let signature = &function.sig;
     if let Some(inline) = function.attrs.iter().find(|attribute| attribute.path().is_ident("inline")) {
         return Err(Error::new_spanned(inline, "a kernel is launched, and nothing calls it: remove `#[inline]`"));
+    }
+    let exports = |attribute: &&Attribute| {
+        let text = attribute.meta.to_token_stream().to_string();
+        text.contains("no_mangle") || text.contains("export_name")
+    };
+    if let Some(attribute) = function.attrs.iter().find(exports) {
+        return Err(Error::new_spanned(attribute, "#[kernel] exports the function by its name: remove the attribute"));
     }
     if let Some(token) = &signature.asyncness {
         return Err(Error::new_spanned(token, "a kernel cannot be async: a GPU thread has nothing to await"));
@@ -47,6 +65,14 @@ fn check_signature(function: &ItemFn) -> Result<()> {
     }
     if let Some(abi) = &signature.abi {
         return Err(Error::new_spanned(abi, "#[kernel] chooses the calling convention itself"));
+    }
+    if !signature.generics.params.is_empty()
+        && signature.generics.lifetimes().count() == signature.generics.params.len()
+    {
+        return Err(Error::new_spanned(
+            &signature.generics,
+            "the memory of a launch has one lifetime: leave out `<'a>` and write `&[T]`",
+        ));
     }
     if !signature.generics.params.is_empty() {
         return Err(Error::new_spanned(
@@ -85,7 +111,7 @@ fn entry(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
     let in_entry = parameters.iter().map(Parameter::in_entry);
     let body = body_function(parameters.iter().map(Parameter::in_body), &function.block);
     let passed = parameters.iter().map(Parameter::passed_to_body);
-    let (parts, symbol) = (signature_parts(parameters), format!("{name}__signature"));
+    let (parts, symbol) = (signature_parts(parameters), format!("{}__signature", name.unraw()));
     quote! {
         #[cfg(target_arch = "nvptx64")]
         #(#attributes)*
@@ -113,11 +139,12 @@ fn signature_parts(parameters: &[Parameter]) -> TokenStream {
     quote!(&[&[::cuda_std::signature::START], #(#parts,)* &[::cuda_std::signature::END]])
 }
 
-/// The value by which the host launches the kernel: a function that nobody can call, since a variable may have a function's
-/// name, but not that of a constant or of a struct without fields. The struct with braces names a type only.
+/// The value by which the host launches the kernel: a function without callers, since a variable may have a function's
+/// name, but not that of a constant or of a struct without fields. Its type has a name of its own, since a module or a type
+/// may have the kernel's: `use cuda_std::thread; fn thread() {}` compiles in Rust.
 fn launcher(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
     let (attributes, name) = (&function.attrs, &function.sig.ident);
-    let (visibility, text) = (&function.vis, name.to_string());
+    let (visibility, text) = (&function.vis, name.unraw().to_string());
     let names: Vec<_> = parameters.iter().map(|parameter| &parameter.name).collect();
     let argument_types = parameters.iter().map(Parameter::argument_type);
     let parameter_types = parameters.iter().map(|parameter| parameter.type_in_body(quote!('a)));
@@ -128,23 +155,24 @@ fn launcher(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
     let body = body_function(parameters.iter().map(Parameter::in_body), &block);
     let parts = signature_parts(parameters);
     let raw = internal("raw");
+    let launcher = Ident::new(&format!("__cuda_std_kernel_{text}"), name.span());
     quote! {
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attributes)*
-        #visibility fn #name(_: ::cuda_std::LaunchedNotCalled) -> #name {
-            #name {}
+        #visibility fn #name(_: ::cuda_std::LaunchedNotCalled) -> #launcher {
+            #launcher
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
         #[doc(hidden)]
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Debug)]
-        #visibility struct #name {}
+        #visibility struct #launcher;
 
         #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: the arguments are pushed in the order of the signature, each by the method of its type.
         #[allow(unsafe_code)]
-        unsafe impl ::cuda_std::Kernel for #name {
+        unsafe impl ::cuda_std::Kernel for #launcher {
             const NAME: &'static str = #text;
             const PLACE: (&'static str, u32) = (::core::file!(), ::core::line!());
             const SIGNATURE: &'static [u8] = {

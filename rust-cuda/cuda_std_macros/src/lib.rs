@@ -3,6 +3,7 @@
 //! Use them through `cuda_std`, which documents them; the code that they produce names its items.
 
 mod body;
+mod cuda_c;
 mod kernel;
 mod parameter;
 mod shared_array;

@@ -1,7 +1,8 @@
 //! The kinds of kernel parameters, and the code that each expands to.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Error, FnArg, GenericArgument, Pat, PathArguments, Result, Type, TypePath, parse_quote};
 
@@ -37,14 +38,28 @@ impl Parameter {
             FnArg::Typed(typed) => typed,
             FnArg::Receiver(receiver) => return Err(Error::new_spanned(receiver, "a kernel cannot be a method")),
         };
-        let Pat::Ident(pattern) = &*typed.pat else {
-            return Err(Error::new_spanned(&typed.pat, "a kernel's parameter needs a plain name"));
+        let pattern = match &*typed.pat {
+            Pat::Ident(pattern) if pattern.by_ref.is_none() && pattern.subpat.is_none() => pattern,
+            _ => {
+                let message = "a kernel's parameter needs a plain name, by which faults name its memory: take it apart in the body";
+                return Err(Error::new_spanned(&typed.pat, message));
+            }
         };
-        if let Some(by_ref) = &pattern.by_ref {
-            return Err(Error::new_spanned(by_ref, "a kernel's parameter needs a plain name"));
-        }
         let kind = Kind::parse(&typed.ty)?;
         Ok(Self { name: pattern.ident.clone(), is_mutable: pattern.mutability.is_some(), kind })
+    }
+
+    /// Whether it is memory of the launch.
+    pub(crate) fn is_memory(&self) -> bool {
+        !matches!(self.kind, Kind::Value(_))
+    }
+
+    /// The element type of memory that the kernel only reads, as text.
+    pub(crate) fn read_only_element(&self) -> Option<String> {
+        match &self.kind {
+            Kind::ReadOnly(element) => Some(text(element)),
+            _ => None,
+        }
     }
 
     /// The parameter in the kernel's body: `name: Type`.
@@ -87,7 +102,7 @@ impl Parameter {
     /// Code that appends the argument to `raw` in the driver's form.
     pub(crate) fn push(&self) -> TokenStream {
         let (name, raw) = (&self.name, internal("raw"));
-        let text = name.to_string();
+        let text = name.unraw().to_string();
         match &self.kind {
             Kind::ReadOnly(element) => {
                 quote_spanned!(element.span()=> #raw.push_buffer::<__Memory, #element>(#text, #name)?;)
@@ -118,7 +133,7 @@ impl Parameter {
     /// The value that the simulator passes to each thread.
     pub(crate) fn bind(&self, index: usize) -> TokenStream {
         let name = &self.name;
-        let text = name.to_string();
+        let text = name.unraw().to_string();
         let index = index as u32;
         match &self.kind {
             Kind::ReadOnly(element) => {
@@ -157,48 +172,159 @@ impl Parameter {
     }
 
     fn pointer_and_length(&self) -> (Ident, Ident) {
-        (internal(&format!("{}_pointer", self.name)), internal(&format!("{}_length", self.name)))
+        let name = self.name.unraw();
+        (internal(&format!("{name}_pointer")), internal(&format!("{name}_length")))
     }
 }
 
 impl Kind {
     fn parse(ty: &Type) -> Result<Self> {
+        let error = |message: String| Err(Error::new_spanned(ty, message));
         match ty {
-            Type::Reference(reference) => match &*reference.elem {
-                Type::Slice(slice) if reference.mutability.is_none() => Ok(Self::ReadOnly((*slice.elem).clone())),
-                Type::Slice(slice) => {
-                    let element = &slice.elem;
-                    let element = quote!(#element);
-                    let message = format!("many threads share this memory: take `GlobalMut<{element}>`");
-                    Err(Error::new_spanned(ty, message))
-                }
-                _ => {
-                    Err(Error::new_spanned(ty, "a kernel takes `&[T]`, `GlobalMut<T>` or a value, no other reference"))
-                }
-            },
-            Type::Path(path) => {
-                let last = path.path.segments.last().filter(|segment| segment.ident == "GlobalMut");
-                let Some(last) = last else { return Ok(Self::Value(ty.clone())) };
-                if let PathArguments::AngleBracketed(arguments) = &last.arguments {
-                    let mut types = arguments.args.iter().filter_map(|argument| match argument {
-                        GenericArgument::Type(element) => Some(element.clone()),
-                        _ => None,
-                    });
-                    if let Some(element) = types.next() {
-                        return Ok(Self::Mutable(path.clone(), element));
+            Type::Reference(reference) => {
+                let is_mutable = reference.mutability.is_some();
+                match &*reference.elem {
+                    Type::Slice(slice) if !is_mutable => match instead_of_element(&slice.elem) {
+                        Some(instead) => error(instead),
+                        None => Ok(Self::ReadOnly((*slice.elem).clone())),
+                    },
+                    Type::Slice(slice) => {
+                        error(format!("many threads share this memory: take `GlobalMut<{}>`", text(&slice.elem)))
                     }
+                    Type::Path(path) if is_named(path, "GlobalMut") => {
+                        error(format!("`GlobalMut` is passed by value: take `{}`", text(path)))
+                    }
+                    Type::Path(path) if is_named(path, "Vec") => match element(path) {
+                        Some(element) if !is_mutable => {
+                            error(format!("a GPU has no `Vec`: take `&[{}]`", text(&element)))
+                        }
+                        Some(element) => error(format!("a GPU has no `Vec`: take `GlobalMut<{}>`", text(&element))),
+                        None => error(TAKES.to_owned()),
+                    },
+                    Type::Path(path) if is_named(path, "str") || is_named(path, "String") => error(NO_TEXT.to_owned()),
+                    Type::TraitObject(_) => error(NO_FUNCTION.to_owned()),
+                    Type::Path(path) if is_mutable => {
+                        let path = text(path);
+                        error(format!(
+                            "a kernel writes to memory of the device: take `GlobalMut<{path}>`, of one element"
+                        ))
+                    }
+                    Type::Path(path) => {
+                        let path = text(path);
+                        error(format!("one value is passed by value: take `{path}`; for many, take `&[{path}]`"))
+                    }
+                    _ => error(TAKES.to_owned()),
                 }
-                Err(Error::new_spanned(ty, "`GlobalMut` needs its element type: `GlobalMut<f32>`"))
             }
+            Type::Path(path) if is_named(path, "GlobalMut") => match element(path) {
+                Some(Type::Slice(slice)) => {
+                    error(format!("`GlobalMut` has many elements already: take `GlobalMut<{}>`", text(&slice.elem)))
+                }
+                Some(element) => match instead_of_element(&element) {
+                    Some(instead) => error(instead),
+                    None => Ok(Self::Mutable(path.clone(), element)),
+                },
+                None => error("`GlobalMut` needs its element type: `GlobalMut<f32>`".to_owned()),
+            },
+            Type::Path(path) if is_named(path, "Global") => {
+                let element = element(path).map_or_else(|| "T".to_owned(), |element| text(&element));
+                error(format!("take `&[{element}]`: the kernel's body sees it as `Global<{element}>`"))
+            }
+            Type::Path(path) if is_named(path, "Vec") || is_named(path, "Box") => match element(path) {
+                Some(Type::Slice(slice)) => error(of_elements(&slice.elem)),
+                Some(element) => error(of_elements(&element)),
+                None => error(TAKES.to_owned()),
+            },
+            Type::Path(path) if is_named(path, "String") => error(NO_TEXT.to_owned()),
+            Type::Path(path) => match instead_of_value(path) {
+                Some(instead) => error(instead),
+                None => Ok(Self::Value(ty.clone())),
+            },
             Type::Paren(inner) => Self::parse(&inner.elem),
             Type::Group(inner) => Self::parse(&inner.elem),
-            Type::Ptr(_) => {
-                let message = "a kernel takes `&[T]` or `GlobalMut<T>`, no raw pointer: the launch passes a buffer's address with \
-                               its length, so that each access is checked";
-                Err(Error::new_spanned(ty, message))
+            Type::Ptr(_) => error(
+                "a kernel takes `&[T]` or `GlobalMut<T>`, no raw pointer: the launch passes a buffer's address with \
+                 its length, so that each access is checked"
+                    .to_owned(),
+            ),
+            Type::Array(array) => {
+                let element = text(&array.elem);
+                error(format!("a kernel takes no array: take `&[{element}]`, or a struct of scalars by `plain_data!`"))
             }
-            Type::ImplTrait(_) => Err(Error::new_spanned(ty, "a kernel cannot be generic: name the type")),
-            _ => Err(Error::new_spanned(ty, "a kernel takes `&[T]`, `GlobalMut<T>`, a scalar or a struct of scalars")),
+            Type::Tuple(_) => error(
+                "a kernel takes no tuple: give each value a parameter, or declare a struct of scalars by `plain_data!`"
+                    .to_owned(),
+            ),
+            Type::FnPtr(_) | Type::TraitObject(_) => error(NO_FUNCTION.to_owned()),
+            Type::ImplTrait(_) => error("a kernel cannot be generic: name the type".to_owned()),
+            _ => error(TAKES.to_owned()),
         }
     }
+}
+
+const TAKES: &str = "a kernel takes `&[T]`, `GlobalMut<T>`, a scalar or a struct of scalars";
+const NO_TEXT: &str = "a GPU has no strings: take the text's bytes, `&[u8]`";
+const NO_FUNCTION: &str =
+    "a kernel takes no function: the host's code is not on the GPU. Call a function of the kernel's crate by its name";
+
+/// The message for a type that is no element, where the macro sees that it is none. The compiler rejects others.
+fn instead_of_element(element: &Type) -> Option<String> {
+    let name = text(element);
+    let advice = match element {
+        Type::Path(path) => match path.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
+            "bool" => "store 0 and 1 as `u8` or `u32`",
+            "char" | "u16" | "usize" => "store it as `u32`",
+            "i8" | "i16" | "isize" => "store it as `i32`",
+            "u64" | "i64" | "u128" | "i128" => "store its low and high halves as `u32`, or its value as `f64`",
+            _ if is_named(path, "Vec") || is_named(path, "Box") || is_named(path, "String") => ROWS,
+            _ => return None,
+        },
+        Type::Reference(_) | Type::Slice(_) | Type::Array(_) => ROWS,
+        Type::Tuple(_) => "give each part a buffer of its own",
+        _ => return None,
+    };
+    Some(format!("`{name}` is no element of a GPU's memory, which has u8, i32, u32, f32, f64 and F32x4: {advice}"))
+}
+
+const ROWS: &str = "store all rows one after the other in one buffer, and pass their length";
+
+/// The message for a type that is not passed by value, where the macro sees it.
+fn instead_of_value(path: &TypePath) -> Option<String> {
+    let name = text(path);
+    let advice = match path.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
+        "bool" => "pass a `u32` and compare it with 0",
+        "char" | "u16" => "pass a `u32`",
+        "i8" | "i16" => "pass an `i32`",
+        "isize" => "pass an `i64`",
+        "u128" | "i128" => "pass its low and high halves as `u64`",
+        _ if is_named(path, "Option") => "pass the value, and a `u32` that says whether there is one",
+        _ => return None,
+    };
+    Some(format!("a launch passes no `{name}`: {advice}"))
+}
+
+fn of_elements(element: &Type) -> String {
+    let element = text(element);
+    format!(
+        "a GPU has no heap: take `&[{element}]` to read, or `GlobalMut<{element}>` to write; the launch passes a buffer"
+    )
+}
+
+/// The type as a person writes it: `Option<f32>`, not `Option < f32 >`.
+fn text(ty: &impl ToTokens) -> String {
+    let text = quote!(#ty).to_string();
+    text.replace(" < ", "<").replace(" >", ">").replace(" :: ", "::").replace("& ", "&").replace("[ ", "[")
+}
+
+fn is_named(path: &TypePath, name: &str) -> bool {
+    path.path.segments.last().is_some_and(|segment| segment.ident == name)
+}
+
+/// The first type in the angle brackets behind a path.
+fn element(path: &TypePath) -> Option<Type> {
+    let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else { return None };
+    arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::Type(element) => Some(element.clone()),
+        _ => None,
+    })
 }

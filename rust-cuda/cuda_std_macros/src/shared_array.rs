@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use syn::parse::{Parse, ParseStream};
-use syn::{Expr, Result, Token, Type, parse2};
+use syn::{Error, Expr, Result, Token, Type, parse2};
 
 use crate::parameter::internal;
 
@@ -22,9 +22,12 @@ impl Parse for Declaration {
     }
 }
 
+const FORM: &str =
+    "an array in shared memory has an element type and a constant length, and no values yet: `shared_array![f32; 256]`";
+
 pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
     let (count, hash) = site_of(&input.to_string());
-    let Declaration { element, length } = parse2(input)?;
+    let Declaration { element, length } = parse2(input).map_err(|error| Error::new(error.span(), FORM))?;
     let symbol = format!("__shared_{count:04}_{hash:016x}");
     let load = Literal::string(&format!("mov.u64 {{0}}, {symbol};"));
     let (array, address) = (internal("array"), internal("address"));

@@ -128,7 +128,7 @@ impl Capture {
         let launch = format!(
             "{{\n  \"ptx\": \"kernels.ptx\", \"kernel\": \"{}\", \"grid\": {}, \"block\": {},\n  \
              \"dynamic_shared_bytes\": {}, \"cooperative\": {}, \"cluster\": {},\n  \
-             \"same_value_races_are_faults\": {}, \"block_instructions\": {},\n  \"arguments\": [\n    {}\n  ]\n}}\n",
+             \"same_value_races_are_faults\": {}, \"block_instructions\": {}, \"instructions_without_progress\": {},\n  \"arguments\": [\n    {}\n  ]\n}}\n",
             K::NAME,
             extents(config.grid),
             extents(config.block),
@@ -137,6 +137,7 @@ impl Capture {
             config.cluster,
             options.same_value_races_are_faults,
             options.block_instructions,
+            options.instructions_without_progress,
             arguments.join(",\n    ")
         );
         put(LAUNCH_FILE, launch.as_bytes())

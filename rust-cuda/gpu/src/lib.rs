@@ -67,7 +67,6 @@ mod ptx;
 mod recorder;
 mod recording;
 mod storage;
-mod testing;
 
 pub use buffer::{Buffer, DeviceMemory};
 pub use capture::Capture;
@@ -76,7 +75,6 @@ pub use device::Device;
 pub use error::{DriverError, Error, Launch, OpenError};
 pub use pinned::PinnedBuffer;
 pub use recorder::Recorder;
-pub use testing::{fresh_ptx, require_gpu, require_ptx};
 
 pub use cuda_driver::Unavailable;
 pub use cuda_std::simulator::{LaunchReport, Options as SimulatorOptions};

@@ -301,7 +301,7 @@ ret; }
 
     #[test]
     fn each_compiled_kernel_is_a_module_that_the_interpreter_loads() {
-        if !crate::require_ptx(&seeded_bugs::PTX) {
+        if !gpu_testing::require_ptx(&seeded_bugs::PTX) {
             return;
         }
         for variant in seeded_bugs::PTX {
@@ -319,7 +319,7 @@ ret; }
 
     #[test]
     fn detects_which_compiled_kernels_need_a_cooperative_launch() {
-        if !crate::require_ptx(&test_kernels::PTX) {
+        if !gpu_testing::require_ptx(&test_kernels::PTX) {
             return;
         }
         for variant in test_kernels::PTX {

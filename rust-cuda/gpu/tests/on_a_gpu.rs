@@ -3,7 +3,8 @@
 
 mod support;
 
-use gpu::{Device, DeviceChoice, Error, LaunchConfig, OpenError, PtxVariant, require_gpu};
+use gpu::{Device, DeviceChoice, Error, LaunchConfig, OpenError, PtxVariant};
+use gpu_testing::require_gpu;
 use support::{PTX, in_own_process, overrun, scale, vector_max};
 use test_kernels::grid_sums;
 

@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 
 use cuda_std::{GlobalMut, kernel};
-use gpu::{Device, DeviceChoice, LaunchConfig, PtxVariant, require_gpu};
+use gpu::{Device, DeviceChoice, LaunchConfig, PtxVariant};
+use gpu_testing::require_gpu;
 use ptx_random_programs::{Program, Target};
 
 /// The host side of the programs' entry: it has the entry's parameters, and the body is only in the PTX.

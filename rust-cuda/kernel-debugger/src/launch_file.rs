@@ -53,6 +53,8 @@ pub struct LaunchFile {
     same_value_races_are_faults: bool,
     /// Limit of instructions per block, beyond which its kernel counts as endless.
     block_instructions: Option<u64>,
+    /// The same, of those without a store, a barrier or an end.
+    instructions_without_progress: Option<u64>,
     arguments: Vec<FileArgument>,
 }
 
@@ -185,6 +187,9 @@ impl LaunchFile {
             Options { same_value_races_are_faults: self.same_value_races_are_faults, ..Options::default() };
         if let Some(limit) = self.block_instructions {
             options.block_instructions = limit;
+        }
+        if let Some(limit) = self.instructions_without_progress {
+            options.instructions_without_progress = limit;
         }
         let debug_information = DebugInformation::beside(&ptx, &text, &self.kernel);
         Ok(Launch::new(machine, self.kernel, (config, options), arguments, before, debug_information))

@@ -3,7 +3,8 @@
 //! Each kernel has one bug, and a comment `shows: name` marks the line that a tool which detects it should report. The
 //! tests of the simulator and of other such tools run them, on the host and as [`PTX`].
 
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
+#![no_std]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 use cuda_std::{GlobalMut, kernel, shared_array, thread, warp};
 
@@ -29,9 +30,8 @@ pub fn marked_line(name: &str) -> Option<u32> {
 
 #[cfg(not(target_arch = "nvptx64"))]
 fn line_with_mark(text: &str, name: &str) -> Option<u32> {
-    let mark = format!("// shows: {name}");
-    let mut lines = text.lines();
-    lines.position(|line| line.ends_with(&mark)).map(|index| index as u32 + 1)
+    let has_mark = |line: &str| line.rsplit_once("// shows: ").is_some_and(|(_, mark)| mark == name);
+    text.lines().position(has_mark).map(|index| index as u32 + 1)
 }
 
 /// The bounds guard has `<=` instead of `<`.

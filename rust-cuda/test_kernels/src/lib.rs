@@ -1,6 +1,7 @@
 //! Correct kernels for the tests of `cuda_std`, in the simulator and as PTX.
 
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
+#![no_std]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 use cuda_std::{F32x4, GlobalMut, dynamic_shared, grid, kernel, math, shared_array, thread, warp};
 

@@ -51,7 +51,7 @@ pub fn compares_arrays(a: &[u32], out: GlobalMut<u32>) {
 }
 
 /// Number of results of [`float_functions`] for each value.
-pub const FUNCTIONS: usize = 33;
+pub const FUNCTIONS: usize = 34;
 
 /// The methods of floats that `std` has and a GPU has not.
 #[kernel]
@@ -96,6 +96,7 @@ pub fn float_functions(x: &[f32], out: GlobalMut<f32>) {
         x.fract(),
         x.mul_add(x, 0.1),
         x.div_euclid(0.7) + x.rem_euclid(-0.7),
+        f32::exp(x) + Some(x).map_or(0.0, f32::tanh),
     ];
     for (k, result) in results.into_iter().enumerate() {
         out.set(FUNCTIONS * i + k, result);

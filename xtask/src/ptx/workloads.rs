@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn each_compiled_kernel_can_be_profiled() {
-        for variant in gpu::fresh_ptx(&kernels_gpu::PTX) {
+        for variant in gpu_testing::fresh_ptx(&kernels_gpu::PTX) {
             let entries = variant.text().split(".visible .entry ").skip(1).filter_map(|entry| entry.split('(').next());
             let (mut compiled, mut known): (Vec<&str>, Vec<&str>) = (entries.collect(), names());
             // The kernel for clusters is compiled for the architectures that have them.

@@ -1,8 +1,9 @@
 //! Atomic operations on global and shared memory.
 
 use std::marker::PhantomData;
+use std::panic::Location;
 
-use super::current;
+use super::{current, watchdog};
 use crate::AtomicElement;
 
 /// Atomic access to an element of global or shared memory.
@@ -19,14 +20,18 @@ impl<'a, T: AtomicElement, const IS_SHARED: bool> Atomic<'a, T, IS_SHARED> {
     /// Adds `value` and returns the old value. Integers wrap around; an f32 in global memory has no subnormal numbers, which
     /// count as zeros of their signs.
     #[inline]
+    #[track_caller]
     pub fn fetch_add(self, value: T) -> T {
+        watchdog::check(Location::caller());
         current::count(|current| &current.atomics);
         T::fetch_add::<IS_SHARED>(self.cell, value)
     }
 
     /// Stores the maximum of the old value and `value`, and returns the old value. A NaN changes nothing.
     #[inline]
+    #[track_caller]
     pub fn fetch_max(self, value: T) -> T {
+        watchdog::check(Location::caller());
         current::count(|current| &current.atomics);
         T::fetch_max(self.cell, value)
     }

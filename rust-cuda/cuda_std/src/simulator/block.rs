@@ -80,7 +80,7 @@ impl Block {
         self.fault.replace(Some(Box::new(fault)));
     }
 
-    /// Makes all accesses of the block so far ordered before its next ones: the epochs of the shadow memory begin anew.
+    /// Makes all accesses of the block so far ordered before its next ones: the epochs of the shadow memory start from 1 again.
     pub(super) fn forget_epochs(&self) {
         self.shared.forget_epochs(self.number);
         self.global_shadows.forget_epochs(self.number);

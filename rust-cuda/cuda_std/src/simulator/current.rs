@@ -8,6 +8,7 @@ use corosensei::Yielder;
 
 use super::block::{Block, Saved};
 use super::shadow::{Accessor, shadow_epoch};
+use super::watchdog::Worker;
 use crate::Dim3;
 
 /// Why a simulated thread waits, and where.
@@ -56,6 +57,8 @@ pub(super) struct Current {
     pub(super) same_value_races: Cell<u64>,
     /// The times that a thread may run loops.
     pub(super) loop_iterations: Cell<u64>,
+    /// The watchdog's record of this operating-system thread.
+    pub(super) worker: Cell<Option<&'static Worker>>,
     yielder: Cell<*const Yielder<(), Wait>>,
 }
 
@@ -80,6 +83,7 @@ thread_local! {
             atomics: Cell::new(0),
             same_value_races: Cell::new(0),
             loop_iterations: Cell::new(0),
+            worker: Cell::new(None),
             yielder: Cell::new(std::ptr::null()),
         }
     };
@@ -186,6 +190,9 @@ pub(super) fn enter_thread(thread: u32, yielder: *const Yielder<(), Wait>) {
         current.thread.set(thread);
         current.thread_index.set(current.block_dim.get().index_of(thread.into()));
         current.yielder.set(yielder);
+        if let Some(worker) = current.worker.get() {
+            worker.enter(current.block_number.get(), thread);
+        }
     });
 }
 

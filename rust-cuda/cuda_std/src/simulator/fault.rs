@@ -232,6 +232,15 @@ pub enum FaultKind {
         /// The times that the thread has run loops.
         iterations: u64,
     },
+    /// A thread that has run for longer than [`Options::thread_seconds`](super::Options::thread_seconds) without an end or a barrier.
+    #[error(
+        "the thread has run for {seconds} s without an end or a barrier: correct the condition of its loop, or allow more by \
+         simulator::Options::thread_seconds"
+    )]
+    Overdue {
+        /// The seconds.
+        seconds: u32,
+    },
     /// A panic in the kernel; on a GPU, a trap.
     #[error("panic: {message}")]
     Panic {

@@ -1,13 +1,13 @@
 //! Global memory, as the types of a kernel's parameters.
 
-use std::ops::{Index, IndexMut};
+use std::ops::Index;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::atomic::Atomic;
-use super::current;
 use super::fault::{self, Access, FaultKind, Place, SourceLocation};
 use super::shadow::Conflict;
+use super::{current, watchdog};
 use crate::{ArgumentError, AtomicElement, BufferMut, BufferRef, Element, F32x4, Memory};
 
 /// Global memory that the kernel only reads: the type of a parameter `&[T]` in the kernel's body.
@@ -117,14 +117,32 @@ impl GlobalQuads<'_> {
     }
 }
 
+/// The type of an index, which is `usize`. The trait's purpose is the compiler's message for other types.
+#[diagnostic::on_unimplemented(
+    message = "a buffer is indexed by `usize`, not by `{Self}`",
+    label = "write `… as usize`",
+    note = "for an index of the kernel, `let i = thread::index_1d() as usize;`; a kernel takes no ranges of its memory"
+)]
+#[doc(hidden)]
+pub trait BufferIndex: Copy {
+    fn to_usize(self) -> usize;
+}
+
+impl BufferIndex for usize {
+    #[inline(always)]
+    fn to_usize(self) -> usize {
+        self
+    }
+}
+
 // The launch borrows the buffer, so nothing writes to it: returning a reference is sound, and there are no races.
-impl<T: Element> Index<usize> for Global<'_, T> {
+impl<T: Element, I: BufferIndex> Index<I> for Global<'_, T> {
     type Output = T;
 
     #[inline]
     #[track_caller]
-    fn index(&self, index: usize) -> &T {
-        self.at(index)
+    fn index(&self, index: I) -> &T {
+        self.at(index.to_usize())
     }
 }
 
@@ -209,6 +227,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     #[inline]
     #[track_caller]
     fn at(self, index: usize) -> &'a T::Cell {
+        watchdog::check(Location::caller());
         let Some(cell) = self.cells.get(index) else {
             let kind = FaultKind::OutOfBounds { place: Place::Global(self.name), index, length: self.cells.len() };
             fault::raise(kind, Location::caller());
@@ -258,31 +277,6 @@ impl<'a, T: Element> GlobalMut<'a, T> {
             Ok(true) => current::count(|current| &current.same_value_races),
             Err(conflict) => raise_race(Place::Global(self.name), index, access, &conflict, location),
         }
-    }
-}
-
-/// What `x[i]` of a [`GlobalMut`] would need. No type has it: its only purpose is the compiler's message.
-#[diagnostic::on_unimplemented(
-    message = "memory that many threads write is not accessed by `[…]`",
-    label = "use `get` or `set`",
-    note = "read an element by `x.get(i)`, write it by `x.set(i, value)`, and add to it by `x.set(i, x.get(i) + value)`"
-)]
-#[doc(hidden)]
-pub trait IndexedByBrackets {}
-
-#[doc(hidden)]
-impl<T: Element + IndexedByBrackets> Index<usize> for GlobalMut<'_, T> {
-    type Output = T;
-
-    fn index(&self, _: usize) -> &T {
-        unreachable!("no type is IndexedByBrackets")
-    }
-}
-
-#[doc(hidden)]
-impl<T: Element + IndexedByBrackets> IndexMut<usize> for GlobalMut<'_, T> {
-    fn index_mut(&mut self, _: usize) -> &mut T {
-        unreachable!("no type is IndexedByBrackets")
     }
 }
 

@@ -26,6 +26,7 @@ mod fault;
 mod global;
 pub mod grid;
 mod launch;
+mod messages;
 #[cfg(unix)]
 mod overflow;
 mod report;
@@ -38,6 +39,7 @@ mod stacks;
 pub mod thread;
 mod together;
 pub mod warp;
+mod watchdog;
 
 pub use buffer::{SimulatorBuffer, SimulatorMemory};
 #[doc(hidden)]
@@ -60,8 +62,11 @@ pub struct Options {
     /// [`LaunchReport::same_value_races`] counts them.
     pub same_value_races_are_faults: bool,
     /// Maximum number of times that a thread may run loops of the kernel's body; beyond it the kernel counts as endless. Loops of
-    /// functions that it calls are not counted.
+    /// functions that it calls are not counted, but limited by `thread_seconds`.
     pub loop_iterations: u64,
+    /// Maximum seconds for which a thread may run without an end or a barrier. Beyond it the thread's next access to memory that
+    /// kernels write is a fault; if there is none in two seconds, the process ends by one line that names the thread.
+    pub thread_seconds: u32,
     /// Bytes of stack for each CUDA thread that waits at a barrier: its local memory.
     pub stack_bytes: usize,
     /// Maximum bytes of shared memory of a block, its arrays and the dynamic part together; the arrays alone have at
@@ -71,7 +76,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// All checks, except that same-value races are no faults; 2³² loop iterations, which take some seconds, 640 KiB of stack,
+    /// All checks, except that same-value races are no faults; 2³² loop iterations, which take some seconds, one minute, 640 KiB of stack,
     /// for the 512 KiB of local memory of a GPU's thread, and the 227 KiB of shared memory of
     /// [`LaunchConfig::MAX_SHARED_BYTES`].
     fn default() -> Self {
@@ -79,6 +84,7 @@ impl Default for Options {
             check_races: true,
             same_value_races_are_faults: false,
             loop_iterations: 1 << 32,
+            thread_seconds: 60,
             stack_bytes: 640 * 1024,
             max_shared_bytes: LaunchConfig::MAX_SHARED_BYTES,
         }

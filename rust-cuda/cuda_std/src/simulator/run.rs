@@ -15,7 +15,7 @@ use super::report::LaunchReport;
 use super::scheduler::run_block;
 use super::shadow::GlobalShadows;
 use super::stacks::{Stacks, max_concurrent_blocks};
-use super::{LaunchError, current, fault, together};
+use super::{LaunchError, current, fault, together, watchdog};
 
 /// The state that the workers of a launch share.
 struct Progress {
@@ -33,6 +33,7 @@ impl Launch {
         #[cfg(unix)]
         overflow::install();
         if self.config.cooperative {
+            let _watch = watchdog::watch(self);
             return together::run_grid(self, thread);
         }
         let progress = Progress {
@@ -64,6 +65,7 @@ impl Launch {
 
     /// Runs blocks, or clusters of blocks, until none remain or a lower one has failed.
     fn work(&self, progress: &Progress, thread: &(dyn Fn() + Sync)) {
+        let _watch = watchdog::watch(self);
         let stacks = Stacks::new(self.options.stack_bytes);
         let mut report = LaunchReport::default();
         let shadows = Rc::new(GlobalShadows::default());

@@ -6,7 +6,7 @@ use std::panic::Location;
 
 use super::fault::Access;
 
-/// Number of epochs before they begin anew, so that an epoch and a thread's index fit 32 bits.
+/// Number of epochs before they start from 1 again, so that an epoch and a thread's index fit 32 bits.
 const EPOCHS: u32 = (1 << 22) - 1;
 
 /// The epoch of a block that has passed `barriers` barriers, from 1. After [`EPOCHS`] barriers it is 1 again, and accesses

@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use super::atomic::Atomic;
 use super::block::Block;
-use super::current;
 use super::fault::{self, Access, FaultKind, Place};
 use super::global::raise_race;
 use super::shadow::Shadow;
 use super::shared_memory::{ArrayShadows, DYNAMIC};
+use super::{current, watchdog};
 use crate::{AtomicElement, Element};
 
 /// Checks an access to element `index`, whose shadow is `shadows[offset + index]`.
@@ -22,6 +22,7 @@ fn check(
     location: &'static Location<'static>,
     same_value: impl FnOnce() -> bool,
 ) {
+    watchdog::check(location);
     if let Some(shadows) = shadows {
         check_shadow(&shadows[offset + index], access, index, location, same_value);
     }

@@ -18,7 +18,7 @@ fn without_a_driver() {
 
         let chosen = Device::open(DeviceChoice::Simulator, PTX).unwrap();
         assert!(chosen.is_simulator() && chosen.why_not_cuda().is_none());
-        assert!(!gpu::require_gpu());
+        assert!(!gpu_testing::require_gpu());
         let skips = test_skips::of_this_run().unwrap();
         assert_eq!(skips.len(), 1, "{skips:?}");
         assert_eq!((skips[0].need, skips[0].test.as_str()), (test_skips::Need::Gpu, "choice::without_a_driver"));
@@ -30,7 +30,7 @@ fn without_a_driver() {
 fn a_test_that_requires_a_gpu_fails_without_one() {
     let environment = [("GPU_TESTS", "require")];
     with_library("choice::a_test_that_requires_a_gpu_fails_without_one", ABSENT.as_ref(), &environment, || {
-        let panic = std::panic::catch_unwind(gpu::require_gpu).unwrap_err();
+        let panic = std::panic::catch_unwind(gpu_testing::require_gpu).unwrap_err();
         let message = panic.downcast_ref::<String>().unwrap();
         assert!(message.contains("must not be skipped, since GPU_TESTS=require: no CUDA driver"), "{message}");
     });
@@ -39,7 +39,7 @@ fn a_test_that_requires_a_gpu_fails_without_one() {
 #[test]
 fn with_a_stand_in() {
     with_stand_in("choice::with_a_stand_in", &[], &[("GPU_TESTS", "require")], || {
-        assert!(gpu::require_gpu());
+        assert!(gpu_testing::require_gpu());
         for choice in [DeviceChoice::Auto, DeviceChoice::Cuda] {
             let device = Device::open(choice, PTX).unwrap();
             assert!(!device.is_simulator() && device.why_not_cuda().is_none());

@@ -47,7 +47,7 @@ fn an_offset_in_shared_memory_as_a_generic_address() {
     with_and_without_races(&[PTX], |device| {
         let mut out = device.uninitialized(32).unwrap();
         let error = device.launch(&generic_without_cvta, LaunchConfig::new(1, 32), (&mut out,)).unwrap_err();
-        let fault = fault_of::<generic_without_cvta>(&error);
+        let fault = fault_of(&generic_without_cvta, &error);
         assert_at_mark(&fault, "generic_without_cvta");
         let FaultKind::Access { access: Access::Write, error: AccessError::WrongSpace { bytes: 4, looks_like, .. } } =
             fault.kind
@@ -75,7 +75,7 @@ fn a_vector_in_an_array_that_is_not_aligned_for_it() {
     with_and_without_races(&[PTX], |device| {
         let mut out = device.uninitialized(8).unwrap();
         let launched = device.launch(&vector_load_of_a_low_alignment, LaunchConfig::new(1, 8), (&mut out,));
-        let fault = fault_of::<vector_load_of_a_low_alignment>(&launched.unwrap_err());
+        let fault = fault_of(&vector_load_of_a_low_alignment, &launched.unwrap_err());
         assert_at_mark(&fault, "vector_load_of_a_low_alignment");
         let FaultKind::Access { error: AccessError::Misaligned { address, alignment: 16, space }, access } = fault.kind
         else {

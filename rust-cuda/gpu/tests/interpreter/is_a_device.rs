@@ -24,7 +24,7 @@ fn loads_the_newest_variant() {
     assert_eq!((device.total_memory(), device.multiprocessors()), (None, None));
     assert_eq!(device.max_shared_bytes(), 227 * 1024);
 
-    if !gpu::require_ptx(&test_kernels::PTX) {
+    if !gpu_testing::require_ptx(&test_kernels::PTX) {
         return;
     }
     assert_eq!(Device::open(DeviceChoice::Ptx, &test_kernels::PTX).unwrap().name(), "PTX interpreter, sm_90");

@@ -33,9 +33,10 @@ impl Outline {
         let Some((_, step)) = self.blocks.get(&block) else { return false };
         let (warp, lane) = warp_and_lane(fault.thread, self.size);
         let is_found_later = match fault.kind {
-            FaultKind::MissingLanes { .. } | FaultKind::Endless { .. } | FaultKind::ClusterBarrierDivergence { .. } => {
-                true
-            }
+            FaultKind::MissingLanes { .. }
+            | FaultKind::Endless { .. }
+            | FaultKind::NoProgress { .. }
+            | FaultKind::ClusterBarrierDivergence { .. } => true,
             FaultKind::BarrierDivergence { ref other_place, .. } => other_place.is_none(),
             _ => false,
         };

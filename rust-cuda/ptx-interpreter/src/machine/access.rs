@@ -66,6 +66,9 @@ impl Warp {
         let bytes = store.bytes * store.sources.len();
         let access = (bytes, Access::Write, store.ordering, &store.sources[..]);
         let resolved = self.resolve_access(pc, store.space, &store.address, active, access, context)?;
+        if lanes_of(active).next().is_some_and(|lane| resolved.of(lane).0 != Memory::Local) {
+            context.state.note_progress();
+        }
         let has_uninitialised = !self.uninitialised.is_empty();
         for (part, source) in store.sources.iter().enumerate() {
             let values = &self.registers[*source as usize];

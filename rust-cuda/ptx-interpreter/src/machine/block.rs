@@ -89,6 +89,7 @@ impl Block {
         context.state.cluster_barriers += 1;
         // The threads of a block are ordered by it too.
         context.state.barriers_passed += 1;
+        context.state.note_progress();
         self.warps.iter_mut().for_each(Warp::pass_cluster_barrier);
     }
 
@@ -145,18 +146,23 @@ impl Block {
                 }
             }
             context.state.barriers_passed += 1;
+            context.state.note_progress();
         }
         context.state.complete = 0;
     }
 
-    /// Rejects a block that has issued more instructions than the limit: the kernel does not end.
+    /// Rejects a block that has issued more instructions than a limit: the kernel does not end.
     fn check_end(&self, context: &Context<'_>) -> Result<(), Box<Fault>> {
-        let limit = context.launch.options.block_instructions;
-        if context.state.executed <= limit {
+        let (options, executed) = (&context.launch.options, context.state.executed);
+        let without_progress = executed - context.state.executed_at_progress;
+        let kind = if executed > options.block_instructions {
+            FaultKind::Endless { instructions: executed }
+        } else if without_progress > options.instructions_without_progress {
+            FaultKind::NoProgress { instructions: without_progress }
+        } else {
             return Ok(());
-        }
+        };
         let Some((warp, path)) = self.first_path_that(|_| true) else { return Ok(()) };
-        let kind = FaultKind::Endless { instructions: context.state.executed };
         Err(context.fault(path.pc, warp.first_thread_of(&path), kind))
     }
 

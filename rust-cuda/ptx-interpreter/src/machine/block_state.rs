@@ -65,6 +65,8 @@ pub(super) struct BlockState {
     pub(super) barriers_passed: u32,
     /// Number of instructions that its warps have issued.
     pub(super) executed: u64,
+    /// That number at the last store to memory that other threads see, or barrier.
+    pub(super) executed_at_progress: u64,
     /// Number of threads that have arrived at the cluster's barrier.
     pub(super) cluster_arrived: u32,
     /// Number of the cluster's barriers that the block has passed.
@@ -99,6 +101,7 @@ impl BlockState {
             complete: 0,
             barriers_passed: 0,
             executed: 0,
+            executed_at_progress: 0,
             cluster_arrived: 0,
             cluster_barriers: 0,
             ended: false,
@@ -110,12 +113,18 @@ impl BlockState {
         size_of::<Self>() + [&self.shared, &self.dynamic_shared].map(Region::host_bytes).iter().sum::<usize>()
     }
 
+    /// Notes that the block is not in an endless loop that only computes or waits.
+    #[inline]
+    pub(super) fn note_progress(&mut self) {
+        self.executed_at_progress = self.executed;
+    }
+
     pub(super) fn start(&mut self, number: u32) {
         self.number = number;
         self.shared.poison();
         self.dynamic_shared.poison();
         self.barriers = [EMPTY_BARRIER; 16];
-        (self.complete, self.barriers_passed, self.executed) = (0, 0, 0);
+        (self.complete, self.barriers_passed, self.executed, self.executed_at_progress) = (0, 0, 0, 0);
         (self.cluster_arrived, self.cluster_barriers, self.ended) = (0, 0, false);
     }
 }

@@ -223,6 +223,7 @@ impl Warp {
                 self.complete_collectives(active, context)?;
                 return Ok(Next::Stop);
             }
+            Action::Recurse(function) => return Err(FaultKind::Recursion { function: function.as_ref().into() }.into()),
             Action::Trap => return Err(FaultKind::Trap.into()),
             Action::Barrier(barrier) => return self.barrier(index, barrier, active, context),
             Action::ClusterArrive => self.cluster_arrive(active, context)?,

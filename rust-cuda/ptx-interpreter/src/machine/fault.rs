@@ -192,6 +192,12 @@ pub enum FaultKind {
     /// A `trap`: in Rust kernels, a panic.
     #[error("trap")]
     Trap,
+    /// A call by which a function calls itself, directly or indirectly. A GPU executes it.
+    #[error("`{function}` calls itself, which the interpreter does not support: write a loop")]
+    Recursion {
+        /// The function's name in the PTX.
+        function: String,
+    },
     /// A call of `__assertfail`: in CUDA C, a failed `assert`.
     #[error("assertion failed{}", AssertedAt { message, file, line: *line })]
     AssertionFailed {
@@ -207,6 +213,16 @@ pub enum FaultKind {
     #[error("the warps of a block have issued {instructions} instructions, and the block has not ended")]
     Endless {
         /// The instructions that its warps have issued.
+        instructions: u64,
+    },
+    /// A block that has issued more instructions than
+    /// [`Options::instructions_without_progress`](crate::Options::instructions_without_progress) without a store, a barrier or an end.
+    #[error(
+        "the warps of a block have issued {instructions} instructions without a store that other threads see, a barrier or an end: \
+         correct the condition of the loop, or allow more by Options::instructions_without_progress"
+    )]
+    NoProgress {
+        /// The instructions that its warps have issued since.
         instructions: u64,
     },
 }

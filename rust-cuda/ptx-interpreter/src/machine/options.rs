@@ -10,11 +10,20 @@ pub struct Options {
     pub same_value_races_are_faults: bool,
     /// Maximum number of instructions that the warps of a block may issue; beyond it the kernel counts as endless.
     pub block_instructions: u64,
+    /// Maximum number of instructions that the warps of a block may issue without progress: a store to global or shared memory, a
+    /// barrier that the block passes, or its end. Beyond it the kernel counts as endless.
+    pub instructions_without_progress: u64,
 }
 
 impl Default for Options {
-    /// All checks, except that same-value races are no faults, and 2³⁴ instructions per block, which take minutes.
+    /// All checks, except that same-value races are no faults; 2³⁴ instructions per block, which take many minutes, and 2³⁰ without
+    /// progress, which take about one.
     fn default() -> Self {
-        Self { check_races: true, same_value_races_are_faults: false, block_instructions: 1 << 34 }
+        Self {
+            check_races: true,
+            same_value_races_are_faults: false,
+            block_instructions: 1 << 34,
+            instructions_without_progress: 1 << 30,
+        }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Compilers copy a whole structure, including the padding between its members, which is never written. So a load of
 //! uninitialised bytes from local memory, which holds structures and the arguments of calls, is not a fault by itself:
-//! the bytes stay uninitialised in the register and in its copies until an instruction computes with them. Then the
-//! load is reported as the fault. `and` and `or` combine the fields of a word bit by bit: a byte counts as initialised
+//! the bytes stay uninitialised in the register and in its copies, and so does all of a value that is computed of them, until an
+//! instruction decides something by them, or stores a computed value: a comparison, an address, a store. Then the load is reported
+//! as the fault. `and` and `or` combine the fields of a word bit by bit: a byte counts as initialised
 //! once an `or` sets bits of it or an `and` clears it. A warp without such bytes, the usual case, pays one test per
 //! instruction.
 
@@ -70,14 +71,20 @@ impl Warp {
             }
             load.extend(&mut values);
             self.write(*destination, &values, active);
-            self.track_uninitialised(*destination, uninitialised, pc, &failure.kind);
+            self.track_uninitialised((*destination, false), uninitialised, pc, &failure.kind);
         }
         Ok(())
     }
 
-    fn track_uninitialised(&mut self, register: Register, bytes: [u8; LANES], pc: usize, kind: &FaultKind) {
+    fn track_uninitialised(
+        &mut self,
+        (register, is_computed): (Register, bool),
+        bytes: [u8; LANES],
+        pc: usize,
+        kind: &FaultKind,
+    ) {
         if bytes != [0; LANES] {
-            self.uninitialised.push(UninitialisedRegister { register, bytes, pc, kind: kind.clone() });
+            self.uninitialised.push(UninitialisedRegister { register, bytes, pc, kind: kind.clone(), is_computed });
         }
     }
 
@@ -93,11 +100,12 @@ impl Warp {
         active: u32,
     ) -> Result<(), Failure> {
         let mut copies = Vec::new();
+        let is_computed = matches!(instruction.action, Action::Compute { masking: None, .. });
         let mut copy = |warp: &Self, from: Register, to: Register, lanes: u32, change: &dyn Fn(u8) -> u8| {
             for entry in warp.uninitialised.iter().filter(|entry| entry.register == from) {
                 let mut bytes = [0; LANES];
                 lanes_of(lanes).for_each(|lane| bytes[lane] = change(entry.bytes[lane]));
-                copies.push((to, bytes, entry.pc, entry.kind.clone()));
+                copies.push(((to, entry.is_computed || is_computed), bytes, entry.pc, entry.kind.clone()));
             }
         };
         match &instruction.action {
@@ -140,6 +148,12 @@ impl Warp {
                     }
                 }
             }
+            // A compiler may compute with a value that it then selects another for: the result counts as uninitialised.
+            Action::Compute { destination, sources, masking: None, .. } => {
+                for source in sources {
+                    copy(self, *source, *destination, active, &|bytes| if bytes == 0 { 0 } else { u8::MAX });
+                }
+            }
             action => {
                 let mut used = Vec::new();
                 action.visit_sources(&mut |register| used.push(register));
@@ -168,8 +182,8 @@ impl Warp {
     /// Marks bytes uninitialised in memory after a store of a register's uninitialised bytes.
     ///
     /// # Errors
-    /// The fault of the load, if all bytes of the value are uninitialised and the memory is visible to other threads:
-    /// that is not a structure's padding.
+    /// The fault of the load, if all bytes of the value are uninitialised and the memory is visible to other threads, or if the
+    /// value is computed: that is not a structure's padding.
     #[cold]
     pub(super) fn store_uninitialised(
         &self,
@@ -180,7 +194,7 @@ impl Warp {
     ) -> Result<(), Failure> {
         for entry in self.uninitialised.iter().filter(|entry| entry.register == source) {
             let missing = entry.bytes[lane] & low_bits(bytes as u32);
-            if missing == low_bits(bytes as u32) && memory != Memory::Local {
+            if missing != 0 && (entry.is_computed || (missing == low_bits(bytes as u32) && memory != Memory::Local)) {
                 return Err(entry.failure(lane));
             }
             let missing = (0..bytes).filter(|byte| missing >> byte & 1 == 1);
@@ -258,6 +272,7 @@ impl Action {
             | Self::ReadClock { .. }
             | Self::Print(_)
             | Self::FailAssertion(_)
+            | Self::Recurse(_)
             | Self::ClusterArrive
             | Self::ClusterWait
             | Self::Nothing => {}
@@ -310,6 +325,7 @@ impl Action {
             | Self::WarpBarrier { .. }
             | Self::Print(_)
             | Self::FailAssertion(_)
+            | Self::Recurse(_)
             | Self::Nothing => {}
         }
     }

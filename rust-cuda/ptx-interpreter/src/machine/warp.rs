@@ -47,6 +47,8 @@ pub(super) struct UninitialisedRegister {
     /// The load that read them, and the fault to report for it.
     pub(super) pc: usize,
     pub(super) kind: FaultKind,
+    /// Whether the value is computed of the bytes that the load read, and no copy of them.
+    pub(super) is_computed: bool,
 }
 
 /// How a path continues after an instruction.

@@ -205,7 +205,10 @@ impl Builder<'_> {
             }
         };
         if self.symbols.calls.iter().any(|(name, _)| *name == callee.name) {
-            return Err(problem(Problem::Recursion(callee.name.clone())));
+            let guard = call.guard.as_ref().map(|guard| decode::guard(&self.symbols, guard)).transpose();
+            let (guard, action) = (guard.map_err(problem)?, Action::Recurse(callee.name.as_str().into()));
+            self.push(DecodedInstruction { guard, action }, Class::Control, call);
+            return Ok(());
         }
         let after = self.new_label();
         if let Some(guard) = &call.guard {
@@ -313,7 +316,7 @@ impl Builder<'_> {
                 (Some(targets), ..) => Successors::Jump(targets),
                 (None, Action::Exit, None) => Successors::Exit,
                 // A trap ends the launch: other lanes need not wait for lanes on a path to one.
-                (None, Action::Trap | Action::FailAssertion(_), None) => Successors::Jump(&[]),
+                (None, Action::Trap | Action::FailAssertion(_) | Action::Recurse(_), None) => Successors::Jump(&[]),
                 _ => Successors::Next,
             })
             .collect();
@@ -348,7 +351,9 @@ fn jumps((index, instruction): (usize, &DecodedInstruction)) -> Option<Vec<usize
     let mut targets = match &instruction.action {
         Action::Branch { target, .. } => vec![*target],
         Action::BranchTable { targets, .. } => targets.clone(),
-        Action::Exit | Action::Trap | Action::FailAssertion(_) if instruction.guard.is_some() => vec![],
+        Action::Exit | Action::Trap | Action::FailAssertion(_) | Action::Recurse(_) if instruction.guard.is_some() => {
+            vec![]
+        }
         _ => return None,
     };
     if instruction.guard.is_some() {

@@ -99,9 +99,6 @@ pub enum Problem {
     /// Calls and blocks nested too deeply.
     #[error("nested too deeply: at most {} levels of calls and blocks", crate::limits::MAX_CALL_DEPTH)]
     TooDeep,
-    /// A function that calls itself, directly or indirectly.
-    #[error("`{0}` calls itself, which is not supported")]
-    Recursion(String),
     /// Control reaches the end of the body.
     #[error("control runs past the end of the body")]
     RunsPastTheEnd,

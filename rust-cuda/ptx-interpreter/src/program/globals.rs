@@ -7,11 +7,16 @@ use super::immediate::immediate_bits;
 use super::ranges::Ranges;
 use crate::limits::MAX_GLOBAL_BYTES;
 use crate::memory::{GlobalMemory, first_address};
-use crate::syntax::{Initializer, Linkage, Space, Variable};
+use crate::syntax::{Function, Initializer, Linkage, Space, Variable};
+
+/// The address of a module's first function, behind all windows and before global memory.
+const FIRST_FUNCTION: u64 = 1 << 39;
 
 /// The module's `.global` and `.const` variables.
 #[derive(Debug)]
 pub(crate) struct Globals {
+    /// Addresses of functions by name, for tables of functions such as those of Rust's `dyn`. No memory is there.
+    functions: HashMap<String, u64>,
     /// Addresses of `.global` variables by name.
     addresses: HashMap<String, u64>,
     global_bytes: u64,
@@ -20,9 +25,11 @@ pub(crate) struct Globals {
 }
 
 impl Globals {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(functions: &[Function]) -> Self {
         let constants = Ranges::new(Space::Const);
-        Self { addresses: HashMap::new(), global_bytes: 0, constants, constant_bytes: Vec::new() }
+        let names = functions.iter().filter(|function| !function.is_entry).map(|function| function.name.clone());
+        let functions = names.zip((FIRST_FUNCTION..).step_by(16)).collect();
+        Self { functions, addresses: HashMap::new(), global_bytes: 0, constants, constant_bytes: Vec::new() }
     }
 
     /// Assigns a variable its address; None for shared memory, which each kernel lays out separately.
@@ -93,7 +100,10 @@ impl Globals {
                 // A generic address of global memory is the address itself.
                 Some((Space::Global, address)) => Ok(address.wrapping_add_signed(*offset)),
                 Some(_) => Err(at(variable.line, name, Problem::Unsupported("the address of a constant as a value"))),
-                None => Err(at(variable.line, name, Problem::Undeclared(name.clone()))),
+                None => match self.functions.get(name) {
+                    Some(address) => Ok(address.wrapping_add_signed(*offset)),
+                    None => Err(at(variable.line, name, Problem::Undeclared(name.clone()))),
+                },
             },
         }
     }

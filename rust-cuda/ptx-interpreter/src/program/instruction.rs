@@ -175,6 +175,8 @@ pub(crate) enum Action {
     Print(Print),
     /// A call of `__assertfail`, which the GPU's driver provides: ends the launch.
     FailAssertion(FailAssertion),
+    /// A call by which the function of this name calls itself, directly or indirectly. Calls are inlined: it is a fault.
+    Recurse(Arc<str>),
     /// `mma.sync`
     Matrix(Matrix),
     /// `ldmatrix`

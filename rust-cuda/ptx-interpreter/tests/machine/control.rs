@@ -191,8 +191,22 @@ fn a_guarded_call_runs_in_the_lanes_of_its_guard() {
     assert_eq!(kernel.declare(store).words(32), each(32, |thread| if thread < 9 { 5 } else { 6 }));
 }
 
+/// A call that a function makes of itself faults when it is executed, and not before.
 #[test]
-fn recursion_and_unknown_functions_are_rejected() {
+fn recursion_is_a_fault_where_it_happens() {
+    let body = format!(
+        ".func (.param .b32 result) f(.param .b32 x) {{ .reg .b32 r<2>; .reg .pred p; ld.param.b32 r0, [x]; setp.lt.u32 p, r0, 5;\n\
+         @p bra END;\n{} END: st.param.b32 [result], r0; ret; }}\n",
+        call("f", "r0", "r1")
+    );
+    let calls_f = "{ .param .b32 one; .param .b32 two; st.param.b32 [one], tid; call.uni (two), f, (one); } ret;";
+    Kernel::new(calls_f).shape(1, 5).declare(&body).report();
+    let fault = Kernel::new(calls_f).shape(1, 8).declare(&body).fault("call.uni (b), f, (a);", 0, 5);
+    assert_eq!(fault, FaultKind::Recursion { function: "f".to_owned() });
+}
+
+#[test]
+fn unknown_functions_are_rejected() {
     let problem = |kernel: Kernel| match kernel.load_error() {
         LoadError::Statement { line, text, problem } => {
             assert!(kernel.text().lines().nth(line as usize - 1).unwrap().contains(&text), "{text}");
@@ -200,12 +214,7 @@ fn recursion_and_unknown_functions_are_rejected() {
         }
         error => panic!("{error}"),
     };
-    let itself = format!(
-        ".func (.param .b32 result) f(.param .b32 x) {{ .reg .b32 r<2>; ld.param.b32 r0, [x];\n{} ret; }}\n",
-        call("f", "r0", "r1")
-    );
     let calls_f = call("f", "tid", "r1") + "ret;";
-    assert_eq!(problem(Kernel::new(&calls_f).declare(&itself)), Problem::Recursion("f".to_owned()));
     assert_eq!(problem(Kernel::new(&calls_f)), Problem::Undeclared("f".to_owned()));
     let declared = ".func (.param .b32 result) f(.param .b32 x);\n";
     assert_eq!(problem(Kernel::new(&calls_f).declare(declared)), Problem::NoBody("f".to_owned()));
@@ -263,4 +272,25 @@ fn a_loop_that_never_ends_is_a_fault() {
     assert!((100_001..200_000).contains(&instructions), "{instructions}");
     let one_lane = Kernel::new("setp.ne.u32 p0, tid, 5; @p0 bra DONE; LOOP:\nbra.uni LOOP;\nDONE: ret;").shape(2, 64);
     assert!(matches!(one_lane.at_most(100_000).fault("bra.uni LOOP;", 0, 5), FaultKind::Endless { .. }));
+}
+
+#[test]
+fn a_loop_that_only_computes_or_waits_is_found_before_one_that_stores() {
+    for waits in ["bra.uni LOOP;", "ld.volatile.global.u32 r0, [input]; setp.ne.u32 p0, r0, 77; @p0 bra.uni LOOP;"] {
+        let kernel = Kernel::new(format!("st.global.u32 [cell], tid; LOOP: add.u32 r1, r1, 1;\n{waits} ret;"));
+        let error = kernel.at_most_without_progress(50_000).launch_error().to_string();
+        assert!(error.contains("instructions without a store that other threads see, a barrier or an end"), "{error}");
+    }
+    // A store to local memory is no progress, one to global memory and a barrier are.
+    let counts = |within: &str| {
+        let body = format!(
+            ".local .b32 own[1]; mov.u32 r1, 0; LOOP: add.u32 r1, r1, 1; {within} setp.lt.u32 p0, r1, 200000;\n@p0 bra.uni LOOP; ret;"
+        );
+        Kernel::new(body).at_most_without_progress(50_000)
+    };
+    for within in ["st.global.u32 [cell], r1;", "bar.sync 0;"] {
+        counts(within).report();
+    }
+    let error = counts("st.local.u32 [own], r1;").launch_error().to_string();
+    assert!(error.contains("without a store"), "{error}");
 }

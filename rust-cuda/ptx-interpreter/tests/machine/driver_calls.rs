@@ -161,7 +161,7 @@ fn a_module_loads_without_the_kernels_that_are_not_supported() {
         .visible .entry indirect(.param .u64 out)\n{\n.reg .b64 f;\nprototype: .callprototype _ ();\ncall f, prototype;\nret;\n}\n\
         .visible .entry last(.param .u64 out)\n{\n.reg .b64 d<2>; ld.param.u64 d0, [out]; st.global.u32 [d0], 9; ret;\n}\n";
     let mut machine = Machine::new(text).unwrap();
-    assert_eq!(machine.kernels().collect::<Vec<_>>(), ["good", "last"]);
+    assert_eq!(machine.kernels().collect::<Vec<_>>(), ["good", "recursive", "last"]);
     let out = machine.allocate(4).unwrap();
     let launch =
         |kernel: &str| machine.launch(Options::default(), kernel, LaunchConfig::new(1, 1), &[&out.to_le_bytes()]);
@@ -171,10 +171,11 @@ fn a_module_loads_without_the_kernels_that_are_not_supported() {
         machine.memory().read(out, &mut found).unwrap();
         assert_eq!(u32::from_le_bytes(found), value);
     }
-    let refused = ["recursive", "unknown", "calls_unknown", "unresolved", "undeclared", "indirect"];
+    let error = launch("recursive").unwrap_err().to_string();
+    assert!(error.contains("`call again`: `again` calls itself, which the interpreter does not support"), "{error}");
+    let refused = ["unknown", "calls_unknown", "unresolved", "undeclared", "indirect"];
     assert_eq!(machine.refused().map(|(name, _)| name).collect::<Vec<_>>(), refused);
     for (kernel, expected) in refused.into_iter().zip([
-        "`again` calls itself",
         "PTX line 15: frobnicate has no form frobnicate.u32",
         "PTX line 6: frobnicate has no form frobnicate.u32",
         "`elsewhere` is declared but has no body in this module",
@@ -190,6 +191,35 @@ fn a_module_loads_without_the_kernels_that_are_not_supported() {
     for text in [text.replace(".visible .entry last", ".nonsense .entry last"), text.replacen("ret;\n}", "ret;\n", 1)] {
         assert!(Machine::new(&text).is_err());
     }
+}
+
+#[test]
+fn a_table_of_functions_refuses_only_the_kernel_that_calls_through_it() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n\
+        .func first () { ret; }\n\
+        .global .align 8 .u64 table[4] = {5, first, second, first};\n\
+        .func second () { ret; }\n\
+        .visible .entry reads(.param .u64 out)\n{\n.reg .b64 d<6>; ld.param.u64 d0, [out]; ld.global.u64 d1, [table]; \
+        ld.global.u64 d2, [table+8]; ld.global.u64 d3, [table+16]; ld.global.u64 d4, [table+24]; sub.u64 d5, d2, d4; \
+        sub.u64 d3, d3, d2; st.global.v2.u64 [d0], {d1, d5}; st.global.u64 [d0+16], d3; ret;\n}\n\
+        .visible .entry follows(.param .u64 out)\n{\n.reg .b64 d<2>; .reg .b32 r; ld.global.u64 d1, [table+8]; ld.u32 r, [d1]; ret;\n}\n\
+        .visible .entry calls(.param .u64 out)\n{\n.reg .b64 f;\nld.global.u64 f, [table+8];\n\
+        prototype: .callprototype _ ();\ncall f, prototype;\nret;\n}\n";
+    let mut machine = Machine::new(text).unwrap();
+    assert_eq!(machine.kernels().collect::<Vec<_>>(), ["reads", "follows"]);
+    let out = machine.allocate(24).unwrap();
+    let launch =
+        |kernel: &str| machine.launch(Options::default(), kernel, LaunchConfig::new(1, 1), &[&out.to_le_bytes()]);
+    launch("reads").unwrap();
+    let error = launch("follows").unwrap_err().to_string();
+    assert!(error.contains("starts 549755813888 bytes before table"), "{error}");
+    assert!(launch("calls").unwrap_err().to_string().contains("calls through a pointer are not supported"));
+    let mut found = [0; 24];
+    machine.memory().read(out, &mut found).unwrap();
+    let words: Vec<u64> = found.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+    // One address for one function, another for another.
+    assert_eq!((words[0], words[1]), (5, 0));
+    assert_ne!(words[2], 0);
 }
 
 #[test]

@@ -461,7 +461,8 @@ fn reading_uninitialised_memory_is_a_fault() {
         ("ld.u64 d1, [d0];", "cvta.shared.u64 d0, room;"),
         ("ld.shared.u32 r0, [dynamic];", ""),
     ] {
-        let body = format!(".local .align 16 .b8 own[64]; {begin}\n{text}\nadd.u32 r0, r0, 1; ret;");
+        let body =
+            format!(".local .align 16 .b8 own[64]; {begin}\n{text}\nadd.u32 r0, r0, 1; st.global.u32 [cell], r0; ret;");
         let declarations = format!("{ROOMS}.extern .shared .align 16 .b8 dynamic[];\n");
         let kernel = Kernel::new(body).declare(&declarations).shape(1, 1).dynamic_shared(16);
         assert!(matches!(access(&kernel, text, 0).1, AccessError::Uninitialised { .. }), "{text}");

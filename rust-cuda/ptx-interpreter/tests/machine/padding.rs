@@ -35,8 +35,7 @@ fn a_structure_is_copied_with_its_padding() {
     ] {
         let function = ".func copy(.param .align 16 .b8 from[16], .param .align 16 .b8 to[16]) { .reg .b64 a;
              ld.param.b64 a, [from+8]; st.param.b64 [to+8], a; ret; }\n";
-        let rest =
-            "\nld.local.u32 r5, [other+8]; st.global.u32 [cell], r5;\nld.local.u32 r6, [other+12];\nadd.u32 r7, r6, 1;";
+        let rest = "\nld.local.u32 r5, [other+8]; st.global.u32 [cell], r5;\nld.local.u32 r6, [other+12];\nadd.u32 r7, r6, 1; st.global.u32 [cell], r7;";
         // The members are copied, and the padding is still uninitialised.
         let kind = kernel(&format!("{copy}{rest}")).declare(function).fault("ld.local.u32 r6, [other+12];", 0, 0);
         assert!(
@@ -51,13 +50,14 @@ fn a_structure_is_copied_with_its_padding() {
 #[test]
 fn a_use_of_uninitialised_bytes_is_reported_at_their_load() {
     for using in [
-        "add.u64 d2, d1, 1;",
+        "add.u64 d2, d1, 1; st.global.u64 [cell8], d2;",
+        "add.u64 d2, d1, 1; shl.b64 d3, d2, 3; mad.lo.u64 d2, d2, d2, d3; setp.eq.u64 p1, d2, 0;",
         "setp.eq.u64 p1, d1, 0;",
-        "cvt.u32.u64 r1, d1;",
+        "cvt.rn.f32.u64 r1, d1; st.global.f32 [cell], r1;",
         "ld.global.u32 r1, [d1];",
         "st.global.u32 [d1], 0;",
         "atom.global.add.u64 d2, [output], d1;",
-        "mov.b64 d2, d1; add.u64 d3, d2, 1;",
+        "mov.b64 d2, d1; add.u64 d3, d2, 1; st.global.u64 [cell8], d3;",
         "st.local.u64 [other+8], d1; ld.local.u64 d2, [other+8]; mov.b64 d3, d2; ld.local.u64 d4, [one]; add.u64 d4, d4, 1;
          ld.local.u32 r2, [other+12]; shfl.sync.bfly.b32 r3, r2, 1, 31, -1;",
     ] {
@@ -76,8 +76,13 @@ fn uninitialised_bytes_that_are_overwritten_or_unused_are_no_fault() {
     kernel("ld.local.u64 d1, [one+8];").report();
     kernel("ld.local.u64 d1, [one+8]; mov.u64 d1, 5; add.u64 d2, d1, 1;").report();
     kernel("ld.local.u64 d1, [one+8]; ld.local.u64 d1, [one]; add.u64 d2, d1, 1;").report();
+    // A compiler computes before it knows whether the value is needed.
+    let selected =
+        "ld.local.u64 d1, [one+8]; shl.b64 d2, d1, 3; add.u64 d2, d2, 1; mov.u64 d3, 7; setp.lt.u32 p2, tid, 100;
+         selp.b64 d3, d3, d2, p2; st.global.u64 [cell8], d3;";
+    assert_eq!(kernel(selected).words8(32), [7; 32]);
     // In the lanes without the overwrite it is a fault.
-    let half = "\nld.local.u64 d1, [one+8];\n@p0 mov.u64 d1, 5; add.u64 d2, d1, 1;";
+    let half = "\nld.local.u64 d1, [one+8];\n@p0 mov.u64 d1, 5; add.u64 d2, d1, 1; st.global.u64 [cell8], d2;";
     let kind = kernel(half).fault("ld.local.u64 d1, [one+8];", 0, 16);
     assert!(matches!(kind, FaultKind::Access { .. }), "{kind}");
 }
@@ -88,7 +93,7 @@ fn bit_fields_initialise_a_word() {
     let fields = "ld.local.u32 r1, [one+12]; and.b32 r2, r1, -65536; or.b32 r3, r2, 513; st.local.u32 [one+12], r3;";
     let low = format!("{fields} ld.local.u16 r4, [one+12]; add.u32 r4, r4, 1; st.global.u32 [cell], r4;");
     assert_eq!(kernel(&low).words(32), [514; 32]);
-    let high = format!("{fields}\nld.local.u16 r4, [one+14];\nadd.u32 r4, r4, 1;");
+    let high = format!("{fields}\nld.local.u16 r4, [one+14];\nadd.u32 r4, r4, 1; st.global.u32 [cell], r4;");
     uninitialised(&high, "ld.local.u16 r4, [one+14];", 14);
 }
 

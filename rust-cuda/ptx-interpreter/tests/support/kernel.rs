@@ -127,6 +127,11 @@ impl Kernel {
         self
     }
 
+    pub fn at_most_without_progress(mut self, instructions: u64) -> Self {
+        self.options.instructions_without_progress = instructions;
+        self
+    }
+
     pub fn text(&self) -> String {
         module(&self.declarations, &self.directives, &self.body)
     }

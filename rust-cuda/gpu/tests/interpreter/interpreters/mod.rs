@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 
 use cuda_std::Kernel;
-use gpu::{Device, DeviceChoice, Error, InterpreterOptions, PtxVariant, fresh_ptx};
+use gpu::{Device, DeviceChoice, Error, InterpreterOptions, PtxVariant};
+use gpu_testing::fresh_ptx;
 use ptx_interpreter::Fault;
 use test_skips::{Need, is_required};
 
@@ -30,8 +31,8 @@ pub(crate) fn with_races(ptx: &'static [PtxVariant], test: impl Fn(&Device)) {
 
 /// The fault of a launch, whose kernel must be `K` and whose source line the given one. Its message must be one line.
 #[track_caller]
-pub(crate) fn fault_at<K: Kernel>(_: &K, (file, line): (&str, u32), error: &Error) -> Fault {
-    let fault = fault_of::<K>(error);
+pub(crate) fn fault_at<K: Kernel>(kernel: &K, (file, line): (&str, u32), error: &Error) -> Fault {
+    let fault = fault_of(kernel, error);
     let source = fault.place.source.as_ref().unwrap_or_else(|| panic!("no source line: {fault}"));
     assert_eq!((&*source.file, source.line), (file, line), "{fault}");
     fault
@@ -39,7 +40,7 @@ pub(crate) fn fault_at<K: Kernel>(_: &K, (file, line): (&str, u32), error: &Erro
 
 /// The fault of a launch, whose kernel must be `K`. Its message must be one line.
 #[track_caller]
-pub(crate) fn fault_of<K: Kernel>(error: &Error) -> Fault {
+pub(crate) fn fault_of<K: Kernel>(_: &K, error: &Error) -> Fault {
     let Some(fault) = error.ptx_fault() else { panic!("no fault: {error}") };
     assert_eq!(&*fault.kernel, K::NAME, "{fault}");
     assert!(!error.to_string().contains('\n'), "{error}");

@@ -3,7 +3,7 @@
 use cuda_std::PtxVariant;
 use test_skips::{Need, skip};
 
-/// Whether a test that needs a GPU can run: `if !gpu::require_gpu() { return; }`.
+/// Whether a test that needs a GPU can run: `if !gpu_testing::require_gpu() { return; }`.
 ///
 /// If there is none, the test is recorded as skipped, with the reason.
 ///
@@ -28,7 +28,7 @@ pub fn fresh_ptx(variants: &'static [PtxVariant]) -> &'static [PtxVariant] {
     if require_ptx(variants) { variants } else { &[] }
 }
 
-/// Whether a test that runs PTX, or looks into it, can do so: `if !gpu::require_ptx(&kernels::PTX) { return; }`.
+/// Whether a test that runs PTX, or looks into it, can do so: `if !gpu_testing::require_ptx(&kernels::PTX) { return; }`.
 ///
 /// If the PTX is older than the kernels, since they were changed on a machine without a toolchain for PTX, the test is
 /// recorded as skipped, with the reason.

@@ -1,0 +1,186 @@
+//! Methods of floats that `std` has and a GPU has not, where `#[kernel]` does not replace them: in the functions that kernels
+//! call. The host compiles them, also in a crate with `#![no_std]`, and their last bits differ from a GPU's.
+
+/// The methods of `cuda_std::math::GpuFloat`.
+const METHODS: [&str; 35] = include!("../../cuda_std_macros/src/float_methods.in");
+
+/// The lines, from 1, with calls of such methods in a source file, each with the method. Kernels, tests and items that only the
+/// host compiles are skipped. Types are not known: another type's method of the name is found too.
+pub(crate) fn std_methods(source: &str) -> Vec<(usize, &'static str)> {
+    let tokens = tokens(source);
+    let mut found = Vec::new();
+    let mut position = 0;
+    while position < tokens.len() {
+        if let Some(end) = skipped_item(&tokens[position..]) {
+            position += end;
+            continue;
+        }
+        let call = match &tokens[position..] {
+            [Token { text: ".", .. }, method, Token { text: "(", .. }, ..] => Some(method),
+            [Token { text: "f32" | "f64", .. }, Token { text: ":", .. }, Token { text: ":", .. }, method, ..] => {
+                Some(method)
+            }
+            _ => None,
+        };
+        if let Some(method) = call
+            && let Some(name) = METHODS.iter().find(|name| **name == method.text)
+        {
+            found.push((method.line, *name));
+        }
+        position += 1;
+    }
+    found
+}
+
+/// The number of tokens of an attribute and its item, if the attribute is one of those that exclude it.
+fn skipped_item(tokens: &[Token<'_>]) -> Option<usize> {
+    let [Token { text: "#", .. }, Token { text: "[", .. }, ..] = tokens else { return None };
+    let attribute = group(&tokens[1..]);
+    let text: String = tokens[..=attribute].iter().map(|token| token.text).collect();
+    let is_skipped = ["#[kernel]", "#[cuda_std::kernel]", "#[test]", "#[cfg(test)]"].contains(&text.as_str())
+        || text.starts_with("#[cfg(not(target_arch=");
+    if !is_skipped {
+        return None;
+    }
+    let mut end = 1 + attribute;
+    while end < tokens.len() {
+        match tokens[end].text {
+            ";" => return Some(end + 1),
+            "{" => return Some(end + group(&tokens[end..])),
+            "(" | "[" => end += group(&tokens[end..]),
+            _ => end += 1,
+        }
+    }
+    Some(end)
+}
+
+/// The number of tokens from an opening bracket to its closing one.
+fn group(tokens: &[Token<'_>]) -> usize {
+    let mut depth = 0;
+    for (index, token) in tokens.iter().enumerate() {
+        match token.text {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return index + 1;
+        }
+    }
+    tokens.len()
+}
+
+/// A word, a literal or a character of punctuation, and its line, from 1.
+#[derive(Clone, Copy, Debug)]
+struct Token<'a> {
+    text: &'a str,
+    line: usize,
+}
+
+fn tokens(source: &str) -> Vec<Token<'_>> {
+    let (mut tokens, mut rest, mut line) = (Vec::new(), source, 1);
+    while let Some(first) = rest.chars().next() {
+        let length = length_of_token(rest, first);
+        let (text, after) = rest.split_at(length);
+        let is_comment = text.starts_with("//") || text.starts_with("/*");
+        if !is_comment && !first.is_whitespace() {
+            tokens.push(Token { text, line });
+        }
+        line += text.matches('\n').count();
+        rest = after;
+    }
+    tokens
+}
+
+fn length_of_token(text: &str, first: char) -> usize {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let until = |end: &str, from: usize| text[from..].find(end).map_or(text.len(), |found| from + found + end.len());
+    if text.starts_with("//") {
+        return text.find('\n').unwrap_or(text.len());
+    }
+    if text.starts_with("/*") {
+        return length_of_comment(text);
+    }
+    // A raw string, maybe of bytes.
+    let quoted = text.trim_start_matches(['b', 'c']);
+    if let Some(raw) = quoted.strip_prefix('r').filter(|_| text.len() - quoted.len() <= 1) {
+        let hashes = raw.len() - raw.trim_start_matches('#').len();
+        if raw[hashes..].starts_with('"') {
+            let start = text.len() - raw.len() + hashes + 1;
+            return until(&format!("\"{}", "#".repeat(hashes)), start);
+        }
+    }
+    match first {
+        '"' => length_of_quoted(text, '"'),
+        // A character; what has no second quote behind it is a lifetime.
+        '\'' if text[1..].starts_with('\\') || text[1..].chars().nth(1) == Some('\'') => length_of_quoted(text, '\''),
+        _ if is_word(first) => text.find(|c| !is_word(c)).unwrap_or(text.len()),
+        _ => first.len_utf8(),
+    }
+}
+
+/// The length of a comment with the ones that are nested in it.
+fn length_of_comment(text: &str) -> usize {
+    let (mut depth, mut position) = (0, 0);
+    while position < text.len() {
+        let rest = &text.as_bytes()[position..];
+        if rest.starts_with(b"/*") {
+            (depth, position) = (depth + 1, position + 2);
+        } else if rest.starts_with(b"*/") {
+            (depth, position) = (depth - 1, position + 2);
+        } else {
+            position += 1;
+        }
+        if depth == 0 {
+            return position;
+        }
+    }
+    text.len()
+}
+
+fn length_of_quoted(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    for (position, c) in text.char_indices().skip(1) {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            _ if c == quote => return position + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_found_in_functions_only() {
+        let source = r##"
+//! x.sin()
+#[kernel]
+pub fn wave(x: &[f32], out: GlobalMut<f32>) {
+    out.set(0, x[0].sin());
+}
+/* x.sin() /* y.cos() */ x.exp() */
+fn length(x: f32, y: f32) -> f32 { // x.ln()
+    let _ = ("x.tan()", 'a', '\'', r#"x.tan() " "#, b"x.tan()");
+    (x * x + y * y)
+        .sqrt()
+}
+fn whole<'a>(x: &'a f32) -> f32 { f32::floor(*x) + x.abs() + self.ln + ln(x) }
+#[cfg(not(target_arch = "nvptx64"))]
+mod host { fn f(x: f32) -> f32 { x.powi(2) } }
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod host;
+#[cfg(test)]
+mod tests { fn f(x: f64) -> f64 { x.exp() } }
+#[inline]
+fn last(x: f64) -> f64 { x.powf(2.0) }
+"##;
+        assert_eq!(std_methods(source), [(11, "sqrt"), (13, "floor"), (21, "powf")]);
+        assert_eq!(std_methods("fn f(x: f32) -> f32 { x.sin( /* no end"), [(1, "sin")]);
+        assert_eq!(std_methods("#[kernel] fn f(x: f32) { x.sin("), []);
+    }
+}

@@ -1,0 +1,149 @@
+//! A limit on the time for which a thread runs between two barriers.
+//!
+//! `#[kernel]` counts the loops of a kernel's own body, and none of functions that it calls. A watchdog therefore looks once a
+//! second at which thread each worker runs. A thread that has run for longer than the limit gets a fault at its next access to
+//! memory. One that accesses none cannot be unwound: the process then ends as on a stack overflow, by one line that names the
+//! thread, and abort.
+
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, Once, PoisonError};
+use std::time::Duration;
+
+use super::current;
+use super::fault::{self, FaultKind};
+use super::launch::Launch;
+
+/// Seconds between the limit and the end of the process.
+const GRACE: u32 = 2;
+
+/// A worker of a launch, as the watchdog sees it.
+#[derive(Default)]
+pub(super) struct Worker {
+    /// The launch; None between two.
+    launch: Mutex<Option<Launch>>,
+    /// The block's number in the grid, from 1, in the upper half, and the thread's in the block.
+    thread: AtomicU64,
+    /// The times that the worker has started or resumed a thread.
+    entered: AtomicU64,
+    is_overdue: AtomicBool,
+    /// Of the watchdog: the last value of `entered`, and the seconds for which it has been this one.
+    seen: AtomicU64,
+    seconds: AtomicU32,
+}
+
+impl Worker {
+    /// Notes that the worker starts or resumes a thread. No other thread writes the values.
+    #[inline]
+    pub(super) fn enter(&self, block: u32, thread: u32) {
+        self.thread.store(u64::from(block) << 32 | u64::from(thread), Relaxed);
+        self.entered.store(self.entered.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    /// One second has passed.
+    fn tick(&self) {
+        let launch = *self.launch.lock().unwrap_or_else(PoisonError::into_inner);
+        let entered = self.entered.load(Relaxed);
+        let Some(launch) = launch.filter(|_| self.seen.swap(entered, Relaxed) == entered) else {
+            self.seconds.store(0, Relaxed);
+            return;
+        };
+        let seconds = self.seconds.load(Relaxed).saturating_add(1);
+        self.seconds.store(seconds, Relaxed);
+        let limit = launch.options.thread_seconds;
+        if seconds < limit {
+            return;
+        }
+        if !self.is_overdue.swap(true, Relaxed) {
+            OVERDUE.fetch_add(1, Relaxed);
+        } else if seconds >= limit.saturating_add(GRACE) {
+            let thread = self.thread.load(Relaxed);
+            let block = launch.config.grid.index_of((thread >> 32).saturating_sub(1));
+            let thread = launch.config.block.index_of(thread & u64::from(u32::MAX));
+            let Launch { kernel, place: (file, line), .. } = launch;
+            eprintln!(
+                "kernel {kernel}, block {block}, thread {thread}, {file}:{line}: the thread has run for {seconds} s without an end, a \
+                 barrier or an access to memory that kernels write: correct the condition of its loop, or allow more by \
+                 simulator::Options::thread_seconds"
+            );
+            std::process::abort();
+        }
+    }
+}
+
+/// The number of overdue workers.
+static OVERDUE: AtomicU32 = AtomicU32::new(0);
+
+/// Raises a fault if the current thread has exceeded its limit.
+#[inline(always)]
+pub(super) fn check(location: &'static Location<'static>) {
+    if OVERDUE.load(Relaxed) != 0 {
+        check_own(location);
+    }
+}
+
+#[cold]
+fn check_own(location: &'static Location<'static>) {
+    let Some(worker) = current::with(|current| current.worker.get()) else { return };
+    if worker.is_overdue.swap(false, Relaxed) {
+        OVERDUE.fetch_sub(1, Relaxed);
+        fault::raise(FaultKind::Overdue { seconds: worker.seconds.load(Relaxed) }, location);
+    }
+}
+
+/// The workers that there have been at once, and those that are in no launch.
+struct Workers {
+    all: Vec<&'static Worker>,
+    free: Vec<&'static Worker>,
+}
+
+static WORKERS: Mutex<Workers> = Mutex::new(Workers { all: Vec::new(), free: Vec::new() });
+static STARTED: Condvar = Condvar::new();
+
+/// Watches this operating-system thread as a worker of `launch`, until the guard is dropped.
+pub(super) fn watch(launch: &Launch) -> Watch {
+    static WATCHDOG: Once = Once::new();
+    WATCHDOG.call_once(|| {
+        // Where the system gives no thread, loops have no limit of time.
+        _ = std::thread::Builder::new().name("cuda_std watchdog".to_owned()).spawn(run);
+    });
+    let mut workers = WORKERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let worker = workers.free.pop().unwrap_or_else(|| {
+        let worker: &'static Worker = Box::leak(Box::default());
+        workers.all.push(worker);
+        worker
+    });
+    *worker.launch.lock().unwrap_or_else(PoisonError::into_inner) = Some(*launch);
+    worker.enter(0, 0);
+    STARTED.notify_one();
+    drop(workers);
+    current::with(|current| current.worker.set(Some(worker)));
+    Watch(worker)
+}
+
+/// Ends the watch when dropped.
+pub(super) struct Watch(&'static Worker);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let Self(worker) = *self;
+        current::with(|current| current.worker.set(None));
+        *worker.launch.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        if worker.is_overdue.swap(false, Relaxed) {
+            OVERDUE.fetch_sub(1, Relaxed);
+        }
+        WORKERS.lock().unwrap_or_else(PoisonError::into_inner).free.push(worker);
+    }
+}
+
+/// The watchdog.
+fn run() {
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+        let mut workers = WORKERS.lock().unwrap_or_else(PoisonError::into_inner);
+        while workers.free.len() == workers.all.len() {
+            workers = STARTED.wait(workers).unwrap_or_else(PoisonError::into_inner);
+        }
+        workers.all.iter().for_each(|worker| worker.tick());
+    }
+}
