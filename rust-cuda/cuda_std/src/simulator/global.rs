@@ -268,8 +268,9 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         let recorded = current::with_block(|block| {
             let shadows = &block.global_shadows;
             let same_value = || !block.launch.options.same_value_races_are_faults && same_value();
-            shadows.with(self.parameter, length, index, |shadow| {
-                shadow.record(access, current::accessor(), location, |earlier| block.has_ordered(earlier), same_value)
+            shadows.with(self.parameter, (length, index), access, |writes, others| {
+                let recorded = (access, current::accessor(), location);
+                writes.record(others, recorded, |earlier| block.has_ordered(earlier), same_value)
             })
         });
         match recorded {

@@ -83,17 +83,29 @@ impl Accessors {
     }
 }
 
-/// The recorded accesses to one element.
+/// The recorded writes to one element.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Shadow {
+pub(super) struct Writes {
     writer: Option<Accessor>,
     /// A thread that wrote the value that `writer` then wrote too, concurrently. Two are enough: one more writer is concurrent
     /// with one of them, or with none.
     other_writer: Option<Accessor>,
-    write_location: Option<&'static Location<'static>>,
+    location: Option<&'static Location<'static>>,
+}
+
+/// The recorded reads and atomic operations of one element.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OtherAccesses {
     readers: Accessors,
     atomics: Accessors,
     atomic_location: Option<&'static Location<'static>>,
+}
+
+/// The recorded accesses to one element.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shadow {
+    pub(super) writes: Writes,
+    pub(super) others: OtherAccesses,
 }
 
 /// An earlier access that is concurrent with a new one.
@@ -106,21 +118,22 @@ pub(super) struct Conflict {
 impl Shadow {
     /// Whether the element has been written.
     pub(super) fn is_written(&self) -> bool {
-        self.writer.is_some() || self.atomics.latest.is_some()
+        self.writes.writer.is_some() || self.others.atomics.latest.is_some()
     }
+}
 
-    /// Records an access, and returns whether it writes the value that a concurrent thread has written. `is_ordered` tells
-    /// whether an access of another block is before the last barrier of their cluster, `same_value` whether the access writes
-    /// the value that the element has.
+impl Writes {
+    /// Records an access to the element whose other accesses are `others`, and returns whether it writes the value that a
+    /// concurrent thread has written. `is_ordered` tells whether an access of another block is before the last barrier of their
+    /// cluster, `same_value` whether the access writes the value that the element has. A write does not change `others`.
     ///
     /// # Errors
     /// The earlier access with which it races.
     #[inline]
     pub(super) fn record(
         &mut self,
-        access: Access,
-        accessor: Accessor,
-        location: &'static Location<'static>,
+        others: &mut OtherAccesses,
+        (access, accessor, location): (Access, Accessor, &'static Location<'static>),
         is_ordered: impl Fn(Accessor) -> bool,
         same_value: impl FnOnce() -> bool,
     ) -> Result<bool, Conflict> {
@@ -129,41 +142,55 @@ impl Shadow {
         if let Some(writer) = other
             && !(access == Access::Write && same_value())
         {
-            return Err(Conflict { access: Access::Write, accessor: writer, location: self.write_location });
+            return Err(Conflict { access: Access::Write, accessor: writer, location: self.location });
         }
         if access != Access::Read
-            && let Some(reader) = self.readers.concurrent_with(accessor, &is_ordered)
+            && let Some(reader) = others.readers.concurrent_with(accessor, &is_ordered)
         {
             return Err(Conflict { access: Access::Read, accessor: reader, location: None });
         }
         if access != Access::Atomic
-            && let Some(other) = self.atomics.concurrent_with(accessor, &is_ordered)
+            && let Some(other) = others.atomics.concurrent_with(accessor, &is_ordered)
         {
-            return Err(Conflict { access: Access::Atomic, accessor: other, location: self.atomic_location });
+            return Err(Conflict { access: Access::Atomic, accessor: other, location: others.atomic_location });
         }
         match access {
-            Access::Read => self.readers.add(accessor),
+            Access::Read => others.readers.add(accessor),
             Access::Write => {
-                (self.writer, self.write_location) = (Some(accessor), Some(location));
-                self.other_writer = other;
+                *self = Self { writer: Some(accessor), other_writer: other, location: Some(location) };
             }
             Access::Atomic => {
-                self.atomics.add(accessor);
-                self.atomic_location = Some(location);
+                others.atomics.add(accessor);
+                others.atomic_location = Some(location);
             }
         }
         Ok(other.is_some())
     }
 
+    fn forget_epochs(&mut self, block: u32) {
+        forget_epochs([&mut self.writer, &mut self.other_writer], block);
+    }
+}
+
+impl OtherAccesses {
+    fn forget_epochs(&mut self, block: u32) {
+        for Accessors { latest, other_thread, other_block } in [&mut self.readers, &mut self.atomics] {
+            forget_epochs([latest, other_thread, other_block], block);
+        }
+    }
+}
+
+impl Shadow {
     /// Makes the accesses of a block ordered before its next ones.
     pub(super) fn forget_epochs(&mut self, block: u32) {
-        let Accessors { latest: reader, other_thread, other_block } = &mut self.readers;
-        let readers = [reader, other_thread, other_block];
-        let Accessors { latest: atomic, other_thread, other_block } = &mut self.atomics;
-        let others = [atomic, other_thread, other_block, &mut self.writer, &mut self.other_writer];
-        for accessor in readers.into_iter().chain(others).flatten().filter(|accessor| accessor.block.get() == block) {
-            accessor.stamp &= 1023;
-        }
+        self.writes.forget_epochs(block);
+        self.others.forget_epochs(block);
+    }
+}
+
+fn forget_epochs<const N: usize>(accessors: [&mut Option<Accessor>; N], block: u32) {
+    for accessor in accessors.into_iter().flatten().filter(|accessor| accessor.block.get() == block) {
+        accessor.stamp &= 1023;
     }
 }
 
@@ -178,7 +205,9 @@ pub(super) struct GlobalShadows {
 /// The shadows of one buffer; empty before its first access.
 #[derive(Clone, Default)]
 struct BufferShadows {
-    elements: Vec<Shadow>,
+    writes: Vec<Writes>,
+    /// Empty while there are only writes, as to most results.
+    others: Vec<OtherAccesses>,
     /// The number of grid barriers at the last access to each element; empty before the first barrier.
     since: Vec<u64>,
 }
@@ -191,26 +220,32 @@ impl GlobalShadows {
 
     /// Makes the accesses of a block ordered before its next ones.
     pub(super) fn forget_epochs(&self, block: u32) {
-        let mut all = self.by_parameter.borrow_mut();
-        all.iter_mut().flat_map(|buffer| &mut buffer.elements).for_each(|shadow| shadow.forget_epochs(block));
+        for BufferShadows { writes, others, .. } in self.by_parameter.borrow_mut().iter_mut() {
+            writes.iter_mut().for_each(|writes| writes.forget_epochs(block));
+            others.iter_mut().for_each(|others| others.forget_epochs(block));
+        }
     }
 
-    /// Calls `use_shadow` with the shadow of element `index` in the buffer of `parameter`, which has `length` elements.
+    /// Calls `record` with the recorded accesses to element `index` in the buffer of `parameter`, which has `length` elements, for
+    /// an access of this kind.
     pub(super) fn with<R>(
         &self,
         parameter: u32,
-        length: usize,
-        index: usize,
-        use_shadow: impl FnOnce(&mut Shadow) -> R,
+        (length, index): (usize, usize),
+        access: Access,
+        record: impl FnOnce(&mut Writes, &mut OtherAccesses) -> R,
     ) -> R {
         let mut all = self.by_parameter.borrow_mut();
         let parameter = parameter as usize;
         if all.len() <= parameter {
             all.resize(parameter + 1, BufferShadows::default());
         }
-        let BufferShadows { elements, since } = &mut all[parameter];
-        if elements.is_empty() {
-            elements.resize(length, Shadow::default());
+        let BufferShadows { writes, others, since } = &mut all[parameter];
+        if writes.is_empty() {
+            writes.resize(length, Writes::default());
+        }
+        if others.is_empty() && access != Access::Write {
+            others.resize(length, OtherAccesses::default());
         }
         let grid_barriers = self.grid_barriers.get();
         if grid_barriers > 0 {
@@ -218,9 +253,15 @@ impl GlobalShadows {
             since.resize(length, 0);
             if since[index] != grid_barriers {
                 since[index] = grid_barriers;
-                elements[index] = Shadow::default();
+                writes[index] = Writes::default();
+                if let Some(others) = others.get_mut(index) {
+                    *others = OtherAccesses::default();
+                }
             }
         }
-        use_shadow(&mut elements[index])
+        match others.get_mut(index) {
+            Some(others) => record(&mut writes[index], others),
+            None => record(&mut writes[index], &mut OtherAccesses::default()),
+        }
     }
 }

@@ -42,7 +42,8 @@ fn check_shadow(
     }
     let is_ordered = |earlier| current::with_block(|block| block.has_ordered(earlier));
     let same_value = || current::with_block(|block| !block.launch.options.same_value_races_are_faults) && same_value();
-    match shadow.record(access, current::accessor(), location, is_ordered, same_value) {
+    let Shadow { writes, others } = &mut shadow;
+    match writes.record(others, (access, current::accessor(), location), is_ordered, same_value) {
         Ok(is_same_value_race) => {
             cell.set(shadow);
             if is_same_value_race {
