@@ -14,7 +14,7 @@ pub const CRATES: [&str; 3] = ["utils", "max_functions", "matmul_functions"];
 /// The source folders of a crate.
 const FOLDERS: [&str; 4] = ["benches", "examples", "src", "tests"];
 /// The extensions of source files; files of editors and other programs have others.
-const EXTENSIONS: [&str; 4] = ["rs", "in", "toml", "stderr"];
+const EXTENSIONS: [&str; 3] = ["rs", "toml", "stderr"];
 /// The folders and the extensions of what a crate is built from.
 const BUILD_FOLDERS: [&str; 3] = ["build", "ptx", "src"];
 const BUILD_EXTENSIONS: [&str; 2] = ["rs", "ptx"];

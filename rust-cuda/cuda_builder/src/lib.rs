@@ -61,6 +61,8 @@ mod environment;
 mod error;
 mod files;
 mod fingerprint;
+#[path = "../../cuda_std_macros/src/float_methods.rs"]
+mod float_methods;
 mod functions;
 mod generic_accesses;
 mod groups;

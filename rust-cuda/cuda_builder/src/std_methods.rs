@@ -1,8 +1,7 @@
 //! Methods of floats that `std` has and a GPU has not, where `#[kernel]` does not replace them: in the functions that kernels
 //! call. The host compiles them, also in a crate with `#![no_std]`, and their last bits differ from a GPU's.
 
-/// The methods of `cuda_std::math::GpuFloat`.
-const METHODS: [&str; 35] = include!("../../cuda_std_macros/src/float_methods.in");
+use crate::float_methods::FLOAT_METHODS;
 
 /// The lines, from 1, with calls of such methods in a source file, each with the method. Kernels, tests and items that only the
 /// host compiles are skipped. Types are not known: another type's method of the name is found too.
@@ -23,7 +22,7 @@ pub(crate) fn std_methods(source: &str) -> Vec<(usize, &'static str)> {
             _ => None,
         };
         if let Some(method) = call
-            && let Some(name) = METHODS.iter().find(|name| **name == method.text)
+            && let Some(name) = FLOAT_METHODS.iter().find(|name| **name == method.text)
         {
             found.push((method.line, *name));
         }
@@ -32,8 +31,13 @@ pub(crate) fn std_methods(source: &str) -> Vec<(usize, &'static str)> {
     found
 }
 
-/// The number of tokens of an attribute and its item, if the attribute is one of those that exclude it.
+/// The number of tokens of an item that is skipped: with its attribute, if that excludes it, or generic over `GpuFloat`.
 fn skipped_item(tokens: &[Token<'_>]) -> Option<usize> {
+    if let [Token { text: "fn" | "impl", .. }, ..] = tokens {
+        let body = tokens.iter().position(|token| matches!(token.text, "{" | ";"))?;
+        let is_generic = tokens[..body].iter().any(|token| token.text == "GpuFloat");
+        return is_generic.then(|| body + group(&tokens[body..]));
+    }
     let [Token { text: "#", .. }, Token { text: "[", .. }, ..] = tokens else { return None };
     let attribute = group(&tokens[1..]);
     let text: String = tokens[..=attribute].iter().map(|token| token.text).collect();
@@ -176,10 +180,12 @@ mod host { fn f(x: f32) -> f32 { x.powi(2) } }
 pub mod host;
 #[cfg(test)]
 mod tests { fn f(x: f64) -> f64 { x.exp() } }
+fn any<F: GpuFloat>(x: F) -> F { x.exp() }
+impl<F> Wave for F where F: GpuFloat { fn wave(self) -> F { self.sin() } }
 #[inline]
 fn last(x: f64) -> f64 { x.powf(2.0) }
 "##;
-        assert_eq!(std_methods(source), [(11, "sqrt"), (13, "floor"), (21, "powf")]);
+        assert_eq!(std_methods(source), [(11, "sqrt"), (13, "floor"), (23, "powf")]);
         assert_eq!(std_methods("fn f(x: f32) -> f32 { x.sin( /* no end"), [(1, "sin")]);
         assert_eq!(std_methods("#[kernel] fn f(x: f32) { x.sin("), []);
     }

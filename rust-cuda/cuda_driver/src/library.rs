@@ -140,12 +140,11 @@ fn is_absence(file: &Path, reason: &str) -> bool {
     reason.contains("no such file") && reason.contains(&file.to_string_lossy().to_lowercase())
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
     #[test]
-    #[cfg(unix)]
     fn a_missing_library_is_distinguished_from_a_missing_dependency() {
         let file = Path::new("libcuda.so.1");
         assert!(is_absence(file, "libcuda.so.1: cannot open shared object file: No such file or directory"));

@@ -211,6 +211,7 @@ mod limits {
         assert_eq!(out.to_vec(), [4917.0, 4917.0, 5016.0]);
     }
 
+    #[cfg(unix)]
     fn depth(n: u32) -> u32 {
         let mut room = std::hint::black_box([n; 64]);
         if n == 0 {
@@ -220,6 +221,7 @@ mod limits {
         std::hint::black_box(&room)[n as usize % 64] + 1
     }
 
+    #[cfg(unix)]
     #[kernel]
     fn recurses(n: u32, out: GlobalMut<u32>) {
         out.set(thread::index_1d() as usize, depth(n));

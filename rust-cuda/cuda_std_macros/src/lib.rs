@@ -4,6 +4,7 @@
 
 mod body;
 mod cuda_c;
+mod float_methods;
 mod kernel;
 mod parameter;
 mod shared_array;

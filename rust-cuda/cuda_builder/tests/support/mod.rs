@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cuda_builder::{Arch, Candidate, CudaBuilder, Toolchain, find_toolchain, toolchain_candidates};
+use cuda_builder::{Arch, CudaBuilder, Toolchain, find_toolchain, toolchain_candidates};
 use tempfile::TempDir;
 use test_skips::{Need, skip};
 
@@ -76,7 +76,7 @@ impl Sandbox {
     /// A complete fake toolchain in the directory `relative`. Its programs answer from the files in it, which a test
     /// may change.
     #[cfg(unix)]
-    pub(crate) fn fake_toolchain(&self, relative: &str) -> Candidate {
+    pub(crate) fn fake_toolchain(&self, relative: &str) -> cuda_builder::Candidate {
         let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fake-toolchain");
         self.write(&format!("{relative}/lib/rustlib/src/rust/library/core/src/lib.rs"), "");
         self.write(&format!("{relative}/version"), "rustc 9.9.9 (fake)\nrelease: 9.9.9\nLLVM version: 99.0\n");
@@ -89,7 +89,7 @@ impl Sandbox {
             // A link, not a copy: a newly written program cannot always be executed ("text file busy").
             std::os::unix::fs::symlink(programs.join(program), bin.join(program)).unwrap();
         }
-        Candidate::new("a fake toolchain", bin.join("rustc"))
+        cuda_builder::Candidate::new("a fake toolchain", bin.join("rustc"))
     }
 }
 

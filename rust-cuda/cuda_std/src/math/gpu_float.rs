@@ -2,7 +2,7 @@
 
 use core::ops::Deref;
 
-/// The functions of floats that `std` has and a GPU has not, with the same bits in the simulator and on a GPU: those of the crate
+/// The functions of floats that `std` has, and a GPU has not but for the last three, with the same bits in the simulator and on a GPU: those of the crate
 /// `libm` (errors of about one unit in the last place), and the exact ones by instructions.
 ///
 /// In the body of a `#[kernel]`, `x.sin()` and the other methods are these without an import. In a function that a kernel calls,
@@ -87,6 +87,12 @@ pub trait GpuFloat: Copy {
     fn div_euclid(self, divisor: Self) -> Self;
     /// The remainder of that quotient, from 0 to |`divisor`|.
     fn rem_euclid(self, divisor: Self) -> Self;
+    /// |x|; `core` has it too, as a method of the floats.
+    fn abs(self) -> Self;
+    /// 1 with the sign of x, NaN for NaN; in `core` too.
+    fn signum(self) -> Self;
+    /// |x| with the sign of `sign`; in `core` too.
+    fn copysign(self, sign: Self) -> Self;
 }
 
 /// A receiver of a method in a kernel's body: floats have the methods of [`GpuFloat`], other types their own.
@@ -213,6 +219,9 @@ macro_rules! functions {
                 let remainder = libm::$fmod(x, divisor);
                 if remainder < 0.0 { remainder + divisor.abs() } else { remainder }
             };
+            abs() -> $float = |x| <$float>::abs(x);
+            signum() -> $float = |x| <$float>::signum(x);
+            copysign(sign: $float) -> $float = |x| <$float>::copysign(x, sign);
         }
     };
 }
@@ -276,6 +285,9 @@ mod tests {
                 ("mul_add", GpuFloat::mul_add(x, x, 0.1), x.mul_add(x, 0.1)),
                 ("div_euclid", GpuFloat::div_euclid(x, -0.7), x.div_euclid(-0.7)),
                 ("rem_euclid", GpuFloat::rem_euclid(x, -0.7), x.rem_euclid(-0.7)),
+                ("abs", GpuFloat::abs(x), x.abs()),
+                ("signum", GpuFloat::signum(x), x.signum()),
+                ("copysign", GpuFloat::copysign(x, -1.5), x.copysign(-1.5)),
             ] {
                 near(name, x, found, std);
             }

@@ -1,5 +1,7 @@
-[
-    // The methods of floats that std has and core has not, in the order of cuda_std::math::GpuFloat.
+//! The methods of floats that a GPU has not as methods. `cuda_builder` includes this file too.
+
+/// The methods of floats that `std` has and `core` has not, in the order of `cuda_std::math::GpuFloat`.
+pub(crate) const FLOAT_METHODS: [&str; 35] = [
     "sin",
     "cos",
     "tan",
@@ -35,4 +37,4 @@
     "mul_add",
     "div_euclid",
     "rem_euclid",
-]
+];
