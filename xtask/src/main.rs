@@ -40,7 +40,6 @@ enum Command {
     /// Creates a folder that checks and times the kernels on a machine with a GPU and without Rust
     GpuCheck(gpu_check::Options),
     /// Grades submissions of the homework
-    #[cfg(unix)]
     Grade(course::grade::Options),
     /// Rewrites or checks the committed PTX of the GPU kernels, or profiles a kernel's PTX
     Ptx(ptx::Options),
@@ -62,7 +61,6 @@ fn main() -> ExitCode {
         Command::Doctor(options) => doctor::run(&options),
         Command::Draw(options) => draw::run(&options),
         Command::GpuCheck(options) => gpu_check::run(&options),
-        #[cfg(unix)]
         Command::Grade(options) => course::grade::run(&options),
         Command::Ptx(options) => ptx::run(&options),
         Command::Peers(options) => peers::run(&options),

@@ -13,6 +13,7 @@ mod programs;
 mod random;
 mod shrink;
 mod supervisor;
+mod system;
 mod table;
 mod targets;
 mod worker;

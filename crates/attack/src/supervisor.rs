@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
@@ -12,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
 use crate::finding::{Finding, Kind};
+use crate::system;
 use crate::table::Counts;
 use crate::targets::Target;
 use crate::worker::{Done, TOO_LONG};
@@ -128,7 +128,7 @@ fn death(index: u64, status: ExitStatus, stderr: &str) -> Finding {
     let last = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned();
     let memory = stderr.lines().find(|line| line.contains("memory allocation of"));
     let overflow = stderr.lines().find(|line| line.contains("overflowed its stack"));
-    let (kind, place, detail) = match (status.code(), status.signal()) {
+    let (kind, place, detail) = match (status.code(), system::signal(status)) {
         (Some(code), _) if code == i32::from(TOO_LONG) => {
             (Kind::Hang, "the time limit".to_owned(), "the case took longer".to_owned())
         }

@@ -1,8 +1,7 @@
 //! A worker process that runs cases, and that a case may crash.
 
 use std::fs::File;
-use std::io::{BufRead, Write};
-use std::os::unix::fs::FileExt;
+use std::io::{BufRead, Seek, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,9 +59,10 @@ impl Done {
     /// Name of the file in the worker's folder.
     const FILE: &'static str = "done";
 
-    fn write(&self, file: &File) -> std::io::Result<()> {
+    fn write(&self, mut file: &File) -> std::io::Result<()> {
         let words = [self.begun, self.cases, self.rejected, self.accepted, self.peak].map(u64::to_le_bytes);
-        file.write_all_at(words.as_flattened(), 0)
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(words.as_flattened())
     }
 
     /// Progress of the worker in `folder`; zeros if it wrote none.

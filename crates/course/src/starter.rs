@@ -160,8 +160,10 @@ fn templates_of(part: Part) -> Result<Vec<(PathBuf, PathBuf)>> {
     Ok(files)
 }
 
+/// The text of a file, with LF line endings: an editor or an archive may have changed them.
 pub(crate) fn read(file: &Path) -> Result<String> {
-    std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    Ok(text.replace("\r\n", "\n"))
 }
 
 /// All files below a folder, sorted.
@@ -259,8 +261,7 @@ fn manifest(template: &str, parts: &[Part], source: Source) -> Result<String> {
                     Source::Folder(root) => {
                         let path = root.join(path);
                         let path = path.to_str().context("this project's path is not UTF-8: use --git")?;
-                        ensure!(!path.contains(['"', '\\']), "{path} cannot be written to Cargo.toml: use --git");
-                        format!("path = \"{path}\"")
+                        format!("path = {}", path_in_toml(path, std::path::MAIN_SEPARATOR))
                     }
                     Source::Git { url, rev } => format!("git = \"{url}\", rev = \"{rev}\""),
                 };
@@ -269,6 +270,12 @@ fn manifest(template: &str, parts: &[Part], source: Source) -> Result<String> {
         });
     }
     Ok(lines.join("\n") + "\n")
+}
+
+/// A path as a string of TOML. On Windows, whose separator is `\`, with `/`, which Cargo reads there too.
+fn path_in_toml(path: &str, separator: char) -> String {
+    let path = if separator == '\\' { path.replace('\\', "/") } else { path.replace('\\', r"\\") };
+    format!("\"{}\"", path.replace('"', "\\\""))
 }
 
 /// The assignment, with the sections of the parts.
@@ -313,6 +320,37 @@ mod tests {
         assert_eq!(by(Source::Folder(Path::new("/p"))), expected);
         let git = by(Source::Git { url: "https://example.org/p", rev: "abc" });
         assert!(git.contains("gpu = { git = \"https://example.org/p\", rev = \"abc\" }"), "{git}");
+    }
+
+    #[test]
+    fn a_path_is_a_string_of_toml_on_every_system() {
+        for (path, separator, written) in [
+            (r"C:\Users\Ada Lovelace\hw", '\\', "C:/Users/Ada Lovelace/hw"),
+            ("/home/ada/hw", '/', "/home/ada/hw"),
+            (r#"/home/a\b "c"/hw"#, '/', r#"/home/a\b "c"/hw"#),
+        ] {
+            let toml: toml::Table = format!("path = {}", path_in_toml(path, separator)).parse().unwrap();
+            assert_eq!(toml["path"].as_str(), Some(written));
+        }
+    }
+
+    /// An editor or an archive may have changed all line endings of this project.
+    #[test]
+    fn a_checkout_with_crlf_gives_the_same_workspace() {
+        let folder = tempfile::tempdir().unwrap();
+        let templates = workspace_root().join("crates/course/starter");
+        for part in Part::ALL {
+            for (name, file) in templates_of(part).unwrap() {
+                let (text, changed) = (read(&file).unwrap(), folder.path().join("changed"));
+                std::fs::write(&changed, text.replace('\n', "\r\n")).unwrap();
+                assert_eq!(read(&changed).unwrap(), text, "{}", name.display());
+            }
+        }
+        let assignment = read(&templates.join("README.md")).unwrap();
+        std::fs::write(folder.path().join("README.md"), assignment.replace('\n', "\r\n")).unwrap();
+        let from_crlf = readme(&read(&folder.path().join("README.md")).unwrap(), &Part::HOMEWORK);
+        assert_eq!(from_crlf, readme(&assignment, &Part::HOMEWORK));
+        assert!(from_crlf.lines().count() > 60, "{from_crlf}");
     }
 
     #[test]

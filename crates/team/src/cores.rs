@@ -44,6 +44,7 @@ fn online_cores(list: &str) -> Option<usize> {
     list.trim().split(',').map(count).sum()
 }
 
+/// None: this system does not tell how many cores are idle.
 #[cfg(not(target_os = "linux"))]
 pub fn idle_cores() -> Option<usize> {
     None

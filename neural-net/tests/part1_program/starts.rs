@@ -1,8 +1,6 @@
 //! The program prints the homework's lines or one JSON object, and its exit code shows whether the target was reached.
 
 use std::fs;
-use std::io::Read;
-use std::process::Stdio;
 
 use crate::support::program::{ProgramRun, Sandbox, training};
 use neural_net::checkpoint;
@@ -153,6 +151,9 @@ fn part1_program_trains_the_same_network_with_any_number_of_threads() {
 #[cfg(unix)]
 #[test]
 fn part1_program_does_not_panic_if_its_output_is_closed() {
+    use std::io::Read;
+    use std::process::Stdio;
+
     let sandbox = Sandbox::new();
     let mut command = sandbox.command(&training(2000, &["--target-accuracy", "0"]));
     let mut program = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -26,6 +26,7 @@ const TOOLS: [&str; 2] = ["ncu", "compute-sanitizer"];
 const RECORD: &str = "tools.txt";
 
 /// Appends its name and arguments to the record, and runs the program that follows its own options.
+#[cfg(unix)]
 const STAND_IN: &str = r#"#!/bin/sh
 echo "$(basename "$0") $*" >>"$(dirname "$0")/tools.txt"
 until [ -x "$1" ] && [ -f "$1" ]; do shift || exit 3; done

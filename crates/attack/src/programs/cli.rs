@@ -1,7 +1,6 @@
 //! Random command lines of every program, with valid and odd values.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -10,7 +9,7 @@ use super::process::{Ended, Running};
 use super::sandbox::{self, Sandbox};
 use super::{Attack, Defect, Outcome, Programs};
 use crate::random::Random;
-use crate::supervisor;
+use crate::{supervisor, system};
 
 /// Limit of a program's private memory, in KiB.
 const MEMORY_KIBIBYTES: u64 = 1 << 20;
@@ -309,7 +308,7 @@ fn value(random: &mut Random, name: &str, valid: &[&'static str]) -> OsString {
     match random.below(8) {
         0 => random.pick(&ODD).into(),
         1 if !ENDLESS.contains(&name) => random.pick(&HUGE).into(),
-        2 if random.one_in(4) => OsString::from_vec(b"not\xffUTF-8\xfe".to_vec()),
+        2 if random.one_in(4) => system::not_unicode(),
         3 if random.one_in(8) => "9".repeat(100_000).into(),
         _ => random.pick(valid).into(),
     }

@@ -1,7 +1,6 @@
 //! A process with a time limit and a record of its peak memory.
 
 use std::fs::{self, File};
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -10,6 +9,7 @@ use anyhow::{Context, Result};
 
 use super::Defect;
 use crate::finding::Kind;
+use crate::system;
 use crate::targets::Target;
 
 /// Exit status, output and peak memory of a process that has ended.
@@ -98,7 +98,7 @@ impl Ended {
         let messages = self.messages();
         let detail = format!("{what}: {}: {}", self.status, messages.trim());
         let panic = messages.lines().find_map(|line| line.split_once(" panicked at ")).map(|(_, place)| place);
-        let (kind, place) = match (self.code(), self.status.signal()) {
+        let (kind, place) = match (self.code(), system::signal(self.status)) {
             _ if self.is_late => (Kind::Hang, "the time limit".to_owned()),
             _ if messages.contains("memory allocation of") => (Kind::Memory, "the memory limit".to_owned()),
             _ if panic.is_some() => (Kind::Panic, panic.unwrap_or_default().trim_end_matches(':').to_owned()),

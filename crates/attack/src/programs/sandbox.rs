@@ -10,8 +10,8 @@ use regression_studio::settings::{Settings, Source};
 use tempfile::TempDir;
 
 use crate::random::Random;
-use crate::supervisor;
 use crate::targets;
+use crate::{supervisor, system};
 
 /// Width and height of the images, in pixels.
 pub(super) const SIDE: usize = 8;
@@ -73,7 +73,7 @@ impl Sandbox {
         fs::write(self.join("zeros"), [0; 4096])?;
         fs::write(self.join("name\u{1b}[31m"), "a,b\n1,2\n")?;
         fs::write(self.join("figures.json"), targets::valid_figures())?;
-        std::os::unix::fs::symlink("nowhere", self.join("dangling"))?;
+        system::dangling_link(&self.join("dangling"))?;
         Ok(self)
     }
 
