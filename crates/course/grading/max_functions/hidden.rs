@@ -39,7 +39,10 @@ fn max_gpu_reads_and_writes_each_element_once() -> Result<(), Failure> {
         return Ok(());
     }
     let [loads, stores] = [loads, stores].map(|count| count as f64 / elements as f64);
-    Err(format!("max_gpu: for each element of the result, it reads {loads:.1} elements and writes {stores:.1}, expected 2 and 1").into())
+    Err(format!(
+        "max_gpu: for each element of the result, it reads {loads:.1} elements and writes {stores:.1}, expected 2 and 1"
+    )
+    .into())
 }
 
 #[test]
@@ -58,6 +61,9 @@ fn max_rayon_is_faster_than_two_loops() -> Result<(), Failure> {
     let [rayon, loops] = best_times([&mut rayon, &mut loops], Duration::from_secs(3));
     match rayon < loops {
         true => Ok(()),
-        false => Err(format!("max_rayon: it takes {rayon:.2?} for two 1000 × 1000 matrices, two loops on one core {loops:.2?}").into()),
+        false => Err(format!(
+            "max_rayon: it takes {rayon:.2?} for two 1000 × 1000 matrices, two loops on one core {loops:.2?}"
+        )
+        .into()),
     }
 }

@@ -5,13 +5,13 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::Parser;
+use command_line::{parse_cores, with_worker_threads};
 use gpu::Device;
 use matmul_functions::{matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial, verify};
 use ndarray::Array2;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use teaching_tests::call;
-use command_line::{parse_cores, with_worker_threads};
 use timing::{Report, measure};
 
 /// X·Xᵀ for a random X of 784 × 128

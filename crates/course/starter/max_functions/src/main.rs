@@ -4,13 +4,13 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::Parser;
+use command_line::{parse_cores, with_worker_threads};
 use gpu::Device;
 use max_functions::{max_cpu, max_gpu, max_rayon, verify};
 use ndarray::Array2;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use teaching_tests::call;
-use command_line::{parse_cores, with_worker_threads};
 use timing::{Report, measure};
 
 /// The element-wise maximum of two 1000 × 1000 matrices of integers 0…255

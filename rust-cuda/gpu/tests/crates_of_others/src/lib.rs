@@ -55,7 +55,9 @@ pub mod host {
     }
 
     fn first_words(bytes: &[u8]) -> [u32; WORDS] {
-        core::array::from_fn(|k| u32::from_le_bytes([bytes[4 * k], bytes[4 * k + 1], bytes[4 * k + 2], bytes[4 * k + 3]]))
+        core::array::from_fn(|k| {
+            u32::from_le_bytes([bytes[4 * k], bytes[4 * k + 1], bytes[4 * k + 2], bytes[4 * k + 3]])
+        })
     }
 
     pub fn of_sha2(i: u32) -> [u32; WORDS] {

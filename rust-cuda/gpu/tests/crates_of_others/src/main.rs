@@ -9,7 +9,10 @@ fn main() {
     let simulator = ("the simulator".to_owned(), Device::open(DeviceChoice::Simulator, PTX).unwrap());
     let interpreters = PTX.iter().map(|variant| {
         let only: &'static [_] = vec![*variant].leak();
-        (format!("sm_{}{}", variant.compute_capability().0, variant.compute_capability().1), Device::open(DeviceChoice::Ptx, only).unwrap())
+        (
+            format!("sm_{}{}", variant.compute_capability().0, variant.compute_capability().1),
+            Device::open(DeviceChoice::Ptx, only).unwrap(),
+        )
     });
     let devices: Vec<(String, Device)> = std::iter::once(simulator).chain(interpreters).collect();
     assert_eq!(devices.len(), 3, "the simulator and two architectures");
