@@ -9,7 +9,8 @@ use teaching_tests::{Failure, call, check, for_any, seed_of_the_tests};
 
 #[test]
 fn the_kernels_ptx_is_right() -> Result<(), Failure> {
-    let device = check("the kernels", Device::interpreter(&PTX, InterpreterOptions::default()))?;
+    let options = InterpreterOptions { same_value_races_are_faults: true, ..InterpreterOptions::default() };
+    let device = check("the kernels", Device::interpreter(&PTX, options))?;
     let is_right = |(count, seed)| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed_of_the_tests() + seed);
         let values: Vec<f32> = (0..count).map(|_| rng.random_range(0..256) as f32).collect();

@@ -10,7 +10,8 @@ use teaching_tests::{Failure, call, check, for_any, seed_of_the_tests};
 
 #[test]
 fn max_kernels_ptx_is_right() -> Result<(), Failure> {
-    let device = check("max_kernel", Device::interpreter(&PTX, InterpreterOptions::default()))?;
+    let options = InterpreterOptions { same_value_races_are_faults: true, ..InterpreterOptions::default() };
+    let device = check("max_kernel", Device::interpreter(&PTX, options))?;
     let is_right = |(rows, columns, seed)| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed_of_the_tests() + seed);
         let mut matrix = || Array2::from_shape_simple_fn((rows, columns), || rng.random_range(-5..256));

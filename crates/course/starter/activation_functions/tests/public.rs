@@ -3,10 +3,15 @@
 use std::convert::Infallible;
 
 use activation_functions::{activate, activation_gpu, normalize, verify, weigh};
-use gpu::Device;
+use gpu::{Device, SimulatorOptions};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use teaching_tests::{Failure, call, check, for_any, seed_of_the_tests};
+
+/// The simulator; two threads that write one element are a fault, also if they write the same value.
+fn simulator() -> Device {
+    Device::simulator_with(SimulatorOptions { same_value_races_are_faults: true, ..SimulatorOptions::default() })
+}
 
 /// A version: its name, and the function.
 type Version = (&'static str, fn(&[f32], &[f32]) -> Result<Vec<f32>, String>);
@@ -14,8 +19,7 @@ type Version = (&'static str, fn(&[f32], &[f32]) -> Result<Vec<f32>, String>);
 const LOOPS: Version = ("activate(weigh(normalize))", |values, weights| {
     call(|| Ok::<_, Infallible>(activate(&weigh(&normalize(values), weights))))
 });
-const GPU: Version =
-    ("activation_gpu", |values, weights| call(|| activation_gpu(&Device::simulator(), values, weights)));
+const GPU: Version = ("activation_gpu", |values, weights| call(|| activation_gpu(&simulator(), values, weights)));
 
 fn is_right((name, version): Version, count: usize, seed: u64) -> Result<(), Failure> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed_of_the_tests() + seed);

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use gpu::Device;
+use gpu::{Device, SimulatorOptions};
 use matmul_functions::{matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial, verify};
 use ndarray::Array2;
 use rand::rngs::ChaCha8Rng;
@@ -14,12 +14,17 @@ fn matrix(rows: usize, columns: usize, seed: u64) -> Array2<f32> {
     Array2::from_shape_simple_fn((rows, columns), || rng.random_range(-1.0..1.0))
 }
 
+/// The simulator; two threads that write one element are a fault, also if they write the same value.
+fn simulator() -> Device {
+    Device::simulator_with(SimulatorOptions { same_value_races_are_faults: true, ..SimulatorOptions::default() })
+}
+
 /// A version: its name, and the function.
 type Version = (&'static str, fn(&Array2<f32>) -> Result<Array2<f32>, String>);
 
 const TRIVIAL: Version = ("matmul_transpose_trivial", |x| call(|| Ok::<_, Infallible>(matmul_transpose_trivial(x))));
 const RAYON: Version = ("matmul_transpose_rayon", |x| call(|| Ok::<_, Infallible>(matmul_transpose_rayon(x))));
-const GPU: Version = ("matmul_transpose_gpu", |x| call(|| matmul_transpose_gpu(&Device::simulator(), x)));
+const GPU: Version = ("matmul_transpose_gpu", |x| call(|| matmul_transpose_gpu(&simulator(), x)));
 
 fn is_right((name, version): Version, x: &Array2<f32>) -> Result<(), Failure> {
     check(name, version(x).and_then(|c| verify(&c, x)))

@@ -1,6 +1,6 @@
 //! The public tests of part 2. `cargo test -p max_functions`
 
-use gpu::Device;
+use gpu::{Device, SimulatorOptions};
 use max_functions::{max_cpu, max_gpu, max_rayon, verify};
 use ndarray::{Array2, array, s};
 use rand::rngs::ChaCha8Rng;
@@ -12,12 +12,17 @@ fn matrix(rows: usize, columns: usize, seed: u64) -> Array2<i32> {
     Array2::from_shape_simple_fn((rows, columns), || rng.random_range(-5..256))
 }
 
+/// The simulator; two threads that write one element are a fault, also if they write the same value.
+fn simulator() -> Device {
+    Device::simulator_with(SimulatorOptions { same_value_races_are_faults: true, ..SimulatorOptions::default() })
+}
+
 /// A version: its name, and the function.
 type Version = (&'static str, fn(&Array2<i32>, &Array2<i32>) -> Result<Array2<i32>, String>);
 
 const CPU: Version = ("max_cpu", |a, b| call(|| max_cpu(a, b)));
 const RAYON: Version = ("max_rayon", |a, b| call(|| max_rayon(a, b)));
-const GPU: Version = ("max_gpu", |a, b| call(|| max_gpu(&Device::simulator(), a, b)));
+const GPU: Version = ("max_gpu", |a, b| call(|| max_gpu(&simulator(), a, b)));
 
 fn is_right((name, version): Version, a: &Array2<i32>, b: &Array2<i32>) -> Result<(), Failure> {
     check(name, version(a, b).and_then(|c| verify(&c, a, b)))
