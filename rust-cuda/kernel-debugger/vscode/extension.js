@@ -1,13 +1,15 @@
 // Builds the debugger in the toolchain's workspace and starts it, when VS Code begins a session of type "kernel".
 
 const { spawn } = require("node:child_process");
+const { join } = require("node:path");
 const vscode = require("vscode");
 
 // The path of the debugger that cargo builds; cargo's messages if it cannot.
 const build = (cwd) =>
   new Promise((resolve, reject) => {
-    const words = ["build", "--manifest-path", "rust-cuda/Cargo.toml", "--package", "kernel-debugger", "--message-format", "json-render-diagnostics"];
-    const cargo = spawn("cargo", words, { cwd });
+    const words = ["build", "--package", "kernel-debugger", "--message-format", "json-render-diagnostics"];
+    // In the toolchain's folder, whose settings name the target folder that both workspaces share.
+    const cargo = spawn("cargo", words, { cwd: join(cwd, "rust-cuda") });
     let artifacts = "";
     let messages = "";
     cargo.stdout.on("data", (text) => (artifacts += text));
