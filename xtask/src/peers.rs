@@ -56,7 +56,7 @@ pub(crate) struct Options {
     /// Epochs of the network in each run
     #[arg(long, value_name = "N", default_value = "3", value_parser = parse_repeats)]
     epochs: NonZeroUsize,
-    /// The Python interpreter [default: $PYTHON, else python3]
+    /// The Python interpreter [default: $PYTHON, else python3, on Windows python]
     #[arg(long, value_name = "PATH")]
     python: Option<OsString>,
     /// Print one JSON object instead of the table

@@ -4,6 +4,7 @@
 mod memory;
 mod terminal;
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::thread::{self, available_parallelism};
@@ -70,6 +71,12 @@ fn exit_code(body: impl FnOnce() -> anyhow::Result<ExitCode>, show: impl FnOnce(
         show(&format!("error: {error:#}"));
         ExitCode::from(BAD_INPUT)
     })
+}
+
+/// The Python interpreter: `$PYTHON`, else `python3`, which on Windows is `python`.
+pub fn python() -> OsString {
+    let default = if cfg!(windows) { "python" } else { "python3" };
+    std::env::var_os("PYTHON").unwrap_or_else(|| default.into())
 }
 
 /// Options common to the homework's benchmark programs.

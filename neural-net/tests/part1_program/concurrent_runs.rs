@@ -67,6 +67,8 @@ fn part1_program_run_twice_concurrently_trains_once() {
                     assert!(run.stderr.starts_with(&expected) && run.stderr.lines().count() == 1, "{run:?}");
                 }
                 None => {}
+                // Windows gives a killed process this code.
+                Some(1) if cfg!(windows) && round % 4 == 3 => {}
                 Some(code) => panic!("round {round}: code {code}: {run:?}"),
             }
         }

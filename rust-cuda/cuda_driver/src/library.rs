@@ -131,19 +131,43 @@ pub fn library_path() -> Option<&'static Path> {
 
 /// Whether `reason`, the dynamic linker's message, says that `file` itself is missing, not one of its dependencies.
 ///
-/// There is no error code, only the message: "no such file" of glibc, musl and macOS; that of Windows has the code.
+/// There is no error code, only the message: "no such file" of glibc, musl and macOS.
+#[cfg(not(windows))]
 fn is_absence(file: &Path, reason: &str) -> bool {
-    if cfg!(windows) {
-        return reason.contains("os error 126");
-    }
     let reason = reason.to_lowercase();
     reason.contains("no such file") && reason.contains(&file.to_string_lossy().to_lowercase())
 }
 
-#[cfg(all(test, unix))]
+/// Whether `reason`, the system's message, says that `file` itself is missing, not one of its dependencies.
+///
+/// ERROR_MOD_NOT_FOUND is of either. So the file is looked for where LoadLibrary does: in the program's folder, the
+/// system's, the current one, and those of PATH.
+#[cfg(windows)]
+fn is_absence(file: &Path, reason: &str) -> bool {
+    if !reason.contains("os error 126") {
+        return false;
+    }
+    let of_program = std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_path_buf));
+    let of_system = std::env::var_os("SystemRoot").map(|root| Path::new(&root).join("System32"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = of_program.into_iter().chain(of_system).chain([PathBuf::new()]);
+    !folders.chain(std::env::split_paths(&path)).any(|folder| folder.join(file).is_file())
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[cfg(windows)]
+    #[test]
+    fn a_missing_library_is_distinguished_from_a_missing_dependency() {
+        let reason = "The specified module could not be found. (os error 126)";
+        assert!(is_absence(Path::new("no-such-library.dll"), reason));
+        assert!(!is_absence(Path::new("kernel32.dll"), reason));
+        assert!(!is_absence(Path::new("no-such-library.dll"), "%1 is not a valid Win32 application. (os error 193)"));
+    }
+
+    #[cfg(not(windows))]
     #[test]
     fn a_missing_library_is_distinguished_from_a_missing_dependency() {
         let file = Path::new("libcuda.so.1");

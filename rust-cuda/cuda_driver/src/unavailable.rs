@@ -31,17 +31,23 @@ impl fmt::Display for DriverVersion {
     }
 }
 
+/// The way out where there is no driver.
+const NO_LIBRARY_HINT: &str = match cfg!(target_os = "macos") {
+    true => "NVIDIA makes none for macOS since 2019; a machine with Linux or Windows can have one",
+    false => "to use an NVIDIA GPU, install the NVIDIA driver",
+};
+
 /// Why CUDA cannot be used on this machine. Displayed, it is one line with a hint on how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {
     /// The driver's library is not installed.
-    #[error("no CUDA driver ({library}) on this machine: to use an NVIDIA GPU, install the NVIDIA driver")]
+    #[error("no CUDA driver ({library}) on this machine: {NO_LIBRARY_HINT}")]
     NoLibrary {
         /// The file that was searched for.
         library: PathBuf,
     },
     /// The driver's library exists, but the dynamic linker cannot load it.
-    #[error("the CUDA driver {library} cannot be loaded ({reason}): reinstall the NVIDIA driver")]
+    #[error("the CUDA driver {library}, or a library that it needs, cannot be loaded ({reason}): reinstall the NVIDIA driver")]
     LibraryNotLoadable {
         /// The file.
         library: PathBuf,

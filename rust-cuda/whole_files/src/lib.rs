@@ -2,12 +2,13 @@
 //!
 //! A file is written under a temporary name in the same directory, synced, and renamed: after a crash or a power
 //! failure, and for every reader, the path has the old content or the new, never a part of it. A temporary file is
-//! locked by the process that writes it. The system releases the lock however the process ends, so that the next write
-//! to the same name, or the next [`DirectoryLock`] on the directory, removes the temporary files of killed processes,
-//! and no others.
+//! marked as in use by the process that writes it. The system takes the mark away however the process ends, so that the
+//! next write to the same name, or the next [`DirectoryLock`] on the directory, removes the temporary files of killed
+//! processes, and no others.
 
 mod lock;
 mod replacement;
+mod system;
 
 use std::fs::{self, File};
 use std::io::{self, Write};

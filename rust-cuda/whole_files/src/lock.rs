@@ -1,12 +1,13 @@
 //! Locks of directories, for one writing process at a time.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::create_directory;
 use crate::replacement::remove_abandoned;
+use crate::system::{Opened, open_lock, remove_lock};
 
 /// The lock file's name in a directory. It holds the id of the process that has the lock.
 const NAME: &str = ".lock";
@@ -14,13 +15,13 @@ const NAME: &str = ".lock";
 /// An exclusive lock of a directory, held until this is dropped. Processes that only read the directory need no lock:
 /// each file in it is complete at any moment.
 ///
-/// The lock is advisory, and the system releases it however the process ends. The file `.lock` that a killed process
-/// leaves behind is not locked.
+/// The system releases the lock however the process ends. The file `.lock` that a killed process may leave behind is not
+/// locked. Only processes that ask for the lock are kept out.
 #[derive(Debug)]
 pub struct DirectoryLock {
     path: PathBuf,
-    /// The locked file; closed last.
-    _file: File,
+    /// The locked file, until the lock is dropped.
+    file: Option<File>,
     /// The directories that were created for it, from the innermost on.
     created: Vec<PathBuf>,
 }
@@ -63,28 +64,19 @@ impl DirectoryLock {
         let mut created = Vec::new();
         loop {
             created.extend(create_directory(directory).map_err(io_error(directory, "create"))?);
-            let mut file = match File::options().read(true).write(true).create(true).truncate(false).open(&path) {
-                // Another process that had created the directory removed it after `create_directory` returned.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                opened => opened.map_err(io_error(&path, "create"))?,
-            };
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
+            let mut file = match open_lock(&path).map_err(io_error(&path, "lock"))? {
+                Opened::Locked(file) => file,
+                Opened::Held(mut file) => {
                     return Err(LockError::Held { directory: directory.to_path_buf(), process: holder(&mut file) });
                 }
-                Err(TryLockError::Error(source)) => return Err(io_error(&path, "lock")(source)),
-            }
-            // The previous holder may have removed the file between `open` and `try_lock`. Then the path may already
-            // name another file with a lock of its own.
-            if is_at(&file, &path).map_err(io_error(&path, "lock"))? {
-                // Every id is padded to the same length and written by one call, so that a reader sees the previous
-                // holder's id or this one.
-                let id = format!("{:>10}\n", std::process::id());
-                file.write_all(id.as_bytes()).map_err(io_error(&path, "write"))?;
-                remove_abandoned(directory, None);
-                return Ok(Self { path, _file: file, created });
-            }
+                Opened::Removed => continue,
+            };
+            // Every id is padded to the same length and written by one call, so that a reader sees the previous holder's
+            // id or this one.
+            let id = format!("{:>10}\n", std::process::id());
+            file.write_all(id.as_bytes()).map_err(io_error(&path, "write"))?;
+            remove_abandoned(directory, None);
+            return Ok(Self { path, file: Some(file), created });
         }
     }
 }
@@ -92,9 +84,8 @@ impl DirectoryLock {
 impl Drop for DirectoryLock {
     /// Removes the lock file, and the created directories that are empty.
     fn drop(&mut self) {
-        // On other systems, an open file cannot be removed, and the lock file stays.
-        if cfg!(unix) {
-            let _ = fs::remove_file(&self.path);
+        if let Some(file) = self.file.take() {
+            remove_lock(&self.path, file);
         }
         let _ = self.created.iter().try_for_each(fs::remove_dir);
     }
@@ -112,24 +103,6 @@ fn holder(file: &mut File) -> Option<u32> {
         std::thread::sleep(Duration::from_millis(1));
     }
     None
-}
-
-/// Whether `path` names the open `file`.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-    let opened = file.metadata()?;
-    match fs::metadata(path) {
-        Ok(named) => Ok((named.dev(), named.ino()) == (opened.dev(), opened.ino())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-/// Whether `path` names the open `file`: always true, since open files cannot be removed on these systems.
-#[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> io::Result<bool> {
-    Ok(true)
 }
 
 fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> LockError {

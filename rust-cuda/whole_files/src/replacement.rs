@@ -1,11 +1,12 @@
 //! The atomic replacement of a file by a temporary file in the same directory.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf, is_separator};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::system::{create_in_use, remove_if_abandoned, replace};
 use crate::{directory_of, sync_directory_of};
 
 /// A temporary file that replaces `path` at [`Replacement::commit`]. Without a commit, dropping removes it.
@@ -13,7 +14,7 @@ use crate::{directory_of, sync_directory_of};
 pub struct Replacement {
     path: PathBuf,
     temporary: PathBuf,
-    /// Locked until it is closed, which marks it as in use for other processes.
+    /// In use for other processes until it is closed.
     file: File,
     is_committed: bool,
 }
@@ -30,15 +31,11 @@ impl Replacement {
         remove_abandoned(directory_of(path), Some(name));
         loop {
             let temporary = path.with_file_name(temporary_name(name, COUNTER.fetch_add(1, Ordering::Relaxed)));
-            let file = match File::options().write(true).create_new(true).open(&temporary) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                created => created?,
-            };
-            // Between its creation and its lock the file looks abandoned, so `remove_abandoned` of another process may
-            // have locked or removed it. On file systems without locks, `remove_abandoned` removes no file.
-            let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !temporary.try_exists()?;
-            if !is_taken {
-                return Ok(Self { path: path.to_path_buf(), temporary, file, is_committed: false });
+            match create_in_use(&temporary) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Ok(None) => {}
+                Ok(Some(file)) => return Ok(Self { path: path.to_path_buf(), temporary, file, is_committed: false }),
+                Err(error) => return Err(error),
             }
         }
     }
@@ -55,7 +52,7 @@ impl Replacement {
     /// the new content is there, and a power failure may restore the old one.
     pub fn commit(mut self) -> io::Result<()> {
         self.file.sync_all()?;
-        fs::rename(&self.temporary, &self.path)?;
+        replace(&self.temporary, &self.path)?;
         self.is_committed = true;
         sync_directory_of(&self.path)
     }
@@ -108,11 +105,7 @@ pub(crate) fn remove_abandoned(directory: &Path, name: Option<&OsStr>) {
         let is_candidate = replaced_name(file_name.as_encoded_bytes())
             .is_some_and(|replaced| name.is_none_or(|name| name.as_encoded_bytes() == replaced));
         if is_candidate && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            // The process that writes it holds its lock.
-            let _ = File::options().write(true).open(entry.path()).and_then(|file| {
-                file.try_lock()?;
-                fs::remove_file(entry.path())
-            });
+            let _ = remove_if_abandoned(&entry.path());
         }
     }
 }

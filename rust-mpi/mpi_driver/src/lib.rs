@@ -40,9 +40,9 @@ mod universe;
 
 pub use communicator::{Communicator, MAX_TAG};
 pub use element::{Datatype, Number, Operation};
-pub use error::{Error, Unavailable};
-pub use launcher::{Launcher, launcher};
+pub use error::{Error, INSTALL, Unavailable};
+pub use launcher::{Launcher, launcher, mpiexec};
 pub use message::{Received, Source};
 pub use scope::{ReceiveRequest, Scope, SendMutRequest, SendRequest};
-pub use start::{Ranks, mpiexec, ranks_by, run_again_as_ranks, threads};
+pub use start::{Ranks, ranks_by, run_again_as_ranks, threads};
 pub use universe::Universe;

@@ -1,23 +1,27 @@
 //! The MPI library, opened at run time: its functions, and the constants in which implementations differ.
 //!
-//! | | MPI 5's ABI | MPICH | Open MPI |
-//! |---|---|---|---|
-//! | library | `libmpi_abi.so.1` | `libmpi.so.12` | `libmpi.so.40` |
-//! | handles | small integers | integers of 32 bits | addresses of symbols |
+//! | | MPI 5's ABI | MPICH | Open MPI | MS-MPI |
+//! |---|---|---|---|---|
+//! | Linux | `libmpi_abi.so.1` | `libmpi.so.12` | `libmpi.so.40` | |
+//! | macOS | `libmpi_abi.1.dylib` | `libmpi.12.dylib` | `libmpi.40.dylib` | |
+//! | Windows | | | | `msmpi.dll` |
+//! | handles | small integers | integers of 32 bits | addresses of symbols | as MPICH's |
 //!
 //! A handle is passed as `usize`. Where it is an integer of 32 bits, the calling conventions of the supported
 //! processors ignore the register's upper half.
 
 #![allow(unsafe_code, reason = "symbols of the MPI library and their calls")]
 
+use std::error::Error as _;
 use std::ffi::{CStr, c_char, c_double, c_int, c_void};
+use std::path::Path;
 use std::sync::OnceLock;
 
 use libloading::Library;
 
 use crate::element::{Kind, Operation};
 use crate::error::{Error, Unavailable};
-use crate::launcher::{Launcher, launcher};
+use crate::launcher::{Launcher, launcher, mpiexec};
 
 /// A handle of any kind.
 pub(crate) type Handle = usize;
@@ -136,9 +140,22 @@ pub(crate) struct Mpi {
     _library: Library,
 }
 
-const ABI: &str = "libmpi_abi.so.1";
-const MPICH: &str = "libmpi.so.12";
-const OPEN_MPI: &str = "libmpi.so.40";
+/// The libraries by which MPI is looked for, in this order; under Open MPI's launcher, its own is the first.
+struct Names {
+    open_mpi: Option<&'static str>,
+    others: &'static [&'static str],
+}
+
+const NAMES: Names = if cfg!(windows) {
+    Names { open_mpi: None, others: &["msmpi.dll"] }
+} else if cfg!(target_os = "macos") {
+    Names {
+        open_mpi: Some("libmpi.40.dylib"),
+        others: &["libmpi_abi.1.dylib", "libmpi_abi.0.dylib", "libmpi.12.dylib"],
+    }
+} else {
+    Names { open_mpi: Some("libmpi.so.40"), others: &["libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi.so.12"] }
+};
 
 impl Mpi {
     /// The library, opened at the first call. It stays open until the process ends.
@@ -148,16 +165,16 @@ impl Mpi {
     }
 
     fn find() -> Result<Self, Unavailable> {
-        let names = match (std::env::var("MPI_LIBRARY"), launcher()) {
-            (Ok(name), _) => vec![name],
-            (Err(_), Some(Launcher { is_open_mpi: true, .. })) => [OPEN_MPI, ABI, MPICH].map(str::to_owned).to_vec(),
-            _ => [ABI, "libmpi_abi.so.0", MPICH, OPEN_MPI].map(str::to_owned).to_vec(),
+        let candidates = match std::env::var("MPI_LIBRARY") {
+            Ok(name) => vec![name],
+            Err(_) => candidates(launcher(), mpiexec().as_deref()),
         };
         let mut reason = String::new();
-        for name in names {
+        for name in candidates {
             match open_globally(&name) {
                 Ok(library) => return Self::of(library, name),
-                Err(error) => reason = one_line(&error.to_string()),
+                // On Windows, libloading's error only names the call.
+                Err(error) => reason = one_line(&error.source().map_or_else(|| error.to_string(), ToString::to_string)),
             }
         }
         Err(Unavailable::NoLibrary { reason })
@@ -180,10 +197,12 @@ impl Mpi {
                 source_in_status: 0,
                 thread_funneled: 1024,
             },
+            // MPICH, and MS-MPI, which comes from it.
             (false, false) => Constants {
                 world: 0x4400_0000,
                 errors_return: 0x5400_0001,
-                types: [0x4c00_010d, 0x4c00_0439, 0x4c00_040a, 0x4c00_080b],
+                // MPI_INT for an `i32`: the number of MPI_INT32_T differs between MPICH and MS-MPI.
+                types: [0x4c00_010d, 0x4c00_0405, 0x4c00_040a, 0x4c00_080b],
                 operations: [0x5800_0003, 0x5800_0004, 0x5800_0002, 0x5800_0001],
                 any_source: -2,
                 in_place: usize::MAX,
@@ -222,6 +241,18 @@ impl Mpi {
         let code = unsafe { (self.functions.set_errhandler)(communicator, self.constants.errors_return) };
         self.check(code, "MPI_Comm_set_errhandler", None)
     }
+}
+
+/// The libraries to try: by name, for the dynamic linker's search, and on macOS, whose search knows no folder of
+/// Homebrew's, also beside `mpiexec`.
+fn candidates(launcher: Option<Launcher>, mpiexec: Option<&Path>) -> Vec<String> {
+    let of_open_mpi = launcher.is_some_and(|launcher| launcher.is_open_mpi);
+    let (first, last) = if of_open_mpi { (NAMES.open_mpi, None) } else { (None, NAMES.open_mpi) };
+    let names: Vec<&str> = first.into_iter().chain(NAMES.others.iter().copied()).chain(last).collect();
+    let folder = mpiexec.and_then(|program| Some(program.parent()?.parent()?.join("lib")));
+    let beside = folder.filter(|_| cfg!(target_os = "macos"));
+    let beside = beside.iter().flat_map(|folder| names.iter().map(|name| folder.join(name).display().to_string()));
+    names.iter().map(|&name| name.to_owned()).chain(beside).collect()
 }
 
 impl Constants {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::communicator::{Backend, Communicator};
 use crate::error::Unavailable;
-use crate::launcher::launcher;
+use crate::launcher::{launcher, mpiexec};
 use crate::threads::{ThreadCommunicator, World};
 use crate::universe::Universe;
 
@@ -38,12 +38,6 @@ impl Ranks {
             (Err(reason), _) => Self::Threads(reason.to_string()),
         })
     }
-}
-
-/// The `mpiexec` on the path.
-pub fn mpiexec() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join("mpiexec")).find(|program| program.is_file())
 }
 
 /// A command that starts `ranks` ranks by `mpiexec`, with the program and its arguments still to be added. Ranks may

