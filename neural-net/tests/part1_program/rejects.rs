@@ -311,12 +311,10 @@ fn part1_program_says_what_to_do_where_cargo_cannot_download() {
         ProgramRun::of(output).rejection()
     };
     assert_has(&rejection("gone/cargo"), &["cannot start cargo", "put MNIST's four files into new by hand"]);
-    // A program that is no cargo: this one.
-    let other = std::env::current_exe().unwrap();
-    assert_has(
-        &rejection(other.to_str().unwrap()),
-        &["MNIST was not downloaded", "put MNIST's four files into new by hand"],
-    );
+    // Windows has no program that only fails.
+    if cfg!(unix) {
+        assert_has(&rejection("false"), &["MNIST was not downloaded", "put MNIST's four files into new by hand"]);
+    }
 }
 
 #[test]
