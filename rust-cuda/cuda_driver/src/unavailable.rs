@@ -47,7 +47,9 @@ pub enum Unavailable {
         library: PathBuf,
     },
     /// The driver's library exists, but the dynamic linker cannot load it.
-    #[error("the CUDA driver {library}, or a library that it needs, cannot be loaded ({reason}): reinstall the NVIDIA driver")]
+    #[error(
+        "the CUDA driver {library}, or a library that it needs, cannot be loaded ({reason}): reinstall the NVIDIA driver"
+    )]
     LibraryNotLoadable {
         /// The file.
         library: PathBuf,
