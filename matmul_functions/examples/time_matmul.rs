@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use command_line::{HomeworkOptions, parse_size, require_memory, with_worker_threads};
+use command_line::{HomeworkOptions, counted, parse_size, require_memory, with_worker_threads};
 use matmul_functions::{MatmulElement, Reference, matmul_transpose_rayon};
 use ndarray::{Array2, s};
 use rand::SeedableRng;
@@ -66,7 +66,11 @@ where
     report.check("matmul_transpose_rayon", Reference::of(&x.slice(s![..;step, ..])).verify(&checked));
     drop(result);
     if report.all_passed() {
-        report.time("Rayon", &format!(", {threads} threads"), measure(repeats, || matmul_transpose_rayon(&x)));
+        report.time(
+            "Rayon",
+            &format!(", {}", counted(threads, "thread")),
+            measure(repeats, || matmul_transpose_rayon(&x)),
+        );
     }
     Ok(report.finish())
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
-use command_line::{HomeworkOptions, one_of, parse_size, require_memory, with_worker_threads};
+use command_line::{HomeworkOptions, counted, one_of, parse_size, require_memory, with_worker_threads};
 use gpu::{Device, DeviceChoice};
 use matmul_functions::{
     MatmulElement, MatmulGpu, Reference, label, matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial,
@@ -83,7 +83,11 @@ where
     check_gpu(&mut report, &device, &x, arguments.ladder)?;
     if report.all_passed() {
         report.time("Trivial", "", measure(repeats, || matmul_transpose_trivial(&x)));
-        report.time("Rayon", &format!(", {threads} threads"), measure(repeats, || matmul_transpose_rayon(&x)));
+        report.time(
+            "Rayon",
+            &format!(", {}", counted(threads, "thread")),
+            measure(repeats, || matmul_transpose_rayon(&x)),
+        );
         report.speedup("Rayon", "Trivial");
         match device.is_gpu() {
             true => time_cuda(&mut report, &device, &x, repeats, arguments.ladder)?,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use command_line::{HomeworkOptions, parse_size, require_memory, with_worker_threads};
+use command_line::{HomeworkOptions, counted, parse_size, require_memory, with_worker_threads};
 use max_functions::{max_rayon, random_matrix, verify};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -44,7 +44,7 @@ fn check_and_time(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     report.fact("cores", threads);
     report.check("max_rayon", verify(&max_rayon(&a, &b)?, &a, &b));
     if report.all_passed() {
-        report.time("Rayon", &format!(", {threads} threads"), measure(repeats, || max_rayon(&a, &b)));
+        report.time("Rayon", &format!(", {}", counted(threads, "thread")), measure(repeats, || max_rayon(&a, &b)));
     }
     Ok(report.finish())
 }

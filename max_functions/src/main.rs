@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use command_line::{HomeworkOptions, one_of, parse_size, require_memory, with_worker_threads};
+use command_line::{HomeworkOptions, counted, one_of, parse_size, require_memory, with_worker_threads};
 use gpu::{Device, DeviceChoice};
 use max_functions::{MaxGpu, label, max_cpu, max_gpu, max_rayon, random_matrix, verify};
 use ndarray::Array2;
@@ -57,7 +57,7 @@ fn measure_all(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     report.check_on("max_gpu", &device.remark(), verify(&max_gpu(&device, &a, &b)?, &a, &b));
     if report.all_passed() {
         report.time("CPU", "", measure(repeats, || max_cpu(&a, &b)));
-        report.time("Rayon", &format!(", {threads} threads"), measure(repeats, || max_rayon(&a, &b)));
+        report.time("Rayon", &format!(", {}", counted(threads, "thread")), measure(repeats, || max_rayon(&a, &b)));
         report.speedup("Rayon", "CPU");
         match device.is_gpu() {
             true => time_cuda(&mut report, &device, (&a, &b), repeats)?,

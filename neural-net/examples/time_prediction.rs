@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use command_line::{HomeworkOptions, parse_size, with_worker_threads};
+use command_line::{HomeworkOptions, counted, parse_size, with_worker_threads};
 use ndarray::{Array2, s};
 use neural_net::data::{Dataset, builtin_digits, find_mnist};
 use neural_net::network::Initialization;
@@ -68,7 +68,7 @@ fn check_and_time(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
                     measure(repeats, || predictor.predict_all(images))
                 }
             };
-            report.time(&format!("Batch {batch}"), &format!(", {threads} threads"), measurement);
+            report.time(&format!("Batch {batch}"), &format!(", {}", counted(threads, "thread")), measurement);
         }
     }
     Ok(report.finish())

@@ -1,5 +1,6 @@
 //! Training on images whose distortion is another one in each epoch.
 
+use command_line::counted;
 use std::ops::ControlFlow;
 
 use augmentation::{Distortion, PIXELS, in_order};
@@ -79,8 +80,11 @@ impl<'a> AugmentedEngine<'a> {
 
 impl Engine for AugmentedEngine<'_> {
     fn device(&self) -> String {
-        let plural = if self.workers == 1 { "" } else { "s" };
-        format!("{}, {} worker{plural} that distort images", self.engine(self.images.samples).device(), self.workers)
+        format!(
+            "{}, images distorted by {}",
+            self.engine(self.images.samples).device(),
+            counted(self.workers, "worker")
+        )
     }
 
     fn start_epoch(&mut self, learning_rate: f64, steps_before: usize) {

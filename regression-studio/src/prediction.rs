@@ -1,5 +1,6 @@
 //! Predictions for the rows of a table, beside their true values where the table has the target.
 
+use command_line::counted;
 use std::fmt::Write;
 
 use crate::Table;
@@ -61,11 +62,13 @@ impl Predictions {
         let mut notes = Vec::new();
         let (skipped, rows) = (self.skipped, self.predicted.len());
         if skipped > 0 {
-            notes.push(format!("{skipped} of {rows} rows have no prediction: a feature is missing or not a number"));
+            let have = if skipped == 1 { "has" } else { "have" };
+            notes.push(format!("{skipped} of {rows} rows {have} no prediction: a feature is missing or not a number"));
         }
         for Unseen { column, example, rows } in &self.unseen {
             notes.push(format!(
-                "{rows} rows have a {column} that did not occur in training, such as {example:?}: their predictions are unreliable"
+                "{} with a {column} that did not occur in training, such as {example:?}: unreliable predictions",
+                counted(*rows, "row")
             ));
         }
         notes

@@ -64,8 +64,13 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
     let (transform, mut notes) = transform::fit(table, data, &train)?;
     if dropped > 0 {
         let used = train.len() + validation.len() + test.len() + dropped;
-        let reason = if data.bad_rows.fills() { "lack the target" } else { "are incomplete" };
-        notes.insert(0, format!("{dropped} of {used} rows {reason} and were dropped"));
+        let reason = match (data.bad_rows.fills(), dropped) {
+            (true, 1) => "lacks the target and was",
+            (true, _) => "lack the target and were",
+            (false, 1) => "is incomplete and was",
+            (false, _) => "are incomplete and were",
+        };
+        notes.insert(0, format!("{dropped} of {used} rows {reason} dropped"));
     }
     let part = |rows: Vec<u32>| part(table, data, &transform, rows);
     let (train, validation, test) = (part(train), part(validation), part(test));

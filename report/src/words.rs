@@ -1,5 +1,6 @@
 //! Formatting of values and lists for the report.
 
+pub(crate) use command_line::counted;
 use timing::format_seconds;
 pub(crate) use timing::grouped;
 
@@ -39,11 +40,6 @@ pub(crate) fn threads(count: usize) -> String {
 /// "2 threads", and for more threads than cores "8 threads on 2 cores".
 pub(crate) fn threads_on(count: usize, cores: usize) -> String {
     if count > cores { format!("{} on {}", threads(count), counted(cores, "core")) } else { threads(count) }
-}
-
-/// The count and the noun, in the plural unless the count is 1.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// "a", "a and b", "a, b and c".

@@ -1,5 +1,5 @@
 //! `cargo xtask gpu-check`: one folder with everything that checks and times the kernels on a machine that has a GPU and
-//! no Rust. There, `run.sh` runs it and writes one JSON file; where Python has CuPy, Numba or PyTorch, beside their times.
+//! no Rust. There, `run.sh`, on Windows `run.cmd`, runs it and writes one JSON file; where Python has CuPy, Numba or PyTorch, beside their times.
 //!
 //! Each item (a test program, a timing, a peer's script, a sanitizer run) is a child process with a time limit, and the
 //! results are written after each item: a hang, a crash or a refusal of one costs that one. The items are in five calls,
@@ -38,8 +38,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     read: Option<PathBuf>,
     /// Make the folder, and run all of its calls without a GPU, with stand-ins for NVIDIA's tools
-    #[arg(long, conflicts_with_all = ["run", "read"])]
+    #[arg(long, conflicts_with_all = ["run", "read", "target"])]
     rehearse: bool,
+    /// Make the folder for another system, such as x86_64-pc-windows-gnu, for which this machine can compile
+    #[arg(long, value_name = "TRIPLE", conflicts_with_all = ["run", "read"])]
+    target: Option<String>,
 }
 
 /// Makes the folder, runs the checks in it, rehearses them, or prints their results.
@@ -48,6 +51,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         (Some(file), _) => show::print(file),
         (None, true) => calls::run(&options.only),
         (None, false) if options.rehearse => rehearsal::run(),
-        (None, false) => folder::make().map(|_packed| ExitCode::SUCCESS),
+        (None, false) => folder::make(options.target.as_deref()).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -1,5 +1,6 @@
 //! Timing of the CPU versions, and on a GPU of each version by GPU events and with the copies of input and result.
 
+use command_line::counted;
 use std::num::NonZeroUsize;
 
 use activation_functions::{
@@ -18,9 +19,9 @@ pub(super) fn cpu(report: &mut Report, input: Input, threads: usize, repeats: No
     let trivial = || weigh(&normalize(values), weights).map(|weighed| activate(&weighed));
     report.time("CPU", ", three passes", measure(repeats, trivial));
     let parallel = || weigh_rayon(&normalize_rayon(values), weights).map(|weighed| activate_rayon(&weighed));
-    report.time("Rayon", &format!(", three passes, {threads} threads"), measure(repeats, parallel));
+    report.time("Rayon", &format!(", three passes, {}", counted(threads, "thread")), measure(repeats, parallel));
     let fused = || fused_rayon(values, weights);
-    report.time("Rayon fused", &format!(", one pass, {threads} threads"), measure(repeats, fused));
+    report.time("Rayon fused", &format!(", one pass, {}", counted(threads, "thread")), measure(repeats, fused));
     report.speedup("Rayon", "CPU");
     report.speedup("Rayon fused", "CPU");
     report.speedup("Rayon fused", "Rayon");

@@ -1,12 +1,11 @@
 //! The printed table of times.
 
-use command_line::say;
+use command_line::{counted, say};
 use timing::{format_seconds, grouped};
 
 use super::row::Row;
 
 pub(super) fn print(rows: &[Row], threads: usize, has_timestamps: bool) {
-    let plural = if threads == 1 { "" } else { "s" };
     say!(
         "{:>6}  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}  {:>9}  {:>13}  {:>13}",
         "batch",
@@ -35,8 +34,10 @@ pub(super) fn print(rows: &[Row], threads: usize, has_timestamps: bool) {
     }
     let repeats = rows.first().map_or(0, |row| row.shader.repeats);
     say!(
-        "[*] CPU: {threads} thread{plural}. shader: with both transfers. upload, compute, read-back: each timed alone, \
-         with a wait after it. ratio: shader / CPU; below 1, the shader is faster. Minimum of {repeats} runs each."
+        "[*] CPU: {}. shader: with both transfers. upload, compute, read-back: each timed alone, \
+         with a wait after it. ratio: shader / CPU; below 1, the shader is faster. Minimum of {} each.",
+        counted(threads, "thread"),
+        counted(repeats, "run")
     );
     if !has_timestamps {
         say!("[*] compute: not measured, since this adapter has no timestamp queries");

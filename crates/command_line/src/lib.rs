@@ -79,6 +79,11 @@ pub fn python() -> OsString {
     std::env::var_os("PYTHON").unwrap_or_else(|| default.into())
 }
 
+/// The count and the noun: "1 thread", "2 threads".
+pub fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 /// Options common to the homework's benchmark programs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct HomeworkOptions {
@@ -170,7 +175,8 @@ pub fn with_worker_threads<R: Send>(
     let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = requested.unwrap_or(cores);
     if threads > cores {
-        crate::note!("warning: {threads} worker threads on a machine with {cores} cores: they share the cores");
+        let (threads, cores) = (counted(threads.get(), "worker thread"), counted(cores.get(), "core"));
+        crate::note!("warning: {threads} on a machine with {cores}: they share the cores");
     }
     let mut workers = vec![];
     let pool = rayon::ThreadPoolBuilder::new()

@@ -22,7 +22,6 @@
 //! The minimum time is the dense product's times the share of nonzero elements. Mispredicted loop branches cost most of
 //! the rest. docs/performance.md has the times and the ineffective variants.
 
-use std::any::Any;
 use std::ops::Range;
 
 use bytemuck::Zeroable;
@@ -200,10 +199,8 @@ fn bits_of_floats(floats: &[f32; WORD]) -> u64 {
 /// Bit b of the result is set if byte b is not zero.
 #[inline(always)]
 fn bits_of_bytes<S: Simd>(simd: S, bytes: &[u8; WORD]) -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(simd) = (&simd as &dyn Any).downcast_ref::<pulp::x86::V4>() {
-        let bytes = pulp::cast(*bytes);
-        return simd.avx512bw._mm512_test_epi8_mask(bytes, bytes);
+    if let Some(word) = bits_by_instruction(simd, bytes) {
+        return word;
     }
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     // A factor that gathers one bit of each byte in the top byte of the product.
@@ -215,6 +212,21 @@ fn bits_of_bytes<S: Simd>(simd: S, bytes: &[u8; WORD]) -> u64 {
         let marks = (((eight & LOW) + LOW) | eight) & !LOW;
         word | (((marks >> 7).wrapping_mul(GATHER << 7) >> 56) << (8 * index))
     })
+}
+
+/// As [`bits_of_bytes`], by the one instruction of AVX-512 that does it.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn bits_by_instruction<S: Simd>(simd: S, bytes: &[u8; WORD]) -> Option<u64> {
+    let simd = (&simd as &dyn std::any::Any).downcast_ref::<pulp::x86::V4>()?;
+    let bytes = pulp::cast(*bytes);
+    Some(simd.avx512bw._mm512_test_epi8_mask(bytes, bytes))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn bits_by_instruction<S: Simd>(_: S, _: &[u8; WORD]) -> Option<u64> {
+    None
 }
 
 struct IndexColumns<'a>(&'a mut NonzeroRows);

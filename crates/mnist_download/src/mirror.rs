@@ -39,6 +39,12 @@ impl<'a> Client<'a> {
         if !settings.proxy_from_environment {
             config = config.proxy(None);
         }
+        #[cfg(windows)]
+        {
+            use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
+            let system = TlsConfig::builder().provider(TlsProvider::NativeTls).root_certs(RootCerts::PlatformVerifier);
+            config = config.tls_config(system.build());
+        }
         Self { settings, agent: config.build().new_agent() }
     }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use command_line::{BAD_INPUT, CHECK_FAILED, parse_ranks, parse_repeats, require_memory};
+use command_line::{BAD_INPUT, CHECK_FAILED, counted, parse_ranks, parse_repeats, require_memory};
 use command_line::{note, say};
 use distributed_functions::{FUNCTIONS, Measured, Model, bytes_by_formula, measure};
 use mpi_driver::{Communicator, Error, Ranks, run_again_as_ranks, threads};
@@ -51,10 +51,13 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<ExitCode> {
     let longest = arguments.lengths.iter().copied().max().unwrap_or(0);
     // A rank has its own buffer, the result, and what arrives; threads have the messages in transit, too.
     let bytes = longest.checked_mul(8).and_then(|bytes| bytes.checked_mul(ranks * (3 + ranks)));
-    require_memory(&format!("all-reduce of {longest} f64 by {ranks} ranks"), bytes.map(|bytes| bytes as u64))?;
+    require_memory(
+        &format!("all-reduce of {longest} f64 by {}", counted(ranks, "rank")),
+        bytes.map(|bytes| bytes as u64),
+    )?;
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     if ranks > cores {
-        note!("warning: {ranks} ranks on a machine with {cores} cores: they share the cores");
+        note!("warning: {} on a machine with {}: they share the cores", counted(ranks, "rank"), counted(cores, "core"));
     }
     match found {
         Some(Ranks::ByMpiexec(mpiexec)) => {
@@ -74,8 +77,7 @@ fn measure_all(arguments: &MeasureArguments, world: &Communicator, library: &str
     let (rank, ranks) = (world.rank(), world.size());
     let is_first = rank == 0;
     if is_first && !arguments.json {
-        let plural = if ranks == 1 { "" } else { "s" };
-        say!("All-reduce of f64 by {ranks} rank{plural}: {library}");
+        say!("All-reduce of f64 by {}: {library}", counted(ranks, "rank"));
     }
     let rows = measure(world, &arguments.lengths, arguments.repeats, arguments.seed)?;
     for Measured { length, mismatches, .. } in &rows {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use command_line::say;
-use command_line::{parse_count, parse_size};
+use command_line::{counted, parse_count, parse_size};
 use distributed_functions::simulation::{Asynchronous, Network, Workload, asynchronous, synchronous_on};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -219,12 +219,14 @@ fn print(arguments: &SimulateArguments, workload: &Workload, alone: f64, by_netw
     }
     let bytes = workload.bytes() as f64;
     say!(
-        "Simulated: a step of {batch} samples takes one rank {}; gradients of {:.0} kB.",
+        "Simulated: a step of {} takes one rank {}; gradients of {:.0} kB.",
+        counted(batch.get(), "sample"),
         format_seconds(alone),
         bytes / 1e3
     );
     say!(
-        "strong: {batch} samples in all; weak: {batch} for each rank; async: {batch} for each worker, {masters} masters besides."
+        "strong: {batch} samples in all; weak: {batch} for each rank; async: {batch} for each worker, {} besides.",
+        counted(masters.get(), "master")
     );
     for (name, rows) in by_network {
         say!("{name}:");

@@ -18,6 +18,11 @@ use crate::{Network, Samples};
 pub use cpu::{CpuEngine, MasterLayer, Masters, PhaseTimes, Says, Threads, WorkerEngine};
 pub use ranks::{Fill, Gradients, Ranks, ShardEngine};
 
+/// "1 thread", "2 threads".
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 /// The weights and biases of each layer, or values of their shapes.
 pub type LayerArrays<F = f32> = Vec<(Array2<F>, Array1<F>)>;
 

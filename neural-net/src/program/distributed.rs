@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use command_line::BAD_INPUT;
+use command_line::{BAD_INPUT, counted};
 use mpi_driver::{Communicator, Error, Operation, Ranks, run_again_as_ranks, threads};
 use neural_net::Samples;
 use neural_net::asynchronous::{CommunicatorMasters, MAX_LAYERS, Served, StalenessRule, leave, serve};
@@ -118,7 +118,10 @@ pub(super) fn by_masters<'a>(
 ) -> Result<ExitCode> {
     let (ranks, masters, hyperparameters) = (world.size(), arguments.masters.get(), &settings.hyperparameters);
     if masters >= ranks {
-        bail!("{masters} masters of {ranks} ranks leave no worker: choose fewer --masters, or more --ranks");
+        bail!(
+            "with --masters {masters}, {} leave no worker: choose fewer masters, or more --ranks",
+            counted(ranks, "rank")
+        );
     }
     if hyperparameters.optimizer != Optimizer::Sgd {
         bail!("--distributed async trains by --optimizer sgd");

@@ -184,7 +184,7 @@ fn part1_program_trains_on_distorted_images() {
     let sandbox = Sandbox::new();
     let augment = ["--augment", "--checkpoint", "run", "--target-accuracy", "0"];
     let run = sandbox.run(&training(2, &[&augment[..], &["--workers", "2"]].concat())).success();
-    assert!(run.stdout.contains("2 workers that distort images"), "{}", run.stdout);
+    assert!(run.stdout.contains("images distorted by 2 workers"), "{}", run.stdout);
     assert!(checkpoint::load(&sandbox.path("run")).unwrap().expect("a checkpoint").run.augment);
     // It goes on with distorted images, said again or not, to the weights of an unbroken run.
     let more = ["--checkpoint", "run", "--resume", "--save", "broken", "--target-accuracy", "0"];

@@ -1,5 +1,6 @@
 //! The map from a table's columns to the network's inputs, and from its output to the target.
 
+use command_line::counted;
 use ndarray::Array2;
 use neural_net::training::InvalidValue;
 use rayon::prelude::*;
@@ -151,7 +152,10 @@ pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(
                 let fill = replacement(&values, data.bad_rows);
                 if let Some(fill) = fill.filter(|_| missing > 0) {
                     values.iter_mut().filter(|value| !value.is_finite()).for_each(|value| *value = fill);
-                    notes.push(format!("{missing} rows of the training part lack {name}, filled in as {fill}"));
+                    notes.push(format!(
+                        "{name} is missing in {} of the training part, filled in as {fill}",
+                        counted(missing, "row")
+                    ));
                 }
                 match fit(name, &values, data.log_features)? {
                     Some(scale) => inputs.push(Input::Number { column: name.clone(), scale, fill }),

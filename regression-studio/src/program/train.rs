@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use command_line::CHECK_FAILED;
 use command_line::say;
+use command_line::{CHECK_FAILED, counted};
 use indicatif::{ProgressBar, ProgressStyle};
 use regression_studio::results::Ending;
 use regression_studio::results::{Metrics, Results};
@@ -41,7 +41,8 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     }
     let is_text = !arguments.json;
     if is_text {
-        say!("{}: {} rows, {} columns", table.source(), table.rows(), table.columns().len());
+        let (rows, columns) = (counted(table.rows(), "row"), counted(table.columns().len(), "column"));
+        say!("{}: {rows}, {columns}", table.source());
     }
 
     let shown = run.as_ref().map_or(0, |run| run.history.len());
@@ -158,8 +159,7 @@ fn watch(session: Session, folder: &RunFolder, mut shown: usize, is_text: bool) 
         if is_text && !is_announced && !snapshot.device.is_empty() {
             is_announced = true;
             snapshot.notes.iter().for_each(|note| say!("note: {note}"));
-            let inputs = snapshot.inputs.len();
-            say!("{}, {inputs} input{}", snapshot.device, if inputs == 1 { "" } else { "s" });
+            say!("{}, {}", snapshot.device, counted(snapshot.inputs.len(), "input"));
         }
         for record in snapshot.history.iter().skip(shown).filter(|_| is_text) {
             bar.suspend(|| {
@@ -195,7 +195,8 @@ fn show(results: &Results, state: &State) {
         State::Finished(Ending::Stopped) => "interrupted",
         _ => "all epochs done",
     };
-    say!("{} epochs, {:.2} s of training: {why}. Best epoch: {}.", results.epochs, results.seconds, results.best_epoch);
+    let epochs = counted(results.epochs, "epoch");
+    say!("{epochs}, {:.2} s of training: {why}. Best epoch: {}.", results.seconds, results.best_epoch);
     let is_log = results.parts[0].network.r2_log.is_some();
     let log_column = if is_log { format!("{:>11}", "R² of logs") } else { String::new() };
     say!("{:<11}{:>9}  {:<8}{:>12}{:>12}{:>10}{log_column}", "part", "rows", "model", "RMSE", "MAE", "R²");

@@ -3,6 +3,7 @@
 mod layout;
 mod perform;
 
+use command_line::counted;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -209,8 +210,8 @@ impl App {
             let run = &recovered.run;
             let lines = [
                 format!(
-                    "The program ended before a run was saved: {} epochs on {}.",
-                    run.history.len(),
+                    "The program ended before a run was saved: {} on {}.",
+                    counted(run.history.len(), "epoch"),
                     run.settings.data.source.name()
                 ),
                 "Open it to view, resume or save it.".to_owned(),

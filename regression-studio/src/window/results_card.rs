@@ -32,6 +32,7 @@ pub(crate) fn show(ui: &mut Ui, results: &Results, target: &str) {
         let (best, epochs) = (results.best_epoch, results.epochs);
         let dropped = match results.dropped {
             0 => String::new(),
+            1 => " One incomplete row was dropped.".to_owned(),
             dropped => format!(" {} incomplete rows were dropped.", number::count(dropped)),
         };
         let rows = results.parts.each_ref().map(|part| number::count(part.rows)).join(" : ");

@@ -177,7 +177,7 @@ fn missing_features_are_filled_in_from_the_training_part() {
         let mut settings = small_settings();
         settings.data.bad_rows = bad_rows;
         let prepared = prepare(&table, &settings).unwrap();
-        assert_eq!((prepared.dropped, &*prepared.notes[0]), (1, "1 of 60 rows lack the target and were dropped"));
+        assert_eq!((prepared.dropped, &*prepared.notes[0]), (1, "1 of 60 rows lacks the target and was dropped"));
         assert_eq!(prepared.parts().iter().map(|(_, part)| part.rows.len()).sum::<usize>(), 59);
 
         let mut present: Vec<f64> =

@@ -84,7 +84,7 @@ fn predictions_count_the_rows_of_unseen_categories_and_agree_with_single_rows() 
     let other = table(&["a", "new", "b", "other", "new"]);
     let predictions = Predictions::of(model, &other).unwrap();
     assert_eq!(predictions.unseen, [Unseen { column: "text".to_owned(), example: "new".to_owned(), rows: 3 }]);
-    assert!(predictions.notes()[0].starts_with("3 rows have a text that did not occur in training, such as \"new\""));
+    assert!(predictions.notes()[0].starts_with("3 rows with a text that did not occur in training, such as \"new\""));
     assert_eq!(predictions.truth.as_ref().unwrap()[3], Some(3.0));
     assert!(predictions.to_csv().starts_with("row,predicted target,target\n1,"));
     for row in 0..5 {

@@ -58,7 +58,7 @@ fn a_file_without_the_columns_shows_a_dialog_and_another_is_predicted() {
     window.type_path(OPEN_HINT, &fitting, "Open");
     window.wait_until("the rows are listed", |window| window.shows("fitting.csv: 2 rows predicted"));
     assert!(window.shows("Row 2: predicted –"));
-    assert!(window.shows_part("1 of 3 rows have no prediction"));
+    assert!(window.shows_part("1 of 3 rows has no prediction"));
     assert!(!window.shows_part("Beside the true values"), "the file has no target");
 }
 

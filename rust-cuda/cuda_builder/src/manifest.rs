@@ -185,11 +185,11 @@ fn inherits(value: &Value) -> bool {
     value.get("workspace").and_then(Value::as_bool) == Some(true)
 }
 
-/// Whether a target's condition excludes the GPU. Only the simplest form is recognised; any other counts as part of the
-/// PTX, which can make it stale too often, but never too rarely.
+/// Whether a target's condition excludes the GPU. Only two forms are recognised, `not(gpu)` and `not(any(gpu, …))`; any
+/// other counts as part of the PTX, which can make it stale too often, but never too rarely.
 fn is_host_only(condition: &str) -> bool {
     let condition: String = condition.split_whitespace().collect();
-    condition == r#"cfg(not(target_arch="nvptx64"))"#
+    condition == r#"cfg(not(target_arch="nvptx64"))"# || condition.starts_with(r#"cfg(not(any(target_arch="nvptx64","#)
 }
 
 /// The canonical text of a library's settings, without those of its tests and documentation.
@@ -294,6 +294,8 @@ gpu_std.workspace = true
 builder = { path = "../does-not-exist" }
 [target.'cfg(not(target_arch = "nvptx64"))'.dependencies]
 simulator = { path = "../does-not-exist" }
+[target.'cfg(not(any(target_arch = "nvptx64", all(windows, target_arch = "aarch64"))))'.dependencies]
+coroutines = { path = "../does-not-exist" }
 "#;
     const STD: &str = r#"
 [package]
@@ -361,9 +363,13 @@ syn = { workspace = true, features = ["full"] }
     #[test]
     fn the_error_for_an_invalid_manifest_names_it() {
         let workspace = workspace("[package\n");
-        let error = Manifest::load(&workspace.path().join("kernels")).unwrap_err().to_string();
-        assert!(error.contains("kernels/Cargo.toml: ") && error.contains("line 1"), "{error}");
-        let error = Manifest::load(&workspace.path().join("nowhere")).unwrap_err().to_string();
-        assert!(error.starts_with("cannot read ") && error.ends_with("nowhere/Cargo.toml"), "{error}");
+        let error = |member: &str| {
+            let error = Manifest::load(&workspace.path().join(member)).unwrap_err().to_string();
+            error.replace(std::path::MAIN_SEPARATOR, "/")
+        };
+        let invalid = error("kernels");
+        assert!(invalid.contains("kernels/Cargo.toml: ") && invalid.contains("line 1"), "{invalid}");
+        let missing = error("nowhere");
+        assert!(missing.starts_with("cannot read ") && missing.ends_with("nowhere/Cargo.toml"), "{missing}");
     }
 }

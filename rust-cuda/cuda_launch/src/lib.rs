@@ -1,8 +1,17 @@
 //! The shape of a launch, CUDA's limits on it, and the ways of accessing memory that a fault names: the words that
 //! devices share, with no device behind them. Kernels' hosts use them as `cuda_std`'s.
 
+// Said here, in the first crate that every program is compiled from.
+#[cfg(all(windows, target_arch = "aarch64"))]
+compile_error!(
+    "the simulator does not run as a Windows program for ARM: take the x86-64 toolchain, whose programs Windows 11 runs too: \
+     rustup set default-host x86_64-pc-windows-msvc"
+);
+
 mod access;
+mod counts;
 mod launch_config;
 
 pub use access::Access;
+pub use counts::{counted, having, waiting};
 pub use launch_config::{Dim3, LaunchConfig, LimitError};

@@ -79,7 +79,7 @@ fn a_block_that_returns_early() {
         let fault = fault_at(&block_that_returns, "block_that_returns", error.unwrap_err());
         assert_eq!(fault.kind, FaultKind::GridDivergence { waiting: 4, exited: 1, other_location: None });
         assert_eq!((fault.block, fault.thread), (Dim3::default(), Dim3::default()));
-        let text = "grid barrier divergence: 4 blocks wait at a grid::sync, 1 have left the kernel";
+        let text = "grid barrier divergence: 4 blocks wait at a grid::sync, 1 has left the kernel";
         assert_eq!(fault.kind.to_string(), text);
     }
 }

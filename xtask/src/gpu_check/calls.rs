@@ -1,5 +1,6 @@
 //! Runs the calls in the folder, item by item.
 
+use std::env::consts::EXE_SUFFIX;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -83,9 +84,14 @@ impl Runner {
         self.kept.write()
     }
 
+    /// The file of a program of the folder.
+    fn program(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}{EXE_SUFFIX}"))
+    }
+
     /// A program of the folder on the GPU, with JSON output.
     fn on_gpu(&self, run: &Run) -> Command {
-        let mut command = Command::new(self.folder.join(run.executable));
+        let mut command = Command::new(self.program(run.executable));
         command.args(run.arguments).args(["--device", "cuda", "--json"]);
         command
     }
@@ -115,7 +121,7 @@ impl Runner {
     fn sweep(&mut self) -> Result<()> {
         self.kept.results.sweep.clear();
         for part in SWEEP_PARTS {
-            let mut command = Command::new(self.folder.join(SWEEP));
+            let mut command = Command::new(self.program(SWEEP));
             command.args([part, "--device", "cuda", "--json"]);
             let value = self.json(&format!("{SWEEP} {part}"), &mut command, ITEM_LIMIT)?;
             self.kept.results.sweep.insert(part.to_owned(), value);
@@ -127,7 +133,7 @@ impl Runner {
     fn tests(&mut self) -> Result<()> {
         self.kept.results.tests.clear();
         for test in &TESTS {
-            let mut command = Command::new(self.folder.join(test.executable()));
+            let mut command = Command::new(self.program(&test.executable()));
             command.args(test.arguments());
             let outcome = self.test(test.program, &mut command, test.limit)?;
             self.kept.results.tests.insert(test.program.to_owned(), outcome);
@@ -161,7 +167,7 @@ impl Runner {
             let mut command = Command::new(&ncu);
             // The second launch: the first loads the kernel. The GPU's own clock is kept, so that times and cycles agree.
             command.args(["--clock-control", "none", "--set", "full", "-k", run.name, "-s", "1", "-c", "1"]);
-            command.arg(self.folder.join(run.executable)).args(run.arguments).args(["--device", "cuda"]);
+            command.arg(self.program(run.executable)).args(run.arguments).args(["--device", "cuda"]);
             let value = match self.item(&format!("ncu {}", run.name), &mut command, TOOL_LIMIT)? {
                 Ok(finished) => nsight::value(&finished),
                 Err(outcome) => outcome_as_json(&outcome),
@@ -184,7 +190,7 @@ impl Runner {
             // The driver's errors that the program handles are no findings.
             command.args(["--tool", sanitized.tool, "--error-exitcode", FOUND, "--report-api-errors", "no"]);
             command.args(["--print-limit", "20"]);
-            command.arg(self.folder.join(sanitized.executable)).args(sanitized.arguments);
+            command.arg(self.program(sanitized.executable)).args(sanitized.arguments);
             let outcome = self.sanitized(&sanitized.name(), command.env("GPU_TESTS", "require"))?;
             self.kept.results.sanitizer.insert(sanitized.name(), outcome);
             self.kept.write()?;

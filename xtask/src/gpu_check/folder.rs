@@ -9,18 +9,23 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use command_line::say;
 use sha2::{Digest, Sha256};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
 use super::plan::{EXECUTABLES, SWEEP, TESTS, Test};
 use super::results::Made;
 use super::{mnist, python};
 use crate::capture::stdout_of;
-use crate::cargo::{Workspace, build_executables};
+use crate::cargo::{Executables, Workspace, build_executables};
 use crate::workspace_root;
 
 /// The file in the folder that says what it was made of; the results repeat it.
 const MADE: &str = "made.json";
 
-/// Maximum size of the packed folder in bytes: with the repository it must fit into what a lent machine takes.
+/// The program that runs the checks: this one.
+const RUNNER: &str = "xtask";
+
+/// Maximum size of the packed folder for Linux in bytes: with the repository it must fit into what a lent machine takes.
 const MAX_PACKED: u64 = 30 << 20;
 
 const SCRIPT: &str = "#!/bin/sh
@@ -30,16 +35,59 @@ const SCRIPT: &str = "#!/bin/sh
 cd \"$(dirname \"$0\")\" && exec ./xtask gpu-check --run \"$@\"
 ";
 
+/// A file for the command interpreter: Windows starts no PowerShell script unless its user has allowed that.
+const WINDOWS_SCRIPT: &str = "@echo off\r
+rem Checks and times the kernels on this machine's GPU. Writes gpu-check.json and gpu-check.log to this folder, and to\r
+rem the one that the variable OUT names. To run one call: .\\run.cmd --only first (or times, counters, sanitizer, peers).\r
+rem A call takes less than 10 minutes, all of them less than 28.\r
+cd /d \"%~dp0\"\r
+.\\xtask.exe gpu-check --run %*\r
+";
+
 /// Where the folder is made.
 pub(super) fn path() -> PathBuf {
     workspace_root().join("target/gpu-check")
 }
 
-/// Builds the tests and programs, and puts them into target/gpu-check and target/gpu-check.tar.xz.
+/// The system that the folder is for.
+struct Host<'a> {
+    /// Its name for rustc; None for this one.
+    target: Option<&'a str>,
+    is_windows: bool,
+}
+
+impl<'a> Host<'a> {
+    fn of(target: Option<&'a str>) -> Self {
+        Self { target, is_windows: target.map_or(cfg!(windows), |target| target.contains("windows")) }
+    }
+
+    /// The executables of a build for it.
+    fn build(&self, workspace: Workspace, arguments: &[&str]) -> Result<Executables> {
+        let target: Vec<&str> = self.target.into_iter().flat_map(|target| ["--target", target]).collect();
+        build_executables(workspace, &[arguments, &target].concat())
+    }
+
+    fn file_name(&self, program: &str) -> String {
+        format!("{program}{}", if self.is_windows { ".exe" } else { "" })
+    }
+
+    fn script(&self) -> (&'static str, &'static str) {
+        if self.is_windows { ("run.cmd", WINDOWS_SCRIPT) } else { ("run.sh", SCRIPT) }
+    }
+
+    /// The command that runs the script in the folder.
+    fn command(&self) -> &'static str {
+        if self.is_windows { ".\\run.cmd" } else { "sh run.sh" }
+    }
+}
+
+/// Builds the tests and programs, and puts them into target/gpu-check, and packed into target/gpu-check.tar.xz, for
+/// Windows target/gpu-check.zip.
 ///
 /// # Errors
 /// If one does not build, the tests do not have the names that the plan selects, or the packed folder is too large.
-pub(super) fn make() -> Result<()> {
+pub(super) fn make(target: Option<&str>) -> Result<()> {
+    let host = Host::of(target);
     let folder = path();
     if folder.exists() {
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot replace {}", folder.display()))?;
@@ -50,21 +98,27 @@ pub(super) fn make() -> Result<()> {
         let tests = || TESTS.iter().filter(|test| test.workspace == workspace);
         let programs: Vec<&str> = tests().flat_map(|test| ["--test", test.program]).collect();
         let arguments = [&["test", "--no-run", "--workspace"], &programs[..]].concat();
-        let built = build_executables(workspace, &arguments)?;
+        let built = host.build(workspace, &arguments)?;
         for test in tests() {
             let executable = built.get(test.package, test.program)?;
-            check_names(test, executable)?;
-            copy(executable, &folder.join(test.executable()))?;
+            // Those of another system do not run here; they have the same names.
+            if target.is_none() {
+                check_names(test, executable)?;
+            }
+            copy(executable, &folder.join(host.file_name(&test.executable())))?;
         }
     }
     let programs: Vec<&str> = EXECUTABLES.iter().flat_map(|name| ["--bin", name]).collect();
-    let arguments = [&["build", "--workspace", "--example", SWEEP], &programs[..]].concat();
-    let built = build_executables(Workspace::Homework, &arguments)?;
+    // A running program's file cannot be replaced on Windows.
+    let runner: &[&str] = if target.is_some() { &["--bin", RUNNER] } else { &[] };
+    let arguments = [&["build", "--workspace", "--example", SWEEP], &programs[..], runner].concat();
+    let built = host.build(Workspace::Homework, &arguments)?;
     for name in EXECUTABLES {
-        copy(built.get(name, name)?, &folder.join(name))?;
+        copy(built.get(name, name)?, &folder.join(host.file_name(name)))?;
     }
-    copy(built.get("neural-net", SWEEP)?, &folder.join(SWEEP))?;
-    copy(&std::env::current_exe()?, &folder.join("xtask"))?;
+    let this = std::env::current_exe()?;
+    copy(if target.is_some() { built.get(RUNNER, RUNNER)? } else { &this }, &folder.join(host.file_name(RUNNER)))?;
+    copy(built.get("neural-net", SWEEP)?, &folder.join(host.file_name(SWEEP)))?;
     python::carry(&folder)?;
     let images = mnist::carry(&folder)?.to_owned();
     let made = Made { commit: commit(), ptx: ptx(), images };
@@ -72,14 +126,16 @@ pub(super) fn make() -> Result<()> {
         std::fs::write(folder.join(name), text).with_context(|| format!("cannot write {name}"))
     };
     write(MADE, &serde_json::to_string_pretty(&made)?)?;
-    write("run.sh", SCRIPT)?;
-    let packed = pack(&folder)?;
+    let (script, text) = host.script();
+    write(script, text)?;
+    let packed = if host.is_windows { zip(&folder)? } else { pack(&folder)? };
     let bytes = std::fs::metadata(&packed)?.len();
     let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-    say!("[*] {} holds the checks: copy it to a machine with an NVIDIA GPU and run: sh run.sh", folder.display());
+    let command = host.command();
+    say!("[*] {} holds the checks: copy it to a machine with an NVIDIA GPU and run: {command}", folder.display());
     say!("[*] {} is the same, packed, {:.1} MiB", packed.display(), mebibytes(bytes));
     ensure!(
-        bytes <= MAX_PACKED,
+        host.is_windows || bytes <= MAX_PACKED,
         "{} has {:.1} MiB; it must not exceed {:.0}",
         packed.display(),
         mebibytes(bytes),
@@ -127,6 +183,29 @@ fn pack(folder: &Path) -> Result<PathBuf> {
         let status = status.with_context(|| format!("cannot wait for {name}"))?;
         ensure!(status.success(), "{name} could not pack {}: {status}", folder.display());
     }
+    Ok(packed)
+}
+
+/// Packs the folder into a .zip file beside it, which Windows can open, and returns that file's path.
+fn zip(folder: &Path) -> Result<PathBuf> {
+    let packed = folder.with_extension("zip");
+    let cannot = || format!("cannot write {}", packed.display());
+    let mut archive = ZipWriter::new(File::create(&packed).with_context(cannot)?);
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(&next).with_context(|| format!("cannot read {}", next.display()))? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let relative = path.strip_prefix(folder.parent().unwrap_or(folder))?;
+            let names: Vec<_> = relative.iter().map(OsStr::to_string_lossy).collect();
+            archive.start_file(names.join("/"), SimpleFileOptions::default()).with_context(cannot)?;
+            std::io::copy(&mut File::open(&path)?, &mut archive).with_context(cannot)?;
+        }
+    }
+    archive.finish().with_context(cannot)?;
     Ok(packed)
 }
 

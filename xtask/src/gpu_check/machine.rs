@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
+use sysinfo::System;
 
 /// Time limit of nvidia-smi: a GPU in trouble may let it hang.
 const NVIDIA_SMI_LIMIT: Duration = Duration::from_secs(10);
@@ -22,10 +23,13 @@ pub(super) struct Machine {
 impl Machine {
     pub(super) fn this() -> Self {
         Self {
-            processor: field("/proc/cpuinfo", "model name"),
+            processor: processor(),
             threads: std::thread::available_parallelism().map_or(0, usize::from),
-            memory: field("/proc/meminfo", "MemTotal"),
-            system: std::fs::read_to_string("/proc/version").map_or_else(|_| unknown(), |text| text.trim().to_owned()),
+            memory: memory(),
+            system: match std::fs::read_to_string("/proc/version") {
+                Ok(text) => text.trim().to_owned(),
+                Err(_) => System::long_os_version().unwrap_or_else(unknown),
+            },
         }
     }
 }
@@ -60,11 +64,17 @@ fn nvidia_smi(query: &str) -> String {
     line
 }
 
-/// The value behind the first line of a file of /proc that begins with `name`.
-fn field(file: &str, name: &str) -> String {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with(name));
-    line.and_then(|line| line.split_once(':')).map_or_else(unknown, |(_, value)| value.trim().to_owned())
+fn processor() -> String {
+    let mut system = System::new();
+    system.refresh_cpu_all();
+    let name = system.cpus().first().map(|processor| processor.brand().trim().to_owned());
+    name.filter(|name| !name.is_empty()).unwrap_or_else(unknown)
+}
+
+fn memory() -> String {
+    let mut system = System::new();
+    system.refresh_memory();
+    format!("{:.1} GiB", system.total_memory() as f64 / f64::from(1 << 30))
 }
 
 fn unknown() -> String {

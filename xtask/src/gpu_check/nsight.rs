@@ -7,8 +7,12 @@ use serde_json::{Map, Value, json};
 use crate::capture::last_line;
 use child_process::Finished;
 
-/// Folder of the tools where they are not on the path.
-const TOOLKIT: &str = "/usr/local/cuda/bin";
+/// Folder of the CUDA toolkit where `CUDA_PATH` does not name it, as its installer for Windows does.
+const TOOLKIT: &str = "/usr/local/cuda";
+/// Folders of the tools in it.
+const FOLDERS: [&str; 2] = ["bin", "compute-sanitizer"];
+/// What a tool's file name ends in: a program's, or that of the script which starts it.
+const ENDINGS: &[&str] = if cfg!(windows) { &[".exe", ".bat"] } else { &[""] };
 
 /// The metrics of a kernel that are kept, by their names on Nsight Compute's page of details.
 const METRICS: [&str; 12] = [
@@ -29,8 +33,10 @@ const METRICS: [&str; 12] = [
 /// The tool of that name, on the path or in the toolkit's folder.
 pub(super) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain([PathBuf::from(TOOLKIT)]);
-    folders.map(|folder| folder.join(name)).find(|file| file.is_file())
+    let toolkit = PathBuf::from(std::env::var_os("CUDA_PATH").unwrap_or_else(|| TOOLKIT.into()));
+    let folders = std::env::split_paths(&path).chain(FOLDERS.map(|folder| toolkit.join(folder)));
+    let files = folders.flat_map(|folder| ENDINGS.iter().map(move |ending| folder.join(format!("{name}{ending}"))));
+    files.into_iter().find(|file| file.is_file())
 }
 
 /// The metrics in what Nsight Compute printed, each with its unit, and its remarks on bank conflicts and stalls.

@@ -35,7 +35,7 @@ exec "$@"
 
 /// Makes the folder and rehearses its calls; an error is the first thing that went otherwise than expected.
 pub(super) fn run() -> Result<ExitCode> {
-    folder::make()?;
+    folder::make(None)?;
     let folder = folder::path();
     let tools = tempfile::tempdir().context("cannot make a folder for the stand-ins")?;
     for name in TOOLS {

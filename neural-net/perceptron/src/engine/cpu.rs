@@ -38,7 +38,7 @@ pub use self::pace::Threads;
 use self::pace::{Pace, Remaining};
 pub use self::phases::PhaseTimes;
 use self::steps::{Leader, OrderedBatches, Rules, Steps};
-use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
+use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters, counted};
 use crate::network::argmax;
 use crate::padded::{unpad, unpad_row};
 use crate::training::Hyperparameters;
@@ -243,7 +243,7 @@ impl<'a> CpuEngine<'a> {
 
 impl Engine for CpuEngine<'_> {
     fn device(&self) -> String {
-        format!("CPU, {} threads, {}", rayon::current_num_threads(), self.model.instruction_set.name())
+        format!("CPU, {}, {}", counted(rayon::current_num_threads(), "thread"), self.model.instruction_set.name())
     }
 
     fn start_epoch(&mut self, learning_rate: f64, steps_before: usize) {

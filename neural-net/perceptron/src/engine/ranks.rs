@@ -9,7 +9,7 @@ use std::ops::{ControlFlow, Range};
 use kernels_cpu::product::PaddedMatrix;
 
 use super::cpu::CpuGradients;
-use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
+use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters, counted};
 use crate::{Hyperparameters, Samples};
 
 /// Writes a buffer, given its index: what [`Ranks::sum_each`] calls for each.
@@ -190,8 +190,7 @@ fn end_of(gradients: &mut [PaddedMatrix<f32>]) -> &mut [f32; END] {
 
 impl Engine for ShardEngine<'_> {
     fn device(&self) -> String {
-        let size = self.ranks.size();
-        format!("{size} rank{} {}", if size == 1 { "" } else { "s" }, self.local.place())
+        format!("{} {}", counted(self.ranks.size(), "rank"), self.local.place())
     }
 
     fn start_epoch(&mut self, learning_rate: f64, steps_before: usize) {

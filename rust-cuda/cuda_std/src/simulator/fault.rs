@@ -120,8 +120,8 @@ pub enum FaultKind {
     },
     /// A barrier that not all threads of the block reach.
     #[error(
-        "barrier divergence: {waiting} threads wait at a barrier, {exited} have left the kernel{}",
-        At(.other_location)
+        "barrier divergence: {} at a barrier, {} left the kernel{}",
+        cuda_launch::waiting(*.waiting, "thread"), cuda_launch::having(*.exited), At(.other_location)
     )]
     BarrierDivergence {
         /// Threads that wait at any barrier.
@@ -139,8 +139,8 @@ pub enum FaultKind {
     NotCooperative,
     /// A grid barrier that not all blocks reach.
     #[error(
-        "grid barrier divergence: {waiting} blocks wait at a grid::sync, {exited} have left the kernel{}",
-        Another(.other_location)
+        "grid barrier divergence: {} at a grid::sync, {} left the kernel{}",
+        cuda_launch::waiting(*.waiting, "block"), cuda_launch::having(*.exited), Another(.other_location)
     )]
     GridDivergence {
         /// Blocks whose threads all wait at a `grid::sync`.
@@ -152,8 +152,8 @@ pub enum FaultKind {
     },
     /// A barrier of a cluster that not all its blocks reach.
     #[error(
-        "cluster barrier divergence: {waiting} blocks wait at a cluster::sync, {exited} have left the kernel{}",
-        Another(.other_location)
+        "cluster barrier divergence: {} at a cluster::sync, {} left the kernel{}",
+        cuda_launch::waiting(*.waiting, "block"), cuda_launch::having(*.exited), Another(.other_location)
     )]
     ClusterDivergence {
         /// Blocks of the cluster whose threads all wait at a `cluster::sync`.

@@ -1,5 +1,6 @@
 //! The last access of a warp to a memory: which bytes it touched, and how many passes it took.
 
+use cuda_launch::counted;
 use ptx_interpreter::ObservedAccess;
 use ptx_interpreter::memory::{BusiestBank, busiest_bank, global_pattern, shared_pattern};
 use ptx_interpreter::semantics::LANES;
@@ -32,7 +33,7 @@ impl<'s> LastAccess<'s> {
                 let has_conflict = pattern.wavefronts > pattern.min_wavefronts;
                 let conflict = busiest_bank(&addresses, active, first.bytes).filter(|_| has_conflict);
                 let text = match conflict {
-                    None => format!("{head}: {}, no bank conflict", counted(pattern.wavefronts, "wavefront")),
+                    None => format!("{head}: {}, no bank conflict", counted(pattern.wavefronts as usize, "wavefront")),
                     Some(BusiestBank { bank, words, lanes }) => format!(
                         "{head}: {} wavefronts, {} is the least: bank {bank} is accessed at {words} words by {}",
                         pattern.wavefronts,
@@ -44,7 +45,7 @@ impl<'s> LastAccess<'s> {
             }
             Some((addresses, active)) => {
                 let pattern = global_pattern(&addresses, active, first.bytes);
-                let sectors = counted(pattern.sectors, "sector");
+                let sectors = counted(pattern.sectors as usize, "sector");
                 (format!("{head}: {sectors} of 32 bytes, {} is the least", pattern.min_sectors), None)
             }
         };
@@ -106,10 +107,6 @@ fn addresses(accesses: &[ObservedAccess]) -> Option<([u64; LANES], u32)> {
         addresses[access.step.lanes.trailing_zeros() as usize % LANES] = access.address;
     }
     Some((addresses, active))
-}
-
-fn counted(number: u32, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// `lanes 0, 8, 16, 24`, `lanes 0–15`.

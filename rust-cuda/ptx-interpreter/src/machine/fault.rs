@@ -82,7 +82,10 @@ pub enum FaultKind {
         other_place: Box<Place>,
     },
     /// A barrier that not all threads of the block reach.
-    #[error("barrier divergence: {waiting} threads wait at a barrier, {exited} have exited the kernel{}", OthersWaitAt(.other_place))]
+    #[error(
+        "barrier divergence: {} at a barrier, {} exited the kernel{}",
+        cuda_launch::waiting(*.waiting, "thread"), cuda_launch::having(*.exited), OthersWaitAt(.other_place)
+    )]
     BarrierDivergence {
         /// Number of threads that wait at any barrier.
         waiting: usize,
@@ -106,7 +109,8 @@ pub enum FaultKind {
     DifferentBarriers,
     /// A barrier of a cluster that not all threads of its blocks reach.
     #[error(
-        "cluster barrier divergence: {arrived} of {threads} threads of the cluster have arrived at the barrier; {exited} have exited the kernel"
+        "cluster barrier divergence: of {} in the cluster, {} arrived at the barrier; {} exited the kernel",
+        cuda_launch::counted(*.threads, "thread"), cuda_launch::having(*.arrived), cuda_launch::having(*.exited)
     )]
     ClusterBarrierDivergence {
         /// Threads that have arrived.

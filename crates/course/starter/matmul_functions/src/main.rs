@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::Parser;
-use command_line::{parse_cores, with_worker_threads};
+use command_line::{counted, parse_cores, with_worker_threads};
 use gpu::Device;
 use matmul_functions::{matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial, verify};
 use ndarray::Array2;
@@ -40,7 +40,7 @@ fn run(threads: usize) -> anyhow::Result<ExitCode> {
     if report.all_passed() {
         let repeats = NonZeroUsize::MIN.saturating_add(4);
         report.time("CPU", "", measure(repeats, || matmul_transpose_trivial(&x)));
-        report.time("Rayon", &format!(", {threads} threads"), measure(repeats, || matmul_transpose_rayon(&x)));
+        report.time("Rayon", &format!(", {}", counted(threads, "thread")), measure(repeats, || matmul_transpose_rayon(&x)));
         report.speedup("Rayon", "CPU");
     }
     Ok(report.finish())

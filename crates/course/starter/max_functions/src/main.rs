@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::Parser;
-use command_line::{parse_cores, with_worker_threads};
+use command_line::{counted, parse_cores, with_worker_threads};
 use gpu::Device;
 use max_functions::{max_cpu, max_gpu, max_rayon, verify};
 use ndarray::Array2;
@@ -39,7 +39,7 @@ fn run(threads: usize) -> anyhow::Result<ExitCode> {
     if report.all_passed() {
         let repeats = NonZeroUsize::MIN.saturating_add(9);
         report.time("CPU", "", measure(repeats, || max_cpu(&a, &b)));
-        report.time("Rayon", &format!(", {threads} threads"), measure(repeats, || max_rayon(&a, &b)));
+        report.time("Rayon", &format!(", {}", counted(threads, "thread")), measure(repeats, || max_rayon(&a, &b)));
         report.speedup("Rayon", "CPU");
     }
     Ok(report.finish())

@@ -10,7 +10,7 @@ use kernels_cpu::InstructionSet;
 use super::CpuEngine;
 use super::gradients::{Passes, values};
 use super::layer::{Layer, UpdateRule};
-use crate::engine::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
+use crate::engine::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters, counted};
 use crate::{Hyperparameters, Samples};
 
 /// The masters, and the other workers, as a worker sees them.
@@ -128,9 +128,8 @@ impl<'a> WorkerEngine<'a> {
 
 impl Engine for WorkerEngine<'_> {
     fn device(&self) -> String {
-        let workers = self.masters.workers();
-        let plural = if workers == 1 { "" } else { "s" };
-        format!("{workers} worker{plural} of one thread, {}", self.engine.model.instruction_set.name())
+        let workers = counted(self.masters.workers(), "worker");
+        format!("{workers} of one thread, {}", self.engine.model.instruction_set.name())
     }
 
     fn start_epoch(&mut self, learning_rate: f64, steps_before: usize) {
