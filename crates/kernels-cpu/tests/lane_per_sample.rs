@@ -1,5 +1,7 @@
 //! The kernels with one sample per SIMD lane agree with scalar loops, on every instruction set.
 
+#[cfg(all(windows, target_env = "gnu"))]
+use cuda_launch as _;
 use kernels_cpu::InstructionSet;
 use kernels_cpu::lane_per_sample::{
     Chunk, LANES, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows, order_by_similarity, products_of_units,

@@ -1,5 +1,7 @@
 //! The matrix product has the bits of its definition, a sum in ascending p, on every instruction set.
 
+#[cfg(all(windows, target_env = "gnu"))]
+use cuda_launch as _;
 use std::ops::Range;
 use std::panic::{UnwindSafe, catch_unwind};
 

@@ -52,7 +52,8 @@ impl SourceNames {
         if let Some((package, rest)) = self.in_crate(&path) {
             return format!("{package}/{rest}");
         }
-        if Path::new(given).is_relative() {
+        // Those of the standard library begin with /rustc/, which on Windows is no absolute path.
+        if Path::new(given).is_relative() && !given.starts_with('/') {
             // Of a registry's crate, relative to its own directory.
             return normalized(Path::new(given));
         }

@@ -10,6 +10,8 @@ compile_error!(
 
 mod access;
 mod counts;
+#[cfg(all(windows, target_env = "gnu"))]
+mod fused;
 mod launch_config;
 
 pub use access::Access;

@@ -1,6 +1,7 @@
 //! Launch files that cannot be used are refused in one line, which names the file and the argument.
 
 use std::fs;
+use std::path::MAIN_SEPARATOR;
 
 use kernel_debugger::LaunchFile;
 use tempfile::TempDir;
@@ -13,7 +14,7 @@ fn refusal(text: &str) -> String {
     fs::write(&path, text).unwrap();
     let message = LaunchFile::open(&path).expect_err("the file must be refused").to_string();
     assert_eq!(message.lines().count(), 1, "{message}");
-    message.replace(&format!("{}/", directory.path().display()), "")
+    message.replace(&format!("{}{MAIN_SEPARATOR}", directory.path().display()), "")
 }
 
 fn with_arguments(arguments: &str) -> String {

@@ -374,7 +374,8 @@ const MARKUP: &str =
 
 /// A race in a kernel whose file has a name, and lines, that are markup.
 fn markup_launch(directory: &Path) -> (Case, Options) {
-    let name = "a<b>'\"&/<script>x.rs";
+    // Windows has no file of such a name.
+    let name = if cfg!(windows) { "a'&/script x.rs" } else { "a<b>'\"&/<script>x.rs" };
     let ptx = seeded_bugs::PTX[0].text().replace(seeded_bugs_file(), &name.replace('"', ""));
     let name = name.replace('"', "");
     let (parent, _) = name.rsplit_once('/').unwrap();
@@ -411,7 +412,11 @@ fn text_from_outside_is_no_markup() {
     assert!(title_with.contains("&lt;/script&gt;") && !title_with.contains('<'), "{title_with}");
     // It is all there, as text.
     assert!(recording["files"][0]["text"].as_str().unwrap().starts_with(MARKUP));
-    assert!(recording["fault"]["text"].as_str().unwrap().contains("<script>x.rs"));
+    assert!(recording["fault"]["text"].as_str().unwrap().contains(if cfg!(windows) {
+        "script x.rs"
+    } else {
+        "<script>x.rs"
+    }));
 }
 
 /// A PTX file cannot make the page include files outside of the source root.
@@ -428,7 +433,9 @@ fn only_sources_in_the_root_are_included() {
     let out = r#"{"name": "out", "type": "u32", "shape": [64], "values": "unwritten"}"#;
     let text = support::seeded_bug_file("missing_second_barrier", 1, [64, 1], out);
     let options = Options { source_root: inside.clone(), ..options() };
-    for name in ["../secret.rs".to_owned(), secret.display().to_string(), "missing.rs".to_owned()] {
+    // As PTX escapes it.
+    let in_ptx = |path: &Path| path.display().to_string().replace('\\', "\\\\");
+    for name in ["../secret.rs".to_owned(), in_ptx(&secret), "missing.rs".to_owned()] {
         let ptx = seeded_bugs::PTX[0].text().replace(seeded_bugs_file(), &name);
         let page = page(Case::open(&ptx, &text).launch(), &options);
         let (_, recording) = split(&page.html);
@@ -437,7 +444,7 @@ fn only_sources_in_the_root_are_included() {
         assert!(!all.contains(&*directory.path().to_string_lossy()), "{name} has no path of this machine");
     }
     fs::write(inside.join("lib.rs"), "a source\n").unwrap();
-    let ptx = seeded_bugs::PTX[0].text().replace(seeded_bugs_file(), &inside.join("lib.rs").display().to_string());
+    let ptx = seeded_bugs::PTX[0].text().replace(seeded_bugs_file(), &in_ptx(&inside.join("lib.rs")));
     let (_, recording) = split(&page(Case::open(&ptx, &text).launch(), &options).html);
     assert_eq!(
         (&recording["files"][0]["text"], &recording["files"][0]["name"]),
