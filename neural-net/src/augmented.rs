@@ -1,9 +1,9 @@
 //! Training on images whose distortion is another one in each epoch.
 
-use command_line::counted;
 use std::ops::ControlFlow;
 
 use augmentation::{Distortion, PIXELS, in_order};
+use command_line::counted;
 use ndarray::{ArcArray2, Array2, Axis};
 use perceptron::engine::{DeviceError, Engine, EngineError, Evaluation, Parameters};
 use perceptron::{CpuEngine, Hyperparameters, InputRow, Samples};

@@ -1,7 +1,8 @@
 //! Predictions for the rows of a table, beside their true values where the table has the target.
 
-use command_line::counted;
 use std::fmt::Write;
+
+use command_line::counted;
 
 use crate::Table;
 use crate::model::{Model, PredictError};

@@ -1,5 +1,6 @@
 //! `cargo xtask gpu-check`: one folder with everything that checks and times the kernels on a machine that has a GPU and
-//! no Rust. There, `run.sh`, on Windows `run.cmd`, runs it and writes one JSON file; where Python has CuPy, Numba or PyTorch, beside their times.
+//! no Rust. There, `run.sh`, on Windows `run.cmd`, runs it and writes one JSON file; where Python has CuPy, Numba or
+//! PyTorch, beside their times.
 //!
 //! Each item (a test program, a timing, a peer's script, a sanitizer run) is a child process with a time limit, and the
 //! results are written after each item: a hang, a crash or a refusal of one costs that one. The items are in five calls,

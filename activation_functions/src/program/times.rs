@@ -1,6 +1,5 @@
 //! Timing of the CPU versions, and on a GPU of each version by GPU events and with the copies of input and result.
 
-use command_line::counted;
 use std::num::NonZeroUsize;
 
 use activation_functions::{
@@ -8,6 +7,7 @@ use activation_functions::{
     normalize_rayon, weigh, weigh_rayon,
 };
 use anyhow::{Context, Result};
+use command_line::counted;
 use gpu::{Device, Error};
 use timing::{Measurement, Report, measure};
 

@@ -3,11 +3,11 @@
 mod layout;
 mod perform;
 
-use command_line::counted;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use command_line::counted;
 use eframe::egui::{Context, Ui, ViewportCommand};
 
 use super::action::{self, Action, Tab};

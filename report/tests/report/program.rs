@@ -82,6 +82,8 @@ fn invalid_input_is_rejected_in_one_line_and_writes_nothing() {
     let before = names_in(folder.path());
     let (below_file, out, good) = (path("bad.json/hw1.pdf"), path("new/hw1.pdf"), path("good.json"));
     let (missing_notes, long_notes) = (path("missing.md"), path("long.md"));
+    // Windows has other words for it.
+    let no_such_file = if cfg!(windows) { "missing.md: " } else { "missing.md: No such file" };
     let cases: [(&[&str], &str); 9] = [
         (&["--figures", &path("missing.json"), "--out", &out], "cannot read the figures in"),
         (&["--figures", &path("bad.json"), "--out", &out], "is not the output of --assignment 1 --json"),
@@ -89,7 +91,7 @@ fn invalid_input_is_rejected_in_one_line_and_writes_nothing() {
         (&["--figures", &good, "--out", &below_file], "choose another path with --out"),
         (&["--figures", &good, "--out", folder.path().to_str().unwrap()], "choose another path with --out"),
         (&["--figures", &good, "--out", &out, "--author", "\u{1b}[31m"], "--author has a control character"),
-        (&["--figures", &good, "--out", &out, "--notes", &missing_notes], "missing.md: "),
+        (&["--figures", &good, "--out", &out, "--notes", &missing_notes], no_such_file),
         (&["--figures", &good, "--out", &out, "--notes", &long_notes], "long.md is larger than 64 KiB"),
         (&["--figures", &path("zero.json"), "--out", &path("hw1.zip")], "give --out a name that ends in .pdf"),
     ];

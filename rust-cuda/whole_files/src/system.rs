@@ -13,10 +13,11 @@ pub(crate) enum Opened {
 }
 
 /// Files are marked by advisory locks, and can be renamed and removed while they are open.
-#[cfg(not(windows))]
+#[cfg(unix)]
 mod imp {
     use std::fs::{self, File, TryLockError};
     use std::io;
+    use std::os::unix::fs::MetadataExt;
     use std::path::Path;
 
     use super::Opened;
@@ -65,9 +66,7 @@ mod imp {
     }
 
     /// Whether `path` names the open `file`.
-    #[cfg(unix)]
     fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-        use std::os::unix::fs::MetadataExt;
         let opened = file.metadata()?;
         match fs::metadata(path) {
             Ok(named) => Ok((named.dev(), named.ino()) == (opened.dev(), opened.ino())),
@@ -75,15 +74,10 @@ mod imp {
             Err(error) => Err(error),
         }
     }
-
-    #[cfg(not(unix))]
-    fn is_at(_: &File, path: &Path) -> io::Result<bool> {
-        path.try_exists()
-    }
 }
 
 /// A file is marked by being open for writing without sharing that: locks of Windows would also keep readers out, so
-/// that nobody could read who holds one.
+/// that no other process could read who holds one.
 #[cfg(windows)]
 mod imp {
     use std::fs::{self, File};

@@ -14,14 +14,13 @@
 
 use std::error::Error as _;
 use std::ffi::{CStr, c_char, c_double, c_int, c_void};
-use std::path::Path;
 use std::sync::OnceLock;
 
 use libloading::Library;
 
 use crate::element::{Kind, Operation};
 use crate::error::{Error, Unavailable};
-use crate::launcher::{Launcher, launcher, mpiexec};
+use crate::launcher::{launcher, mpiexec};
 
 /// A handle of any kind.
 pub(crate) type Handle = usize;
@@ -167,7 +166,7 @@ impl Mpi {
     fn find() -> Result<Self, Unavailable> {
         let candidates = match std::env::var("MPI_LIBRARY") {
             Ok(name) => vec![name],
-            Err(_) => candidates(launcher(), mpiexec().as_deref()),
+            Err(_) => candidates(),
         };
         let mut reason = String::new();
         for name in candidates {
@@ -243,14 +242,14 @@ impl Mpi {
     }
 }
 
-/// The libraries to try: by name, for the dynamic linker's search, and on macOS, whose search knows no folder of
-/// Homebrew's, also beside `mpiexec`.
-fn candidates(launcher: Option<Launcher>, mpiexec: Option<&Path>) -> Vec<String> {
-    let of_open_mpi = launcher.is_some_and(|launcher| launcher.is_open_mpi);
+/// The libraries to try: by name, for the dynamic linker's search, and on macOS, whose search does not include Homebrew's
+/// folders, also beside `mpiexec`.
+fn candidates() -> Vec<String> {
+    let of_open_mpi = launcher().is_some_and(|launcher| launcher.is_open_mpi);
     let (first, last) = if of_open_mpi { (NAMES.open_mpi, None) } else { (None, NAMES.open_mpi) };
     let names: Vec<&str> = first.into_iter().chain(NAMES.others.iter().copied()).chain(last).collect();
-    let folder = mpiexec.and_then(|program| Some(program.parent()?.parent()?.join("lib")));
-    let beside = folder.filter(|_| cfg!(target_os = "macos"));
+    let mpiexec = if cfg!(target_os = "macos") { mpiexec() } else { None };
+    let beside = mpiexec.and_then(|program| Some(program.parent()?.parent()?.join("lib")));
     let beside = beside.iter().flat_map(|folder| names.iter().map(|name| folder.join(name).display().to_string()));
     names.iter().map(|&name| name.to_owned()).chain(beside).collect()
 }
