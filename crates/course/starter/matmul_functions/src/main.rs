@@ -40,7 +40,11 @@ fn run(threads: usize) -> anyhow::Result<ExitCode> {
     if report.all_passed() {
         let repeats = NonZeroUsize::MIN.saturating_add(4);
         report.time("CPU", "", measure(repeats, || matmul_transpose_trivial(&x)));
-        report.time("Rayon", &format!(", {}", counted(threads, "thread")), measure(repeats, || matmul_transpose_rayon(&x)));
+        report.time(
+            "Rayon",
+            &format!(", {}", counted(threads, "thread")),
+            measure(repeats, || matmul_transpose_rayon(&x)),
+        );
         report.speedup("Rayon", "CPU");
     }
     Ok(report.finish())

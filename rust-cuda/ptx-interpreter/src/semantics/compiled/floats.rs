@@ -13,7 +13,7 @@ pub(super) fn loops(table: &mut Table) {
     approximations::<false>(table, "");
     approximations::<true>(table, ".ftz");
     table.compile("copysign.f32", each_lane!(|a: f32, b: f32| b.copysign(a)));
-    table.compile("tanh.approx.f32", each_lane!(|a: f32| (f64::from(a).tanh() as f32).canonical()));
+    table.compile("tanh.approx.f32", each_lane!(|a: f32| (libm::tanh(f64::from(a)) as f32).canonical()));
 }
 
 fn arithmetic<T: Native, const FTZ: bool>(table: &mut Table, ftz: &str, t: &str) {
@@ -45,7 +45,7 @@ fn approximations<const FTZ: bool>(table: &mut Table, ftz: &str) {
     table.compile(name("sqrt"), each_lane!(|a: f32| result::<f32, FTZ>(operand::<f32, FTZ>(a).sqrt())));
     let rsqrt = each_lane!(|a: f32| result::<f32, FTZ>((1.0 / f64::from(operand::<f32, FTZ>(a)).sqrt()) as f32));
     table.compile(name("rsqrt"), rsqrt);
-    let ex2 = each_lane!(|a: f32| result::<f32, FTZ>(f64::from(operand::<f32, FTZ>(a)).exp2() as f32));
+    let ex2 = each_lane!(|a: f32| result::<f32, FTZ>(libm::exp2(f64::from(operand::<f32, FTZ>(a))) as f32));
     table.compile(name("ex2"), ex2);
     table.compile(format!("div.full{ftz}.f32"), each_lane!(|a: f32, b: f32| quotient::<f32, FTZ>(a, b)));
 }
