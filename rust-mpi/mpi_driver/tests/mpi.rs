@@ -8,10 +8,10 @@ use mpi_driver::{Universe, launcher, mpiexec, ranks_by};
 use test_skips::{Need, skip};
 
 /// The folders with `bin/mpiexec` and `lib` of the installations to test: `MPI_HOMES`, separated by colons; without it,
-/// the one of the `mpiexec` on the path.
+/// the one of the `mpiexec` on the path. None if it is empty.
 fn homes() -> Vec<PathBuf> {
     if let Some(homes) = std::env::var_os("MPI_HOMES") {
-        return std::env::split_paths(&homes).collect();
+        return std::env::split_paths(&homes).filter(|home| !home.as_os_str().is_empty()).collect();
     }
     let found = mpiexec();
     found.iter().filter_map(|program| Some(program.parent()?.parent()?.to_owned())).collect()
