@@ -6,9 +6,9 @@ use command_line::counted;
 
 use crate::Table;
 use crate::model::{Model, PredictError};
-use crate::prepared::Input;
+use crate::prepared::{Incomplete, Input};
 use crate::results::{self, Metrics};
-use crate::table::Kind;
+use crate::table::{Kind, date};
 
 /// The predictions for a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,12 @@ pub struct Predictions {
     pub metrics: Option<Metrics>,
     /// The number of rows without a prediction.
     pub skipped: usize,
+    /// The reasons of [`Predictions::skipped`], in words.
+    why_skipped: String,
+    /// For each row, the features whose value is outside the range of the training part.
+    pub outside: Vec<Vec<String>>,
+    /// The first of them in words.
+    first_outside: Option<String>,
     /// The text columns with categories that did not occur in training.
     pub unseen: Vec<Unseen>,
 }
@@ -54,8 +60,21 @@ impl Predictions {
             pairs.filter_map(|(predicted, truth)| Some(((*truth)?, (*predicted)?))).unzip();
         let is_log = model.transform.target_scale.log;
         let metrics = (!known.is_empty()).then(|| results::metrics(&known, &of_known, is_log));
-        let skipped = predicted.iter().filter(|prediction| prediction.is_none()).count();
-        Ok(Self { target: target.clone(), predicted, truth, metrics, skipped, unseen: unseen(model, table) })
+        let is_predicted: Vec<bool> = predicted.iter().map(Option::is_some).collect();
+        let columns = model.columns();
+        let incomplete = Incomplete::of(columns.iter().filter_map(|name| table.column(name)), &is_predicted);
+        let (outside, first_outside) = outside(model, table);
+        Ok(Self {
+            target: target.clone(),
+            predicted,
+            truth,
+            metrics,
+            skipped: incomplete.rows(),
+            why_skipped: incomplete.in_words(),
+            outside,
+            first_outside,
+            unseen: unseen(model, table),
+        })
     }
 
     /// What a user should know about these predictions, one line each.
@@ -64,7 +83,12 @@ impl Predictions {
         let (skipped, rows) = (self.skipped, self.predicted.len());
         if skipped > 0 {
             let have = if skipped == 1 { "has" } else { "have" };
-            notes.push(format!("{skipped} of {rows} rows {have} no prediction: a feature is missing or not a number"));
+            notes.push(format!("{skipped} of {rows} rows {have} no prediction: {}", self.why_skipped));
+        }
+        if let Some(first) = &self.first_outside {
+            let count = self.outside.iter().filter(|features| !features.is_empty()).count();
+            let are = if count == 1 { "is" } else { "are" };
+            notes.push(format!("{} {are} outside the range of training, first {first}", counted(count, "row")));
         }
         for Unseen { column, example, rows } in &self.unseen {
             notes.push(format!(
@@ -75,11 +99,16 @@ impl Predictions {
         notes
     }
 
-    /// The predictions as CSV: the row, counted from 1, the prediction, and the true value if the table has it.
+    /// The predictions as CSV: the row, counted from 1, the prediction, the true value if the table has it, and the
+    /// features outside the range of training if there are any.
     pub fn to_csv(&self) -> String {
         let mut text = format!("row,{}", csv_cell(&format!("predicted {}", self.target)));
         if self.truth.is_some() {
             text += &format!(",{}", csv_cell(&self.target));
+        }
+        let marks_outside = self.first_outside.is_some();
+        if marks_outside {
+            text += ",outside the range of training";
         }
         text.push('\n');
         let cell = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
@@ -88,10 +117,33 @@ impl Predictions {
             if let Some(truth) = &self.truth {
                 _ = write!(text, ",{}", cell(truth[row]));
             }
+            if marks_outside {
+                _ = write!(text, ",{}", csv_cell(&self.outside[row].join("; ")));
+            }
             text.push('\n');
         }
         text
     }
+}
+
+/// For each row the features whose value is outside the range of the training part, and the first of them in words.
+fn outside(model: &Model, table: &Table) -> (Vec<Vec<String>>, Option<String>) {
+    let (mut outside, mut first): (Vec<Vec<String>>, Option<(usize, String)>) = (vec![Vec::new(); table.rows()], None);
+    for input in &model.transform.inputs {
+        let Input::Number { column: name, range: Some([low, high]), is_date, .. } = input else { continue };
+        let Some(column) = table.column(name) else { continue };
+        let shown = |value: f64| if *is_date == Some(true) { date(value) } else { value.to_string() };
+        for (row, features) in outside.iter_mut().enumerate() {
+            let Some(value) = column.number(row).filter(|value| value < low || value > high) else { continue };
+            if first.as_ref().is_none_or(|(first, _)| row < *first) {
+                let line = table.line(row).map_or_else(String::new, |line| format!(" (line {line})"));
+                let (value, low, high) = (shown(value), shown(*low), shown(*high));
+                first = Some((row, format!("row {}{line}: {name} {value}, training {low} to {high}", row + 1)));
+            }
+            features.push(name.clone());
+        }
+    }
+    (outside, first.map(|(_, text)| text))
 }
 
 /// The text features of the table with rows whose category did not occur in training.

@@ -5,6 +5,7 @@ mod linear;
 mod rows;
 mod split;
 mod transform;
+mod units;
 
 use std::sync::Arc;
 
@@ -13,9 +14,11 @@ use neural_net::Samples;
 
 pub use self::error::{PredictError, PrepareError};
 pub use self::linear::Baselines;
+pub(crate) use self::rows::Incomplete;
 pub use self::split::{part_sizes, split};
 pub(crate) use self::transform::signed_log;
 pub use self::transform::{Input, Logarithms, Scale, Transform, suggested_logarithms};
+use self::units::Units;
 use crate::settings::DataSettings;
 use crate::{Settings, Table};
 
@@ -59,23 +62,40 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
         return Err(PrepareError::Problem(problem.to_string()));
     }
     let data = &settings.data;
-    let (complete, dropped) = rows::complete(table, data)?;
-    let [train, validation, test] = split(complete, &settings.split);
-    let (transform, mut notes) = transform::fit(table, data, &train)?;
-    if dropped > 0 {
-        let used = train.len() + validation.len() + test.len() + dropped;
-        let reason = match (data.bad_rows.fills(), dropped) {
-            (true, 1) => "lacks the target and was",
-            (true, _) => "lack the target and were",
-            (false, 1) => "is incomplete and was",
-            (false, _) => "are incomplete and were",
-        };
-        notes.insert(0, format!("{dropped} of {used} rows {reason} dropped"));
+    let (complete, incomplete) = rows::complete(table, data)?;
+    let (used, dropped) = (complete.len() + incomplete.rows(), incomplete.rows());
+    let units = Units::of(table, settings, complete);
+    let [train, validation, test] = match units.units {
+        None => split(units.rows, &settings.split),
+        Some(units) => split::split_units(units, &settings.split),
+    };
+    if [&train, &validation, &test].iter().any(|part| part.is_empty()) {
+        return Err(PrepareError::TooFewGroups { table: table.source().to_owned() });
     }
+    let (transform, of_columns) = transform::fit(table, data, &train, [&validation, &test])?;
+    let mut notes = notes_on_reading(table, data);
+    if dropped > 0 {
+        let was = if dropped == 1 { "was" } else { "were" };
+        let of_target = if data.bad_rows.fills() { " in the target" } else { "" };
+        notes.push(format!("{dropped} of {used} rows {was} dropped: {}{of_target}", incomplete.in_words()));
+    }
+    notes.extend(units.notes);
+    notes.extend(of_columns);
+    notes.extend(transform::unseen_categories(table, data, &train, [("validation", &validation), ("test", &test)]));
     let part = |rows: Vec<u32>| part(table, data, &transform, rows);
     let (train, validation, test) = (part(train), part(validation), part(test));
     let baselines = Baselines::fit(&train.samples);
     Ok(Prepared { train, validation, test, transform, dropped, notes, baselines })
+}
+
+/// What a user should know about how the table and the columns that are used were read.
+fn notes_on_reading(table: &Table, data: &DataSettings) -> Vec<String> {
+    let is_used = |name: &str| name == data.target || data.features.iter().any(|feature| feature == name);
+    let notes = table.notes().iter().filter(|note| note.column.as_deref().is_none_or(is_used));
+    let notes = notes.map(|note| note.text.clone());
+    let numbering = data.features.iter().filter(|name| data.features.len() > 1 && table.numbers_rows(name));
+    let numbering = numbering.map(|name| format!("{name} numbers the rows: as a feature it only tells their order"));
+    notes.chain(numbering).collect()
 }
 
 fn part(table: &Table, data: &DataSettings, transform: &Transform, rows: Vec<u32>) -> Part {

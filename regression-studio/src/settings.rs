@@ -4,6 +4,7 @@ mod depth;
 mod field;
 pub(crate) mod problems;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ pub use self::field::Field;
 pub(crate) use self::problems::MIN_ROWS;
 pub use self::problems::Problem;
 use crate::Table;
-use crate::table::{csv, synthetic};
+use crate::table::{DecimalMark, Role, csv, synthetic};
 
 /// All settings of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,6 +46,12 @@ pub struct Settings {
 pub struct DataSettings {
     /// The table's source.
     pub source: Source,
+    /// The decimal mark of the file's numbers; `None` if the cells decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decimal_mark: Option<DecimalMark>,
+    /// Whether the file's first line has the columns' names; `None` if the rows below it decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<bool>,
     /// Number of rows used, from the first on; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
@@ -64,6 +71,47 @@ pub struct DataSettings {
     /// Maximum number of categories of a text feature.
     #[serde(default = "default_one_hot_limit")]
     pub one_hot_limit: usize,
+    /// The roles of columns, in place of what their cells look like.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub columns: BTreeMap<String, Role>,
+}
+
+impl DataSettings {
+    /// Reads or generates the table.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not a table, or memory is insufficient.
+    pub fn table(&self) -> Result<Table, SourceError> {
+        self.table_with(&|_| (), &AtomicBool::new(false))
+    }
+
+    /// [`DataSettings::table`] with `progress` and `cancel` as in [`csv::Options`].
+    ///
+    /// # Errors
+    /// As [`DataSettings::table`], or if `cancel` was set.
+    pub fn table_with(&self, progress: &(dyn Fn(f32) + Sync), cancel: &AtomicBool) -> Result<Table, SourceError> {
+        self.source.table_with(&self.declared(), progress, cancel)
+    }
+
+    /// What these settings say about the file.
+    pub fn declared(&self) -> csv::Declared {
+        csv::Declared {
+            decimal_mark: self.decimal_mark,
+            header: self.header,
+            roles: self.columns.clone(),
+            may_have_one_column: false,
+        }
+    }
+
+    /// Whether both give the same table.
+    pub(crate) fn is_read_as(&self, other: &Self) -> bool {
+        self.source == other.source && self.declared() == other.declared()
+    }
+
+    /// The role of a column, if it is declared.
+    pub fn role(&self, name: &str) -> Option<Role> {
+        self.columns.get(name).copied()
+    }
 }
 
 /// The source of a table.
@@ -131,6 +179,19 @@ pub struct SplitSettings {
     pub order: SplitOrder,
     /// Seed of the shuffle.
     pub seed: u64,
+    /// The parts of rows that are equal in features and target, if they are shuffled.
+    pub duplicates: Duplicates,
+}
+
+/// The parts of rows that are equal in features and target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Duplicates {
+    /// All in one part, since a network knows those that it was trained on.
+    #[default]
+    Together,
+    /// Each row for itself.
+    Apart,
 }
 
 /// Order of the rows before the split.
@@ -140,7 +201,8 @@ pub enum SplitOrder {
     /// A random permutation.
     #[default]
     Shuffled,
-    /// The file's order: the first rows train and the last ones test, as in forecasting.
+    /// By the first column of dates, or else the file's order: the first rows train and the last ones test, as in
+    /// forecasting.
     Time,
 }
 
@@ -200,6 +262,23 @@ pub struct TrainingSettings {
     /// CPU threads; `None` for one per core. The result does not depend on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
+    /// The values that a file leaves to the number of rows; [`TrainingSettings::fit_to`] sets them.
+    #[serde(skip)]
+    pub by_rows: ByRows,
+}
+
+/// Values that follow from the number of rows, since a network learns by steps, and a small table has few in an epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the setting of that name")]
+pub struct ByRows {
+    pub batch_size: bool,
+    pub epochs: bool,
+    pub patience: bool,
+}
+
+impl ByRows {
+    /// All of them.
+    pub const ALL: Self = Self { batch_size: true, epochs: true, patience: true };
 }
 
 /// Serialises `None` as 0, since an absent key means the default, which need not be `None`.
@@ -247,13 +326,23 @@ impl Default for DataSettings {
             log_features: true,
             bad_rows: BadRows::Drop,
             one_hot_limit: 32,
+            decimal_mark: None,
+            header: None,
+            columns: BTreeMap::new(),
         }
     }
 }
 
 impl Default for SplitSettings {
     fn default() -> Self {
-        Self { train: 70.0, validation: 15.0, test: 15.0, order: SplitOrder::Shuffled, seed: 0 }
+        Self {
+            train: 70.0,
+            validation: 15.0,
+            test: 15.0,
+            order: SplitOrder::Shuffled,
+            seed: 0,
+            duplicates: Duplicates::Together,
+        }
     }
 }
 
@@ -288,6 +377,7 @@ impl Default for TrainingSettings {
             seed: 0,
             device: TrainingDevice::Auto,
             threads: None,
+            by_rows: ByRows::default(),
         }
     }
 }
@@ -313,9 +403,48 @@ struct GivenTraining {
     optimizer: Option<IgnoredAny>,
     learning_rate: Option<IgnoredAny>,
     schedule: Option<IgnoredAny>,
+    batch_size: Option<IgnoredAny>,
+    epochs: Option<IgnoredAny>,
+    patience: Option<IgnoredAny>,
 }
 
+/// Maximum number of epochs by default.
+const MOST_EPOCHS: usize = 1000;
+
 impl TrainingSettings {
+    /// Sets the values that are left to the number of rows of the training part.
+    pub fn fit_to(&mut self, rows: usize) {
+        let by_rows = std::mem::take(&mut self.by_rows);
+        let defaults = Self::default();
+        // By the errors of seven tables of 350 to 20,000 rows, docs/regression-studio.md.
+        let (batch_size, least_steps) = match rows {
+            ..1000 => (16, 6000),
+            1000..10_000 => (32, 12_000),
+            _ => (defaults.batch_size, 0),
+        };
+        if by_rows.batch_size {
+            self.batch_size = batch_size;
+        }
+        if by_rows.epochs {
+            let steps = rows.div_ceil(self.batch_size.max(1)).max(1);
+            self.epochs = usize::div_ceil(least_steps, steps).clamp(defaults.epochs, MOST_EPOCHS);
+        }
+        if by_rows.patience {
+            self.patience = Some((self.epochs / 5).max(10));
+        }
+    }
+
+    /// Takes the values that are left to the number of rows from a run that goes on.
+    pub fn fit_to_run(&mut self, kept: &Self) {
+        let by_rows = std::mem::take(&mut self.by_rows);
+        let take = |is_left, to: &mut usize, from| *to = if is_left { from } else { *to };
+        take(by_rows.batch_size, &mut self.batch_size, kept.batch_size);
+        take(by_rows.epochs, &mut self.epochs, kept.epochs);
+        if by_rows.patience {
+            self.patience = kept.patience;
+        }
+    }
+
     /// Changes the optimizer, and the learning rate with it if that is the old optimizer's default.
     pub fn set_optimizer(&mut self, optimizer: Optimizer) {
         if self.learning_rate == default_learning_rate(self.optimizer) {
@@ -327,6 +456,11 @@ impl TrainingSettings {
     /// Sets the values that a file omits and whose defaults depend on those that it has. A learning rate without
     /// optimizer or schedule is that of a version that had constant rates and SGD only.
     fn complete(&mut self, given: &GivenTraining) {
+        self.by_rows = ByRows {
+            batch_size: given.batch_size.is_none(),
+            epochs: given.epochs.is_none(),
+            patience: given.patience.is_none(),
+        };
         if given.learning_rate.is_none() {
             self.learning_rate = default_learning_rate(self.optimizer);
             return;
@@ -387,24 +521,21 @@ pub enum SourceError {
 }
 
 impl Source {
-    /// Reads or generates the table.
+    /// Reads or generates the table, by what is `declared` about it; `progress` and `cancel` as in [`csv::Options`].
     ///
     /// # Errors
-    /// If the file cannot be read or is not a table, or memory is insufficient.
-    pub fn table(&self) -> Result<Table, SourceError> {
-        self.table_with(&|_| (), &AtomicBool::new(false))
-    }
-
-    /// [`Source::table`] with `progress` and `cancel` as in [`csv::Options`].
-    ///
-    /// # Errors
-    /// As [`Source::table`], or if `cancel` was set.
-    pub fn table_with(&self, progress: &(dyn Fn(f32) + Sync), cancel: &AtomicBool) -> Result<Table, SourceError> {
+    /// If the file cannot be read or is not a table, memory is insufficient, or `cancel` was set.
+    pub fn table_with(
+        &self,
+        declared: &csv::Declared,
+        progress: &(dyn Fn(f32) + Sync),
+        cancel: &AtomicBool,
+    ) -> Result<Table, SourceError> {
         match self {
             Self::File(path) => {
                 // Half of the available memory: the parsed rows coexist with the table assembled from them.
                 let memory = available_memory().map_or(u64::MAX, |bytes| bytes / 2);
-                Ok(csv::read_with(path, csv::Options { memory, progress, cancel })?)
+                Ok(csv::read_with(path, csv::Options { declared, memory, progress, cancel })?)
             }
             Self::Synthetic { rows, seed } => {
                 require_memory(&format!("a synthetic market of {rows} rows"), Some(synthetic::bytes(*rows)))
@@ -484,13 +615,27 @@ impl Settings {
         // A text needs no quotes here.
         let value = format!("value = {text}").parse::<toml::Table>().ok().and_then(|mut parsed| parsed.remove("value"));
         table.insert(key.to_owned(), value.unwrap_or_else(|| toml::Value::String(text.to_owned())));
-        let changed: Self = all.try_into().map_err(|error: toml::de::Error| in_words(error.message()))?;
+        let mut changed: Self = all.try_into().map_err(|error: toml::de::Error| in_words(error.message()))?;
+        let ByRows { batch_size, epochs, patience } = self.training.by_rows;
+        let is_left = |name: &str| (section, key) != ("training", name);
+        changed.training.by_rows = ByRows {
+            batch_size: batch_size && is_left("batch_size"),
+            epochs: epochs && is_left("epochs"),
+            patience: patience && is_left("patience"),
+        };
         if changed.training.optimizer == self.training.optimizer {
             return Ok(changed);
         }
         let mut settings = self.clone();
         settings.training.set_optimizer(changed.training.optimizer);
         Ok(settings)
+    }
+
+    /// Sets the values that are left to the number of rows.
+    pub fn fit_to(&mut self, table: &Table) {
+        let rows = self.data.samples.unwrap_or(usize::MAX).min(table.rows());
+        let SplitSettings { train, validation, test, .. } = self.split;
+        self.training.fit_to((rows as f64 * train / (train + validation + test)) as usize);
     }
 
     /// The settings as TOML for [`Settings::from_toml`]; empty if the data file's path is not Unicode.

@@ -152,7 +152,7 @@ fn bad_files_are_reported_by_name_in_one_line() {
 fn a_bad_cell_is_reported_by_line_and_column_on_request() {
     let folder = folder(good_data().replacen("\n3, 3,", "\n3, oops,", 1));
     let (stdout, ..) = output(program(folder.path()).args(["train", "config.toml"]));
-    assert!(stdout.contains("note: 1 of 200 rows is incomplete and was dropped"), "{stdout}");
+    assert!(stdout.contains("note: 1 of 200 rows was dropped: 1 has a value that cannot be read"), "{stdout}");
     let strict = CONFIG.replace("[network]", "bad_rows = \"error\"\n[network]");
     fs::write(folder.path().join("config.toml"), strict).unwrap();
     let message = rejected(program(folder.path()).args(["train", "config.toml", "--out", "other"]));

@@ -32,6 +32,12 @@ pub enum PrepareError {
         /// Remedy, beginning with a colon, or empty.
         hint: String,
     },
+    /// The rows that belong together leave a part without any.
+    #[error("{table}: the groups are too few or too large to part them: choose another column of groups, or none")]
+    TooFewGroups {
+        /// The table's source.
+        table: String,
+    },
     /// The target is constant in the training part.
     #[error("{table}: the target {target:?} is {value} in every row of the training part: choose another target")]
     ConstantTarget {

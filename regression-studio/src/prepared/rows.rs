@@ -5,8 +5,50 @@ use crate::Table;
 use crate::settings::{BadRows, DataSettings, MIN_ROWS};
 use crate::table::{Categories, Column};
 
-/// The complete rows among those used, ascending, and the number of incomplete ones.
-pub(super) fn complete(table: &Table, data: &DataSettings) -> Result<(Vec<u32>, usize), PrepareError> {
+/// Incomplete rows by their reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Incomplete {
+    /// Rows of which a value is missing, and none is unreadable.
+    pub(crate) missing: usize,
+    /// Rows with a cell that is neither missing nor a number.
+    pub(crate) unreadable: usize,
+}
+
+impl Incomplete {
+    /// Counts the rows that lack a value in one of the columns.
+    pub(crate) fn of<'a>(columns: impl Iterator<Item = &'a Column>, is_complete: &[bool]) -> Self {
+        let mut is_readable = vec![true; is_complete.len()];
+        for column in columns.filter(|column| column.not_numeric() > 0) {
+            let is_unreadable = |row: usize| column.number(row).is_none() && !column.text(row).is_empty();
+            let rows = is_readable.iter_mut().enumerate().zip(is_complete).filter(|(_, is_complete)| !**is_complete);
+            rows.for_each(|((row, is_readable), _)| *is_readable &= !is_unreadable(row));
+        }
+        let incomplete = || is_complete.iter().zip(&is_readable).filter(|(is_complete, _)| !**is_complete);
+        let unreadable = incomplete().filter(|(_, is_readable)| !**is_readable).count();
+        Self { missing: incomplete().count() - unreadable, unreadable }
+    }
+
+    /// All of them.
+    pub(crate) fn rows(self) -> usize {
+        self.missing + self.unreadable
+    }
+
+    /// The reasons, as "2 lack a value, 1 has a value that cannot be read".
+    pub(crate) fn in_words(self) -> String {
+        let verb = |count: usize, one: &'static str, more: &'static str| if count == 1 { one } else { more };
+        let missing = format!("{} {} a value", self.missing, verb(self.missing, "lacks", "lack"));
+        let unreadable =
+            format!("{} {} a value that cannot be read", self.unreadable, verb(self.unreadable, "has", "have"));
+        match (self.missing, self.unreadable) {
+            (_, 0) => missing,
+            (0, _) => unreadable,
+            _ => format!("{missing}, {unreadable}"),
+        }
+    }
+}
+
+/// The complete rows among those used, ascending, and the incomplete ones.
+pub(super) fn complete(table: &Table, data: &DataSettings) -> Result<(Vec<u32>, Incomplete), PrepareError> {
     let used = data.samples.unwrap_or(usize::MAX).min(table.rows());
     let mut is_complete = vec![true; used];
     for column in columns(table, data) {
@@ -27,8 +69,7 @@ pub(super) fn complete(table: &Table, data: &DataSettings) -> Result<(Vec<u32>, 
         };
         return Err(PrepareError::TooFewRows { table, rows, all, needed: MIN_ROWS, hint });
     }
-    let dropped = used - complete.len();
-    Ok((complete, dropped))
+    Ok((complete, Incomplete::of(columns(table, data), &is_complete)))
 }
 
 /// The columns whose value a row must have.
@@ -66,6 +107,7 @@ fn first_bad_cell(table: &Table, data: &DataSettings, row: usize) -> PrepareErro
     };
     let what = match &*column.text(row) {
         "" => "the value is missing".to_owned(),
+        text if column.is_date() => format!("{text:?} is not a date"),
         text => format!("{text:?} is not a number"),
     };
     PrepareError::Cell { place, column: column.name().to_owned(), what }

@@ -20,6 +20,26 @@ pub fn split(mut rows: Vec<u32>, settings: &SplitSettings) -> [Vec<u32>; 3] {
     [rows, validation, test]
 }
 
+/// As [`split`], for rows that belong together: each unit is in one part. The parts are as large as `part_sizes` says,
+/// but for the size of a unit; a unit that is larger than twice what a part still needs is trained on.
+pub(super) fn split_units(mut units: Vec<Vec<u32>>, settings: &SplitSettings) -> [Vec<u32>; 3] {
+    if settings.order == SplitOrder::Shuffled {
+        units.shuffle(&mut ChaCha8Rng::seed_from_u64(settings.seed));
+    }
+    let [_, validation, test] = part_sizes(units.iter().map(Vec::len).sum(), settings);
+    let (mut parts, sizes) = ([Vec::new(), Vec::new(), Vec::new()], [usize::MAX, validation, test]);
+    for unit in units.into_iter().rev() {
+        let has_room = |part: &usize| {
+            let room = sizes[*part].saturating_sub(parts[*part].len());
+            room > 0 && unit.len() <= 2 * room.min(usize::MAX / 2)
+        };
+        let part = [2, 1].into_iter().find(has_room).unwrap_or(0);
+        parts[part].extend(unit);
+    }
+    parts.iter_mut().for_each(|part| part.sort_unstable());
+    parts
+}
+
 /// Sizes of the training, validation and test part of `count` rows: by the ratio, but at least 2, 1 and 1 if
 /// `count` ≥ 4.
 pub fn part_sizes(count: usize, settings: &SplitSettings) -> [usize; 3] {

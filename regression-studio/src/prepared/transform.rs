@@ -1,5 +1,7 @@
 //! The map from a table's columns to the network's inputs, and from its output to the target.
 
+use std::collections::BTreeMap;
+
 use command_line::counted;
 use ndarray::Array2;
 use neural_net::training::InvalidValue;
@@ -10,7 +12,7 @@ use super::error::{PredictError, PrepareError};
 use super::rows;
 use crate::Table;
 use crate::settings::{BadRows, DataSettings};
-use crate::table::{Column, Kind};
+use crate::table::{Column, Kind, Role, csv};
 
 /// The map from columns to inputs and from the output to the target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +20,9 @@ use crate::table::{Column, Kind};
 pub struct Transform {
     /// The network's inputs, in order.
     pub inputs: Vec<Input>,
+    /// The roles of feature columns that were declared; other tables are read by them as well.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<String, Role>,
     /// The target's name.
     pub target: String,
     /// The target's standardisation.
@@ -37,6 +42,12 @@ pub enum Input {
         /// The value in place of a missing one; `None` if rows that lack it are incomplete.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fill: Option<f64>,
+        /// The smallest and the largest value of all rows that were used; models of earlier versions lack it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        range: Option<[f64; 2]>,
+        /// Whether its numbers are dates; models of earlier versions lack it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        is_date: Option<bool>,
     },
     /// One category of a text column, one-hot encoded: 1 or 0.
     Text {
@@ -134,7 +145,12 @@ pub fn suggested_logarithms(table: &Table, data: &DataSettings) -> Logarithms {
 }
 
 /// Fits the transform to the training rows. Columns that are constant there are removed, with a note.
-pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(Transform, Vec<String>), PrepareError> {
+pub(super) fn fit(
+    table: &Table,
+    data: &DataSettings,
+    train: &[u32],
+    others: [&[u32]; 2],
+) -> Result<(Transform, Vec<String>), PrepareError> {
     let fit = |name: &String, values: &[f64], log| {
         let too_large = |NotFinite| PrepareError::TooLarge { table: table.source().to_owned(), column: name.clone() };
         Scale::fit(values, log).map_err(too_large)
@@ -158,7 +174,15 @@ pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(
                     ));
                 }
                 match fit(name, &values, data.log_features)? {
-                    Some(scale) => inputs.push(Input::Number { column: name.clone(), scale, fill }),
+                    Some(scale) => inputs.push(Input::Number {
+                        column: name.clone(),
+                        scale,
+                        fill,
+                        range: Some(range(
+                            others.iter().flat_map(|rows| numbers(column, rows)).chain(values.iter().copied()),
+                        )),
+                        is_date: Some(column.is_date()),
+                    }),
                     None => {
                         notes
                             .push(format!("{name} is {} in every row of the training part and was removed", values[0]));
@@ -195,7 +219,51 @@ pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(
     let Some(target_scale) = fit(&data.target, &values, data.log_target)? else {
         return Err(PrepareError::ConstantTarget { table: source(), target: data.target.clone(), value: values[0] });
     };
-    Ok((Transform { inputs, target: data.target.clone(), target_scale }, notes.into_iter().flatten().collect()))
+    let mut notes: Vec<String> = notes.into_iter().flatten().collect();
+    if !data.log_target && is_heavy_tailed(values) {
+        let target = &data.target;
+        notes.push(format!(
+            "{target} spans several powers of ten: its logarithm may help (log_target = true in [data])"
+        ));
+    }
+    let is_feature = |name: &String| data.features.contains(name);
+    let roles = data.columns.iter().filter(|(name, _)| is_feature(name));
+    let roles = roles.map(|(name, &role)| (name.clone(), role)).collect();
+    Ok((Transform { inputs, roles, target: data.target.clone(), target_scale }, notes))
+}
+
+/// Notes on the rows of other parts whose category the training part lacks.
+pub(super) fn unseen_categories(
+    table: &Table,
+    data: &DataSettings,
+    train: &[u32],
+    parts: [(&str, &[u32]); 2],
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    for name in &data.features {
+        let Some(categories) = table.column(name).and_then(Column::categories) else { continue };
+        let mut is_known = vec![false; categories.names.len()];
+        let code = |row: u32| categories.indices[row as usize] as usize;
+        train.iter().map(|&row| code(row)).for_each(|code| {
+            is_known.get_mut(code).into_iter().for_each(|is_known| *is_known = true);
+        });
+        for (part, rows) in parts {
+            let unseen = || rows.iter().map(|&row| code(row)).filter(|&code| is_known.get(code) == Some(&false));
+            if let Some(example) = unseen().next().and_then(|code| categories.names.get(code)) {
+                notes.push(format!(
+                    "{name}: {} of {} {part} rows have a category that no training row has, such as {example:?}",
+                    unseen().count(),
+                    rows.len()
+                ));
+            }
+        }
+    }
+    notes
+}
+
+/// The smallest and the largest of the values.
+fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
 }
 
 fn numbers(column: &Column, rows: &[u32]) -> Vec<f64> {
@@ -262,10 +330,11 @@ impl Transform {
                     format!("the model needs a column {name:?}, which the table lacks: rename a column or add it");
                 return Err(error(reason));
             };
-            if matches!(input, Input::Number { .. }) && column.kind() == Kind::Text {
-                return Err(error(format!(
-                    "column {name:?} is a text column, but the model was trained with numbers in it"
-                )));
+            if let Input::Number { is_date, .. } = input
+                && column.missing() < table.rows()
+                && let Some(reason) = other_kind(column, *is_date)
+            {
+                return Err(error(reason));
             }
             if !input.may_be_missing() {
                 rows::mark_incomplete(column, &mut is_complete);
@@ -274,6 +343,14 @@ impl Transform {
         let rows: Vec<u32> =
             (0..).zip(&is_complete).filter(|(_, is_complete)| **is_complete).map(|(row, _)| row).collect();
         Ok((self.encode(table, &rows), is_complete))
+    }
+
+    /// How other tables are read: a column whose categories the network knows is one of texts, also if all are numbers.
+    pub fn declared(&self) -> csv::Declared {
+        let texts = self.inputs.iter().filter(|input| matches!(input, Input::Text { .. }));
+        let texts = texts.map(|input| (input.column().to_owned(), Role::Text));
+        let roles = texts.chain(self.roles.iter().map(|(name, &role)| (name.clone(), role))).collect();
+        csv::Declared { roles, may_have_one_column: true, ..csv::Declared::default() }
     }
 
     /// Encodes rows as inputs, rows × inputs; they lack only what may be missing.
@@ -301,7 +378,10 @@ impl Transform {
                     let [no, yes] = [0.0, 1.0].map(|value| scale.standardised(value));
                     write(&|row| if column.text(row) == text.as_str() { yes } else { no });
                 }
-                (Input::Number { .. }, None, _) => {}
+                // Every cell is missing.
+                (Input::Number { scale, fill, .. }, None, _) => {
+                    write(&|_| scale.standardised(fill.unwrap_or(f64::NAN)));
+                }
             }
         }
         inputs
@@ -311,6 +391,21 @@ impl Transform {
     pub fn target_of(&self, output: f32) -> f64 {
         self.target_scale.original(f64::from(output))
     }
+}
+
+/// The reason for which a column does not fit an input of numbers, or of dates.
+fn other_kind(column: &Column, is_date: Option<bool>) -> Option<String> {
+    let name = column.name();
+    let (found, trained, hint) = match (column.kind(), is_date) {
+        (Kind::Text, Some(true)) => ("texts", "dates", "write them as 2025-01-31"),
+        (Kind::Text, _) => {
+            return Some(format!("column {name:?} is a text column, but the model was trained with numbers in it"));
+        }
+        (Kind::Number, Some(true)) if !column.is_date() => ("numbers", "dates", "write them as 2025-01-31"),
+        (Kind::Number, Some(false)) if column.is_date() => ("dates", "numbers", "give it as numbers"),
+        (Kind::Number, _) => return None,
+    };
+    Some(format!("column {name:?} has {found}, but the model was trained with {trained} in it: {hint}"))
 }
 
 impl Input {

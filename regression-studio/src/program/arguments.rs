@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
+use regression_studio::table::DecimalMark;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,12 +63,33 @@ pub(crate) struct TrainArguments {
     pub(crate) resume: bool,
 }
 
+/// A decimal mark.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Mark {
+    /// 1234.5
+    Point,
+    /// 1234,5
+    Comma,
+}
+
+impl From<Mark> for DecimalMark {
+    fn from(mark: Mark) -> Self {
+        match mark {
+            Mark::Point => Self::Point,
+            Mark::Comma => Self::Comma,
+        }
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct PredictArguments {
     /// A model.safetensors, or a run's folder
     pub(crate) model: PathBuf,
     /// The table, as .csv or .csv.gz
     pub(crate) csv: PathBuf,
+    /// The decimal mark of the table's numbers [default: the one that they show]
+    #[arg(long, value_name = "MARK")]
+    pub(crate) decimal_mark: Option<Mark>,
     /// Write the predictions to FILE instead of standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

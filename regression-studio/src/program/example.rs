@@ -20,7 +20,16 @@ const HEAD: &str = "\
 #     [data.source]
 #     file = \"prices.csv\"
 #
-# where the path is relative to this file, and set features and target to columns of the table.
+# where the path is relative to this file, and set features and target to columns of the table. What the table's cells
+# don't show, or show wrongly, can be declared above that, in [data], with decimal_mark = \"comma\" (or \"point\") and
+# header = false (or true), and below it for each column, as in
+#
+#     [data.columns]
+#     code = \"category\"
+#
+# where a column is \"number\", \"decimal-point\", \"decimal-comma\", \"category\", \"text\" (a category, but NA and the like are
+# missing), \"date\" (also 20250131), \"day-first\", \"month-first\", \"index\" or \"ignore\" (no feature), or \"group\" (its rows
+# are in one part, such as those of a person).
 ";
 
 /// The default settings, each line preceded by its explanation.
@@ -60,6 +69,7 @@ fn field(section: &str, key: &str) -> Option<Field> {
         ("split", "test") => Field::TestShare,
         ("split", "order") => Field::SplitOrder,
         ("split", "seed") => Field::SplitSeed,
+        ("split", "duplicates") => Field::Duplicates,
         ("network", "hidden") => Field::Hidden,
         ("network", "activation") => Field::Activation,
         ("network", "gain") => Field::Gain,
@@ -93,7 +103,10 @@ mod tests {
     #[test]
     fn the_example_explains_every_setting_that_it_contains() {
         let text = text();
-        for field in Field::ALL.into_iter().filter(|field| ![Field::Samples, Field::Threads].contains(field)) {
+        for field in Field::ALL
+            .into_iter()
+            .filter(|field| ![Field::DecimalMark, Field::Header, Field::Samples, Field::Threads].contains(field))
+        {
             assert!(text.contains(field.explanation()), "{field:?}");
             assert!(!field.explanation().contains("  "), "{field:?}: a run of spaces");
         }
@@ -117,8 +130,8 @@ mod tests {
         }
         assert_eq!(
             tried,
-            2 + 2 + 4 + 2 + 3 + 2 + 2 + 5,
-            "switches, rows, order, activation, optimizer, schedule, device"
+            2 + 2 + 4 + 2 + 2 + 3 + 2 + 2 + 5,
+            "switches, rows, order, duplicates, activation, optimizer, schedule, device"
         );
     }
 }

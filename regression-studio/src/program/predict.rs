@@ -1,21 +1,24 @@
 //! `regression-studio predict`: applies a trained network to a new table.
 
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use neural_net::files::write_atomically;
 use regression_studio::results::Metrics;
 use regression_studio::settings::Source;
+use regression_studio::table::{Note, csv};
 use regression_studio::{Model, Predictions, run_folder};
 
 use super::arguments::PredictArguments;
 use super::with_warning;
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
-    let PredictArguments { model, csv, out } = arguments;
+    let PredictArguments { model, csv: path, decimal_mark, out } = arguments;
     let model = if model.is_dir() { &model.join(run_folder::MODEL) } else { model };
     let model = with_warning(Model::read(model)?);
-    let table = Source::File(csv.clone()).table()?;
+    let declared = csv::Declared { decimal_mark: decimal_mark.map(Into::into), ..model.transform.declared() };
+    let table = Source::File(path.clone()).table_with(&declared, &|_| (), &AtomicBool::new(false))?;
     let predictions = Predictions::of(&model, &table)?;
     let text = predictions.to_csv();
     match out {
@@ -25,9 +28,16 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
         None => command_line::print_line(format_args!("{}", text.trim_end_matches('\n'))),
     }
     if let Some(Metrics { rmse, mae, r2, .. }) = predictions.metrics {
-        let number = super::number;
-        command_line::note!("RMSE {}, MAE {}, R² {r2:.4} over the rows with a true value", number(rmse), number(mae));
+        let (rmse, mae) = (super::number(rmse), super::number(mae));
+        match r2.is_nan() {
+            false => command_line::note!("RMSE {rmse}, MAE {mae}, R² {r2:.4} over the rows with a true value"),
+            true => command_line::note!(
+                "RMSE {rmse}, MAE {mae} over the rows with a true value; R² needs at least two different ones"
+            ),
+        }
     }
+    let is_used = |note: &&Note| note.column.as_ref().is_none_or(|name| model.columns().contains(&name.as_str()));
+    table.notes().iter().filter(is_used).for_each(|note| command_line::note!("note: {}", note.text));
     predictions.notes().iter().for_each(|note| command_line::note!("warning: {note}"));
     Ok(ExitCode::SUCCESS)
 }

@@ -29,12 +29,16 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     let mut values = arguments.set.clone();
     values.extend(arguments.epochs.map(|epochs| format!("training.epochs={epochs}")));
     values.extend(arguments.seed.map(|seed| format!("training.seed={seed}")));
-    let settings = Settings::read(&arguments.config)?.with_values(&values).map_err(anyhow::Error::msg)?;
+    let mut settings = Settings::read(&arguments.config)?.with_values(&values).map_err(anyhow::Error::msg)?;
     require_valid(&settings)?;
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.config));
     let run_folder = RunFolder::lock(&folder)?;
     let run = run_to_resume(&folder, &settings, arguments.resume)?;
-    let table = Arc::new(settings.data.source.table()?);
+    let table = Arc::new(settings.data.table()?);
+    match &run {
+        Some(run) => settings.training.fit_to_run(&run.settings.training),
+        None => settings.fit_to(&table),
+    }
     let problems = settings.problems(Some(&table));
     if let Some(problem) = problems.first() {
         bail!("{}: {problem}", arguments.config.display());
@@ -118,13 +122,15 @@ fn run_to_resume(folder: &Path, settings: &Settings, resume: bool) -> Result<Opt
 fn difference(kept: &Settings, wanted: &Settings) -> Option<&'static str> {
     let full = |settings: &Settings| run_folder::with_full_path(settings);
     let (kept, wanted) = (full(kept), full(wanted));
-    let TrainingSettings { epochs, patience, device, threads, .. } = wanted.training;
+    let mut wanted_training = wanted.training;
+    wanted_training.fit_to_run(&kept.training);
+    let TrainingSettings { epochs, patience, device, threads, .. } = wanted_training;
     let training = TrainingSettings { epochs, patience, device, threads, ..kept.training };
     let same = [
         ("[data]", kept.data == wanted.data),
         ("[split]", kept.split == wanted.split),
         ("[network]", kept.network == wanted.network),
-        ("[training]", training == wanted.training),
+        ("[training]", training == wanted_training),
     ];
     same.into_iter().find(|(_, is_same)| !is_same).map(|(name, _)| name)
 }
@@ -199,6 +205,9 @@ fn show(results: &Results, state: &State) {
     say!("{epochs}, {:.2} s of training: {why}. Best epoch: {}.", results.seconds, results.best_epoch);
     let is_log = results.parts[0].network.r2_log.is_some();
     let log_column = if is_log { format!("{:>11}", "R² of logs") } else { String::new() };
+    if results.best_epoch == results.epochs && matches!(state, State::Finished(Ending::AllEpochs)) {
+        say!("The best epoch is the last: with more of them (--epochs) the error may fall further.");
+    }
     say!("{:<11}{:>9}  {:<8}{:>12}{:>12}{:>10}{log_column}", "part", "rows", "model", "RMSE", "MAE", "R²");
     for part in &results.parts {
         let rows: [(&str, &Metrics); 3] = [("network", &part.network), ("linear", &part.linear), ("mean", &part.mean)];
@@ -209,6 +218,9 @@ fn show(results: &Results, state: &State) {
             let [rmse, mae, r2] = [number(rmse), number(mae), share(r2)];
             say!("{name:<11}{rows:>9}  {model:<8}{rmse:>12}{mae:>12}{r2:>10}{log}");
         }
+    }
+    if results.parts.iter().any(|part| part.network.r2.is_nan()) {
+        say!("R² needs at least two different values of the target.");
     }
     let [.., test] = &results.parts;
     if let Some(typical) = test.network.relative_error {

@@ -5,6 +5,8 @@
 #[expect(missing_docs, reason = "Field::explanation documents each")]
 pub enum Field {
     Source,
+    DecimalMark,
+    Header,
     Samples,
     Features,
     Target,
@@ -17,6 +19,7 @@ pub enum Field {
     TestShare,
     SplitOrder,
     SplitSeed,
+    Duplicates,
     Hidden,
     Activation,
     Gain,
@@ -39,8 +42,10 @@ type FieldTexts = (&'static str, &'static str, &'static str, &'static str);
 
 impl Field {
     /// All fields, in the form's order.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 31] = [
         Self::Source,
+        Self::DecimalMark,
+        Self::Header,
         Self::Samples,
         Self::Features,
         Self::Target,
@@ -53,6 +58,7 @@ impl Field {
         Self::TestShare,
         Self::SplitOrder,
         Self::SplitSeed,
+        Self::Duplicates,
         Self::Hidden,
         Self::Activation,
         Self::Gain,
@@ -95,6 +101,7 @@ impl Field {
             Self::Device => "\"auto\", \"cpu\", \"cuda\", \"simulator\" or \"ptx\"",
             Self::Optimizer => "\"sgd\" or \"adam\"",
             Self::Schedule => "\"constant\" or \"cosine\"",
+            Self::Duplicates => "\"together\" or \"apart\"",
             Self::Features => "a list of column names in quotes",
             _ => self.range(),
         }
@@ -112,6 +119,18 @@ impl Field {
                 "",
                 "a .csv or .csv.gz file, or the synthetic market data",
                 "The table to learn from: one line of column names, then one line per sample.",
+            ),
+            Self::DecimalMark => (
+                "Decimal mark",
+                "",
+                "point or comma, or as the cells show it",
+                "The decimal mark of the file's numbers. The other one may separate thousands: 1.250,5 or 1,250.5.",
+            ),
+            Self::Header => (
+                "First line",
+                "",
+                "names or a row, or as the rows below show it",
+                "Whether the file's first line has the names of the columns, or is a row like those below it.",
             ),
             Self::Samples => (
                 "Samples",
@@ -181,14 +200,21 @@ impl Field {
                 "Row order",
                 "",
                 "shuffled, or time",
-                "Order of the rows before the split. Shuffled: at random. Time: as in the file, so that the first rows \
-                 train and the last ones test, as in forecasting.",
+                "Order of the rows before the split. Shuffled: at random. Time: by the first column of dates, or else as in the file, so \
+                 that the first rows train and the last ones test, as in forecasting.",
             ),
             Self::SplitSeed => (
                 "Split seed",
                 "",
                 "a whole number of 0 or more",
                 "Seed of the shuffle; the same seed always gives the same parts.",
+            ),
+            Self::Duplicates => (
+                "Equal rows",
+                "",
+                "together, or apart",
+                "The parts of rows that are equal in features and target. Together: in one part, so that no test row was \
+                 trained on. Apart: each row for itself.",
             ),
             Self::Hidden => (
                 "Neurons per layer",

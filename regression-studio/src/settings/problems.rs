@@ -2,7 +2,7 @@
 
 use super::{Field, HiddenActivation, Settings, Source};
 use crate::Table;
-use crate::table::{Column, Kind};
+use crate::table::{Column, Kind, Role, csv};
 
 /// An invalid value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,23 @@ pub(super) fn problems(settings: &Settings, table: Option<&Table>) -> Vec<Proble
     found.network(settings);
     found.training(settings);
     found.0
+}
+
+/// The problem of a text column with too many categories.
+fn too_many_categories(column: &Column, texts: usize, limit: usize) -> String {
+    let name = column.name();
+    match &csv::units(column)[..] {
+        [] => format!("{name:?} has {texts} categories, more than the limit of {limit}: remove it or raise the limit"),
+        units => {
+            let shown: Vec<String> = units.iter().take(4).map(|unit| format!("{unit:?}")).collect();
+            let more = if units.len() > shown.len() { ", …" } else { "" };
+            format!(
+                "{name:?} has numbers with different units, {}{more}, and is read as text with {texts} categories: give \
+                 all numbers one unit, or remove it",
+                shown.join(", ")
+            )
+        }
+    }
 }
 
 struct Found(Vec<Problem>);
@@ -76,7 +93,10 @@ impl Found {
         let unknown = |name: &str| {
             let names: Vec<&str> = table.columns().iter().map(Column::name).take(20).collect();
             let more = if table.columns().len() > names.len() { ", …" } else { "" };
-            format!("{} has no column {name:?}; its columns are {}{more}", table.source(), names.join(", "))
+            let notes =
+                table.notes().iter().filter(|note| note.column.is_none()).map(|note| format!(" ({})", note.text));
+            let notes = notes.collect::<String>();
+            format!("{} has no column {name:?}; its columns are {}{more}{notes}", table.source(), names.join(", "))
         };
         for name in &data.features {
             let Some(column) = table.column(name) else {
@@ -85,18 +105,31 @@ impl Found {
             };
             let texts = column.categories().map_or(0, |categories| categories.names.len());
             self.require(texts <= data.one_hot_limit, Field::Features, || {
-                format!(
-                    "{name:?} has {texts} categories, more than the limit of {}: remove it or raise the limit",
-                    data.one_hot_limit
-                )
+                too_many_categories(column, texts, data.one_hot_limit)
+            });
+            let role = data.role(name).filter(|role| !role.may_be_used());
+            self.require(role.is_none(), Field::Features, || {
+                let role = role.map_or("", Role::name);
+                format!("{name:?} is declared as {role:?}: remove it from the features, or declare it otherwise")
             });
             self.require(column.missing() < table.rows() || table.rows() == 0, Field::Features, || {
                 format!("{name:?} has no value in any row: remove it")
             });
         }
+        for name in data.columns.keys().filter(|name| table.column(name).is_none()) {
+            self.require(false, Field::Features, || unknown(name));
+        }
+        let groups = data.columns.values().filter(|role| **role == Role::Group).count();
+        self.require(groups <= 1, Field::Features, || {
+            format!("{groups} columns are declared as \"group\": choose one")
+        });
         if data.target.is_empty() {
             return;
         }
+        let role = data.role(&data.target).filter(|role| !role.may_be_used());
+        self.require(role.is_none(), Field::Target, || {
+            format!("{:?} is declared as {:?}: choose another target", data.target, role.map_or("", Role::name))
+        });
         match table.column(&data.target) {
             None => self.require(false, Field::Target, || unknown(&data.target)),
             Some(column) => self.require(column.kind() == Kind::Number, Field::Target, || {

@@ -20,6 +20,7 @@ pub(crate) enum Tab {
 pub(crate) enum Action {
     OpenData,
     BuiltIn,
+    ReadAgain,
     CancelLoading,
     Start,
     Pause,
@@ -73,6 +74,7 @@ impl Action {
         match self {
             Self::OpenData => "Open file…",
             Self::BuiltIn => "Synthetic market data",
+            Self::ReadAgain => "Read again",
             Self::CancelLoading => "Cancel",
             Self::Start => "▶ Start",
             Self::Pause => "⏸ Pause",
@@ -104,6 +106,7 @@ impl Action {
         match self {
             Self::OpenData => "Open a table: .csv, .tsv or .csv.gz",
             Self::BuiltIn => "Load the synthetic market data",
+            Self::ReadAgain => "Read the table again, by what is declared about it",
             Self::CancelLoading => "Cancel loading and keep the current data",
             Self::Start => "Start a training run with the settings on the left",
             Self::Pause => "Pause training after the current step",

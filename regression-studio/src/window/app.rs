@@ -84,7 +84,7 @@ impl App {
     /// Creates the state with `settings` and starts loading their data.
     pub fn new(context: &Context, settings: Settings, options: Options) -> Self {
         theme::apply(context);
-        let loading = Loading::start(settings.data.source.clone(), None, context);
+        let loading = Loading::start(&settings.data, None, context);
         Self {
             form: Form::new(settings),
             table: None,

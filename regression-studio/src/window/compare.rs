@@ -12,6 +12,7 @@ use crate::Settings;
 use crate::results::Metrics;
 use crate::saved_run::SavedRun;
 use crate::settings::Field;
+use crate::table::DecimalMark;
 
 /// A run that was trained or opened in this window.
 struct Listed {
@@ -194,12 +195,19 @@ fn value(settings: &Settings, field: Field) -> String {
     let on = |is_on: bool| if is_on { "on" } else { "off" }.to_owned();
     match field {
         Field::Source => settings.data.source.name(),
+        Field::DecimalMark => settings.data.decimal_mark.map_or("", DecimalMark::name).to_owned(),
+        Field::Header => match settings.data.header {
+            Some(true) => "names".to_owned(),
+            Some(false) => "a row".to_owned(),
+            None => String::new(),
+        },
         Field::Features => settings.data.features.join(", "),
         Field::Target => settings.data.target.clone(),
         Field::LogTarget => on(settings.data.log_target),
         Field::LogFeatures => on(settings.data.log_features),
         Field::BadRows => format!("{:?}", settings.data.bad_rows).to_lowercase(),
         Field::SplitOrder => format!("{:?}", settings.split.order).to_lowercase(),
+        Field::Duplicates => format!("{:?}", settings.split.duplicates).to_lowercase(),
         Field::Optimizer => settings.training.optimizer.name().to_owned(),
         Field::Schedule => settings.training.schedule.name().to_owned(),
         Field::Activation => format!("{:?}", settings.network.activation).to_lowercase(),

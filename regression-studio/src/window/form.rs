@@ -4,7 +4,7 @@ mod columns;
 mod field;
 mod presets;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use eframe::egui::util::undoer::Undoer;
 use eframe::egui::{self, RichText, Ui};
@@ -18,8 +18,10 @@ use super::typed::{self, TYPED};
 use super::{number, theme};
 use crate::prepared::{Logarithms, suggested_logarithms};
 use crate::settings::problems::MAX_NEURONS;
-use crate::settings::{BadRows, DataSettings, Field, HiddenActivation, Problem, Source, SplitOrder};
-use crate::table::Kind;
+use crate::settings::{
+    BadRows, ByRows, DataSettings, Duplicates, Field, HiddenActivation, Problem, Source, SplitOrder,
+};
+use crate::table::{Column, DecimalMark, Kind};
 use crate::{Settings, Table};
 use neural_net::device::TrainingDevice;
 
@@ -87,13 +89,14 @@ impl Form {
     /// Sets everything except data set, target and features to its default, and the logarithms to those that suit the
     /// table.
     pub(crate) fn reset(&mut self, table: Option<&Table>) {
-        let DataSettings { source, features, target, .. } = self.settings.data.clone();
+        let DataSettings { source, decimal_mark, header, columns, features, target, .. } = self.settings.data.clone();
         let defaults = Settings::default();
-        let data = DataSettings { source, features, target, ..defaults.data };
+        let data = DataSettings { source, decimal_mark, header, columns, features, target, ..defaults.data };
         self.change(|form| {
             form.replace(Settings { data, ..defaults });
             if let Some(table) = table {
                 form.take_suggested(table);
+                form.fit_to(table);
             }
         });
     }
@@ -134,28 +137,48 @@ impl Form {
     }
 
     /// Adopts a loaded table. If it lacks a chosen column, or no feature is chosen, its last numeric column becomes the
-    /// target and the other numeric ones become the features.
+    /// target, and the others that may be used become the features: numbers, and texts with few categories.
     pub(crate) fn take_table(&mut self, source: Source, table: &Table) {
         if self.settings.data.source != source {
-            // Columns of another table cannot be brought back.
+            // Columns of another table cannot be brought back, and what is declared about it does not hold.
             self.undoer = Undoer::default();
+            let data = &mut self.settings.data;
+            (data.decimal_mark, data.header, data.columns) = (None, None, BTreeMap::new());
         }
         let data = &mut self.settings.data;
         data.source = source;
         let is_there = |name: &String| table.column(name).is_some();
+        let may_be_used = |name: &str| data.columns.get(name).is_none_or(|role| role.may_be_used());
+        data.features.retain(|name| may_be_used(name));
         let fits = !data.features.is_empty() && data.features.iter().all(is_there) && is_there(&data.target);
         if fits {
             return;
         }
-        let mut numbers: Vec<String> = table
-            .columns()
-            .iter()
-            .filter(|column| column.kind() == Kind::Number && !column.is_date() && column.missing() < table.rows())
-            .map(|column| column.name().to_owned())
-            .collect();
-        data.target = numbers.pop().unwrap_or_default();
-        data.features = numbers;
+        let usable =
+            || table.columns().iter().filter(|column| may_be_used(column.name()) && column.missing() < table.rows());
+        let is_number = |column: &&Column| column.kind() == Kind::Number && !column.is_date();
+        let is_target = |column: &&Column| is_number(column) && !table.numbers_rows(column.name());
+        let target = usable().rfind(is_target).map_or("", Column::name).to_owned();
+        let limit = data.one_hot_limit;
+        let has_few_categories =
+            |column: &&Column| column.categories().is_some_and(|of| (2..=limit).contains(&of.names.len()));
+        let features = usable().filter(|column| is_number(column) || has_few_categories(column));
+        let features: Vec<&str> = features.map(Column::name).filter(|name| **name != target).collect();
+        let (numbering, others): (Vec<&str>, Vec<&str>) =
+            features.into_iter().partition(|name| table.numbers_rows(name));
+        // A number of the rows is better than no feature.
+        let features = if others.is_empty() { numbering } else { others };
+        data.features = features.into_iter().map(str::to_owned).collect();
+        data.target = target;
         self.take_suggested(table);
+        self.fit_to(table);
+    }
+
+    /// Sets batch size, epochs and patience to those that suit the number of rows.
+    fn fit_to(&mut self, table: &Table) {
+        self.settings.training.by_rows = ByRows::ALL;
+        self.settings.fit_to(table);
+        self.texts = texts_of(&self.settings);
     }
 
     /// Sets the logarithms to those that suit the table.
@@ -196,9 +219,14 @@ impl Form {
         ui.add_enabled_ui(!is_training, |ui| {
             section(ui, "Data", |ui| {
                 action = self.data_set(ui, table, loading);
+                let before = self.settings.data.declared();
+                self.reading(ui);
                 self.typed(ui, Field::Samples);
                 columns::target(ui, self, table);
                 columns::features(ui, self, table);
+                if self.settings.data.declared() != before {
+                    action = Some(Action::ReadAgain);
+                }
                 self.data_switches(ui);
             });
             section(ui, "Split", |ui| self.split(ui));
@@ -248,6 +276,18 @@ impl Form {
         action
     }
 
+    /// What is declared about a file.
+    fn reading(&mut self, ui: &mut Ui) {
+        if !matches!(self.settings.data.source, Source::File(_)) {
+            return;
+        }
+        let marks =
+            [(None, "as the cells show"), (Some(DecimalMark::Point), "point"), (Some(DecimalMark::Comma), "comma")];
+        field::choice(ui, Field::DecimalMark, &mut self.settings.data.decimal_mark, &marks);
+        let headers = [(None, "as the rows show"), (Some(true), "names"), (Some(false), "a row")];
+        field::choice(ui, Field::Header, &mut self.settings.data.header, &headers);
+    }
+
     fn data_switches(&mut self, ui: &mut Ui) {
         field::switch(ui, Field::LogTarget, &mut self.settings.data.log_target);
         self.note(ui, Field::LogTarget);
@@ -285,6 +325,8 @@ impl Form {
         }
         let choices = [(SplitOrder::Shuffled, "shuffled"), (SplitOrder::Time, "time")];
         field::choice(ui, Field::SplitOrder, &mut self.settings.split.order, &choices);
+        let choices = [(Duplicates::Together, "in one part"), (Duplicates::Apart, "each for itself")];
+        field::choice(ui, Field::Duplicates, &mut self.settings.split.duplicates, &choices);
     }
 
     fn network(&mut self, ui: &mut Ui) {

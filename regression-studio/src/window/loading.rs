@@ -7,7 +7,7 @@ use std::time::Duration;
 use eframe::egui::Context;
 use rayon::prelude::*;
 
-use crate::settings::{Source, SourceError};
+use crate::settings::{DataSettings, Source, SourceError};
 use crate::table::Statistics;
 use crate::{Settings, Table};
 
@@ -34,7 +34,8 @@ pub(crate) enum LoadOutcome {
 
 impl Loading {
     /// Starts a loading thread, which requests repaints as it progresses.
-    pub(crate) fn start(source: Source, settings: Option<Settings>, context: &Context) -> Self {
+    pub(crate) fn start(data: &DataSettings, settings: Option<Settings>, context: &Context) -> Self {
+        let (source, declared) = (data.source.clone(), data.declared());
         let (sender, result) = mpsc::channel();
         let (progress, cancel) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
         let loading = Self {
@@ -56,7 +57,7 @@ impl Loading {
                 let statistics = table.columns().par_iter().map(Statistics::of).collect();
                 (table, statistics)
             };
-            let table = source.table_with(&report, &cancel).map(with_statistics);
+            let table = source.table_with(&declared, &report, &cancel).map(with_statistics);
             // The receiver is gone if the user has cancelled.
             let _ = sender.send(table);
             context.request_repaint();

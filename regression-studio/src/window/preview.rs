@@ -18,6 +18,8 @@ const NUMBER_WIDTH: f32 = 76.0;
 const PADDING: f32 = 10.0;
 /// Width of the legend of the colours.
 const LEGEND_WIDTH: f32 = 90.0;
+/// Number of notes that are shown above the rows.
+const NOTES: usize = 4;
 /// Number of rows measured to choose a column's width.
 const MEASURED_ROWS: usize = 200;
 
@@ -224,11 +226,15 @@ fn summary(ui: &mut Ui, table: &Table, settings: &Settings) {
     let palette = theme::palette(ui);
     ui.horizontal(|ui| {
         ui.heading(settings.data.source.name());
-        let missing: usize = table.columns().iter().map(|column| column.missing() + column.not_numeric()).sum();
+        let sum = |count: fn(&Column) -> usize| table.columns().iter().map(count).sum::<usize>();
+        let (missing, unreadable) = (sum(Column::missing), sum(Column::not_numeric));
         let size = format!("{} rows, {} columns", number::count(table.rows()), table.columns().len());
         ui.label(RichText::new(size).weak());
         if missing > 0 {
             ui.label(RichText::new(format!("{} missing values", number::count(missing))).color(palette.orange));
+        }
+        if unreadable > 0 {
+            ui.label(RichText::new(format!("{} unreadable", number::count(unreadable))).color(palette.orange));
         }
         if ui.available_width() >= LEGEND_WIDTH {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -237,7 +243,22 @@ fn summary(ui: &mut Ui, table: &Table, settings: &Settings) {
             });
         }
     });
+    notes(ui, table);
     ui.add_space(2.0);
+}
+
+/// How the file was read where that is not obvious.
+fn notes(ui: &mut Ui, table: &Table) {
+    let palette = theme::palette(ui);
+    let line = |ui: &mut Ui, text: &str| {
+        ui.add(egui::Label::new(RichText::new(format!("⚠ {text}")).small().color(palette.orange)).wrap());
+    };
+    table.notes().iter().take(NOTES).for_each(|note| line(ui, &note.text));
+    let more = table.notes().len().saturating_sub(NOTES);
+    if more > 0 {
+        let all: Vec<&str> = table.notes().iter().map(|note| &*note.text).collect();
+        ui.label(RichText::new(format!("and {more} more notes")).small().weak()).on_hover_text(all.join("\n"));
+    }
 }
 
 fn role(column: &Column, settings: &Settings) -> &'static str {
@@ -250,14 +271,17 @@ fn role(column: &Column, settings: &Settings) -> &'static str {
 
 /// Kind and missing values, short enough for a column header.
 fn note(column: &Column, role: &str) -> String {
-    let gaps = column.missing() + column.not_numeric();
+    let (missing, unreadable) = (column.missing(), column.not_numeric());
     let kind = match (column.kind(), role) {
         (_, "target") => "target",
         (Kind::Number, _) if column.is_date() => "date",
         (Kind::Number, _) => "number",
         (Kind::Text, _) => "text",
     };
-    if gaps == 0 { kind.to_owned() } else { format!("{kind}, {} missing", number::count(gaps)) }
+    let gap = |count: usize, what: &str| {
+        if count == 0 { String::new() } else { format!(", {} {what}", number::count(count)) }
+    };
+    format!("{kind}{}{}", gap(missing, "missing"), gap(unreadable, "unreadable"))
 }
 
 fn note_color(column: &Column, palette: theme::Palette) -> Color32 {

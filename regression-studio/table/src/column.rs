@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::dates;
+use super::dates::{self, Dates};
 use super::texts::{Dictionary, Texts};
 
 /// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Numeric: more than half of the cells that are not missing are finite numbers, or all of them are dates, which
-    /// count as the days since 1970-01-01.
+    /// Numeric: more than half of the cells that are not missing are finite numbers, or dates, which count as the days
+    /// since 1970-01-01.
     Number,
     /// Any other column, including one with only missing cells.
     Text,
@@ -34,7 +34,7 @@ enum Values {
         texts: Texts,
         indices: Vec<u32>,
     },
-    /// Texts that are dates.
+    /// Texts of which most are dates.
     Dates {
         texts: Texts,
         indices: Vec<u32>,
@@ -81,7 +81,7 @@ impl Column {
         Self::from_numbers(name.into(), values, missing, NotNumeric { cells, texts: dictionary.into_texts() })
     }
 
-    /// A text column, or dates if all texts are; an empty string is a missing cell.
+    /// A text column, or one of dates if most texts are; an empty string is a missing cell.
     ///
     /// # Panics
     /// If there are 2³² rows or more.
@@ -93,7 +93,11 @@ impl Column {
         };
         index(cells.len());
         let indices: Vec<u32> = cells.iter().map(code).collect();
-        Self::from_texts(name.into(), dictionary.into_texts(), indices)
+        let texts = dictionary.into_texts();
+        match dates::of_texts(&texts, &texts.counts(&indices), None, false) {
+            Some(Dates { days, .. }) => Self::from_dates(name.into(), texts, indices, &days),
+            None => Self::from_texts(name.into(), texts, indices),
+        }
     }
 
     pub(crate) fn from_numbers(name: String, values: Vec<f64>, missing: usize, not_numeric: NotNumeric) -> Self {
@@ -101,17 +105,14 @@ impl Column {
     }
 
     pub(crate) fn from_texts(name: String, texts: Texts, indices: Vec<u32>) -> Self {
-        let missing = indices.iter().filter(|&&index| index == Categories::MISSING).count();
-        let days_of_texts: Option<Vec<f64>> = texts.iter().map(dates::days).collect();
-        let values = match days_of_texts.filter(|days| !days.is_empty()) {
-            None => Values::Texts { texts, indices },
-            Some(days) => {
-                let of_row = |&index: &u32| days.get(index as usize).copied().unwrap_or(f64::NAN);
-                let days = indices.iter().map(of_row).collect();
-                Values::Dates { texts, indices, days }
-            }
-        };
-        Self { name, missing, values }
+        Self { name, missing: missing(&indices), values: Values::Texts { texts, indices } }
+    }
+
+    /// A column of dates, of which `days_of_texts` gives each text's days, or NaN.
+    pub(crate) fn from_dates(name: String, texts: Texts, indices: Vec<u32>, days_of_texts: &[f64]) -> Self {
+        let of_row = |&index: &u32| days_of_texts.get(index as usize).copied().unwrap_or(f64::NAN);
+        let days = indices.iter().map(of_row).collect();
+        Self { name, missing: missing(&indices), values: Values::Dates { texts, indices, days } }
     }
 
     /// The column's name, from the header.
@@ -137,11 +138,23 @@ impl Column {
         self.missing
     }
 
-    /// The number of cells that are neither missing nor a finite number; 0 for a text column.
+    /// The number of cells that are neither missing nor a finite number, or a date among dates; 0 for a text column.
     pub fn not_numeric(&self) -> usize {
         match &self.values {
             Values::Numbers { not_numeric, .. } => not_numeric.cells.len(),
-            Values::Texts { .. } | Values::Dates { .. } => 0,
+            Values::Texts { .. } => 0,
+            Values::Dates { days, .. } => days.iter().filter(|days| days.is_nan()).count() - self.missing,
+        }
+    }
+
+    /// The row of the first cell that [`Column::not_numeric`] counts.
+    pub fn first_not_numeric(&self) -> Option<usize> {
+        match &self.values {
+            Values::Numbers { not_numeric, .. } => not_numeric.cells.first().map(|cell| cell.0 as usize),
+            Values::Texts { .. } => None,
+            Values::Dates { indices, days, .. } => {
+                indices.iter().zip(days).position(|(&index, days)| days.is_nan() && index != Categories::MISSING)
+            }
         }
     }
 
@@ -203,6 +216,10 @@ fn shown(value: f64) -> String {
     }
 }
 
+fn missing(indices: &[u32]) -> usize {
+    indices.iter().filter(|&&index| index == Categories::MISSING).count()
+}
+
 /// A row index as columns store it.
 fn index(row: usize) -> u32 {
     u32::try_from(row).expect("a table has fewer than 2³² rows")
@@ -242,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_all_dates_are_numbers_of_days_shown_as_they_are() {
+    fn texts_that_are_dates_are_numbers_of_days_shown_as_they_are() {
         let column = Column::of_texts("date", &["02-Jan-1970", "", "1970-01-01 12:00", "02-Jan-1970"]);
         assert_eq!(
             (column.kind(), column.is_date(), column.missing(), column.not_numeric()),
@@ -251,6 +268,9 @@ mod tests {
         assert_eq!((0..4).map(|row| column.number(row)).collect::<Vec<_>>(), [Some(1.0), None, Some(0.5), Some(1.0)]);
         assert_eq!([0, 1, 2].map(|row| column.text(row).into_owned()), ["02-Jan-1970", "", "1970-01-01 12:00"]);
         assert!(column.categories().is_none());
+        let column = Column::of_texts("date", &["02-Jan-1970", "", "TBD", "02-Jan-1970"]);
+        assert_eq!((column.is_date(), column.missing(), column.not_numeric()), (true, 1, 1));
+        assert_eq!((column.first_not_numeric(), column.number(2), column.text(2)), (Some(2), None, "TBD".into()));
         for texts in [&["02-Jan-1970", "unknown"][..], &["", ""]] {
             assert_eq!(Column::of_texts("date", texts).kind(), Kind::Text);
         }

@@ -1,23 +1,33 @@
 //! CSV reader: separated by commas, semicolons or tabs, plain or gzip-compressed.
 //!
-//! - **Header**: the first line that is not blank. Its most frequent of comma, semicolon and tab is the file's
-//!   separator. Names are trimmed; empty ones become "column 3"; a name that occurs twice is an error.
+//! - **Header**: the first line that is neither blank nor a comment. Its most frequent of comma, semicolon and tab is the
+//!   file's separator, unless a line `sep=;` above it says otherwise. Names are trimmed; empty ones become "column 3"; a
+//!   name that occurs twice is an error. A first line with a number over each column of numbers is a row, and the columns
+//!   are numbered. If every row has one cell more than the header, the first column has no name.
 //! - **Cells**: surrounding blanks are removed. Quotes, doubled quotes and line breaks in quotes follow RFC 4180;
-//!   blanks may precede an opening quote. Blank lines are skipped. Lines end with LF or CRLF, or all with CR. Text is
-//!   UTF-8, with or without a byte order mark; a cell that is not valid UTF-8 is decoded as Windows-1252.
-//! - **Numbers**: 12, -0.5, .5, 1e-3; in files separated by semicolons also 0,5. Only finite values are numbers.
-//! - **Missing values**: an empty cell, `-`, `?`, `NA`, `N/A`, `#N/A`, `NaN` and `null`, ignoring case.
-//! - **Columns**: numeric if more than half of the cells that are not missing are numbers, otherwise text.
+//!   blanks may precede an opening quote. Blank lines are skipped, and lines that begin with # unless they have a cell for
+//!   each column. Lines end with LF or CRLF, or all with CR. Text is UTF-8, with or without a byte order mark; a cell that
+//!   is not valid UTF-8 is decoded as Windows-1252.
+//! - **Numbers**: 12, -0.5, .5, 1e-3, with thousands as in 1,234,567.5, 12,34,567.5, 1'234.5 or 1 234.5, (50.00) for −50,
+//!   and with a decimal comma where the file has one: most cells of a column that show their mark decide, then those of
+//!   the whole file. A currency or a unit that all numbers of a column have is left out. Only finite values are numbers.
+//! - **Missing values**: an empty cell, `-`, `?`, `NA`, `N/A`, `#N/A`, `NaN` and `null`, ignoring case; among numbers also
+//!   `None`, `missing`, `unknown` and the like.
+//! - **Columns**: numeric if more than half of the cells that are not missing are numbers, of dates if more than half are
+//!   dates, otherwise text, unless a [`Role`] is declared.
 //!
-//! The file is split into chunks of whole records, which rayon's threads take in file order and parse in parallel. The
-//! table does not depend on the chunk boundaries.
+//! What is not obvious of this is said in [`Table::notes`]. The file is split into chunks of whole records, which rayon's
+//! threads take in file order and parse in parallel. The table does not depend on the chunk boundaries.
 
+mod affix;
 mod chunks;
 mod error;
 mod grammar;
 mod header;
 mod limits;
+mod marks;
 mod merge;
+mod notes;
 mod parse;
 mod pass;
 mod source;
@@ -25,6 +35,7 @@ mod source;
 mod tests;
 mod value;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -34,16 +45,31 @@ pub use self::error::{CsvError, CsvProblem};
 pub use self::limits::{COLUMN_LIMIT, RECORD_LIMIT};
 use self::limits::{LIMITS, Limits};
 use self::pass::{Outcome, Pass};
-use super::Table;
+use super::{Column, DecimalMark, Role, Table};
 
-/// Memory limit, progress callback and cancellation of a read.
+/// What a user says about a file; the cells decide the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Declared {
+    /// The decimal mark of the numbers.
+    pub decimal_mark: Option<DecimalMark>,
+    /// Whether the first line has the columns' names.
+    pub header: Option<bool>,
+    /// The roles of columns, by name.
+    pub roles: BTreeMap<String, Role>,
+    /// Whether a table of one column is one; otherwise its separator is taken for an unknown one.
+    pub may_have_one_column: bool,
+}
+
+/// What is declared, memory limit, progress callback and cancellation of a read.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
+    /// What a user says about the file.
+    pub declared: &'a Declared,
     /// Maximum memory of the parsed rows, in bytes. Assembling the table needs the same again. A compressed file of a
     /// few megabytes may expand to gigabytes.
     pub memory: u64,
-    /// Called with the fraction read, 0 … 1, from several threads. It restarts at 0 if a column's kind was misjudged
-    /// from its first rows and the file is read again.
+    /// Called with the fraction read, 0 … 1, from several threads. It restarts at 0 if a column was misjudged from its
+    /// first rows and the file is read again.
     pub progress: &'a (dyn Fn(f32) + Sync),
     /// Cancels the read once set.
     pub cancel: &'a AtomicBool,
@@ -54,7 +80,8 @@ pub struct Options<'a> {
 /// # Errors
 /// If the file cannot be read or is not a table.
 pub fn read(path: &Path) -> Result<Table, CsvError> {
-    read_with(path, Options { memory: u64::MAX, progress: &|_| (), cancel: &AtomicBool::new(false) })
+    let (declared, cancel) = (&Declared::default(), &AtomicBool::new(false));
+    read_with(path, Options { declared, memory: u64::MAX, progress: &|_| (), cancel })
 }
 
 /// Reads a table from an untrusted file.
@@ -63,24 +90,37 @@ pub fn read(path: &Path) -> Result<Table, CsvError> {
 /// If the file cannot be read, is not a table, or its rows need more than `options.memory`, or if `options.cancel` was
 /// set.
 pub fn read_with(path: &Path, options: Options) -> Result<Table, CsvError> {
-    read_within(path, Limits { memory: options.memory, ..LIMITS }, options.progress, options.cancel)
+    read_within(path, Limits { memory: options.memory, ..LIMITS }, options)
 }
 
-fn read_within(
-    path: &Path,
-    limits: Limits,
-    progress: &(dyn Fn(f32) + Sync),
-    cancel: &AtomicBool,
-) -> Result<Table, CsvError> {
+/// The currencies and units that the texts of a column have beside numbers, if most of them are numbers with one.
+pub fn units(column: &Column) -> Vec<String> {
+    let Some(categories) = column.categories() else { return Vec::new() };
+    let found: Vec<String> =
+        categories.names.iter().filter_map(affix::Affix::part).map(|(affix, _)| affix.shown()).collect();
+    if 2 * found.len() <= categories.names.len() {
+        return Vec::new();
+    }
+    found.into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+}
+
+/// Passes until the kinds and decimal marks of all columns are known: one that assumes them, one that counts what all
+/// cells show, and one for each that was wrong.
+const MAX_PASSES: usize = 6;
+
+fn read_within(path: &Path, limits: Limits, options: Options) -> Result<Table, CsvError> {
+    let Options { declared, progress, cancel, .. } = options;
     let (buffers, stop) = (&Mutex::new(Vec::new()), &AtomicBool::new(false));
-    let pass = Pass { path, context: Context { limits, buffers, stop, progress, cancel } };
-    let table = match pass.run(None)? {
-        Outcome::Table(table) => table,
-        Outcome::Misjudged(known) => match pass.run(Some(known))? {
-            Outcome::Table(table) => table,
-            Outcome::Misjudged(..) => return Err(pass.error(None, CsvProblem::Changed)),
-        },
-    };
-    progress(1.0);
-    Ok(table)
+    let pass = Pass { path, declared, context: Context { limits, buffers, stop, progress, cancel } };
+    let mut known = None;
+    for _ in 0..MAX_PASSES {
+        match pass.run(known)? {
+            Outcome::Table(table) => {
+                progress(1.0);
+                return Ok(table);
+            }
+            Outcome::Misjudged(better) => known = Some(better),
+        }
+    }
+    Err(pass.error(None, CsvProblem::Changed))
 }

@@ -1,31 +1,145 @@
 //! Dates as numbers of days.
 
-/// The days from 1970-01-01 to a date, negative before it, with the time as a part of a day; `None` if the text is no
-/// date.
-///
-/// Dates are 2025-01-31, 2025/01/31, 31-Jan-2025, 31 Jan 2025 and 31.01.2025, and may be followed by a space or T and a
-/// time, 14:30 or 14:30:15. Dates such as 01/02/2025 are none, since their order of day and month differs between
-/// countries.
-pub(crate) fn days(text: &str) -> Option<f64> {
-    let text = text.trim();
-    let (date, time) = match text.find(':') {
-        None => (text, 0.0),
-        Some(colon) => {
-            let (date, time) = text.split_at_checked(colon.checked_sub(2)?)?;
-            (date.strip_suffix(['T', ' '])?, part_of_day(time)?)
-        }
+use crate::Texts;
+
+/// The order of day and month in dates such as 01/02/2025.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// 31/01/2025
+    DayFirst,
+    /// 01/31/2025
+    MonthFirst,
+}
+
+/// The dates of a column.
+pub(crate) struct Dates {
+    /// For each text, the days from 1970-01-01, NaN where it is no date.
+    pub(crate) days: Vec<f64>,
+    /// A text whose order of day and month no cell of the column shows; it was taken as day first.
+    pub(crate) ambiguous: Option<String>,
+}
+
+/// A column's texts as dates; `counts` gives the cells with each text. `None` if at most half of the cells are dates,
+/// unless the column is declared as one, which also allows 20250131 and 202501. The order of day and month is
+/// `declared`, or that of most cells which show it.
+pub(crate) fn of_texts(texts: &Texts, counts: &[usize], declared: Option<Order>, is_declared: bool) -> Option<Dates> {
+    let parsed: Vec<Option<Parsed>> = texts.iter().map(|text| parse(text, is_declared)).collect();
+    let cells = |is_wanted: fn(&Parsed) -> bool| -> usize {
+        let wanted = parsed.iter().zip(counts).filter(|(parsed, _)| parsed.as_ref().is_some_and(is_wanted));
+        wanted.map(|(_, count)| count).sum()
     };
-    let separator = date.chars().find(|character| !character.is_ascii_digit())?;
+    let day_first = cells(|of| matches!(of.day, Day::Unordered { first, .. } if first > 12));
+    let month_first = cells(|of| matches!(of.day, Day::Unordered { second, .. } if second > 12));
+    let order = if month_first > day_first { Order::MonthFirst } else { Order::DayFirst };
+    let order = declared.unwrap_or(order);
+    let days: Vec<f64> =
+        parsed.iter().map(|parsed| parsed.as_ref().and_then(|of| of.days(order)).unwrap_or(f64::NAN)).collect();
+    let total: usize = counts.iter().sum();
+    let dates: usize = days.iter().zip(counts).filter(|(days, _)| !days.is_nan()).map(|(_, count)| count).sum();
+    if !is_declared && 2 * dates <= total {
+        return None;
+    }
+    let is_open = declared.is_none() && day_first == month_first;
+    let of_two_orders = |of: &Option<Parsed>| matches!(of, Some(Parsed { day: Day::Unordered { first, second, .. }, .. }) if first != second && *first <= 12 && *second <= 12);
+    let ambiguous = parsed.iter().position(of_two_orders).filter(|_| is_open).and_then(|index| texts.get(index));
+    Some(Dates { days, ambiguous: ambiguous.map(str::to_owned) })
+}
+
+/// Whether whole numbers are days such as 20250131, or months such as 202501.
+pub(crate) fn are_compact(numbers: &[f64]) -> bool {
+    let is_compact = |number: f64| {
+        let text = format!("{number}");
+        let year = text.get(..4).and_then(|year| year.parse().ok()).unwrap_or(0);
+        (1900..2100).contains(&year) && compact(&text).is_some()
+    };
+    let mut given = numbers.iter().copied().filter(|number| !number.is_nan()).peekable();
+    given.peek().is_some() && given.all(is_compact)
+}
+
+/// A date whose order of day and month may be open, and its time.
+struct Parsed {
+    day: Day,
+    /// The part of a day that has passed, less the offset from UTC.
+    time: f64,
+}
+
+enum Day {
+    /// Days from 1970-01-01.
+    Known(i64),
+    /// Day and month in either order.
+    Unordered { first: i64, second: i64, year: i64 },
+}
+
+impl Parsed {
+    fn days(&self, order: Order) -> Option<f64> {
+        let days = match (&self.day, order) {
+            (&Day::Known(days), _) => days,
+            (&Day::Unordered { first, second, year }, Order::DayFirst) => days_of(year, second, first)?,
+            (&Day::Unordered { first, second, year }, Order::MonthFirst) => days_of(year, first, second)?,
+        };
+        Some(days as f64 + self.time)
+    }
+}
+
+/// Dates are 2025-01-31, 2025/01/31, 31-Jan-2025, 31 January 25, Jan 31, 2025, 31.01.2025 and 31/01/2025, with a year of
+/// two or four digits where it is the last part. A time may follow after a space or T: 8:05, 14:30:15.25 or 2:30 pm,
+/// then Z, UTC or an offset such as +01:00.
+fn parse(text: &str, may_be_compact: bool) -> Option<Parsed> {
+    let text = text.trim();
+    if may_be_compact && let Some(days) = compact(text) {
+        return Some(Parsed { day: Day::Known(days), time: 0.0 });
+    }
+    let Some(colon) = text.find(':') else { return Some(Parsed { day: day(text)?, time: 0.0 }) };
+    let hours = text[..colon].bytes().rev().take_while(u8::is_ascii_digit).count();
+    let (date, time) = text.split_at(colon - hours);
+    let date = date.strip_suffix(['T', 't', ' '])?.trim_end().trim_end_matches(',');
+    Some(Parsed { day: day(date)?, time: time_of(time)? })
+}
+
+/// A date without separators: 20250131, or 202501 for the first day of a month.
+fn compact(text: &str) -> Option<i64> {
+    let part = |range| text.get(range).and_then(|part| digits(part, 4));
+    match text.len() {
+        8 => days_of(part(0..4)?, part(4..6)?, part(6..8)?),
+        6 => days_of(part(0..4)?, part(4..6)?, 1),
+        _ => None,
+    }
+}
+
+fn day(date: &str) -> Option<Day> {
+    let separator = date.chars().find(|character| !character.is_alphanumeric())?;
     let mut parts = date.split(separator);
     let (first, second, third) = (parts.next()?, parts.next()?, parts.next()?);
-    let (year, month, day) = match (separator, first.len(), third.len()) {
-        _ if parts.next().is_some() => return None,
-        ('-' | '/', 4, 1..=2) => (first, digits(second, 2)?, third),
-        ('-' | ' ', 1..=2, 4) => (third, month_named(second)?, first),
-        ('.', 1..=2, 4) => (third, digits(second, 2)?, first),
-        _ => return None,
-    };
-    Some(days_of(digits(year, 4)?, month, digits(day, 2)?)? as f64 + time)
+    if parts.next().is_some() {
+        return None;
+    }
+    let known = |year: i64, month: Option<i64>, day: &str| days_of(year, month?, digits(day, 2)?).map(Day::Known);
+    match (separator, first.len(), third.len()) {
+        ('-' | '/' | '.', 4, 1..=2) => {
+            known(digits(first, 4)?, digits(second, 2).or_else(|| month_named(second)), third)
+        }
+        ('-' | ' ' | '/' | '.', 1..=2, 2 | 4) if month_named(second).is_some() => {
+            known(year_of(third)?, month_named(second), first)
+        }
+        (' ', 3.., 4) => known(digits(third, 4)?, month_named(first), second.strip_suffix(',').unwrap_or(second)),
+        ('.', 1..=2, 2 | 4) => known(year_of(third)?, digits(second, 2), first),
+        ('/', 1..=2, 2 | 4) | ('-', 1..=2, 4) => {
+            let (first, second, year) = (digits(first, 2)?, digits(second, 2)?, year_of(third)?);
+            let is_day = days_of(year, second, first).or_else(|| days_of(year, first, second)).is_some();
+            is_day.then_some(Day::Unordered { first, second, year })
+        }
+        _ => None,
+    }
+}
+
+/// A year of four digits, or of two, from 1969 to 2068 as in POSIX.
+fn year_of(text: &str) -> Option<i64> {
+    let year = digits(text, 4)?;
+    Some(match (text.len(), year) {
+        (4, _) => year,
+        (_, 69..) => 1900 + year,
+        _ => 2000 + year,
+    })
 }
 
 /// A number of at most `length` digits.
@@ -34,20 +148,71 @@ fn digits(text: &str, length: usize) -> Option<i64> {
     if is_number { text.parse().ok() } else { None }
 }
 
-/// The month with this English abbreviation, 1 … 12.
+/// The month with this English name or abbreviation, 1 … 12.
 fn month_named(text: &str) -> Option<i64> {
-    const MONTHS: &str = "janfebmaraprmayjunjulaugsepoctnovdec";
-    let found = MONTHS.find(&text.to_ascii_lowercase()).filter(|place| text.len() == 3 && place % 3 == 0)?;
-    Some(found as i64 / 3 + 1)
+    const MONTHS: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let text = text.to_ascii_lowercase();
+    let is_named = |month: &&str| {
+        text == **month || text == "sept" && month.starts_with("sept") || text.len() == 3 && month.starts_with(&text)
+    };
+    (1..).zip(&MONTHS).find(|(_, month)| is_named(month)).map(|(number, _)| number)
 }
 
-/// The part of a day that has passed at hh:mm or hh:mm:ss.
-fn part_of_day(time: &str) -> Option<f64> {
-    let mut parts = time.split(':');
-    let (hours, minutes) = (digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
-    let seconds = parts.next().map_or(Some(0), |seconds| digits(seconds, 2))?;
+/// The part of a day that has passed at a time of the clock, less its offset from UTC.
+fn time_of(text: &str) -> Option<f64> {
+    let length = text.find(|character: char| !matches!(character, '0'..='9' | ':' | '.' | ',')).unwrap_or(text.len());
+    let (clock, zone) = text.split_at(length);
+    let mut parts = clock.split(':');
+    let (hours, minutes) = (digits(parts.next()?, 2)?, parts.next().filter(|minutes| minutes.len() == 2)?);
+    let (seconds, fraction) = match parts.next() {
+        None => (0, 0.0),
+        Some(seconds) => {
+            let (seconds, fraction) = seconds.split_once(['.', ',']).unwrap_or((seconds, "0"));
+            digits(fraction, 12)?;
+            (digits(seconds, 2)?, format!("0.{fraction}").parse().ok()?)
+        }
+    };
+    let zone = zone.trim_start().to_ascii_lowercase();
+    let (hours, zone) = match (hours, &*zone) {
+        (1..=12, "am" | "a.m.") => (hours % 12, ""),
+        (1..=12, "pm" | "p.m.") => (hours % 12 + 12, ""),
+        _ => (hours, &*zone),
+    };
+    let minutes = digits(minutes, 2)?;
     let is_time = hours < 24 && minutes < 60 && seconds < 60 && parts.next().is_none();
-    is_time.then_some(((hours * 60 + minutes) * 60 + seconds) as f64 / 86_400.0)
+    let seconds = ((hours * 60 + minutes) * 60 - 60 * offset(zone)? + seconds) as f64 + fraction;
+    is_time.then_some(seconds / 86_400.0)
+}
+
+/// The minutes of an offset from UTC: none, Z, UTC, +01, +0100 or -05:30.
+fn offset(zone: &str) -> Option<i64> {
+    if matches!(zone, "" | "z" | "utc" | "gmt") {
+        return Some(0);
+    }
+    let (sign, rest) = match zone.strip_prefix('+') {
+        Some(rest) => (1, rest),
+        None => (-1, zone.strip_prefix(['-', '\u{2212}'])?),
+    };
+    let (hours, minutes) = match rest.split_once(':') {
+        Some((hours, minutes)) => (hours, minutes),
+        None => rest.split_at_checked(2)?,
+    };
+    let minutes = if minutes.is_empty() { 0 } else { digits(minutes, 2)? };
+    let hours = digits(hours, 2)?;
+    (hours <= 18 && minutes < 60).then_some(sign * (60 * hours + minutes))
 }
 
 /// The days from 1970-01-01 to a day of the Gregorian calendar; `None` if there is no such day. Counts in years from
@@ -67,25 +232,124 @@ fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
     (1..=length).contains(&day).then_some(era * 146_097 + day_of_era - 719_468)
 }
 
+/// The date that is `days` from 1970-01-01, as 2025-01-31, with hours and minutes if it is not midnight.
+pub fn date(days: f64) -> String {
+    let (whole, minutes) = (days.floor(), ((days - days.floor()) * 1440.0).round() as i64);
+    // 400 years from March on, as in `days_of`.
+    let shifted = whole as i64 + 719_468 + minutes / 1440;
+    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let (month, next) = if month_from_march < 10 { (month_from_march + 3, 0) } else { (month_from_march - 9, 1) };
+    let date = format!("{:04}-{month:02}-{day:02}", era * 400 + year_of_era + next);
+    match minutes % 1440 {
+        0 => date,
+        minutes => format!("{date} {:02}:{:02}", minutes / 60, minutes % 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_are_shown_as_the_date_from_which_they_were_read() {
+        for day in (-719_000..800_000).step_by(7) {
+            assert_eq!(days(&date(f64::from(day))), Some(f64::from(day)), "{day}");
+        }
+        assert_eq!(
+            (date(0.75), date(-0.25), date(0.999_999)),
+            ("1970-01-01 18:00".into(), "1969-12-31 18:00".into(), "1970-01-02".into())
+        );
+    }
+
+    fn days(text: &str) -> Option<f64> {
+        parse(text, false)?.days(Order::DayFirst)
+    }
 
     #[test]
     fn dates_of_all_forms_are_numbers_of_days() {
         for (text, expected) in [
             ("1970-01-01", 0.0),
             ("1970/1/2", 1.0),
+            ("1970.01.02", 1.0),
             ("1969-12-31", -1.0),
             ("31-Dec-1970", 364.0),
+            ("31-Dec-70", 364.0),
+            ("31/December/1970", 364.0),
+            ("Dec 31, 1970", 364.0),
             ("3 MAR 2000", 11_019.0),
+            ("3-Mar-00", 11_019.0),
+            ("1970-Jan-02", 1.0),
             ("29.02.2000", 11_016.0),
+            ("29.2.00", 11_016.0),
+            ("29/02/2000", 11_016.0),
+            ("29-02-2000", 11_016.0),
             ("2000-02-29 12:00", 11_016.5),
+            ("2000-02-29 6:00", 11_016.25),
+            ("2000-02-29 6:00 PM", 11_016.75),
+            ("2000-02-29 12:00 am", 11_016.0),
             ("2000-02-29T18:00:00", 11_016.75),
+            ("2000-02-29T18:00:00Z", 11_016.75),
+            ("2000-02-29 18:00:00.000 UTC", 11_016.75),
+            ("2000-02-29T18:00:00+06:00", 11_016.5),
+            ("2000-02-29T18:00:00-0600", 11_017.0),
+            ("2000-02-29 18:00:00+00", 11_016.75),
+            ("2000-02-29 00:00:43.2", 11_016.0005),
             (" 29-Feb-2024 ", 19_782.0),
             ("0001-01-01", -719_162.0),
         ] {
             assert_eq!(days(text), Some(expected), "{text}");
+        }
+    }
+
+    /// The days of a column's texts.
+    fn column(texts: &[&str], declared: Option<Order>, is_declared: bool) -> Option<(Vec<Option<f64>>, bool)> {
+        let mut dictionary = crate::texts::Dictionary::default();
+        let codes: Vec<u32> = texts.iter().map(|text| dictionary.code(text)).collect();
+        let texts = dictionary.into_texts();
+        let dates = of_texts(&texts, &texts.counts(&codes), declared, is_declared)?;
+        let days = codes.iter().map(|&code| Some(dates.days[code as usize]).filter(|days| !days.is_nan()));
+        Some((days.collect(), dates.ambiguous.is_some()))
+    }
+
+    #[test]
+    fn the_whole_column_shows_the_order_of_day_and_month() {
+        let (first, second) = (Some(20_090.0), Some(20_120.0));
+        let open = ["02/01/2025", "01/02/2025"];
+        assert_eq!(column(&open, None, false), Some((vec![first, second], true)));
+        assert_eq!(column(&open, Some(Order::MonthFirst), false), Some((vec![second, first], false)));
+        let day_first = [&open[..], &["31/01/2025"]].concat();
+        assert_eq!(column(&day_first, None, false), Some((vec![first, second, Some(20_119.0)], false)));
+        let month_first = [&open[..], &["01/31/25", "1/31/2025", "31/01/2025"]].concat();
+        let last = Some(20_119.0);
+        assert_eq!(column(&month_first, None, false), Some((vec![second, first, last, last, None], false)));
+        // The same day in either order.
+        assert_eq!(column(&["03/03/2025"], None, false), Some((vec![Some(20_150.0)], false)));
+    }
+
+    #[test]
+    fn a_column_of_dates_may_have_other_texts_in_less_than_half_of_its_cells() {
+        assert_eq!(
+            column(&["1970-01-01", "1970-01-02", "TBD"], None, false),
+            Some((vec![Some(0.0), Some(1.0), None], false))
+        );
+        assert_eq!(column(&["1970-01-01", "TBD"], None, false), None);
+        assert_eq!(column(&["1970-01-01", "TBD"], None, true), Some((vec![Some(0.0), None], false)));
+    }
+
+    #[test]
+    fn whole_numbers_are_dates_where_that_is_declared() {
+        let texts = ["19700102", "197002", "19701301", "45413"];
+        assert_eq!(column(&texts, None, false), None);
+        assert_eq!(column(&texts, None, true), Some((vec![Some(1.0), Some(31.0), None, None], false)));
+        assert!(are_compact(&[20_250_131.0, f64::NAN, 19_991_231.0]) && are_compact(&[202_501.0, 202_512.0]));
+        for numbers in
+            [&[20_250_132.0][..], &[202_513.0], &[20_250_131.5], &[45_413.0], &[f64::NAN], &[], &[12_340_101.0]]
+        {
+            assert!(!are_compact(numbers), "{numbers:?}");
         }
     }
 
@@ -106,8 +370,9 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_dates() {
-        let texts = "EQ|2025|2025-13-01|2025-02-29|31-Apr-2025|01/02/2025|1-2-2025|2025-1|2025-01-01-01|12:30|2025-01-01 24:00|\
-                     2025-01-01 1:00|2025-01-01 10:61|20250101|31-Foo-2025|31-anf-2025|+025-01-01|2025-01-01x|é1:30|2025-01-01 10:00:00:00";
+        let texts = "EQ|2025|2025-13-01|2025-02-29|31-Apr-2025|13/13/2025|2025-1|2025-01|2025-01-01-01|12:30|2025-01-01 24:00|\
+                     2025-01-01 10:61|20250101|31-Foo-2025|31-anf-2025|+025-01-01|2025-01-01x|é1:30|2025-01-01 10:00:00:00|\
+                     1-2-25|2025-01-01 10:00 XY|2025-01-01 10:00+99:00|2025-01-01 1:5|2025-01-01 13:00 pm|Fooary 1, 2025|1/2/3";
         for text in texts.split('|').chain([""]) {
             assert_eq!(days(text), None, "{text:?}");
         }

@@ -6,11 +6,17 @@ pub mod synthetic;
 
 mod column;
 mod dates;
+mod decimal_mark;
+mod index;
 mod lines;
+mod role;
 mod texts;
 
 pub use self::column::{Categories, Column, Kind};
+pub use self::dates::date;
+pub use self::decimal_mark::DecimalMark;
 pub(crate) use self::lines::Lines;
+pub use self::role::Role;
 pub use self::statistics::Statistics;
 pub use self::texts::Texts;
 
@@ -21,6 +27,16 @@ pub struct Table {
     rows: usize,
     columns: Vec<Column>,
     lines: Option<Lines>,
+    notes: Vec<Note>,
+}
+
+/// How a file was read where that is not obvious.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The column; `None` if it concerns the whole file.
+    pub column: Option<String>,
+    /// One line.
+    pub text: String,
 }
 
 impl Table {
@@ -31,12 +47,22 @@ impl Table {
     pub fn new(source: impl Into<String>, columns: Vec<Column>) -> Self {
         let rows = columns.first().map_or(0, Column::rows);
         assert!(columns.iter().all(|column| column.rows() == rows), "a table's columns have the same length");
-        Self { source: source.into(), rows, columns, lines: None }
+        Self { source: source.into(), rows, columns, lines: None, notes: Vec::new() }
     }
 
     /// Sets the line numbers at which the rows begin in the file.
     pub(crate) fn with_lines(self, lines: Lines) -> Self {
         Self { lines: Some(lines), ..self }
+    }
+
+    /// Sets the notes on how the file was read.
+    pub(crate) fn with_notes(self, notes: Vec<Note>) -> Self {
+        Self { notes, ..self }
+    }
+
+    /// What a user should know about how the file was read.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
     }
 
     /// The number of rows, without the header.

@@ -34,6 +34,17 @@ impl Texts {
         self.all.get(start..*self.ends.get(index)?)
     }
 
+    /// The number of rows with each text; `indices` has a row's text, or an index of none.
+    pub(crate) fn counts(&self, indices: &[u32]) -> Vec<usize> {
+        let mut counts = vec![0; self.len()];
+        for &index in indices {
+            if let Some(count) = counts.get_mut(index as usize) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
     /// All texts in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|index| self.get(index).unwrap_or_default())

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, Mutex};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -38,7 +38,8 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// Options without a memory limit.
 fn options<'a>(progress: &'a (dyn Fn(f32) + Sync), cancel: &'a AtomicBool) -> csv::Options<'a> {
-    csv::Options { memory: u64::MAX, progress, cancel }
+    static DECLARED: LazyLock<csv::Declared> = LazyLock::new(csv::Declared::default);
+    csv::Options { declared: &DECLARED, memory: u64::MAX, progress, cancel }
 }
 
 #[test]

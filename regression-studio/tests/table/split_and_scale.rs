@@ -3,7 +3,7 @@
 use crate::support::{small_settings, small_table};
 use ndarray::Axis;
 use proptest::prelude::*;
-use regression_studio::prepared::{Input, PrepareError, Scale, part_sizes, prepare, split};
+use regression_studio::prepared::{Input, PrepareError, Prepared, Scale, part_sizes, prepare, split};
 use regression_studio::settings::{BadRows, SplitOrder, SplitSettings};
 use regression_studio::table::{Column, Table};
 
@@ -14,7 +14,7 @@ proptest! {
         is_time in any::<bool>(), seed in any::<u64>(),
     ) {
         let order = if is_time { SplitOrder::Time } else { SplitOrder::Shuffled };
-        let settings = SplitSettings { train, validation, test, order, seed };
+        let settings = SplitSettings { train, validation, test, order, seed, ..SplitSettings::default() };
         let rows: Vec<u32> = (0..count as u32).map(|row| 3 * row + 1).collect();
         let parts = split(rows.clone(), &settings);
         prop_assert_eq!(parts.each_ref().map(Vec::len), part_sizes(count, &settings));
@@ -82,7 +82,18 @@ fn validation_and_test_do_not_leak_into_training() {
     let (a, b) = (prepare(&table, &settings).unwrap(), prepare(&Table::new("mixed", columns), &settings).unwrap());
     assert_eq!(a.train.samples.inputs(), b.train.samples.inputs());
     assert_eq!(a.train.samples.targets(), b.train.samples.targets());
-    assert_eq!(a.transform, b.transform);
+    // The ranges, by which predictions are marked, are those of all rows.
+    let without_ranges = |prepared: &Prepared| {
+        let mut transform = prepared.transform.clone();
+        for input in &mut transform.inputs {
+            if let Input::Number { range, .. } = input {
+                *range = None;
+            }
+        }
+        transform
+    };
+    assert_eq!(without_ranges(&a), without_ranges(&b));
+    assert_ne!(a.transform, b.transform);
     assert_ne!(a.test.samples.inputs(), b.test.samples.inputs());
 }
 
@@ -144,7 +155,7 @@ fn incomplete_rows_are_dropped_and_counted_or_reported() {
     let mut settings = small_settings();
     let prepared = prepare(&table, &settings).unwrap();
     assert_eq!(prepared.dropped, 3);
-    assert_eq!(prepared.notes, ["3 of 60 rows are incomplete and were dropped"]);
+    assert_eq!(prepared.notes, ["3 of 60 rows were dropped: 2 lack a value, 1 has a value that cannot be read"]);
     assert!(prepared.parts().iter().all(|(_, part)| part.rows.iter().all(|row| ![5, 10, 20].contains(row))));
 
     settings.data.bad_rows = BadRows::Error;
@@ -177,7 +188,10 @@ fn missing_features_are_filled_in_from_the_training_part() {
         let mut settings = small_settings();
         settings.data.bad_rows = bad_rows;
         let prepared = prepare(&table, &settings).unwrap();
-        assert_eq!((prepared.dropped, &*prepared.notes[0]), (1, "1 of 60 rows lacks the target and was dropped"));
+        assert_eq!(
+            (prepared.dropped, &*prepared.notes[0]),
+            (1, "1 of 60 rows was dropped: 1 lacks a value in the target")
+        );
         assert_eq!(prepared.parts().iter().map(|(_, part)| part.rows.len()).sum::<usize>(), 59);
 
         let mut present: Vec<f64> =

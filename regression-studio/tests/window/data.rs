@@ -22,14 +22,15 @@ fn a_file_is_opened_and_its_columns_are_chosen() {
     window.type_path(HINT, &path, "Open");
     window.wait_until("the file is loaded", |window| window.shows("200 rows, 4 columns"));
     assert_eq!(window.settings().data.target, "y");
-    assert_eq!(window.settings().data.features, ["a", "b"]);
+    assert_eq!(window.settings().data.features, ["a", "b", "name"]);
     assert!(window.shows("a: numbers, 1 missing"), "the preview's header");
     assert!(window.shows("name: 3 categories, nothing missing"));
     assert!(window.shows_part("Row 8, a , b 15, name n1, y 21"), "a row, the first of its cells missing");
     assert!(window.is_enabled("▶ Start"));
     // A click on a column's header makes it a feature or not; the target stays what it is.
     for (header, features) in [
-        ("name: 3 categories, nothing missing", &["a", "b", "name"][..]),
+        ("name: 3 categories, nothing missing", &["a", "b"][..]),
+        ("name: 3 categories, nothing missing", &["a", "b", "name"]),
         ("a: numbers, 1 missing", &["b", "name"]),
         ("y: numbers, nothing missing", &["b", "name"]),
         ("a: numbers, 1 missing", &["a", "b", "name"]),
@@ -79,4 +80,54 @@ fn escape_keeps_the_data() {
     window.press(Modifiers::NONE, Key::Escape);
     assert!(!window.shows(HINT));
     assert_eq!(window.settings(), small());
+}
+
+/// Opens a table.
+fn open(window: &mut Window, folder: &tempfile::TempDir, text: &str) {
+    let path = file(folder, "table.csv", text.as_bytes());
+    window.press(Modifiers::COMMAND, Key::O);
+    window.type_path(HINT, &path, "Open");
+}
+
+#[test]
+fn the_first_columns_to_be_chosen_are_neither_a_number_of_the_row_nor_texts_with_many_categories() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut text = ",area,town,name,price\n".to_owned();
+    for row in 0..60 {
+        writeln!(text, "{row},{},t{},n{row},{}", row * 7 % 31, row % 3, row * row)
+            .expect("writing to a string succeeds");
+    }
+    let mut window = Window::open(small());
+    open(&mut window, &folder, &text);
+    window.wait_until("the file is loaded", |window| window.shows("60 rows, 5 columns"));
+    let data = window.settings().data;
+    assert_eq!((data.target.as_str(), data.features), ("price", ["area", "town"].map(str::to_owned).to_vec()));
+    let training = window.settings().training;
+    assert_eq!((training.batch_size, training.epochs), (16, 1000));
+}
+
+#[test]
+fn a_column_is_what_the_user_declares() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut text = "code,price,y\n".to_owned();
+    for row in 0..60 {
+        let price = if row == 0 { "1.250".to_owned() } else { (100 + row).to_string() };
+        writeln!(text, "{:02},{price},{}", row % 12 + 1, row * row).expect("writing to a string succeeds");
+    }
+    let mut window = Window::open(small());
+    open(&mut window, &folder, &text.replace(',', ";"));
+    window.wait_until("the file is loaded", |window| window.shows("60 rows, 3 columns"));
+    assert!(window.shows_part("code: numbers such as \"01\" begin with a zero"), "the note on codes");
+    assert!(window.shows_part("\"1.250\" (line 2) is 1.25; decimal_mark"), "the note on the decimal mark");
+    assert!(window.shows("code: numbers, nothing missing") && window.shows_part("Row 1, code 1, price 1.25,"));
+    window.choose("Role of code", "category");
+    window.wait_until("it is read again", |window| window.shows("code: 12 categories, nothing missing"));
+    assert!(window.shows_part("Row 1, code 01, price 1.25,"));
+    assert_eq!(window.settings().data.features, ["code", "price"]);
+    window.choose("Decimal mark", "comma");
+    window.wait_until("it is read again", |window| window.shows_part("Row 1, code 01, price 1250,"));
+    window.choose("Role of price", "ignore");
+    window.wait_until("it is no feature", |window| window.settings().data.features == ["code"]);
+    window.choose("First line", "a row");
+    window.wait_until("it is read again", |window| window.shows("61 rows, 3 columns"));
 }

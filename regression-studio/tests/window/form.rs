@@ -179,11 +179,13 @@ fn changes_are_undone_and_settings_reset() {
     assert_eq!(window.settings(), before);
 
     window.click("Reset");
-    let defaults = Settings::default();
-    let reset = window.settings();
+    let (mut defaults, reset) = (Settings::default(), window.settings());
+    // Those of 600 rows.
+    let training = &mut defaults.training;
+    (training.batch_size, training.epochs, training.patience) = (16, 223, Some(44));
     assert_eq!((reset.network, reset.split, reset.training), (defaults.network, defaults.split, defaults.training));
     assert_eq!((&reset.data.source, &reset.data.features), (&before.data.source, &before.data.features));
-    assert_eq!(window.text_in("Epochs"), "50");
+    assert_eq!(window.text_in("Epochs"), "223");
     window.click("Undo");
     assert_eq!(window.settings(), before);
 }

@@ -73,6 +73,7 @@ fn recently_opened_tables_and_saved_runs_are_opened_again() {
         window.type_path("Path of a .csv, .tsv or .csv.gz file", table, "Open");
         window.wait_until("the file is loaded", |window| window.settings().data.source == Source::File(table.clone()));
     }
+    window.fill("Epochs", "3");
     window.train();
     window.press(Modifiers::COMMAND, Key::S);
     window.type_path("Path of a new folder", &run, "Save");

@@ -55,7 +55,7 @@ impl Reader for SettingsFiles {
         match problem {
             Some(problem) => Verdict::Rejected { message: problem, names: String::new() },
             None if rows == 0 => Verdict::Accepted,
-            None => match settings.data.source.table() {
+            None => match settings.data.table() {
                 Ok(table) => {
                     let _prepared = regression_studio::prepare(&table, &settings);
                     Verdict::Accepted

@@ -10,7 +10,7 @@ use super::{App, Closing};
 use crate::run_folder::{self, RunFolderError};
 use crate::saved_run::SavedRun;
 use crate::session::State;
-use crate::settings::Source;
+use crate::settings::{DataSettings, Source};
 use crate::window::action::{Action, Tab};
 use crate::window::dialogs::{PathDialog, Purpose};
 use crate::window::form::Form;
@@ -39,7 +39,7 @@ impl App {
                 let run = self.watched.as_ref().and_then(|watched| watched.snapshot().run.clone());
                 reason_if(run.is_none(), "There is no run to save yet: train at least one epoch.")
             }
-            Action::OpenData | Action::BuiltIn | Action::OpenRun => {
+            Action::OpenData | Action::BuiltIn | Action::ReadAgain | Action::OpenRun => {
                 reason_if(is_active, "Training is running: stop it first.")
                     .or_else(|| reason_if(self.loading.is_some(), "Data are loading: wait, or cancel."))
             }
@@ -100,7 +100,7 @@ impl App {
         if self.loading.is_some() {
             return Some("The data are still loading.".to_owned());
         }
-        let has_its_data = self.table.is_some() && self.form.settings().data.source == run.settings.data.source;
+        let has_its_data = self.table.is_some() && self.form.settings().data.is_read_as(&run.settings.data);
         (!has_its_data).then(|| "The run was trained on other data: open them first.".to_owned())
     }
 
@@ -115,6 +115,10 @@ impl App {
                 self.ask(Purpose::OpenData, path, context);
             }
             Action::BuiltIn => self.load(Settings::default().data.source, None, context),
+            Action::ReadAgain => {
+                let settings = self.form.settings().clone();
+                self.loading = Some(Loading::start(&settings.data.clone(), Some(settings), context));
+            }
             Action::CancelLoading => self.loading.iter().for_each(Loading::cancel),
             Action::Start => self.start(false, context),
             Action::Step if self.session().is_some() && self.watched.as_ref().is_some_and(Watched::is_active) => {
@@ -183,7 +187,12 @@ impl App {
         if self.watched.as_ref().is_none_or(|watched| !watched.is_active()) && settings.is_none() {
             self.tab = Tab::Data;
         }
-        self.loading = Some(Loading::start(source, settings, context));
+        let data = match &settings {
+            Some(settings) => settings.data.clone(),
+            None if self.form.settings().data.source == source => self.form.settings().data.clone(),
+            None => DataSettings { source, ..DataSettings::default() },
+        };
+        self.loading = Some(Loading::start(&data, settings, context));
     }
 
     /// Predicts rows with the network of the run that is shown.
@@ -253,7 +262,7 @@ impl App {
                     Some(unverified) => format!("Opened {unverified}"),
                 };
                 self.tab = Tab::Training;
-                let has_its_data = self.table.is_some() && self.form.settings().data.source == run.settings.data.source;
+                let has_its_data = self.table.is_some() && self.form.settings().data.is_read_as(&run.settings.data);
                 match has_its_data {
                     true => self.form = Form::new(run.settings.clone()),
                     false => self.load(run.settings.data.source.clone(), Some(run.settings.clone()), context),

@@ -4,8 +4,8 @@ use eframe::egui::{self, RichText, Ui};
 
 use super::{Form, field};
 use crate::Table;
-use crate::settings::Field;
-use crate::table::{Column, Kind};
+use crate::settings::{DataSettings, Field, Source};
+use crate::table::{Column, Kind, Role};
 use crate::window::number;
 
 /// The list of target columns.
@@ -61,8 +61,19 @@ pub(super) fn features(ui: &mut Ui, form: &mut Form, table: Option<&Table>) {
         egui::ScrollArea::vertical().id_salt("features").max_height(146.0).auto_shrink([false, true]).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
             ui.spacing_mut().interact_size.y = 20.0;
-            for column in table.columns().iter().filter(|column| column.name() != form.settings.data.target) {
-                feature(ui, &mut form.settings.data.features, column, table);
+            let is_file = matches!(form.settings.data.source, Source::File(_));
+            for column in table.columns() {
+                ui.horizontal(|ui| {
+                    let name = column.name();
+                    let is_target = name == form.settings.data.target;
+                    let may_be_used = !is_target && form.settings.data.role(name).is_none_or(Role::may_be_used);
+                    ui.add_enabled_ui(may_be_used, |ui| feature(ui, &mut form.settings.data.features, column, table));
+                    if is_file {
+                        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                            role(ui, &mut form.settings.data, column);
+                        });
+                    }
+                });
             }
         });
     });
@@ -74,6 +85,43 @@ fn feature(ui: &mut Ui, features: &mut Vec<String>, column: &Column, table: &Tab
     let label = egui::Checkbox::new(&mut is_chosen, column.name());
     if ui.add(label).on_hover_text(describe(column)).changed() {
         toggle(features, column.name(), table);
+    }
+}
+
+/// Enough for all roles without scrolling.
+const ROLES_HEIGHT: f32 = 420.0;
+
+/// What a column is: as its cells show, or declared.
+fn role(ui: &mut Ui, data: &mut DataSettings, column: &Column) {
+    let (name, before) = (column.name(), data.role(column.name()));
+    let mut chosen = before;
+    let found = |role: Option<Role>| role.map_or(kind(column), Role::name);
+    let list =
+        egui::ComboBox::from_id_salt(("role", name)).selected_text(found(chosen)).width(96.0).height(ROLES_HEIGHT);
+    let response = list.show_ui(ui, |ui| {
+        ui.selectable_value(&mut chosen, None, format!("as the cells show ({})", kind(column)));
+        for role in Role::ALL {
+            ui.selectable_value(&mut chosen, Some(role), role.name());
+        }
+    });
+    response
+        .response
+        .on_hover_text(format!("What {name} is, where its cells don't show it"))
+        .accessible_name(format!("Role of {name}"));
+    if chosen != before {
+        match chosen {
+            Some(role) => drop(data.columns.insert(name.to_owned(), role)),
+            None => drop(data.columns.remove(name)),
+        }
+    }
+}
+
+/// What the cells of a column show.
+fn kind(column: &Column) -> &'static str {
+    match column.kind() {
+        Kind::Number if column.is_date() => "date",
+        Kind::Number => "number",
+        Kind::Text => "text",
     }
 }
 
@@ -99,7 +147,8 @@ pub(in crate::window) fn describe(column: &Column) -> String {
     let gaps = match (column.missing(), column.not_numeric()) {
         (0, 0) => "nothing missing".to_owned(),
         (missing, 0) => format!("{} missing", number::count(missing)),
-        (missing, wrong) => format!("{} missing, {} not numeric", number::count(missing), number::count(wrong)),
+        (0, wrong) => format!("{} unreadable", number::count(wrong)),
+        (missing, wrong) => format!("{} missing, {} unreadable", number::count(missing), number::count(wrong)),
     };
     format!("{kind}, {gaps}")
 }

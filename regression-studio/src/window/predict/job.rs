@@ -1,6 +1,7 @@
 //! Predictions computed in the background.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, mpsc};
 
 use eframe::egui::Context;
@@ -63,7 +64,11 @@ impl Job {
 fn predict(run: &SavedRun, rows: Rows) -> Outcome {
     let table = match rows {
         Rows::Loaded(table, _) => table,
-        Rows::File(path) => Arc::new(Source::File(path).table().map_err(|error| error.to_string())?),
+        Rows::File(path) => {
+            let (declared, cancel) = (run.model.transform.declared(), AtomicBool::new(false));
+            let table = Source::File(path).table_with(&declared, &|_| (), &cancel);
+            Arc::new(table.map_err(|error| error.to_string())?)
+        }
     };
     let predictions = Predictions::of(&run.model, &table).map_err(|error| error.to_string())?;
     Ok((table, predictions))

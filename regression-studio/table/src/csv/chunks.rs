@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use memchr::memchr_iter;
 
+use super::Declared;
 use super::error::CsvProblem;
 use super::grammar::Grammar;
-use super::header::{self, Header};
+use super::header::{self, Found, Header};
 use super::limits::Limits;
 use super::source::Source;
 
@@ -54,23 +55,27 @@ pub(super) struct Context<'a> {
 
 impl<'a> Chunks<'a> {
     /// Reads the header. The chunks are the rows below it.
-    pub(super) fn begin(mut source: Source, context: Context<'a>) -> Result<(Self, Header), Fault> {
+    pub(super) fn begin(
+        mut source: Source,
+        declared: &Declared,
+        context: Context<'a>,
+    ) -> Result<(Self, Header), Fault> {
         let limits = context.limits;
         let mut partial = Vec::new();
         loop {
             let wanted = limits.chunk.max(limits.sample).max(partial.len());
             let count = source.read(&mut partial, wanted).map_err(|problem| Fault { line: None, problem })?;
             let is_whole = count < wanted;
-            match header::find(&partial, is_whole).map_err(|(line, problem)| Fault { line, problem })? {
-                Some(header) => {
+            match header::find(&partial, is_whole, declared).map_err(|(line, problem)| Fault { line, problem })? {
+                Found::Header(header) => {
                     partial.drain(..header.end);
                     let grammar = header.grammar;
                     return Ok((Self { source, grammar, partial, next_index: 0, is_finished: false, context }, header));
                 }
-                None if partial.len() > limits.record => {
+                Found::Incomplete if partial.len() > limits.record => {
                     return Err(Fault { line: Some(0), problem: CsvProblem::TooLong });
                 }
-                None => {}
+                Found::Incomplete | Found::NeedsRows => {}
             }
         }
     }

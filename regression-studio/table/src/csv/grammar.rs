@@ -41,7 +41,7 @@ pub(super) struct Records {
 
 impl Grammar {
     /// The cell that begins at `start`. The end of the text also ends the cell.
-    #[inline]
+    #[inline(always)]
     pub(super) fn cell<'a>(&self, text: &'a [u8], start: usize) -> Cell<'a> {
         let first = self.skip_blanks(text, start);
         if text.get(first) == Some(&b'"') {
@@ -58,6 +58,25 @@ impl Grammar {
         match text.get(first) {
             None => Some(first),
             Some(&byte) => (byte == self.line_end).then_some(first + 1),
+        }
+    }
+
+    /// The end of the comment that begins at `start`, and its line breaks: a record that begins with # and has not
+    /// `columns` cells.
+    pub(super) fn comment(&self, text: &[u8], start: usize, columns: usize) -> Option<(usize, u64)> {
+        let first = self.skip_blanks(text, start);
+        if text.get(first) == Some(&b'#') { self.comment_from(text, start, columns) } else { None }
+    }
+
+    #[cold]
+    fn comment_from(&self, text: &[u8], start: usize, columns: usize) -> Option<(usize, u64)> {
+        let (mut at, mut lines, mut found) = (start, 1, 0);
+        loop {
+            let cell = self.cell(text, at);
+            (at, lines, found) = (cell.next, lines + cell.lines, found + 1);
+            if cell.is_last {
+                return (found != columns).then_some((at, lines));
+            }
         }
     }
 

@@ -1,13 +1,15 @@
-//! The header line: the columns' names and the file's separators.
+//! The header line, if there is one: the columns' names and the file's separators.
 
 use std::collections::HashMap;
 
 use memchr::memchr;
 
+use super::Declared;
 use super::error::CsvProblem;
 use super::grammar::Grammar;
 use super::limits::COLUMN_LIMIT;
-use super::value;
+use super::value::{self, Says};
+use crate::DecimalMark;
 
 /// Candidate separators; on a tie in the header the earlier one is taken, which is rarer in names.
 const SEPARATORS: [u8; 3] = [b'\t', b';', b','];
@@ -28,6 +30,10 @@ const NOT_TEXT: [(&[u8], &str); 9] = [
     (b"\x28\xb5\x2f\xfd", ": it is compressed with Zstandard; decompress it"),
 ];
 
+/// Rows below the header which decide whether it is one, and their maximum size in bytes.
+const ROWS_BELOW: usize = 20;
+const BYTES_BELOW: usize = 1 << 20;
+
 /// The columns' names, the grammar of the file and the start of its rows.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
@@ -38,14 +44,26 @@ pub(super) struct Header {
     pub(super) end: usize,
     /// Line breaks before it.
     pub(super) lines: u64,
+    /// What a user should know about it, one line each.
+    pub(super) notes: Vec<String>,
 }
 
-/// Finds the header in `text`, which is the whole file if `is_whole` and its first bytes otherwise. `None` if the
-/// header is incomplete and more bytes follow.
+/// The header found in the first bytes of a file.
+#[derive(Debug, PartialEq)]
+pub(super) enum Found {
+    Header(Header),
+    /// More bytes are needed: its line is incomplete.
+    Incomplete,
+    /// More bytes are needed: the rows that decide are incomplete.
+    NeedsRows,
+}
+
+/// Finds the header in `text`, which is the whole file if `is_whole` and its first bytes otherwise. The result does not
+/// depend on how many bytes beyond those needed are given.
 ///
 /// # Errors
 /// The line, counted from 0, and the problem.
-pub(super) fn find(text: &[u8], is_whole: bool) -> Result<Option<Header>, (Option<u64>, CsvProblem)> {
+pub(super) fn find(text: &[u8], is_whole: bool, declared: &Declared) -> Result<Found, (Option<u64>, CsvProblem)> {
     if let Some((_, advice)) = NOT_TEXT.iter().find(|(signature, _)| text.starts_with(signature)) {
         return Err((None, CsvProblem::NotText(advice)));
     }
@@ -53,13 +71,13 @@ pub(super) fn find(text: &[u8], is_whole: bool) -> Result<Option<Header>, (Optio
         return Err((None, CsvProblem::NotText(": it contains null bytes; save the table as CSV in UTF-8")));
     }
     let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-    let Some(first) = text.iter().skip(mark).position(|byte| !byte.is_ascii_whitespace()).map(|first| mark + first)
-    else {
-        return if is_whole { Err((None, CsvProblem::Empty)) } else { Ok(None) };
+    let above = match Above::of(text, mark, is_whole) {
+        Some(above) => above,
+        None if is_whole => return Err((None, CsvProblem::Empty)),
+        None => return Ok(Found::Incomplete),
     };
-    let is_line_end = |&byte: &u8| byte == b'\n' || byte == b'\r';
-    let start = text[mark..first].iter().rposition(is_line_end).map_or(mark, |last| mark + last + 1);
-    let Some(extent) = Extent::of(text, start, is_whole) else { return Ok(None) };
+    let start = above.end;
+    let Some(extent) = Extent::of(text, start, is_whole) else { return Ok(Found::Incomplete) };
     let lines_until = |end: usize| memchr::memchr_iter(extent.line_end, &text[..end]).count() as u64;
     let line = lines_until(start);
     if extent.is_binary {
@@ -71,19 +89,175 @@ pub(super) fn find(text: &[u8], is_whole: bool) -> Result<Option<Header>, (Optio
     if let Some(quote) = extent.open_quote {
         return Err((Some(lines_until(quote)), CsvProblem::UnclosedQuote));
     }
-    let grammar = Grammar { separator: extent.separator(), line_end: extent.line_end };
-    let names = cells(grammar, &text[start..extent.end]);
+    let below = &text[extent.end..];
+    let below = &below[..below.len().min(BYTES_BELOW)];
+    // A header of one column may be that of a table with row names: then the first row has the separators.
+    let separator = above.separator.or_else(|| extent.separator()).or_else(|| {
+        let first = below.iter().position(|byte| !byte.is_ascii_whitespace())?;
+        Extent::of(below, first, is_whole)?.separator()
+    });
+    let grammar = Grammar { separator: separator.unwrap_or(b','), line_end: extent.line_end };
+    let first = cells(grammar, &text[start..extent.end]);
+    let rows = rows(grammar, below, first.len(), is_whole);
+    if rows.len() < ROWS_BELOW && below.len() < BYTES_BELOW && !is_whole {
+        return Ok(Found::NeedsRows);
+    }
+    let likeness = Likeness::of(&first, &rows);
+    let comment = above
+        .comment
+        .map(|comment| cells(grammar, &comment))
+        .filter(|names| names.len() == first.len() && first.len() > 1 && names.iter().any(|name| !is_number(name)));
+    let mut notes = Vec::new();
+    let is_header = declared.header.unwrap_or(likeness != Likeness::LikeRows);
+    let names_in_comment = comment.is_some() && likeness != Likeness::Header && declared.header != Some(false);
+    let skipped = above.comments - usize::from(names_in_comment);
+    if skipped > 0 {
+        notes.push(format!("lines that begin with # are comments: {skipped} skipped above the table"));
+    }
+    let (names, end) = match comment {
+        Some(names) if names_in_comment => (names, start),
+        _ if is_header => (with_row_names(first, &rows, &mut notes), extent.end),
+        _ => {
+            if declared.header.is_none() {
+                notes.push(format!(
+                    "line {} holds numbers as the rows below it, so that it is read as a row and the columns are named \
+                     column 1, column 2, …; header = true in [data] takes it for their names",
+                    line + 1
+                ));
+            }
+            (vec![String::new(); first.len()], start)
+        }
+    };
     match names.len() {
-        0 | 1 => {
+        0 => Err((Some(line), CsvProblem::OneColumn(String::new()))),
+        1 if !declared.may_have_one_column => {
             let name = names.first().map_or(String::new(), |name| name.chars().take(40).collect());
             Err((Some(line), CsvProblem::OneColumn(name)))
         }
         count if count > COLUMN_LIMIT => Err((Some(line), CsvProblem::TooManyColumns(count))),
         _ => {
             let names = named(names).map_err(|problem| (Some(line), problem))?;
-            Ok(Some(Header { names, grammar, end: extent.end, lines: lines_until(extent.end) }))
+            Ok(Found::Header(Header { names, grammar, end, lines: lines_until(end), notes }))
         }
     }
+}
+
+/// The lines above the header: blank ones, comments, and Excel's `sep=;`.
+struct Above {
+    /// The start of the first line below them.
+    end: usize,
+    separator: Option<u8>,
+    comments: usize,
+    /// The last comment without its #.
+    comment: Option<Vec<u8>>,
+}
+
+impl Above {
+    /// `None` if there is no complete line below them yet.
+    fn of(text: &[u8], mark: usize, is_whole: bool) -> Option<Self> {
+        let is_line_end = |byte: &u8| *byte == b'\n' || *byte == b'\r';
+        let mut above = Self { end: mark, separator: None, comments: 0, comment: None };
+        loop {
+            let first = above.end + text.get(above.end..)?.iter().position(|byte| !byte.is_ascii_whitespace())?;
+            let line_end = text[first..].iter().position(is_line_end).map(|length| first + length);
+            let may_be_above = text[first] == b'#' || matches!(text[first], b's' | b'S' | b'"');
+            let line_end = line_end.or_else(|| (is_whole || !may_be_above).then_some(text.len()))?;
+            let line = &text[first..line_end];
+            if let Some(separator) = separator_line(line) {
+                above.separator = Some(separator);
+            } else if let Some(comment) = line.strip_prefix(b"#") {
+                above.comments += 1;
+                above.comment = Some(comment.to_vec());
+            } else {
+                let start = text[above.end..first].iter().rposition(is_line_end);
+                above.end += start.map_or(0, |last| last + 1);
+                return Some(above);
+            }
+            above.end = line_end;
+        }
+    }
+}
+
+/// The separator in a line such as `sep=;`, by which Excel reads a file.
+fn separator_line(line: &[u8]) -> Option<u8> {
+    let line = line.trim_ascii();
+    let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+    let (name, separator) = line.split_at_checked(4)?;
+    match separator {
+        // Blanks at the end were removed.
+        [] if name.eq_ignore_ascii_case(b"sep=") => Some(b'\t'),
+        [separator] if name.eq_ignore_ascii_case(b"sep=") && SEPARATORS.contains(separator) => Some(*separator),
+        _ => None,
+    }
+}
+
+/// Complete rows of at most [`ROWS_BELOW`].
+fn rows(grammar: Grammar, below: &[u8], columns: usize, is_whole: bool) -> Vec<Vec<String>> {
+    let is_all = is_whole && below.len() < BYTES_BELOW;
+    let below = if is_all { below } else { &below[..grammar.complete_records(below).end] };
+    let (mut rows, mut at) = (Vec::new(), 0);
+    while at < below.len() && rows.len() < ROWS_BELOW {
+        let skipped = grammar.blank_line(below, at).or_else(|| grammar.comment(below, at, columns).map(|(end, _)| end));
+        if let Some(next) = skipped {
+            at = next;
+            continue;
+        }
+        let mut row = Vec::new();
+        loop {
+            let cell = grammar.cell(below, at);
+            row.push(value::text(&cell.bytes).into_owned());
+            at = cell.next;
+            if cell.is_last {
+                break;
+            }
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+/// Whether the first line is like the rows below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Likeness {
+    /// It has a text over numbers.
+    Header,
+    /// It has a number over each column of numbers.
+    LikeRows,
+    /// No column of the rows consists of numbers.
+    Open,
+}
+
+impl Likeness {
+    fn of(first: &[String], rows: &[Vec<String>]) -> Self {
+        let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column));
+        let given = |column: usize| cells(column).filter(|cell| !value::is_missing(cell.as_bytes()));
+        let is_numeric = |&column: &usize| given(column).next().is_some() && given(column).all(|cell| is_number(cell));
+        let of_numbers: Vec<&String> = (0..first.len()).filter(is_numeric).map(|column| &first[column]).collect();
+        // Years and positions name columns, too.
+        let numbers = of_numbers.iter().filter_map(|name| value::spelled(name, DecimalMark::Point));
+        let numbers: Vec<f64> = numbers.collect();
+        let is_run = numbers.len() > 2 && numbers.windows(2).all(|pair| pair[1] - pair[0] == 1.0);
+        match (of_numbers.is_empty(), of_numbers.iter().all(|name| is_number(name))) {
+            (true, _) => Self::Open,
+            (false, true) if !is_run && rows.iter().all(|row| row.len() == first.len()) => Self::LikeRows,
+            (false, _) => Self::Header,
+        }
+    }
+}
+
+fn is_number(cell: &str) -> bool {
+    value::says(cell.as_bytes()) != Says::NoNumber
+}
+
+/// The names, with an empty one in front if every row has one cell more, as R writes tables with row names.
+fn with_row_names(mut names: Vec<String>, rows: &[Vec<String>], notes: &mut Vec<String>) -> Vec<String> {
+    let is_longer = !rows.is_empty() && rows.iter().all(|row| row.len() == names.len() + 1);
+    // A separator at the end of each row is none in front.
+    if is_longer && rows.iter().any(|row| row.last().is_some_and(|cell| !cell.is_empty())) {
+        names.insert(0, String::new());
+        notes.push("every row has one cell more than the header: the first column has no name".to_owned());
+    }
+    names
 }
 
 /// The header's extent and counts, found before the separator is known.
@@ -145,10 +319,11 @@ impl Extent {
         is_whole.then_some(extent)
     }
 
-    fn separator(&self) -> u8 {
-        let max = self.counts.iter().max();
-        let found = SEPARATORS.iter().zip(&self.counts).find(|(_, count)| Some(*count) == max);
-        found.map_or(b',', |(&separator, _)| separator)
+    /// The most frequent separator; `None` if there is none.
+    fn separator(&self) -> Option<u8> {
+        let max = self.counts.iter().copied().max().filter(|&max| max > 0)?;
+        let found = SEPARATORS.iter().zip(&self.counts).find(|(_, count)| **count == max);
+        found.map(|(&separator, _)| separator)
     }
 }
 
@@ -185,8 +360,15 @@ fn named(names: Vec<String>) -> Result<Vec<String>, CsvProblem> {
 mod tests {
     use super::*;
 
+    fn found(text: &[u8], is_whole: bool) -> Found {
+        find(text, is_whole, &Declared::default()).unwrap()
+    }
+
     fn header(text: &str) -> Header {
-        find(text.as_bytes(), true).unwrap().unwrap()
+        match found(text.as_bytes(), true) {
+            Found::Header(header) => header,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -207,7 +389,7 @@ mod tests {
     #[test]
     fn a_name_that_occurs_twice_is_rejected_with_both_places() {
         for (text, name, places) in [("a, b ,c,b\n", "b", [2, 4]), ("a,,column 2\n", "column 2", [2, 3])] {
-            match find(text.as_bytes(), true) {
+            match find(text.as_bytes(), true, &Declared::default()) {
                 Err((Some(0), CsvProblem::DuplicateName { name: found, places: at })) => {
                     assert_eq!((found.as_str(), at), (name, places));
                 }
@@ -232,21 +414,28 @@ mod tests {
     fn an_incomplete_header_is_not_found() {
         let whole = "\u{feff}\r\n\"a \"\"x\"\"\n\", b\r\n";
         for end in BYTE_ORDER_MARK.len()..whole.len() {
-            assert_eq!(find(&whole.as_bytes()[..end], false).unwrap(), None, "{end}");
+            assert_eq!(found(&whole.as_bytes()[..end], false), Found::Incomplete, "{end}");
         }
-        assert_eq!(find(whole.as_bytes(), false).unwrap(), Some(header(whole)));
+        assert_eq!(found(whole.as_bytes(), false), Found::NeedsRows);
+        let rows = whole.to_owned() + &"1,2\n".repeat(ROWS_BELOW);
+        for end in whole.len()..rows.len() {
+            assert_eq!(found(&rows.as_bytes()[..end], false), Found::NeedsRows, "{end}");
+        }
+        let wanted = Found::Header(header(whole));
+        assert_eq!(found(rows.as_bytes(), false), wanted);
+        assert_eq!(found((rows + "3,4\n5").as_bytes(), false), wanted);
     }
 
     #[test]
     fn a_carriage_return_ends_the_header_only_if_no_line_feed_follows() {
-        assert_eq!(find(b"a,b\r", false).unwrap(), None);
-        let found = |text: &[u8], is_whole| {
-            let header = find(text, is_whole).unwrap().unwrap();
+        assert_eq!(found(b"a,b\r", false), Found::Incomplete);
+        let header = |text: &str| {
+            let header = header(text);
             (header.grammar.line_end, header.end, header.names.concat())
         };
-        assert_eq!(found(b"a,b\r", true), (b'\r', 4, "ab".to_owned()));
-        assert_eq!(found(b"a,b\r1", false), (b'\r', 4, "ab".to_owned()));
-        assert_eq!(found(b"a,b\r\n", false), (b'\n', 5, "ab".to_owned()));
+        assert_eq!(header("a,b\r"), (b'\r', 4, "ab".to_owned()));
+        assert_eq!(header("a,b\r1,2"), (b'\r', 4, "ab".to_owned()));
+        assert_eq!(header("a,b\r\n"), (b'\n', 5, "ab".to_owned()));
     }
 
     #[test]
@@ -254,5 +443,71 @@ mod tests {
         assert_eq!(header("5\" disk,3\" disk\n").names, ["5\" disk", "3\" disk"]);
         assert_eq!(header("disk 5\";disk \"3\n").names, ["disk 5\"", "disk \"3"]);
         assert_eq!(header(" \"a,b\" c;d\n").names, ["a,b c", "d"]);
+    }
+
+    /// The names, the offset of the first row, and the number of notes.
+    fn named_in(text: &str) -> (Vec<String>, usize, usize) {
+        let header = header(text);
+        (header.names, header.end, header.notes.len())
+    }
+
+    fn names<const N: usize>(names: [&str; N]) -> Vec<String> {
+        names.map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn a_first_line_with_numbers_over_numbers_is_a_row() {
+        let numbered = |count: usize| (1..=count).map(|column| format!("column {column}")).collect::<Vec<_>>();
+        assert_eq!(named_in("19,1,950.0\n25,2,1250\n"), (numbered(3), 0, 1));
+        assert_eq!(named_in("bob,7\njim,8\n"), (numbered(2), 0, 1));
+        assert_eq!(named_in("\n1,5;x\n2,5;y\n"), (numbered(2), 1, 1));
+        assert_eq!(named_in("7,7\n8,8\n"), (numbered(2), 0, 1));
+        // Years and positions are names; so is a text or nothing over a column of numbers.
+        for text in ["land,2000,2001,2002\nx,5,6,7\n", "0,1,2\n3,3,3\n", "5,b\n6,7\n", ",5\n1,6\n", "a,b\nx,y\n"] {
+            assert_eq!(named_in(text).2, 0, "{text:?}");
+        }
+        let declared = |header| Declared { header: Some(header), ..Declared::default() };
+        let declared = |text: &str, header| match find(text.as_bytes(), true, &declared(header)).unwrap() {
+            Found::Header(header) => (header.names, header.end, header.notes.len()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(declared("19,1\n25,2\n", true), (names(["19", "1"]), 5, 0));
+        assert_eq!(declared("a,b\nx,y\n", false), (numbered(2), 0, 0));
+    }
+
+    #[test]
+    fn comments_and_excels_separator_are_above_the_header() {
+        assert_eq!(named_in("sep=;\na,b;c\n1,5;2\n"), (names(["a,b", "c"]), 12, 0));
+        assert_eq!(named_in("\u{feff}\"sep=\t\"\r\na,b\tc\r\n1\t2\r\n"), (names(["a,b", "c"]), 19, 0));
+        assert_eq!(named_in("# by hand\n\n# in cm\na,b\n1,2\n"), (names(["a", "b"]), 23, 1));
+        assert_eq!(header("# by hand\na,b\n1,2\n").lines, 2);
+        // NumPy writes the names behind the mark.
+        assert_eq!(named_in("# a,b\n1,2\n3,4\n"), (names(["a", "b"]), 6, 0));
+        assert_eq!(named_in("#name,town\nbob,york\n"), (names(["name", "town"]), 11, 0));
+        assert_eq!(named_in("# a, note\nx,y\n1,2\n"), (names(["x", "y"]), 14, 1));
+        assert_eq!(named_in("a#,#b\n1,2\n"), (names(["a#", "#b"]), 6, 0));
+        let whole = "# one\nsep=;\na;b\n";
+        for end in 0..whole.len() {
+            assert_eq!(found(&whole.as_bytes()[..end], false), Found::Incomplete, "{end}");
+        }
+    }
+
+    #[test]
+    fn a_table_with_row_names_has_a_column_without_a_name() {
+        let (found, _, notes) = named_in("\"area\",\"price\"\n\"1\",19,950.0\n\"2\",25,1250.0\n");
+        assert_eq!((found, notes), (names(["column 1", "area", "price"]), 1));
+        assert_eq!(named_in("\"x\"\n\"1\",5\n\"2\",6\n").0, names(["column 1", "x"]));
+        // A separator at the end of each row, or a single longer row, is an error of the rows.
+        assert_eq!(named_in("a,b\n1,2,\n3,4,\n").0, names(["a", "b"]));
+        assert_eq!(named_in("a,b\n1,2,3\n3,4\n").0, names(["a", "b"]));
+    }
+
+    #[test]
+    fn a_table_of_one_column_must_be_declared() {
+        let declared = Declared { may_have_one_column: true, ..Declared::default() };
+        let Found::Header(header) = find(b"x\n3\n4\n", true, &declared).unwrap() else { panic!("none") };
+        assert_eq!((header.names, header.end), (names(["x"]), 2));
+        let undeclared = find(b"x\n3\n4\n", true, &Declared::default());
+        assert!(matches!(undeclared, Err((Some(0), CsvProblem::OneColumn(name))) if name == "x"));
     }
 }

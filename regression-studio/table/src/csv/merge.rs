@@ -1,66 +1,190 @@
 //! Concatenation of a column's chunks, and the decision on its kind.
 
-use super::parse::Cells;
-use super::value::{self, Decimals};
-use crate::column::NotNumeric;
-use crate::texts::{Dictionary, Texts};
-use crate::{Categories, Column, Kind};
+use std::borrow::Cow;
 
-/// A column read as numeric turns out to be text, and some of its texts are numbers whose spelling is lost.
-pub(super) struct Misjudged;
+use super::affix::Affix;
+use super::marks::{Evidence, Shown};
+use super::parse::Cells;
+use super::value;
+use crate::column::NotNumeric;
+use crate::dates::{self, Dates};
+use crate::texts::{Dictionary, Texts};
+use crate::{Categories, Column, DecimalMark, Kind, Role};
+
+/// A column whose cells are concatenated, and what was found in them.
+pub(super) struct Merged {
+    /// `None` if a column read as numeric turns out to be text, and some of its texts are numbers whose spelling is lost.
+    pub(super) column: Option<Column>,
+    pub(super) found: Found,
+}
+
+/// What a user should know about a column's cells.
+#[derive(Default)]
+pub(super) struct Found {
+    /// What every number has before or behind it.
+    pub(super) affix: Option<Affix>,
+    /// A date whose order of day and month no cell shows.
+    pub(super) ambiguous_date: Option<String>,
+    /// Cells that are missing by a word: NA in a text column, None among numbers.
+    pub(super) words: Shown,
+}
 
 /// The kind of a column by its number of numeric and other cells, missing ones not counted.
 fn kind(numbers: usize, others: usize) -> Kind {
     if numbers > others { Kind::Number } else { Kind::Text }
 }
 
-/// Concatenates the cells of `chunks`, `rows` in total, to a column.
-pub(super) fn column(name: String, rows: usize, chunks: Vec<Cells>, decimals: Decimals) -> Result<Column, Misjudged> {
-    let mut numbers = Numbers::default();
-    let (mut indices, mut dictionary) = (Vec::new(), Dictionary::default());
-    for chunk in chunks {
-        match chunk {
-            Cells::Numbers { values, missing, others, texts } => numbers.append(rows, values, missing, &others, &texts),
-            Cells::Texts { indices: of_chunk, texts } => {
-                indices.reserve_exact(rows.saturating_sub(indices.len()));
-                let codes: Vec<u32> = texts.texts().iter().map(|text| dictionary.code(text)).collect();
-                let code = |&index: &u32| codes.get(index as usize).copied().unwrap_or(Categories::MISSING);
-                indices.extend(of_chunk.iter().map(code));
+/// A column's cells of all chunks.
+pub(super) enum Gathered {
+    /// Read as numeric, and at least one is a number.
+    Numbers(Numbers),
+    /// Texts, and what they show about the decimal mark.
+    Texts(TextCells, Evidence),
+}
+
+impl Gathered {
+    /// Concatenates the cells of `chunks`, `rows` in total.
+    pub(super) fn of(rows: usize, chunks: Vec<Cells>) -> Self {
+        let (mut numbers, mut texts) = (Numbers::default(), TextCells::default());
+        for chunk in chunks {
+            match chunk {
+                Cells::Numbers { values, missing, others, texts, evidence } => {
+                    numbers.append(rows, values, missing, &others, &texts, *evidence);
+                }
+                Cells::Texts { indices, texts: of_chunk, words } => texts.append(rows, &indices, &of_chunk, words),
             }
         }
+        if texts.indices.is_empty() {
+            if numbers.values.len() > numbers.missing + numbers.others.len() {
+                numbers.evidence.given = numbers.values.len() - numbers.missing;
+                numbers.evidence.numbers += numbers.evidence.given - numbers.others.len();
+                return Self::Numbers(numbers);
+            }
+            texts = numbers.into_texts();
+        }
+        let evidence = evidence(&texts.indices, texts.texts.texts());
+        Self::Texts(texts, evidence)
     }
-    match indices.is_empty() {
-        true => numbers.into_column(name),
-        false => Ok(from_texts(name, dictionary.into_texts(), indices, decimals)),
+
+    /// What the cells show about the decimal mark.
+    pub(super) fn evidence(&self) -> &Evidence {
+        match self {
+            Self::Numbers(numbers) => &numbers.evidence,
+            Self::Texts(_, evidence) => evidence,
+        }
+    }
+
+    /// Whether the values were read by a decimal mark.
+    pub(super) fn depends_on_mark(&self) -> bool {
+        matches!(self, Self::Numbers(_))
+    }
+
+    /// The column named `name`, whose decimal mark is `mark`.
+    pub(super) fn into_column(self, name: String, mark: DecimalMark, role: Option<Role>) -> Merged {
+        match self {
+            Self::Numbers(numbers) => numbers.into_column(name, role),
+            Self::Texts(texts, _) => texts.into_column(name, mark, role),
+        }
     }
 }
 
-/// The kinds of the columns, guessed from a sample; a column without values counts as numeric.
-pub(super) fn kinds(sample: &[Cells], decimals: Decimals) -> Vec<Kind> {
-    let kind = |cells: &Cells| match cells {
+/// What the cells of a sample show about the decimal mark.
+pub(super) fn evidence_of_cells(cells: &Cells) -> Evidence {
+    match cells {
+        Cells::Numbers { evidence, .. } => (**evidence).clone(),
+        Cells::Texts { indices, texts, .. } => evidence(indices, texts.texts()),
+    }
+}
+
+/// How the columns are read, guessed from a sample that was read as texts; a column without values counts as numeric.
+pub(super) fn kinds(sample: &[Cells], marks: &[DecimalMark], roles: &[Option<Role>]) -> Vec<Kind> {
+    let kind = |((cells, &mark), role): ((&Cells, &DecimalMark), &Option<Role>)| match cells {
+        _ if let Some(kind) = role.and_then(Role::kind) => kind,
         Cells::Numbers { .. } => Kind::Number,
-        Cells::Texts { indices, texts } => {
-            let values = parse_numbers(texts.texts(), decimals);
-            match indices.iter().any(|&index| index != Categories::MISSING) {
-                true => kind_of_texts(&values, indices),
-                false => Kind::Number,
-            }
+        Cells::Texts { indices, texts, .. } => {
+            let counts = texts.texts().counts(indices);
+            let is_empty = counts.iter().sum::<usize>() == 0;
+            if is_empty { Kind::Number } else { TextCounts::of(texts.texts(), &counts, mark).kind() }
         }
     };
-    sample.iter().map(kind).collect()
+    sample.iter().zip(marks).zip(roles).map(kind).collect()
+}
+
+/// What the texts of a column show about its decimal mark; where no text is a number, the numbers with a unit count.
+fn evidence(indices: &[u32], texts: &Texts) -> Evidence {
+    // The number of cells with each text, and the row of the first.
+    let mut counted = vec![(0, 0); texts.len()];
+    for (row, &index) in (0..).zip(indices) {
+        if let Some((count, first)) = counted.get_mut(index as usize) {
+            *first = if *count == 0 { row } else { *first };
+            *count += 1;
+        }
+    }
+    let bare = evidence_of(&counted, texts, |text| text.into());
+    match bare.numbers {
+        0 => {
+            evidence_of(&counted, texts, |text| Affix::part(text).map_or_else(String::new, |(_, number)| number).into())
+        }
+        _ => bare,
+    }
+}
+
+fn evidence_of(counted: &[(usize, u32)], texts: &Texts, number: fn(&str) -> Cow<'_, str>) -> Evidence {
+    let given = counted.iter().map(|(count, _)| count).sum();
+    let mut evidence = Evidence { given, ..Evidence::default() };
+    for (text, &(count, first)) in texts.iter().zip(counted) {
+        evidence.add(count, first, number(text).as_bytes());
+    }
+    evidence
+}
+
+/// The texts of a column as numbers.
+struct TextCounts {
+    values: Vec<Option<f64>>,
+    numbers: usize,
+    /// Cells that are neither numbers nor missing ones.
+    others: usize,
+}
+
+impl TextCounts {
+    fn of(texts: &Texts, counts: &[usize], mark: DecimalMark) -> Self {
+        let values: Vec<Option<f64>> = texts.iter().map(|text| value::number(text.as_bytes(), mark)).collect();
+        let (mut numbers, mut others) = (0, 0);
+        for ((text, count), value) in texts.iter().zip(counts).zip(&values) {
+            match value {
+                Some(_) => numbers += count,
+                None if value::is_missing_number(text) => {}
+                None => others += count,
+            }
+        }
+        Self { values, numbers, others }
+    }
+
+    fn kind(&self) -> Kind {
+        kind(self.numbers, self.others)
+    }
 }
 
 /// A column read as numeric.
 #[derive(Default)]
-struct Numbers {
+pub(super) struct Numbers {
     values: Vec<f64>,
     missing: usize,
     others: Vec<(u32, u32)>,
     texts: Dictionary,
+    evidence: Evidence,
 }
 
 impl Numbers {
-    fn append(&mut self, rows: usize, values: Vec<f64>, missing: usize, others: &[(u32, u32)], texts: &Dictionary) {
+    fn append(
+        &mut self,
+        rows: usize,
+        values: Vec<f64>,
+        missing: usize,
+        others: &[(u32, u32)],
+        texts: &Dictionary,
+        evidence: Evidence,
+    ) {
         let first = self.values.len() as u32;
         self.values.reserve_exact(rows.saturating_sub(self.values.len()));
         self.values.extend_from_slice(&values);
@@ -68,77 +192,146 @@ impl Numbers {
         let codes: Vec<u32> = texts.texts().iter().map(|text| self.texts.code(text)).collect();
         let moved = |&(row, index): &(u32, u32)| Some((first + row, *codes.get(index as usize)?));
         self.others.extend(others.iter().filter_map(moved));
+        self.evidence.append(evidence, first);
     }
 
-    fn into_column(self, name: String) -> Result<Column, Misjudged> {
-        let rows = self.values.len();
-        let numbers = rows - self.missing - self.others.len();
-        match kind(numbers, self.others.len()) {
-            Kind::Number => {
-                let not_numeric = NotNumeric { cells: self.others, texts: self.texts.into_texts() };
-                Ok(Column::from_numbers(name, self.values, self.missing, not_numeric))
+    /// Cells of which none is a number.
+    fn into_texts(self) -> TextCells {
+        let mut indices = vec![Categories::MISSING; self.values.len()];
+        for (row, index) in self.others {
+            if let Some(cell) = indices.get_mut(row as usize) {
+                *cell = index;
             }
-            Kind::Text if numbers == 0 => {
-                let mut indices = vec![Categories::MISSING; rows];
-                for (row, index) in self.others {
-                    if let Some(cell) = indices.get_mut(row as usize) {
-                        *cell = index;
-                    }
+        }
+        TextCells { indices, texts: self.texts, words: Shown::default() }
+    }
+
+    fn into_column(mut self, name: String, role: Option<Role>) -> Merged {
+        let numbers = self.values.len() - self.missing - self.others.len();
+        let words = self.without_missing_numbers();
+        let is_number =
+            role.and_then(Role::kind) == Some(Kind::Number) || kind(numbers, self.others.len()) == Kind::Number;
+        let not_numeric = NotNumeric { cells: self.others, texts: self.texts.into_texts() };
+        let column = is_number.then(|| Column::from_numbers(name, self.values, self.missing, not_numeric));
+        Merged { column, found: Found { words, ..Found::default() } }
+    }
+
+    /// Counts cells such as None as missing.
+    fn without_missing_numbers(&mut self) -> Shown {
+        let is_word: Vec<bool> = self.texts.texts().iter().map(value::is_missing_number).collect();
+        let mut words = Shown::default();
+        if is_word.contains(&true) {
+            let texts = self.texts.texts();
+            self.others.retain(|&(row, index)| {
+                let is_word = is_word.get(index as usize) == Some(&true);
+                if is_word {
+                    words.add(1, row, texts.get(index as usize).unwrap_or_default().as_bytes());
                 }
-                Ok(Column::from_texts(name, self.texts.into_texts(), indices))
+                !is_word
+            });
+            self.missing += words.count;
+        }
+        words
+    }
+}
+
+/// A column read as text.
+#[derive(Default)]
+pub(super) struct TextCells {
+    indices: Vec<u32>,
+    texts: Dictionary,
+    words: Shown,
+}
+
+impl TextCells {
+    fn append(&mut self, rows: usize, indices: &[u32], texts: &Dictionary, words: Shown) {
+        let first = self.indices.len() as u32;
+        self.indices.reserve_exact(rows.saturating_sub(self.indices.len()));
+        let codes: Vec<u32> = texts.texts().iter().map(|text| self.texts.code(text)).collect();
+        let code = |&index: &u32| codes.get(index as usize).copied().unwrap_or(Categories::MISSING);
+        self.indices.extend(indices.iter().map(code));
+        self.words.append(words, first);
+    }
+
+    /// The column: of numbers if most of its texts are, or if all that are have the same unit; of dates if most are.
+    fn into_column(self, name: String, mark: DecimalMark, role: Option<Role>) -> Merged {
+        let (indices, texts) = (self.indices, self.texts.into_texts());
+        let counts = texts.counts(&indices);
+        let declared = role.and_then(Role::kind);
+        let of_texts = TextCounts::of(&texts, &counts, mark);
+        let numbers = |values: &[Option<f64>], affix| {
+            let mut words = Shown::default();
+            let column = numbers(name.clone(), &texts, &indices, values, &mut words);
+            Merged { column: Some(column), found: Found { affix, words, ambiguous_date: None } }
+        };
+        if declared != Some(Kind::Text) {
+            if of_texts.kind() == Kind::Number || declared == Some(Kind::Number) && of_texts.numbers > 0 {
+                return numbers(&of_texts.values, None);
             }
-            Kind::Text => Err(Misjudged),
+            if of_texts.numbers == 0
+                && let Some((affix, values)) = Affix::of_column(&texts, &counts, mark)
+            {
+                return numbers(&values, Some(affix));
+            }
+            if declared == Some(Kind::Number) {
+                return numbers(&of_texts.values, None);
+            }
+        }
+        let is_date = role.is_some_and(Role::is_date);
+        let dates = match is_date || declared.is_none() {
+            true => dates::of_texts(&texts, &counts, role.and_then(Role::order), is_date),
+            false => None,
+        };
+        match dates {
+            Some(Dates { days, ambiguous }) => {
+                let column = Column::from_dates(name, texts, indices, &days);
+                Merged { column: Some(column), found: Found { ambiguous_date: ambiguous, ..Found::default() } }
+            }
+            None => {
+                let column = Column::from_texts(name, texts, indices);
+                Merged { column: Some(column), found: Found { words: self.words, ..Found::default() } }
+            }
         }
     }
 }
 
-/// A column read as text, converted to numeric if most of its texts are numbers.
-fn from_texts(name: String, texts: Texts, indices: Vec<u32>, decimals: Decimals) -> Column {
-    let numbers = parse_numbers(&texts, decimals);
-    if kind_of_texts(&numbers, &indices) == Kind::Text {
-        return Column::from_texts(name, texts, indices);
-    }
-    let (mut values, mut missing) = (Vec::with_capacity(indices.len()), 0);
+/// A column of the texts' values; adds the cells that are missing by a word to `words`.
+fn numbers(name: String, texts: &Texts, indices: &[u32], values: &[Option<f64>], words: &mut Shown) -> Column {
+    let (mut numbers, mut missing) = (Vec::with_capacity(indices.len()), 0);
     let (mut cells, mut others) = (Vec::new(), Dictionary::default());
-    for (row, &index) in indices.iter().enumerate() {
-        let number = numbers.get(index as usize).copied().flatten();
-        values.push(number.unwrap_or(f64::NAN));
+    for (row, &index) in (0..).zip(indices) {
+        let number = values.get(index as usize).copied().flatten();
+        numbers.push(number.unwrap_or(f64::NAN));
         match texts.get(index as usize) {
             None => missing += 1,
-            Some(text) if number.is_none() => cells.push((row as u32, others.code(text))),
-            Some(_) => {}
+            Some(_) if number.is_some() => {}
+            Some(text) if value::is_missing_number(text) => {
+                missing += 1;
+                words.add(1, row, text.as_bytes());
+            }
+            Some(text) => cells.push((row, others.code(text))),
         }
     }
-    Column::from_numbers(name, values, missing, NotNumeric { cells, texts: others.into_texts() })
-}
-
-fn parse_numbers(texts: &Texts, decimals: Decimals) -> Vec<Option<f64>> {
-    texts.iter().map(|text| value::number(text.as_bytes(), decimals)).collect()
-}
-
-/// The kind of a column of texts, given each text's value.
-fn kind_of_texts(numbers: &[Option<f64>], indices: &[u32]) -> Kind {
-    let given = || indices.iter().filter_map(|&index| numbers.get(index as usize));
-    let count = given().filter(|number| number.is_some()).count();
-    kind(count, given().count() - count)
+    Column::from_numbers(name, numbers, missing, NotNumeric { cells, texts: others.into_texts() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::texts::Dictionary;
 
     /// Cells that were read as numbers: none is one, the first is missing.
     fn texts_read_as_numbers(texts: [&str; 2]) -> Cells {
         let mut dictionary = Dictionary::default();
         let others = (1..).zip(texts).map(|(row, text)| (row, dictionary.code(text))).collect();
-        Cells::Numbers { values: vec![f64::NAN; 3], missing: 1, others, texts: dictionary }
+        let (values, evidence) = (vec![f64::NAN; 3], Box::default());
+        Cells::Numbers { values, missing: 1, others, texts: dictionary, evidence }
     }
 
     #[test]
     fn a_column_without_any_number_keeps_its_texts_without_another_reading() {
         let pieces = vec![texts_read_as_numbers(["b", "a"]), texts_read_as_numbers(["a", "c"])];
-        let Ok(column) = column("name".to_owned(), 6, pieces, Decimals::Point) else { panic!("it is read again") };
+        let merged = Gathered::of(6, pieces).into_column("name".to_owned(), DecimalMark::Point, None);
+        let Some(column) = merged.column else { panic!("it is read again") };
         assert_eq!((column.kind(), column.missing()), (Kind::Text, 2));
         let cells: Vec<_> = (0..6).map(|row| column.text(row).into_owned()).collect();
         assert_eq!(cells, ["", "b", "a", "", "a", "c"]);

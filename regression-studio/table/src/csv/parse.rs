@@ -5,9 +5,10 @@ use memchr::memchr;
 use super::chunks::{Chunk, Fault};
 use super::error::CsvProblem;
 use super::grammar::Grammar;
-use super::value::{self, Decimals};
+use super::marks::{Evidence, Shown};
+use super::value;
 use crate::texts::{Dictionary, bytes_of};
-use crate::{Categories, Kind, Lines};
+use crate::{Categories, DecimalMark, Kind, Lines};
 
 /// The parsed rows of a chunk.
 pub(super) struct Rows {
@@ -20,6 +21,8 @@ pub(super) struct Rows {
     pub(super) lines: Lines,
     /// Equal in length if there is no fault.
     pub(super) columns: Vec<Cells>,
+    /// Lines that begin with # and are no rows, and the first, counted from 0 at the chunk's start.
+    pub(super) comments: (usize, Option<u64>),
     /// Its line is counted from 0 at the chunk's start.
     pub(super) fault: Option<Fault>,
 }
@@ -34,35 +37,47 @@ pub(super) enum Cells {
         /// Row and index in `texts` of each cell that is neither missing nor a number.
         others: Vec<(u32, u32)>,
         texts: Dictionary,
+        /// Without the count of the numbers in `values`. Complete only if the cells are weighed; otherwise without those
+        /// that are a number by the point.
+        evidence: Box<Evidence>,
     },
     /// Read as text.
-    Texts { indices: Vec<u32>, texts: Dictionary },
+    Texts {
+        indices: Vec<u32>,
+        texts: Dictionary,
+        /// Cells that are missing by a word, such as NA.
+        words: Shown,
+    },
+}
+
+/// How a column's cells are read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub(super) kind: Kind,
+    pub(super) mark: DecimalMark,
+    /// Whether all that the cells show about the mark is counted, in place of the commas alone.
+    pub(super) weighs: bool,
+    /// Whether only an empty cell is missing.
+    pub(super) keeps_words: bool,
 }
 
 /// The grammar, assumed column kinds and sizes by which chunks are parsed.
 pub(super) struct Schema<'a> {
     pub(super) grammar: Grammar,
-    /// The assumed kind of each column.
-    pub(super) kinds: &'a [Kind],
+    /// Of each column.
+    pub(super) plans: &'a [Plan],
     /// Estimated rows per chunk; the initial capacity of the columns.
     pub(super) rows_expected: usize,
     /// Maximum length of a record in bytes.
     pub(super) record_limit: usize,
 }
 
-impl Grammar {
-    /// The decimal marks that the separator leaves possible.
-    pub(super) fn decimals(self) -> Decimals {
-        if self.separator == b';' { Decimals::PointOrComma } else { Decimals::Point }
-    }
-}
-
 impl Rows {
     /// Parses a chunk; takes its fault.
     pub(super) fn of(chunk: &mut Chunk, schema: &Schema) -> Self {
-        let columns = schema.kinds.iter().map(|&kind| Cells::new(kind, schema.rows_expected)).collect();
+        let columns = schema.plans.iter().map(|plan| Cells::new(plan.kind, schema.rows_expected)).collect();
         let (index, lines) = (chunk.index, Lines::default());
-        let mut rows = Self { index, count: 0, line_breaks: 0, lines, columns, fault: None };
+        let mut rows = Self { index, count: 0, line_breaks: 0, lines, columns, comments: (0, None), fault: None };
         rows.fault = match memchr(0, &chunk.bytes) {
             Some(zero) => {
                 let line = memchr::memchr_iter(schema.grammar.line_end, &chunk.bytes[..zero]).count() as u64;
@@ -84,8 +99,7 @@ impl Rows {
     }
 
     fn read(&mut self, text: &[u8], schema: &Schema) -> Option<Fault> {
-        let (grammar, expected) = (schema.grammar, schema.kinds.len());
-        let decimals = grammar.decimals();
+        let (grammar, expected) = (schema.grammar, schema.plans.len());
         let mut at = 0;
         while at < text.len() {
             if let Some(next) = grammar.blank_line(text, at) {
@@ -93,12 +107,20 @@ impl Rows {
                 at = next;
                 continue;
             }
+            if let Some((next, lines)) = grammar.comment(text, at, expected) {
+                self.comments.0 += 1;
+                self.comments.1.get_or_insert(self.line_breaks);
+                self.line_breaks += lines;
+                at = next;
+                continue;
+            }
             let (start, line, row) = (at, self.line_breaks, self.count as u32);
+            let mut columns = self.columns.iter_mut().zip(schema.plans);
             let mut found = 0;
             loop {
                 let cell = grammar.cell(text, at);
-                if let Some(column) = self.columns.get_mut(found) {
-                    column.push(row, &cell.bytes, decimals);
+                if let Some((column, &plan)) = columns.next() {
+                    column.push(row, &cell.bytes, plan);
                 }
                 found += 1;
                 self.line_breaks += cell.lines;
@@ -129,33 +151,52 @@ impl Cells {
                 missing: 0,
                 others: Vec::new(),
                 texts: Dictionary::default(),
+                evidence: Box::default(),
             },
-            Kind::Text => Self::Texts { indices: Vec::with_capacity(rows), texts: Dictionary::default() },
+            Kind::Text => {
+                Self::Texts { indices: Vec::with_capacity(rows), texts: Dictionary::default(), words: Shown::default() }
+            }
         }
     }
 
     fn bytes(&self) -> u64 {
         match self {
             Self::Numbers { values, others, texts, .. } => bytes_of(values) + bytes_of(others) + texts.bytes(),
-            Self::Texts { indices, texts } => bytes_of(indices) + texts.bytes(),
+            Self::Texts { indices, texts, .. } => bytes_of(indices) + texts.bytes(),
         }
     }
 
     #[inline]
-    fn push(&mut self, row: u32, cell: &[u8], decimals: Decimals) {
+    fn push(&mut self, row: u32, cell: &[u8], plan: Plan) {
         match self {
-            Self::Numbers { values, missing, others, texts } => {
-                let number = value::number(cell, decimals);
-                values.push(number.unwrap_or(f64::NAN));
-                if number.is_none() {
-                    match value::is_missing(cell) {
-                        true => *missing += 1,
-                        false => others.push((row, texts.code(&value::text(cell)))),
+            Self::Numbers { values, missing, others, texts, evidence } => match value::plain(cell, plan.mark) {
+                Some(number) => {
+                    values.push(number);
+                    if plan.weighs && memchr::memchr2(b'.', b',', cell).is_some() {
+                        evidence.add_number(row, cell);
                     }
                 }
-            }
-            Self::Texts { indices, texts } => indices.push(match value::is_missing(cell) {
-                true => Categories::MISSING,
+                None => {
+                    let number = value::not_plain(cell, plan.mark);
+                    values.push(number.unwrap_or(f64::NAN));
+                    match (number, value::is_missing(cell)) {
+                        (Some(_), _) => evidence.add_number(row, cell),
+                        (None, true) => *missing += 1,
+                        (None, false) => {
+                            others.push((row, texts.code(&value::text(cell))));
+                            evidence.add(1, row, cell);
+                        }
+                    }
+                }
+            },
+            Self::Texts { indices, texts, words } => indices.push(match value::is_missing(cell) {
+                true if plan.keeps_words && !cell.trim_ascii().is_empty() => texts.code(&value::text(cell)),
+                true => {
+                    if !cell.trim_ascii().is_empty() {
+                        words.add(1, row, cell);
+                    }
+                    Categories::MISSING
+                }
                 false => texts.code(&value::text(cell)),
             }),
         }

@@ -6,30 +6,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
+use super::Declared;
 use super::chunks::{Chunk, Chunks, Context, Fault};
 use super::error::{CsvError, CsvProblem};
-use super::merge::{self, Misjudged};
-use super::parse::{Rows, Schema};
+use super::marks::{self, Evidence};
+use super::merge::{self, Gathered};
+use super::notes::{self, File};
+use super::parse::{Cells, Plan, Rows, Schema};
 use super::source::{FileState, Source};
-use super::value::Decimals;
-use crate::{Column, Kind, Lines, Table};
+use crate::{DecimalMark, Kind, Lines, Role, Table};
 
-/// A file and the context of its read.
+/// A file, what is declared about it and the context of its read.
 pub(super) struct Pass<'a> {
     pub(super) path: &'a Path,
+    pub(super) declared: &'a Declared,
     pub(super) context: Context<'a>,
 }
 
 /// The result of a pass without errors.
 pub(super) enum Outcome {
     Table(Table),
-    /// The sample gave a column the wrong kind: a second pass with these kinds is needed.
+    /// A column was read as the wrong kind or by the wrong decimal mark: another pass with these is needed.
     Misjudged(Known),
 }
 
-/// The column kinds found by a first pass, and the file's state during it.
+/// How the columns are to be read by an earlier pass, and the file's state during it.
 pub(super) struct Known {
-    kinds: Vec<Kind>,
+    plans: Vec<Plan>,
     state: FileState,
 }
 
@@ -40,34 +43,75 @@ impl Pass<'_> {
         if known.as_ref().is_some_and(|known| known.state != state) {
             return Err(self.error(None, CsvProblem::Changed));
         }
-        let begun = Chunks::begin(source, self.context);
+        let begun = Chunks::begin(source, self.declared, self.context);
         let (mut chunks, header) = begun.map_err(|Fault { line, problem }| self.error(line, problem))?;
         let (limits, grammar) = (self.context.limits, header.grammar);
+        let roles: Vec<Option<Role>> = header.names.iter().map(|name| self.declared.roles.get(name).copied()).collect();
+        let declared_marks: Vec<Option<DecimalMark>> =
+            roles.iter().map(|role| role.and_then(Role::decimal_mark).or(self.declared.decimal_mark)).collect();
 
-        let texts = vec![Kind::Text; header.names.len()];
-        let schema = Schema { grammar, kinds: &texts, rows_expected: 0, record_limit: limits.record };
+        let as_text = |role: &Option<Role>| Plan {
+            kind: Kind::Text,
+            mark: DecimalMark::Point,
+            weighs: false,
+            keeps_words: *role == Some(Role::Category),
+        };
+        let texts: Vec<Plan> = roles.iter().map(as_text).collect();
+        let schema = Schema { grammar, plans: &texts, rows_expected: 0, record_limit: limits.record };
         let sample = Rows::of(&mut Chunk { index: 0, bytes: chunks.sample().to_vec(), fault: None }, &schema);
-        let kinds = match known {
-            Some(known) => known.kinds,
+        let plans = match known {
+            Some(known) => known.plans,
             // A column read as text never needs a second pass.
             None if !is_repeatable => texts.clone(),
-            None => merge::kinds(&sample.columns, grammar.decimals()),
+            None => guessed(&sample.columns, &texts, &roles, &declared_marks, grammar.separator),
         };
+        let leading_zeros: Vec<Option<String>> = sample.columns.iter().map(notes::leading_zero).collect();
         // The sample's estimate plus a margin of 1 / 8, so that columns rarely reallocate.
-        let bytes_per_row = (chunks.sample().len() / sample.count.max(1)).max(2 * kinds.len());
-        let schema = Schema { kinds: &kinds, rows_expected: limits.chunk / bytes_per_row * 9 / 8, ..schema };
+        let bytes_per_row = (chunks.sample().len() / sample.count.max(1)).max(2 * plans.len());
+        let schema = Schema { plans: &plans, rows_expected: limits.chunk / bytes_per_row * 9 / 8, ..schema };
         let mut rows = self.rows(&mut chunks, &schema);
 
-        let (count, lines) = self.count(&mut rows, &chunks, header.lines)?;
-        match columns(header.names, count, rows, grammar.decimals()) {
-            Ok(columns) => Ok(Outcome::Table(Table::new(self.path.display().to_string(), columns).with_lines(lines))),
-            Err(wrong) => {
-                let kinds = kinds.iter().enumerate();
-                let kinds =
-                    kinds.map(|(index, &kind)| if wrong.contains(&index) { Kind::Text } else { kind }).collect();
-                Ok(Outcome::Misjudged(Known { kinds, state }))
-            }
+        let (count, lines, comments) = self.count(&mut rows, &chunks, header.lines)?;
+        let columns = gather(plans.len(), count, rows);
+        let evidence: Vec<Evidence> = columns.iter().map(|column| column.evidence().clone()).collect();
+        let counting =
+            || evidence.iter().zip(&declared_marks).filter(|(of, declared)| declared.is_none() && of.counts());
+        let was_weighed = plans.iter().all(|plan| plan.weighs || plan.kind == Kind::Text);
+        let marks = marks::decide(&evidence, &declared_marks, grammar.separator);
+        let is_read_by = |((column, plan), &mark): ((&Gathered, &Plan), &DecimalMark)| {
+            !column.depends_on_mark() || plan.mark == mark
+        };
+        let is_read = columns.iter().zip(&plans).zip(&marks.columns).all(is_read_by);
+        let needs_weighing = !was_weighed && counting().any(|(evidence, _)| evidence.has_commas());
+        if needs_weighing || !is_read {
+            let plans = plans.iter().zip(&marks.columns).map(|(plan, &mark)| Plan { mark, weighs: true, ..*plan });
+            return Ok(Outcome::Misjudged(Known { plans: plans.collect(), state }));
         }
+        let named = header.names.into_par_iter().zip(columns).zip(&marks.columns).zip(&roles);
+        let merged: Vec<_> =
+            named.map(|(((name, column), &mark), &role)| column.into_column(name, mark, role)).collect();
+        if merged.iter().any(|merged| merged.column.is_none()) {
+            let kind = |(plan, merged): (&Plan, &merge::Merged)| match merged.column {
+                Some(_) => *plan,
+                None => Plan { kind: Kind::Text, ..*plan },
+            };
+            let plans = plans.iter().zip(&merged).map(kind).collect();
+            return Ok(Outcome::Misjudged(Known { plans, state }));
+        }
+        let file = File {
+            of_header: header.notes,
+            comments,
+            lines: &lines,
+            separator: grammar.separator,
+            marks: &marks,
+            declared: &declared_marks,
+            roles: &roles,
+            leading_zeros: &leading_zeros,
+        };
+        let notes = file.notes(&merged, &evidence);
+        let columns = merged.into_iter().filter_map(|merged| merged.column).collect();
+        let table = Table::new(self.path.display().to_string(), columns).with_lines(lines).with_notes(notes);
+        Ok(Outcome::Table(table))
     }
 
     pub(super) fn error(&self, line: Option<u64>, problem: CsvProblem) -> CsvError {
@@ -100,8 +144,9 @@ impl Pass<'_> {
 
     /// The number of rows and their lines, or the first fault in file order. `line` is the number of line breaks before
     /// the first chunk.
-    fn count(&self, rows: &mut [Rows], chunks: &Chunks, mut line: u64) -> Result<(usize, Lines), CsvError> {
+    fn count(&self, rows: &mut [Rows], chunks: &Chunks, mut line: u64) -> Result<(usize, Lines, Comments), CsvError> {
         let (mut count, mut lines, mut fault) = (0, Lines::default(), None);
+        let mut comments = Comments::default();
         for chunk in rows {
             if let Some(Fault { line: within, problem }) = chunk.fault.take() {
                 let problem = match problem {
@@ -112,6 +157,8 @@ impl Pass<'_> {
                 break;
             }
             lines.append(&chunk.lines, count, line + 1);
+            comments.count += chunk.comments.0;
+            comments.first = comments.first.or(chunk.comments.1.map(|first| line + 1 + first));
             count += chunk.count;
             line += chunk.line_breaks;
         }
@@ -122,20 +169,47 @@ impl Pass<'_> {
             Some((line, problem)) => Err(self.error(line, problem)),
             None if count == 0 => Err(self.error(None, CsvProblem::HeaderOnly)),
             None if count >= u32::MAX as usize => Err(self.error(None, CsvProblem::TooManyRows)),
-            None => Ok((count, lines)),
+            None => Ok((count, lines, comments)),
         }
     }
 }
 
-/// The columns, or the indices of the misjudged ones.
-fn columns(names: Vec<String>, count: usize, rows: Vec<Rows>, decimals: Decimals) -> Result<Vec<Column>, Vec<usize>> {
-    let mut cells: Vec<_> = names.iter().map(|_| Vec::with_capacity(rows.len())).collect();
+/// Lines between the rows that begin with #, and the first, counted from 1.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Comments {
+    pub(super) count: usize,
+    pub(super) first: Option<u64>,
+}
+
+/// How the columns are read first, by a sample of their cells.
+fn guessed(
+    sample: &[Cells],
+    texts: &[Plan],
+    roles: &[Option<Role>],
+    declared: &[Option<DecimalMark>],
+    separator: u8,
+) -> Vec<Plan> {
+    let evidence: Vec<Evidence> = sample.iter().map(merge::evidence_of_cells).collect();
+    let marks = marks::decide(&evidence, declared, separator).columns;
+    // In files separated by commas, numbers with another comma are rare, and the sample shows them.
+    let weighs = separator != b',' || evidence.iter().any(|of| of.counts() && of.has_commas());
+    let kinds = merge::kinds(sample, &marks, roles);
+    let plans = texts.iter().zip(kinds).zip(marks).zip(declared);
+    plans
+        .map(|(((plan, kind), mark), declared)| Plan {
+            kind,
+            mark: if weighs { mark } else { declared.unwrap_or(DecimalMark::Point) },
+            weighs,
+            ..*plan
+        })
+        .collect()
+}
+
+/// The cells of each column, concatenated.
+fn gather(columns: usize, count: usize, rows: Vec<Rows>) -> Vec<Gathered> {
+    let mut cells: Vec<_> = (0..columns).map(|_| Vec::with_capacity(rows.len())).collect();
     for chunk in rows {
         cells.iter_mut().zip(chunk.columns).for_each(|(column, cells)| column.push(cells));
     }
-    let merge = |(name, chunks)| merge::column(name, count, chunks, decimals);
-    let merged: Vec<_> = names.into_par_iter().zip(cells).map(merge).collect();
-    let is_wrong = |(index, column): (usize, &Result<_, Misjudged>)| column.is_err().then_some(index);
-    let wrong: Vec<usize> = merged.iter().enumerate().filter_map(is_wrong).collect();
-    if wrong.is_empty() { Ok(merged.into_iter().flatten().collect()) } else { Err(wrong) }
+    cells.into_par_iter().map(|chunks| Gathered::of(count, chunks)).collect()
 }

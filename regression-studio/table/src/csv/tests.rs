@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use proptest::prelude::*;
 
-use super::value::{self, Decimals};
+use super::value;
 use super::*;
 use crate::Kind;
 
@@ -36,6 +36,11 @@ fn contents(table: &Table) -> Contents {
     }
 }
 
+fn read_limited(path: &Path, limits: Limits, progress: &(dyn Fn(f32) + Sync)) -> Result<Table, CsvError> {
+    let (declared, cancel) = (&Declared::default(), &AtomicBool::new(false));
+    read_within(path, limits, Options { declared, memory: limits.memory, progress, cancel })
+}
+
 /// Reads `bytes` as a file, gzip-compressed if `compress`, with the given chunk and sample sizes. An error is its
 /// message without the file's name.
 fn read_bytes(bytes: &[u8], chunk: usize, sample: usize, compress: bool) -> Result<Contents, String> {
@@ -49,7 +54,7 @@ fn read_bytes(bytes: &[u8], chunk: usize, sample: usize, compress: bool) -> Resu
         false => file.write_all(bytes).unwrap(),
     }
     let limits = Limits { chunk, sample, ..LIMITS };
-    let table = read_within(file.path(), limits, &|_| (), &AtomicBool::new(false));
+    let table = read_limited(file.path(), limits, &|_| ());
     table.map(|table| contents(&table)).map_err(|error| {
         let message = error.to_string();
         assert_eq!(message.lines().count(), 1, "{message}");
@@ -126,7 +131,6 @@ struct File {
     bytes: Vec<u8>,
     cells: Vec<Vec<String>>,
     lines: Vec<u64>,
-    separator: char,
 }
 
 prop_compose! {
@@ -159,19 +163,18 @@ prop_compose! {
         if !ends {
             text.truncate(text.len() - line_end.len());
         }
-        File { bytes: text.into_bytes(), cells, lines, separator }
+        File { bytes: text.into_bytes(), cells, lines }
     }
 }
 
 /// The table in a file, computed naively.
 fn expected(file: &File) -> Contents {
-    let decimals = if file.separator == ';' { Decimals::PointOrComma } else { Decimals::Point };
     let mut wanted = Contents { columns: Vec::new(), cells: Vec::new(), lines: Vec::new() };
     wanted.lines = file.lines.iter().map(|&line| Some(line)).collect();
     for (index, column) in file.cells.iter().enumerate() {
         let number = |cell: &String| {
             let plain = cell.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-            assert_eq!(plain, value::number(cell.as_bytes(), decimals), "{cell:?}");
+            assert_eq!(plain, value::number(cell.as_bytes(), DecimalMark::Point), "{cell:?}");
             plain
         };
         let is_missing = |cell: &String| value::is_missing(cell.as_bytes());
@@ -284,7 +287,7 @@ fn rows_over_the_limit_are_rejected_with_their_line_at_any_chunk_size() {
     std::fs::write(file.path(), text).unwrap();
     for (chunk, sample) in SIZES {
         let limits = Limits { chunk, sample, record: 90, ..LIMITS };
-        let error = read_within(file.path(), limits, &|_| (), &AtomicBool::new(false)).unwrap_err();
+        let error = read_limited(file.path(), limits, &|_| ()).unwrap_err();
         assert!(matches!(error.problem, CsvProblem::TooLong), "{error}");
         assert_eq!(error.line, Some(4), "chunk {chunk}, sample {sample}");
     }
@@ -297,7 +300,7 @@ fn progress_is_the_share_of_the_file_that_is_read() {
     let shares = Mutex::new(Vec::new());
     let push = |share| shares.lock().unwrap().push(share);
     // The sample is a quarter of the file; then come three chunks, and one that finds the end.
-    read_within(file.path(), Limits { chunk: 1000, sample: 1000, ..LIMITS }, &push, &AtomicBool::new(false)).unwrap();
+    read_limited(file.path(), Limits { chunk: 1000, sample: 1000, ..LIMITS }, &push).unwrap();
     let shares = shares.into_inner().unwrap();
     assert!(shares.is_sorted() && shares.len() > 3 && shares[0] <= 0.5 && shares.last() == Some(&1.0), "{shares:?}");
 }
@@ -310,11 +313,248 @@ fn a_row_of_exactly_the_limit_is_read_wherever_it_is_cut() {
         std::fs::write(file.path(), format!("a,b\n1,{}", "x".repeat(length - 2))).unwrap();
         for chunk in 1..=200 {
             let limits = Limits { chunk, sample: 0, record: 90, ..LIMITS };
-            let table = read_within(file.path(), limits, &|_| (), &AtomicBool::new(false));
+            let table = read_limited(file.path(), limits, &|_| ());
             match table {
                 Ok(table) => assert!(is_read && table.rows() == 1, "chunk {chunk}"),
                 Err(error) => assert!(!is_read && matches!(error.problem, CsvProblem::TooLong), "{error}"),
             }
         }
+    }
+}
+
+/// A way to write numbers.
+#[derive(Clone, Copy, Debug)]
+struct Convention {
+    decimal: char,
+    thousands: &'static str,
+    is_indian: bool,
+    separator: char,
+}
+
+const CONVENTIONS: [Convention; 8] = [
+    Convention { decimal: '.', thousands: "", is_indian: false, separator: ',' },
+    Convention { decimal: '.', thousands: ",", is_indian: false, separator: ',' },
+    Convention { decimal: '.', thousands: ",", is_indian: true, separator: ';' },
+    Convention { decimal: '.', thousands: "\u{2019}", is_indian: false, separator: ';' },
+    Convention { decimal: ',', thousands: "", is_indian: false, separator: ';' },
+    Convention { decimal: ',', thousands: ".", is_indian: false, separator: '\t' },
+    Convention { decimal: ',', thousands: "\u{202f}", is_indian: false, separator: ';' },
+    Convention { decimal: ',', thousands: "\u{a0}", is_indian: false, separator: ',' },
+];
+
+impl Convention {
+    /// A number of thousandths, with as many decimals as are not zero.
+    fn write(self, thousandths: i64) -> String {
+        let mut whole = (thousandths.abs() / 1000).to_string();
+        let mut end = whole.len();
+        let mut length = 3;
+        while !self.thousands.is_empty() && end > length {
+            end -= length;
+            whole.insert_str(end, self.thousands);
+            length = if self.is_indian { 2 } else { 3 };
+        }
+        let fraction = format!("{:03}", thousandths.abs() % 1000);
+        let fraction = fraction.trim_end_matches('0');
+        let sign = if thousandths < 0 { "-" } else { "" };
+        match fraction {
+            "" => format!("{sign}{whole}"),
+            _ => format!("{sign}{whole}{}{fraction}", self.decimal),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Of any convention, if one cell shows the decimal mark.
+    #[test]
+    fn columns_of_eight_conventions_are_read_as_they_were_written(
+        convention in proptest::sample::select(&CONVENTIONS),
+        mut numbers in proptest::collection::vec(prop_oneof![
+            -5_000_000_i64..5_000_000,
+            (-5_000_i64..5_000).prop_map(|whole| whole * 1000),
+            any::<i32>().prop_map(i64::from),
+        ], 1..60),
+        other in proptest::collection::vec(0_i64..2_000_000, 60),
+        place in any::<proptest::sample::Index>(),
+    ) {
+        // 0.5 can be read in one way only.
+        let place = place.index(numbers.len() + 1);
+        numbers.insert(place, 500);
+        let mut text = format!("a{0}b{0}c\n", convention.separator);
+        for (row, &number) in numbers.iter().enumerate() {
+            let cells = [convention.write(number), convention.write(other[row] / 1000 * 1000), format!("x{row}")];
+            writeln!(text, "{}", cells.map(|cell| format!("\"{cell}\"")).join(&convention.separator.to_string())).unwrap();
+        }
+        for (chunk, sample) in SIZES {
+            let table = read_bytes(text.as_bytes(), chunk, sample, false).unwrap();
+            let values = |column: usize| table.cells[column].iter().map(|cell| cell.0.map(f64::from_bits)).collect::<Vec<_>>();
+            let wanted: Vec<_> = numbers.iter().map(|&number| Some(number as f64 / 1000.0)).collect();
+            prop_assert_eq!(values(0), wanted, "chunk {}, sample {}: {}", chunk, sample, text);
+            // The other column's mark is that of the file.
+            let wanted: Vec<_> = other[..numbers.len()].iter().map(|&number| Some((number / 1000) as f64)).collect();
+            prop_assert_eq!(values(1), wanted, "chunk {}, sample {}: {}", chunk, sample, text);
+        }
+    }
+}
+
+/// The values of a column, and the notes on it.
+fn read_column(text: &str, name: &str) -> (Vec<Option<f64>>, Vec<String>) {
+    read_declared(text, name, Declared::default())
+}
+
+fn read_declared(text: &str, name: &str, declared: Declared) -> (Vec<Option<f64>>, Vec<String>) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    let (declared, cancel) = (&declared, &AtomicBool::new(false));
+    let table = read_with(file.path(), Options { declared, memory: u64::MAX, progress: &|_| (), cancel }).unwrap();
+    let column = table.column(name).unwrap();
+    let notes = table.notes().iter().filter(|note| note.column.as_deref() == Some(name)).map(|note| note.text.clone());
+    ((0..table.rows()).map(|row| column.number(row)).collect(), notes.collect())
+}
+
+fn some<const N: usize>(values: [f64; N]) -> Vec<Option<f64>> {
+    values.map(Some).to_vec()
+}
+
+#[test]
+fn the_decimal_mark_is_that_of_the_file_and_stated_where_both_give_a_number() {
+    let (values, notes) = read_column("area;price\n19;950\n25;1.250\n48;2.400,50\n", "price");
+    assert_eq!(values, some([950.0, 1250.0, 2400.5]));
+    assert_eq!(
+        notes,
+        ["price: the decimal mark is the comma (\"2.400,50\", line 4), so that \"1.250\" (line 3) is 1250"]
+    );
+    let (values, notes) = read_column("area;price\n19;950\n25;1,250\n48;2,400.50\n", "price");
+    assert_eq!((values, notes.len()), (some([950.0, 1250.0, 2400.5]), 1));
+    let (values, notes) = read_column("kg,price\n\"0,095\",19\n\"0,125\",25\n\"0,240\",48\n", "kg");
+    assert_eq!((values, notes.len()), (some([0.095, 0.125, 0.24]), 0));
+    // Another column decides.
+    let (values, notes) = read_column("a;b\n1.250;0,5\n2.500;1\n", "a");
+    assert_eq!((values, notes.len()), (some([1250.0, 2500.0]), 1));
+    // Each column by its own cells.
+    let text = "a;b\n1.250;0,5\n2.5;1,250\n";
+    assert_eq!((read_column(text, "a").0, read_column(text, "b").0), (some([1.25, 2.5]), some([0.5, 1.25])));
+}
+
+#[test]
+fn a_mark_that_no_cell_shows_is_assumed_and_stated_unless_declared() {
+    for (text, separator, by_default, otherwise) in [
+        ("1,250", ';', 1.25, 1250.0),
+        ("1,250", ',', 1250.0, 1.25),
+        ("1.250", ';', 1.25, 1250.0),
+        ("1.250", '\t', 1.25, 1250.0),
+    ] {
+        let file = format!("a{separator}b\n\"{text}\"{separator}x\n7{separator}y\n");
+        let (values, notes) = read_column(&file, "a");
+        assert_eq!(values, some([by_default, 7.0]), "{file:?}");
+        assert_eq!(notes.len(), 1, "{file:?} {notes:?}");
+        assert!(notes[0].ends_with(&format!("in [data] reads {otherwise}")), "{notes:?}");
+        let mark = if notes[0].contains("\"comma\"") { DecimalMark::Comma } else { DecimalMark::Point };
+        let declared = Declared { decimal_mark: Some(mark), ..Declared::default() };
+        assert_eq!(read_declared(&file, "a", declared), (some([otherwise, 7.0]), vec![]), "{file:?}");
+    }
+    // The usual way to write numbers needs no note.
+    assert_eq!(read_column("a,b\n1.250,x\n", "a"), (some([1.25]), vec![]));
+    let roles = BTreeMap::from([("a".to_owned(), Role::DecimalComma)]);
+    let declared = Declared { roles, ..Declared::default() };
+    assert_eq!(read_declared("a,b\n1.250,2.250\n", "a", declared), (some([1250.0]), vec![]));
+}
+
+#[test]
+fn numbers_that_are_not_plain_are_read_and_stated() {
+    let (values, notes) = read_column("a,b\n(50.00),1\n\u{2212}3,2\n7,3\n", "a");
+    assert_eq!(values, some([-50.0, -3.0, 7.0]));
+    assert_eq!(notes, ["a: numbers in parentheses are negative: 1 cell, first line 2 \"(50.00)\""]);
+    for (cells, wanted, note) in [
+        (["12.5%", "3%"], [12.5, 3.0], "a: the numbers are per hundred: 12.5% is 12.5"),
+        (["$1200", "-$3.5"], [1200.0, -3.5], "a: every number has \"$\", which is left out"),
+        (["USD 300", "USD 7"], [300.0, 7.0], "a: every number has \"USD\", which is left out"),
+        (["39.4 m2", "40 m2"], [39.4, 40.0], "a: every number has \"m2\", which is left out"),
+        (["\"1.200,5 €\"", "\"7,25 €\""], [1200.5, 7.25], "a: every number has \"€\", which is left out"),
+    ] {
+        let (values, notes) = read_column(&format!("a,b\n{},1\n{},2\n", cells[0], cells[1]), "a");
+        assert_eq!(values, some(wanted), "{cells:?}");
+        assert_eq!(notes, [note]);
+    }
+    // Units of two kinds are no numbers.
+    assert_eq!(read_column("a,b\n39.4 m2,1\n424 ft2,2\n", "a").0, [None, None]);
+    let units = units(&Column::of_texts("a", &["39.4 m2", "424 ft2", "?!"]));
+    assert_eq!(units, ["ft2", "m2"]);
+}
+
+#[test]
+fn unreadable_cells_are_counted_apart_from_missing_ones() {
+    let (values, notes) = read_column("a,b\n1,1\nTBD,2\n,3\n4,4\n12 or so,5\n6,6\n", "a");
+    assert_eq!(values, [Some(1.0), None, None, Some(4.0), None, Some(6.0)]);
+    assert_eq!(notes, ["a: 2 cells are not numbers, first line 3 \"TBD\""]);
+    let (values, notes) = read_column("when,b\n1970-01-01,1\n1970-01-02,2\nTBD,3\n", "when");
+    assert_eq!(values, [Some(0.0), Some(1.0), None]);
+    assert_eq!(notes, ["when: 1 cell is not a date, first line 4 \"TBD\""]);
+    let (values, notes) = read_column("a,b\nNone,1\nNone,2\nNone,3\n4,4\n", "a");
+    assert_eq!(values, [None, None, None, Some(4.0)]);
+    assert_eq!(notes, ["a: 3 cells with \"None\" or the like are taken as missing"]);
+}
+
+#[test]
+fn columns_are_read_as_declared() {
+    let kinds = |role, text: &str| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let declared = Declared { roles: BTreeMap::from([("a".to_owned(), role)]), ..Declared::default() };
+        let (declared, cancel) = (&declared, &AtomicBool::new(false));
+        let table = read_with(file.path(), Options { declared, memory: u64::MAX, progress: &|_| (), cancel }).unwrap();
+        let column = table.column("a").unwrap();
+        let texts: Vec<String> = (0..table.rows()).map(|row| column.text(row).into_owned()).collect();
+        (column.kind(), column.is_date(), column.missing(), column.not_numeric(), texts.join(" "))
+    };
+    let codes = "a,b\n01,1\n02,2\n3A,3\nNA,4\n,5\n";
+    assert_eq!(kinds(Role::Category, codes), (Kind::Text, false, 1, 0, "01 02 3A NA ".to_owned()));
+    assert_eq!(kinds(Role::Text, codes), (Kind::Text, false, 2, 0, "01 02 3A  ".to_owned()));
+    assert_eq!(kinds(Role::Number, codes), (Kind::Number, false, 2, 1, "1 2 3A  ".to_owned()));
+    assert_eq!(kinds(Role::Number, "a,b\nx,1\ny,2\n3,3\n"), (Kind::Number, false, 0, 2, "x y 3".to_owned()));
+    assert_eq!(kinds(Role::Number, "a,b\nx,1\ny,2\n"), (Kind::Number, false, 0, 2, "x y".to_owned()));
+    let compact = "a,b\n20250131,1\n202502,2\n";
+    assert_eq!(kinds(Role::Date, compact), (Kind::Number, true, 0, 0, "20250131 202502".to_owned()));
+    assert_eq!(kinds(Role::Index, compact), (Kind::Number, false, 0, 0, "20250131 202502".to_owned()));
+    assert_eq!(
+        kinds(Role::MonthFirst, "a,b\n01/31/2025,1\nx,2\n"),
+        (Kind::Number, true, 0, 1, "01/31/2025 x".to_owned())
+    );
+}
+
+#[test]
+fn notes_propose_what_to_declare() {
+    for (text, wanted) in [
+        ("a,b\n20250131,1\n20250201,2\n", "a: numbers such as 20250131 look like dates"),
+        ("a,b\n01,1\n02,2\n", "a: numbers such as \"01\" begin with a zero"),
+        ("a,b\n01,1\n02,2\n3A,3\n", "a: 1 cell is not a number, first line 4 \"3A\"; if these are codes"),
+        ("a,b\nNA,1\nx,2\ny,3\n", "a: 1 cell with \"NA\" or the like are taken as missing; to make it a category"),
+        ("a,b\n01/02/2025,1\n", "a: no cell shows the order of day and month"),
+    ] {
+        let notes = read_column(text, "a").1;
+        assert!(notes.len() == 1 && notes[0].starts_with(wanted), "{notes:?}");
+        assert!(notes[0].contains("[data.columns]"), "{notes:?}");
+    }
+}
+
+#[test]
+fn comments_between_rows_are_skipped_and_counted() {
+    let text = "a,b\n1,2\n# a note\n#3,4\n5,6\n# the, end, of it\n";
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    for (chunk, sample) in SIZES {
+        let table = read_limited(file.path(), Limits { chunk, sample, ..LIMITS }, &|_| ()).unwrap();
+        let lines: Vec<_> = (0..3).map(|row| table.line(row)).collect();
+        assert_eq!((table.rows(), lines), (3, vec![Some(2), Some(4), Some(5)]));
+        assert_eq!(table.column("a").unwrap().text(1), "#3");
+        assert!(
+            table
+                .notes()
+                .iter()
+                .any(|note| note.text == "lines that begin with # are comments: 2 skipped, the first line 3"),
+            "{:?}",
+            table.notes()
+        );
     }
 }

@@ -4,16 +4,25 @@ use std::borrow::Cow;
 
 use encoding_rs::WINDOWS_1252;
 
+use crate::DecimalMark;
+
 /// Spellings of a missing value besides the empty cell, ignoring case.
 pub(super) const MISSING: [&str; 7] = ["-", "?", "NA", "N/A", "#N/A", "NaN", "null"];
 
-/// The decimal marks of a file's numbers.
+/// Words that are a missing value among numbers, and a category among texts, ignoring case.
+const MISSING_NUMBER: [&str; 9] = ["none", "nil", "missing", "unknown", "n.a.", "not available", "void", "--", "."];
+
+/// What a cell shows about the decimal mark of its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decimals {
-    /// 1234.5
-    Point,
-    /// 1234.5 or 1234,5: in files separated by semicolons.
-    PointOrComma,
+pub(super) enum Says {
+    /// It is no number by either mark.
+    NoNumber,
+    /// It has the same value by either mark.
+    Neither,
+    /// It is a number by this mark only.
+    Only(DecimalMark),
+    /// 1.250 or 1,250: a fraction by this mark, which it contains, and thousands by the other.
+    Either(DecimalMark),
 }
 
 /// Whether a cell is empty or a spelling of a missing value.
@@ -22,44 +31,134 @@ pub(super) fn is_missing(cell: &[u8]) -> bool {
     cell.is_empty() || (cell.len() <= 4 && MISSING.iter().any(|text| cell.eq_ignore_ascii_case(text.as_bytes())))
 }
 
-/// The cell's value if it is a finite number.
-#[inline]
-pub(super) fn number(cell: &[u8], decimals: Decimals) -> Option<f64> {
+/// Whether a text in a column of numbers is a missing number.
+pub(super) fn is_missing_number(text: &str) -> bool {
+    MISSING_NUMBER.iter().any(|word| text.trim().eq_ignore_ascii_case(word))
+}
+
+/// The cell's value if it is a finite number whose decimal mark is `mark`.
+pub(super) fn number(cell: &[u8], mark: DecimalMark) -> Option<f64> {
+    plain(cell, mark).or_else(|| not_plain(cell, mark))
+}
+
+/// The value of a number that [`plain`] does not read.
+#[cold]
+pub(super) fn not_plain(cell: &[u8], mark: DecimalMark) -> Option<f64> {
+    if may_be_number(cell) { spelled(&text(cell), mark) } else { None }
+}
+
+/// The value of a number without separators of thousands.
+#[inline(always)]
+pub(super) fn plain(cell: &[u8], mark: DecimalMark) -> Option<f64> {
     let cell = cell.trim_ascii();
-    match fast_float2::parse::<f64, _>(cell) {
-        Ok(value) => value.is_finite().then_some(value),
-        // In texts, this ends at the first byte.
-        Err(_) if !matches!(cell.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b',')) => None,
-        Err(_) if decimals == Decimals::PointOrComma => with_comma(cell).or_else(|| grouped(cell, decimals)),
-        Err(_) => grouped(cell, decimals),
+    let mut pointed = [0; 32];
+    let plain = match mark {
+        DecimalMark::Point => cell,
+        DecimalMark::Comma => match memchr::memchr2(b'.', b',', cell) {
+            None => cell,
+            Some(comma) => {
+                // Longer numbers than this are read by `spelled`.
+                let pointed = pointed.get_mut(..cell.len()).filter(|_| cell.get(comma) == Some(&b','))?;
+                pointed.copy_from_slice(cell);
+                pointed[comma] = b'.';
+                pointed
+            }
+        },
+    };
+    fast_float2::parse::<f64, _>(plain).ok().filter(|value| value.is_finite())
+}
+
+/// What a cell shows about the decimal mark.
+pub(super) fn says(cell: &[u8]) -> Says {
+    if let Some(says) = says_simple(cell.trim_ascii()) {
+        return says;
+    }
+    if !may_be_number(cell) {
+        return Says::NoNumber;
+    }
+    let text = text(cell);
+    match (spelled(&text, DecimalMark::Point), spelled(&text, DecimalMark::Comma)) {
+        (None, None) => Says::NoNumber,
+        (Some(_), None) => Says::Only(DecimalMark::Point),
+        (None, Some(_)) => Says::Only(DecimalMark::Comma),
+        (Some(by_point), Some(by_comma)) if by_point.to_bits() == by_comma.to_bits() => Says::Neither,
+        _ if text.contains('.') => Says::Either(DecimalMark::Point),
+        _ => Says::Either(DecimalMark::Comma),
     }
 }
 
-/// The value of a number with its thousands separated: 1,234,567.5, 1'234'567.5, 1 234 567.5 or, where the comma may be
-/// the decimal mark, 1.234.567,5.
-fn grouped(cell: &[u8], decimals: Decimals) -> Option<f64> {
-    // A space that does not break a line, in UTF-8.
-    const NO_BREAK: [&str; 2] = ["\u{a0}", "\u{202f}"];
-    let text = NO_BREAK.iter().fold(std::str::from_utf8(cell).ok()?.to_owned(), |text, space| text.replace(space, " "));
-    let unsigned = text.trim_start_matches(['+', '-']);
-    let separator = unsigned.chars().find(|character| !character.is_ascii_digit())?;
-    let mark = match separator {
-        ',' | '\'' | ' ' => '.',
-        '.' if decimals == Decimals::PointOrComma => ',',
-        _ => return None,
+/// What digits with at most one mark show, which nearly all numbers are; `None` for other cells.
+fn says_simple(cell: &[u8]) -> Option<Says> {
+    let digits = cell.strip_prefix(b"-").unwrap_or(cell);
+    let Some(at) = memchr::memchr2(b'.', b',', digits) else {
+        return (!digits.is_empty() && digits.iter().all(u8::is_ascii_digit)).then_some(Says::Neither);
     };
-    let (whole, fraction) = unsigned.split_once(mark).unwrap_or((unsigned, ""));
-    let mut groups = whole.split(separator);
-    let is_group = |group: &str, lengths: std::ops::RangeInclusive<usize>| {
-        lengths.contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_digit())
+    let (whole, fraction) = (&digits[..at], &digits[at + 1..]);
+    let mark = if digits[at] == b'.' { DecimalMark::Point } else { DecimalMark::Comma };
+    let is_number = digits.len() > 1 && whole.iter().chain(fraction).all(u8::is_ascii_digit);
+    let may_be_thousands = fraction.len() == 3 && (1..=3).contains(&whole.len()) && whole[0] != b'0';
+    is_number.then_some(if may_be_thousands { Says::Either(mark) } else { Says::Only(mark) })
+}
+
+/// Whether the first byte may begin a number; in texts, a parse ends here.
+fn may_be_number(cell: &[u8]) -> bool {
+    // A sign, a parenthesis, or the first byte of U+2212 and of the spaces that do not break a line.
+    matches!(cell.trim_ascii_start().first(), Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b',' | b'(' | 0xe2 | 0xc2 | 0xa0))
+}
+
+/// The value of a number as people write it: 1,234,567.5, 12,34,567.5, 1'234'567.5, 1 234 567.5 or, where the comma is
+/// the decimal mark, 1.234.567,5; (50.00) and −50 are negative. A group after a leading zero separates no thousands.
+pub(super) fn spelled(text: &str, mark: DecimalMark) -> Option<f64> {
+    let text = text.trim();
+    let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    let unsigned = inner.map_or(text, str::trim);
+    let (is_negative, digits) = match unsigned.strip_prefix(['-', '\u{2212}']) {
+        Some(rest) => (true, rest),
+        None => (inner.is_some(), unsigned.strip_prefix('+').unwrap_or(unsigned)),
     };
-    let is_number = text.len() - unsigned.len() <= 1
-        && is_group(groups.next()?, 1..=3)
-        && groups.all(|group| is_group(group, 3..=3))
-        && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    let sign = &text[..text.len() - unsigned.len()];
-    let plain = is_number.then(|| format!("{sign}{}.{fraction}", whole.replace(separator, "")))?;
-    fast_float2::parse(plain).ok()
+    if inner.is_some() && digits.len() < unsigned.len() {
+        return None;
+    }
+    let (decimal, other) = match mark {
+        DecimalMark::Point => ('.', ','),
+        DecimalMark::Comma => (',', '.'),
+    };
+    let (mantissa, exponent) = match digits.find(['e', 'E']) {
+        Some(at) => digits.split_at(at),
+        None => (digits, ""),
+    };
+    let (whole, fraction) = mantissa.split_once(decimal).unwrap_or((mantissa, ""));
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_grouped = !is_digits(whole);
+    let whole = if is_grouped { ungrouped(whole, other)? } else { Cow::Borrowed(whole) };
+    if !is_digits(fraction) || whole.len() + fraction.len() == 0 || is_grouped && !exponent.is_empty() {
+        return None;
+    }
+    let sign = if is_negative { "-" } else { "" };
+    let value: f64 = fast_float2::parse(format!("{sign}{whole}.{fraction}{exponent}")).ok()?;
+    value.is_finite().then_some(value)
+}
+
+/// The digits of a whole number whose thousands are separated by `mark`, an apostrophe or a space; Indian numbers have
+/// pairs before the last three digits.
+fn ungrouped(whole: &str, mark: char) -> Option<Cow<'_, str>> {
+    let kind = |character: char| match character {
+        ' ' | '\u{a0}' | '\u{2007}' | '\u{2009}' | '\u{202f}' => Some(' '),
+        '\'' | '\u{2019}' => Some('\''),
+        _ => (character == mark).then_some(mark),
+    };
+    let mut separators = whole.chars().filter(|character| !character.is_ascii_digit()).map(kind);
+    let separator = separators.next()??;
+    if !separators.all(|other| other == Some(separator)) {
+        return None;
+    }
+    let groups: Vec<&str> = whole.split(|character: char| !character.is_ascii_digit()).collect();
+    let [first, middle @ .., last] = &groups[..] else { return None };
+    let are_long = |length: usize| middle.iter().all(|group| group.len() == length);
+    let is_first = |longest: usize| (1..=longest).contains(&first.len()) && !first.starts_with('0');
+    let is_indian = separator == ',' && are_long(2) && is_first(2);
+    let is_number = last.len() == 3 && (are_long(3) && is_first(3) || is_indian);
+    is_number.then(|| groups.concat().into())
 }
 
 /// A cell as text. Invalid UTF-8 is decoded as Windows-1252, in which every byte is a character.
@@ -68,14 +167,6 @@ pub(super) fn text(cell: &[u8]) -> Cow<'_, str> {
         Ok(text) => text.into(),
         Err(_) => WINDOWS_1252.decode_without_bom_handling(cell).0,
     }
-}
-
-/// The value of a number with one comma and no point.
-fn with_comma(cell: &[u8]) -> Option<f64> {
-    let comma = cell.iter().position(|&byte| byte == b',').filter(|_| !cell.contains(&b'.'))?;
-    let mut pointed = cell.to_vec();
-    pointed[comma] = b'.';
-    fast_float2::parse(pointed).ok().filter(|value: &f64| value.is_finite())
 }
 
 #[cfg(test)]
@@ -106,19 +197,75 @@ mod tests {
             ("１", None),
         ];
         for (cell, wanted) in cases {
-            assert_eq!(number(cell.as_bytes(), Decimals::Point), wanted, "{cell:?}");
+            assert_eq!(number(cell.as_bytes(), DecimalMark::Point), wanted, "{cell:?}");
         }
     }
 
     #[test]
-    fn a_comma_is_a_decimal_mark_in_semicolon_files_only() {
-        let number = |cell: &str| number(cell.as_bytes(), Decimals::PointOrComma);
-        assert_eq!((number("1,5"), number("-0,25e1"), number("1.5")), (Some(1.5), Some(-2.5), Some(1.5)));
-        assert_eq!((number("1,234,567"), number("1.234,5"), number(",")), (Some(1_234_567.0), Some(1234.5), None));
-        assert_eq!(
-            (number("1,234.5"), number("1.234.567,25"), number("1.23.456")),
-            (Some(1234.5), Some(1_234_567.25), None)
-        );
+    fn numbers_with_a_decimal_comma() {
+        let cases = [
+            ("1,5", Some(1.5)),
+            ("-0,25e1", Some(-2.5)),
+            ("1.5", None),
+            ("1.250", Some(1250.0)),
+            ("0.125", None),
+            ("1.234,5", Some(1234.5)),
+            ("1.234.567,25", Some(1_234_567.25)),
+            ("1 234,50", Some(1234.5)),
+            ("1'234,5", Some(1234.5)),
+            ("1,234.5", None),
+            ("1,234,567", None),
+            ("1.23.456", None),
+            (",", None),
+            ("12345678901234567890123456789012345,5", Some(1.234_567_890_123_456_8e34)),
+        ];
+        for (cell, wanted) in cases {
+            assert_eq!(number(cell.as_bytes(), DecimalMark::Comma), wanted, "{cell:?}");
+        }
+    }
+
+    #[test]
+    fn parentheses_and_a_typographic_minus_are_negative() {
+        for (cell, wanted) in [
+            ("(50.00)", Some(-50.0)),
+            ("( 1,234.5 )", Some(-1234.5)),
+            ("\u{2212}7.5", Some(-7.5)),
+            ("(-5)", None),
+            ("(5", None),
+            ("5)", None),
+            ("()", None),
+        ] {
+            assert_eq!(number(cell.as_bytes(), DecimalMark::Point), wanted, "{cell:?}");
+        }
+    }
+
+    #[test]
+    fn a_cell_shows_its_decimal_mark_unless_both_give_a_number() {
+        use DecimalMark::{Comma, Point};
+        for (cell, wanted) in [
+            ("12", Says::Neither),
+            ("1 234", Says::Neither),
+            ("1'234", Says::Neither),
+            ("1e5", Says::Neither),
+            ("1.5", Says::Only(Point)),
+            ("0.125", Says::Only(Point)),
+            ("1,234,567", Says::Only(Point)),
+            ("12,34,567", Says::Only(Point)),
+            ("1,234.50", Says::Only(Point)),
+            ("1234.567", Says::Only(Point)),
+            ("1.250", Says::Either(Point)),
+            ("-1.250", Says::Either(Point)),
+            ("1,5", Says::Only(Comma)),
+            ("0,125", Says::Only(Comma)),
+            ("1.234.567", Says::Only(Comma)),
+            ("1 234,50", Says::Only(Comma)),
+            ("(1,250)", Says::Either(Comma)),
+            ("1,2,3", Says::NoNumber),
+            ("a", Says::NoNumber),
+            ("", Says::NoNumber),
+        ] {
+            assert_eq!(says(cell.as_bytes()), wanted, "{cell:?}");
+        }
     }
 
     #[test]
@@ -140,9 +287,17 @@ mod tests {
             ("1,234.5x", None),
             ("1,234e3", None),
             ("1.234.567", None),
+            ("0,125", None),
+            ("012,345", None),
+            ("12,34,567.5", Some(1_234_567.5)),
+            ("1,23,456", Some(123_456.0)),
+            ("123,45,678", None),
+            ("1\u{2009}234", Some(1234.0)),
+            ("1\u{2007}234.5", Some(1234.5)),
+            ("1\u{2019}234", Some(1234.0)),
         ];
         for (cell, wanted) in cases {
-            assert_eq!(number(cell.as_bytes(), Decimals::Point), wanted, "{cell:?}");
+            assert_eq!(number(cell.as_bytes(), DecimalMark::Point), wanted, "{cell:?}");
         }
     }
 
@@ -153,6 +308,11 @@ mod tests {
         }
         assert!(is_missing(b"") && is_missing(b"  \t"));
         assert!(["0", "--", "none", "nano", "nullo", "x"].iter().all(|cell| !is_missing(cell.as_bytes())));
+    }
+
+    #[test]
+    fn a_no_break_space_of_windows_1252_separates_thousands() {
+        assert_eq!(number(b"1\xa0234,50", DecimalMark::Comma), Some(1234.5));
     }
 
     #[test]

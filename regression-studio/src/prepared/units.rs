@@ -1,0 +1,115 @@
+//! Rows that belong in the same part of the split: those of a group, and exact duplicates. And the order of time.
+
+use std::hash::BuildHasher;
+
+use command_line::counted;
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use crate::Table;
+use crate::settings::{DataSettings, Duplicates, Settings, SplitOrder};
+use crate::table::{Column, Role};
+
+/// Fewest units among which rows are divided; with fewer, duplicates are taken for rows that agree by chance.
+const FEWEST: usize = 20;
+
+/// The rows of a table before the split.
+pub(super) struct Units {
+    /// The rows in the order of the split.
+    pub(super) rows: Vec<u32>,
+    /// The same rows by unit, in the order of their first rows; `None` if each is one of its own.
+    pub(super) units: Option<Vec<Vec<u32>>>,
+    /// One line each.
+    pub(super) notes: Vec<String>,
+}
+
+impl Units {
+    /// Orders the rows, and finds which belong together.
+    pub(super) fn of(table: &Table, settings: &Settings, mut rows: Vec<u32>) -> Self {
+        let (data, mut notes) = (&settings.data, Vec::new());
+        if settings.split.order == SplitOrder::Time
+            && let Some(column) = time_column(table, data)
+        {
+            notes.extend(put_in_order(column, &mut rows));
+        }
+        let group = data.columns.iter().find(|(_, role)| **role == Role::Group);
+        if let Some(column) = group.and_then(|(name, _)| table.column(name)) {
+            let units = together(&rows, &[column]);
+            notes.push(format!(
+                "the rows of each {} are in one part: {}",
+                column.name(),
+                counted(units.len(), "group")
+            ));
+            return Self { rows, units: Some(units), notes };
+        }
+        let used: Vec<&Column> =
+            data.features.iter().chain([&data.target]).filter_map(|name| table.column(name)).collect();
+        let units = together(&rows, &used);
+        let repeated = rows.len() - units.len();
+        if repeated == 0 {
+            return Self { rows, units: None, notes };
+        }
+        let repeat = if repeated == 1 { "repeats" } else { "repeat" };
+        let repeats = format!("{} {repeat} another row exactly in features and target", counted(repeated, "row"));
+        let may_part = settings.split.duplicates == Duplicates::Apart || settings.split.order == SplitOrder::Time;
+        if may_part || units.len() < FEWEST {
+            notes.push(format!(
+                "{repeats}; such rows may be in different parts, so that the test part is not new to the network"
+            ));
+            return Self { rows, units: None, notes };
+        }
+        notes.push(format!("{repeats}: such rows are in one part"));
+        Self { rows, units: Some(units), notes }
+    }
+}
+
+/// The column of dates by which the rows are ordered: a feature, or else the first of the table.
+fn time_column<'a>(table: &'a Table, data: &DataSettings) -> Option<&'a Column> {
+    let features = data.features.iter().filter_map(|name| table.column(name));
+    let is_used = |column: &&Column| data.role(column.name()) != Some(Role::Ignore);
+    features.chain(table.columns().iter().filter(is_used)).find(|column| column.is_date())
+}
+
+/// Sorts the rows by their dates, those without one first. Returns a note unless they were in order.
+fn put_in_order(column: &Column, rows: &mut [u32]) -> Option<String> {
+    let date = |row: &u32| column.number(*row as usize).unwrap_or(f64::NEG_INFINITY);
+    if rows.is_sorted_by_key(date) {
+        return None;
+    }
+    let descends = rows.iter().rev().is_sorted_by_key(date);
+    rows.sort_by(|a, b| date(a).total_cmp(&date(b)));
+    let order = if descends { "which descends in the file" } else { "which is in no order in the file" };
+    Some(format!("the rows are ordered by {}, {order}: the newest are the test part", column.name()))
+}
+
+/// The rows that have the same values in all of the columns, in the order of their first rows.
+fn together(rows: &[u32], columns: &[&Column]) -> Vec<Vec<u32>> {
+    let hasher = DefaultHashBuilder::default();
+    let mut hashes = vec![0_u64; rows.len()];
+    for column in columns {
+        let value = |row: u32| value(column, row);
+        hashes.iter_mut().zip(rows).for_each(|(hash, &row)| *hash = hasher.hash_one((*hash, value(row))));
+    }
+    let is_equal = |a: u32, b: u32| columns.iter().all(|column| value(column, a) == value(column, b));
+    let (mut units, mut places): (Vec<Vec<u32>>, HashTable<(u64, u32)>) = (Vec::new(), HashTable::new());
+    for (&row, &hash) in rows.iter().zip(&hashes) {
+        let found = places.find(hash, |&(of, unit)| of == hash && is_equal(units[unit as usize][0], row));
+        match found {
+            Some(&(_, unit)) => units[unit as usize].push(row),
+            None => {
+                places.insert_unique(hash, (hash, units.len() as u32), |&(hash, _)| hash);
+                units.push(vec![row]);
+            }
+        }
+    }
+    units
+}
+
+/// A cell as a number that two cells share if and only if they are equal.
+fn value(column: &Column, row: u32) -> u64 {
+    match (column.numbers(), column.categories()) {
+        // Adding 0 makes −0 positive; all missing values are one NaN.
+        (Some(numbers), _) => (numbers[row as usize] + 0.0).to_bits(),
+        (None, Some(categories)) => u64::from(categories.indices[row as usize]),
+        (None, None) => 0,
+    }
+}

@@ -1,0 +1,131 @@
+//! The decimal mark of a file's numbers, decided from all of its cells.
+
+use super::value::{self, Says};
+use crate::DecimalMark;
+use crate::decimal_mark::{Comma, Point};
+
+/// What the cells of a column show about its decimal mark.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Evidence {
+    /// Cells that are not missing.
+    pub(super) given: usize,
+    /// Cells that are a number by at least one mark.
+    pub(super) numbers: usize,
+    /// Cells that are a number by the point only.
+    pub(super) point: Shown,
+    /// Cells that are a number by the comma only.
+    pub(super) comma: Shown,
+    /// Cells such as 1.250.
+    pub(super) with_point: Shown,
+    /// Cells such as 1,250.
+    pub(super) with_comma: Shown,
+    /// Numbers in parentheses.
+    pub(super) accounting: Shown,
+}
+
+/// The number of cells of a kind, and the first: its row and text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shown {
+    pub(super) count: usize,
+    pub(super) first: Option<(u32, String)>,
+}
+
+impl Shown {
+    pub(super) fn add(&mut self, count: usize, row: u32, text: &[u8]) {
+        self.count += count;
+        if self.first.as_ref().is_none_or(|first| row < first.0) {
+            self.first = Some((row, value::text(text).trim().to_owned()));
+        }
+    }
+
+    pub(super) fn append(&mut self, other: Self, row: u32) {
+        self.count += other.count;
+        let moved = other.first.map(|(of_chunk, text)| (row + of_chunk, text));
+        self.first = self.first.take().or(moved);
+    }
+}
+
+impl Evidence {
+    /// Adds `count` cells with this text, the first in row `row`.
+    pub(super) fn add(&mut self, count: usize, row: u32, text: &[u8]) {
+        let shown = match value::says(text) {
+            Says::NoNumber => return,
+            Says::Neither => None,
+            Says::Only(Point) => Some(&mut self.point),
+            Says::Only(Comma) => Some(&mut self.comma),
+            Says::Either(Point) => Some(&mut self.with_point),
+            Says::Either(Comma) => Some(&mut self.with_comma),
+        };
+        self.numbers += count;
+        if text.trim_ascii_start().starts_with(b"(") {
+            self.accounting.add(count, row, text);
+        }
+        if let Some(shown) = shown {
+            shown.add(count, row, text);
+        }
+    }
+
+    /// Adds a cell that is counted as a number elsewhere.
+    pub(super) fn add_number(&mut self, row: u32, text: &[u8]) {
+        self.add(1, row, text);
+        self.numbers -= 1;
+    }
+
+    /// Appends a later chunk's, whose row 0 is `row` here.
+    pub(super) fn append(&mut self, other: Self, row: u32) {
+        self.given += other.given;
+        self.numbers += other.numbers;
+        self.point.append(other.point, row);
+        self.comma.append(other.comma, row);
+        self.with_point.append(other.with_point, row);
+        self.with_comma.append(other.with_comma, row);
+        self.accounting.append(other.accounting, row);
+    }
+
+    /// Whether most cells are numbers by one mark or the other.
+    pub(super) fn counts(&self) -> bool {
+        2 * self.numbers > self.given
+    }
+
+    /// Whether a cell has a comma, so that cells that were read by the point alone must be counted too.
+    pub(super) fn has_commas(&self) -> bool {
+        self.comma.count + self.with_comma.count > 0
+    }
+
+    /// The mark that most of the column's decisive cells show.
+    fn decides(&self) -> Option<DecimalMark> {
+        match self.point.count.cmp(&self.comma.count) {
+            std::cmp::Ordering::Equal => None,
+            std::cmp::Ordering::Greater => Some(Point),
+            std::cmp::Ordering::Less => Some(Comma),
+        }
+    }
+}
+
+/// The marks of a file's columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Marks {
+    pub(super) columns: Vec<DecimalMark>,
+    /// Whether no cell of the file shows its mark.
+    pub(super) is_assumed: bool,
+}
+
+/// Decides the marks: a column's own cells first, then those of the whole file; where none decides, a mark in a number is
+/// the decimal mark in files separated by semicolons, and the point is in others. Columns whose mark is declared, and
+/// those of texts, do not count.
+pub(super) fn decide(evidence: &[Evidence], declared: &[Option<DecimalMark>], separator: u8) -> Marks {
+    let counting = || evidence.iter().zip(declared).filter(|(of, declared)| declared.is_none() && of.counts());
+    let sum = |count: fn(&Evidence) -> usize| counting().map(|(evidence, _)| count(evidence)).sum::<usize>();
+    let (point, comma) = (sum(|of| of.point.count), sum(|of| of.comma.count));
+    let has_commas = sum(|of| of.with_comma.count) > 0;
+    let of_file = match point.cmp(&comma) {
+        std::cmp::Ordering::Greater => Point,
+        std::cmp::Ordering::Less => Comma,
+        std::cmp::Ordering::Equal if separator == b';' && has_commas => Comma,
+        std::cmp::Ordering::Equal => Point,
+    };
+    let mark = |(evidence, declared): (&Evidence, &Option<DecimalMark>)| {
+        declared.or_else(|| evidence.decides().filter(|_| evidence.counts())).unwrap_or(of_file)
+    };
+    Marks { columns: evidence.iter().zip(declared).map(mark).collect(), is_assumed: point == comma }
+}

@@ -1,0 +1,177 @@
+//! What a user should know about how a file was read.
+
+use super::marks::{Evidence, Marks, Shown};
+use super::merge::{Found, Merged};
+use super::parse::Cells;
+use super::pass::Comments;
+use super::value;
+use crate::dates;
+use crate::{Column, DecimalMark, Lines, Note, Role};
+
+/// A file and how it was read.
+pub(super) struct File<'a> {
+    pub(super) of_header: Vec<String>,
+    pub(super) comments: Comments,
+    pub(super) lines: &'a Lines,
+    pub(super) separator: u8,
+    pub(super) marks: &'a Marks,
+    /// What is declared about the marks, by column.
+    pub(super) declared: &'a [Option<DecimalMark>],
+    pub(super) roles: &'a [Option<Role>],
+    /// A number with a zero in front, by column.
+    pub(super) leading_zeros: &'a [Option<String>],
+}
+
+/// A number such as 01 among the first cells of a column.
+pub(super) fn leading_zero(cells: &Cells) -> Option<String> {
+    let Cells::Texts { texts, .. } = cells else { return None };
+    let is_code =
+        |text: &&str| text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
+    texts.texts().iter().find(is_code).map(str::to_owned)
+}
+
+impl File<'_> {
+    /// The notes on the whole file, then those on each column.
+    pub(super) fn notes(self, merged: &[Merged], evidence: &[Evidence]) -> Vec<Note> {
+        let of_file = |text: String| Note { column: None, text };
+        let mut notes: Vec<Note> = self.of_header.iter().cloned().map(of_file).collect();
+        if let Some(first) = self.comments.first {
+            let text = format!(
+                "lines that begin with # are comments: {} skipped, the first line {first}",
+                self.comments.count
+            );
+            notes.push(of_file(text));
+        }
+        for (index, (Merged { column, found }, evidence)) in merged.iter().zip(evidence).enumerate() {
+            let Some(column) = column else { continue };
+            let texts = self.of_column(index, column, found, evidence);
+            let name = column.name();
+            notes.extend(
+                texts.into_iter().map(|text| Note { column: Some(name.to_owned()), text: format!("{name}: {text}") }),
+            );
+        }
+        notes
+    }
+
+    fn of_column(&self, index: usize, column: &Column, found: &Found, evidence: &Evidence) -> Vec<String> {
+        let (mut notes, name) = (Vec::new(), key(column.name()));
+        let is_declared = self.roles.get(index).is_some_and(Option::is_some);
+        let is_number = column.numbers().is_some() && !column.is_date();
+        if let Some(affix) = &found.affix {
+            notes.push(match &*affix.shown() {
+                "%" => "the numbers are per hundred: 12.5% is 12.5".to_owned(),
+                shown => format!("every number has {shown:?}, which is left out"),
+            });
+        }
+        if is_number {
+            notes.extend(self.of_mark(index, evidence));
+            if let Some((row, text)) = &evidence.accounting.first {
+                let (count, place) = (evidence.accounting.count, self.place(*row as usize));
+                notes.push(format!(
+                    "numbers in parentheses are negative: {}, first {place} {text:?}",
+                    counted(count, "cell")
+                ));
+            }
+        }
+        if let Some(row) = column.first_not_numeric() {
+            let (count, text) = (column.not_numeric(), column.text(row));
+            let (are, what) = match (count, column.is_date()) {
+                (1, false) => ("is", "not a number"),
+                (1, true) => ("is", "not a date"),
+                (_, false) => ("are", "not numbers"),
+                (_, true) => ("are", "not dates"),
+            };
+            let is_code =
+                is_number && text.chars().all(char::is_alphanumeric) && text.contains(|of: char| of.is_ascii_digit());
+            let hint = match is_code && !is_declared {
+                true => format!("; if these are codes, declare it in [data.columns]: {name} = \"category\""),
+                false => String::new(),
+            };
+            notes.push(format!("{} {are} {what}, first {} {text:?}{hint}", counted(count, "cell"), self.place(row)));
+        } else if let Some(Some(code)) = self.leading_zeros.get(index).filter(|_| is_number && !is_declared) {
+            notes.push(format!(
+                "numbers such as {code:?} begin with a zero; if these are codes, declare it in [data.columns]: {name} = \
+                 \"category\""
+            ));
+        }
+        if let Some((_, text)) = &found.words.first {
+            let count = counted(found.words.count, "cell");
+            notes.push(match column.categories().is_some() {
+                true => format!(
+                    "{count} with {text:?} or the like are taken as missing; to make it a category, declare it in \
+                     [data.columns]: {name} = \"category\""
+                ),
+                false => format!("{count} with {text:?} or the like are taken as missing"),
+            });
+        }
+        if let Some(date) = &found.ambiguous_date {
+            notes.push(format!(
+                "no cell shows the order of day and month: {date:?} is read with the day first; otherwise declare it in \
+                 [data.columns]: {name} = \"month-first\""
+            ));
+        }
+        if is_number && !is_declared && column.numbers().is_some_and(dates::are_compact) {
+            let example = column.first_not_numeric().map_or_else(|| column.text(0), |_| "20250131".into());
+            notes.push(format!(
+                "numbers such as {example} look like dates and are read as numbers; if they are dates, declare it in \
+                 [data.columns]: {name} = \"date\""
+            ));
+        }
+        notes
+    }
+
+    /// How numbers were read that either mark makes a number, or that have another mark than other columns.
+    fn of_mark(&self, index: usize, evidence: &Evidence) -> Option<String> {
+        let mark = *self.marks.columns.get(index)?;
+        if self.declared.get(index).is_some_and(Option::is_some) {
+            return None;
+        }
+        let (shown, decimals, thousands) = match mark {
+            DecimalMark::Point => (&evidence.point, &evidence.with_point, &evidence.with_comma),
+            DecimalMark::Comma => (&evidence.comma, &evidence.with_comma, &evidence.with_point),
+        };
+        let is_assumed = self.marks.is_assumed && shown.first.is_none();
+        let in_doubt = if thousands.count > 0 { thousands } else { decimals };
+        let example = self.example(in_doubt, mark)?;
+        if is_assumed {
+            if thousands.count == 0 && self.separator == b',' && mark == DecimalMark::Point {
+                return None;
+            }
+            let other = mark.other();
+            let otherwise = in_doubt.first.as_ref().and_then(|(_, text)| value::spelled(text, other))?;
+            return Some(format!(
+                "no number shows the decimal mark: {example}; decimal_mark = \"{}\" in [data] reads {otherwise}",
+                other.name()
+            ));
+        }
+        if thousands.count == 0 {
+            return None;
+        }
+        let by = match &shown.first {
+            Some((row, text)) => format!(" ({text:?}, {})", self.place(*row as usize)),
+            None => ", as in other columns".to_owned(),
+        };
+        Some(format!("the decimal mark is the {}{by}, so that {example}", mark.name()))
+    }
+
+    /// The first cell and its value.
+    fn example(&self, shown: &Shown, mark: DecimalMark) -> Option<String> {
+        let (row, text) = shown.first.as_ref()?;
+        let number = value::spelled(text, mark)?;
+        Some(format!("{text:?} ({}) is {number}", self.place(*row as usize)))
+    }
+
+    fn place(&self, row: usize) -> String {
+        self.lines.line(row).map_or_else(|| format!("row {}", row + 1), |line| format!("line {line}"))
+    }
+}
+
+/// A column's name as a key in a settings file.
+fn key(name: &str) -> String {
+    let is_bare = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    if is_bare { name.to_owned() } else { format!("{name:?}") }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

@@ -1,0 +1,105 @@
+//! What a user declares about a column.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dates::Order;
+use crate::{DecimalMark, Kind};
+
+/// What a user declares about a column, in place of what its cells look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Numbers; every other cell is unreadable.
+    Number,
+    /// Numbers such as 1,250.5.
+    DecimalPoint,
+    /// Numbers such as 1.250,5.
+    DecimalComma,
+    /// Texts, of which each that is not empty is a category, also `NA` and `None`.
+    Category,
+    /// Texts, of which `NA` and the other spellings of a missing value are missing.
+    Text,
+    /// Dates, also 20250131 and 202501; every other cell is unreadable.
+    Date,
+    /// Dates such as 31/01/2025.
+    DayFirst,
+    /// Dates such as 01/31/2025.
+    MonthFirst,
+    /// The rows' numbers or names: no feature.
+    Index,
+    /// Not used: no feature.
+    Ignore,
+    /// The group of a row, such as a person: all rows of a group are in the same part. No feature.
+    Group,
+}
+
+impl Role {
+    /// All roles, in the order in which they are shown.
+    pub const ALL: [Self; 11] = [
+        Self::Number,
+        Self::DecimalPoint,
+        Self::DecimalComma,
+        Self::Category,
+        Self::Text,
+        Self::Date,
+        Self::DayFirst,
+        Self::MonthFirst,
+        Self::Index,
+        Self::Ignore,
+        Self::Group,
+    ];
+
+    /// Its name in a settings file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Number => "number",
+            Self::DecimalPoint => "decimal-point",
+            Self::DecimalComma => "decimal-comma",
+            Self::Category => "category",
+            Self::Text => "text",
+            Self::Date => "date",
+            Self::DayFirst => "day-first",
+            Self::MonthFirst => "month-first",
+            Self::Index => "index",
+            Self::Ignore => "ignore",
+            Self::Group => "group",
+        }
+    }
+
+    /// Whether a column with this role may be a feature or the target.
+    pub fn may_be_used(self) -> bool {
+        !matches!(self, Self::Index | Self::Ignore | Self::Group)
+    }
+
+    /// The kind of values as which the cells are read; `None` if the cells decide.
+    pub(crate) fn kind(self) -> Option<Kind> {
+        match self {
+            Self::Number | Self::DecimalPoint | Self::DecimalComma => Some(Kind::Number),
+            Self::Category | Self::Text | Self::Date | Self::DayFirst | Self::MonthFirst => Some(Kind::Text),
+            Self::Index | Self::Ignore | Self::Group => None,
+        }
+    }
+
+    /// The decimal mark that it declares.
+    pub(crate) fn decimal_mark(self) -> Option<DecimalMark> {
+        match self {
+            Self::DecimalPoint => Some(DecimalMark::Point),
+            Self::DecimalComma => Some(DecimalMark::Comma),
+            _ => None,
+        }
+    }
+
+    /// The order of day and month that it declares.
+    pub(crate) fn order(self) -> Option<Order> {
+        match self {
+            Self::DayFirst => Some(Order::DayFirst),
+            Self::MonthFirst => Some(Order::MonthFirst),
+            _ => None,
+        }
+    }
+
+    /// Whether the column is one of dates.
+    pub(crate) fn is_date(self) -> bool {
+        matches!(self, Self::Date | Self::DayFirst | Self::MonthFirst)
+    }
+}
