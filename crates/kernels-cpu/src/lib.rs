@@ -10,6 +10,7 @@ pub mod activation;
 pub mod caches;
 pub mod dispatch;
 mod elementwise;
+pub mod flush_to_zero;
 pub mod greyscale;
 pub mod lane_per_sample;
 mod lanes;

@@ -5,13 +5,14 @@
 //! Σ yᵢ · ln t − Σ yᵢ (zᵢ − m) for the maximum m and the total t of the exponentials, Σ yᵢ is 1, and the sum of
 //! logarithms is the logarithm of a product, which cannot overflow: with up to [`MAX_UNITS`] units, 1 ≤ t ≤ 32.
 //!
-//! Error in f32 of a probability a = e^(z − m) / t: at most 4e-7 + 6e-8 · (m − z) relative where it is above 1e-37, the
-//! second term from rounding z − m; smaller ones may come out as up to 1.2e-38 instead of zero.
+//! Error in f32 of a probability a = e^(z − m) / t: at most 4e-7 + 6e-8 · (m − z) relative where it is above 1.3e-35, the
+//! second term from rounding z − m; smaller ones may come out as zero.
 
 use pulp::{Simd, WithSimd};
 
 use crate::InstructionSet;
 use crate::activation::exp_of_nonpositive;
+use crate::flush_to_zero::{THRESHOLD_OF_PRODUCTS, flushed, flushed_below};
 use crate::lanes::LANES;
 use crate::product::PaddedMatrix;
 
@@ -20,9 +21,10 @@ pub const MAX_UNITS: usize = 32;
 /// Blocks whose totals are multiplied before a logarithm is taken: 32¹⁶ is 2⁸⁰.
 const BLOCKS_AT_ONCE: usize = 16;
 
-/// Replaces the weighted sums by their softmax, writes the errors a − y of the first `samples` samples to `errors` and
-/// 0 up to the end of the last block of 16, and returns the summed cross-entropy −Σ yᵢ ln aᵢ. All matrices are units ×
-/// samples, with whole blocks of columns. The targets of each sample must add up to 1.
+/// Replaces the weighted sums by their softmax, writes the errors a − y of the first `samples` samples,
+/// [flushed](crate::flush_to_zero), to `errors` and 0 up to the end of the last block of 16, and returns the summed
+/// cross-entropy −Σ yᵢ ln aᵢ. All matrices are units × samples, with whole blocks of columns. The targets of each sample
+/// must add up to 1.
 ///
 /// The probabilities are not clamped: the logarithm is taken before the division, so that one that rounds to zero is
 /// harmless.
@@ -101,8 +103,9 @@ impl WithSimd for SoftmaxCrossEntropy<'_> {
                     let at = unit * stride + first + index;
                     let (mut a, mut error) = (sums[at], targets[at]);
                     for lane in 0..LANES {
-                        a[lane] *= inverse[lane];
-                        error[lane] = a[lane] - error[lane];
+                        // Zero or normal, also after the division by a total of up to 32. The loss does not need it.
+                        a[lane] = flushed_below(THRESHOLD_OF_PRODUCTS, a[lane]) * inverse[lane];
+                        error[lane] = flushed(a[lane] - error[lane]);
                     }
                     (sums[at], errors[at]) = (a, error);
                 }
