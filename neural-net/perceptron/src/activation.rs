@@ -92,12 +92,16 @@ impl Activation {
     }
 }
 
-/// Softmax of sums shifted by their maximum, so that no exponential overflows.
+/// Softmax of sums shifted by their maximum, so that no exponential overflows. An activation that would be subnormal is 0.
 fn softmax<F: Scalar>(sums: &mut [F]) {
     let largest = sums.iter().copied().fold(F::neg_infinity(), F::max);
+    // The total of the exponentials is at most their number, so that the quotients are normal as well.
+    let least = (F::min_positive_value() * F::from_f64(sums.len() as f64)).ln();
     let mut total = F::zero();
     for z in sums.iter_mut() {
-        *z = (*z - largest).exp();
+        let shifted = *z - largest;
+        // A comparison with NaN is false, so a NaN passes through.
+        *z = if shifted < least { F::zero() } else { shifted.exp() };
         total += *z;
     }
     for z in sums {

@@ -5,6 +5,7 @@ mod engine;
 mod full_batch;
 mod learning_rate_factors;
 mod predictor;
+mod subnormals;
 #[path = "../support/mod.rs"]
 mod support;
 mod teams;

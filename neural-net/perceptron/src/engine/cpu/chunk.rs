@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use kernels_cpu::InstructionSet;
+use kernels_cpu::flush_to_zero::flush_in_place;
 use kernels_cpu::nonzero_product::{NonzeroRows, add_nonzero_product};
 use kernels_cpu::product::{PaddedMatrix, product};
 
@@ -231,7 +232,7 @@ impl Chunk {
                         add_bias(set, out, layer.biases.padded());
                     }
                 });
-                model.architecture.activation(0).apply_to_rows(out, stride, columns);
+                model.activate(0, out, stride, columns);
             }
         }
     }
@@ -243,7 +244,7 @@ impl Chunk {
         let out = &mut self.activations[0].padded_mut()[..count * stride];
         out.copy_from_slice(&sums.padded()[..count * stride]);
         add_bias(model.instruction_set, out, layer.biases.padded());
-        model.architecture.activation(0).apply_to_rows(out, stride, columns);
+        model.activate(0, out, stride, columns);
     }
 
     /// Computes the activations of all layers but the first.
@@ -266,7 +267,7 @@ impl Chunk {
             with_part(left, &layer.rows, |left| product(model.instruction_set, left, &layer.weights, 0..stride, sink));
             continues = true;
         });
-        model.architecture.activation(index).apply_to_rows(out, stride, columns);
+        model.activate(index, out, stride, columns);
     }
 
     /// Computes the losses and the errors of all layers from the activations.
@@ -275,16 +276,22 @@ impl Chunk {
         model: &Model,
         copies: &Copies,
         samples: &Samples,
-        indices: impl Iterator<Item = usize>,
+        indices: impl Iterator<Item = usize> + Clone,
         loss: Loss,
     ) {
         let (activation, last) = (model.architecture.output_activation(), self.errors.len() - 1);
         self.losses.clear();
-        for (row, index) in indices.enumerate() {
-            let (outputs, targets) = (self.activations[last].row(row), samples.target(index));
-            self.losses.push(loss.of(activation, outputs, targets));
-            loss.output_error(activation, outputs, targets, self.errors[last].row_mut(row));
+        let (set, stride) = (model.instruction_set, self.errors[last].stride());
+        for (row, index) in indices.clone().enumerate() {
+            self.losses.push(loss.of(activation, self.activations[last].row(row), samples.target(index)));
         }
+        // After the losses, which need the logarithms of small outputs; before the errors, which have products of them.
+        flush_in_place(set, &mut self.activations[last].padded_mut()[..self.count * stride]);
+        for (row, index) in indices.enumerate() {
+            let outputs = self.activations[last].row(row);
+            loss.output_error(activation, outputs, samples.target(index), self.errors[last].row_mut(row));
+        }
+        flush_in_place(set, &mut self.errors[last].padded_mut()[..self.count * stride]);
         for index in (1..=last).rev() {
             let (errors, next) = self.errors.split_at_mut(index);
             let left = first_rows(&next[0], self.count);
@@ -294,7 +301,9 @@ impl Chunk {
                 activations: &self.activations[index - 1],
                 activation: model.architecture.activation(index - 1),
             };
-            product(model.instruction_set, &left[..self.count], right, 0..right.stride(), sink);
+            product(set, &left[..self.count], right, 0..right.stride(), sink);
+            let stride = errors[index - 1].stride();
+            flush_in_place(set, &mut errors[index - 1].padded_mut()[..self.count * stride]);
         }
     }
 

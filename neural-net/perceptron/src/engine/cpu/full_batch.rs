@@ -11,6 +11,7 @@ mod units;
 
 use bytemuck::Pod;
 use kernels_cpu::InstructionSet;
+use kernels_cpu::flush_to_zero::{flush_in_place, flushed};
 use kernels_cpu::lane_per_sample::{
     Chunk, LANES, MAX_INPUT_UNITS, MAX_INPUTS, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows,
     order_by_similarity, products_of_units, weighted_sums,
@@ -216,6 +217,9 @@ impl FullBatch {
             if activation != Activation::Softmax {
                 apply(set, activation, columns, &mut rest[0]);
             }
+            if index + 1 < layers.len() {
+                flush_in_place(set, rest[0].padded_mut());
+            }
         }
         chunk.samples()
     }
@@ -257,7 +261,10 @@ impl FullBatch {
             }
             if column < samples {
                 loss += self.loss.of(activation, output, target);
+                // As in a chunk's backward pass: after the loss, before the products.
+                output.iter_mut().for_each(|output| *output = flushed(*output));
                 self.loss.output_error(activation, output, target, error);
+                error.iter_mut().for_each(|error| *error = flushed(*error));
             } else {
                 error.fill(0.0);
             }

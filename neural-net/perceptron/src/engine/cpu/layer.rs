@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use kernels_cpu::flush_to_zero::{THRESHOLD_OF_PRODUCTS, flushed, flushed_below, flushed_vector};
 use kernels_cpu::nonzero_product::{NonzeroRows, nonzero_product_of_transpose};
 use kernels_cpu::product::{PaddedMatrix, Sink, product_of_transpose};
 use kernels_cpu::{InstructionSet, Real, Simd, WithSimd};
@@ -251,7 +252,14 @@ struct AdamRule {
     scale: f32,
     /// [`CorrectedStep::root`].
     root: f32,
+    /// Whether the step ends with a flush of w, m and v ([`STEPS_BETWEEN_FLUSHES`]).
+    flushes: bool,
 }
+
+/// Number of steps after which Adam's values are flushed: a flush in each step takes several percent of its time.
+/// Without gradients, m and v shrink by factors of β₁ and β₂ a step, within 64 steps from 2⁻¹¹⁶ to no less than 2⁻¹²⁶,
+/// which is normal, if the factors are 0.9 or more. Values of m and v below 2⁻¹¹⁶ change a step by less than ε does.
+const STEPS_BETWEEN_FLUSHES: usize = 64;
 
 impl UpdateRule {
     /// The rule of the weights after a batch of `count` samples, in step `step` of the training run, without a layer's
@@ -266,7 +274,11 @@ impl UpdateRule {
             Optimizer::Sgd => (rate / count, None),
             Optimizer::Adam => {
                 let corrected = CorrectedStep::new(hyperparameters, step);
-                let adam = AdamRule { scale: f32::from_f64(1.0 / count), root: f32::from_f64(corrected.root) };
+                let adam = AdamRule {
+                    scale: f32::from_f64(1.0 / count),
+                    root: f32::from_f64(corrected.root),
+                    flushes: step.is_multiple_of(STEPS_BETWEEN_FLUSHES),
+                };
                 (corrected.rate, Some(adam))
             }
         };
@@ -319,18 +331,15 @@ impl UpdateRule {
         let minus_rate = f32::splat(simd, -self.rate);
         // Slices of the gradients' length: if the compiler knows that length, the gradients stay in registers.
         let length = size_of_val(gradients) / size_of::<f32>();
-        let weights = f32::as_vectors_mut::<S>(&mut weights[..length]).iter_mut();
+        let all = f32::as_vectors_mut::<S>(&mut weights[..length]);
+        let weights = all.iter_mut();
         match velocities {
             // w ← (1 − decay) · w − rate · g
             None => {
                 let keep = f32::splat(simd, 1.0 - self.decay);
                 for (weight, &gradient) in weights.zip(gradients) {
-                    *weight = f32::multiply_add_vectors(
-                        simd,
-                        minus_rate,
-                        gradient,
-                        f32::multiply_vectors(simd, keep, *weight),
-                    );
+                    let kept = f32::multiply_vectors(simd, keep, *weight);
+                    *weight = f32::multiply_add_vectors(simd, minus_rate, gradient, kept);
                 }
             }
             // v ← momentum · v − decay · w − rate · g;  w ← w + v
@@ -340,10 +349,14 @@ impl UpdateRule {
                 for ((weight, velocity), &gradient) in weights.zip(velocities).zip(gradients) {
                     let kept = f32::multiply_vectors(simd, momentum, *velocity);
                     let kept = f32::multiply_add_vectors(simd, minus_decay, *weight, kept);
-                    *velocity = f32::multiply_add_vectors(simd, minus_rate, gradient, kept);
+                    *velocity = flushed_vector(simd, f32::multiply_add_vectors(simd, minus_rate, gradient, kept));
                     *weight = f32::add_vectors(simd, *weight, *velocity);
                 }
             }
+        }
+        // Without decay, no weight shrinks without end.
+        if self.decay != 0.0 {
+            all.iter_mut().for_each(|weight| *weight = flushed_vector(simd, *weight));
         }
     }
 }
@@ -381,16 +394,24 @@ impl WithSimd for UpdateByAdam<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        let (UpdateRule { rate, momentum: beta_1, decay, .. }, AdamRule { scale, root }) = (self.rule, self.adam);
+        let (UpdateRule { rate, momentum: beta_1, decay, .. }, AdamRule { scale, root, .. }) = (self.rule, self.adam);
         // 1 − β₂ is rounded once: the difference of rounded values has an error of 10⁻⁵ of it.
         let [beta_2, one_minus_beta_2, epsilon] = [SQUARES_DECAY, 1.0 - SQUARES_DECAY, EPSILON].map(f32::from_f64);
         let one = 1.0;
-        let state = self.velocities.iter_mut().zip(self.squares);
+        let state = self.velocities.iter_mut().zip(&mut *self.squares);
         for ((weight, (m, v)), &gradient) in self.weights.iter_mut().zip(state).zip(self.gradients) {
-            let gradient = scale * gradient;
-            *m = beta_1 * *m + (one - beta_1) * gradient;
-            *v = beta_2 * *v + one_minus_beta_2 * gradient * gradient;
-            *weight = (one - decay) * *weight - rate * *m / (root * v.sqrt() + epsilon);
+            let gradient = flushed(scale * gradient);
+            // Copies, so that the compiler need not read them again.
+            let mean = beta_1 * *m + (one - beta_1) * gradient;
+            let square = beta_2 * *v + one_minus_beta_2 * gradient * gradient;
+            (*m, *v) = (mean, square);
+            *weight = (one - decay) * *weight - rate * mean / (root * square.sqrt() + epsilon);
+        }
+        if self.adam.flushes {
+            self.weights.iter_mut().for_each(|weight| *weight = flushed(*weight));
+            for value in self.velocities.iter_mut().chain(self.squares) {
+                *value = flushed_below(THRESHOLD_OF_PRODUCTS, *value);
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The sizes of the passes, and the network's shape.
 
 use kernels_cpu::InstructionSet;
+use kernels_cpu::flush_to_zero::flush_in_place;
 
 use crate::Architecture;
 
@@ -16,4 +17,15 @@ pub(super) struct Model {
     pub(super) instruction_set: InstructionSet,
     /// The share of nonzero inputs, if the first layer's products skip zeros.
     pub(super) nonzero_share: Option<f64>,
+}
+
+impl Model {
+    /// Replaces rows of sums of layer `layer` with weights by its activations, as `Activation::apply_to_rows`; those of a
+    /// hidden layer, factors of later products, are flushed. The loss needs small outputs: their logarithms.
+    pub(super) fn activate(&self, layer: usize, rows: &mut [f32], stride: usize, columns: usize) {
+        self.architecture.activation(layer).apply_to_rows(rows, stride, columns);
+        if layer + 1 < self.architecture.layers() {
+            flush_in_place(self.instruction_set, rows);
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Element-wise operations on a layer's matrix, units × samples.
 
 use kernels_cpu::activation::sigmoid_in_place;
+use kernels_cpu::flush_to_zero::flushed;
 use kernels_cpu::lane_per_sample::LANES;
 use kernels_cpu::product::PaddedMatrix;
 use kernels_cpu::{InstructionSet, Simd, WithSimd};
@@ -37,7 +38,7 @@ impl WithSimd for Relu<'_> {
     }
 }
 
-/// Multiplies the first `columns` errors of each unit by the derivative of its activation.
+/// Multiplies the first `columns` errors of each unit by the derivative of its activation; the products are flushed.
 pub(super) fn multiply_by_derivative(
     set: InstructionSet,
     activation: Activation,
@@ -76,12 +77,12 @@ impl MultiplyByDerivative<'_> {
         for row in 0..self.errors.rows() {
             let activations = &self.activations.row(row)[..self.columns];
             let errors = &mut self.errors.row_mut(row)[..self.columns];
-            errors.iter_mut().zip(activations).for_each(|(error, &a)| *error *= derivative(a));
+            errors.iter_mut().zip(activations).for_each(|(error, &a)| *error = flushed(*error * derivative(a)));
         }
     }
 }
 
-/// The errors (a − y) · da/dz of squared error, and the loss.
+/// The errors (a − y) · da/dz of squared error, flushed, and the loss.
 pub(super) fn squared_error(
     activation: Activation,
     outputs: &PaddedMatrix<f32>,
@@ -98,7 +99,7 @@ pub(super) fn squared_error(
             for (((error, &a), &y), sum) in errors.iter_mut().zip(outputs).zip(targets).zip(&mut sums) {
                 let difference = a - y;
                 *sum += (difference * difference).into_f64();
-                *error = difference * activation.derivative(a);
+                *error = flushed(difference * activation.derivative(flushed(a)));
             }
         }
         rest.fill(0.0);
