@@ -5,7 +5,7 @@ use test_skips::{Need, skip};
 
 use crate::support::program::{ProgramRun, Sandbox, training};
 
-/// Runs the program on threads, as on a machine without MPI.
+/// Runs the program on threads, as where MPI cannot be used.
 fn on_threads(sandbox: &Sandbox, epochs: usize, more: &[&str]) -> ProgramRun {
     let mut command = sandbox.command(&training(epochs, more));
     ProgramRun::of(command.env("MPI_LIBRARY", "there-is-none.so").output().unwrap())
@@ -27,7 +27,10 @@ fn part1_program_trains_the_same_on_any_number_of_ranks() {
         let run = on_threads(&sandbox, 4, &[&more[..], &distributed].concat());
         assert_eq!(run.code, Some(0), "{run:?}");
         assert!(
-            run.stderr.starts_with("no MPI on this machine (") && run.stderr.lines().count() == 1,
+            run.stderr
+                .starts_with("the environment variable MPI_LIBRARY names there-is-none.so, which cannot be used (")
+                && run.stderr.ends_with("; the ranks are threads\n")
+                && run.stderr.lines().count() == 1,
             "{}",
             run.stderr
         );

@@ -57,6 +57,17 @@ pub enum Unavailable {
         /// The dynamic linker's message on the last library that was tried.
         reason: String,
     },
+    /// The library that `MPI_LIBRARY` names cannot be used. No other one is looked for.
+    #[error(
+        "the environment variable MPI_LIBRARY names {library}, which cannot be used ({reason}): unset it to use an \
+         MPI that is installed, or name the library of one"
+    )]
+    NamedLibrary {
+        /// The variable's value.
+        library: String,
+        /// The dynamic linker's message, or what the library lacks.
+        reason: String,
+    },
     /// The library lacks a function.
     #[error("{library} has no {function}: is it an MPI library?")]
     MissingFunction {

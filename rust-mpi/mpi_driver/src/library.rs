@@ -13,7 +13,7 @@
 #![allow(unsafe_code, reason = "symbols of the MPI library and their calls")]
 
 use std::error::Error as _;
-use std::ffi::{CStr, c_char, c_double, c_int, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_double, c_int, c_void};
 use std::sync::OnceLock;
 
 use libloading::Library;
@@ -164,16 +164,17 @@ impl Mpi {
     }
 
     fn find() -> Result<Self, Unavailable> {
-        let candidates = match std::env::var("MPI_LIBRARY") {
-            Ok(name) => vec![name],
-            Err(_) => candidates(),
-        };
+        if let Some(named) = std::env::var_os("MPI_LIBRARY").filter(|value| !value.is_empty()) {
+            let library = named.to_string_lossy().into_owned();
+            let opened = open_globally(&named).map_err(|error| reason_of(&error));
+            let used = opened.and_then(|opened| Self::of(opened, library.clone()).map_err(|error| error.to_string()));
+            return used.map_err(|reason| Unavailable::NamedLibrary { library, reason });
+        }
         let mut reason = String::new();
-        for name in candidates {
-            match open_globally(&name) {
+        for name in candidates() {
+            match open_globally(name.as_ref()) {
                 Ok(library) => return Self::of(library, name),
-                // On Windows, libloading's error only names the call.
-                Err(error) => reason = one_line(&error.source().map_or_else(|| error.to_string(), ToString::to_string)),
+                Err(error) => reason = reason_of(&error),
             }
         }
         Err(Unavailable::NoLibrary { reason })
@@ -285,16 +286,21 @@ fn symbol(library: &Library, name: &str) -> Option<usize> {
 
 /// Opens a library with its symbols visible to those that it loads later: Open MPI's components need them.
 #[cfg(unix)]
-fn open_globally(name: &str) -> Result<Library, libloading::Error> {
+fn open_globally(name: &OsStr) -> Result<Library, libloading::Error> {
     use libloading::os::unix;
     // SAFETY: MPI libraries may be loaded at any time, in any thread.
     unsafe { unix::Library::open(Some(name), unix::RTLD_NOW | unix::RTLD_GLOBAL) }.map(Into::into)
 }
 
 #[cfg(not(unix))]
-fn open_globally(name: &str) -> Result<Library, libloading::Error> {
+fn open_globally(name: &OsStr) -> Result<Library, libloading::Error> {
     // SAFETY: MPI libraries may be loaded at any time, in any thread.
     unsafe { Library::new(name) }
+}
+
+/// The reason why a library could not be opened, in one line. On Windows, libloading's error only names the call.
+fn reason_of(error: &libloading::Error) -> String {
+    one_line(&error.source().map_or_else(|| error.to_string(), ToString::to_string))
 }
 
 /// The text before the first zero.

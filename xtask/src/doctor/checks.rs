@@ -143,6 +143,10 @@ fn mpi() -> State {
         (Err(Unavailable::NoLibrary { reason }), _) => {
             missing(&format!("no MPI library ({reason})"), mpi_driver::INSTALL)
         }
+        (Err(Unavailable::NamedLibrary { library, reason }), _) => missing(
+            &format!("MPI_LIBRARY names {library}, which cannot be used ({reason})"),
+            "unset MPI_LIBRARY to use an MPI that is installed, or name the library of one",
+        ),
         (Err(reason), _) => missing(&reason.to_string(), mpi_driver::INSTALL),
     }
 }
