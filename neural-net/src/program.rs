@@ -14,6 +14,7 @@ mod failure;
 pub(crate) mod predict;
 mod settings;
 pub(crate) mod train;
+mod warnings;
 
 /// The content of a file, after a warning on stderr if the file has no checksum.
 fn with_warning<T>(loaded: Loaded<T>) -> T {

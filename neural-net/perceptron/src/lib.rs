@@ -4,6 +4,7 @@
 //!   implementation.
 //! - [`engine`]: the interface to the implementations, and that on the CPU. [`predictor`] is the fast path for inference alone.
 //! - [`training`]: epochs, sample permutations, history; [`preset`] holds the homework's and the notebook's settings.
+//! - [`one_class`]: why a network assigns all samples to one class.
 //!
 //! It does no file I/O and prints nothing. It is a crate of its own, re-exported by `neural-net`, so that the numerical
 //! code is optimised in every build profile while the rest compiles fast.
@@ -13,6 +14,7 @@ pub mod engine;
 pub mod loss;
 pub mod names;
 pub mod network;
+pub mod one_class;
 mod padded;
 pub mod predictor;
 pub mod preset;

@@ -1,6 +1,7 @@
 //! Training runs: epochs, sample permutations, history, stopping and resuming.
 
 mod batches;
+mod effective_step;
 mod hyperparameters;
 mod optimizer;
 mod progress;
@@ -18,6 +19,7 @@ use crate::engine::{DeviceError, Diverged, Engine, EngineError, Parameters};
 use crate::{Architecture, Network, Samples};
 
 use self::batches::Batches;
+pub use self::effective_step::{MAX_EFFECTIVE_STEP, USUAL_EFFECTIVE_STEP};
 pub use self::hyperparameters::{CorrectedStep, GradientScale, Hyperparameters};
 pub use self::optimizer::{EPSILON, Optimizer, SQUARES_DECAY};
 pub use self::progress::{EpochRecord, Progress};

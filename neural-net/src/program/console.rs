@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use neural_net::Network;
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::engine::Engine;
+use neural_net::one_class::OneClass;
 use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Observer, Progress, Training};
+use neural_net::{Network, Samples};
+
+use super::warnings;
 
 /// Shows progress, writes checkpoints, and stops on Ctrl-C.
 pub(super) struct Console<'a> {
@@ -19,6 +22,12 @@ pub(super) struct Console<'a> {
     pub(super) quiet: bool,
     pub(super) bar: ProgressBar,
     pub(super) interrupted: Arc<AtomicBool>,
+    /// Whether warnings are shown: by one rank only.
+    pub(super) warns: bool,
+    /// The number of training images.
+    pub(super) images: usize,
+    /// Images by which a network is examined after the first measured epoch.
+    pub(super) examined: Examined<'a>,
     /// The directory of checkpoints.
     pub(super) checkpoint: Option<PathBuf>,
     /// The checkpoints' settings, without the progress.
@@ -29,7 +38,23 @@ pub(super) struct Console<'a> {
 /// only.
 pub(super) type LazyRun<'a> = LazyCell<Run, Box<dyn FnOnce() -> Run + 'a>>;
 
+/// Images by which a network is examined.
+pub(super) type Examined<'a> = Box<dyn Fn() -> Samples + 'a>;
+
 impl Console<'_> {
+    /// Warns if the network reads the images as one class.
+    fn examine<E: Engine>(&self, training: &Training<E>) -> anyhow::Result<()> {
+        let network = training.engine().parameters()?.network;
+        let hyperparameters = training.hyperparameters();
+        let found = OneClass::find(&network, hyperparameters.loss, &(self.examined)());
+        let warning =
+            found.and_then(|found| warnings::of_one_class(&found, training.progress(), hyperparameters, self.images));
+        if let Some(warning) = warning {
+            self.bar.suspend(|| command_line::note!("warning: {warning}"));
+        }
+        Ok(())
+    }
+
     /// Writes a checkpoint of `training` to `directory`. A network that is not finite is not saved: it cannot be
     /// resumed, and would replace the last checkpoint.
     pub(super) fn save_checkpoint<E: Engine>(
@@ -82,6 +107,9 @@ impl<E: Engine> Observer<E> for Console<'_> {
         if !self.quiet && samples.is_none() {
             let word = self.preset.epoch_word();
             self.bar.suspend(|| command_line::say!("{word} {epoch}, accuracy {:.2} %.", 100.0 * accuracy));
+        }
+        if self.warns && training.progress().history.len() == 1 {
+            self.examine(training)?;
         }
         match &self.checkpoint {
             Some(directory) => self.save_checkpoint(directory, training),

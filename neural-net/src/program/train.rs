@@ -31,7 +31,7 @@ use super::device::{self, ChosenEngine};
 use super::distributed;
 use super::failure::{device_failed, failed, not_measured};
 use super::settings::Settings;
-use super::with_warning;
+use super::{warnings, with_warning};
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     match arguments.distributed {
@@ -99,6 +99,9 @@ pub(super) fn run_on(
             quiet,
             bar: progress_bar(steps_done(&settings, settings.hyperparameters.epochs, 0), quiet),
             interrupted,
+            warns: is_first,
+            images: settings.images.0,
+            examined: Box::new(|| examined(&dataset, settings.images)),
             checkpoint: directory.map(Path::to_path_buf),
             run: LazyRun::new(Box::new(|| run_of(&settings, &dataset))),
         };
@@ -186,6 +189,13 @@ impl TrainingRun<'_> {
                 command_line::say!("Resuming after epoch {epoch} and {step} steps.");
             }
         }
+        // A resumed run keeps its settings.
+        if is_first
+            && (training.progress().epoch, training.progress().step) == (0, 0)
+            && let Some(warning) = warnings::of_effective_step(&settings.hyperparameters, settings.images.0)
+        {
+            command_line::note!("warning: {warning}");
+        }
         // The first checkpoint is written before the first step, so that a killed process always leaves one.
         if let Some(directory) = &console.checkpoint
             && let Err(error) = console.save_checkpoint(directory, &training)
@@ -272,6 +282,15 @@ fn split(dataset: &Dataset, images: (usize, usize)) -> Result<(Samples, Option<S
     }
     let apart = (validation > 0).then(|| dataset.train.samples(train, validation));
     Ok((dataset.train.samples(0, train), apart))
+}
+
+/// Some images on which a network is examined: validation images if there are any, else training images.
+fn examined(dataset: &Dataset, (train, validation): (usize, usize)) -> Samples {
+    const MAX_IMAGES: usize = 500;
+    match validation {
+        0 => dataset.train.samples(0, train.min(MAX_IMAGES)),
+        _ => dataset.train.samples(train, validation.min(MAX_IMAGES)),
+    }
 }
 
 /// The initial parameters and progress: the checkpoint's, which must be of the same images, or new ones.

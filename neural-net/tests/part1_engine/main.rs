@@ -1,9 +1,11 @@
 //! The CPU engine and the predictor, against the reference; and training by the engine.
 
 mod adam;
+mod effective_step;
 mod engine;
 mod full_batch;
 mod learning_rate_factors;
+mod one_class;
 mod predictor;
 mod subnormals;
 #[path = "../support/mod.rs"]

@@ -12,3 +12,4 @@ mod starts;
 mod stop_at;
 #[path = "../support/mod.rs"]
 mod support;
+mod warns;
