@@ -35,6 +35,16 @@ fn digits(count: usize) -> Samples {
 fn pass<'a>(preset: Preset, samples: &'a Samples, batch_size: Option<usize>) -> impl FnMut() + 'a {
     // The gradients of the homework's batches are summed: a larger batch needs a smaller rate.
     let learning_rate = batch_size.map_or(0.1, |size| 0.1_f64.min(1.6 / size as f64));
+    pass_at(preset, samples, batch_size, learning_rate)
+}
+
+/// [`pass`] at this learning rate.
+fn pass_at<'a>(
+    preset: Preset,
+    samples: &'a Samples,
+    batch_size: Option<usize>,
+    learning_rate: f64,
+) -> impl FnMut() + 'a {
     let hyperparameters = Hyperparameters { batch_size, learning_rate, ..preset.hyperparameters() };
     let architecture = preset.architecture().expect("both presets are networks");
     let parameters = initial_parameters(architecture, &hyperparameters);
@@ -51,6 +61,19 @@ fn homework(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(SLICE as u64)).sampling_mode(SamplingMode::Flat);
     for batch in [1, 4, 16, 64, 256, 1024] {
         let mut pass = pass(Preset::Homework, &samples, Some(batch));
+        group.bench_function(BenchmarkId::new("batch", batch), |bencher| bencher.iter(&mut pass));
+    }
+    group.finish();
+}
+
+/// At the default learning rate, larger batches saturate the network in the first passes: its tiny errors and activations
+/// must not cost more than others.
+fn saturated(criterion: &mut Criterion) {
+    let samples = digits(SLICE);
+    let mut group = criterion.benchmark_group("saturated homework");
+    group.throughput(Throughput::Elements(SLICE as u64)).sampling_mode(SamplingMode::Flat);
+    for batch in [128, 256, 1024] {
+        let mut pass = pass_at(Preset::Homework, &samples, Some(batch), 0.1);
         group.bench_function(BenchmarkId::new("batch", batch), |bencher| bencher.iter(&mut pass));
     }
     group.finish();
@@ -98,6 +121,6 @@ criterion_group! {
         .measurement_time(Duration::from_secs(1))
         .sample_size(20)
         .nresamples(20_000);
-    targets = homework, notebook, prediction, activations
+    targets = homework, saturated, notebook, prediction, activations
 }
 criterion_main!(benches);
