@@ -262,10 +262,17 @@ fn list(ui: &mut Ui, predictions: &Predictions) -> Option<usize> {
             }
             let spoken: Vec<String> =
                 columns.iter().zip(&cells).map(|((name, _), cell)| format!("{name} {cell}")).collect();
-            let spoken = format!("Row {}: {}", row + 1, spoken.join(", "));
+            let outside = predictions.outside.get(row).filter(|features| !features.is_empty());
+            let mark = outside.map(|features| format!("outside the range of training: {}", features.join(", ")));
+            let spoken = [spoken, mark.iter().cloned().collect()].concat().join(", ");
+            let spoken = format!("Row {}: {spoken}", row + 1);
             response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Row, true, &spoken));
-            let cells: Vec<(String, Color32)> =
+            let mut cells: Vec<(String, Color32)> =
                 cells.into_iter().zip(&columns).map(|(cell, (_, color))| (cell, *color)).collect();
+            if let Some(mark) = mark {
+                cells[0] = (format!("⚠ {}", cells[0].0), palette.orange);
+                response.clone().on_hover_text(mark);
+            }
             line(ui, area, column_width, &number::count(row + 1), &cells);
             if response.clicked() {
                 clicked = Some(row);

@@ -106,12 +106,9 @@ fn categories_that_only_later_parts_have_are_counted() {
 #[test]
 fn rows_are_ordered_by_their_dates_if_the_split_is_by_time() {
     let date = |row: usize| format!("2024-{:02}-{:02}", 1 + row / 28, 1 + row % 28);
-    let orders: [(fn(usize) -> usize, Option<&str>); 3] = [
-        (|row| 99 - row, Some("which descends in the file")),
-        (|row| row * 37 % 100, Some("which is in no order in the file")),
-        (|row| row, None),
-    ];
-    for (place, note) in orders {
+    let places: [fn(usize) -> usize; 3] = [|row| 99 - row, |row| row * 37 % 100, |row| row];
+    let notes = [Some("which descends in the file"), Some("which is in no order in the file"), None];
+    for (place, note) in places.into_iter().zip(notes) {
         let text = rows("a,when,y", 100, |row| format!("{},{},{}", row % 9, date(place(row)), place(row)));
         let by_time = |settings: &mut Settings| settings.split.order = SplitOrder::Time;
         let prepared = prepared(&text, &[], by_time).unwrap();

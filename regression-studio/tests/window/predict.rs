@@ -52,13 +52,15 @@ fn a_file_without_the_columns_shows_a_dialog_and_another_is_predicted() {
 
     let features = small().data.features;
     let row = |value: &str| vec![value; features.len()].join(",") + "\n";
-    let text = features.join(",") + "\n" + &row("1") + &row("") + &row("2.5");
+    let text = features.join(",") + "\n" + &row("1e12") + &row("") + &row("2.5");
     let fitting = file(&folder, "fitting.csv", text.as_bytes());
     window.click("Predict a file…");
     window.type_path(OPEN_HINT, &fitting, "Open");
     window.wait_until("the rows are listed", |window| window.shows("fitting.csv: 2 rows predicted"));
     assert!(window.shows("Row 2: predicted –"));
     assert!(window.shows_part("1 of 3 rows has no prediction"));
+    assert!(window.shows_part("outside the range of training, first row 1 (line 2)"), "the warning");
+    assert!(window.shows_part(&format!(", outside the range of training: {}", features.join(", "))), "its row");
     assert!(!window.shows_part("Beside the true values"), "the file has no target");
 }
 
