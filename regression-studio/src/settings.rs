@@ -103,11 +103,6 @@ impl DataSettings {
         }
     }
 
-    /// Whether both give the same table.
-    pub(crate) fn is_read_as(&self, other: &Self) -> bool {
-        self.source == other.source && self.declared() == other.declared()
-    }
-
     /// The role of a column, if it is declared.
     pub fn role(&self, name: &str) -> Option<Role> {
         self.columns.get(name).copied()
@@ -607,6 +602,10 @@ impl Settings {
         let (path, text) = (path.trim(), text.trim());
         let (section, key) = path.rsplit_once('.').ok_or(FORM)?;
         let mut all = toml::Table::try_from(self).map_err(|error| in_words(&error.to_string()))?;
+        // A section that is left out while it is empty.
+        if let Some(data) = all.get_mut("data").and_then(toml::Value::as_table_mut) {
+            data.entry("columns").or_insert_with(|| toml::Table::new().into());
+        }
         let mut table = &mut all;
         for name in section.split('.') {
             let entry = table.get_mut(name).and_then(toml::Value::as_table_mut);
@@ -638,9 +637,22 @@ impl Settings {
         self.training.fit_to((rows as f64 * train / (train + validation + test)) as usize);
     }
 
-    /// The settings as TOML for [`Settings::from_toml`]; empty if the data file's path is not Unicode.
+    /// The settings as TOML for [`Settings::from_toml`], without what is left to the number of rows; empty if the data
+    /// file's path is not Unicode.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).unwrap_or_default()
+        let text = toml::to_string(self).unwrap_or_default();
+        let ByRows { batch_size, epochs, patience } = self.training.by_rows;
+        let left = [("batch_size", batch_size), ("epochs", epochs), ("patience", patience)];
+        let (mut kept, mut is_training) = (String::new(), false);
+        for line in text.lines() {
+            is_training = if line.starts_with('[') { line == "[training]" } else { is_training };
+            let key = line.split_once(" = ").map_or("", |(key, _)| key);
+            if !is_training || !left.contains(&(key, true)) {
+                kept += line;
+                kept.push('\n');
+            }
+        }
+        kept
     }
 
     /// All invalid values; columns are checked only if `table` is given. Training can start if there are none.

@@ -304,6 +304,14 @@ fn small_tables_have_more_and_smaller_steps_by_default() {
     assert_eq!(fitted(data, 4), (16, 1000, Some(200)));
     let given = format!("{data}[training]\nbatch_size = 64\nepochs = 7\npatience = 0\n");
     assert_eq!(fitted(&given, 240), (64, 7, None));
+    // What a file leaves to the rows is left when it is written again.
+    for text in [data, &given] {
+        let settings = Settings::from_toml(text).unwrap();
+        assert_eq!(Settings::from_toml(&settings.to_toml()).unwrap(), settings);
+    }
+    let declared =
+        Settings::from_toml(data).unwrap().with_values(&["data.columns.a=category", "data.decimal_mark=comma"]);
+    assert_eq!(declared.unwrap().data.role("a"), Some(Role::Category));
     let some = format!("{data}[training]\nepochs = 20\n");
     assert_eq!(fitted(&some, 240), (16, 20, Some(10)));
     // A value on the command line is given as well, and the others are still left to the rows.

@@ -132,7 +132,13 @@ fn declared_again(table: &Table, declared: &csv::Declared) -> csv::Declared {
 
 fn is_same(a: &Column, b: &Column, rows: usize) -> bool {
     (a.name(), a.kind(), a.missing()) == (b.name(), b.kind(), b.missing())
-        && (0..rows).all(|row| a.number(row) == b.number(row) && a.text(row) == b.text(row))
+        && (0..rows).all(|row| a.number(row) == b.number(row) && (is_unreadable(a, row) || a.text(row) == b.text(row)))
+}
+
+/// Whether a cell in a column of numbers is no number. It may be one by the other decimal mark, by which a table is
+/// written again.
+fn is_unreadable(column: &Column, row: usize) -> bool {
+    column.kind() == Kind::Number && !column.is_date() && column.number(row).is_none() && !column.text(row).is_empty()
 }
 
 /// A table as CSV, each cell in quotes.
@@ -142,7 +148,8 @@ fn written(table: &Table) -> String {
     let header = line(table.columns().iter().map(|column| quoted(column.name())).collect());
     let cell = |column: &Column, row| match column.text(row) {
         text if text.is_empty() => String::new(),
-        text if column.kind() == Kind::Number && column.number(row).is_some() => text.into_owned(),
+        _ if is_unreadable(column, row) => "unreadable".to_owned(),
+        text if column.kind() == Kind::Number && !column.is_date() => text.into_owned(),
         text => quoted(&text),
     };
     let rows = (0..table.rows()).map(|row| line(table.columns().iter().map(|column| cell(column, row)).collect()));

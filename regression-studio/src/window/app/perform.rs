@@ -100,7 +100,7 @@ impl App {
         if self.loading.is_some() {
             return Some("The data are still loading.".to_owned());
         }
-        let has_its_data = self.table.is_some() && self.form.settings().data.is_read_as(&run.settings.data);
+        let has_its_data = self.table.is_some() && reads_the_same(&self.form.settings().data, &run.settings.data);
         (!has_its_data).then(|| "The run was trained on other data: open them first.".to_owned())
     }
 
@@ -262,7 +262,8 @@ impl App {
                     Some(unverified) => format!("Opened {unverified}"),
                 };
                 self.tab = Tab::Training;
-                let has_its_data = self.table.is_some() && self.form.settings().data.is_read_as(&run.settings.data);
+                let has_its_data =
+                    self.table.is_some() && reads_the_same(&self.form.settings().data, &run.settings.data);
                 match has_its_data {
                     true => self.form = Form::new(run.settings.clone()),
                     false => self.load(run.settings.data.source.clone(), Some(run.settings.clone()), context),
@@ -324,6 +325,11 @@ impl App {
             self.notice = format!("Saved to {}", folder.display());
         }
     }
+}
+
+/// Whether both give the same table.
+fn reads_the_same(a: &DataSettings, b: &DataSettings) -> bool {
+    a.source == b.source && a.declared() == b.declared()
 }
 
 /// The error with its causes in one line, as the command line prints it.
