@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::support::cases::random_samples;
 use ndarray::{Array1, Array2};
-use neural_net::engine::{CpuEngine, Engine, MasterLayer, Masters, Parameters, Says, Threads, WorkerEngine};
+use neural_net::engine::{CpuEngine, Engine, MasterLayer, Masters, Parameters, Says, WorkerEngine};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::training::Optimizer;
@@ -179,7 +179,7 @@ fn part1_no_operation_on_saturated_networks_is_subnormal() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
             let [before, after] = pool.install(|| {
                 let mut engine = CpuEngine::new(&samples, &parameters, &hyperparameters);
-                engine.set_threads(Threads::Exactly(1));
+                engine.set_threads(neural_net::engine::Threads::Exactly(1));
                 let before = subnormal_flags();
                 engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).unwrap();
                 [before, subnormal_flags()]

@@ -103,10 +103,10 @@ pub(super) fn find(text: &[u8], is_whole: bool, declared: &Declared) -> Result<F
         return Ok(Found::NeedsRows);
     }
     let likeness = Likeness::of(&first, &rows);
-    let comment = above
-        .comment
-        .map(|comment| cells(grammar, &comment))
-        .filter(|names| names.len() == first.len() && first.len() > 1 && names.iter().any(|name| !is_number(name)));
+    let comment = above.comment.map(|comment| cells(grammar, &comment)).filter(|names| {
+        let is_text = names.iter().all(|name| !name.contains(char::is_control));
+        names.len() == first.len() && first.len() > 1 && is_text && names.iter().any(|name| !is_number(name))
+    });
     let mut notes = Vec::new();
     let is_header = declared.header.unwrap_or(likeness != Likeness::LikeRows);
     let names_in_comment = comment.is_some() && likeness != Likeness::Header && declared.header != Some(false);
