@@ -1,13 +1,15 @@
 //! Reading PNG images of one digit.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ndarray::Array2;
 use png::{ColorType, Decoder, DecodingError, Limits, Transformations};
 
-mod grey;
+use crate::data::drawing::{self, MIN_CONTRAST, NoDigit};
 
-use grey::Grey;
+pub use crate::data::drawing::Background;
 
 /// The error of reading an image. The messages name the file; the cause, if any, is their
 /// [`source`](std::error::Error::source).
@@ -20,6 +22,20 @@ pub enum PngError {
         path: PathBuf,
         /// The cause.
         source: io::Error,
+    },
+    /// The file has no bytes.
+    #[error("{}: the file is empty", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is one of another image format.
+    #[error("{}: a {kind} file, not PNG: open it in an image program and export it as PNG", path.display())]
+    OtherFormat {
+        /// The file.
+        path: PathBuf,
+        /// The format's name.
+        kind: &'static str,
     },
     /// The file is not a PNG file, or is damaged.
     #[error("{}: not a PNG file, or damaged", path.display())]
@@ -47,11 +63,13 @@ pub enum PngError {
         /// The image's height in pixels.
         height: u32,
     },
-    /// All pixels have about the same brightness.
-    #[error("{}: nothing is drawn: no pixel differs clearly from the border", path.display())]
-    Blank {
+    /// The image has no digit.
+    #[error("{}: {reason}", path.display())]
+    NoDigit {
         /// The file.
         path: PathBuf,
+        /// Why not.
+        reason: NoDigit,
     },
 }
 
@@ -60,39 +78,54 @@ pub const MAX_SIDE: u32 = 4096;
 /// Maximum memory of the decoder: twice an image of the largest size, of four components of 16 bits.
 const DECODER_BYTES: usize = 2 * 8 * (MAX_SIDE as usize).pow(2);
 
-/// The brightness of an image's background.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Background {
-    /// That of most of the border.
-    #[default]
-    Auto,
-    /// Dark, as in MNIST.
-    Dark,
-    /// Light, as on paper.
-    Light,
-}
-
 /// A digit as a network reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digit {
     /// Grey pixels, row by row: 0 for the background and 255 for the digit.
     pub pixels: Vec<u8>,
-    /// Whether the image was dark on light.
-    pub is_inverted: bool,
-    /// The image's width and height, if the digit was scaled and centred.
-    pub scaled_from: Option<[u32; 2]>,
+    /// How the image differed from the digit, brightness first.
+    pub changes: Vec<Change>,
+    /// Number of other objects in the image, without specks, lines and frames.
+    pub other_objects: usize,
+}
+
+/// A change on the way from an image to a digit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The image was dark on light.
+    Inverted,
+    /// All that is visible has one brightness, and the opacity is the ink.
+    FromOpacity,
+    /// The digit of an image of this width and height was scaled and centred.
+    Centred([u32; 2]),
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inverted => formatter.write_str("dark on light: inverted"),
+            Self::FromOpacity => formatter.write_str("one colour on transparent: the opacity is read"),
+            Self::Centred([width, height]) => write!(formatter, "{width} × {height} pixels: scaled and centred"),
+        }
+    }
 }
 
 /// The digit in a PNG file, as `side` × `side` pixels, light on dark.
 ///
-/// An image of that size keeps its pixels. In any other the digit is scaled to 20 of 28 pixels and centred by its mass, as in
-/// MNIST. Transparent pixels are white.
+/// [`drawing::read`] finds it. Transparent pixels are white, unless all others have one brightness: then the opacity is
+/// the ink, of whatever colour, and `background` has no effect.
 ///
 /// # Errors
-/// If the file cannot be read, is not a PNG file, is damaged, is too large, or needs to be scaled and is blank.
+/// If the file cannot be read, is not a PNG file, is damaged, is too large, or has no digit.
 pub fn read_digit(path: &Path, side: u32, background: Background) -> Result<Digit, PngError> {
     let path_of = || path.to_path_buf();
     let bytes = std::fs::read(path).map_err(|source| PngError::Io { path: path_of(), source })?;
+    if bytes.is_empty() {
+        return Err(PngError::Empty { path: path_of() });
+    }
+    if let Some(kind) = other_format(&bytes) {
+        return Err(PngError::OtherFormat { path: path_of(), kind });
+    }
     let not_png = |source| PngError::NotPng { path: path_of(), source };
     let mut decoder = Decoder::new_with_limits(io::Cursor::new(&bytes), Limits { bytes: DECODER_BYTES });
     let header = decoder.read_header_info().map_err(not_png)?;
@@ -103,50 +136,81 @@ pub fn read_digit(path: &Path, side: u32, background: Background) -> Result<Digi
     if let Some(bytes) = palette_bytes(&bytes).filter(|bytes| !bytes.is_multiple_of(3)) {
         return Err(PngError::Palette { path: path_of(), bytes });
     }
-    let mut grey = decoded(decoder).map_err(not_png)?;
-    let is_inverted = match background {
-        Background::Auto => grey.border() > 127.5,
-        Background::Dark => false,
-        Background::Light => true,
+    let (image, is_opacity) = decoded(decoder).map_err(not_png)?;
+    let background = if is_opacity { Background::Auto } else { background };
+    let digit = drawing::read(image, side as usize, background)
+        .map_err(|reason| PngError::NoDigit { path: path_of(), reason })?;
+    let brightness = match (is_opacity, digit.is_inverted) {
+        (true, _) => Some(Change::FromOpacity),
+        (false, is_inverted) => is_inverted.then_some(Change::Inverted),
     };
-    if is_inverted {
-        grey.pixels.iter_mut().for_each(|pixel| *pixel = 255 - *pixel);
-    }
-    let scaled_from = ((width, height) != (side, side)).then_some([width, height]);
-    let pixels = match scaled_from {
-        None => grey.pixels,
-        Some(_) => grey.centred(side as usize).ok_or_else(|| PngError::Blank { path: path_of() })?,
-    };
-    Ok(Digit { pixels, is_inverted, scaled_from })
+    let place = digit.is_centred.then_some(Change::Centred([width, height]));
+    let changes = brightness.into_iter().chain(place).collect();
+    Ok(Digit { pixels: digit.pixels.into_iter().collect(), changes, other_objects: digit.other_objects })
 }
 
-/// The first image of the file, on white.
-fn decoded(mut decoder: Decoder<io::Cursor<&Vec<u8>>>) -> Result<Grey, DecodingError> {
+/// The first image of the file, dark on light if its opacity is the ink, and whether it is. Otherwise it is on white.
+fn decoded(mut decoder: Decoder<io::Cursor<&Vec<u8>>>) -> Result<(Array2<u8>, bool), DecodingError> {
     decoder.set_transformations(Transformations::normalize_to_color8());
     let mut reader = decoder.read_info()?;
     let size = reader.output_buffer_size().ok_or(DecodingError::LimitsExceeded)?;
     let mut samples = vec![0; size];
     let frame = reader.next_frame(&mut samples)?;
     let samples = &samples[..frame.buffer_size()];
-    let opaque = |grey: u8, alpha: u8| {
+    let (pixels, is_opacity) = match frame.color_type {
+        ColorType::Grayscale => (samples.to_vec(), false),
+        ColorType::GrayscaleAlpha => opaque(samples.as_chunks().0.iter().copied()),
+        ColorType::Rgb => (samples.as_chunks().0.iter().map(|&colour| brightness(colour)).collect(), false),
+        ColorType::Rgba => opaque(samples.as_chunks().0.iter().map(|&[r, g, b, alpha]| [brightness([r, g, b]), alpha])),
+        ColorType::Indexed => unreachable!("a palette's colours are looked up by the decoder"),
+    };
+    let image = Array2::from_shape_vec((frame.height as usize, frame.width as usize), pixels);
+    Ok((image.expect("the decoder returns all pixels of the frame"), is_opacity))
+}
+
+/// Pixels of a brightness and an opacity without the opacity, and whether it is the ink.
+fn opaque(pixels: impl Iterator<Item = [u8; 2]> + Clone) -> (Vec<u8>, bool) {
+    let most = pixels.clone().map(|[_, alpha]| alpha).max().unwrap_or(0);
+    let least = pixels.clone().map(|[_, alpha]| alpha).min().unwrap_or(0);
+    let visible = || pixels.clone().filter(|&[_, alpha]| alpha > most / 2).map(|[grey, _]| grey);
+    let (brightest, darkest) = (visible().max().unwrap_or(0), visible().min().unwrap_or(0));
+    if most - least >= MIN_CONTRAST && brightest - darkest < MIN_CONTRAST {
+        return (pixels.map(|[_, alpha]| 255 - alpha).collect(), true);
+    }
+    let on_white = |[grey, alpha]: [u8; 2]| {
         let (grey, alpha) = (u32::from(grey), u32::from(alpha));
         ((grey * alpha + 255 * (255 - alpha)) / 255) as u8
     };
-    let pixels = match frame.color_type {
-        ColorType::Grayscale => samples.to_vec(),
-        ColorType::GrayscaleAlpha => samples.as_chunks().0.iter().map(|&[grey, alpha]| opaque(grey, alpha)).collect(),
-        ColorType::Rgb => samples.as_chunks().0.iter().map(|&colour| brightness(colour)).collect(),
-        ColorType::Rgba => {
-            samples.as_chunks().0.iter().map(|&[r, g, b, alpha]| opaque(brightness([r, g, b]), alpha)).collect()
-        }
-        ColorType::Indexed => unreachable!("a palette's colours are looked up by the decoder"),
-    };
-    Ok(Grey { width: frame.width as usize, pixels })
+    (pixels.map(on_white).collect(), false)
 }
 
 /// The luminance Y′ of ITU-R BT.709.
 fn brightness([red, green, blue]: [u8; 3]) -> u8 {
     ((2126 * u32::from(red) + 7152 * u32::from(green) + 722 * u32::from(blue) + 5_000) / 10_000) as u8
+}
+
+/// The format of a file that other programs may have named .png, by its first bytes.
+fn other_format(file: &[u8]) -> Option<&'static str> {
+    let begins: [(&str, &[u8]); 9] = [
+        ("JPEG", b"\xff\xd8\xff"),
+        ("GIF", b"GIF8"),
+        ("BMP", b"BM"),
+        ("TIFF", b"II*\0"),
+        ("TIFF", b"MM\0*"),
+        ("PDF", b"%PDF"),
+        ("SVG", b"<svg"),
+        ("SVG", b"<?xml"),
+        ("JPEG XL", b"\xff\x0a"),
+    ];
+    let found = begins.into_iter().find(|(_, start)| file.starts_with(start)).map(|(kind, _)| kind);
+    // RIFF and ISO base media files name their kind after four bytes of a length or before.
+    let kind = |at: usize| file.get(at..at + 4);
+    found.or_else(|| match (kind(0), kind(4), kind(8)) {
+        (Some(b"RIFF"), _, Some(b"WEBP")) => Some("WebP"),
+        (_, Some(b"ftyp"), Some(b"avif" | b"avis")) => Some("AVIF"),
+        (_, Some(b"ftyp"), _) => Some("HEIC"),
+        _ => None,
+    })
 }
 
 /// The size in bytes of the first palette of a PNG file: 8 bytes, then chunks of a length, a type, data and a checksum.

@@ -1,6 +1,7 @@
 //! Labelled images: MNIST's files, the search for them, and synthetic digits.
 
 pub mod builtin_digits;
+pub mod drawing;
 pub mod idx;
 
 use std::path::{Path, PathBuf};

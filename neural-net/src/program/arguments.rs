@@ -242,7 +242,7 @@ pub(crate) struct PredictArguments {
     /// PNG files of one digit, of any size, or indices of images in the test set, from 0
     #[arg(value_name = "IMAGE", required = true)]
     pub(crate) images: Vec<String>,
-    /// Background of the PNG files; auto: as most of the border
+    /// Background of the PNG files; auto: as most pixels near the ink
     #[arg(long, value_enum, value_name = "BRIGHTNESS", default_value = "auto")]
     pub(crate) background: Brightness,
     #[command(flatten)]

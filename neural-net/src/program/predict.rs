@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use command_line::say;
+use command_line::{counted, say};
 use neural_net::data::Dataset;
 use neural_net::network::argmax;
 use neural_net::png::{self, Background, Digit};
@@ -135,8 +135,12 @@ fn read_png(path: &Path, architecture: &Architecture, background: Background) ->
     let Some(side) = side else {
         bail!("{name}: the network has {inputs} inputs, not a square number: it cannot read images")
     };
-    let Digit { pixels, is_inverted, scaled_from } = png::read_digit(path, side, background)?;
-    let inverted = is_inverted.then(|| "dark on light: inverted".to_owned());
-    let scaled = scaled_from.map(|[width, height]| format!("{width} × {height} pixels: scaled and centred"));
-    Ok((pixels, inverted.into_iter().chain(scaled).collect()))
+    let Digit { pixels, changes, other_objects } = png::read_digit(path, side, background)?;
+    if other_objects > 0 {
+        let others = counted(other_objects, "other object");
+        command_line::note!(
+            "note: {name}: {others} beside the one that is read, which has the most ink: crop the image to one digit"
+        );
+    }
+    Ok((pixels, changes.iter().map(ToString::to_string).collect()))
 }

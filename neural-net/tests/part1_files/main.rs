@@ -1,6 +1,7 @@
 //! Files that are read and written.
 
 mod checksums;
+mod drawings;
 mod idx_files;
 mod mnist_crate_agrees;
 mod model_file;

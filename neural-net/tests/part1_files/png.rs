@@ -4,7 +4,9 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use neural_net::png::{Background, Digit, PngError, read_digit};
+use neural_net::data::builtin_digits;
+use neural_net::data::drawing::{self, NoDigit};
+use neural_net::png::{Background, Change, Digit, PngError, read_digit};
 use tempfile::TempDir;
 
 /// A PNG file with the given chunks.
@@ -17,11 +19,16 @@ fn png(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
     file
 }
 
-/// An image of `width` × 2 pixels of four bits, each an index into a palette.
+/// An image of `width` × 28 pixels of four bits, each an index into a palette: a bar of 4 × 20 pixels.
 fn with_palette(width: u32, palette: &[u8]) -> Vec<u8> {
-    let header = [&width.to_be_bytes()[..], &2_u32.to_be_bytes(), &[4, 3, 0, 0, 0]].concat();
+    let header = [&width.to_be_bytes()[..], &28_u32.to_be_bytes(), &[4, 3, 0, 0, 0]].concat();
     let mut pixels = ZlibEncoder::new(vec![], Compression::fast());
-    pixels.write_all(&[0, 0x01, 0, 0x10]).unwrap();
+    for row in 0..28 {
+        // A filter's number, then two pixels a byte.
+        let is_bar = |byte: &u32| (6..8).contains(byte) && (4..24).contains(&row);
+        let row = (0..width.div_ceil(2)).map(|byte| if is_bar(&byte) { 0x11 } else { 0 });
+        pixels.write_all(&[0].into_iter().chain(row).collect::<Vec<u8>>()).unwrap();
+    }
     png(&[(b"IHDR", &header), (b"PLTE", palette), (b"IDAT", &pixels.finish().unwrap()), (b"IEND", &[])])
 }
 
@@ -29,7 +36,7 @@ fn read(bytes: &[u8]) -> Result<Digit, PngError> {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("digit.png");
     std::fs::write(&path, bytes).unwrap();
-    let result = read_digit(&path, 2, Background::Dark);
+    let result = read_digit(&path, 28, Background::Auto);
     if let Err(error) = &result {
         let line = error.to_string();
         assert!(line.starts_with(path.to_str().unwrap()) && !line.contains('\n'), "{line:?}");
@@ -39,7 +46,12 @@ fn read(bytes: &[u8]) -> Result<Digit, PngError> {
 
 #[test]
 fn part1_a_palette_of_whole_colours_is_read() {
-    assert_eq!(read(&with_palette(2, &[0, 0, 0, 255, 255, 255])).unwrap().pixels, [0, 255, 255, 0]);
+    for (colours, ink) in [([0, 0, 0, 255, 255, 255], 255), ([0, 0, 0, 99, 99, 99], 99)] {
+        let digit = read(&with_palette(28, &colours)).unwrap();
+        assert_eq!(digit.changes, []);
+        let is_bar = |pixel: usize| (12..16).contains(&(pixel % 28)) && (4..24).contains(&(pixel / 28));
+        assert!(digit.pixels.iter().enumerate().all(|(at, &pixel)| pixel == if is_bar(at) { ink } else { 0 }));
+    }
 }
 
 #[test]
@@ -57,7 +69,7 @@ fn part1_a_palette_that_ends_within_a_colour_is_an_error() {
 #[test]
 fn part1_a_too_large_image_is_not_decoded() {
     let error = read(&with_palette(5000, &[0, 0, 0, 255, 255, 255])).unwrap_err();
-    assert!(matches!(error, PngError::Size { width: 5000, height: 2, .. }), "{error}");
+    assert!(matches!(error, PngError::Size { width: 5000, height: 28, .. }), "{error}");
 }
 
 /// A file of a drawing of `width` × `height` pixels; `grey` gives the brightness at a point.
@@ -74,7 +86,7 @@ fn part1_a_drawing_is_scaled_to_20_pixels_and_centred_by_its_mass() {
     let is_bar = |x: u32, y: u32| (20..30).contains(&x) && (40..140).contains(&y);
     let path = drawn(&folder, [300, 200], |x, y| if is_bar(x, y) { 30 } else { 235 + (x * 7 + y * 3) as u8 % 16 });
     let digit = read_digit(&path, 28, Background::Auto).unwrap();
-    assert_eq!((digit.is_inverted, digit.scaled_from), (true, Some([300, 200])));
+    assert_eq!(digit.changes, [Change::Inverted, Change::Centred([300, 200])]);
     let inked: Vec<(usize, usize)> =
         (0..784).filter(|&pixel| digit.pixels[pixel] > 0).map(|pixel| (pixel % 28, pixel / 28)).collect();
     let columns = inked.iter().map(|(x, _)| *x).min().unwrap()..=inked.iter().map(|(x, _)| *x).max().unwrap();
@@ -82,8 +94,11 @@ fn part1_a_drawing_is_scaled_to_20_pixels_and_centred_by_its_mass() {
     assert_eq!((columns, rows), (14..=15, 5..=24));
     assert_eq!(digit.pixels.iter().max(), Some(&255));
 
-    // With a dark background by force, nothing is brighter than the border.
-    assert!(matches!(read_digit(&path, 28, Background::Dark), Err(PngError::Blank { .. })));
+    // With a dark background by force, nothing is brighter than it.
+    let is_bar = |x: u32, y: u32| (145..155).contains(&x) && (90..110).contains(&y);
+    let path = drawn(&folder, [300, 200], |x, y| if is_bar(x, y) { 30 } else { 235 + (x * 7 + y * 3) as u8 % 16 });
+    let blank = read_digit(&path, 28, Background::Dark);
+    assert!(matches!(blank, Err(PngError::NoDigit { reason: NoDigit::Blank, .. })), "{blank:?}");
 }
 
 #[test]
@@ -111,8 +126,19 @@ fn part1_a_blank_drawing_is_an_error() {
     for grey in [0, 128, 255] {
         let path = drawn(&folder, [100, 50], |x, _| grey ^ (x % 2) as u8);
         let error = read_digit(&path, 28, Background::Auto).unwrap_err();
-        assert!(error.to_string().ends_with("nothing is drawn: no pixel differs clearly from the border"), "{error}");
+        assert!(
+            error.to_string().ends_with("nothing is drawn: no digit differs clearly from the background"),
+            "{error}"
+        );
     }
+}
+
+/// A built-in digit in MNIST's format.
+fn digit() -> image::GrayImage {
+    let (pixels, _) = builtin_digits::draw(1, 3);
+    let drawn = ndarray::Array2::from_shape_vec((28, 28), pixels).unwrap();
+    let digit = drawing::read(drawn, 28, Background::Dark).unwrap();
+    image::GrayImage::from_raw(28, 28, digit.pixels.into_iter().collect()).unwrap()
 }
 
 /// `image` reads the file to the same pixels, of any kind; it rounds 16 bits where ours drops the lower eight.
@@ -120,9 +146,10 @@ fn part1_a_blank_drawing_is_an_error() {
 fn part1_a_png_file_of_any_kind_is_read_as_by_another_library() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("digit.png");
+    let digit = digit();
     let colour = image::Rgba32FImage::from_fn(28, 28, |x, y| {
-        let value = |factor: u32| (x * factor + y * y * (factor + 5)) % 101;
-        image::Rgba([value(7), value(31), value(57), value(3)].map(|value| value as f32 / 100.0))
+        let ink = f32::from(digit.get_pixel(x, y).0[0]) / 255.0;
+        image::Rgba([0.9 * ink, ink, 0.7 * ink, if ink > 0.0 { 0.9 } else { 1.0 }])
     });
     let image = image::DynamicImage::from(colour);
     let kinds: [(image::DynamicImage, u8); 8] = [
@@ -138,11 +165,67 @@ fn part1_a_png_file_of_any_kind_is_read_as_by_another_library() {
     for (image, tolerance) in kinds {
         image.save(&path).unwrap();
         let expected = image.to_luma_alpha8();
-        let ours = read_digit(&path, 28, Background::Dark).unwrap().pixels;
-        for (pixel, expected) in ours.iter().zip(expected.pixels()) {
+        let ours = read_digit(&path, 28, Background::Dark).unwrap();
+        assert_eq!(ours.changes, [], "it keeps its pixels");
+        for (pixel, expected) in ours.pixels.iter().zip(expected.pixels()) {
             let [grey, alpha] = expected.0.map(u32::from);
             let expected = ((grey * alpha + 255 * (255 - alpha)) / 255) as u8;
             assert!(pixel.abs_diff(expected) <= tolerance, "{:?}: {pixel}, {expected}", image.color());
         }
+    }
+}
+
+/// Of whatever colour the strokes are; the same digit in black on white is read to the same pixels.
+#[test]
+fn part1_strokes_of_one_colour_on_transparency_are_read_by_their_opacity() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("digit.png");
+    let digit = digit();
+    for scale in [1, 7] {
+        let ink = |x: u32, y: u32| digit.get_pixel(x / scale, y / scale).0[0];
+        image::GrayImage::from_fn(28 * scale, 28 * scale, |x, y| image::Luma([255 - ink(x, y)])).save(&path).unwrap();
+        let on_white = read_digit(&path, 28, Background::Auto).unwrap().pixels;
+        for [r, g, b] in [[255; 3], [0; 3], [128; 3], [255, 255, 0], [40, 60, 170]] {
+            let colour = |x, y| image::Rgba([r, g, b, ink(x, y)]);
+            image::RgbaImage::from_fn(28 * scale, 28 * scale, colour).save(&path).unwrap();
+            for background in [Background::Auto, Background::Dark, Background::Light] {
+                let found = read_digit(&path, 28, background).unwrap();
+                assert_eq!(found.changes[0], Change::FromOpacity);
+                assert_eq!(found.pixels, on_white, "{r} {g} {b} {background:?}");
+            }
+        }
+        let invisible = |_, _| image::Rgba([255, 255, 255, 0]);
+        image::RgbaImage::from_fn(28 * scale, 28 * scale, invisible).save(&path).unwrap();
+        let blank = read_digit(&path, 28, Background::Auto);
+        assert!(matches!(blank, Err(PngError::NoDigit { reason: NoDigit::Blank, .. })), "{blank:?}");
+    }
+}
+
+#[test]
+fn part1_a_file_of_another_format_is_named_with_the_way_out() {
+    let files: [(&str, &[u8]); 12] = [
+        ("JPEG", b"\xff\xd8\xff\xe0\0\x10JFIF"),
+        ("GIF", b"GIF89a"),
+        ("WebP", b"RIFF\x24\0\0\0WEBPVP8 "),
+        ("HEIC", b"\0\0\0\x18ftypheic"),
+        ("HEIC", b"\0\0\0\x18ftypmif1"),
+        ("AVIF", b"\0\0\0\x1cftypavif"),
+        ("BMP", b"BM\x36\x04"),
+        ("TIFF", b"II*\0\x08"),
+        ("TIFF", b"MM\0*\0"),
+        ("PDF", b"%PDF-1.7"),
+        ("SVG", b"<svg xmlns="),
+        ("SVG", b"<?xml version="),
+    ];
+    for (kind, bytes) in files {
+        let error = read(bytes).unwrap_err();
+        let line = error.to_string();
+        assert!(line.ends_with(&format!(": a {kind} file, not PNG: open it in an image program and export it as PNG")));
+    }
+    let empty = read(b"").unwrap_err().to_string();
+    assert!(empty.ends_with("the file is empty"), "{empty}");
+    // Short files, and RIFF and ISO base media files of other kinds.
+    for bytes in [&b"R"[..], b"RIFF\x24\0\0\0WAVE", b"\x89PNG", b"no image"] {
+        assert!(matches!(read(bytes), Err(PngError::NotPng { .. })));
     }
 }

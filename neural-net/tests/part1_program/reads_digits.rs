@@ -1,8 +1,10 @@
 //! The subcommands `evaluate`, `predict` and `digits` agree with the library.
 
+use crate::support::images_file;
 use crate::support::program::Sandbox;
 use image::{GrayImage, RgbImage};
 use ndarray::{Array1, Array2};
+use neural_net::data::drawing::{self, Background};
 use neural_net::data::{Dataset, ToSamples};
 use neural_net::model_file::{self, Model};
 use neural_net::network::{Network, argmax};
@@ -104,7 +106,13 @@ fn part1_program_prints_a_digit_and_ten_probabilities() {
 fn part1_program_reads_a_png_file_as_it_reads_the_test_image() {
     let sandbox = Sandbox::new();
     sandbox.save_model();
-    let light_on_dark = test_image(3);
+    // In MNIST's format, the file keeps its pixels.
+    let mut dataset = crate::support::small_dataset();
+    let drawn = Array2::from_shape_vec((28, 28), test_image(3).into_raw()).unwrap();
+    let digit = drawing::read(drawn, 28, Background::Dark).unwrap().pixels;
+    dataset.test.pixels.row_mut(3).assign(&digit.flatten());
+    sandbox.damage("t10k-images-idx3-ubyte", &images_file(&dataset.test));
+    let light_on_dark = GrayImage::from_raw(28, 28, digit.into_iter().collect()).unwrap();
     let mut dark_on_light = light_on_dark.clone();
     image::imageops::invert(&mut dark_on_light);
     let coloured = RgbImage::from_fn(28, 28, |x, y| image::Rgb([light_on_dark[(x, y)].0[0]; 3]));
@@ -120,6 +128,20 @@ fn part1_program_reads_a_png_file_as_it_reads_the_test_image() {
         assert_eq!(probabilities(prediction), probabilities(&read[0]), "{}", prediction["image"]);
     }
     assert_eq!(read[1]["label"], Value::Null);
+}
+
+#[test]
+fn part1_program_notes_another_object_in_a_png_file() {
+    let sandbox = Sandbox::new();
+    sandbox.save_model();
+    let mut two = GrayImage::new(56, 28);
+    image::imageops::replace(&mut two, &test_image(0), 0, 0);
+    image::imageops::replace(&mut two, &test_image(1), 28, 0);
+    two.save(sandbox.path("two.png")).unwrap();
+    let run = sandbox.run(&["predict", "model.safetensors", "two.png"]);
+    assert_eq!(run.code, Some(0));
+    let note = "note: two.png: 1 other object beside the one that is read, which has the most ink: crop the image to one digit";
+    assert_eq!(run.stderr.trim_end(), note);
 }
 
 #[test]

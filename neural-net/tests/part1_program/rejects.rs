@@ -267,12 +267,16 @@ fn part1_program_rejects_images_that_it_cannot_read() {
     let sandbox = Sandbox::new();
     sandbox.save_model();
     GrayImage::new(27, 28).save(sandbox.path("narrow.png")).unwrap();
+    GrayImage::new(28, 28).save(sandbox.path("blank.png")).unwrap();
     fs::write(sandbox.path("text.png"), "not an image").unwrap();
+    fs::write(sandbox.path("photo.png"), b"\xff\xd8\xff\xe0").unwrap();
     let cases = [
         ("200", "no test image 200: MNIST has 200, 0 to 199"),
         ("18446744073709551615", "no test image"),
         ("narrow.png", "narrow.png: nothing is drawn"),
+        ("blank.png", "blank.png: nothing is drawn"),
         ("text.png", "not a PNG file"),
+        ("photo.png", "photo.png: a JPEG file, not PNG: open it in an image program and export it as PNG"),
         ("gone.png", "gone.png: cannot be read"),
         ("digits", "digits: cannot be read"),
     ];
