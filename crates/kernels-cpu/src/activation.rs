@@ -7,29 +7,24 @@
 //! Error: at most 3 units in the last place of f32 against f64 for x ≥ −87; below, where σ(x) < 1.7e-38, the result is
 //! between 0 and 2e-38. A NaN stays a NaN.
 
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
 
 use crate::dispatch::{InstructionSet, is_fused};
+use crate::elementwise::{self, Unary};
 
 /// Replaces each x by σ(x) = 1 / (1 + e⁻ˣ).
 pub fn sigmoid_in_place(set: InstructionSet, values: &mut [f32]) {
-    set.dispatch(Sigmoid { values });
+    elementwise::map_in_place::<Sigmoid>(set, values);
 }
 
-struct Sigmoid<'a> {
-    values: &'a mut [f32],
-}
+struct Sigmoid;
 
-impl WithSimd for Sigmoid<'_> {
-    type Output = ();
-
+impl Unary for Sigmoid {
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) {
-        for value in self.values {
-            let e = exp_of_nonpositive::<S>(-value.abs());
-            let numerator = if *value < 0.0 { e } else { 1.0 };
-            *value = numerator / (1.0 + e);
-        }
+    fn apply<S: Simd>(x: f32) -> f32 {
+        let e = exp_of_nonpositive::<S>(-x.abs());
+        let numerator = if x < 0.0 { e } else { 1.0 };
+        numerator / (1.0 + e)
     }
 }
 

@@ -27,6 +27,11 @@ pub(crate) fn map<O: Unary>(set: InstructionSet, x: &[f32], out: &mut [MaybeUnin
     set.dispatch(Map { x, out, operation: PhantomData::<O> });
 }
 
+/// Replaces each x by `O` of it.
+pub(crate) fn map_in_place<O: Unary>(set: InstructionSet, values: &mut [f32]) {
+    set.dispatch(MapInPlace { values, operation: PhantomData::<O> });
+}
+
 /// Writes `O` of x\[i\] and y\[i\] to every element of `out`.
 ///
 /// # Panics
@@ -39,6 +44,11 @@ pub(crate) fn zip_map<O: Binary>(set: InstructionSet, x: &[f32], y: &[f32], out:
 struct Map<'a, O> {
     x: &'a [f32],
     out: &'a mut [MaybeUninit<f32>],
+    operation: PhantomData<O>,
+}
+
+struct MapInPlace<'a, O> {
+    values: &'a mut [f32],
     operation: PhantomData<O>,
 }
 
@@ -61,6 +71,17 @@ impl<O: Unary> WithSimd for Map<'_, O> {
         }
         for (out, &x) in out.iter_mut().zip(x) {
             out.write(O::apply::<S>(x));
+        }
+    }
+}
+
+impl<O: Unary> WithSimd for MapInPlace<'_, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        for value in self.values {
+            *value = O::apply::<S>(*value);
         }
     }
 }

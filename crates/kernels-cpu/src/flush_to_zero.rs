@@ -12,9 +12,10 @@
 //! them. That has the same bits on every instruction set. The processors' own modes have not: some detect tininess
 //! before rounding, others after it. Besides, compiled Rust code relies on the default mode.
 
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
 
 use crate::InstructionSet;
+use crate::elementwise::{self, Unary};
 
 /// Factors below this in absolute value become zero: 2⁻⁵⁸.
 pub const THRESHOLD: f32 = f32::from_bits((127 - 58) << 23);
@@ -46,20 +47,14 @@ pub fn flushed_vector<S: Simd>(simd: S, values: S::f32s) -> S::f32s {
 
 /// Replaces each value by [`flushed`] of it.
 pub fn flush_in_place(set: InstructionSet, values: &mut [f32]) {
-    set.dispatch(InPlace { values });
+    elementwise::map_in_place::<Flush>(set, values);
 }
 
-struct InPlace<'a> {
-    values: &'a mut [f32],
-}
+struct Flush;
 
-impl WithSimd for InPlace<'_> {
-    type Output = ();
-
+impl Unary for Flush {
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (vectors, rest) = S::as_mut_simd_f32s(self.values);
-        vectors.iter_mut().for_each(|vector| *vector = flushed_vector(simd, *vector));
-        rest.iter_mut().for_each(|value| *value = flushed(*value));
+    fn apply<S: Simd>(x: f32) -> f32 {
+        flushed(x)
     }
 }

@@ -12,7 +12,7 @@
 
 use std::mem::MaybeUninit;
 
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
 
 use crate::dispatch::{InstructionSet, is_fused};
 use crate::elementwise::{self, Unary};
@@ -27,22 +27,7 @@ pub fn tanh(set: InstructionSet, x: &[f32], out: &mut [MaybeUninit<f32>]) {
 
 /// Replaces each x by tanh x: the same bits as [`tanh`].
 pub fn tanh_in_place(set: InstructionSet, values: &mut [f32]) {
-    set.dispatch(InPlace { values });
-}
-
-struct InPlace<'a> {
-    values: &'a mut [f32],
-}
-
-impl WithSimd for InPlace<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) {
-        for value in self.values {
-            *value = tanh_of::<S>(*value);
-        }
-    }
+    elementwise::map_in_place::<Tanh>(set, values);
 }
 
 struct Tanh;

@@ -29,12 +29,14 @@ pub(super) fn shrunk(image: Grey, max_side: usize) -> Grey {
 
 /// Whether the pixels above 0 have the box and the centre of mass that MNIST gives a digit in `side` × `side` pixels.
 pub(super) fn fits(image: &Grey, side: usize) -> bool {
+    if image.dim() != (side, side) {
+        return false;
+    }
     let Some([rows, columns]) = extent(image) else { return false };
     let box_side = (side as f64 * BOX_SHARE).round() as usize;
     let longer = rows.len().max(columns.len());
     // The longer side of MNIST's digits is 20 pixels; of one in 5000 it is 19.
-    image.dim() == (side, side)
-        && (box_side.saturating_sub(1)..=box_side).contains(&longer)
+    (box_side.saturating_sub(1)..=box_side).contains(&longer)
         && centre_of_mass(image).iter().all(|centre| (centre - middle(side)).abs() <= MAX_OFFSET)
 }
 
