@@ -91,11 +91,9 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
 /// What a user should know about how the table and the columns that are used were read.
 fn notes_on_reading(table: &Table, data: &DataSettings) -> Vec<String> {
     let is_used = |name: &str| name == data.target || data.features.iter().any(|feature| feature == name);
-    let notes = table.notes().iter().filter(|note| note.column.as_deref().is_none_or(is_used));
-    let notes = notes.map(|note| note.text.clone());
     let numbering = data.features.iter().filter(|name| data.features.len() > 1 && table.numbers_rows(name));
     let numbering = numbering.map(|name| format!("{name} numbers the rows: as a feature it only tells their order"));
-    notes.chain(numbering).collect()
+    table.notes_on(is_used).map(str::to_owned).chain(numbering).collect()
 }
 
 fn part(table: &Table, data: &DataSettings, transform: &Transform, rows: Vec<u32>) -> Part {

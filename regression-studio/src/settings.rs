@@ -643,6 +643,7 @@ impl Settings {
         let text = toml::to_string(self).unwrap_or_default();
         let ByRows { batch_size, epochs, patience } = self.training.by_rows;
         let left = [("batch_size", batch_size), ("epochs", epochs), ("patience", patience)];
+        // By lines: a table of TOML's own integers cannot hold every value that is written.
         let (mut kept, mut is_training) = (String::new(), false);
         for line in text.lines() {
             is_training = if line.starts_with('[') { line == "[training]" } else { is_training };

@@ -33,32 +33,30 @@ impl Units {
         }
         let group = data.columns.iter().find(|(_, role)| **role == Role::Group);
         if let Some(column) = group.and_then(|(name, _)| table.column(name)) {
-            let units = together(&rows, &[column]);
-            notes.push(format!(
-                "the rows of each {} are in one part: {}",
-                column.name(),
-                counted(units.len(), "group")
-            ));
-            return Self { rows, units: Some(units), notes };
+            let (unit_of, count) = together(&rows, &[column]);
+            notes.push(format!("the rows of each {} are in one part: {}", column.name(), counted(count, "group")));
+            let units = Some(by_unit(&rows, &unit_of, count));
+            return Self { rows, units, notes };
         }
         let used: Vec<&Column> =
             data.features.iter().chain([&data.target]).filter_map(|name| table.column(name)).collect();
-        let units = together(&rows, &used);
-        let repeated = rows.len() - units.len();
+        let (unit_of, count) = together(&rows, &used);
+        let repeated = rows.len() - count;
         if repeated == 0 {
             return Self { rows, units: None, notes };
         }
         let repeat = if repeated == 1 { "repeats" } else { "repeat" };
         let repeats = format!("{} {repeat} another row exactly in features and target", counted(repeated, "row"));
         let may_part = settings.split.duplicates == Duplicates::Apart || settings.split.order == SplitOrder::Time;
-        if may_part || units.len() < FEWEST {
+        if may_part || count < FEWEST {
             notes.push(format!(
                 "{repeats}; such rows may be in different parts, so that the test part is not new to the network"
             ));
             return Self { rows, units: None, notes };
         }
         notes.push(format!("{repeats}: such rows are in one part"));
-        Self { rows, units: Some(units), notes }
+        let units = Some(by_unit(&rows, &unit_of, count));
+        Self { rows, units, notes }
     }
 }
 
@@ -81,8 +79,9 @@ fn put_in_order(column: &Column, rows: &mut [u32]) -> Option<String> {
     Some(format!("the rows are ordered by {}, {order}: the newest are the test part", column.name()))
 }
 
-/// The rows that have the same values in all of the columns, in the order of their first rows.
-fn together(rows: &[u32], columns: &[&Column]) -> Vec<Vec<u32>> {
+/// The unit of each row, and the number of units: rows with the same values in all of the columns are one. Units are
+/// numbered in the order of their first rows.
+fn together(rows: &[u32], columns: &[&Column]) -> (Vec<u32>, usize) {
     let hasher = DefaultHashBuilder::default();
     let mut hashes = vec![0_u64; rows.len()];
     for column in columns {
@@ -90,17 +89,24 @@ fn together(rows: &[u32], columns: &[&Column]) -> Vec<Vec<u32>> {
         hashes.iter_mut().zip(rows).for_each(|(hash, &row)| *hash = hasher.hash_one((*hash, value(row))));
     }
     let is_equal = |a: u32, b: u32| columns.iter().all(|column| value(column, a) == value(column, b));
-    let (mut units, mut places): (Vec<Vec<u32>>, HashTable<(u64, u32)>) = (Vec::new(), HashTable::new());
-    for (&row, &hash) in rows.iter().zip(&hashes) {
-        let found = places.find(hash, |&(of, unit)| of == hash && is_equal(units[unit as usize][0], row));
-        match found {
-            Some(&(_, unit)) => units[unit as usize].push(row),
-            None => {
-                places.insert_unique(hash, (hash, units.len() as u32), |&(hash, _)| hash);
-                units.push(vec![row]);
-            }
+    // The hash, the first row and the number of each unit.
+    let mut units: HashTable<(u64, u32, u32)> = HashTable::new();
+    let unit = |(&row, &hash): (&u32, &u64)| {
+        if let Some(&(.., unit)) = units.find(hash, |&(of, first, _)| of == hash && is_equal(first, row)) {
+            return unit;
         }
-    }
+        let unit = units.len() as u32;
+        units.insert_unique(hash, (hash, row, unit), |&(hash, ..)| hash);
+        unit
+    };
+    let unit_of = rows.iter().zip(&hashes).map(unit).collect();
+    (unit_of, units.len())
+}
+
+/// The rows of each unit.
+fn by_unit(rows: &[u32], unit_of: &[u32], count: usize) -> Vec<Vec<u32>> {
+    let mut units = vec![Vec::new(); count];
+    rows.iter().zip(unit_of).for_each(|(&row, &unit)| units[unit as usize].push(row));
     units
 }
 

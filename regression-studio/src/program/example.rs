@@ -27,7 +27,7 @@ const HEAD: &str = "\
 #     [data.columns]
 #     code = \"category\"
 #
-# where a column is \"number\", \"decimal-point\", \"decimal-comma\", \"category\", \"text\" (a category, but NA and the like are
+# where a column is \"number\", \"decimal-point\", \"decimal-comma\", \"category\", \"text\" (a category, but words such as NA are
 # missing), \"date\" (also 20250131), \"day-first\", \"month-first\", \"index\" or \"ignore\" (no feature), or \"group\" (its rows
 # are in one part, such as those of a person).
 ";

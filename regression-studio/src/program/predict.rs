@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use neural_net::files::write_atomically;
 use regression_studio::results::Metrics;
 use regression_studio::settings::Source;
-use regression_studio::table::{Note, csv};
+use regression_studio::table::csv;
 use regression_studio::{Model, Predictions, run_folder};
 
 use super::arguments::PredictArguments;
@@ -36,8 +36,8 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
             ),
         }
     }
-    let is_used = |note: &&Note| note.column.as_ref().is_none_or(|name| model.columns().contains(&name.as_str()));
-    table.notes().iter().filter(is_used).for_each(|note| command_line::note!("note: {}", note.text));
+    let columns = model.columns();
+    table.notes_on(|name| columns.contains(&name)).for_each(|note| command_line::note!("note: {note}"));
     predictions.notes().iter().for_each(|note| command_line::note!("warning: {note}"));
     Ok(ExitCode::SUCCESS)
 }

@@ -93,9 +93,7 @@ impl Found {
         let unknown = |name: &str| {
             let names: Vec<&str> = table.columns().iter().map(Column::name).take(20).collect();
             let more = if table.columns().len() > names.len() { ", …" } else { "" };
-            let notes =
-                table.notes().iter().filter(|note| note.column.is_none()).map(|note| format!(" ({})", note.text));
-            let notes = notes.collect::<String>();
+            let notes = table.notes_on(|_| false).map(|note| format!(" ({note})")).collect::<String>();
             format!("{} has no column {name:?}; its columns are {}{more}{notes}", table.source(), names.join(", "))
         };
         for name in &data.features {

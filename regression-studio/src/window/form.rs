@@ -10,7 +10,7 @@ use eframe::egui::util::undoer::Undoer;
 use eframe::egui::{self, RichText, Ui};
 use neural_net::training::{Optimizer, Schedule};
 
-pub(super) use self::columns::describe;
+pub(super) use self::columns::{describe, kind};
 use self::field::Row;
 use super::action::Action;
 use super::loading::Loading;

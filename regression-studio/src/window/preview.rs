@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use eframe::egui::{self, Align2, Color32, FontId, Rect, RichText, Sense, TextStyle, Ui, pos2, vec2};
 
-use super::form::describe;
+use super::form::{describe, kind};
 use super::{number, theme};
 use crate::table::statistics::{BARS, rank_correlation};
 use crate::table::{Column, Kind, Statistics};
@@ -272,12 +272,7 @@ fn role(column: &Column, settings: &Settings) -> &'static str {
 /// Kind and missing values, short enough for a column header.
 fn note(column: &Column, role: &str) -> String {
     let (missing, unreadable) = (column.missing(), column.not_numeric());
-    let kind = match (column.kind(), role) {
-        (_, "target") => "target",
-        (Kind::Number, _) if column.is_date() => "date",
-        (Kind::Number, _) => "number",
-        (Kind::Text, _) => "text",
-    };
+    let kind = if role == "target" { role } else { kind(column) };
     let gap = |count: usize, what: &str| {
         if count == 0 { String::new() } else { format!(", {} {what}", number::count(count)) }
     };

@@ -40,6 +40,8 @@ enum Values {
         indices: Vec<u32>,
         /// Days since 1970-01-01, NaN in rows without a date.
         days: Vec<f64>,
+        /// Cells that are neither missing nor a date.
+        not_dates: usize,
     },
 }
 
@@ -111,8 +113,10 @@ impl Column {
     /// A column of dates, of which `days_of_texts` gives each text's days, or NaN.
     pub(crate) fn from_dates(name: String, texts: Texts, indices: Vec<u32>, days_of_texts: &[f64]) -> Self {
         let of_row = |&index: &u32| days_of_texts.get(index as usize).copied().unwrap_or(f64::NAN);
-        let days = indices.iter().map(of_row).collect();
-        Self { name, missing: missing(&indices), values: Values::Dates { texts, indices, days } }
+        let days: Vec<f64> = indices.iter().map(of_row).collect();
+        let missing = missing(&indices);
+        let not_dates = days.iter().filter(|days| days.is_nan()).count() - missing;
+        Self { name, missing, values: Values::Dates { texts, indices, days, not_dates } }
     }
 
     /// The column's name, from the header.
@@ -143,7 +147,7 @@ impl Column {
         match &self.values {
             Values::Numbers { not_numeric, .. } => not_numeric.cells.len(),
             Values::Texts { .. } => 0,
-            Values::Dates { days, .. } => days.iter().filter(|days| days.is_nan()).count() - self.missing,
+            Values::Dates { not_dates, .. } => *not_dates,
         }
     }
 

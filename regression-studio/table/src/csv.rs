@@ -12,7 +12,7 @@
 //!   and with a decimal comma where the file has one: most cells of a column that show their mark decide, then those of
 //!   the whole file. A currency or a unit that all numbers of a column have is left out. Only finite values are numbers.
 //! - **Missing values**: an empty cell, `-`, `?`, `NA`, `N/A`, `#N/A`, `NaN` and `null`, ignoring case; among numbers also
-//!   `None`, `missing`, `unknown` and the like.
+//!   `None`, `missing`, `unknown` and similar words.
 //! - **Columns**: numeric if more than half of the cells that are not missing are numbers, of dates if more than half are
 //!   dates, otherwise text, unless a [`Role`] is declared.
 //!

@@ -65,6 +65,12 @@ impl Table {
         &self.notes
     }
 
+    /// The notes on the whole file, and those on the columns that are used.
+    pub fn notes_on(&self, is_used: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
+        let concerns = move |note: &&Note| note.column.as_deref().is_none_or(&is_used);
+        self.notes.iter().filter(concerns).map(|note| note.text.as_str())
+    }
+
     /// The number of rows, without the header.
     pub fn rows(&self) -> usize {
         self.rows

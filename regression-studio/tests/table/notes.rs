@@ -1,4 +1,4 @@
-//! What a user is told about a table of their own: before training, and of a prediction.
+//! What a user should know about a table before training, and about a prediction.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

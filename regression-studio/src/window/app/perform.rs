@@ -117,7 +117,7 @@ impl App {
             Action::BuiltIn => self.load(Settings::default().data.source, None, context),
             Action::ReadAgain => {
                 let settings = self.form.settings().clone();
-                self.loading = Some(Loading::start(&settings.data.clone(), Some(settings), context));
+                self.load(settings.data.source.clone(), Some(settings), context);
             }
             Action::CancelLoading => self.loading.iter().for_each(Loading::cancel),
             Action::Start => self.start(false, context),

@@ -116,8 +116,8 @@ fn role(ui: &mut Ui, data: &mut DataSettings, column: &Column) {
     }
 }
 
-/// What the cells of a column show.
-fn kind(column: &Column) -> &'static str {
+/// What a column is, in a word.
+pub(in crate::window) fn kind(column: &Column) -> &'static str {
     match column.kind() {
         Kind::Number if column.is_date() => "date",
         Kind::Number => "number",

@@ -87,11 +87,6 @@ impl Evidence {
         2 * self.numbers > self.given
     }
 
-    /// Whether a cell has a comma, so that cells that were read by the point alone must be counted too.
-    pub(super) fn has_commas(&self) -> bool {
-        self.comma.count + self.with_comma.count > 0
-    }
-
     /// The mark that most of the column's decisive cells show.
     fn decides(&self) -> Option<DecimalMark> {
         match self.point.count.cmp(&self.comma.count) {
@@ -108,6 +103,8 @@ pub(super) struct Marks {
     pub(super) columns: Vec<DecimalMark>,
     /// Whether no cell of the file shows its mark.
     pub(super) is_assumed: bool,
+    /// Whether a number has a comma, so that cells that were read by the point alone must be counted too.
+    pub(super) has_commas: bool,
 }
 
 /// Decides the marks: a column's own cells first, then those of the whole file; where none decides, a mark in a number is
@@ -117,15 +114,16 @@ pub(super) fn decide(evidence: &[Evidence], declared: &[Option<DecimalMark>], se
     let counting = || evidence.iter().zip(declared).filter(|(of, declared)| declared.is_none() && of.counts());
     let sum = |count: fn(&Evidence) -> usize| counting().map(|(evidence, _)| count(evidence)).sum::<usize>();
     let (point, comma) = (sum(|of| of.point.count), sum(|of| of.comma.count));
-    let has_commas = sum(|of| of.with_comma.count) > 0;
+    let with_comma = sum(|of| of.with_comma.count);
     let of_file = match point.cmp(&comma) {
         std::cmp::Ordering::Greater => Point,
         std::cmp::Ordering::Less => Comma,
-        std::cmp::Ordering::Equal if separator == b';' && has_commas => Comma,
+        std::cmp::Ordering::Equal if separator == b';' && with_comma > 0 => Comma,
         std::cmp::Ordering::Equal => Point,
     };
     let mark = |(evidence, declared): (&Evidence, &Option<DecimalMark>)| {
         declared.or_else(|| evidence.decides().filter(|_| evidence.counts())).unwrap_or(of_file)
     };
-    Marks { columns: evidence.iter().zip(declared).map(mark).collect(), is_assumed: point == comma }
+    let columns = evidence.iter().zip(declared).map(mark).collect();
+    Marks { columns, is_assumed: point == comma, has_commas: comma + with_comma > 0 }
 }

@@ -98,10 +98,10 @@ impl File<'_> {
             let count = counted(found.words.count, "cell");
             notes.push(match column.categories().is_some() {
                 true => format!(
-                    "{count} with {text:?} or the like are taken as missing; to make it a category, declare it in \
-                     [data.columns]: {name} = \"category\""
+                    "missing by a word such as {text:?}: {count}; to make it a category, declare it in [data.columns]: \
+                     {name} = \"category\""
                 ),
-                false => format!("{count} with {text:?} or the like are taken as missing"),
+                false => format!("missing by a word such as {text:?}: {count}"),
             });
         }
         if let Some(date) = &found.ambiguous_date {
@@ -110,11 +110,12 @@ impl File<'_> {
                  [data.columns]: {name} = \"month-first\""
             ));
         }
-        if is_number && !is_declared && column.numbers().is_some_and(dates::are_compact) {
-            let example = column.first_not_numeric().map_or_else(|| column.text(0), |_| "20250131".into());
+        let numbers = column.numbers().filter(|numbers| is_number && !is_declared && dates::are_compact(numbers));
+        if let Some(row) = numbers.and_then(|numbers| numbers.iter().position(|number| !number.is_nan())) {
             notes.push(format!(
-                "numbers such as {example} look like dates and are read as numbers; if they are dates, declare it in \
-                 [data.columns]: {name} = \"date\""
+                "numbers such as {} look like dates and are read as numbers; if they are dates, declare it in \
+                 [data.columns]: {name} = \"date\"",
+                column.text(row)
             ));
         }
         notes

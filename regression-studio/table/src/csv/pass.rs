@@ -74,16 +74,13 @@ impl Pass<'_> {
         let (count, lines, comments) = self.count(&mut rows, &chunks, header.lines)?;
         let columns = gather(plans.len(), count, rows);
         let evidence: Vec<Evidence> = columns.iter().map(|column| column.evidence().clone()).collect();
-        let counting =
-            || evidence.iter().zip(&declared_marks).filter(|(of, declared)| declared.is_none() && of.counts());
         let was_weighed = plans.iter().all(|plan| plan.weighs || plan.kind == Kind::Text);
         let marks = marks::decide(&evidence, &declared_marks, grammar.separator);
         let is_read_by = |((column, plan), &mark): ((&Gathered, &Plan), &DecimalMark)| {
             !column.depends_on_mark() || plan.mark == mark
         };
         let is_read = columns.iter().zip(&plans).zip(&marks.columns).all(is_read_by);
-        let needs_weighing = !was_weighed && counting().any(|(evidence, _)| evidence.has_commas());
-        if needs_weighing || !is_read {
+        if marks.has_commas && !was_weighed || !is_read {
             let plans = plans.iter().zip(&marks.columns).map(|(plan, &mark)| Plan { mark, weighs: true, ..*plan });
             return Ok(Outcome::Misjudged(Known { plans: plans.collect(), state }));
         }
@@ -190,11 +187,11 @@ fn guessed(
     separator: u8,
 ) -> Vec<Plan> {
     let evidence: Vec<Evidence> = sample.iter().map(merge::evidence_of_cells).collect();
-    let marks = marks::decide(&evidence, declared, separator).columns;
+    let marks = marks::decide(&evidence, declared, separator);
     // In files separated by commas, numbers with another comma are rare, and the sample shows them.
-    let weighs = separator != b',' || evidence.iter().any(|of| of.counts() && of.has_commas());
-    let kinds = merge::kinds(sample, &marks, roles);
-    let plans = texts.iter().zip(kinds).zip(marks).zip(declared);
+    let weighs = separator != b',' || marks.has_commas;
+    let kinds = merge::kinds(sample, &marks.columns, roles);
+    let plans = texts.iter().zip(kinds).zip(marks.columns).zip(declared);
     plans
         .map(|(((plan, kind), mark), declared)| Plan {
             kind,

@@ -493,7 +493,7 @@ fn unreadable_cells_are_counted_apart_from_missing_ones() {
     assert_eq!(notes, ["when: 1 cell is not a date, first line 4 \"TBD\""]);
     let (values, notes) = read_column("a,b\nNone,1\nNone,2\nNone,3\n4,4\n", "a");
     assert_eq!(values, [None, None, None, Some(4.0)]);
-    assert_eq!(notes, ["a: 3 cells with \"None\" or the like are taken as missing"]);
+    assert_eq!(notes, ["a: missing by a word such as \"None\": 3 cells"]);
 }
 
 #[test]
@@ -527,9 +527,10 @@ fn columns_are_read_as_declared() {
 fn notes_propose_what_to_declare() {
     for (text, wanted) in [
         ("a,b\n20250131,1\n20250201,2\n", "a: numbers such as 20250131 look like dates"),
+        ("a,b\n,1\n202501,2\n", "a: numbers such as 202501 look like dates"),
         ("a,b\n01,1\n02,2\n", "a: numbers such as \"01\" begin with a zero"),
         ("a,b\n01,1\n02,2\n3A,3\n", "a: 1 cell is not a number, first line 4 \"3A\"; if these are codes"),
-        ("a,b\nNA,1\nx,2\ny,3\n", "a: 1 cell with \"NA\" or the like are taken as missing; to make it a category"),
+        ("a,b\nNA,1\nx,2\ny,3\n", "a: missing by a word such as \"NA\": 1 cell; to make it a category"),
         ("a,b\n01/02/2025,1\n", "a: no cell shows the order of day and month"),
     ] {
         let notes = read_column(text, "a").1;
