@@ -88,12 +88,15 @@ fn time_one(predictor: &mut Predictor, images: &Array2<f32>, repeats: NonZeroUsi
 
 /// The data set's name, and the images as rows of values 0 … 1: MNIST's test images, or built-in digits if MNIST is not
 /// found.
-fn images(count: usize) -> Result<(&'static str, Array2<f32>)> {
+fn images(count: usize) -> Result<(String, Array2<f32>)> {
     let (name, pixels) = match find_mnist(None) {
-        Some(directory) => ("MNIST", Dataset::mnist(&directory)?.test.pixels),
+        Some(directory) => {
+            let dataset = Dataset::read(&directory)?;
+            (dataset.name, dataset.test.pixels)
+        }
         None => {
             let pixels = builtin_digits::draw(count, 0).0;
-            ("built-in digits", Array2::from_shape_vec((count, builtin_digits::SIDE.pow(2)), pixels)?.into())
+            ("built-in digits".to_owned(), Array2::from_shape_vec((count, builtin_digits::SIDE.pow(2)), pixels)?.into())
         }
     };
     anyhow::ensure!(pixels.nrows() >= count, "the test set has fewer images than the largest batch");

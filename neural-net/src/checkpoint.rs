@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::convention::Convention;
 use crate::engine::Parameters;
 use crate::model_file::{self, Loaded, Model, ModelFileError, io_error, metadata, parameter_tensors};
 use crate::training::{Hyperparameters, InvalidValue, Progress};
@@ -35,6 +36,9 @@ pub struct Run {
     pub hyperparameters: Hyperparameters,
     /// The data set's name.
     pub dataset: String,
+    /// How the images show their digits. It is in the file's metadata.
+    #[serde(skip)]
+    pub convention: Convention,
     /// CRC-32 of the training and validation images and their labels.
     pub data_checksum: u32,
     /// Numbers of training and validation images.
@@ -88,7 +92,7 @@ pub fn save(directory: &Path, checkpoint: &Checkpoint) -> Result<(), ModelFileEr
 pub fn to_bytes(path: &Path, checkpoint: &Checkpoint) -> Result<Vec<u8>, ModelFileError> {
     let Checkpoint { parameters, run } = checkpoint;
     let tensors = parameter_tensors(parameters);
-    let model = Model { network: parameters.network.clone(), dataset: run.dataset.clone() };
+    let model = Model { network: parameters.network.clone(), dataset: run.dataset.clone(), convention: run.convention };
     let mut metadata = metadata(&model);
     let run = serde_json::to_string(run).map_err(|error| io_error(path, "write")(error.into()))?;
     metadata.insert("run".to_owned(), run);
@@ -121,14 +125,15 @@ pub fn load(directory: &Path) -> Result<Option<Checkpoint>, ModelFileError> {
 /// # Errors
 /// If it is damaged, is not a checkpoint, or [`Run::validate`] fails.
 pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Checkpoint>, ModelFileError> {
-    let file = model_file::parse_ours(path, bytes, &model_file::CHECKPOINT_KEYS, &[])?;
+    let file = model_file::parse_ours(path, bytes, &model_file::CHECKPOINT_KEYS, &[model_file::IMAGES_KEY])?;
     let architecture = file.architecture()?;
     let momentum = file.metadata("momentum")?;
     let has_velocities = momentum
         .parse()
         .map_err(|_| file.not_ours(format!("its momentum is {momentum:?} instead of \"true\" or \"false\"")))?;
-    let run: Run = serde_json::from_str(file.metadata("run")?)
+    let mut run: Run = serde_json::from_str(file.metadata("run")?)
         .map_err(|error| file.not_ours(format!("its run cannot be read: {error}")))?;
+    run.convention = model_file::convention(&file)?;
     run.validate().map_err(|invalid| ModelFileError::Run { path: path.to_path_buf(), invalid })?;
     let parameters = file.parameters(&architecture, has_velocities, run.hyperparameters.optimizer, &[])?;
     Ok(file.loaded(Checkpoint { parameters, run }))

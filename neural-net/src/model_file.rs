@@ -1,8 +1,10 @@
-//! Networks on disk, in the safetensors format, which PyTorch, NumPy and Hugging Face's tools open, too.
+//! Networks on disk, in the safetensors format, which NumPy, PyTorch and Hugging Face's tools open, too.
 //!
-//! Layer i's weights are the tensor `layers.i.weight` of shape (inputs, outputs), its biases `layers.i.bias`, both F32.
-//! The metadata contain the sizes, the activations, the normalisation of the inputs, and the digest of the whole file,
-//! which detects damage; see [`crate::checksum`].
+//! Layer i's weights are the tensor `layers.i.weight` of shape (inputs, outputs), its biases `layers.i.bias`, both F32:
+//! a layer's outputs are the activation of x · W + b. PyTorch's `Linear` has the shape (outputs, inputs);
+//! [`save_for_pytorch`] writes that. The metadata contain the sizes, the activations, the normalisation of the inputs,
+//! how the images show their digits if not as MNIST's do, and the digest of the whole file, which detects damage; see
+//! [`crate::checksum`].
 
 mod tensor_file;
 
@@ -15,6 +17,7 @@ use ndarray::{Array1, Array2};
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 
+use crate::data::convention::Convention;
 use crate::engine::Parameters;
 use crate::files::write_atomically;
 use crate::network::{ArchitectureError, ParameterShapeError};
@@ -27,10 +30,16 @@ pub use self::tensor_file::{Format, TensorFile};
 const FORMAT: &str = "neural-net 2";
 /// The format of files without a checksum.
 const UNVERIFIED_FORMAT: &str = "neural-net 1";
+/// The value in files for PyTorch, which Hugging Face's tools expect.
+const PYTORCH_FORMAT: &str = "pt";
 /// The conversion of pixels 0 … 255 to inputs.
 const NORMALISATION: &str = "pixel / 255";
 /// The other metadata keys of a network.
 const KEYS: [&str; 5] = ["sizes", "hidden_activation", "output_activation", "normalisation", "dataset"];
+/// The metadata key of the images' [`Convention`]; files of networks trained on images like MNIST's do not have it.
+pub(crate) const IMAGES_KEY: &str = "images";
+/// The optional metadata keys of a network: that, and those that a checkpoint has besides.
+const OPTIONAL_KEYS: [&str; 3] = [IMAGES_KEY, "run", "momentum"];
 /// The other metadata keys of a checkpoint.
 pub(crate) const CHECKPOINT_KEYS: [&str; 7] =
     ["sizes", "hidden_activation", "output_activation", "normalisation", "dataset", "run", "momentum"];
@@ -42,6 +51,8 @@ pub struct Model {
     pub network: Network,
     /// The data set that it was trained on.
     pub dataset: String,
+    /// How its images show their digits.
+    pub convention: Convention,
 }
 
 /// The content of a file, with a warning if it has no checksum.
@@ -178,18 +189,47 @@ pub fn load(path: &Path) -> Result<Model, ModelFileError> {
 /// # Errors
 /// Those of [`read`], except I/O errors.
 pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Model>, ModelFileError> {
-    let file = parse_ours(path, bytes, &KEYS, &CHECKPOINT_KEYS)?;
+    let file = parse_ours(path, bytes, &KEYS, &OPTIONAL_KEYS)?;
     let architecture = file.architecture()?;
     let network = file.network("layers", architecture)?;
     file.reject_other_tensors(&["layers", "velocities", "squares"], network.architecture().layers())?;
-    Ok(file.loaded(Model { network, dataset: file.metadata("dataset")?.to_owned() }))
+    let (dataset, convention) = (file.metadata("dataset")?.to_owned(), convention(&file)?);
+    Ok(file.loaded(Model { network, dataset, convention }))
+}
+
+/// The convention of the images in a file's metadata.
+pub(crate) fn convention(file: &TensorFile) -> Result<Convention, ModelFileError> {
+    let Ok(text) = file.metadata(IMAGES_KEY) else { return Ok(Convention::default()) };
+    text.parse().map_err(|_| file.not_ours(format!("unknown {IMAGES_KEY} {text:?}")))
+}
+
+/// Writes a model as the state of a `torch.nn.Sequential` of `Linear` layers with an activation after each, atomically:
+/// layer i's weights are the tensor `2i.weight` of shape (outputs, inputs), its biases `2i.bias`. [`read`] does not
+/// read it.
+///
+/// # Errors
+/// If the file cannot be written; an earlier file is then unchanged.
+pub fn save_for_pytorch(path: &Path, model: &Model) -> Result<(), ModelFileError> {
+    let layers = model.network.weights().iter().zip(model.network.biases()).enumerate();
+    let tensors = layers.flat_map(|(layer, (weights, biases))| {
+        // The activations are the modules between.
+        let (module, transposed) = (2 * layer, weights.t());
+        [
+            (format!("{module}.weight"), transposed.shape().to_vec(), transposed.iter().copied().collect()),
+            (format!("{module}.bias"), biases.shape().to_vec(), biases.to_vec()),
+        ]
+    });
+    let tensors: Vec<NamedTensor> = tensors.collect();
+    let mut metadata = metadata(model);
+    metadata.insert("format".to_owned(), PYTORCH_FORMAT.to_owned());
+    write_tensors(path, &tensors, metadata)
 }
 
 /// The metadata of a network; a checkpoint adds its own.
 pub(crate) fn metadata(model: &Model) -> HashMap<String, String> {
     let architecture = model.network.architecture();
     let sizes: Vec<String> = architecture.sizes().iter().map(ToString::to_string).collect();
-    HashMap::from(
+    let mut metadata = HashMap::from(
         [
             ("format", FORMAT),
             ("sizes", &sizes.join(",")),
@@ -199,7 +239,11 @@ pub(crate) fn metadata(model: &Model) -> HashMap<String, String> {
             ("dataset", &model.dataset),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned())),
-    )
+    );
+    if model.convention != Convention::default() {
+        metadata.insert(IMAGES_KEY.to_owned(), model.convention.to_string());
+    }
+    metadata
 }
 
 /// A tensor's name, shape and elements.

@@ -186,6 +186,6 @@ fn part1_gpu_training_on_mnist_on_a_gpu_if_there_is_one() {
     if gpu_testing::require_gpu()
         && let Some(directory) = mnist_directory()
     {
-        check_on_a_gpu(&Dataset::mnist(&directory).unwrap());
+        check_on_a_gpu(&Dataset::read(&directory).unwrap());
     }
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use command_line::{CHECK_FAILED, one_of};
 use gpu::{Device, DeviceChoice};
-use neural_net::data::Dataset;
+use neural_net::data::{Dataset, find_mnist};
 use neural_net::files::{create_directory, require_writable, write_atomically};
 use report::distributed::job;
 use report::document::{Document, document};
@@ -175,10 +175,15 @@ fn parsed<F: DeserializeOwned>(arguments: &Arguments, text: &str) -> Result<F> {
     serde_json::from_str(text).with_context(|| format!("{name} is not the output of --assignment {of} --json"))
 }
 
-/// The images: MNIST, or the built-in digits with a note.
+/// The images: MNIST, or others with a note.
 fn found_dataset(arguments: &Arguments) -> Result<Dataset> {
     let dataset = Dataset::find(arguments.data.as_deref())?;
-    if !dataset.is_mnist {
+    if !dataset.is_mnist && find_mnist(arguments.data.as_deref()).is_some() {
+        command_line::note!(
+            "[*] The images of {} are not MNIST's: the homework's target accuracy does not apply to them.",
+            dataset.name
+        );
+    } else if !dataset.is_mnist {
         command_line::note!(
             "[*] MNIST was not found, so the network trains on built-in digits. `cargo run -p mnist_download` fetches it, \
              --data DIR names its folder."

@@ -13,6 +13,8 @@ use base64::prelude::BASE64_STANDARD;
 use command_line::CHECK_FAILED;
 use command_line::say;
 use cuda_builder::{Arch, Fingerprint, find_toolchain, toolchain_candidates};
+use neural_net::data::convention::Convention;
+use neural_net::model_file::Model;
 use neural_net::preset::Preset;
 use neural_net::{files, model_file};
 
@@ -88,7 +90,12 @@ fn with_fingerprint(body: &str) -> Result<String> {
 
 /// Quantises a saved network into the crate's parameters.
 fn write_parameters(model: &Path) -> Result<()> {
-    let network = model_file::load(model)?.network;
+    let Model { network, convention, .. } = model_file::load(model)?;
+    ensure!(
+        convention == Convention::default(),
+        "{}: the page needs a network trained on images like MNIST's, and these were {convention}",
+        model.display()
+    );
     ensure!(
         *network.architecture() == Preset::Homework.architecture()?,
         "{}: the page needs the homework's network, 784-128-64-10 with sigmoid units",

@@ -4,15 +4,10 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use test_skips::{Need, skip};
 
 /// A script's output if `library` is a package whose import runs `code`; `None` without NumPy.
 fn output(script: &str, arguments: &[&str], library: &str, code: &str) -> Option<Value> {
-    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
-    if !Command::new(&python).args(["-c", "import numpy"]).output().is_ok_and(|output| output.status.success()) {
-        skip(Need::Numpy, "$PYTHON, else python3, cannot import NumPy");
-        return None;
-    }
+    let python = test_skips::python_with_numpy()?;
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join(library)).unwrap();
     std::fs::write(folder.path().join(library).join("__init__.py"), code).unwrap();

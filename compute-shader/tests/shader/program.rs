@@ -42,8 +42,11 @@ fn shader_program_prints_one_json_object_for_a_network_of_any_size() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("small.safetensors");
     let network = network(&[7, 33, 2], neural_net::Activation::Tanh, neural_net::Activation::Identity, 3);
-    neural_net::model_file::save(&file, &neural_net::model_file::Model { network, dataset: "none".to_owned() })
-        .unwrap();
+    neural_net::model_file::save(
+        &file,
+        &neural_net::model_file::Model { network, dataset: "none".to_owned(), convention: Default::default() },
+    )
+    .unwrap();
     let output =
         program().args(["--json", "--keep-on-device", "--weights"]).arg(&file).assert().success().get_output().clone();
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -1,13 +1,16 @@
 //! Labelled images: MNIST's files, the search for them, and synthetic digits.
 
 pub mod builtin_digits;
+pub mod convention;
 pub mod drawing;
 pub mod idx;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use ndarray::ArcArray2;
 
+use convention::Convention;
 use idx::IdxError;
 
 /// The number of classes: the digits 0 … 9.
@@ -33,8 +36,10 @@ pub struct LabelledImages {
 pub struct Dataset {
     /// The name in printed results.
     pub name: String,
-    /// Whether the images are from MNIST's files rather than the built-in digits.
+    /// Whether these are MNIST's 60,000 and 10,000 images and their labels, each with its checksum.
     pub is_mnist: bool,
+    /// How the training images show their digits.
+    pub convention: Convention,
     /// The training set, from which validation images are taken, too.
     pub train: LabelledImages,
     /// The test set, for the final measurement only.
@@ -60,21 +65,25 @@ impl Dataset {
     /// If one of MNIST's files is missing or invalid; the message names it.
     pub fn find(explicit: Option<&Path>) -> Result<Self, IdxError> {
         match find_mnist(explicit) {
-            Some(directory) => Self::mnist(&directory),
+            Some(directory) => Self::read(&directory),
             None => Ok(Self::builtin(BUILTIN_SEED)),
         }
     }
 
-    /// Reads MNIST's four files from `directory`, in parallel on rayon's current thread pool.
+    /// Reads four files with MNIST's names from `directory`, in parallel on rayon's current thread pool. The name is
+    /// "MNIST" if they are MNIST's, else the directory's.
     ///
     /// # Errors
     /// If one is missing or invalid; the message names it.
-    pub fn mnist(directory: &Path) -> Result<Self, IdxError> {
+    pub fn read(directory: &Path) -> Result<Self, IdxError> {
         let (train, test) = rayon::join(
             || idx::read_labelled_images(directory, "train"),
             || idx::read_labelled_images(directory, "t10k"),
         );
-        Ok(Self { name: "MNIST".to_owned(), is_mnist: true, train: train?, test: test? })
+        let (train, test) = (train?, test?);
+        let is_mnist = is_mnist(&train, MNIST_TRAIN) && is_mnist(&test, MNIST_TEST);
+        let name = if is_mnist { "MNIST".to_owned() } else { name_of(directory) };
+        Ok(Self { name, is_mnist, convention: Convention::of(&train), train, test })
     }
 
     /// Draws a training set of 60,000 digits and a test set of 10,000. The same seed gives the same digits.
@@ -90,21 +99,60 @@ impl Dataset {
             labels: labels[first..first + count].to_vec(),
             shape: (side, side),
         };
-        Self { name: "built-in digits".to_owned(), is_mnist: false, train: part(0, TRAIN), test: part(TRAIN, TEST) }
+        Self {
+            name: "built-in digits".to_owned(),
+            is_mnist: false,
+            convention: Convention::default(),
+            train: part(0, TRAIN),
+            test: part(TRAIN, TEST),
+        }
     }
 }
 
+/// Number of images, and CRC-32 of their pixels and of their labels, of one part of MNIST.
+type Checksums = (usize, u32, u32);
+const MNIST_TRAIN: Checksums = (60_000, 0x5cc4_ba61, 0xba07_e8ef);
+const MNIST_TEST: Checksums = (10_000, 0xe4ca_5f57, 0xee86_04d9);
+
+fn is_mnist(images: &LabelledImages, (count, pixels, labels): Checksums) -> bool {
+    images.len() == count
+        && images.shape == (28, 28)
+        && crc32fast::hash(&images.labels) == labels
+        && images.pixels.as_slice().is_some_and(|bytes| crc32fast::hash(bytes) == pixels)
+}
+
+/// A directory's name; that of the one above where its own says nothing about the images.
+fn name_of(directory: &Path) -> String {
+    let path = std::path::absolute(directory).unwrap_or_else(|_| directory.to_path_buf());
+    let names: Vec<&OsStr> = path.iter().rev().collect();
+    let name = names.iter().find(|name| ![OsStr::new("raw"), OsStr::new("gzip")].contains(*name));
+    name.map_or_else(|| "these images".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
 /// The directory of MNIST's files: `explicit`, or else the directory that the environment variable `MNIST_DIR` names,
-/// or else `data/mnist` in the current directory or the user's cache directory if the files are there. None if not
-/// found.
+/// or else `data/mnist` in the current directory, the user's cache directory, or `data`, if the files are there. None if
+/// not found.
 ///
-/// The first two are not checked for files, so that a wrong one is an error later rather than silently other data.
+/// The files may be deeper, in `MNIST/raw`, as torchvision keeps them. A directory that is named is returned without
+/// files, too, so that a wrong one is an error later rather than silently other data.
 pub fn find_mnist(explicit: Option<&Path>) -> Option<PathBuf> {
     let named = explicit.map(Path::to_path_buf).or_else(|| {
         let from_environment = std::env::var_os("MNIST_DIR").filter(|value| !value.is_empty());
         from_environment.map(PathBuf::from)
     });
-    named.or_else(|| default_directories().into_iter().find(|directory| idx::any_file_in(directory)))
+    match named {
+        Some(named) => Some(with_files(&named).unwrap_or(named)),
+        None => {
+            let usual = [default_directories(), vec![PathBuf::from("data")]].concat();
+            usual.iter().find_map(|directory| with_files(directory))
+        }
+    }
+}
+
+/// The first directory with one of MNIST's files of `directory` and those in it where torchvision keeps them.
+fn with_files(directory: &Path) -> Option<PathBuf> {
+    let places = [directory.to_path_buf(), directory.join("MNIST/raw"), directory.join("raw")];
+    places.into_iter().find(|place| idx::any_file_in(place))
 }
 
 /// The target directory of a download: `explicit`, or else the user's cache directory, or else `data/mnist` in the
@@ -132,6 +180,29 @@ mod tests {
         let (train, test) = pixels.split_at(60_000 * 28 * 28);
         assert!(dataset.train.pixels.iter().eq(train) && dataset.test.pixels.iter().eq(test));
         assert_eq!((&dataset.train.labels[..], &dataset.test.labels[..]), labels.split_at(60_000));
+    }
+
+    #[test]
+    fn part1_the_files_are_found_where_torchvision_keeps_them() {
+        let root = tempfile::tempdir().unwrap();
+        for place in ["raw", "MNIST/raw", "."] {
+            let directory = root.path().join(place);
+            std::fs::create_dir_all(&directory).unwrap();
+            std::fs::write(directory.join("t10k-labels-idx1-ubyte.gz"), "").unwrap();
+            assert_eq!(find_mnist(Some(root.path())), Some(directory.clone()), "{place}");
+            assert_eq!(find_mnist(Some(&directory)), Some(directory.clone()), "{place}");
+            std::fs::remove_file(directory.join("t10k-labels-idx1-ubyte.gz")).unwrap();
+        }
+        assert_eq!(find_mnist(Some(root.path())).as_deref(), Some(root.path()));
+    }
+
+    #[test]
+    fn part1_images_are_called_by_their_directory() {
+        let cases =
+            [("a/emnist-digits", "emnist-digits"), ("a/KMNIST/raw", "KMNIST"), ("/b/EMNIST/raw/gzip", "EMNIST")];
+        for (directory, name) in cases {
+            assert_eq!(name_of(Path::new(directory)), name);
+        }
     }
 
     #[test]

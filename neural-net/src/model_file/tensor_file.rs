@@ -79,7 +79,9 @@ impl TensorFile {
         }
         let found = file.metadata("format")?;
         let Some(format) = formats.iter().find(|format| format.name == found) else {
-            return Err(file.not_ours(format!("its format is {found:?} instead of {:?}", formats[0].name)));
+            let hint =
+                if found == super::PYTORCH_FORMAT { ": it is for PyTorch; give a file without --save-for" } else { "" };
+            return Err(file.not_ours(format!("its format is {found:?} instead of {:?}{hint}", formats[0].name)));
         };
         if format.has_checksum && !file.is_verified {
             return Err(damaged("its checksum is missing"));

@@ -103,6 +103,10 @@ pub(crate) struct TrainArguments {
     /// Save the trained network to a safetensors file
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
+    /// Program that reads the file of --save. For PyTorch, the names are those of an nn.Sequential, and the weights are
+    /// transposed to (outputs, inputs); neural-net does not read it
+    #[arg(long, value_enum, value_name = "PROGRAM", default_value_t, requires = "save")]
+    pub(crate) save_for: SaveFor,
     /// Directory of the checkpoint, which is written after every report
     #[arg(long, value_name = "DIR")]
     pub(crate) checkpoint: Option<PathBuf>,
@@ -195,6 +199,14 @@ pub(crate) struct SettingsArguments {
     /// images [default: 10000, for the notebook 0]
     #[arg(long, value_name = "N")]
     pub(crate) validation_images: Option<usize>,
+}
+
+/// Values of `--save-for`.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum SaveFor {
+    #[default]
+    NeuralNet,
+    Pytorch,
 }
 
 /// The value of `--batch-size`.

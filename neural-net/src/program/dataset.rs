@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
+use neural_net::data::convention::Convention;
 use neural_net::data::idx::IdxError;
 use neural_net::data::{BUILTIN_SEED, Dataset, download_directory, find_mnist};
 use neural_net::network::Architecture;
@@ -31,13 +32,44 @@ pub(super) fn load(arguments: &DataArguments) -> Result<(Dataset, String)> {
 }
 
 fn from_files(directory: &Path) -> Result<(Dataset, String)> {
-    let dataset = Dataset::mnist(directory).map_err(|error| match error {
+    let dataset = Dataset::read(directory).map_err(|error| match error {
         IdxError::Missing(_) => anyhow!("{error}, or --download"),
         error => error.into(),
     })?;
     let (train, test) = (dataset.train.len(), dataset.test.len());
-    let line = format!("Data: MNIST from {}, {train} training and {test} test images.", directory.display());
+    let (name, directory) = (&dataset.name, directory.display());
+    let target = if dataset.is_mnist { "" } else { " They are not MNIST's, so there is no target accuracy." };
+    let line = format!("Data: {name} from {directory}, {train} training and {test} test images.{target}");
     Ok((dataset, line))
+}
+
+/// A note on images that show their digits differently from MNIST.
+pub(super) fn note_convention(dataset: &Dataset) {
+    let Convention { dark_on_light, transposed } = dataset.convention;
+    let differences = [
+        dark_on_light.then_some("dark on light"),
+        transposed.then_some("transposed (rows and columns exchanged, as in EMNIST's files)"),
+    ];
+    let differences: Vec<&str> = differences.into_iter().flatten().collect();
+    if !differences.is_empty() {
+        command_line::note!(
+            "note: the images of {} are {}, unlike MNIST's: a network trained on them reads images like them, and \
+             `predict` converts PNG files to them",
+            dataset.name,
+            differences.join(", and ")
+        );
+    }
+}
+
+/// A warning if a network that was trained on images of one convention is measured on images of another.
+pub(super) fn warn_of_other_convention(trained: Convention, dataset: &Dataset) {
+    if trained != dataset.convention {
+        let (name, found) = (&dataset.name, dataset.convention);
+        command_line::note!(
+            "warning: the network was trained on images that are {trained}, but those of {name} are {found}: it cannot \
+             read them"
+        );
+    }
 }
 
 /// Checks that the images fit the network's inputs and outputs.

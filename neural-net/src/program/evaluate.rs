@@ -25,6 +25,7 @@ pub(crate) fn run(arguments: &EvaluateArguments) -> Result<ExitCode> {
         let evaluation = engine.evaluate_training_samples()?;
         Ok((dataset, origin, evaluation))
     })??;
+    dataset::warn_of_other_convention(model.convention, &dataset);
     if model.dataset != dataset.name {
         let (trained, tested) = (&model.dataset, &dataset.name);
         command_line::note!(

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use command_line::{counted, say};
 use neural_net::data::Dataset;
+use neural_net::data::convention::Convention;
 use neural_net::network::argmax;
 use neural_net::png::{self, Background, Digit};
 use neural_net::{Activation, Architecture, Predictor, model_file};
@@ -23,6 +24,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     };
     if let Some((dataset, origin)) = &dataset {
         dataset::require_fit(dataset, model.network.architecture())?;
+        dataset::warn_of_other_convention(model.convention, dataset);
         if !arguments.json {
             say!("{origin}");
         }
@@ -37,7 +39,11 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
             }
             _ => {
                 let background = arguments.background.into();
-                let (pixels, changes) = read_png(Path::new(image), model.network.architecture(), background)?;
+                let (mut pixels, mut changes) = read_png(Path::new(image), model.network.architecture(), background)?;
+                model.convention.convert(&mut pixels, model.network.architecture().inputs().isqrt());
+                if model.convention != Convention::default() {
+                    changes.push(format!("made {}, as the training images", model.convention));
+                }
                 (pixels, None, changes)
             }
         };

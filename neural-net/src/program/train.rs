@@ -24,7 +24,7 @@ use neural_net::training::{
 use neural_net::{Architecture, Samples};
 use serde_json::json;
 
-use super::arguments::{Distributed, TrainArguments};
+use super::arguments::{Distributed, SaveFor, TrainArguments};
 use super::console::{Console, INTERRUPTED, LazyRun, interrupt_flag, progress_bar};
 use super::dataset;
 use super::device::{self, ChosenEngine};
@@ -85,6 +85,7 @@ pub(super) fn run_on(
         let (dataset, origin) = dataset::load(&arguments.data)?;
         if !quiet {
             command_line::say!("{origin}");
+            dataset::note_convention(&dataset);
             if let Some(line) = device.remark() {
                 command_line::say!("{line}");
             }
@@ -243,7 +244,11 @@ impl TrainingRun<'_> {
                     return Err(device_failed(&console, "the trained network is still on the device", &error));
                 }
             };
-            model_file::save(file, &Model { network, dataset: dataset.name.clone() })?;
+            let model = Model { network, dataset: dataset.name.clone(), convention: dataset.convention };
+            match arguments.save_for {
+                SaveFor::NeuralNet => model_file::save(file, &model),
+                SaveFor::Pytorch => model_file::save_for_pytorch(file, &model),
+            }?;
         }
         let test = dataset.test.samples(0, dataset.test.len());
         let accuracy = match training.engine_mut().evaluate(&test) {
@@ -298,7 +303,7 @@ fn start(settings: &Settings, run: &LazyRun, kept: Option<Checkpoint>) -> Result
     let Some(kept) = kept else {
         return Ok((initial_parameters(settings.architecture.clone(), &settings.hyperparameters), Progress::default()));
     };
-    if (&kept.run.dataset, kept.run.data_checksum) != (&run.dataset, run.data_checksum) {
+    if kept.run.data_checksum != run.data_checksum {
         bail!(
             "the checkpoint was trained on other images ({}, not this {}): give the same --data, or start again without \
              --resume",
@@ -320,6 +325,7 @@ fn run_of(settings: &Settings, dataset: &Dataset) -> Run {
         preset: settings.preset,
         hyperparameters: settings.hyperparameters.clone(),
         dataset: dataset.name.clone(),
+        convention: dataset.convention,
         data_checksum: checksum.finalize(),
         images: settings.images,
         augment: settings.augment,

@@ -38,6 +38,7 @@ fn checkpoint() -> Checkpoint {
             ..Preset::Homework.hyperparameters()
         },
         dataset: "digits".to_owned(),
+        convention: Default::default(),
         data_checksum: 7,
         images: (50, 10),
         augment: false,
@@ -49,7 +50,11 @@ fn checkpoint() -> Checkpoint {
 fn model_bytes() -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("model");
-    model_file::save(&path, &Model { network: network(), dataset: "digits".to_owned() }).unwrap();
+    model_file::save(
+        &path,
+        &Model { network: network(), dataset: "digits".to_owned(), convention: Default::default() },
+    )
+    .unwrap();
     std::fs::read(path).unwrap()
 }
 

@@ -76,8 +76,9 @@ fn part1_idx_good_files_read_back_to_the_byte() {
                     false => fs::write(directory.path().join(name), bytes).unwrap(),
                 }
             }
-            let read = Dataset::mnist(directory.path()).unwrap();
-            assert!(read == dataset, "compressed: {compressed}, dotted: {dotted}");
+            let read = Dataset::read(directory.path()).unwrap();
+            let name = directory.path().file_name().unwrap().to_str().unwrap().to_owned();
+            assert!(read == Dataset { name, ..dataset.clone() }, "compressed: {compressed}, dotted: {dotted}");
         }
     }
 }
@@ -133,7 +134,7 @@ fn part1_idx_of_several_damaged_files_the_first_is_named() {
         fs::write(directory.path().join(name), b"").unwrap();
         for threads in [1, 2, 4] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let error = pool.install(|| Dataset::mnist(directory.path())).unwrap_err();
+            let error = pool.install(|| Dataset::read(directory.path())).unwrap_err();
             assert!(matches!(error, IdxError::Empty(_)), "{error:?}");
             assert_names(&error, &directory.path().join(name));
         }
@@ -147,7 +148,7 @@ fn part1_idx_a_missing_file_is_named() {
         let directory = TempDir::new().unwrap();
         crate::support::write_dataset(directory.path(), &dataset);
         fs::remove_file(directory.path().join(missing)).unwrap();
-        let error = Dataset::mnist(directory.path()).unwrap_err();
+        let error = Dataset::read(directory.path()).unwrap_err();
         assert_names(&error, &directory.path().join(missing));
         assert!(matches!(error, IdxError::Missing(_)), "{error:?}");
         assert!(error.to_string().ends_with("give the directory of MNIST's four files"), "{error}");
@@ -157,7 +158,7 @@ fn part1_idx_a_missing_file_is_named() {
 #[test]
 fn part1_idx_a_missing_directory_is_a_missing_file() {
     let directory = TempDir::new().unwrap().path().join("gone");
-    let error = Dataset::mnist(&directory).unwrap_err();
+    let error = Dataset::read(&directory).unwrap_err();
     assert!(matches!(error, IdxError::Missing(_)), "{error:?}");
     assert_names(&error, &directory);
 }

@@ -22,7 +22,7 @@ fn model() -> Model {
     let architecture = Architecture::new(vec![6, 4, 3], Activation::Tanh, Activation::Softmax).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let network = Network::random(architecture, Initialization::Normal, &mut rng);
-    Model { network, dataset: "some digits".to_owned() }
+    Model { network, dataset: "some digits".to_owned(), convention: Default::default() }
 }
 
 fn bits(network: &Network) -> Vec<u32> {
@@ -161,7 +161,11 @@ fn part1_model_file_comes_back_for_every_activation() {
         for hidden in [Activation::Sigmoid, Activation::Relu, Activation::Tanh, Activation::Identity] {
             let architecture = Architecture::new(vec![2, 1, 2], hidden, output).unwrap();
             let network = Network::random(architecture, Initialization::Xavier, &mut ChaCha8Rng::seed_from_u64(0));
-            let model = Model { network, dataset: "Ziffern, „quoted“\n\"and\" more".to_owned() };
+            let model = Model {
+                network,
+                dataset: "Ziffern, „quoted“\n\"and\" more".to_owned(),
+                convention: Default::default(),
+            };
             let (_directory, path) = new_path();
             save(&path, &model).unwrap();
             assert_eq!(load(&path).unwrap(), model);
@@ -358,7 +362,7 @@ proptest! {
         let architecture = model().network.architecture().clone();
         let network = Network::new(architecture, weights.to_vec(), biases.to_vec()).unwrap();
         let (_directory, path) = new_path();
-        save(&path, &Model { network: network.clone(), dataset: String::new() }).unwrap();
+        save(&path, &Model { network: network.clone(), dataset: String::new(), convention: Default::default() }).unwrap();
         let loaded = load(&path).unwrap();
         prop_assert_eq!(bits(&loaded.network), bits(&network));
         prop_assert_eq!(loaded.network.architecture(), network.architecture());
@@ -394,5 +398,66 @@ proptest! {
     #[test]
     fn part1_model_file_of_random_bytes_is_rejected(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         prop_assert!(load_bytes(&bytes).is_err());
+    }
+}
+
+/// Reads a file as `torch.nn.Sequential` does: module m's `Linear` computes x · Wᵀ + b. Only NumPy and the format's own
+/// description are used (https://github.com/huggingface/safetensors): the header's length in 8 bytes, its JSON, the data.
+const AS_PYTORCH: &str = r#"
+import json, sys
+import numpy as np
+data = open(sys.argv[1], "rb").read()
+length = int.from_bytes(data[:8], "little")
+header = json.loads(data[8 : 8 + length])
+metadata = header.pop("__metadata__")
+assert metadata["format"] == "pt", metadata
+state = {}
+for name, tensor in header.items():
+    begin, end = tensor["data_offsets"]
+    assert tensor["dtype"] == "F32", tensor
+    state[name] = np.frombuffer(data[8 + length + begin : 8 + length + end], "<f4").reshape(tensor["shape"])
+sizes = [int(size) for size in metadata["sizes"].split(",")]
+layers = len(sizes) - 1
+assert sorted(state) == sorted(f"{2 * i}.{kind}" for i in range(layers) for kind in ("weight", "bias")), list(state)
+activations = {"tanh": np.tanh, "softmax": lambda z: np.exp(z) / np.exp(z).sum()}
+x = np.array(json.loads(sys.argv[2]))
+for i in range(layers):
+    weight, bias = state[f"{2 * i}.weight"], state[f"{2 * i}.bias"]
+    assert weight.shape == (sizes[i + 1], sizes[i]), weight.shape
+    z = x @ weight.T + bias
+    x = activations[metadata["hidden_activation" if i + 1 < layers else "output_activation"]](z)
+print(json.dumps(x.tolist()))
+"#;
+
+#[test]
+fn part1_model_file_for_pytorch_is_read_by_its_convention() {
+    let Some(python) = test_skips::python_with_numpy() else { return };
+    // A square layer would be read transposed without an error.
+    for sizes in [vec![6, 4, 3], vec![5, 5, 5, 5]] {
+        let architecture = Architecture::new(sizes.clone(), Activation::Tanh, Activation::Softmax).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(11);
+        let network = Network::random(architecture, Initialization::Normal, &mut rng);
+        let (weights, biases) = (network.weights().to_vec(), network.biases());
+        let biases =
+            biases.iter().map(|biases| Array1::from_shape_fn(biases.len(), |i| 0.3 - i as f32 / 7.0)).collect();
+        let network = Network::new(network.architecture().clone(), weights, biases).unwrap();
+        let inputs: Vec<f32> = (0_u8..).take(sizes[0]).map(|i| f32::from(i) / 5.0 - 0.4).collect();
+        let expected = network.predict(&inputs);
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("for-pytorch.safetensors");
+        let model = Model { network, ..model() };
+        model_file::save_for_pytorch(&path, &model).unwrap();
+
+        let mut command = std::process::Command::new(&python);
+        let output = command.args(["-c", AS_PYTORCH]).arg(&path).arg(format!("{inputs:?}")).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let found: Vec<f64> = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!((found - f64::from(*expected)).abs() < 1e-6, "{found} and {expected}");
+        }
+
+        let error = load(&path).unwrap_err().to_string();
+        assert!(error.ends_with("it is for PyTorch; give a file without --save-for"), "{error}");
     }
 }

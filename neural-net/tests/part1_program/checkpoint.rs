@@ -50,6 +50,7 @@ fn part1_a_training_run_stopped_at_any_step_resumes_bit_identically() {
         preset: Preset::Homework,
         hyperparameters: hyperparameters.clone(),
         dataset: "random".to_owned(),
+        convention: Default::default(),
         data_checksum: 1,
         images: (50, 0),
         augment: false,

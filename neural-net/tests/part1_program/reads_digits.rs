@@ -4,6 +4,7 @@ use crate::support::images_file;
 use crate::support::program::Sandbox;
 use image::{GrayImage, RgbImage};
 use ndarray::{Array1, Array2};
+use neural_net::data::convention::Convention;
 use neural_net::data::drawing::{self, Background};
 use neural_net::data::{Dataset, ToSamples};
 use neural_net::model_file::{self, Model};
@@ -38,8 +39,8 @@ fn part1_program_evaluates_what_it_saved_to_the_same_accuracy() {
     let trained = sandbox.save_model();
     let accuracy = trained.stdout.lines().last().unwrap();
     let run = sandbox.run(&["evaluate", "model.safetensors", "--data", "digits"]).success();
-    let origin = "Data: MNIST from digits, 600 training and 200 test images.";
-    assert_eq!(run.stdout.lines().collect::<Vec<_>>(), [origin, "Trained on: MNIST", accuracy]);
+    let origin = "Data: digits from digits, 600 training and 200 test images. They are not MNIST's, so there is no target accuracy.";
+    assert_eq!(run.stdout.lines().collect::<Vec<_>>(), [origin, "Trained on: digits", accuracy]);
 
     let run = sandbox.run(&["evaluate", "model.safetensors", "--data", "digits", "--json", "-c", "1"]).success();
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -50,8 +51,52 @@ fn part1_program_evaluates_what_it_saved_to_the_same_accuracy() {
     // Without --data the images are the built-in digits, on which it was not trained.
     let run = sandbox.run(&["evaluate", "model.safetensors"]);
     assert_eq!(run.code, Some(0));
-    let warning = "warning: the network was trained on MNIST, but the test images are built-in digits: give --data DIR";
+    let warning =
+        "warning: the network was trained on digits, but the test images are built-in digits: give --data DIR";
     assert_eq!(run.stderr.trim_end(), warning);
+}
+
+/// A network that is trained on images of another convention says so, keeps it, and reads the same PNG files.
+#[test]
+fn part1_program_keeps_the_convention_of_its_images() {
+    let upright = Sandbox::new();
+    upright.save_model();
+    test_image(0).save(upright.path("digit.png")).unwrap();
+    let expected = &predictions(&upright, &["digit.png"])[0];
+    for (convention, words) in
+        Convention::ALL.into_iter().zip(["", "dark on light", "transposed", "dark on light, and transposed"])
+    {
+        let sandbox = Sandbox::new();
+        let mut dataset = crate::support::small_dataset();
+        for images in [&mut dataset.train, &mut dataset.test] {
+            for mut image in images.pixels.rows_mut() {
+                convention.convert(image.as_slice_mut().unwrap(), 28);
+            }
+        }
+        crate::support::write_dataset(&sandbox.path("digits"), &dataset);
+        let run = sandbox.train(20, &["--save", "model.safetensors", "--checkpoint", "run", "--learning-rate", "0.02"]);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let note = run.stderr.contains(&format!("note: the images of digits are {words}"));
+        assert_eq!(note, convention != Convention::default(), "{}", run.stderr);
+        for file in ["model.safetensors", "run/checkpoint.safetensors"] {
+            assert_eq!(model_file::load(&sandbox.path(file)).unwrap().convention, convention, "{file}");
+        }
+        sandbox.train(21, &["--checkpoint", "run", "--resume", "--learning-rate", "0.02"]);
+        assert_eq!(model_file::load(&sandbox.path("run/checkpoint.safetensors")).unwrap().convention, convention);
+
+        // Only a transposition keeps the bits of the training run, up to the initial weights: the digit has to be read.
+        test_image(0).save(sandbox.path("digit.png")).unwrap();
+        let read = predictions(&sandbox, &["digit.png", "0"]);
+        assert_eq!(read[0]["digit"], read[1]["digit"], "{convention}");
+        assert_eq!(read[0]["digit"], expected["digit"], "{convention}");
+        let changes = read[0]["changes"].to_string();
+        assert_eq!(changes.contains(&convention.to_string()), convention != Convention::default(), "{changes}");
+
+        // On images of MNIST's convention.
+        crate::support::write_dataset(&sandbox.path("digits"), &crate::support::small_dataset());
+        let run = sandbox.run(&["evaluate", "model.safetensors", "--data", "digits"]);
+        assert_eq!(run.stderr.contains("it cannot read them"), convention != Convention::default(), "{}", run.stderr);
+    }
 }
 
 #[test]
@@ -67,7 +112,7 @@ fn part1_program_reads_test_images_as_the_library_does() {
     let sandbox = Sandbox::new();
     sandbox.save_model();
     let network = model_file::load(&sandbox.path("model.safetensors")).unwrap().network;
-    let test = Dataset::mnist(&sandbox.path("digits")).unwrap().test;
+    let test = Dataset::read(&sandbox.path("digits")).unwrap().test;
     let samples = test.samples(0, 10);
     let read = predictions(&sandbox, &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]);
     assert_eq!(read.len(), 10);
@@ -163,7 +208,7 @@ fn part1_program_prints_probabilities_only_if_the_outputs_are_some() {
         let architecture = Architecture::new(vec![784, 10], Activation::Sigmoid, output).unwrap();
         let biases = Array1::from_iter((0_u8..10).map(|digit| f32::from(digit) - shift));
         let network = Network::new(architecture, vec![Array2::zeros((784, 10))], vec![biases]).unwrap();
-        let model = Model { network, dataset: "nothing".to_owned() };
+        let model = Model { network, dataset: "nothing".to_owned(), convention: Default::default() };
         model_file::save(&sandbox.path("model.safetensors"), &model).unwrap();
         let prediction = &predictions(&sandbox, &["0"])[0];
         assert_eq!(prediction["probabilities"], Value::Null, "{output:?}: {prediction}");

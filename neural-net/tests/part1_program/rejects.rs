@@ -271,7 +271,7 @@ fn part1_program_rejects_images_that_it_cannot_read() {
     fs::write(sandbox.path("text.png"), "not an image").unwrap();
     fs::write(sandbox.path("photo.png"), b"\xff\xd8\xff\xe0").unwrap();
     let cases = [
-        ("200", "no test image 200: MNIST has 200, 0 to 199"),
+        ("200", "no test image 200: digits has 200, 0 to 199"),
         ("18446744073709551615", "no test image"),
         ("narrow.png", "narrow.png: nothing is drawn"),
         ("blank.png", "blank.png: nothing is drawn"),

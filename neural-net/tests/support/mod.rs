@@ -35,8 +35,9 @@ pub(crate) fn small_dataset() -> Dataset {
         shape: (SIDE, SIDE),
     };
     Dataset {
-        name: "MNIST".to_owned(),
-        is_mnist: true,
+        name: "digits".to_owned(),
+        is_mnist: false,
+        convention: Default::default(),
         train: part(train_pixels, train_labels),
         test: part(test_pixels, test_labels),
     }

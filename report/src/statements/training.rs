@@ -123,8 +123,8 @@ fn target(training: &Training) -> String {
     let target = accuracy(training.target);
     if !training.is_mnist {
         return format!(
-            "MNIST was not found, and these are other images: the accuracy says nothing about the homework's target of {target}, \
-             which is set for MNIST."
+            "These images are not MNIST's: the accuracy says nothing about the homework's target of {target}, which is set \
+             for MNIST."
         );
     }
     let reached = training.runs.iter().filter(|run| run.test_accuracy >= training.target).count();

@@ -165,7 +165,7 @@ fn the_target_is_stated_as_reached_only_if_it_is() {
     assert_says(&text(&figures, Section::Training), &["The homework's target of 95.00 % is not reached."]);
     figures.training.is_mnist = false;
     let said = text(&figures, Section::Training);
-    assert_says(&said, &["MNIST was not found, and these are other images"]);
+    assert_says(&said, &["These images are not MNIST's"]);
     assert!(!said.contains("is reached"), "{said}");
     figures.training.runs.clear();
     assert_says(&text(&figures, Section::Training), &["No network was trained."]);

@@ -4,6 +4,7 @@
 //! that the harness does not capture, and appends the test to a file, so that all of them can be counted at the end of
 //! a run: [`of_this_run`] reads the file of the `cargo test` that is running, [`read`] any other.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -149,6 +150,21 @@ pub fn path_in(variable: &str, need: Need) -> Option<PathBuf> {
         skip(need, &format!("the environment variable {variable} is not set"));
     }
     path
+}
+
+/// A Python interpreter that can import NumPy: `$PYTHON`, else `python3`. If it cannot, the calling test is skipped.
+///
+/// # Panics
+/// As [`skip`].
+#[track_caller]
+pub fn python_with_numpy() -> Option<OsString> {
+    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+    let imports = std::process::Command::new(&python).args(["-c", "import numpy"]).output();
+    let python = imports.is_ok_and(|output| output.status.success()).then_some(python);
+    if python.is_none() {
+        skip(Need::Numpy, "$PYTHON, else python3, cannot import NumPy");
+    }
+    python
 }
 
 /// The test's name: the harness names a test's thread after the test, unless it runs all tests in the main thread.

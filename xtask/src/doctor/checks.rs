@@ -32,7 +32,7 @@ fn rust() -> State {
 fn mnist() -> State {
     let fix = "run: cargo run -p mnist_download";
     let Some(directory) = find_mnist(None) else { return missing("not found", fix) };
-    match Dataset::mnist(&directory) {
+    match Dataset::read(&directory) {
         Ok(dataset) => {
             let (train, test) = (dataset.train.len(), dataset.test.len());
             State::Found(format!("{train} training and {test} test images in {}", directory.display()))

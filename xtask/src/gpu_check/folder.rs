@@ -120,7 +120,7 @@ pub(super) fn make(target: Option<&str>) -> Result<()> {
     copy(if target.is_some() { built.get(RUNNER, RUNNER)? } else { &this }, &folder.join(host.file_name(RUNNER)))?;
     copy(built.get("neural-net", SWEEP)?, &folder.join(host.file_name(SWEEP)))?;
     python::carry(&folder)?;
-    let images = mnist::carry(&folder)?.to_owned();
+    let images = mnist::carry(&folder)?;
     let made = Made { commit: commit(), ptx: ptx(), images };
     let write = |name: &str, text: &str| {
         std::fs::write(folder.join(name), text).with_context(|| format!("cannot write {name}"))

@@ -12,22 +12,25 @@ use neural_net::data::idx::FILES;
 use neural_net::data::{BUILTIN_SEED, Dataset, LabelledImages};
 
 /// Where the files are in the folder.
-const FOLDER: &str = "mnist";
+const FOLDER: &str = "digits";
 
 /// Puts the four files into the folder: from `$MNIST_DIR` if that is set, compressed or not. Returns the images' name.
 ///
 /// # Errors
 /// If a file cannot be read or written.
-pub(super) fn carry(folder: &Path) -> Result<&'static str> {
+pub(super) fn carry(folder: &Path) -> Result<String> {
     let target = folder.join(FOLDER);
     std::fs::create_dir_all(&target).with_context(|| format!("cannot create {}", target.display()))?;
     match std::env::var_os("MNIST_DIR").filter(|value| !value.is_empty()) {
-        Some(source) => copy(Path::new(&source), &target).map(|()| "MNIST"),
+        Some(source) => {
+            copy(Path::new(&source), &target)?;
+            Ok(Dataset::read(&target)?.name)
+        }
         None => {
             say!("[*] MNIST_DIR is not set: the networks are timed on built-in digits, and so are their peers");
             let digits = Dataset::builtin(BUILTIN_SEED);
             write(&digits.train, "train", &target)?;
-            write(&digits.test, "t10k", &target).map(|()| "built-in digits")
+            write(&digits.test, "t10k", &target).map(|()| digits.name)
         }
     }
 }
@@ -105,7 +108,7 @@ mod tests {
         let (train, test) = (part(&digits.train, 30), part(&digits.test, 20));
         write(&train, "train", folder.path()).unwrap();
         write(&test, "t10k", folder.path()).unwrap();
-        let read = Dataset::mnist(folder.path()).unwrap();
+        let read = Dataset::read(folder.path()).unwrap();
         assert_eq!((read.train, read.test), (train, test));
     }
 }

@@ -65,7 +65,8 @@ impl Sandbox {
     pub(super) fn with_odd_files(self) -> Result<Self> {
         let architecture = Architecture::new(vec![SIDE * SIDE, 4, 10], Activation::Sigmoid, Activation::Sigmoid)?;
         let network = targets::network(architecture);
-        let model = model_file::Model { network, dataset: "built-in digits".to_owned() };
+        let model =
+            model_file::Model { network, dataset: "built-in digits".to_owned(), convention: Default::default() };
         model_file::save(&self.join("model.safetensors"), &model)?;
         fs::write(self.join("digit.png"), targets::valid_picture(&mut Random::of(0, "picture", 0)))?;
         fs::create_dir(self.join("folder"))?;

@@ -168,6 +168,7 @@ fn base_checkpoint() -> Result<Checkpoint> {
         preset: Preset::Homework,
         hyperparameters,
         dataset: "built-in digits".to_owned(),
+        convention: Default::default(),
         data_checksum: 12345,
         images: (SAMPLES, 0),
         augment: false,

@@ -34,7 +34,10 @@ impl Models {
             (vec![16, 8, 4, 10], Activation::Tanh, Activation::Identity),
         ] {
             let network = network(Architecture::new(sizes, hidden, output)?);
-            model_file::save(&path, &model_file::Model { network, dataset: "built-in digits".to_owned() })?;
+            model_file::save(
+                &path,
+                &model_file::Model { network, dataset: "built-in digits".to_owned(), convention: Default::default() },
+            )?;
             files.push((DIGITS, fs::read(&path)?));
         }
         studio::run()?.model.save(&path)?;
