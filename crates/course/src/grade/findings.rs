@@ -11,6 +11,7 @@ pub(super) fn of(sources: &Sources) -> Vec<String> {
     let ignored = sources.ignored.iter();
     let mut all: Vec<String> = ignored
         .map(|path| format!("{}: it would run while cargo compiles, and is not taken", path.display()))
+        .chain(sources.notes.iter().cloned())
         .collect();
     for (path, text) in &sources.files {
         match (syn::parse_file(text), text.parse::<TokenStream>()) {
@@ -105,7 +106,7 @@ mod tests {
 
     fn found_in(text: &str) -> Vec<String> {
         let files = [("max_functions/src/trivial.rs".into(), text.to_owned())].into();
-        of(&Sources { files, ignored: Vec::new() })
+        of(&Sources { files, ..Sources::default() })
     }
 
     #[test]

@@ -1,20 +1,26 @@
-//! The sources of a submission, from a ZIP file or a folder: nothing but `PACKAGE/src/….rs`.
+//! The sources of a submission, from an archive or a folder: nothing but `PACKAGE/src/….rs`.
+
+mod tree;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use command_line::counted;
 
+use self::tree::{Entry, Kind, Tree};
 use crate::starter::Part;
 
 /// Limits of a submission: files, and bytes of each and of all.
 const MAX_FILES: usize = 200;
 const MAX_BYTES: u64 = 1 << 20;
 const MAX_ALL: u64 = 8 << 20;
-/// Maximum number of entries that are looked at.
-const MAX_ENTRIES: usize = 20_000;
+/// Maximum number of folders that a crate is in, and of names below them, the crate's included.
+const MAX_FOLDERS: usize = 6;
+const MAX_NAMES: usize = 8;
+/// Maximum number of archives in a submission that are opened, and of paths in a message.
+const MAX_ARCHIVES: usize = 10;
+const MAX_SHOWN: usize = 6;
 
 /// What is taken of a submission.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -23,6 +29,10 @@ pub(super) struct Sources {
     pub(super) files: BTreeMap<PathBuf, String>,
     /// Build scripts and settings of cargo, which are not taken.
     pub(super) ignored: Vec<PathBuf>,
+    /// What else is not taken, in a sentence each.
+    pub(super) notes: Vec<String>,
+    /// The packages with a file that cannot be read, and the reason. Their other files are not taken.
+    pub(super) unreadable: BTreeMap<&'static str, String>,
 }
 
 /// The files of a part: their paths, and their texts.
@@ -34,133 +44,325 @@ impl Sources {
         self.files.keys().any(|path| path.starts_with(part.package()))
     }
 
-    /// The sources of a part; none if the submission does not have it.
+    /// The sources of a part; none if the submission does not have it, or if one cannot be read.
     pub(super) fn of(&self, part: Part) -> PartFiles {
         let files = self.files.iter().filter(|(path, _)| path.starts_with(part.package()));
         files.map(|(path, text)| (path.clone(), text.clone())).collect()
     }
 
-    fn add(&mut self, path: PathBuf, reader: impl Read) -> Result<(), String> {
+    /// Adds a file. One that cannot be read makes its package unreadable.
+    ///
+    /// # Errors
+    /// If the submission exceeds a limit.
+    fn add(&mut self, path: PathBuf, content: Result<&mut dyn Read, String>) -> Result<(), String> {
         if self.files.len() == MAX_FILES {
             return Err(format!("it has more than {MAX_FILES} source files"));
         }
-        let mut text = String::new();
-        let read = reader.take(MAX_BYTES + 1).read_to_string(&mut text);
-        read.map_err(|error| format!("{}: {error}", path.display()))?;
+        let text = match text_of(content) {
+            Ok(text) => text,
+            Err(Unreadable::TooLarge) => return Err(too_large(&path)),
+            Err(Unreadable::NoText(reason)) => {
+                self.cannot_read(&path, &reason);
+                return Ok(());
+            }
+        };
         let all: u64 = self.files.values().map(|text| text.len() as u64).sum();
-        if text.len() as u64 > MAX_BYTES || all + text.len() as u64 > MAX_ALL {
-            return Err(format!("{}: the sources are larger than {} MiB", path.display(), MAX_ALL >> 20));
+        if all + text.len() as u64 > MAX_ALL {
+            return Err(too_large(&path));
         }
         if self.files.insert(path.clone(), text).is_some() {
-            return Err(format!("{} is there twice", path.display()));
+            self.cannot_read(&path, ": it is there twice");
         }
         Ok(())
     }
+
+    fn cannot_read(&mut self, path: &Path, reason: &str) {
+        let reason = format!("{}{reason}", path.display());
+        let package = Part::HOMEWORK.iter().map(|part| part.package()).find(|package| path.starts_with(package));
+        match package {
+            // Programs are given, and not compiled.
+            _ if path.ends_with("src/main.rs") => self.notes.push(reason),
+            Some(package) => drop(self.unreadable.entry(package).or_insert(reason)),
+            None => {}
+        }
+    }
 }
 
-/// The path in the workspace of a file of the submission, which may be below one more folder. None for what is not
-/// graded.
-fn of_workspace(path: &Path) -> Option<PathBuf> {
-    let names: Vec<&str> = path
-        .components()
-        .map(|component| match component {
-            Component::Normal(name) => name.to_str(),
-            _ => None,
-        })
-        .collect::<Option<_>>()?;
-    let start = names.iter().take(2).position(|name| Part::HOMEWORK.iter().any(|part| part.package() == *name))?;
-    let names = &names[start..];
-    let is_source = names.len() >= 3 && names[1] == "src" && names.last()?.ends_with(".rs") && names.len() <= 8;
-    is_source.then(|| names.iter().collect())
+fn too_large(path: &Path) -> String {
+    format!("{}: the sources are larger than {} MiB", path.display(), MAX_ALL >> 20)
+}
+
+/// Why a file is not taken.
+#[derive(Debug, PartialEq, Eq)]
+enum Unreadable {
+    TooLarge,
+    /// What follows the file's name.
+    NoText(String),
+}
+
+/// A source file's text, without a byte order mark.
+fn text_of(content: Result<&mut dyn Read, String>) -> Result<String, Unreadable> {
+    let no_text = |reason: &dyn std::fmt::Display| Unreadable::NoText(format!(": {reason}"));
+    let mut bytes = Vec::new();
+    content.map_err(|error| no_text(&error))?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| no_text(&e))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Unreadable::TooLarge);
+    }
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        bytes.drain(..3);
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let (bytes, at) = (error.as_bytes(), error.utf8_error().valid_up_to());
+        let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let is_utf16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+        let what =
+            if is_utf16 { "the file is UTF-16".to_owned() } else { format!("byte {:#04x} is not UTF-8", bytes[at]) };
+        Unreadable::NoText(format!(", line {line}: {what}: save the file as UTF-8"))
+    })
+}
+
+/// A source of the homework in a submission.
+struct Source<'a> {
+    /// The folders that its package is in.
+    root: &'a [String],
+    package: &'static str,
+    /// The path in the workspace.
+    path: PathBuf,
+}
+
+/// The source that an entry is. None for what is not graded.
+fn source_of(names: &[String]) -> Option<Source<'_>> {
+    let package = |name: &str| Part::HOMEWORK.iter().map(|part| part.package()).find(|package| *package == name);
+    let start =
+        names.windows(2).take(MAX_FOLDERS + 1).position(|pair| package(&pair[0]).is_some() && pair[1] == "src")?;
+    let below = &names[start..];
+    let is_source = below.len() >= 3 && below.len() <= MAX_NAMES && below.last()?.ends_with(".rs");
+    let source = Source { root: &names[..start], package: package(&names[start])?, path: below.iter().collect() };
+    is_source.then_some(source)
 }
 
 /// Whether the file would run, or change what is run, while cargo compiles.
-fn is_script(path: &Path) -> bool {
-    path.ends_with("build.rs") && !path.iter().any(|name| name == "src")
+fn is_script(names: &[String]) -> bool {
+    let path: PathBuf = names.iter().collect();
+    path.ends_with("build.rs") && !names.iter().any(|name| name == "src")
         || path.ends_with(".cargo/config.toml")
         || path.ends_with(".cargo/config")
 }
 
-/// Reads a submission.
+/// What is read of a submission's files.
+#[derive(Default)]
+struct Choice<'a> {
+    files: Vec<(PathBuf, &'a Entry)>,
+    ignored: Vec<PathBuf>,
+    notes: Vec<String>,
+}
+
+impl<'a> Choice<'a> {
+    /// Of each package the copy that is nearest the top, of two in equal depth the first by name.
+    fn of(entries: &'a [Entry]) -> Self {
+        let mut choice = Self::default();
+        let mut copies: BTreeMap<&str, BTreeMap<(usize, &[String]), Vec<(PathBuf, &Entry)>>> = BTreeMap::new();
+        for entry in entries {
+            match source_of(&entry.names) {
+                Some(source) if entry.kind == Kind::File => {
+                    let copies = copies.entry(source.package).or_default();
+                    copies.entry((source.root.len(), source.root)).or_default().push((source.path, entry));
+                }
+                Some(_) if entry.kind == Kind::Link => {
+                    choice.notes.push(format!("{}: it is a link, and is not taken", entry.shown()));
+                }
+                _ if entry.kind != Kind::Outside && is_script(&entry.names) => {
+                    choice.ignored.push(entry.names.iter().collect());
+                }
+                _ => {}
+            }
+        }
+        let (mut roots, mut beside, mut others) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        for part in Part::HOMEWORK {
+            let package = part.package();
+            let mut copies = copies.remove(package).unwrap_or_default().into_iter();
+            let Some(((depth, root), files)) = copies.next() else { continue };
+            choice.files.extend(files);
+            roots.entry(shown(root)).or_insert_with(Vec::new).push(package);
+            for ((other_depth, other), _) in copies {
+                match other_depth == depth {
+                    true => beside.entry((shown(root), shown(other))).or_insert_with(Vec::new).push(package),
+                    false => others.push(format!("{}/{package}", shown(other))),
+                }
+            }
+        }
+        let beside = beside.into_iter().map(|((root, other), packages)| {
+            format!("{root} and {other} both have {}; {root} counts", packages.join(", "))
+        });
+        let beside: Vec<String> = beside.collect();
+        choice.notes.extend((!beside.is_empty()).then(|| beside.join("; ")));
+        if !others.is_empty() {
+            choice.notes.push(format!("not taken, since a copy nearer the top counts: {}", listed(&others, "folder")));
+        }
+        if roots.len() > 1 {
+            let roots = roots.into_iter().map(|(root, packages)| format!("{} in {root}", packages.join(", ")));
+            choice.notes.push(format!("the crates are in several folders: {}", roots.collect::<Vec<_>>().join("; ")));
+        }
+        choice
+    }
+
+    /// Reads the files.
+    fn sources(self, tree: &mut Tree) -> Result<Sources, String> {
+        let mut sources = Sources { ignored: self.ignored, notes: self.notes, ..Sources::default() };
+        let wanted: Vec<&Entry> = self.files.iter().map(|(_, entry)| *entry).collect();
+        let paths: BTreeMap<&[String], &PathBuf> =
+            self.files.iter().map(|(path, entry)| (entry.names.as_slice(), path)).collect();
+        tree.read(&wanted, &mut |entry, content| match paths.get(entry.names.as_slice()) {
+            Some(path) => sources.add((*path).clone(), content),
+            None => Ok(()),
+        })?;
+        let unreadable = &sources.unreadable;
+        sources.files.retain(|path, _| !unreadable.keys().any(|package| path.starts_with(package)));
+        Ok(sources)
+    }
+}
+
+/// The name of a folder of a submission.
+fn shown(root: &[String]) -> String {
+    match root {
+        [] => "the top folder".to_owned(),
+        _ => command_line::printable_line(&root.join("/")).into_owned(),
+    }
+}
+
+/// The first names of a list, and how many more there are.
+fn listed(names: &[String], noun: &str) -> String {
+    match names.len().checked_sub(MAX_SHOWN) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {}", names[..MAX_SHOWN].join(", "), counted(more, &format!("more {noun}"))),
+    }
+}
+
+/// What a submission without sources has.
+fn contents(entries: &[Entry]) -> String {
+    let name = |entry: &Entry| match entry.kind {
+        Kind::File => entry.shown(),
+        Kind::Link => format!("{} (a link)", entry.shown()),
+        Kind::Outside => format!("{} (which leads out of it)", entry.shown()),
+    };
+    match entries {
+        [] => "no files".to_owned(),
+        [one] => name(one),
+        [one, other] => format!("{} and {}", name(one), name(other)),
+        [one, other, rest @ ..] => format!("{}, {} and {}", name(one), name(other), counted(rest.len(), "more file")),
+    }
+}
+
+const NO_SOURCES: &str = "no sources such as max_functions/src/trivial.rs";
+
+/// Reads a submission, or the archive that is in it.
 ///
 /// # Errors
 /// The reason, in one line.
 pub(super) fn read(path: &Path) -> Result<Sources, String> {
-    let sources = if path.is_dir() { of_folder(path) } else { of_archive(path) }?;
-    match sources.files.is_empty() {
-        true => Err("it has no sources such as max_functions/src/trivial.rs".to_owned()),
-        false => Ok(sources),
+    let mut tree = Tree::open(path)?;
+    let entries = tree.entries()?;
+    let choice = Choice::of(&entries);
+    if !choice.files.is_empty() {
+        return choice.sources(&mut tree);
+    }
+    let mut of_first: Option<(String, Sources)> = None;
+    let (mut others, mut reasons) = (Vec::new(), Vec::new());
+    for archive in tree.archives(&entries)?.iter().take(MAX_ARCHIVES) {
+        let name = archive.shown();
+        match of_archive(&mut tree, archive) {
+            Ok(sources) if of_first.is_none() => of_first = Some((name, sources)),
+            Ok(_) => others.push(name),
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    match (of_first, reasons.first()) {
+        (Some((name, mut sources)), _) => {
+            if !others.is_empty() {
+                sources.notes.push(format!("not taken, since {name} counts: {}", listed(&others, "archive")));
+            }
+            Ok(sources)
+        }
+        (None, Some(reason)) => Err(reason.clone()),
+        (None, None) => Err(format!("{NO_SOURCES}; it has {}", contents(&entries))),
     }
 }
 
-fn of_folder(root: &Path) -> Result<Sources, String> {
-    let (mut sources, mut folders, mut entries) = (Sources::default(), vec![root.to_owned()], 0);
-    while let Some(folder) = folders.pop() {
-        let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-        for entry in std::fs::read_dir(&folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            entries += 1;
-            if entries > MAX_ENTRIES {
-                return Err(format!("it has more than {MAX_ENTRIES} files"));
-            }
-            let (kind, path) = (entry.file_type().map_err(failed)?, entry.path());
-            let relative = path.strip_prefix(root).map_err(|error| error.to_string())?;
-            // A link may lead anywhere.
-            if kind.is_dir() && entry.file_name() != "target" && relative.components().count() <= 8 {
-                folders.push(path);
-            } else if let Some(name) = of_workspace(relative).filter(|_| kind.is_file()) {
-                sources.add(name, File::open(&path).map_err(failed)?)?;
-            } else if is_script(relative) {
-                sources.ignored.push(relative.to_owned());
-            }
+/// Reads an archive in a submission. Archives within it are not read.
+fn of_archive(outer: &mut Tree, archive: &Entry) -> Result<Sources, String> {
+    let name = archive.shown();
+    let mut read = || {
+        let mut tree = outer.open_archive(archive)?;
+        let entries = tree.entries()?;
+        let choice = Choice::of(&entries);
+        match choice.files.is_empty() {
+            true => Err(format!("{NO_SOURCES}; it has {}", contents(&entries))),
+            false => choice.sources(&mut tree),
         }
-    }
-    Ok(sources)
-}
-
-fn of_archive(path: &Path) -> Result<Sources, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let file = File::open(path).map_err(|error| failed(&error))?;
-    let mut archive = zip::ZipArchive::new(file).map_err(|error| failed(&error))?;
-    if archive.len() > MAX_ENTRIES {
-        return Err(format!("it has more than {MAX_ENTRIES} files"));
-    }
-    let mut sources = Sources::default();
-    for index in 0..archive.len() {
-        let entry = archive.by_index(index).map_err(|error| failed(&error))?;
-        // Paths that lead out of the archive have no name here.
-        let Some(name) = entry.enclosed_name() else { continue };
-        if is_script(&name) {
-            sources.ignored.push(name);
-            continue;
-        }
-        let Some(name) = of_workspace(&name) else { continue };
-        if entry.is_file() && !entry.is_symlink() {
-            sources.add(name, entry)?;
-        }
-    }
-    Ok(sources)
+    };
+    let named = |reason: String| if reason.starts_with(&name) { reason } else { format!("{name}: {reason}") };
+    read().map_err(named)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::io::Write;
+
+    use tempfile::TempDir;
+    use zip::write::{SimpleFileOptions, ZipWriter};
+
     use super::*;
+
+    const SOURCE: &str = "max_functions/src/trivial.rs";
+
+    fn names(path: &str) -> Vec<String> {
+        path.split('/').map(str::to_owned).collect()
+    }
+
+    /// The bytes of a ZIP file.
+    fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut archive = ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        for (name, content) in files {
+            archive.start_file(*name, SimpleFileOptions::default()).unwrap();
+            archive.write_all(content).unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    }
+
+    /// A folder with one file.
+    fn with_file(name: &str, content: &[u8]) -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, content).unwrap();
+        folder
+    }
+
+    fn read_zip(files: &[(&str, &[u8])]) -> Result<Sources, String> {
+        read(&with_file("homework.zip", &zip(files)).path().join("homework.zip"))
+    }
+
+    fn paths(sources: &Sources) -> Vec<&str> {
+        sources.files.keys().map(|path| path.to_str().unwrap()).collect()
+    }
 
     #[test]
     fn grade_takes_only_sources_of_the_homework() {
         for (path, expected) in [
             ("max_functions/src/trivial.rs", Some("max_functions/src/trivial.rs")),
             ("homework/utils/src/deep/lists.rs", Some("utils/src/deep/lists.rs")),
+            ("1/2/3/4/5/6/utils/src/lists.rs", Some("utils/src/lists.rs")),
+            ("1/2/3/4/5/6/7/utils/src/lists.rs", None),
+            ("utils/utils/src/lists.rs", Some("utils/src/lists.rs")),
             ("max_functions/build.rs", None),
             ("max_functions/Cargo.toml", None),
             ("max_functions/tests/public.rs", None),
             ("max_functions/src/data.bin", None),
-            ("../max_functions/src/trivial.rs", None),
-            ("/max_functions/src/trivial.rs", None),
-            ("a/b/utils/src/lists.rs", None),
             ("other/src/lib.rs", None),
         ] {
-            assert_eq!(of_workspace(Path::new(path)), expected.map(PathBuf::from), "{path}");
+            let found = source_of(&names(path)).map(|source| source.path);
+            assert_eq!(found, expected.map(PathBuf::from), "{path}");
         }
     }
 
@@ -172,16 +374,168 @@ mod tests {
             ("max_functions/src/build.rs", false),
             ("max_functions/Cargo.toml", false),
         ] {
-            assert_eq!(is_script(Path::new(path)), expected, "{path}");
+            assert_eq!(is_script(&names(path)), expected, "{path}");
         }
     }
 
     #[test]
     fn grade_limits_what_it_reads() {
         let mut sources = Sources::default();
-        assert!(sources.add("a.rs".into(), &b"fn f() {}"[..]).is_ok());
-        assert!(sources.add("a.rs".into(), &b""[..]).unwrap_err().contains("twice"));
-        assert!(sources.add("b.rs".into(), std::io::repeat(b' ')).unwrap_err().contains("larger than"));
-        assert!(sources.add("c.rs".into(), &b"\xff\xfe"[..]).unwrap_err().contains("UTF-8"));
+        assert!(sources.add("utils/src/a.rs".into(), Ok(&mut &b"fn f() {}"[..])).is_ok());
+        assert!(
+            sources.add("utils/src/b.rs".into(), Ok(&mut std::io::repeat(b' '))).unwrap_err().contains("larger than")
+        );
+        assert!(sources.add("utils/src/a.rs".into(), Ok(&mut &b""[..])).is_ok());
+        assert!(sources.unreadable["utils"].contains("twice"));
+    }
+
+    #[test]
+    fn grade_reads_utf8_only_and_names_the_line_of_another_byte() {
+        let text = |bytes: &[u8]| text_of(Ok(&mut &bytes[..]));
+        assert_eq!(text(b"\xef\xbb\xbfmod a;\r\n"), Ok("mod a;\r\n".to_owned()));
+        for (bytes, expected) in [
+            (&b"fn f() {}\r\n\r\n// gr\xfc\xdfe"[..], ", line 3: byte 0xfc is not UTF-8: save the file as UTF-8"),
+            (b"\xff\xfef\0n\0", ", line 1: the file is UTF-16: save the file as UTF-8"),
+            (b"\xfe\xff\0f\0n", ", line 1: the file is UTF-16: save the file as UTF-8"),
+        ] {
+            assert_eq!(text(bytes), Err(Unreadable::NoText(expected.to_owned())));
+        }
+    }
+
+    #[test]
+    fn grade_loses_only_the_part_with_an_unreadable_file() {
+        let sources = read_zip(&[
+            (SOURCE, b"fn f() {}"),
+            ("matmul_functions/src/main.rs", b"// \xe4"),
+            ("matmul_functions/src/lib.rs", b"fn f() {}"),
+            ("utils/src/lib.rs", b"mod lists;"),
+            ("utils/src/lists.rs", b"\n// \xe4"),
+        ])
+        .unwrap();
+        assert_eq!(paths(&sources), ["matmul_functions/src/lib.rs", SOURCE]);
+        let reason = "utils/src/lists.rs, line 2: byte 0xe4 is not UTF-8: save the file as UTF-8";
+        assert_eq!(sources.unreadable, [("utils", reason.to_owned())].into());
+        assert_eq!(
+            sources.notes,
+            ["matmul_functions/src/main.rs, line 1: byte 0xe4 is not UTF-8: save the file as UTF-8"]
+        );
+    }
+
+    #[test]
+    fn grade_takes_the_copy_nearest_the_top() {
+        let sources = read_zip(&[
+            ("hw/backup/max_functions/src/trivial.rs", b"old"),
+            ("hw/max_functions/src/trivial.rs", b"new"),
+            ("hw/z/old/max_functions/src/trivial.rs", b"old"),
+        ])
+        .unwrap();
+        assert_eq!(sources.files, [(SOURCE.into(), "new".to_owned())].into());
+        let note = "not taken, since a copy nearer the top counts: hw/backup/max_functions, hw/z/old/max_functions";
+        assert_eq!(sources.notes, [note]);
+    }
+
+    #[test]
+    fn grade_takes_the_first_of_two_copies_in_equal_depth() {
+        let sources = read_zip(&[
+            ("b/max_functions/src/trivial.rs", b"b"),
+            ("a/max_functions/src/trivial.rs", b"a"),
+            ("a/utils/src/lists.rs", b"a"),
+            ("b/utils/src/lists.rs", b"b"),
+            ("b/utils/src/zeros.rs", b"b"),
+        ])
+        .unwrap();
+        assert!(sources.files.values().all(|text| text == "a"), "{sources:?}");
+        assert_eq!(paths(&sources), [SOURCE, "utils/src/lists.rs"]);
+        assert_eq!(sources.notes, ["a and b both have utils, max_functions; a counts"]);
+        let sources =
+            read_zip(&[("part1/utils/src/lists.rs", b"a"), ("part2/max_functions/src/trivial.rs", b"b")]).unwrap();
+        assert_eq!(paths(&sources), [SOURCE, "utils/src/lists.rs"]);
+        assert_eq!(sources.notes, ["the crates are in several folders: utils in part1; max_functions in part2"]);
+    }
+
+    #[test]
+    fn grade_reads_the_archive_in_a_folder_or_archive() {
+        let inner = zip(&[("hw1/homework/max_functions/src/trivial.rs", b"fn f() {}"), ("__MACOSX/._hw1", b"\xff")]);
+        for name in ["homework.zip", "a/b/HOMEWORK.ZIP", "homework"] {
+            let moodle = with_file(name, &inner);
+            std::fs::write(moodle.path().join("hw1.docx"), zip(&[("word/document.xml", b"")])).unwrap();
+            let sources = read(moodle.path()).unwrap();
+            assert_eq!((paths(&sources), &sources.notes[..]), (vec![SOURCE], &[][..]), "{name}");
+            assert_eq!(paths(&read_zip(&[(name, &inner), ("hw1.pdf", b"%PDF")]).unwrap()), [SOURCE], "{name}");
+        }
+        let sources = read_zip(&[("2.zip", &inner), ("1.zip", &inner)]).unwrap();
+        assert_eq!(sources.notes, ["not taken, since 1.zip counts: 2.zip"]);
+        let twice = zip(&[("homework.zip", &inner)]);
+        let reason = read_zip(&[("outer.zip", &twice)]).unwrap_err();
+        assert_eq!(reason, format!("outer.zip: {NO_SOURCES}; it has homework.zip"));
+    }
+
+    #[test]
+    fn grade_reads_tar_files_without_links() {
+        let mut tar = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_size(9);
+        header.set_mode(0o644);
+        tar.append_data(&mut header.clone(), "./homework/max_functions/src/trivial.rs", &b"fn f() {}"[..]).unwrap();
+        header.set_entry_type(tar::EntryType::Symlink);
+        header.set_size(0);
+        tar.append_link(&mut header, "homework/utils/src/lists.rs", "/etc/passwd").unwrap();
+        let tar = tar.into_inner().unwrap();
+        let mut compressed = Vec::new();
+        flate2::read::GzEncoder::new(&tar[..], flate2::Compression::fast()).read_to_end(&mut compressed).unwrap();
+        for (name, content) in [("homework.tar", &tar), ("homework.tar.gz", &compressed), ("homework.zip", &compressed)]
+        {
+            let folder = with_file(name, content);
+            for path in [folder.path(), &folder.path().join(name)] {
+                let sources = read(path).unwrap();
+                assert_eq!(paths(&sources), [SOURCE], "{name}");
+                assert_eq!(sources.notes, ["homework/utils/src/lists.rs: it is a link, and is not taken"], "{name}");
+            }
+        }
+        let damaged = with_file("homework.tgz", &compressed[..compressed.len() / 2]);
+        assert!(read(damaged.path()).unwrap_err().starts_with("homework.tgz: "), "{:?}", read(damaged.path()));
+    }
+
+    #[test]
+    fn grade_limits_what_an_archive_unpacks_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("homework.tgz");
+        let encoder = flate2::write::GzEncoder::new(File::create(&file).unwrap(), flate2::Compression::fast());
+        let mut tar = tar::Builder::new(encoder);
+        let mut header = tar::Header::new_gnu();
+        header.set_size(257 << 20);
+        tar.append_data(&mut header, "zeros", std::io::repeat(0).take(257 << 20)).unwrap();
+        tar.into_inner().unwrap().finish().unwrap();
+        assert_eq!(read(&file).unwrap_err(), "unpacked, it is larger than 256 MiB");
+    }
+
+    #[test]
+    fn grade_says_what_it_found_in_place_of_sources() {
+        for (files, expected) in [
+            (
+                &["hw1.pdf", "hw1/homework/README.md", "z1", "z2", "z3"][..],
+                "hw1/homework/README.md, hw1.pdf and 3 more files",
+            ),
+            (&["a", "b", "c"], "a, b and 1 more file"),
+            (&["b", "a"], "a and b"),
+            (&["a\nb"], r"a\nb"),
+            (&["__MACOSX/._a", ".DS_Store"], "no files"),
+            (&["../utils/src/lists.rs"], "../utils/src/lists.rs (which leads out of it)"),
+        ] {
+            let files: Vec<(&str, &[u8])> = files.iter().map(|name| (*name, &b"x"[..])).collect();
+            assert_eq!(read_zip(&files).unwrap_err(), format!("{NO_SOURCES}; it has {expected}"));
+        }
+        for (name, content, expected) in [
+            ("homework.7z", &b"7z\xbc\xaf\x27\x1c"[..], "a 7z archive: ask for a ZIP file"),
+            ("homework.rar", b"Rar!", "a RAR archive: ask for a ZIP file"),
+            ("hw1.txt", b"text", "neither a folder nor an archive: ask for a ZIP file"),
+            ("broken.zip", b"PK\x03\x04 and no more", "broken.zip: invalid Zip archive: "),
+        ] {
+            let reason = read(&with_file(name, content).path().join(name)).unwrap_err();
+            assert!(reason.starts_with(expected), "{reason}");
+        }
+        let moodle = with_file("homework.7z", b"7z\xbc\xaf\x27\x1c");
+        assert_eq!(read(moodle.path()).unwrap_err(), "homework.7z: a 7z archive: ask for a ZIP file");
+        assert_eq!(read(tempfile::tempdir().unwrap().path()).unwrap_err(), format!("{NO_SOURCES}; it has no files"));
     }
 }

@@ -1,0 +1,404 @@
+//! The files of a submission, in a folder, a ZIP file or a tar file, which their content tells apart.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use command_line::printable_line;
+use flate2::read::GzDecoder;
+use zip::ZipArchive;
+
+/// Maximum number of entries that are looked at.
+const MAX_ENTRIES: usize = 20_000;
+/// Maximum bytes of a tar file, and of an archive in another one, unpacked.
+const MAX_UNPACKED: u64 = 256 << 20;
+/// Maximum depth of a file in a folder.
+const MAX_DEPTH: usize = 16;
+/// Bytes at the beginning of a file that tell its kind: a block of a tar file.
+const START: usize = 512;
+
+/// Extensions of documents and programs that are ZIP files by their content.
+const OFFICE: [&str; 8] = ["docx", "xlsx", "pptx", "odt", "ods", "odp", "epub", "jar"];
+
+/// A folder or an archive.
+pub(super) enum Tree {
+    Folder {
+        root: PathBuf,
+        /// The files, in the order of [`Tree::entries`].
+        files: Vec<PathBuf>,
+    },
+    Zip(Box<ZipArchive<BufReader<File>>>),
+    Tar {
+        file: File,
+        is_compressed: bool,
+    },
+}
+
+/// A file in a [`Tree`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// The names of its folders, and its own.
+    pub(super) names: Vec<String>,
+    pub(super) kind: Kind,
+    /// Its position in the archive.
+    index: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    /// A link may lead anywhere.
+    Link,
+    /// Its path leads out of the archive.
+    Outside,
+}
+
+impl Entry {
+    /// The path, as people read it.
+    pub(super) fn shown(&self) -> String {
+        printable_line(&self.names.join("/")).into_owned()
+    }
+}
+
+/// A kind of file, by its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Zip,
+    Tar,
+    CompressedTar,
+    /// An archive that is not read.
+    OtherArchive(&'static str),
+    /// A file that is no archive.
+    Other(&'static str),
+}
+
+impl Content {
+    /// The kind of a file with this name and this beginning.
+    fn of(name: &str, start: &[u8]) -> Self {
+        let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
+        match start {
+            _ if OFFICE.contains(&extension.as_str()) => Self::Other("an office document"),
+            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Self::Zip,
+            [0x1f, 0x8b, ..] if is_tar(&decompressed(start)) => Self::CompressedTar,
+            [0x1f, 0x8b, ..] => Self::OtherArchive("a gzip file without a tar file in it"),
+            _ if is_tar(start) => Self::Tar,
+            [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Self::OtherArchive("a 7z archive"),
+            [b'R', b'a', b'r', b'!', ..] => Self::OtherArchive("a RAR archive"),
+            [b'B', b'Z', b'h', ..] => Self::OtherArchive("a bzip2 archive"),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Self::OtherArchive("an xz archive"),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::OtherArchive("a zstd archive"),
+            _ if extension == "zip" && !start.is_empty() => Self::Zip,
+            [b'%', b'P', b'D', b'F', ..] => Self::Other("a PDF file"),
+            [] => Self::Other("an empty file"),
+            _ => match extension.as_str() {
+                "7z" => Self::OtherArchive("a 7z archive"),
+                "rar" => Self::OtherArchive("a RAR archive"),
+                "rs" => Self::Other("one Rust file"),
+                _ => Self::Other("neither a folder nor an archive"),
+            },
+        }
+    }
+
+    fn is_archive(self) -> bool {
+        !matches!(self, Self::Other(_))
+    }
+}
+
+/// Whether this is the first header of a tar file: POSIX's and GNU's have this word at byte 257.
+fn is_tar(start: &[u8]) -> bool {
+    start.get(257..262) == Some(b"ustar")
+}
+
+/// The beginning of a gzip file's content.
+fn decompressed(start: &[u8]) -> Vec<u8> {
+    let mut content = Vec::new();
+    // The file is cut off, so that its end is an error.
+    let _ = GzDecoder::new(start).take(START as u64).read_to_end(&mut content);
+    content
+}
+
+impl Tree {
+    /// Opens a submission.
+    pub(super) fn open(path: &Path) -> Result<Self, String> {
+        if path.is_dir() {
+            return Ok(Self::Folder { root: path.to_owned(), files: Vec::new() });
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let file = File::open(path).map_err(|error| format!("{}: {error}", printable_line(&name)))?;
+        Self::of_file(file, &name)
+    }
+
+    /// Opens an archive.
+    fn of_file(mut file: File, name: &str) -> Result<Self, String> {
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", printable_line(name));
+        let mut start = Vec::new();
+        (&mut file).take(4 * START as u64).read_to_end(&mut start).map_err(|error| failed(&error))?;
+        file.rewind().map_err(|error| failed(&error))?;
+        match Content::of(name, &start) {
+            Content::Zip => {
+                let archive = ZipArchive::new(BufReader::new(file)).map_err(|error| failed(&error))?;
+                Ok(Self::Zip(Box::new(archive)))
+            }
+            Content::Tar => Ok(Self::Tar { file, is_compressed: false }),
+            Content::CompressedTar => Ok(Self::Tar { file, is_compressed: true }),
+            Content::OtherArchive(kind) | Content::Other(kind) => Err(format!("{kind}: ask for a ZIP file")),
+        }
+    }
+
+    /// Its files, sorted, without those that a system or a compiler adds.
+    pub(super) fn entries(&mut self) -> Result<Vec<Entry>, String> {
+        let mut entries = match self {
+            Self::Folder { root, files } => {
+                *files = files_of(root)?;
+                let entry = |(index, file): (usize, &PathBuf)| {
+                    let path = file.strip_prefix(&*root).unwrap_or(file);
+                    let names = path.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+                    let kind = if file.is_symlink() { Kind::Link } else { Kind::File };
+                    Entry { names, kind, index }
+                };
+                files.iter().enumerate().map(entry).collect()
+            }
+            Self::Zip(archive) => entries_of_zip(archive)?,
+            Self::Tar { .. } => self.entries_of_tar()?,
+        };
+        entries.retain(|entry| !is_noise(&entry.names));
+        entries.sort_by(|a, b| a.names.cmp(&b.names));
+        Ok(entries)
+    }
+
+    fn entries_of_tar(&mut self) -> Result<Vec<Entry>, String> {
+        let mut entries = Vec::new();
+        self.each_of_tar(&mut |index, entry| {
+            if index == MAX_ENTRIES {
+                return Err(too_many_entries());
+            }
+            let is_link = entry.header().entry_type().is_symlink() || entry.header().entry_type().is_hard_link();
+            let kind = if is_link { Kind::Link } else { Kind::File };
+            if is_link || entry.header().entry_type().is_file() {
+                entries.push(entry_of(&String::from_utf8_lossy(&entry.path_bytes()), kind, index));
+            }
+            Ok(())
+        })?;
+        Ok(entries)
+    }
+
+    /// Calls `take` with the content of each wanted entry, or the reason why it cannot be read.
+    pub(super) fn read(
+        &mut self,
+        wanted: &[&Entry],
+        take: &mut dyn FnMut(&Entry, Result<&mut dyn Read, String>) -> Result<(), String>,
+    ) -> Result<(), String> {
+        match self {
+            Self::Folder { files, .. } => wanted.iter().try_for_each(|entry| match File::open(&files[entry.index]) {
+                Ok(mut file) => take(entry, Ok(&mut file)),
+                Err(error) => take(entry, Err(error.to_string())),
+            }),
+            Self::Zip(archive) => wanted.iter().try_for_each(|entry| match archive.by_index(entry.index) {
+                Ok(mut file) => take(entry, Ok(&mut file)),
+                Err(error) => take(entry, Err(error.to_string())),
+            }),
+            Self::Tar { .. } => self.each_of_tar(&mut |index, content| {
+                let entry = wanted.iter().find(|entry| entry.index == index);
+                entry.map_or(Ok(()), |entry| take(entry, Ok(content)))
+            }),
+        }
+    }
+
+    /// Visits the entries of a tar file with their positions.
+    fn each_of_tar(
+        &mut self,
+        visit: &mut dyn FnMut(usize, &mut tar::Entry<'_, &mut io::Take<Box<dyn Read + '_>>>) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let Self::Tar { file, is_compressed } = self else { return Ok(()) };
+        file.rewind().map_err(|error| error.to_string())?;
+        let content: Box<dyn Read> = match is_compressed {
+            true => Box::new(GzDecoder::new(BufReader::new(file))),
+            false => Box::new(BufReader::new(file)),
+        };
+        let mut content = content.take(MAX_UNPACKED);
+        let mut visited = Ok(());
+        let read = tar::Archive::new(&mut content).entries().and_then(|entries| {
+            for (index, entry) in entries.enumerate() {
+                visited = visit(index, &mut entry?);
+                if visited.is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        visited?;
+        match (content.limit(), read) {
+            (0, _) => Err(too_large()),
+            (_, Err(error)) => Err(format!("the tar file is damaged: {error}")),
+            (_, Ok(())) => Ok(()),
+        }
+    }
+
+    /// The files among the entries that are archives, by their content.
+    pub(super) fn archives(&mut self, entries: &[Entry]) -> Result<Vec<Entry>, String> {
+        let files: Vec<&Entry> =
+            entries.iter().filter(|entry| entry.kind == Kind::File).take(MAX_ENTRIES / 20).collect();
+        let mut archives = Vec::new();
+        self.read(&files, &mut |entry, content| {
+            let mut start = Vec::new();
+            if let Ok(content) = content {
+                // What cannot be read is no archive that could be.
+                let _ = content.take(4 * START as u64).read_to_end(&mut start);
+            }
+            let name = entry.names.last().map_or("", String::as_str);
+            archives.extend(Content::of(name, &start).is_archive().then(|| entry.clone()));
+            Ok(())
+        })?;
+        archives.sort_by(|a, b| a.names.cmp(&b.names));
+        Ok(archives)
+    }
+
+    /// Opens an archive in this folder or archive.
+    pub(super) fn open_archive(&mut self, entry: &Entry) -> Result<Self, String> {
+        let name = entry.names.last().map_or("", String::as_str);
+        if let Self::Folder { files, .. } = self {
+            let file = File::open(&files[entry.index]).map_err(|error| error.to_string())?;
+            return Self::of_file(file, name);
+        }
+        let mut copy = tempfile::tempfile().map_err(|error| error.to_string())?;
+        self.read(&[entry], &mut |_, content| {
+            let copied =
+                io::copy(&mut content?.take(MAX_UNPACKED + 1), &mut copy).map_err(|error| error.to_string())?;
+            if copied > MAX_UNPACKED { Err(too_large()) } else { Ok(()) }
+        })?;
+        copy.rewind().map_err(|error| error.to_string())?;
+        Self::of_file(copy, name)
+    }
+}
+
+fn too_many_entries() -> String {
+    format!("it has more than {MAX_ENTRIES} files")
+}
+
+fn too_large() -> String {
+    format!("unpacked, it is larger than {} MiB", MAX_UNPACKED >> 20)
+}
+
+/// The files and links below a folder.
+fn files_of(root: &Path) -> Result<Vec<PathBuf>, String> {
+    let (mut files, mut folders, mut entries) = (Vec::new(), vec![root.to_owned()], 0);
+    while let Some(folder) = folders.pop() {
+        let failed = |error: io::Error| {
+            let name = folder.strip_prefix(root).unwrap_or(&folder).to_string_lossy();
+            format!("{}: {error}", printable_line(&name))
+        };
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            entries += 1;
+            if entries > MAX_ENTRIES {
+                return Err(too_many_entries());
+            }
+            let (kind, path) = (entry.file_type().map_err(failed)?, entry.path());
+            let names: Vec<String> = (path.strip_prefix(root).unwrap_or(&path).iter())
+                .map(|name| name.to_string_lossy().into_owned())
+                .collect();
+            if kind.is_dir() {
+                // A build has more files than are looked at.
+                if !is_noise(&names) && names.len() < MAX_DEPTH {
+                    folders.push(path);
+                }
+            } else if kind.is_file() || kind.is_symlink() {
+                files.push(path);
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn entries_of_zip(archive: &mut ZipArchive<BufReader<File>>) -> Result<Vec<Entry>, String> {
+    if archive.len() > MAX_ENTRIES {
+        return Err(too_many_entries());
+    }
+    let mut entries = Vec::new();
+    for index in 0..archive.len() {
+        let entry = archive.by_index_raw(index).map_err(|error| error.to_string())?;
+        if !entry.is_dir() {
+            let kind = if entry.is_symlink() { Kind::Link } else { Kind::File };
+            entries.push(entry_of(entry.name(), kind, index));
+        }
+    }
+    Ok(entries)
+}
+
+/// An entry of an archive. Some programs on Windows write `\` between the names.
+fn entry_of(path: &str, kind: Kind, index: usize) -> Entry {
+    let is_windows_path = path.as_bytes().get(1) == Some(&b':');
+    let names: Vec<String> =
+        path.split(['/', '\\']).filter(|name| !matches!(*name, "" | ".")).map(str::to_owned).collect();
+    let leads_out = path.starts_with(['/', '\\']) || is_windows_path || names.iter().any(|name| name == "..");
+    let kind = if leads_out { Kind::Outside } else { kind };
+    Entry { names, kind, index }
+}
+
+/// Whether a file or folder is none of the student's: what Finder and Explorer add, what cargo compiles, and version control.
+fn is_noise(names: &[String]) -> bool {
+    let is_added = |name: &String| {
+        name.starts_with("._") || matches!(name.as_str(), "__MACOSX" | ".DS_Store" | "Thumbs.db" | "desktop.ini")
+    };
+    // A module may have the name `target`.
+    let before_sources = names.iter().take_while(|name| *name != "src");
+    names.iter().any(is_added) || before_sources.clone().any(|name| matches!(name.as_str(), "target" | ".git"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grade_tells_archives_by_their_content() {
+        let mut tar = vec![0; START];
+        tar[257..262].copy_from_slice(b"ustar");
+        let compressed = |content: &[u8]| {
+            let mut bytes = Vec::new();
+            flate2::read::GzEncoder::new(content, flate2::Compression::fast()).read_to_end(&mut bytes).unwrap();
+            bytes
+        };
+        for (name, start, expected) in [
+            ("homework", b"PK\x03\x04".to_vec(), Content::Zip),
+            ("homework.ZIP", b"no archive".to_vec(), Content::Zip),
+            ("homework.zip", compressed(&tar), Content::CompressedTar),
+            ("homework.tgz", compressed(b"text"), Content::OtherArchive("a gzip file without a tar file in it")),
+            ("homework.tar", tar, Content::Tar),
+            ("homework.zip", b"7z\xbc\xaf\x27\x1c".to_vec(), Content::OtherArchive("a 7z archive")),
+            ("homework.RAR", b"old".to_vec(), Content::OtherArchive("a RAR archive")),
+            ("hw1.Docx", b"PK\x03\x04".to_vec(), Content::Other("an office document")),
+            ("hw1.pdf", b"%PDF-1.7".to_vec(), Content::Other("a PDF file")),
+            ("homework.zip", Vec::new(), Content::Other("an empty file")),
+        ] {
+            assert_eq!(Content::of(name, &start), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn grade_reads_no_path_that_leads_out_of_the_archive() {
+        for (path, expected) in [
+            (r"homework\utils\src\lists.rs", Kind::File),
+            ("./utils/src/lists.rs", Kind::File),
+            ("../utils/src/lists.rs", Kind::Outside),
+            ("a/../../utils/src/lists.rs", Kind::Outside),
+            ("/utils/src/lists.rs", Kind::Outside),
+            (r"C:\utils\src\lists.rs", Kind::Outside),
+        ] {
+            assert_eq!(entry_of(path, Kind::File, 0).kind, expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn grade_does_not_list_what_systems_and_compilers_add() {
+        for (path, expected) in [
+            ("__MACOSX/utils/src/._lists.rs", true),
+            ("utils/src/._lists.rs", true),
+            (".DS_Store", true),
+            ("target/debug/build/x.rs", true),
+            ("utils/src/target/lists.rs", false),
+            ("utils/src/lists.rs", false),
+        ] {
+            assert_eq!(is_noise(&entry_of(path, Kind::File, 0).names), expected, "{path}");
+        }
+    }
+}
