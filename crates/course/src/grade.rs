@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use command_line::{note, say};
+use command_line::{counted, note, one_of, say};
 use cuda_builder::{Arch, find_toolchain, toolchain_candidates};
 use indicatif::{ProgressBar, ProgressStyle};
 use whole_files::{DirectoryLock, write_atomically};
@@ -37,7 +37,7 @@ pub struct Options {
     /// A submission: a ZIP file, or a folder, with the crates of the homework's workspace
     #[arg(value_name = "SUBMISSION", required_unless_present = "all")]
     submission: Option<PathBuf>,
-    /// Grade every ZIP file and folder in a folder
+    /// Grade every file and folder in a folder, other than hidden ones
     #[arg(long, value_name = "DIR", conflicts_with = "submission", requires = "csv")]
     all: Option<PathBuf>,
     /// With --all: the table of names and points
@@ -46,6 +46,9 @@ pub struct Options {
     /// With --all: a folder for each submission's results, NAME.txt as a student reads them and NAME.json for Gradescope
     #[arg(long, value_name = "DIR", requires = "all")]
     feedback: Option<PathBuf>,
+    /// Part of the homework that is graded, of 100 points [default: 1, 2, 3 and activation]; may be repeated, or a list with commas
+    #[arg(long, value_delimiter = ',', value_parser = one_of(&Part::HOMEWORK, Part::name, Part::description))]
+    part: Vec<Part>,
     /// Seconds that a test may take
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3600))]
     limit: u64,
@@ -71,6 +74,11 @@ const COMPILE_LIMIT: Duration = Duration::from_secs(600);
 /// # Errors
 /// If the grader itself fails; whatever is wrong with a submission costs points.
 pub fn run(options: &Options) -> Result<ExitCode> {
+    if options.all.is_some() {
+        for (option, is_given) in [("--json", options.json.is_some()), ("--junit", options.junit.is_some())] {
+            ensure!(!is_given, "{option} is for one submission: with --all, --feedback DIR writes the results of each");
+        }
+    }
     let grader = Grader::new(options)?;
     if let (Some(folder), Some(csv)) = (&options.all, &options.csv) {
         return grade_all(&grader, folder, csv, options.feedback.as_deref());
@@ -88,39 +96,49 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Grades every submission of a folder, in the order of their names, and writes the table.
-fn grade_all(grader: &Grader, folder: &Path, csv: &Path, feedback: Option<&Path>) -> Result<ExitCode> {
+/// The entries of a folder, sorted, without hidden ones and `results`, which an earlier call may have written there.
+fn submissions_in(folder: &Path, results: &[&Path]) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut submissions = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
-    submissions.retain(|path| path.is_dir() || path.extension().is_some_and(|extension| extension == "zip"));
+    let results: Vec<PathBuf> = results.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    submissions.retain(|path| !is_hidden(path) && path.canonicalize().map_or(true, |path| !results.contains(&path)));
     submissions.sort();
-    ensure!(!submissions.is_empty(), "{} has no ZIP file and no folder", folder.display());
+    ensure!(!submissions.is_empty(), "{} has no submissions", folder.display());
+    Ok(submissions)
+}
+
+/// Grades every submission of a folder, in the order of their names, and writes the table.
+fn grade_all(grader: &Grader, folder: &Path, csv: &Path, feedback: Option<&Path>) -> Result<ExitCode> {
+    let results: Vec<&Path> = [Some(csv), feedback].into_iter().flatten().collect();
+    let submissions = submissions_in(folder, &results)?;
     if let Some(feedback) = feedback {
         std::fs::create_dir_all(feedback).with_context(|| format!("cannot create {}", feedback.display()))?;
     }
     grader.not_graded().into_iter().for_each(|line| note!("{line}"));
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len}, {eta} left: {msg}");
     let bar = ProgressBar::new(submissions.len() as u64).with_style(style.expect("the template is well-formed"));
-    let mut table = String::from("submission,points,maximum,findings\n");
+    let mut grades = Vec::new();
     for path in &submissions {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         bar.set_message(name.clone());
         let grade = grader.grade(path)?;
-        let (points, maximum) = (grade.points(), grade.maximum());
-        bar.suspend(|| note!("{name}: {points} of {maximum}"));
+        let (points, maximum, reason) = (grade.points(), grade.maximum(), grade.reason());
+        let reason = if reason.is_empty() { reason } else { format!(" ({reason})") };
+        bar.suspend(|| note!("{name}: {points} of {maximum}{reason}"));
         bar.inc(1);
-        let findings = grade.findings.join("; ").replace('"', "\"\"");
-        table.push_str(&format!("\"{}\",{points},{maximum},\"{findings}\"\n", name.replace('"', "\"\"")));
         if let Some(feedback) = feedback {
             for (extension, text) in [("txt", grade.to_text()), ("json", grade.to_gradescope())] {
                 let file = feedback.join(format!("{name}.{extension}"));
                 write_atomically(&file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
             }
         }
+        grades.push((name, grade));
     }
     bar.finish_and_clear();
+    let table = results::table(&grader.parts, &grades)?;
     write_atomically(csv, table.as_bytes()).with_context(|| format!("cannot write {}", csv.display()))?;
-    say!("{}: {} submissions", csv.display(), submissions.len());
+    say!("{}: {}", csv.display(), counted(submissions.len(), "submission"));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -130,6 +148,8 @@ struct Grader {
     workspace: Workspace,
     /// One grader at a time compiles there.
     _lock: DirectoryLock,
+    /// The parts that are graded, in the homework's order.
+    parts: Vec<Part>,
     seed: u32,
     limit: Duration,
     sandbox: Sandbox,
@@ -161,6 +181,10 @@ impl Grader {
             workspace,
             target,
             _lock: lock,
+            parts: Part::HOMEWORK
+                .into_iter()
+                .filter(|part| options.part.is_empty() || options.part.contains(part))
+                .collect(),
             seed: options.seed,
             limit: Duration::from_secs(options.limit),
             sandbox,
@@ -171,19 +195,24 @@ impl Grader {
         })
     }
 
+    /// The tests of the graded parts.
+    fn all_tests(&self) -> impl Iterator<Item = &'static Test> {
+        TESTS.iter().filter(|test| self.parts.contains(&test.part))
+    }
+
     /// The tests that this machine can run.
     fn tests(&self) -> impl Iterator<Item = &'static Test> {
         let can_run = |test: &&Test| {
             (self.has_ptx_toolchain || test.program != Program::Ptx) && (self.has_cores || !test.is_timed)
         };
-        TESTS.iter().filter(can_run)
+        self.all_tests().filter(can_run)
     }
 
     /// The tests that are left out, in a line for each reason.
     fn not_graded(&self) -> Vec<String> {
         let left_out = |why: &str, is_left_out: fn(&&Test) -> bool| {
-            let points: f64 = TESTS.iter().filter(is_left_out).map(|test| test.points).sum();
-            format!("not graded: tests of {points} points, since {why}")
+            let items = self.all_tests().filter(is_left_out).map(Item::passed).collect();
+            format!("not graded: tests of {} points, since {why}", self.graded_as(items, Vec::new()).points())
         };
         let mut lines = Vec::new();
         if !self.has_ptx_toolchain {
@@ -196,6 +225,10 @@ impl Grader {
         lines
     }
 
+    fn graded_as(&self, items: Vec<Item>, findings: Vec<String>) -> Grade {
+        Grade { items, whole: self.all_tests().map(|test| test.points).sum(), findings }
+    }
+
     /// Grades one submission. Whatever is wrong with it costs points.
     ///
     /// # Errors
@@ -204,17 +237,19 @@ impl Grader {
         let sources = match submission::read(path) {
             Ok(sources) => sources,
             Err(reason) => {
-                let items = self.tests().map(|test| Item::failed(test, "there is no readable submission"));
-                return Ok(Grade { items: items.collect(), findings: vec![reason] });
+                let items = self.tests().map(|test| Item::failed(test, &reason));
+                return Ok(self.graded_as(items.collect(), Vec::new()));
             }
         };
         let mut items = Vec::with_capacity(TESTS.len());
         self.workspace.put(&sources)?;
-        for part in Part::HOMEWORK {
-            let files = sources.of(part);
-            if files.is_empty() {
+        for &part in &self.parts {
+            let (files, package) = (sources.of(part), part.package());
+            let not_read = sources.unreadable.get(package).cloned();
+            let missing = || format!("the submission does not have this part: there is no {package}/src/….rs");
+            if let Some(reason) = not_read.or_else(|| files.is_empty().then(missing)) {
                 let tests = self.tests().filter(|test| test.part == part);
-                items.extend(tests.map(|test| Item::failed(test, "the submission does not have this part")));
+                items.extend(tests.map(|test| Item::failed(test, &reason)));
                 continue;
             }
             let mut graded = self.graded.borrow_mut();
@@ -224,7 +259,7 @@ impl Grader {
             };
             items.extend_from_slice(of_part);
         }
-        Ok(Grade { items, findings: findings::of(&sources) })
+        Ok(self.graded_as(items, findings::of(&sources)))
     }
 
     /// Compiles and tests a part of the submission that is in the workspace.

@@ -19,8 +19,8 @@ pub struct Options {
     /// Folder of the workspace, which must not exist yet or be empty
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Part of the homework [default: 1, 2, 3 and activation]; may be repeated
-    #[arg(long, value_parser = one_of(&Part::ALL, Part::name, Part::description))]
+    /// Part of the homework [default: 1, 2, 3 and activation]; may be repeated, or a list with commas
+    #[arg(long, value_delimiter = ',', value_parser = one_of(&Part::ALL, Part::name, Part::description))]
     part: Vec<Part>,
     /// Fill in the solutions
     #[arg(long)]
@@ -48,7 +48,7 @@ impl Part {
     pub(crate) const HOMEWORK: [Self; 4] = [Self::One, Self::Two, Self::Three, Self::Activation];
     const ALL: [Self; 5] = [Self::One, Self::Two, Self::Three, Self::Activation, Self::Learn];
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::One => "1",
             Self::Two => "2",
@@ -58,7 +58,7 @@ impl Part {
         }
     }
 
-    fn description(self) -> &'static str {
+    pub(crate) fn description(self) -> &'static str {
         match self {
             Self::One => "The building blocks of a network, utils",
             Self::Two => "The element-wise maximum, max_functions",

@@ -1,8 +1,10 @@
 //! The results of a submission, and their formats.
 
+use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::points::Test;
+use crate::starter::Part;
 
 /// The result of a test.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,47 +32,96 @@ impl Item {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Grade {
     pub(super) items: Vec<Item>,
+    /// The points of all tests of the graded parts, also of those that this machine cannot run: they are written as 100.
+    pub(super) whole: f64,
     /// What a person should look at.
     pub(super) findings: Vec<String>,
 }
 
 impl Grade {
     pub(super) fn points(&self) -> f64 {
-        self.items.iter().map(|item| item.points).sum()
+        self.scaled(self.items.iter().map(|item| item.points).sum())
     }
 
     pub(super) fn maximum(&self) -> f64 {
-        self.items.iter().map(|item| item.maximum).sum()
+        self.scaled(self.items.iter().map(|item| item.maximum).sum())
+    }
+
+    /// The points of one part; none if it is not graded.
+    fn points_of(&self, part: Part) -> f64 {
+        self.scaled(self.items.iter().filter(|item| item.package == part.package()).map(|item| item.points).sum())
+    }
+
+    /// Points as they are written: of 100, with two decimals. Sums are scaled, not summed after scaling, so that they are exact.
+    fn scaled(&self, points: f64) -> f64 {
+        (points * 100.0 / self.whole * 100.0).round() / 100.0
     }
 
     /// Lines for a student: the points of each test, and why they are lost.
     pub(super) fn to_text(&self) -> String {
         let mut text = String::new();
-        for Item { name, points, maximum, feedback, .. } in &self.items {
-            let mark = if points == maximum { "[+]" } else { "[-]" };
-            text.push_str(&format!("{mark} {points:>4} of {maximum:>4}  {name}\n"));
-            feedback.lines().for_each(|line| text.push_str(&format!("                   {line}\n")));
+        // One compile error is the feedback of all tests of a part.
+        for group in self.items.chunk_by(|a, b| a.feedback == b.feedback) {
+            for item in group {
+                let mark = if item.points == item.maximum { "[+]" } else { "[-]" };
+                let [points, maximum] = [item.points, item.maximum].map(|points| self.scaled(points));
+                text.push_str(&format!("{mark} {points:>5} of {maximum:>5}  {}\n", item.name));
+            }
+            group[0].feedback.lines().for_each(|line| text.push_str(&format!("                     {line}\n")));
         }
         self.findings.iter().for_each(|finding| text.push_str(&format!("[*] to look at: {finding}\n")));
         text + &format!("{} of {} points\n", self.points(), self.maximum())
     }
 
+    /// The tests with their feedback. Several lines are written once, then the name of the test that has them.
+    fn outputs(&self) -> impl Iterator<Item = (&Item, String)> {
+        let groups = self.items.chunk_by(|a, b| a.feedback == b.feedback);
+        groups.flat_map(|group| {
+            let (first, feedback) = (group[0].name, group[0].feedback.as_str());
+            group.iter().enumerate().map(move |(index, item)| match feedback.split_once('\n') {
+                Some((line, _)) if index > 0 => (item, format!("see {first}: {}", line.trim_end_matches(':'))),
+                _ => (item, feedback.to_owned()),
+            })
+        })
+    }
+
+    /// Why parts have no points, in one line; empty if all have some.
+    pub(super) fn reason(&self) -> String {
+        let parts: Vec<&[Item]> = self.items.chunk_by(|a, b| a.package == b.package).collect();
+        let reason_of = |part: &[Item]| {
+            let feedback = part.iter().map(|item| item.feedback.as_str()).find(|feedback| !feedback.is_empty());
+            let mut lines = feedback.unwrap_or_default().lines();
+            let first = lines.next().unwrap_or_default();
+            let second = if first.ends_with(':') { lines.next() } else { None };
+            second.map_or(first.to_owned(), |second| format!("{first} {second}"))
+        };
+        let lost = parts.iter().filter(|part| part.iter().all(|item| item.points == 0.0));
+        let lost: Vec<(&str, String)> = lost.map(|part| (part[0].package, reason_of(part))).collect();
+        match &lost[..] {
+            [] => String::new(),
+            [(_, reason), rest @ ..] if lost.len() == parts.len() && rest.iter().all(|(_, other)| other == reason) => {
+                reason.clone()
+            }
+            _ => {
+                let reasons = lost.iter().map(|(package, reason)| format!("{package}: {reason}"));
+                reasons.collect::<Vec<_>>().join("; ")
+            }
+        }
+    }
+
     /// `results.json` of Gradescope's autograder.
     pub(super) fn to_gradescope(&self) -> String {
-        let tests: Vec<_> = self
-            .items
-            .iter()
-            .map(|item| {
-                json!({
-                    "name": format!("{}: {}", item.package, item.name),
-                    "score": item.points,
-                    "max_score": item.maximum,
-                    "status": if item.points == item.maximum { "passed" } else { "failed" },
-                    "output": item.feedback,
-                    "visibility": "visible",
-                })
+        let test = |(item, output): (&Item, String)| {
+            json!({
+                "name": format!("{}: {}", item.package, item.name),
+                "score": self.scaled(item.points),
+                "max_score": self.scaled(item.maximum),
+                "status": if item.points == item.maximum { "passed" } else { "failed" },
+                "output": output,
+                "visibility": "visible",
             })
-            .collect();
+        };
+        let tests: Vec<_> = self.outputs().map(test).collect();
         format!("{:#}\n", json!({ "score": self.points(), "output": self.findings.join("\n"), "tests": tests }))
     }
 
@@ -82,11 +133,11 @@ impl Grade {
             "<testsuite name=\"homework\" tests=\"{}\" failures=\"{failures}\" errors=\"0\">\n",
             self.items.len()
         ));
-        for item in &self.items {
+        for (item, output) in self.outputs() {
             text.push_str(&format!("  <testcase classname=\"{}\" name=\"{}\"", item.package, item.name));
             match item.points < item.maximum {
                 true => {
-                    let feedback = escaped(&item.feedback);
+                    let feedback = escaped(&output);
                     text.push_str(&format!("><failure message=\"{feedback}\"/></testcase>\n"));
                 }
                 false => text.push_str("/>\n"),
@@ -94,6 +145,31 @@ impl Grade {
         }
         text + "</testsuite>\n"
     }
+}
+
+/// The table of a class: a row for each submission, with the points of each part.
+///
+/// # Errors
+/// If it cannot be written as CSV.
+pub(super) fn table(parts: &[Part], grades: &[(String, Grade)]) -> Result<String> {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let packages = parts.iter().map(|part| part.package());
+    table
+        .write_record(["submission"].into_iter().chain(packages).chain(["points", "maximum", "reason", "findings"]))?;
+    for (name, grade) in grades {
+        let points = parts.iter().map(|&part| grade.points_of(part)).chain([grade.points(), grade.maximum()]);
+        let mut row = vec![cell(name)];
+        row.extend(points.map(|points| points.to_string()));
+        row.extend([cell(&grade.reason()), cell(&grade.findings.join("; "))]);
+        table.write_record(row)?;
+    }
+    String::from_utf8(table.into_inner().context("the table is not complete")?).context("the table is UTF-8")
+}
+
+/// A text that a spreadsheet shows, and does not run as a formula.
+fn cell(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_formula { format!("'{text}") } else { text.to_owned() }
 }
 
 /// Text in an attribute of XML, without the characters that XML does not have.
@@ -116,8 +192,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grade::points::Program;
-    use crate::starter::Part;
+    use crate::grade::points::{Program, TESTS};
 
     /// What Gradescope's specification of autograders has, as far as it is written here; other fields are errors.
     #[derive(serde::Deserialize)]
@@ -157,12 +232,17 @@ mod tests {
         Visible,
     }
 
+    fn test(part: Part, name: &'static str, points: f64) -> Test {
+        Test { part, program: Program::Source, name, points, is_timed: false }
+    }
+
     #[test]
     fn grade_is_written_for_gradescope_and_as_junit() {
-        let test = |name, points| Test { part: Part::Two, program: Program::Source, name, points, is_timed: false };
-        let items =
-            vec![Item::passed(&test("good", 7.0)), Item::failed(&test("bad", 3.0), "c[0][1] < \"4\" & \u{1b}[31m")];
-        let grade = Grade { items, findings: vec!["look".to_owned()] };
+        let items = vec![
+            Item::passed(&test(Part::Two, "good", 7.0)),
+            Item::failed(&test(Part::Two, "bad", 3.0), "c[0][1] < \"4\" & \u{1b}[31m"),
+        ];
+        let grade = Grade { items, whole: 100.0, findings: vec!["look".to_owned()] };
         let documented: Gradescope = serde_json::from_str(&grade.to_gradescope()).unwrap();
         assert!(documented.tests.iter().all(|test| test.score <= test.max_score && !test.name.is_empty()));
         let json: serde_json::Value = serde_json::from_str(&grade.to_gradescope()).unwrap();
@@ -171,5 +251,80 @@ mod tests {
         let xml = grade.to_junit();
         assert!(xml.contains("tests=\"2\" failures=\"1\" errors=\"0\""), "{xml}");
         assert!(xml.contains("message=\"c[0][1] &lt; &quot;4&quot; &amp; \u{fffd}[31m\""), "{xml}");
+    }
+
+    #[test]
+    fn grade_writes_a_compile_error_once() {
+        let error = "it does not compile:\nsrc/lib.rs:1:1: error: x";
+        let items = vec![
+            Item::passed(&test(Part::One, "good", 4.0)),
+            Item::failed(&test(Part::Two, "a", 4.0), error),
+            Item::failed(&test(Part::Two, "b", 2.0), error),
+            Item::failed(&test(Part::Three, "c", 2.0), "c[0][0] is 1"),
+            Item::failed(&test(Part::Three, "d", 2.0), "c[0][0] is 1"),
+        ];
+        let grade = Grade { items, whole: 14.0, findings: Vec::new() };
+        assert_eq!(
+            grade.to_text(),
+            "[+] 28.57 of 28.57  good
+[-]     0 of 28.57  a
+[-]     0 of 14.29  b
+                     it does not compile:
+                     src/lib.rs:1:1: error: x
+[-]     0 of 14.29  c
+[-]     0 of 14.29  d
+                     c[0][0] is 1
+28.57 of 100 points
+"
+        );
+        let outputs: Vec<String> = grade.outputs().map(|(_, output)| output).collect();
+        assert_eq!(outputs, ["", error, "see a: it does not compile", "c[0][0] is 1", "c[0][0] is 1"]);
+        let reason = "max_functions: it does not compile: src/lib.rs:1:1: error: x; matmul_functions: c[0][0] is 1";
+        assert_eq!(grade.reason(), reason);
+    }
+
+    #[test]
+    fn grade_scales_the_points_of_some_parts_to_100() {
+        for parts in [&[Part::One, Part::Two, Part::Three][..], &[Part::Activation], &[Part::Two, Part::Activation]] {
+            let tests = || TESTS.iter().filter(|test| parts.contains(&test.part));
+            let whole = tests().map(|test| test.points).sum();
+            let grade = Grade { items: tests().map(Item::passed).collect(), whole, findings: Vec::new() };
+            assert!(grade.to_text().ends_with("\n100 of 100 points\n"), "{}", grade.to_text());
+            let json: serde_json::Value = serde_json::from_str(&grade.to_gradescope()).unwrap();
+            assert_eq!(json["score"], 100.0);
+            for item in &grade.items {
+                assert!((grade.scaled(item.points) - item.points * 100.0 / whole).abs() <= 0.005);
+            }
+        }
+    }
+
+    #[test]
+    fn grade_writes_a_table_that_a_spreadsheet_reads_and_does_not_run() {
+        let parts = [Part::One, Part::Two];
+        let tests = [test(Part::One, "a", 50.0), test(Part::Two, "b", 50.0)];
+        let grade = |items, findings: &[&str]| Grade {
+            items,
+            whole: 100.0,
+            findings: findings.iter().map(|&finding| finding.to_owned()).collect(),
+        };
+        let grades = [
+            ("=cmd|'/c calc'!A1.zip".to_owned(), grade(tests.iter().map(Item::passed).collect(), &["-x", "y"])),
+            (
+                "Lovelace, \"Ada\".7z".to_owned(),
+                grade(tests.iter().map(|test| Item::failed(test, "a 7z archive")).collect(), &[]),
+            ),
+            (
+                "@b".to_owned(),
+                grade(vec![Item::failed(&tests[0], "it does not compile:\nx, y\nz"), Item::passed(&tests[1])], &[]),
+            ),
+        ];
+        assert_eq!(
+            table(&parts, &grades).unwrap(),
+            "submission,utils,max_functions,points,maximum,reason,findings
+'=cmd|'/c calc'!A1.zip,50,50,100,100,,'-x; y
+\"Lovelace, \"\"Ada\"\".7z\",0,0,0,100,a 7z archive,
+'@b,0,50,50,100,\"utils: it does not compile: x, y\",
+"
+        );
     }
 }
