@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use command_line::counted;
 
-use self::tree::{Entry, Kind, Tree};
+use self::tree::{Entry, Kind, Opened, Tree};
 use crate::starter::Part;
 
 /// Limits of a submission: files, and bytes of each and of all.
@@ -54,7 +54,7 @@ impl Sources {
     ///
     /// # Errors
     /// If the submission exceeds a limit.
-    fn add(&mut self, path: PathBuf, content: Result<&mut dyn Read, String>) -> Result<(), String> {
+    fn add(&mut self, path: PathBuf, content: Opened<'_>) -> Result<(), String> {
         if self.files.len() == MAX_FILES {
             return Err(format!("it has more than {MAX_FILES} source files"));
         }
@@ -101,7 +101,7 @@ enum Unreadable {
 }
 
 /// A source file's text, without a byte order mark.
-fn text_of(content: Result<&mut dyn Read, String>) -> Result<String, Unreadable> {
+fn text_of(content: Opened<'_>) -> Result<String, Unreadable> {
     let no_text = |reason: &dyn std::fmt::Display| Unreadable::NoText(format!(": {reason}"));
     let mut bytes = Vec::new();
     content.map_err(|error| no_text(&error))?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| no_text(&e))?;
@@ -149,6 +149,9 @@ fn is_script(names: &[String]) -> bool {
         || path.ends_with(".cargo/config")
 }
 
+/// The copies of a package in a submission: the depth and the name of the folder that each is in, and its sources.
+type Copies<'a> = BTreeMap<(usize, &'a [String]), Vec<(PathBuf, &'a Entry)>>;
+
 /// What is read of a submission's files.
 #[derive(Default)]
 struct Choice<'a> {
@@ -161,7 +164,7 @@ impl<'a> Choice<'a> {
     /// Of each package the copy that is nearest the top, of two in equal depth the first by name.
     fn of(entries: &'a [Entry]) -> Self {
         let mut choice = Self::default();
-        let mut copies: BTreeMap<&str, BTreeMap<(usize, &[String]), Vec<(PathBuf, &Entry)>>> = BTreeMap::new();
+        let mut copies: BTreeMap<&str, Copies<'_>> = BTreeMap::new();
         for entry in entries {
             match source_of(&entry.names) {
                 Some(source) if entry.kind == Kind::File => {

@@ -60,6 +60,10 @@ impl Entry {
     }
 }
 
+/// A file's content, or the reason why it cannot be read.
+pub(super) type Opened<'a> = Result<&'a mut dyn Read, String>;
+type TarEntry<'entry, 'content, 'file> = tar::Entry<'entry, &'content mut io::Take<Box<dyn Read + 'file>>>;
+
 /// A kind of file, by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
@@ -186,7 +190,7 @@ impl Tree {
     pub(super) fn read(
         &mut self,
         wanted: &[&Entry],
-        take: &mut dyn FnMut(&Entry, Result<&mut dyn Read, String>) -> Result<(), String>,
+        take: &mut dyn FnMut(&Entry, Opened<'_>) -> Result<(), String>,
     ) -> Result<(), String> {
         match self {
             Self::Folder { files, .. } => wanted.iter().try_for_each(|entry| match File::open(&files[entry.index]) {
@@ -207,7 +211,7 @@ impl Tree {
     /// Visits the entries of a tar file with their positions.
     fn each_of_tar(
         &mut self,
-        visit: &mut dyn FnMut(usize, &mut tar::Entry<'_, &mut io::Take<Box<dyn Read + '_>>>) -> Result<(), String>,
+        visit: &mut dyn FnMut(usize, &mut TarEntry<'_, '_, '_>) -> Result<(), String>,
     ) -> Result<(), String> {
         let Self::Tar { file, is_compressed } = self else { return Ok(()) };
         file.rewind().map_err(|error| error.to_string())?;
