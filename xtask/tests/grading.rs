@@ -1,4 +1,4 @@
-//! A class of 40 submissions, most of them wrong, hostile or broken, gets the points and findings that it should.
+//! A class of 49 submissions, most of them wrong, hostile or broken, gets the points and findings that it should.
 //!
 //! It takes minutes and needs bubblewrap: `cargo test -p xtask --test grading -- --ignored`.
 
@@ -10,6 +10,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use zip::write::SimpleFileOptions;
 
 /// A submission: the solutions with changes, and the results that are expected.
@@ -307,35 +309,81 @@ fn others() -> Vec<Submission> {
 const ALL_PACKAGES: &[&str] = &["utils", "max_functions", "matmul_functions", "activation_functions"];
 
 /// Archives: the name, the tests that lose their points, as in a [`Submission`], and the feedback.
-const ARCHIVES: [(&str, &[&str], &[&str]); 5] = [
-    ("archive.zip", &[], &[" of 100 points"]),
+const ARCHIVES: [(&str, &[&str], &[&str]); 14] = [
+    ("archive.zip", &[], &["100 of 100 points"]),
+    ("two_levels.ZIP", &[], &["100 of 100 points"]),
+    ("archive.tar.gz", &[], &["100 of 100 points"]),
+    ("student_1236_assignsubmission_file", &[], &["100 of 100 points"]),
+    (
+        "old_copy.zip",
+        &[],
+        &["to look at: not taken, since a copy nearer the top counts: backup/max_functions", "100 of 100 points"],
+    ),
+    ("latin1.zip", &["utils"], &["utils/src/lists.rs, line 1: byte 0xfc is not UTF-8", "75 of 100 points"]),
+    ("crlf.zip", &[], &["100 of 100 points"]),
     ("bomb.zip", ALL_PACKAGES, &["the sources are larger than"]),
-    ("path_outside.zip", ALL_PACKAGES, &["it has no sources"]),
+    (
+        "path_outside.zip",
+        ALL_PACKAGES,
+        &["no sources such as max_functions/src/trivial.rs; it has ../../max_functions/"],
+    ),
     ("broken.zip", ALL_PACKAGES, &["broken.zip: "]),
-    ("link.zip", ALL_PACKAGES, &["it has no sources"]),
+    ("link.zip", ALL_PACKAGES, &["it has max_functions/src/trivial.rs (a link)"]),
+    ("homework.7z", ALL_PACKAGES, &["a 7z archive: ask for a ZIP file"]),
+    ("hw1.pdf", ALL_PACKAGES, &["a PDF file: ask for a ZIP file"]),
+    ("nothing.zip", ALL_PACKAGES, &["it has hw1.pdf"]),
 ];
 
 fn write_archive(solved: &Path, file: &Path, name: &str) {
-    if name == "broken.zip" {
-        return std::fs::write(file, "PK\u{3}\u{4} and no more").unwrap();
+    let solution = || files_below(solved).into_iter().map(|path| (path.strip_prefix(solved).unwrap().to_owned(), path));
+    match name {
+        "broken.zip" => return std::fs::write(file, "PK\u{3}\u{4} and no more").unwrap(),
+        "homework.7z" => return std::fs::write(file, b"7z\xbc\xaf\x27\x1c").unwrap(),
+        "hw1.pdf" => return std::fs::write(file, "%PDF-1.7").unwrap(),
+        "student_1236_assignsubmission_file" => {
+            std::fs::create_dir(file).unwrap();
+            return write_archive(solved, &file.join("homework.zip"), "archive.zip");
+        }
+        "archive.tar.gz" => {
+            let compressed = GzEncoder::new(File::create(file).unwrap(), Compression::fast());
+            let mut archive = tar::Builder::new(compressed);
+            for (name, path) in solution() {
+                archive.append_path_with_name(path, Path::new("homework").join(name)).unwrap();
+            }
+            archive.into_inner().unwrap().finish().unwrap();
+            return;
+        }
+        _ => {}
     }
     let mut archive = zip::ZipWriter::new(File::create(file).unwrap());
     let options = SimpleFileOptions::default();
+    let mut add = |name: &Path, bytes: &[u8]| {
+        archive.start_file(name.to_str().unwrap(), options).unwrap();
+        archive.write_all(bytes).unwrap();
+    };
     match name {
-        "bomb.zip" => {
-            archive.start_file(MAX_CPU, options).unwrap();
-            (0..200).for_each(|_| archive.write_all(&[b' '; 1 << 20]).unwrap());
-        }
-        "path_outside.zip" => {
-            archive.start_file(format!("../../{MAX_CPU}"), options).unwrap();
-            archive.write_all(b"fn f() {}").unwrap();
-        }
+        "bomb.zip" => add(Path::new(MAX_CPU), &vec![b' '; 200 << 20]),
+        "path_outside.zip" => add(&Path::new("../..").join(MAX_CPU), b"fn f() {}"),
         "link.zip" => archive.add_symlink(MAX_CPU, "/etc/passwd", options).unwrap(),
+        "nothing.zip" => add(Path::new("hw1.pdf"), b"%PDF-1.7"),
         _ => {
-            for path in files_below(solved) {
-                let inside = Path::new("homework").join(path.strip_prefix(solved).unwrap());
-                archive.start_file(inside.to_str().unwrap(), options).unwrap();
-                archive.write_all(&std::fs::read(&path).unwrap()).unwrap();
+            let root = if name == "two_levels.ZIP" { "hw1/homework" } else { "" };
+            for (path, file) in solution() {
+                let mut bytes = std::fs::read(file).unwrap();
+                if name == "latin1.zip" && path == Path::new(LISTS) {
+                    bytes.splice(0..0, *b"// gr\xfc\xdfe\n");
+                }
+                if name == "crlf.zip" {
+                    let text = String::from_utf8(bytes).unwrap().replace('\n', "\r\n");
+                    bytes = format!("\u{feff}{text}").into_bytes();
+                }
+                add(&Path::new(root).join(path), &bytes);
+            }
+            if name == "old_copy.zip" {
+                add(Path::new("backup/max_functions/src/trivial.rs"), b"fn old() {}");
+            }
+            if name == "two_levels.ZIP" {
+                add(Path::new("__MACOSX/hw1/homework/utils/src/._lists.rs"), b"\xff");
             }
         }
     }
@@ -381,7 +429,6 @@ fn a_class_gets_the_points_and_findings_that_it_should() {
         (folder.path().join("solved"), folder.path().join("class"), folder.path().join("feedback"));
     assert!(xtask().arg("starter").arg(&solved).arg("--solutions").status().unwrap().success());
     let submissions: Vec<Submission> = [mistakes(), hostile(), not_rust(), others()].into_iter().flatten().collect();
-    assert_eq!(submissions.len() + ARCHIVES.len(), 40);
     for submission in &submissions {
         write_submission(&solved, &class, submission);
     }
@@ -419,7 +466,7 @@ fn a_class_gets_the_points_and_findings_that_it_should() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    assert_eq!(std::fs::read_to_string(csv).unwrap().lines().count(), 40 + 1);
+    assert_eq!(std::fs::read_to_string(csv).unwrap().lines().count(), submissions.len() + ARCHIVES.len() + 1);
 }
 
 /// The packages and names of tests in a results file that `has` selects.
