@@ -500,6 +500,17 @@ mod tests {
     }
 
     #[test]
+    fn grade_counts_no_files_of_a_build() {
+        let build: Vec<String> = (0..20_001).map(|i| format!("homework/target/debug/{i}.o")).collect();
+        let mut files: Vec<(&str, &[u8])> = build.iter().map(|name| (name.as_str(), &b""[..])).collect();
+        files.push(("homework/utils/src/lists.rs", b"fn f() {}"));
+        assert_eq!(paths(&read_zip(&files).unwrap()), ["utils/src/lists.rs"]);
+        let many: Vec<String> = (0..20_001).map(|i| format!("homework/{i}.o")).collect();
+        let files: Vec<(&str, &[u8])> = many.iter().map(|name| (name.as_str(), &b""[..])).collect();
+        assert_eq!(read_zip(&files).unwrap_err(), "it has more than 20000 files");
+    }
+
+    #[test]
     fn grade_limits_what_an_archive_unpacks_to() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("homework.tgz");

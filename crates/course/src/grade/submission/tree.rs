@@ -173,15 +173,13 @@ impl Tree {
     fn entries_of_tar(&mut self) -> Result<Vec<Entry>, String> {
         let mut entries = Vec::new();
         self.each_of_tar(&mut |index, entry| {
-            if index == MAX_ENTRIES {
-                return Err(too_many_entries());
-            }
             let is_link = entry.header().entry_type().is_symlink() || entry.header().entry_type().is_hard_link();
             let kind = if is_link { Kind::Link } else { Kind::File };
             if is_link || entry.header().entry_type().is_file() {
-                entries.push(entry_of(&String::from_utf8_lossy(&entry.path_bytes()), kind, index));
+                let entry = entry_of(&String::from_utf8_lossy(&entry.path_bytes()), kind, index);
+                entries.extend((!is_noise(&entry.names)).then_some(entry));
             }
-            Ok(())
+            if entries.len() > MAX_ENTRIES { Err(too_many_entries()) } else { Ok(()) }
         })?;
         Ok(entries)
     }
@@ -315,15 +313,20 @@ fn files_of(root: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 fn entries_of_zip(archive: &mut ZipArchive<BufReader<File>>) -> Result<Vec<Entry>, String> {
-    if archive.len() > MAX_ENTRIES {
-        return Err(too_many_entries());
-    }
     let mut entries = Vec::new();
     for index in 0..archive.len() {
+        let is_noise = |name| is_noise(&entry_of(name, Kind::File, index).names);
+        // A build has more files than are looked at.
+        if archive.name_for_index(index).is_some_and(is_noise) {
+            continue;
+        }
         let entry = archive.by_index_raw(index).map_err(|error| error.to_string())?;
         if !entry.is_dir() {
             let kind = if entry.is_symlink() { Kind::Link } else { Kind::File };
             entries.push(entry_of(entry.name(), kind, index));
+        }
+        if entries.len() > MAX_ENTRIES {
+            return Err(too_many_entries());
         }
     }
     Ok(entries)
