@@ -159,7 +159,10 @@ impl Finder<'_> {
                             }
                             let constant = name_of(tokens.get(if is_mutable { i + 2 } else { i + 1 }));
                             let constant = constant.filter(|name| !matches!(name.as_str(), "fn" | "unsafe" | "extern"));
-                            if let (None, Some(name)) = (outer, constant) {
+                            // Not `<const N: usize>`, and not `*const T`.
+                            let previous = i.checked_sub(1).and_then(|previous| tokens.get(previous));
+                            let is_item = !matches!(previous, Some(TokenTree::Punct(punct)) if punct.as_char() != ';');
+                            if let (None, true, Some(name)) = (outer, is_item, constant) {
                                 self.enter(name);
                             }
                         }
@@ -330,6 +333,11 @@ mod tests {
             ("#[cfg_attr(all(), path = \"/etc/x.rs\")] mod x;", "path: it takes a file from elsewhere"),
             ("const X: &str = include_str!(\"/etc/passwd\");", "X: include_str: it reads files at compile time"),
             ("include!(\"/etc/passwd\");", "include: it reads files at compile time"),
+            (
+                "impl<const N: usize> F<N> { fn f(a: *const u8) { g() } } fn h() { exit(0) }",
+                "h: exit: it ends the program",
+            ),
+            ("impl<const N: usize> F<N> { unsafe fn f() {} }", "trivial.rs: unsafe: unsafe code"),
             ("const X: &str = env!(\"HOME\");", "env: it reads the environment"),
             ("fn f() { option_env!(\"HOME\"); }", "option_env: it reads the environment"),
             ("unsafe extern \"C\" { fn getpid() -> i32; }", "extern: code of another crate or language"),
