@@ -32,7 +32,7 @@ impl Item {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Grade {
     pub(super) items: Vec<Item>,
-    /// The points of all tests of the graded parts, also of those that this machine cannot run: they are written as 100.
+    /// Points of all tests of the graded parts, also of those that this machine cannot run; written as 100.
     pub(super) whole: f64,
     /// What a person should look at.
     pub(super) findings: Vec<String>,
@@ -52,7 +52,7 @@ impl Grade {
         self.scaled(self.items.iter().filter(|item| item.package == part.package()).map(|item| item.points).sum())
     }
 
-    /// Points as they are written: of 100, with two decimals. Sums are scaled, not summed after scaling, so that they are exact.
+    /// Points as they are written: of 100, with two decimals. A sum is exact if it is scaled as a whole.
     fn scaled(&self, points: f64) -> f64 {
         (points * 100.0 / self.whole * 100.0).round() / 100.0
     }

@@ -342,7 +342,7 @@ fn entry_of(path: &str, kind: Kind, index: usize) -> Entry {
     Entry { names, kind, index }
 }
 
-/// Whether a file or folder is none of the student's: what Finder and Explorer add, what cargo compiles, and version control.
+/// Whether a file is none of the student's: what Finder and Explorer add, what cargo compiles, and version control.
 fn is_noise(names: &[String]) -> bool {
     let is_added = |name: &String| {
         name.starts_with("._") || matches!(name.as_str(), "__MACOSX" | ".DS_Store" | "Thumbs.db" | "desktop.ini")
