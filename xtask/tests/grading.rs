@@ -1,8 +1,11 @@
-//! A class of 49 submissions, most of them wrong, hostile or broken, gets the points and findings that it should.
+//! A class of submissions, most of them wrong, hostile, broken or cheating, gets the points and findings that it should.
 //!
 //! It takes minutes and needs bubblewrap: `cargo test -p xtask --test grading -- --ignored`.
 
 #![cfg(unix)]
+
+#[path = "grading/cheats.rs"]
+mod cheats;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -31,6 +34,8 @@ enum Change {
     Write(&'static str, &'static str),
     /// A file or folder that is missing.
     Remove(&'static str),
+    /// The sources are those of the starter.
+    Given,
 }
 
 use Change::{Remove, Replace, Write as WriteFile};
@@ -175,7 +180,7 @@ fn hostile() -> Vec<Submission> {
         at_max_cpu(
             "memory",
             "    std::hint::black_box(vec![1_u8; 100 << 30]);\n    let (rows",
-            &["it needs more than 4 GiB of memory"],
+            &["it needs more memory than it may have"],
         ),
         at_max_cpu(
             "forks",
@@ -195,7 +200,7 @@ fn hostile() -> Vec<Submission> {
         at_max_cpu(
             "prints",
             "    loop { println!(\"{}\", \"x\".repeat(1000)); }\n    #[allow(unreachable_code)]\n    let (rows",
-            &["it needs more than 4 GiB of memory, or prints without end"],
+            &["it prints more than 1 MiB"],
         ),
         Submission {
             name: "build_script",
@@ -268,6 +273,12 @@ fn others() -> Vec<Submission> {
     vec![
         Submission { name: "solved", changes: vec![], lost: &[], feedback: &[" of 100 points"] },
         Submission {
+            name: "as_given",
+            changes: vec![Change::Given],
+            lost: ALL_PACKAGES,
+            feedback: &["0 of 100 points"],
+        },
+        Submission {
             name: "part_missing",
             changes: vec![Remove("utils")],
             lost: &["utils"],
@@ -301,7 +312,7 @@ fn others() -> Vec<Submission> {
                 ),
             ],
             lost: &["max_kernels_ptx_is_right"],
-            feedback: &["the file of the kernels does not compile to PTX by itself"],
+            feedback: &["the kernels, with the files that they use, do not compile to PTX"],
         },
     ]
 }
@@ -399,10 +410,11 @@ fn xtask() -> Command {
     Command::new(env!("CARGO_BIN_EXE_xtask"))
 }
 
-fn write_submission(solved: &Path, class: &Path, submission: &Submission) {
+fn write_submission(solved: &Path, given: &Path, class: &Path, submission: &Submission) {
     let folder = class.join(submission.name);
-    for path in files_below(solved) {
-        let copy = folder.join(path.strip_prefix(solved).unwrap());
+    let source = if matches!(submission.changes[..], [Change::Given]) { given } else { solved };
+    for path in files_below(source) {
+        let copy = folder.join(path.strip_prefix(source).unwrap());
         std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
         std::fs::copy(&path, copy).unwrap();
     }
@@ -414,7 +426,11 @@ fn write_submission(solved: &Path, class: &Path, submission: &Submission) {
                 assert!(text.contains(from), "{}: {file} does not have {from}", submission.name);
                 std::fs::write(path, text.replacen(from, to, 1)).unwrap();
             }
-            WriteFile(file, text) => std::fs::write(folder.join(file), text).unwrap(),
+            WriteFile(file, text) => {
+                std::fs::create_dir_all(folder.join(file).parent().unwrap()).unwrap();
+                std::fs::write(folder.join(file), text).unwrap();
+            }
+            Change::Given => {}
             Remove(path) if folder.join(path).is_dir() => std::fs::remove_dir_all(folder.join(path)).unwrap(),
             Remove(path) => std::fs::remove_file(folder.join(path)).unwrap(),
         }
@@ -425,12 +441,14 @@ fn write_submission(solved: &Path, class: &Path, submission: &Submission) {
 #[ignore = "takes minutes, and needs bubblewrap"]
 fn a_class_gets_the_points_and_findings_that_it_should() {
     let folder = tempfile::tempdir().unwrap();
-    let (solved, class, feedback) =
-        (folder.path().join("solved"), folder.path().join("class"), folder.path().join("feedback"));
+    let [solved, given, class, feedback] =
+        ["solved", "given", "class", "feedback"].map(|name| folder.path().join(name));
     assert!(xtask().arg("starter").arg(&solved).arg("--solutions").status().unwrap().success());
-    let submissions: Vec<Submission> = [mistakes(), hostile(), not_rust(), others()].into_iter().flatten().collect();
+    assert!(xtask().arg("starter").arg(&given).status().unwrap().success());
+    let submissions = [mistakes(), hostile(), not_rust(), others(), cheats::all()];
+    let submissions: Vec<Submission> = submissions.into_iter().flatten().collect();
     for submission in &submissions {
-        write_submission(&solved, &class, submission);
+        write_submission(&solved, &given, &class, submission);
     }
     for (name, ..) in ARCHIVES {
         write_archive(&solved, &class.join(name), name);

@@ -1,7 +1,8 @@
 //! `cargo xtask grade`: grades submissions of the homework.
 //!
-//! The sources of a submission go into a clean workspace of `starter`, whose Cargo.toml, programs and tests are given; the
-//! tests run one by one, with inputs of a seed that is chosen at grading, each in a sandbox with limits.
+//! The sources of a submission go into a clean workspace of `starter`, whose Cargo.toml and programs are given. Each part
+//! becomes a program that calls its functions, in a sandbox with limits, for the judge: a process of its own, with the
+//! tests, which makes the inputs by a seed that is chosen at grading, and compares the results.
 
 mod findings;
 mod points;
@@ -142,10 +143,15 @@ fn grade_all(grader: &Grader, folder: &Path, csv: &Path, feedback: Option<&Path>
     Ok(ExitCode::SUCCESS)
 }
 
-/// What all submissions share: the compiled dependencies, and the sandbox.
+/// What all submissions share: the compiled dependencies, the judge, and the sandbox.
 struct Grader {
+    /// Where submissions are compiled.
     target: PathBuf,
     workspace: Workspace,
+    /// What the compiler may read.
+    readable: Vec<PathBuf>,
+    /// The judge's test programs.
+    judge: Vec<(Part, Program, PathBuf)>,
     /// One grader at a time compiles there.
     _lock: DirectoryLock,
     /// The parts that are graded, in the homework's order.
@@ -153,8 +159,6 @@ struct Grader {
     seed: u32,
     limit: Duration,
     sandbox: Sandbox,
-    /// A folder that no submission may read.
-    class: Option<PathBuf>,
     has_ptx_toolchain: bool,
     has_cores: bool,
     /// The results of parts by their files: many submissions of a class have a part as it was given.
@@ -171,13 +175,26 @@ impl Grader {
                  trust them"
             ),
         };
-        let target = crate::workspace_root().join("target/grade");
-        std::fs::create_dir_all(&target).with_context(|| format!("cannot create {}", target.display()))?;
-        let lock = DirectoryLock::acquire(&target)?;
-        let workspace = Workspace::create(&target.join("homework"))?;
+        let folder = crate::workspace_root().join("target/grade");
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        let lock = DirectoryLock::acquire(&folder)?;
         let has_ptx_toolchain = find_toolchain(&toolchain_candidates(), Arch::Sm75, crate::workspace_root()).is_ok();
-        prepare(&workspace, &target, has_ptx_toolchain)?;
+        note!("preparing: compiling the tests and what submissions depend on");
+        let (workspace, target) = (Workspace::create(&folder.join("homework"))?, folder.join("submissions"));
+        let mut build = command(workspace.folder(), &target);
+        build.args(["build", "--quiet", "--workspace", "--lib", "--bins"]);
+        for part in Part::HOMEWORK {
+            // Programs are given, and not compiled.
+            build.args(["--exclude", part.package()]);
+        }
+        if !has_ptx_toolchain {
+            build.args(["--exclude", "*_ptx"]);
+        }
+        prepared(&mut build)?;
+        let readable = workspace.dependencies(&mut command(workspace.folder(), &target))?;
         Ok(Self {
+            readable,
+            judge: compiled_judge(&folder.join("judge"), &folder.join("tests"))?,
             workspace,
             target,
             _lock: lock,
@@ -188,7 +205,6 @@ impl Grader {
             seed: options.seed,
             limit: Duration::from_secs(options.limit),
             sandbox,
-            class: options.all.as_deref().map(std::path::absolute).transpose()?,
             has_ptx_toolchain,
             has_cores: std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1),
             graded: RefCell::default(),
@@ -255,7 +271,10 @@ impl Grader {
             let mut graded = self.graded.borrow_mut();
             let of_part = match graded.entry(files) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(vacant) => vacant.insert(self.grade_part(part)?),
+                Entry::Vacant(vacant) => {
+                    let items = self.grade_part(part, vacant.key())?;
+                    vacant.insert(items)
+                }
             };
             items.extend_from_slice(of_part);
         }
@@ -263,78 +282,86 @@ impl Grader {
     }
 
     /// Compiles and tests a part of the submission that is in the workspace.
-    fn grade_part(&self, part: Part) -> Result<Vec<Item>> {
+    fn grade_part(&self, part: Part, files: &PartFiles) -> Result<Vec<Item>> {
         let folder = tempfile::Builder::new().prefix("grade-").tempdir().context("cannot create a folder")?;
         sandbox::open_to_all(folder.path())?;
+        let tests = || self.tests().filter(|test| test.part == part);
+        let runner = workspace::runner(part);
+        if let Err(messages) = self.build(&runner, folder.path())? {
+            let messages = format!("it does not compile:\n{messages}");
+            return Ok(tests().map(|test| Item::failed(test, &messages)).collect());
+        }
+        let program = copied(&self.target.join("debug").join(&runner), folder.path())?;
+        let ptx = match tests().any(|test| test.program == Program::Ptx) {
+            true => self.compiled_kernels(part, files, folder.path())?,
+            false => Ok(None),
+        };
         let mut items = Vec::new();
-        for program in [Program::Source, Program::Ptx] {
-            let tests = || self.tests().filter(|test| test.part == part && test.program == program);
-            if tests().next().is_none() {
-                continue;
-            }
-            let executable = match self.compiled(part, program, folder.path())? {
-                Ok(executable) => executable,
-                Err(messages) => {
-                    // The PTX's tests use the library that does not compile.
-                    let rest = self.tests().filter(|test| test.part == part).skip(items.len());
-                    items.extend(rest.map(|test| Item::failed(test, &messages)));
-                    break;
+        for test in tests() {
+            items.push(match (&ptx, test.program) {
+                (Err(messages), Program::Ptx) => Item::failed(test, messages),
+                (ptx, _) => {
+                    let ptx = ptx.as_ref().ok().and_then(Option::as_deref);
+                    self.run_test(test, &program, ptx, folder.path())?
                 }
-            };
-            for test in tests() {
-                items.push(self.run_test(test, &executable, folder.path())?);
-            }
+            });
         }
         Ok(items)
     }
 
-    /// The test program of a part; the inner error has the compiler's messages.
-    fn compiled(&self, part: Part, program: Program, folder: &Path) -> Result<Result<PathBuf, String>> {
-        let package = Workspace::package(part, program);
-        let test = match program {
-            Program::Source => "public",
-            Program::Ptx => "ptx",
-        };
-        let arguments = ["test", "--offline", "--no-run", "--message-format=short", "--test", test, "-p", &package];
-        let workspace = self.workspace.folder();
-        let mut command =
-            self.sandbox.compile(Path::new(&cargo()), &arguments, [workspace, &self.target], self.class.as_deref());
-        set_target(&mut command, workspace, &self.target);
-        let finished = match child_process::run(&mut command, COMPILE_LIMIT, &package, &folder.join("log"))? {
+    /// The PTX of a part's kernels; the inner error has the compiler's messages.
+    fn compiled_kernels(
+        &self,
+        part: Part,
+        files: &PartFiles,
+        folder: &Path,
+    ) -> Result<Result<Option<PathBuf>, String>> {
+        if let Err(message) = self.workspace.put_kernels(part, files)? {
+            return Ok(Err(message));
+        }
+        Ok(match self.build(&workspace::ptx(part), folder)? {
+            Ok(()) => Ok(Some(copied(&self.target.join(format!("{}.ptx", part.package())), folder)?)),
+            Err(messages) => {
+                Err(format!("the kernels, with the files that they use, do not compile to PTX:\n{messages}"))
+            }
+        })
+    }
+
+    /// Compiles a package of the submissions' workspace; the inner error has the compiler's messages.
+    fn build(&self, package: &str, folder: &Path) -> Result<Result<(), String>> {
+        let arguments = ["build", "--offline", "--message-format=short", "-p", package];
+        let (workspace, target) = (self.workspace.folder(), &*self.target);
+        let mut command = self.sandbox.compile(Path::new(&cargo()), &arguments, [workspace, target], &self.readable);
+        set_target(&mut command, workspace, target);
+        let finished = match child_process::run(&mut command, COMPILE_LIMIT, package, &folder.join("log"))? {
             Ok(finished) => finished,
             Err(error) => bail!("{error}"),
         };
-        if !finished.is_success() {
-            let errors: Vec<&str> = finished.stderr.lines().filter(|line| line.contains("error")).take(5).collect();
-            let ending = match (finished.status, program) {
-                (None, _) => "the compiler was stopped",
-                (Some(_), Program::Source) => "it does not compile",
-                (Some(_), Program::Ptx) => "the file of the kernels does not compile to PTX by itself",
-            };
-            return Ok(Err(format!("{ending}:\n{}", errors.join("\n"))));
-        }
-        let executable = finished.stderr.lines().rev().find_map(|line| {
-            let path = line.trim().strip_prefix("Executable tests/")?.split_once(" (")?.1.strip_suffix(')')?;
-            Some(workspace.join(path))
-        });
-        let executable = executable.with_context(|| format!("cargo names no test program:\n{}", finished.stderr))?;
-        // Another submission's may get the same name.
-        let own = folder.join(&package);
-        std::fs::copy(&executable, &own).with_context(|| format!("cannot copy {}", executable.display()))?;
-        Ok(Ok(own))
+        Ok(match (finished.is_success(), finished.status) {
+            (true, _) => Ok(()),
+            (false, None) => Err("the compiler was stopped".to_owned()),
+            (false, Some(_)) => Err(errors_in(&finished.stderr, package)),
+        })
     }
 
-    /// Runs one test in the sandbox.
-    fn run_test(&self, test: &Test, program: &Path, folder: &Path) -> Result<Item> {
-        let arguments = [test.name, "--exact", "--test-threads=1"];
-        let mut command = self.sandbox.run(program, &arguments);
+    /// Runs one test: the judge, which starts the submission's program in the sandbox.
+    fn run_test(&self, test: &Test, program: &Path, ptx: Option<&Path>, folder: &Path) -> Result<Item> {
+        let judge = self.judge.iter().find(|(part, program, _)| (*part, *program) == (test.part, test.program));
+        let (_, _, judge) = judge.context("every part has its tests")?;
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--as={JUDGE_MEMORY}")).arg("--").arg(judge).args([
+            test.name,
+            "--exact",
+            "--test-threads=1",
+        ]);
         command.env("HOMEWORK_SEED", self.seed.to_string()).env("RUST_BACKTRACE", "0");
+        command.env("HOMEWORK_RUNNER", lines(&self.sandbox.run(program))?);
+        command.envs(ptx.map(|ptx| ("HOMEWORK_PTX", ptx)));
         let finished = match child_process::run(&mut command, self.limit, test.name, &folder.join("log"))? {
             Ok(finished) => finished,
             Err(error) => bail!("{error}"),
         };
         let passed = format!("test {} ... ok", test.name);
-        // A program that ends itself has no last line.
         let is_complete = finished.stdout.contains("test result: ok. 1 passed; 0 failed;");
         if finished.is_success() && finished.stdout.lines().any(|line| line == passed) && is_complete {
             return Ok(Item::passed(test));
@@ -343,29 +370,85 @@ impl Grader {
     }
 }
 
+/// Bytes of address space of the judge, whose interpreter runs a submission's kernels.
+const JUDGE_MEMORY: u64 = 16 << 30;
+
+/// The first errors in cargo's messages. Those of a kernel, which its build script prints, are a line and its place.
+fn errors_in(messages: &str, package: &str) -> String {
+    let of_kernels = format!("error: {package}@0.1.0: ");
+    let kernels = || messages.lines().filter_map(|line| line.strip_prefix(&of_kernels));
+    let mut errors: Vec<String> = Vec::new();
+    for line in kernels() {
+        if line.starts_with("error") && !line.contains("could not compile") {
+            errors.push(line.to_owned());
+        } else if let (Some(place), Some(error)) = (line.trim_start().strip_prefix("--> "), errors.last_mut()) {
+            *error = format!("{place}: {error}");
+        }
+    }
+    if errors.is_empty() {
+        errors.extend(messages.lines().filter(|line| line.contains("error")).map(str::to_owned));
+    }
+    errors.truncate(5);
+    errors.join("\n")
+}
+
+/// A command as lines: its program and its arguments.
+fn lines(command: &Command) -> Result<String> {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Option<Vec<&str>> = words.map(|word| word.to_str().filter(|word| !word.contains('\n'))).collect();
+    Ok(words.context("the project's path is no text of one line")?.join("\n"))
+}
+
+/// A copy of a file, whose name another submission's may get.
+fn copied(file: &Path, folder: &Path) -> Result<PathBuf> {
+    let own = folder.join(file.file_name().unwrap_or_default());
+    std::fs::copy(file, &own).with_context(|| format!("cannot copy {}", file.display()))?;
+    Ok(own)
+}
+
 fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-fn set_target(command: &mut Command, workspace: &Path, target: &Path) {
-    command.current_dir(workspace).env("CARGO_TARGET_DIR", target).env("GRADE_TARGET", target);
+fn command(workspace: &Path, target: &Path) -> Command {
+    let mut command = Command::new(cargo());
+    set_target(&mut command, workspace, target);
+    command
 }
 
-/// Fetches what the solutions depend on, and compiles them: submissions are compiled without network.
-fn prepare(workspace: &Workspace, target: &Path, has_ptx_toolchain: bool) -> Result<()> {
-    note!("preparing: compiling the solutions");
-    let mut command = Command::new(cargo());
-    command.args(["test", "--no-run", "--quiet", "--workspace", "--test", "public"]);
-    match has_ptx_toolchain {
-        true => command.args(["--test", "ptx"]),
-        false => command.args(["--exclude", "*_ptx"]),
-    };
-    set_target(&mut command, workspace.folder(), target);
+fn set_target(command: &mut Command, workspace: &Path, target: &Path) {
+    command.current_dir(workspace).env("CARGO_TARGET_DIR", target).env("GRADE_TARGET", target);
+    // Without a toolchain there are no tests of PTX: one that is then not found is an error.
+    command.env("PTX_STRICT", "1");
+}
+
+/// Fetches what a workspace depends on, and compiles it: submissions are compiled without network.
+fn prepared(command: &mut Command) -> Result<String> {
     let output = command.output().context("cannot start cargo")?;
-    ensure!(
-        output.status.success(),
-        "the solutions do not compile: {}",
-        String::from_utf8_lossy(&output.stderr).trim_end()
-    );
-    Ok(())
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.success(), "the grader's workspaces do not compile: {}", messages.trim_end());
+    Ok(messages)
+}
+
+/// Compiles the judge's test programs, in a workspace that is written anew.
+fn compiled_judge(workspace: &Path, target: &Path) -> Result<Vec<(Part, Program, PathBuf)>> {
+    workspace::create_judge(workspace)?;
+    let mut programs = Vec::new();
+    for part in Part::HOMEWORK {
+        let tests = [(Program::Source, "public"), (Program::Ptx, "ptx")];
+        let tests =
+            tests.into_iter().filter(|(program, _)| *program == Program::Source || workspace::kernels(part).is_some());
+        for (program, test) in tests {
+            let mut command = command(workspace, target);
+            command.args(["test", "--no-run", "--test", test, "-p", &workspace::judge(part)]);
+            let messages = prepared(&mut command)?;
+            let executable = messages.lines().rev().find_map(|line| {
+                let path = line.trim().strip_prefix("Executable tests/")?.split_once(" (")?.1.strip_suffix(')')?;
+                Some(workspace.join(path))
+            });
+            let executable = executable.with_context(|| format!("cargo names no test program:\n{messages}"))?;
+            programs.push((part, program, executable));
+        }
+    }
+    Ok(programs)
 }

@@ -1,16 +1,14 @@
-//! The kernels as a GPU would run them: their PTX, by an interpreter.
+//! The kernels as a GPU would run them: their PTX, by the judge's interpreter and with the judge's launches.
 
 use activation_functions::{activation_gpu, verify};
-use activation_functions_ptx::PTX;
-use gpu::{Device, InterpreterOptions};
+use judging::of_interpreter;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use teaching_tests::{Failure, call, check, for_any, seed_of_the_tests};
 
 #[test]
 fn the_kernels_ptx_is_right() -> Result<(), Failure> {
-    let options = InterpreterOptions { same_value_races_are_faults: true, ..InterpreterOptions::default() };
-    let device = check("the kernels", Device::interpreter(&PTX, options))?;
+    let device = of_interpreter()?.ok_or("there is no PTX")?;
     let is_right = |(count, seed)| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed_of_the_tests() + seed);
         let values: Vec<f32> = (0..count).map(|_| rng.random_range(0..256) as f32).collect();

@@ -1,72 +1,91 @@
 //! What students do not see: the launch, what the kernel reads and writes, and the speed.
 
 use std::hint::black_box;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use teaching_tests::best_times;
+use judging::{Launch, Matrix, Times, last_launches, launched, of_interpreter_without_races, timed, times_of};
 
-use self::only_launch::only_launch;
 use super::*;
 
-mod only_launch;
-
-/// The counts of the only launch for an X of this shape.
-fn launched(rows: usize, columns: usize) -> Result<gpu::LaunchReport, Failure> {
-    only_launch("matmul_transpose_gpu", |device| call(|| matmul_transpose_gpu(device, &matrix(rows, columns, 1))))
+/// The only launch for an X of this shape, by the submission.
+fn only_launch(rows: usize, columns: usize) -> Result<Launch, Failure> {
+    check("matmul_transpose_gpu", matmul_transpose_gpu(&simulator(), &matrix(rows, columns, 1)))?;
+    match &last_launches()[..] {
+        [launch] => Ok(launch.clone()),
+        launches => Err(format!("matmul_transpose_gpu: it launches {} kernels, expected one", launches.len()).into()),
+    }
 }
 
 #[test]
 fn matmul_transpose_gpu_launches_one_block_of_1024_threads() -> Result<(), Failure> {
-    let report = launched(100, 20)?;
-    let (blocks, threads) = (report.blocks, report.threads / report.blocks);
-    match (blocks, threads) {
+    let Launch { blocks, threads, .. } = only_launch(100, 20)?;
+    match (blocks, threads / blocks.max(1)) {
         (1, 1024) => Ok(()),
-        _ => Err(format!(
+        (blocks, threads) => Err(format!(
             "matmul_transpose_gpu: the launch has {blocks} blocks of {threads} threads, expected one block of 1024 threads"
         )
         .into()),
     }
 }
 
-/// Three loops read 2·M²·N elements and write M².
+/// Three loops read 2·M²·N elements and write M²; a kernel reads at least the M·N of X. They are counted in the kernel's
+/// PTX, where there is some.
 #[test]
 fn matmul_transpose_gpu_reads_no_more_than_three_loops() -> Result<(), Failure> {
     let (rows, columns) = (90, 20);
-    let report = launched(rows, columns)?;
-    let (loads, stores) = (report.global_loads, report.global_stores + report.atomics);
-    let [expected_loads, expected_stores] = [2 * rows * rows * columns, rows * rows].map(|count| count as u64);
-    match loads <= expected_loads && stores <= expected_stores {
+    let own = only_launch(rows, columns)?;
+    let launch = match of_interpreter_without_races()? {
+        None => own,
+        Some(device) => {
+            let x = matrix(rows, columns, 1);
+            let launches = launched(&device, |device| call(|| matmul_functions::matmul_transpose_gpu(device, &x)));
+            check("matmul_kernel", launches)?.remove(0)
+        }
+    };
+    let [least, loops, elements] = [rows * columns, 2 * rows * rows * columns, rows * rows].map(|count| count as u64);
+    match (least..=loops).contains(&launch.loads) && launch.stores == elements {
         true => Ok(()),
         false => Err(format!(
-            "matmul_transpose_gpu: for an X of {rows} × {columns}, it reads {loads} elements of global memory and writes {stores}; \
-             three loops read {expected_loads} and write {expected_stores}"
+            "matmul_kernel: for an X of {rows} × {columns}, it reads {} elements of global memory and writes {}; three loops read \
+             {loops} and write {elements}",
+            launch.loads, launch.stores
         )
         .into()),
     }
 }
 
+/// Each time is of another X, and of a right result.
 #[test]
 fn matmul_transpose_rayon_is_faster_than_three_loops() -> Result<(), Failure> {
-    let x = matrix(400, 100, 1);
-    let mut c = Array2::<f32>::zeros((x.nrows(), x.nrows()));
-    let mut loops = || {
-        for i in 0..x.nrows() {
-            for j in 0..x.nrows() {
-                let mut sum = 0.0;
-                for k in 0..x.ncols() {
-                    sum += x[[i, k]] * x[[j, k]];
-                }
-                c[[i, j]] = sum;
-            }
+    let (start, mut best) = (Instant::now(), [Times::MAX; 2]);
+    let mut c = Array2::<f32>::zeros((400, 400));
+    for round in 0.. {
+        if round >= 3 && (best[0].is_faster_than(best[1]) || start.elapsed() > Duration::from_secs(4)) {
+            break;
         }
-        black_box(&mut c);
-    };
-    let mut rayon = || drop(black_box(call(|| Ok::<_, Infallible>(matmul_transpose_rayon(&x)))));
-    let [rayon, loops] = best_times([&mut rayon, &mut loops], Duration::from_secs(3));
-    match rayon < loops {
+        let x = matrix(400, 100, round);
+        let (rayon, result) = timed("matmul_transpose_rayon", &Matrix(x.clone()));
+        check("matmul_transpose_rayon", result.and_then(|Matrix(c)| verify(&c, &x)))?;
+        let loops = times_of(|| {
+            for i in 0..x.nrows() {
+                for j in 0..x.nrows() {
+                    let mut sum = 0.0;
+                    for k in 0..x.ncols() {
+                        sum += x[[i, k]] * x[[j, k]];
+                    }
+                    c[[i, j]] = sum;
+                }
+            }
+            black_box(&mut c);
+        });
+        best = [best[0].min(rayon), best[1].min(loops)];
+    }
+    let [rayon, loops] = best;
+    match rayon.is_faster_than(loops) {
         true => Ok(()),
         false => Err(format!(
-            "matmul_transpose_rayon: it takes {rayon:.2?} for an X of 400 × 100, three loops on one core {loops:.2?}"
+            "matmul_transpose_rayon: it takes {:.2?} for an X of 400 × 100, three loops on one core {:.2?}",
+            rayon.wall, loops.wall
         )
         .into()),
     }

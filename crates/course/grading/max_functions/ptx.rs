@@ -1,8 +1,7 @@
-//! The kernel as a GPU would run it: its PTX, by an interpreter.
+//! The kernel as a GPU would run it: its PTX, by the judge's interpreter and with the judge's launch.
 
-use gpu::{Device, InterpreterOptions};
+use judging::of_interpreter;
 use max_functions::{max_gpu, verify};
-use max_functions_ptx::PTX;
 use ndarray::Array2;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -10,8 +9,7 @@ use teaching_tests::{Failure, call, check, for_any, seed_of_the_tests};
 
 #[test]
 fn max_kernels_ptx_is_right() -> Result<(), Failure> {
-    let options = InterpreterOptions { same_value_races_are_faults: true, ..InterpreterOptions::default() };
-    let device = check("max_kernel", Device::interpreter(&PTX, options))?;
+    let device = of_interpreter()?.ok_or("there is no PTX")?;
     let is_right = |(rows, columns, seed)| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed_of_the_tests() + seed);
         let mut matrix = || Array2::from_shape_simple_fn((rows, columns), || rng.random_range(-5..256));

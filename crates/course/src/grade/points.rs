@@ -15,7 +15,7 @@ pub(super) struct Test {
 /// The test program that a test belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program {
-    /// That of the part's package, with the tests that students have and those of `grading/PACKAGE/hidden.rs`.
+    /// The tests that students have and those of `grading/PACKAGE/hidden.rs`.
     Source,
     /// `grading/PACKAGE/ptx.rs`, on the kernels' PTX, for which it needs a toolchain.
     Ptx,

@@ -1,85 +1,93 @@
-//! The workspace that submissions are graded in: the starter's with the grader's own tests, and one submission's sources
-//! after the other.
+//! The two workspaces of the grader, both made from the starter's.
+//!
+//! One has a submission's sources after the other, with a program for each part that calls its functions for the judge,
+//! and the kernels once more, to be compiled to PTX. It has neither solutions nor tests. The other is the judge's: the
+//! solutions, and the tests, whose functions are those of the submission's process.
 //!
 //! A file that does not differ from the submission's before is not written, so that a part that was not changed, as in a
 //! second attempt, is not compiled again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use proc_macro2::{TokenStream, TokenTree};
 
-use super::points::Program;
-use super::submission::Sources;
+use super::submission::{PartFiles, Sources};
 use crate::starter::{self, Part, read};
 use crate::workspace_root;
 
+/// A kernel in place of the submission's, while the dependencies are compiled.
+const NO_KERNEL: &str = "#[cuda_std::kernel]\npub fn nothing(x: &[f32]) {\n    let _ = x;\n}\n";
+
 pub(super) struct Workspace {
     folder: PathBuf,
-    /// The solutions, in place of a part that a submission does not have.
-    solutions: BTreeMap<PathBuf, String>,
+    /// The sources as they are given, in place of a part that a submission does not have.
+    given: BTreeMap<PathBuf, String>,
 }
 
 impl Workspace {
-    /// Writes the workspace with the solutions to a folder, which is replaced.
+    /// Writes the workspace for submissions to a folder, which is replaced.
     pub(super) fn create(folder: &Path) -> Result<Self> {
-        if folder.exists() {
-            std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
-        }
-        starter::write(folder, &Part::HOMEWORK, true)?;
-        let templates = workspace_root().join("crates/course/grading");
+        write_starter(folder, false)?;
+        let mut members = Vec::new();
         for part in Part::HOMEWORK {
             let package = part.package();
-            let hidden = templates.join(package).join("hidden.rs");
-            if hidden.exists() {
-                let tests = folder.join(package).join("tests");
-                write(&tests.join("hidden/mod.rs"), &read(&hidden)?)?;
-                write(&tests.join("hidden/only_launch.rs"), &read(&templates.join("only_launch.rs"))?)?;
-                let public = tests.join("public.rs");
-                write(&public, &format!("{}\nmod hidden;\n", read(&public)?))?;
+            let runner = folder.join(runner(part));
+            write(&runner.join("Cargo.toml"), &template("runner/Cargo.toml", part)?)?;
+            write(&runner.join("src/main.rs"), &template(&format!("{package}/runner.rs"), part)?)?;
+            members.push(self::runner(part));
+            if kernels(part).is_some() {
+                let ptx = folder.join(ptx(part));
+                write(&ptx.join("Cargo.toml"), &template("ptx/Cargo.toml", part)?)?;
+                write(&ptx.join("build.rs"), &template("ptx/build.rs", part)?)?;
+                write_kernels(&ptx, &BTreeMap::from([("kernel".to_owned(), NO_KERNEL)]))?;
+                members.push(self::ptx(part));
             }
-            let Some(kernels) = kernels(part) else { continue };
-            let filled = |name: &str| {
-                let text = read(&templates.join("ptx").join(name))?;
-                let module = kernels.trim_end_matches(".rs");
-                Ok::<_, anyhow::Error>(text.replace("PACKAGE", package).replace("KERNELS", module))
-            };
-            let ptx = folder.join(Self::package(part, Program::Ptx));
-            for (name, file) in [("Cargo.toml", "Cargo.toml"), ("build.rs", "build.rs"), ("lib.rs", "src/lib.rs")] {
-                write(&ptx.join(file), &filled(name)?)?;
-            }
-            write(&ptx.join("src").join(kernels), &read(&folder.join(package).join("src").join(kernels))?)?;
-            write(&ptx.join("tests/ptx.rs"), &read(&templates.join(package).join("ptx.rs"))?)?;
         }
-        let manifest = folder.join("Cargo.toml");
-        write(&manifest, &with_ptx(&read(&manifest)?)?)?;
-        let mut solutions = BTreeMap::new();
+        add_members(folder, &members)?;
+        let mut given = BTreeMap::new();
         for part in Part::HOMEWORK {
             for file in starter::files_below(&folder.join(part.package()).join("src"))? {
                 let name = file.strip_prefix(folder).context("the file is below the folder")?.to_owned();
-                solutions.insert(name, read(&file)?);
+                given.insert(name, read(&file)?);
             }
         }
-        Ok(Self { folder: folder.to_owned(), solutions })
+        Ok(Self { folder: folder.to_owned(), given })
     }
 
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The package of a part's test program.
-    pub(super) fn package(part: Part, program: Program) -> String {
-        match program {
-            Program::Source => part.package().to_owned(),
-            Program::Ptx => format!("{}_ptx", part.package()),
+    /// The folders of this project's crates that the workspace depends on, and the manifests above them.
+    ///
+    /// # Errors
+    /// If cargo does not know them.
+    pub(super) fn dependencies(&self, cargo: &mut std::process::Command) -> Result<Vec<PathBuf>> {
+        let output = cargo.args(["metadata", "--format-version", "1"]).current_dir(&self.folder).output()?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim_end());
+        let metadata: serde_json::Value =
+            serde_json::from_slice(&output.stdout).context("cargo metadata writes JSON")?;
+        let root = workspace_root();
+        let mut paths: BTreeSet<PathBuf> =
+            ["Cargo.toml", "rust-toolchain.toml", "rust-cuda/Cargo.toml", "rust-cuda/find_cuda_helper"]
+                .map(|name| root.join(name))
+                .into();
+        for package in metadata["packages"].as_array().context("there are packages")? {
+            let manifest = Path::new(package["manifest_path"].as_str().context("a package has a manifest")?);
+            if package["source"].is_null() && !manifest.starts_with(&self.folder) {
+                paths.extend(manifest.parent().map(Path::to_owned));
+            }
         }
+        Ok(paths.into_iter().collect())
     }
 
     /// Replaces the sources by a submission's. Programs are given, and not compiled: a library alone compiles faster.
     pub(super) fn put(&self, sources: &Sources) -> Result<()> {
         for part in Part::HOMEWORK {
             let package = part.package();
-            let files = if sources.has(part) { &sources.files } else { &self.solutions };
+            let files = if sources.has(part) { &sources.files } else { &self.given };
             let program = Path::new(package).join("src/main.rs");
             let is_compiled = |path: &Path| path.starts_with(package) && path != program;
             for old in starter::files_below(&self.folder.join(package).join("src"))? {
@@ -96,45 +104,165 @@ impl Workspace {
                 }
                 write_if_other(&file, text)?;
             }
-            // A copy, so that the PTX has the kernels' lines: of files outside of the package, it has none.
-            if let Some(kernels) = kernels(part) {
-                let text = files.get(&Path::new(package).join("src").join(kernels)).map_or("", String::as_str);
-                let ptx = self.folder.join(Self::package(part, Program::Ptx));
-                write_if_other(&ptx.join("src").join(kernels), text)?;
-            }
         }
         Ok(())
     }
-}
 
-/// The file of a part's kernels.
-fn kernels(part: Part) -> Option<&'static str> {
-    match part {
-        Part::One | Part::Learn => None,
-        Part::Two | Part::Three => Some("kernel.rs"),
-        Part::Activation => Some("kernels.rs"),
+    /// Puts a part's kernels, and the files of the submission that they use by `crate::FILE`, where they are compiled to
+    /// PTX.
+    ///
+    /// # Errors
+    /// If they cannot be written. The inner error is the function that is still to be written.
+    pub(super) fn put_kernels(&self, part: Part, files: &PartFiles) -> Result<Result<(), String>> {
+        let Some(kernels) = kernels(part) else { return Ok(Ok(())) };
+        let source = |module: &str| {
+            let path = Path::new(part.package()).join(format!("src/{module}.rs"));
+            files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_str())
+        };
+        let mut modules = BTreeMap::new();
+        let mut next = vec![kernels.to_owned()];
+        while let Some(module) = next.pop() {
+            let Some(text) = source(&module) else { continue };
+            if let Some((_, rest)) = text.split_once("not_written!(\"") {
+                return Ok(Err(format!("not written yet: {}", rest.split('"').next().unwrap_or_default())));
+            }
+            if modules.insert(module, text).is_none() {
+                next.extend(text.parse().map(of_crate).unwrap_or_default());
+            }
+        }
+        write_kernels(&self.folder.join(ptx(part)), &modules).map(Ok)
     }
 }
 
-/// The starter's Cargo.toml with the packages that compile kernels to PTX, and with the interpreter optimised.
-fn with_ptx(manifest: &str) -> Result<String> {
-    let parts = Part::HOMEWORK.into_iter().filter(|&part| kernels(part).is_some());
-    let members: String = parts.map(|part| format!("\"{}\", ", Workspace::package(part, Program::Ptx))).collect();
-    let cuda_builder = workspace_root().join("rust-cuda/cuda_builder");
+/// The names after `crate::` and `super::`.
+fn of_crate(tokens: TokenStream) -> Vec<String> {
+    let (mut names, mut is_after) = (Vec::new(), false);
+    for token in tokens {
+        match token {
+            TokenTree::Ident(ident) if ident == "crate" || ident == "super" => is_after = true,
+            TokenTree::Ident(ident) => {
+                names.extend(is_after.then(|| ident.to_string()));
+                is_after = false;
+            }
+            TokenTree::Punct(punct) => is_after &= punct.as_char() == ':',
+            TokenTree::Group(group) if is_after => {
+                names.extend(group.stream().into_iter().filter_map(|token| match token {
+                    TokenTree::Ident(ident) => Some(ident.to_string()),
+                    _ => None,
+                }));
+                is_after = false;
+            }
+            TokenTree::Group(group) => names.extend(of_crate(group.stream())),
+            TokenTree::Literal(_) => is_after = false,
+        }
+    }
+    names
+}
+
+/// The package of a part's program that calls its functions.
+pub(super) fn runner(part: Part) -> String {
+    format!("{}_runner", part.package())
+}
+
+/// The package that compiles a part's kernels to PTX.
+pub(super) fn ptx(part: Part) -> String {
+    format!("{}_ptx", part.package())
+}
+
+/// The package of a part's tests.
+pub(super) fn judge(part: Part) -> String {
+    format!("{}_judge", part.package())
+}
+
+/// The file of a part's kernels, without `.rs`.
+pub(super) fn kernels(part: Part) -> Option<&'static str> {
+    match part {
+        Part::One | Part::Learn => None,
+        Part::Two | Part::Three => Some("kernel"),
+        Part::Activation => Some("kernels"),
+    }
+}
+
+/// Writes the judge's workspace, with the solutions, to a folder, which is replaced.
+pub(super) fn create_judge(folder: &Path) -> Result<()> {
+    write_starter(folder, true)?;
+    let mut members = Vec::new();
+    for part in Part::HOMEWORK {
+        let package = part.package();
+        let judge = folder.join(self::judge(part));
+        write(&judge.join("Cargo.toml"), &template("judge/Cargo.toml", part)?)?;
+        write(&judge.join("src/lib.rs"), &template(&format!("{package}/proxy.rs"), part)?)?;
+        let public = read(&folder.join(package).join("tests/public.rs"))?;
+        let mut public = public.replace(&format!("use {package}::"), &format!("use {package}_judge::"));
+        let templates = workspace_root().join("crates/course/grading").join(package);
+        if templates.join("hidden.rs").exists() {
+            write(&judge.join("tests/hidden/mod.rs"), &read(&templates.join("hidden.rs"))?)?;
+            public.push_str("\nmod hidden;\n");
+        }
+        write(&judge.join("tests/public.rs"), &public)?;
+        if kernels(part).is_some() {
+            write(&judge.join("tests/ptx.rs"), &read(&templates.join("ptx.rs"))?)?;
+        }
+        members.push(self::judge(part));
+    }
+    add_members(folder, &members)
+}
+
+fn write_starter(folder: &Path, solutions: bool) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    starter::write(folder, &Part::HOMEWORK, solutions)
+}
+
+/// A file of `grading` for a part.
+fn template(name: &str, part: Part) -> Result<String> {
+    let text = read(&workspace_root().join("crates/course/grading").join(name))?;
+    Ok(text.replace("PACKAGE", part.package()))
+}
+
+/// Adds packages to the starter's Cargo.toml, what they depend on, and optimises what compares results.
+fn add_members(folder: &Path, packages: &[String]) -> Result<()> {
+    let manifest = folder.join("Cargo.toml");
+    let members: String = packages.iter().map(|package| format!("\"{package}\", ")).collect();
+    let path = |name: &str| workspace_root().join(name);
+    let (cuda_builder, judging) = (path("rust-cuda/cuda_builder"), path("crates/judging"));
+    let optimised = ["judging", "postcard", "ptx-interpreter", "serde"].map(|name| format!("{name}.opt-level = 3\n"));
     let edits = [
         ("members = [".to_owned(), format!("members = [{members}")),
         (
             "[workspace.dependencies]\n".to_owned(),
-            format!("[workspace.dependencies]\ncuda_builder = {{ path = {cuda_builder:?} }}\n"),
+            format!(
+                "[workspace.dependencies]\ncuda_builder = {{ path = {cuda_builder:?} }}\njudging = {{ path = {judging:?} }}\n"
+            ),
         ),
-        ("[profile.dev.package]\n".to_owned(), "[profile.dev.package]\nptx-interpreter.opt-level = 3\n".to_owned()),
+        ("[profile.dev.package]\n".to_owned(), format!("[profile.dev.package]\n{}", optimised.concat())),
     ];
-    let mut text = manifest.to_owned();
+    let mut text = read(&manifest)?;
     for (from, to) in edits {
         ensure!(text.matches(&from).count() == 1, "the starter's Cargo.toml does not have one {from:?}");
         text = text.replace(&from, &to);
     }
-    Ok(text)
+    write(&manifest, &text)
+}
+
+/// Writes the sources of a package of kernels: these modules and no others.
+fn write_kernels(package: &Path, modules: &BTreeMap<String, &str>) -> Result<()> {
+    let folder = package.join("src");
+    let mut library =
+        "#![no_std]\n#![cfg(target_arch = \"nvptx64\")]\n#![feature(abi_ptx, asm_experimental_arch)]\n".to_owned();
+    let mut written = BTreeSet::from([folder.join("lib.rs")]);
+    for (module, text) in modules {
+        library.push_str(&format!("pub mod {module};\n"));
+        let file = folder.join(format!("{module}.rs"));
+        write_if_other(&file, text)?;
+        written.insert(file);
+    }
+    write_if_other(&folder.join("lib.rs"), &library)?;
+    for old in starter::files_below(&folder)?.into_iter().filter(|old| !written.contains(old)) {
+        std::fs::remove_file(&old).with_context(|| format!("cannot remove {}", old.display()))?;
+    }
+    Ok(())
 }
 
 fn write_if_other(file: &Path, text: &str) -> Result<()> {
@@ -146,4 +274,21 @@ fn write(file: &Path, text: &str) -> Result<()> {
     let folder = file.parent().with_context(|| format!("{} is in no folder", file.display()))?;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grade_knows_the_files_that_a_kernel_uses() {
+        for (text, expected) in [
+            ("use crate::shape::larger;", vec!["shape"]),
+            ("use super::{one, two::f};", vec!["one", "two", "f"]),
+            ("fn f() { crate::deep::g(super::other::X) }", vec!["deep", "other"]),
+            ("use cuda_std::thread; fn f() -> u32 { 1 }", vec![]),
+        ] {
+            assert_eq!(of_crate(text.parse().unwrap()), expected, "{text}");
+        }
+    }
 }

@@ -1,0 +1,142 @@
+//! Functions that launch kernels.
+
+use std::cell::RefCell;
+
+use cuda_std::PtxVariant;
+use gpu::{Device, InterpreterOptions, SimulatorOptions};
+use ptx_interpreter::{Access, AccessedSpace};
+use serde::{Deserialize, Serialize};
+use teaching_tests::{Failure, check};
+
+/// The variable with the path of the PTX that the grader has compiled from the submission's kernels.
+const PTX: &str = "HOMEWORK_PTX";
+
+/// A launch of a kernel, and the elements of global memory that it reads and writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Number of blocks.
+    pub blocks: u64,
+    /// Number of threads of all blocks.
+    pub threads: u64,
+    /// Elements read.
+    pub loads: u64,
+    /// Elements written, atomically or not.
+    pub stores: u64,
+}
+
+thread_local! {
+    static LAST: RefCell<Vec<Launch>> = const { RefCell::new(Vec::new()) };
+}
+
+/// In the runner: the result of `run` on a simulator, with its launches. Two threads that write one element are a
+/// fault, also if they write the same value.
+///
+/// # Errors
+/// Those of `run`.
+pub fn by_simulator<T>(run: impl FnOnce(&Device) -> Result<T, String>) -> Result<(T, Vec<Launch>), String> {
+    let options = SimulatorOptions { same_value_races_are_faults: true, ..SimulatorOptions::default() };
+    let device = Device::simulator_with(options);
+    device.take_simulator_reports();
+    let result = run(&device)?;
+    let launches = device.take_simulator_reports().into_iter().map(|(kernel, report)| Launch {
+        kernel: kernel.to_owned(),
+        blocks: report.blocks,
+        threads: report.threads,
+        loads: report.global_loads,
+        stores: report.global_stores + report.atomics,
+    });
+    Ok((result, launches.collect()))
+}
+
+/// In the judge: the result of a function of the submission that launches kernels.
+///
+/// # Errors
+/// Those of [`call`](crate::call).
+pub fn on_gpu<R: serde::de::DeserializeOwned>(function: &str, arguments: &impl Serialize) -> Result<R, String> {
+    LAST.take();
+    let (result, launches): (R, Vec<Launch>) = crate::call(function, arguments)?;
+    LAST.set(launches);
+    Ok(result)
+}
+
+/// The launches of the last call of [`on_gpu`], by the simulator of the submission's process.
+pub fn last_launches() -> Vec<Launch> {
+    LAST.with_borrow(Clone::clone)
+}
+
+/// Checks that the last call of [`on_gpu`] has launched these kernels alone, and that each has written at least
+/// `elements` elements: a result that kernels have not computed does not count.
+///
+/// # Errors
+/// The difference, in a sentence.
+pub fn require_writes(kernels: &[&str], elements: usize) -> Result<(), String> {
+    let launches = last_launches();
+    if elements == 0 {
+        return Ok(());
+    }
+    for kernel in kernels {
+        let stores: u64 = launches.iter().filter(|launch| launch.kernel == *kernel).map(|launch| launch.stores).sum();
+        if stores < elements as u64 {
+            return Err(match launches.iter().any(|launch| launch.kernel == *kernel) {
+                true => format!("{kernel} writes {stores} elements, expected {elements}"),
+                false => format!("it does not launch {kernel}"),
+            });
+        }
+    }
+    match launches.iter().find(|launch| !kernels.contains(&&*launch.kernel)) {
+        Some(other) => Err(format!("it launches {}, expected {}", other.kernel, kernels.join(", "))),
+        None => Ok(()),
+    }
+}
+
+/// The interpreter with the PTX of the submission's kernels, in the judge's own process. None where there is no
+/// toolchain for PTX.
+///
+/// # Errors
+/// If the interpreter cannot load it.
+pub fn of_interpreter() -> Result<Option<Device>, Failure> {
+    interpreter(InterpreterOptions { same_value_races_are_faults: true, ..InterpreterOptions::default() })
+}
+
+/// [`of_interpreter`] without the check of races, for counts alone.
+///
+/// # Errors
+/// If the interpreter cannot load the PTX.
+pub fn of_interpreter_without_races() -> Result<Option<Device>, Failure> {
+    interpreter(InterpreterOptions { check_races: false, ..InterpreterOptions::default() })
+}
+
+#[allow(unsafe_code)]
+fn interpreter(options: InterpreterOptions) -> Result<Option<Device>, Failure> {
+    let Some(path) = std::env::var_os(PTX) else { return Ok(None) };
+    let text = std::fs::read_to_string(path).map_err(|error| format!("the kernels' PTX cannot be read: {error}"))?;
+    // SAFETY: the interpreter alone runs it, which checks each access.
+    let variant = unsafe { PtxVariant::new((7, 5), text.leak()) };
+    check("the kernels", Device::interpreter(&variant, options)).map(Some)
+}
+
+/// The launches that `run` makes on the interpreter, with the interpreter's own counts.
+///
+/// # Errors
+/// Those of `run`.
+pub fn launched<T>(device: &Device, run: impl FnOnce(&Device) -> Result<T, String>) -> Result<Vec<Launch>, String> {
+    device.take_ptx_reports();
+    run(device)?;
+    let launches = device.take_ptx_reports().into_iter().map(|report| {
+        let lanes = |accesses: &[Access]| -> u64 {
+            let spaces = [AccessedSpace::Global, AccessedSpace::Generic];
+            let pairs = spaces.iter().flat_map(|&space| accesses.iter().map(move |&access| (space, access)));
+            pairs.map(|(space, access)| report.accesses(space, access).lanes).sum()
+        };
+        Launch {
+            kernel: report.kernel.to_string(),
+            blocks: report.blocks,
+            threads: report.threads,
+            loads: lanes(&[Access::Read]),
+            stores: lanes(&[Access::Write, Access::Atomic]),
+        }
+    });
+    Ok(launches.collect())
+}

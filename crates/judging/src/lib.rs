@@ -1,0 +1,70 @@
+//! Calls of a submission's functions from another process, the judge, which makes the inputs and compares the results.
+//!
+//! Nothing that a submission prints or returns is a verdict. Its process, the runner, has its functions and [`serve`]s:
+//! it reads requests, calls the functions, and sends what they return. The judge starts it by the command in
+//! `HOMEWORK_RUNNER`, and [`call`]s. Frames are a length in 8 bytes, little-endian, and a value in postcard's format.
+//! Submissions are graded under Linux; elsewhere this crate is empty.
+
+#![cfg(unix)]
+
+mod gpu_calls;
+mod matrix;
+mod runner;
+mod submission;
+mod times;
+
+use std::io::{self, Read, Write};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+pub use gpu_calls::{
+    Launch, by_simulator, last_launches, launched, of_interpreter, of_interpreter_without_races, on_gpu, require_writes,
+};
+pub use matrix::Matrix;
+pub use runner::Functions;
+pub use submission::{call, timed, value};
+pub use times::{Times, times_of};
+
+/// Largest frame that is read, in bytes.
+const MAX_FRAME: u64 = 256 << 20;
+
+/// What the judge asks for.
+#[derive(Serialize, Deserialize)]
+enum Request {
+    /// The arguments of a call, encoded. There is no answer.
+    Load { function: String, arguments: Vec<u8> },
+    /// The call. The answer is the processor time of its longest thread, in nanoseconds.
+    Run,
+    /// The answer is what the function has returned: a `Result<R, String>`.
+    Fetch,
+}
+
+fn write_frame(writer: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    writer.write_all(&(bytes.len() as u64).to_le_bytes())?;
+    writer.write_all(bytes)?;
+    writer.flush()
+}
+
+fn read_frame(reader: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut length = [0; 8];
+    reader.read_exact(&mut length)?;
+    let length = u64::from_le_bytes(length);
+    if length > MAX_FRAME {
+        return Err(io::Error::other("a frame is too large"));
+    }
+    let mut bytes = Vec::new();
+    reader.take(length).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 == length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+fn encoded(value: &impl Serialize) -> Vec<u8> {
+    match postcard::to_stdvec(value) {
+        Ok(bytes) => bytes,
+        Err(error) => unreachable!("every value that is sent has a known length: {error}"),
+    }
+}
+
+fn decoded<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
+    postcard::from_bytes(bytes).map_err(io::Error::other)
+}

@@ -1,0 +1,79 @@
+//! The submission's process.
+
+use std::fs::File;
+use std::io;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use teaching_tests::call;
+
+use crate::times::Clocks;
+use crate::{Request, decoded, encoded, read_frame, write_frame};
+
+/// Encodes what a call has returned.
+type Encode = Box<dyn FnOnce() -> Vec<u8>>;
+/// Makes the call.
+type Run = Box<dyn FnOnce() -> Encode>;
+
+/// A function by its name, which decodes its arguments.
+type Function = (&'static str, Box<dyn Fn(&[u8]) -> io::Result<Run>>);
+
+/// The functions of a submission.
+#[derive(Default)]
+pub struct Functions(Vec<Function>);
+
+impl Functions {
+    /// One more function. Its panics are errors.
+    #[must_use]
+    pub fn with<A, R>(mut self, name: &'static str, function: fn(A) -> Result<R, String>) -> Self
+    where
+        A: DeserializeOwned + 'static,
+        R: Serialize + 'static,
+    {
+        self.0.push((
+            name,
+            Box::new(move |arguments| {
+                let arguments: A = decoded(arguments)?;
+                Ok(Box::new(move || {
+                    let result = call(|| function(arguments));
+                    Box::new(move || encoded(&result))
+                }))
+            }),
+        ));
+        self
+    }
+
+    /// Answers requests until there is no more. What the functions print goes to standard error, and they read nothing.
+    ///
+    /// # Errors
+    /// If a request cannot be read or answered.
+    pub fn serve(self) -> io::Result<()> {
+        let (mut requests, mut answers) =
+            (File::from(rustix::io::dup(io::stdin())?), File::from(rustix::io::dup(io::stdout())?));
+        rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+        rustix::stdio::dup2_stdout(io::stderr())?;
+        let (mut loaded, mut ended): (Option<Run>, Option<Encode>) = (None, None);
+        loop {
+            let frame = match read_frame(&mut requests) {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+                frame => frame?,
+            };
+            match decoded(&frame)? {
+                Request::Load { function, arguments } => {
+                    let known = self.0.iter().find(|(name, _)| *name == function);
+                    let (_, decode) = known.ok_or_else(|| io::Error::other(format!("no function {function}")))?;
+                    loaded = Some(decode(&arguments)?);
+                }
+                Request::Run => {
+                    let clocks = Clocks::read();
+                    ended = loaded.take().map(|run| run());
+                    write_frame(&mut answers, &encoded(&clocks.longest_thread()))?;
+                }
+                Request::Fetch => {
+                    let encode = ended.take().ok_or_else(|| io::Error::other("nothing has run"))?;
+                    write_frame(&mut answers, &encode())?;
+                }
+            }
+        }
+    }
+}

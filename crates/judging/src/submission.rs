@@ -1,0 +1,134 @@
+//! The judge's side of the calls.
+
+use std::io::{self, BufWriter, Read};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Request, Times, decoded, encoded, read_frame, write_frame};
+
+/// The variable with the runner's program and its arguments, a line each.
+const RUNNER: &str = "HOMEWORK_RUNNER";
+/// Bytes that a runner may print.
+const MAX_PRINTED: usize = 1 << 20;
+/// Processes that are started after one has ended within a call.
+const MAX_STARTS: u32 = 20;
+
+/// The submission's process, and how often one was started.
+static RUNNING: Mutex<(Option<Runner>, u32)> = Mutex::new((None, 0));
+
+/// A submission's process.
+struct Runner {
+    child: Child,
+    requests: BufWriter<ChildStdin>,
+    answers: ChildStdout,
+    /// What it has printed, when it has ended.
+    printed: Receiver<Vec<u8>>,
+}
+
+/// Calls a function of the submission.
+///
+/// # Errors
+/// The function's error, the message of its panic, or how its process has ended.
+pub fn call<R: DeserializeOwned>(function: &str, arguments: &impl Serialize) -> Result<R, String> {
+    timed(function, arguments).1
+}
+
+/// [`call`] with the times of the call, without those of sending the arguments and the result.
+pub fn timed<R: DeserializeOwned>(function: &str, arguments: &impl Serialize) -> (Times, Result<R, String>) {
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    let (runner, starts) = &mut *running;
+    if runner.is_none() {
+        if *starts == MAX_STARTS {
+            return (Times::MAX, Err(format!("its process has ended {MAX_STARTS} times")));
+        }
+        *starts += 1;
+        *runner = Some(Runner::start());
+    }
+    let Some(process) = runner.as_mut() else { unreachable!("it was started") };
+    match process.call(function, &encoded(arguments)) {
+        Ok((times, answer)) => match decoded(&answer) {
+            Ok(result) => (times, result),
+            Err(_) => (times, Err("its result cannot be read".to_owned())),
+        },
+        Err(_) => {
+            let ending = runner.take().map(Runner::ending);
+            (Times::MAX, Err(ending.unwrap_or_default()))
+        }
+    }
+}
+
+/// The value of a function without errors: another result becomes a panic with its message.
+pub fn value<R>(result: Result<R, String>) -> R {
+    // The message has its place already, which is not here.
+    result.unwrap_or_else(|message| std::panic::resume_unwind(Box::new(message)))
+}
+
+impl Runner {
+    fn start() -> Self {
+        let command = std::env::var(RUNNER).expect("the grader names the submission's program");
+        let mut words = command.lines();
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).env_remove(RUNNER).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the submission's program can be started");
+        let (requests, answers, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(requests), Some(answers), Some(mut errors)) = (requests, answers, errors) else {
+            unreachable!("the three are pipes")
+        };
+        let (sender, printed) = channel();
+        std::thread::spawn(move || {
+            let mut text = Vec::new();
+            // What is more than that closes the pipe, and ends the program.
+            drop(errors.by_ref().take(MAX_PRINTED as u64).read_to_end(&mut text));
+            drop(errors);
+            sender.send(text)
+        });
+        Self { child, requests: BufWriter::new(requests), answers, printed }
+    }
+
+    fn call(&mut self, function: &str, arguments: &[u8]) -> io::Result<(Times, Vec<u8>)> {
+        let request = Request::Load { function: function.to_owned(), arguments: arguments.to_vec() };
+        write_frame(&mut self.requests, &encoded(&request))?;
+        let start = Instant::now();
+        write_frame(&mut self.requests, &encoded(&Request::Run))?;
+        let answer = read_frame(&mut self.answers)?;
+        let times = Times { wall: start.elapsed(), longest_thread: decoded(&answer)? };
+        write_frame(&mut self.requests, &encoded(&Request::Fetch))?;
+        Ok((times, read_frame(&mut self.answers)?))
+    }
+
+    /// A sentence on how it has ended.
+    fn ending(mut self) -> String {
+        // One that goes on after its channel is closed is ended.
+        drop((self.requests, self.answers));
+        let waited = Instant::now();
+        let mut status = None;
+        while status.is_none() && waited.elapsed() < Duration::from_secs(2) {
+            status = self.child.try_wait().ok().flatten();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if status.is_none() {
+            drop(self.child.kill());
+            drop(self.child.wait());
+        }
+        let printed = self.printed.recv_timeout(Duration::from_secs(2)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&printed);
+        let has = |part: &str| text.contains(part);
+        if has("memory allocation of") || has("capacity overflow") {
+            "it needs more memory than it may have".to_owned()
+        } else if has("has overflowed its stack") {
+            "its recursion does not end: the stack overflows".to_owned()
+        } else if printed.len() >= MAX_PRINTED {
+            format!("it prints more than {} MiB", MAX_PRINTED >> 20)
+        } else if let Some(line) = text.lines().skip_while(|line| !line.contains("panicked at")).nth(1) {
+            format!("it panics: {line}")
+        } else {
+            let how = status.map_or_else(|| "it was stopped".to_owned(), |status| status.to_string());
+            format!("its program ends without a result ({how})")
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Times of calls.
+
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// The times of a call, or the least of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// From its start to its end.
+    pub wall: Duration,
+    /// Processor time of the thread that has computed longest, which does not depend on what else the machine does.
+    pub longest_thread: Duration,
+}
+
+impl Times {
+    /// Longer than any call.
+    pub const MAX: Self = Self { wall: Duration::MAX, longest_thread: Duration::MAX };
+
+    /// The lesser of each.
+    #[must_use]
+    pub fn min(self, other: Self) -> Self {
+        Self { wall: self.wall.min(other.wall), longest_thread: self.longest_thread.min(other.longest_thread) }
+    }
+
+    /// Whether one of the two is less: the other may be of a busy machine, or of threads that are not rayon's.
+    pub fn is_faster_than(self, other: Self) -> bool {
+        self.wall < other.wall || self.longest_thread < other.longest_thread
+    }
+}
+
+/// The times of `run`, on this thread alone.
+pub fn times_of(run: impl FnOnce()) -> Times {
+    let (start, before) = (Instant::now(), of_thread());
+    run();
+    Times { wall: start.elapsed(), longest_thread: of_thread().saturating_sub(before) }
+}
+
+/// Processor time of this thread.
+fn of_thread() -> Duration {
+    duration(ClockId::ThreadCPUTime)
+}
+
+fn duration(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Processor times of this thread and of rayon's, and of the process.
+pub(crate) struct Clocks {
+    threads: Vec<Duration>,
+    process: Duration,
+}
+
+impl Clocks {
+    pub(crate) fn read() -> Self {
+        let mut threads = rayon::broadcast(|_| of_thread());
+        threads.push(of_thread());
+        Self { threads, process: duration(ClockId::ProcessCPUTime) }
+    }
+
+    /// Processor time since then of the thread that has computed longest. What other threads have computed counts as if
+    /// one had.
+    pub(crate) fn longest_thread(&self) -> Duration {
+        let now = Self::read();
+        let threads: Vec<Duration> =
+            now.threads.iter().zip(&self.threads).map(|(now, then)| now.saturating_sub(*then)).collect();
+        let others = now.process.saturating_sub(self.process).saturating_sub(threads.iter().sum());
+        threads.into_iter().max().unwrap_or_default().max(others)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+
+    use rayon::prelude::*;
+
+    use super::*;
+
+    fn compute(rounds: u64) {
+        (0..rounds).for_each(|round| drop(black_box(Box::new(round))));
+    }
+
+    #[test]
+    fn the_longest_thread_has_a_share_of_parallel_work_and_all_of_other_work() {
+        const ROUNDS: u64 = 2_000_000;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        pool.install(|| {
+            let share = |run: &dyn Fn()| {
+                let alone = times_of(|| compute(16 * ROUNDS)).longest_thread;
+                let clocks = Clocks::read();
+                run();
+                clocks.longest_thread().as_secs_f64() / alone.as_secs_f64()
+            };
+            let in_parallel = share(&|| (0..16_u64).into_par_iter().for_each(|_| compute(ROUNDS)));
+            let by_another = share(&|| drop(std::thread::spawn(|| compute(16 * ROUNDS)).join()));
+            let by_one = share(&|| compute(16 * ROUNDS));
+            assert!(in_parallel < 0.7 && by_another > 0.7 && by_one > 0.7, "{in_parallel} {by_another} {by_one}");
+        });
+    }
+}
