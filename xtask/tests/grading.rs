@@ -461,9 +461,13 @@ fn a_class_gets_the_points_and_findings_that_it_should() {
         .arg(&csv)
         .arg("--feedback")
         .arg(&feedback)
+        .arg("--page")
+        .arg(folder.path().join("class.html"))
         .status();
     assert!(grade.unwrap().success());
     assert!(!Path::new("/usr/escaped").exists());
+    let page = std::fs::read_to_string(folder.path().join("class.html")).unwrap();
+    assert!(page.contains(&format!("<h1>{} submissions</h1>", submissions.len() + ARCHIVES.len())), "{page}");
 
     let mut wrong = Vec::new();
     let folders = submissions.iter().map(|submission| (submission.name, submission.lost, submission.feedback));

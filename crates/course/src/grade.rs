@@ -4,10 +4,12 @@
 //! becomes a program that calls its functions, in a sandbox with limits, for the judge: a process of its own, with the
 //! tests, which makes the inputs by a seed that is chosen at grading, and compares the results.
 
+mod class_page;
 mod findings;
 mod points;
 mod results;
 mod sandbox;
+mod similarity;
 mod submission;
 mod workspace;
 
@@ -25,7 +27,7 @@ use cuda_builder::{Arch, find_toolchain, toolchain_candidates};
 use indicatif::{ProgressBar, ProgressStyle};
 use whole_files::{DirectoryLock, write_atomically};
 
-use self::points::{Program, TESTS, Test};
+use self::points::{Program, Test};
 use self::results::{Grade, Item};
 use self::sandbox::Sandbox;
 use self::submission::PartFiles;
@@ -50,6 +52,12 @@ pub struct Options {
     /// Part of the homework that is graded, of 100 points [default: 1, 2, 3 and activation]; may be repeated, or a list with commas
     #[arg(long, value_delimiter = ',', value_parser = one_of(&Part::HOMEWORK, Part::name, Part::description))]
     part: Vec<Part>,
+    /// With --all: a page on the class, with how many pass each test, and submissions that are alike
+    #[arg(long, value_name = "FILE.html", requires = "all")]
+    page: Option<PathBuf>,
+    /// Tests and their points, in place of crates/course/grading/points.toml, of which it is a changed copy
+    #[arg(long, value_name = "FILE")]
+    points: Option<PathBuf>,
     /// Seconds that a test may take
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3600))]
     limit: u64,
@@ -82,7 +90,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     }
     let grader = Grader::new(options)?;
     if let (Some(folder), Some(csv)) = (&options.all, &options.csv) {
-        return grade_all(&grader, folder, csv, options.feedback.as_deref());
+        return grade_all(&grader, folder, csv, options);
     }
     let submission = options.submission.as_deref().context("there is a submission")?;
     ensure!(submission.exists(), "{} does not exist: give a ZIP file or a folder", submission.display());
@@ -110,8 +118,9 @@ fn submissions_in(folder: &Path, results: &[&Path]) -> Result<Vec<PathBuf>> {
 }
 
 /// Grades every submission of a folder, in the order of their names, and writes the table.
-fn grade_all(grader: &Grader, folder: &Path, csv: &Path, feedback: Option<&Path>) -> Result<ExitCode> {
-    let results: Vec<&Path> = [Some(csv), feedback].into_iter().flatten().collect();
+fn grade_all(grader: &Grader, folder: &Path, csv: &Path, options: &Options) -> Result<ExitCode> {
+    let (feedback, page) = (options.feedback.as_deref(), options.page.as_deref());
+    let results: Vec<&Path> = [Some(csv), feedback, page].into_iter().flatten().collect();
     let submissions = submissions_in(folder, &results)?;
     if let Some(feedback) = feedback {
         std::fs::create_dir_all(feedback).with_context(|| format!("cannot create {}", feedback.display()))?;
@@ -140,6 +149,16 @@ fn grade_all(grader: &Grader, folder: &Path, csv: &Path, feedback: Option<&Path>
     let table = results::table(&grader.parts, &grades)?;
     write_atomically(csv, table.as_bytes()).with_context(|| format!("cannot write {}", csv.display()))?;
     say!("{}: {}", csv.display(), counted(submissions.len(), "submission"));
+    if let Some(page) = page {
+        // What cannot be read has no points, and nothing to compare.
+        let sources = |path: &PathBuf| submission::read(path).map(|sources| sources.files).unwrap_or_default();
+        let names = grades.iter().map(|(name, _)| name.clone());
+        let submissions: Vec<_> = names.zip(submissions.iter().map(sources)).collect();
+        let pairs = similarity::pairs(&submissions, grader.workspace.given());
+        let text = class_page::of(&grades, &pairs, &submissions);
+        write_atomically(page, text.as_bytes()).with_context(|| format!("cannot write {}", page.display()))?;
+        say!("{}: {} alike", page.display(), counted(pairs.len(), "pair"));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -156,6 +175,8 @@ struct Grader {
     _lock: DirectoryLock,
     /// The parts that are graded, in the homework's order.
     parts: Vec<Part>,
+    /// Their tests.
+    tests: Vec<Test>,
     seed: u32,
     limit: Duration,
     sandbox: Sandbox,
@@ -167,6 +188,11 @@ struct Grader {
 
 impl Grader {
     fn new(options: &Options) -> Result<Self> {
+        let parts: Vec<Part> =
+            Part::HOMEWORK.into_iter().filter(|part| options.part.is_empty() || options.part.contains(part)).collect();
+        let mut tests = points::tests(options.points.as_deref())?;
+        tests.retain(|test| parts.contains(&test.part));
+        ensure!(!tests.is_empty(), "there are no tests of these parts");
         let sandbox = match (options.unsandboxed, Sandbox::find()) {
             (true, _) => Sandbox::None,
             (false, Some(sandbox)) => sandbox,
@@ -198,10 +224,8 @@ impl Grader {
             workspace,
             target,
             _lock: lock,
-            parts: Part::HOMEWORK
-                .into_iter()
-                .filter(|part| options.part.is_empty() || options.part.contains(part))
-                .collect(),
+            parts,
+            tests,
             seed: options.seed,
             limit: Duration::from_secs(options.limit),
             sandbox,
@@ -211,23 +235,18 @@ impl Grader {
         })
     }
 
-    /// The tests of the graded parts.
-    fn all_tests(&self) -> impl Iterator<Item = &'static Test> {
-        TESTS.iter().filter(|test| self.parts.contains(&test.part))
-    }
-
     /// The tests that this machine can run.
-    fn tests(&self) -> impl Iterator<Item = &'static Test> {
+    fn tests(&self) -> impl Iterator<Item = &Test> {
         let can_run = |test: &&Test| {
             (self.has_ptx_toolchain || test.program != Program::Ptx) && (self.has_cores || !test.is_timed)
         };
-        self.all_tests().filter(can_run)
+        self.tests.iter().filter(can_run)
     }
 
     /// The tests that are left out, in a line for each reason.
     fn not_graded(&self) -> Vec<String> {
         let left_out = |why: &str, is_left_out: fn(&&Test) -> bool| {
-            let items = self.all_tests().filter(is_left_out).map(Item::passed).collect();
+            let items = self.tests.iter().filter(is_left_out).map(Item::passed).collect();
             format!("not graded: tests of {} points, since {why}", self.graded_as(items, Vec::new()).points())
         };
         let mut lines = Vec::new();
@@ -242,7 +261,7 @@ impl Grader {
     }
 
     fn graded_as(&self, items: Vec<Item>, findings: Vec<String>) -> Grade {
-        Grade { items, whole: self.all_tests().map(|test| test.points).sum(), findings }
+        Grade { items, whole: self.tests.iter().map(|test| test.points).sum(), findings }
     }
 
     /// Grades one submission. Whatever is wrong with it costs points.
@@ -257,7 +276,7 @@ impl Grader {
                 return Ok(self.graded_as(items.collect(), Vec::new()));
             }
         };
-        let mut items = Vec::with_capacity(TESTS.len());
+        let mut items = Vec::with_capacity(self.tests.len());
         self.workspace.put(&sources)?;
         for &part in &self.parts {
             let (files, package) = (sources.of(part), part.package());
@@ -350,14 +369,14 @@ impl Grader {
         let (_, _, judge) = judge.context("every part has its tests")?;
         let mut command = Command::new("prlimit");
         command.arg(format!("--as={JUDGE_MEMORY}")).arg("--").arg(judge).args([
-            test.name,
+            &*test.name,
             "--exact",
             "--test-threads=1",
         ]);
         command.env("HOMEWORK_SEED", self.seed.to_string()).env("RUST_BACKTRACE", "0");
         command.env("HOMEWORK_RUNNER", lines(&self.sandbox.run(program))?);
         command.envs(ptx.map(|ptx| ("HOMEWORK_PTX", ptx)));
-        let finished = match child_process::run(&mut command, self.limit, test.name, &folder.join("log"))? {
+        let finished = match child_process::run(&mut command, self.limit, &test.name, &folder.join("log"))? {
             Ok(finished) => finished,
             Err(error) => bail!("{error}"),
         };

@@ -1,12 +1,19 @@
-//! The tests and their points.
+//! The tests and their points, from `grading/points.toml` or a teacher's file.
 
-use crate::starter::Part;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+use crate::starter::{Part, read};
+use crate::workspace_root;
 
 /// A test with its points.
+#[derive(Clone, Debug)]
 pub(super) struct Test {
     pub(super) part: Part,
     pub(super) program: Program,
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) points: f64,
     /// Whether it compares times, for which it needs more than one core.
     pub(super) is_timed: bool,
@@ -21,77 +28,124 @@ pub(super) enum Program {
     Ptx,
 }
 
-const fn test(part: Part, name: &'static str, points: f64) -> Test {
-    Test { part, program: Program::Source, name, points, is_timed: false }
+/// The tests of the parts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default, rename = "1")]
+    one: Vec<Row>,
+    #[serde(default, rename = "2")]
+    two: Vec<Row>,
+    #[serde(default, rename = "3")]
+    three: Vec<Row>,
+    #[serde(default)]
+    activation: Vec<Row>,
 }
 
-const fn ptx(part: Part, name: &'static str, points: f64) -> Test {
-    Test { program: Program::Ptx, ..test(part, name, points) }
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    test: String,
+    points: f64,
+    needs: Option<Need>,
 }
 
-const fn speed(part: Part, name: &'static str, points: f64) -> Test {
-    Test { is_timed: true, ..test(part, name, points) }
+/// What a test needs of the grading machine.
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Need {
+    Cores,
+    Ptx,
 }
 
-/// The tests of all parts: 100 points.
-pub(super) const TESTS: [Test; 26] = [
-    test(Part::One, "sigmoid_has_known_values", 5.0),
-    test(Part::One, "sigmoid_prime_has_known_values", 5.0),
-    test(Part::One, "random_weights_have_the_shapes_the_bounds_and_the_seed", 5.0),
-    test(Part::One, "zeros_have_the_shapes", 3.0),
-    test(Part::One, "batches_have_all_rows_in_order_and_the_remainder_last", 5.0),
-    test(Part::One, "lists_are_added_pair_by_pair", 2.0),
-    test(Part::Two, "max_cpu_is_right", 5.0),
-    test(Part::Two, "max_rayon_is_right", 6.0),
-    test(Part::Two, "max_gpu_is_right_on_the_simulator", 7.0),
-    test(Part::Two, "max_gpu_takes_the_homeworks_matrices", 2.0),
-    test(Part::Two, "different_shapes_are_rejected", 2.0),
-    test(Part::Two, "hidden::max_gpu_launches_1000_blocks_of_1000_threads", 2.0),
-    test(Part::Two, "hidden::max_gpu_reads_and_writes_each_element_once", 1.0),
-    speed(Part::Two, "hidden::max_rayon_is_faster_than_two_loops", 2.0),
-    ptx(Part::Two, "max_kernels_ptx_is_right", 3.0),
-    test(Part::Three, "matmul_transpose_trivial_is_right", 7.0),
-    test(Part::Three, "matmul_transpose_rayon_is_right", 7.0),
-    test(Part::Three, "matmul_transpose_gpu_is_right_on_the_simulator", 8.0),
-    test(Part::Three, "hidden::matmul_transpose_gpu_launches_one_block_of_1024_threads", 2.0),
-    test(Part::Three, "hidden::matmul_transpose_gpu_reads_no_more_than_three_loops", 1.0),
-    speed(Part::Three, "hidden::matmul_transpose_rayon_is_faster_than_three_loops", 2.0),
-    ptx(Part::Three, "matmul_kernels_ptx_is_right", 3.0),
-    test(Part::Activation, "each_step_is_right", 4.0),
-    test(Part::Activation, "the_loops_are_right", 3.0),
-    test(Part::Activation, "the_kernels_are_right_on_the_simulator", 5.0),
-    ptx(Part::Activation, "the_kernels_ptx_is_right", 3.0),
-];
+/// The tests of `file`, or of `grading/points.toml`.
+///
+/// # Errors
+/// If it cannot be read, names a test that does not exist or one twice, or has points that are not above 0.
+pub(super) fn tests(file: Option<&Path>) -> Result<Vec<Test>> {
+    let own = workspace_root().join("crates/course/grading/points.toml");
+    let file = file.unwrap_or(&own);
+    of_text(&read(file)?).with_context(|| file.display().to_string())
+}
+
+fn of_text(text: &str) -> Result<Vec<Test>> {
+    let File { one, two, three, activation } = toml::from_str(text)?;
+    let parts = [(Part::One, one), (Part::Two, two), (Part::Three, three), (Part::Activation, activation)];
+    let mut tests: Vec<Test> = Vec::new();
+    for (part, rows) in parts {
+        let known = names(part)?;
+        for Row { test: name, points, needs } in rows {
+            let program = if needs == Some(Need::Ptx) { Program::Ptx } else { Program::Source };
+            if !known.contains(&(program, name.clone())) {
+                let other = if program == Program::Ptx { Program::Source } else { Program::Ptx };
+                match known.contains(&(other, name.clone())) {
+                    true if other == Program::Ptx => bail!("{name} needs = \"ptx\""),
+                    true => bail!("{name} does not need \"ptx\""),
+                    false => bail!("{} has no test {name}", part.package()),
+                }
+            }
+            ensure!(points > 0.0 && points.is_finite(), "{name} has {points} points: they must be above 0");
+            ensure!(!tests.iter().any(|test| (test.part, &test.name) == (part, &name)), "{name} is there twice");
+            tests.push(Test { part, program, name, points, is_timed: needs == Some(Need::Cores) });
+        }
+    }
+    ensure!(!tests.is_empty(), "it has no tests");
+    Ok(tests)
+}
+
+/// The tests of a part.
+fn names(part: Part) -> Result<Vec<(Program, String)>> {
+    let package = part.package();
+    let files = [
+        (Program::Source, "", format!("starter/{package}/tests/public.rs")),
+        (Program::Source, "hidden::", format!("grading/{package}/hidden.rs")),
+        (Program::Ptx, "", format!("grading/{package}/ptx.rs")),
+    ];
+    let mut found = Vec::new();
+    for (program, module, file) in files {
+        let file = workspace_root().join("crates/course").join(file);
+        if file.exists() {
+            let text = read(&file)?;
+            let names = text.split("#[test]\nfn ").skip(1).filter_map(|rest| rest.split('(').next());
+            found.extend(names.map(|name| (program, format!("{module}{name}"))));
+        }
+    }
+    Ok(found)
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace_root;
 
-    /// Every test of the starter and of the grader has points, and every name is a test's.
+    /// Every test of the starter and of the grader has points.
     #[test]
     fn grade_gives_points_for_every_test_and_100_in_all() {
-        assert_eq!(TESTS.iter().map(|test| test.points).sum::<f64>(), 100.0);
+        let tests = tests(None).unwrap();
+        assert_eq!(tests.iter().map(|test| test.points).sum::<f64>(), 100.0);
         for part in Part::HOMEWORK {
-            let package = part.package();
-            let files = [
-                (Program::Source, "", format!("starter/{package}/tests/public.rs")),
-                (Program::Source, "hidden::", format!("grading/{package}/hidden.rs")),
-                (Program::Ptx, "", format!("grading/{package}/ptx.rs")),
-            ];
-            let mut found = Vec::new();
-            for (program, module, file) in files {
-                let text =
-                    std::fs::read_to_string(workspace_root().join("crates/course").join(file)).unwrap_or_default();
-                let names = text.split("#[test]\nfn ").skip(1).filter_map(|rest| rest.split('(').next());
-                found.extend(names.map(|name| (program, format!("{module}{name}"))));
-            }
-            let graded = TESTS.iter().filter(|test| test.part == part);
-            let mut graded: Vec<_> = graded.map(|test| (test.program, test.name.to_owned())).collect();
-            for tests in [&mut found, &mut graded] {
-                tests.sort_by(|a, b| a.1.cmp(&b.1));
-            }
-            assert_eq!(found, graded);
+            let graded = tests.iter().filter(|test| test.part == part).count();
+            assert_eq!(graded, names(part).unwrap().len(), "{}", part.package());
+        }
+    }
+
+    #[test]
+    fn grade_names_what_is_wrong_in_a_file_of_points() {
+        for (text, message) in [
+            ("2 = [{ test = \"max_gpu_is_wrong\", points = 3 }]", "max_functions has no test max_gpu_is_wrong"),
+            ("2 = [{ test = \"max_cpu_is_right\", points = 0 }]", "max_cpu_is_right has 0 points"),
+            ("2 = [{ test = \"max_cpu_is_right\", points = nan }]", "max_cpu_is_right has NaN points"),
+            ("2 = [{ test = \"max_kernels_ptx_is_right\", points = 1 }]", "max_kernels_ptx_is_right needs = \"ptx\""),
+            ("2 = [{ test = \"max_cpu_is_right\", points = 1, needs = \"ptx\" }]", "does not need \"ptx\""),
+            (
+                "2 = [{ test = \"max_cpu_is_right\", points = 1 }, { test = \"max_cpu_is_right\", points = 1 }]",
+                "max_cpu_is_right is there twice",
+            ),
+            ("2 = [{ test = \"max_cpu_is_right\", point = 1 }]", "unknown field `point`"),
+            ("4 = []", "unknown field `4`"),
+            ("", "it has no tests"),
+        ] {
+            let error = format!("{:#}", of_text(text).unwrap_err());
+            assert!(error.contains(message), "{text}: {error}");
         }
     }
 }

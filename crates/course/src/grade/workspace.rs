@@ -56,6 +56,11 @@ impl Workspace {
         Ok(Self { folder: folder.to_owned(), given })
     }
 
+    /// The sources that students are given, by their paths.
+    pub(super) fn given(&self) -> &BTreeMap<PathBuf, String> {
+        &self.given
+    }
+
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }

@@ -1,0 +1,150 @@
+//! A page on a class: how points are distributed, how many pass each test, and submissions that are alike.
+
+use std::fmt::Write;
+
+use super::results::{Grade, escaped};
+use super::similarity::{Files, Pair, Place};
+
+const HEAD: &str = "<!doctype html>
+<html lang=\"en\">
+<meta charset=\"utf-8\">
+<title>Grades</title>
+<style>
+body { font-family: sans-serif; max-width: 80em; margin: 2em auto; padding: 0 1em; }
+td, th { vertical-align: top; text-align: left; padding: 0.2em 1em 0.2em 0; }
+td.number { text-align: right; }
+.bar { display: inline-block; height: 0.8em; background: #4477aa; }
+.alike td { width: 50%; }
+pre { background: #f4f4f4; padding: 0.5em; overflow-x: auto; white-space: pre-wrap; }
+</style>
+";
+
+/// The page on the grades of submissions, with their names, and the pairs that are alike.
+pub(super) fn of(grades: &[(String, Grade)], pairs: &[Pair], submissions: &[(String, Files)]) -> String {
+    let mut page = HEAD.to_owned();
+    distribution(&mut page, grades);
+    tests(&mut page, grades);
+    alike(&mut page, pairs, submissions);
+    page + "</html>\n"
+}
+
+/// A bar for a share, 0 … 1.
+fn bar(share: f64) -> String {
+    format!("<span class=\"bar\" style=\"width: {:.1}em\"></span>", 20.0 * share)
+}
+
+/// A histogram of the points in tenths of the maximum.
+fn distribution(page: &mut String, grades: &[(String, Grade)]) {
+    let maximum = grades.iter().map(|(_, grade)| grade.maximum()).fold(0.0, f64::max);
+    let mut points: Vec<f64> = grades.iter().map(|(_, grade)| grade.points()).collect();
+    points.sort_by(f64::total_cmp);
+    let (count, mean) = (points.len(), points.iter().sum::<f64>() / points.len().max(1) as f64);
+    let median = points.get(count / 2).map_or(0.0, |upper| (upper + points[(count - 1) / 2]) / 2.0);
+    let _ = writeln!(
+        page,
+        "<h1>{count} submissions</h1>\n<p>Of {maximum} points: mean {mean:.1}, median {median:.1}.</p>\n<table>\n<tr><th>points<th>submissions<th>"
+    );
+    let mut bins = [0_usize; 11];
+    for points in &points {
+        bins[(10.0 * points / maximum.max(1.0)) as usize] += 1;
+    }
+    let most = bins.iter().copied().max().unwrap_or(1).max(1) as f64;
+    for (index, &bin) in bins.iter().enumerate() {
+        let start = maximum * index as f64 / 10.0;
+        let range = if index == 10 {
+            format!("{maximum}")
+        } else {
+            format!("{start} to below {}", maximum * (index + 1) as f64 / 10.0)
+        };
+        let _ = writeln!(page, "<tr><td>{range}<td class=\"number\">{bin}<td>{}", bar(bin as f64 / most));
+    }
+    page.push_str("</table>\n");
+}
+
+/// The share of the submissions that passes each test.
+fn tests(page: &mut String, grades: &[(String, Grade)]) {
+    page.push_str("<h2>Tests</h2>\n<table>\n<tr><th>part<th>test<th>passed<th>\n");
+    let Some((_, first)) = grades.first() else { return page.push_str("</table>\n") };
+    for (index, item) in first.items.iter().enumerate() {
+        // All have the same tests.
+        let passed = grades.iter().filter(|(_, grade)| grade.items[index].points == item.maximum).count();
+        let share = passed as f64 / grades.len() as f64;
+        let (package, name) = (item.package, escaped(&item.name));
+        let _ =
+            writeln!(page, "<tr><td>{package}<td>{name}<td class=\"number\">{:.0} %<td>{}", 100.0 * share, bar(share));
+    }
+    page.push_str("</table>\n");
+}
+
+/// The pairs, their places side by side.
+fn alike(page: &mut String, pairs: &[Pair], submissions: &[(String, Files)]) {
+    page.push_str(
+        "<h2>Submissions that are alike</h2>\n<p>Names, literals, comments and layout do not count, nor does code that was given or \
+         that many have. These are places to read, not verdicts: short functions of one assignment are alike.</p>\n",
+    );
+    if pairs.is_empty() {
+        page.push_str("<p>None.</p>\n");
+    }
+    let lines_of = |name: &str, Place { file, lines }: &Place| {
+        let files = submissions.iter().find(|(known, _)| known == name).map(|(_, files)| files);
+        let text = files.and_then(|files| files.get(file)).map_or("", String::as_str);
+        let lines: Vec<String> =
+            text.lines().skip(lines.start() - 1).take(lines.end() + 1 - lines.start()).map(escaped).collect();
+        lines.join("\n")
+    };
+    let title = |Place { file, lines }: &Place| {
+        escaped(&format!("{}, lines {} to {}", file.display(), lines.start(), lines.end()))
+    };
+    for Pair { names: [first, second], share, places } in pairs {
+        let (a, b) = (escaped(first), escaped(second));
+        let percent = 100.0 * share;
+        let _ = writeln!(
+            page,
+            "<details>\n<summary>{percent:.0} %: {a} and {b}</summary>\n<table class=\"alike\">\n<tr><th>{a}<th>{b}"
+        );
+        for [left, right] in places {
+            let [left_title, right_title] = [title(left), title(right)];
+            let (left, right) = (lines_of(first, left), lines_of(second, right));
+            let _ = writeln!(page, "<tr><td>{left_title}<pre>{left}</pre><td>{right_title}<pre>{right}</pre>");
+        }
+        page.push_str("</table>\n</details>\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grade::results::Item;
+
+    #[test]
+    fn grade_writes_a_page_on_a_class() {
+        let item = |points| Item {
+            package: "utils",
+            name: "a_test".to_owned(),
+            points,
+            maximum: 4.0,
+            feedback: String::new(),
+        };
+        let grade = |points| Grade { items: vec![item(points)], whole: 4.0, findings: Vec::new() };
+        let grades: Vec<_> =
+            [4.0, 4.0, 0.0].into_iter().map(|points| ("<student>".to_owned(), grade(points))).collect();
+        let place = Place { file: "utils/src/lists.rs".into(), lines: 2..=3 };
+        let names = ["ann", "bob"].map(str::to_owned);
+        let submissions =
+            names.clone().map(|name| (name, Files::from([(place.file.clone(), "a\nif b < c {\n}\n".to_owned())])));
+        let pairs = [Pair { names, share: 0.75, places: vec![[place.clone(), place]] }];
+        let page = of(&grades, &pairs, &submissions);
+        for part in [
+            "<h1>3 submissions</h1>",
+            "Of 100 points: mean 66.7, median 100.0.",
+            "<tr><td>0 to below 10<td class=\"number\">1<td>",
+            "<tr><td>100<td class=\"number\">2<td>",
+            "<tr><td>utils<td>a_test<td class=\"number\">67 %",
+            "<summary>75 %: ann and bob</summary>",
+            "lines 2 to 3<pre>if b &lt; c {\n}</pre>",
+        ] {
+            assert!(page.contains(part), "no {part:?} in\n{page}");
+        }
+        assert!(of(&[], &[], &[]).contains("None."));
+    }
+}
