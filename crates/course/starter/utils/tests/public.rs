@@ -13,6 +13,12 @@ fn of<T>(function: impl FnOnce() -> T) -> Result<T, String> {
     call(|| Ok::<T, Infallible>(function()))
 }
 
+/// Matrices as nested brackets, row by row.
+fn in_brackets(matrices: &[Array2<f64>]) -> String {
+    let rows = |matrix: &Array2<f64>| format!("{:?}", matrix.outer_iter().map(|row| row.to_vec()).collect::<Vec<_>>());
+    matrices.iter().map(rows).collect::<Vec<_>>().join(" and ")
+}
+
 fn are_close(name: &str, found: Result<Array2<f64>, String>, expected: &Array2<f64>) -> Result<(), Failure> {
     let found = found.map_err(|error| format!("{name}: {error}"))?;
     if found.dim() != expected.dim() {
@@ -73,12 +79,16 @@ fn random_weights_have_the_shapes_the_bounds_and_the_seed() -> Result<(), Failur
 fn zeros_have_the_shapes() -> Result<(), Failure> {
     let weights = of(|| zeros_weights(&[4, 3, 2])).map_err(|error| format!("zeros_weights: {error}"))?;
     if weights != [Array2::zeros((4, 3)), Array2::zeros((3, 2))] {
-        return Err(format!("zeros_weights: for sizes [4, 3, 2] they are {weights:?}").into());
+        return Err(format!("zeros_weights: for sizes [4, 3, 2] they are {}", in_brackets(&weights)).into());
     }
     let biases = of(|| zeros_biases(&[4, 3, 2])).map_err(|error| format!("zeros_biases: {error}"))?;
     match biases.iter().map(|biases| (biases.len(), biases.sum())).collect::<Vec<_>>()[..] {
         [(3, 0.0), (2, 0.0)] => Ok(()),
-        _ => Err(format!("zeros_biases: for sizes [4, 3, 2] they are {biases:?}").into()),
+        _ => Err(format!(
+            "zeros_biases: for sizes [4, 3, 2] they are {:?}",
+            biases.iter().map(|layer| layer.to_vec()).collect::<Vec<_>>()
+        )
+        .into()),
     }
 }
 
@@ -110,7 +120,7 @@ fn lists_are_added_pair_by_pair() -> Result<(), Failure> {
     let sums = of(|| add_elementwise(&a, &b));
     let is_right = |sums: Vec<Array2<f64>>| match sums == [array![[11.0, 22.0]], array![[33.0]]] {
         true => Ok(()),
-        false => Err(format!("[[1, 2]], [[3]] and [[10, 20]], [[30]] give {sums:?}")),
+        false => Err(format!("[[1, 2]], [[3]] and [[10, 20]], [[30]] give {}", in_brackets(&sums))),
     };
     check("add_elementwise", sums.and_then(is_right))
 }
