@@ -2,13 +2,14 @@
 //! 12, expected 200 (a = 200, b = 12), for a 10 × 10 matrix`.
 //!
 //! A test returns `Result<(), Failure>`. [`check`] names the function, [`for_any`] runs a check for random inputs and
-//! fails with the sentence of the smallest input that fails. [`call`] makes a panic of the code under test a sentence,
-//! and [`not_written!`] stands where that code is still to be written.
+//! fails with the sentence of the smallest input that fails. [`call`] makes a panic of the code under test a sentence with its file
+//! and line, and [`not_written!`] stands where that code is still to be written.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use proptest::strategy::Strategy;
@@ -46,20 +47,36 @@ macro_rules! not_written {
     };
 }
 
+/// A panic without a place: the test's name and the function's say all.
+const NOT_WRITTEN: &str = "not written yet: ";
+
 thread_local! {
     /// Whether panics of this thread are the caller's to tell.
     static IS_SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Messages and places of the last panics of any thread: rayon passes the payload of a worker's panic on, and not the place.
+static LAST_PANICS: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
+
+/// Maximum number of panics whose places are kept.
+const MAX_PANICS: usize = 64;
+
 /// Calls the code under test.
 ///
 /// # Errors
-/// Its error in words; or the message of its panic, which is not printed.
+/// Its error in words; or the message of its panic with the file and line, which is not printed.
 pub fn call<T, E: fmt::Display>(function: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let others = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
+            if let Some(location) = info.location() {
+                let mut panics = LAST_PANICS.lock().unwrap_or_else(PoisonError::into_inner);
+                if panics.len() == MAX_PANICS {
+                    panics.remove(0);
+                }
+                panics.push((message_of(info.payload()).to_owned(), place(location)));
+            }
             if !IS_SILENT.get() {
                 others(info);
             }
@@ -70,11 +87,39 @@ pub fn call<T, E: fmt::Display>(function: impl FnOnce() -> Result<T, E>) -> Resu
     IS_SILENT.set(before);
     match result {
         Ok(result) => result.map_err(|error| error.to_string()),
-        Err(payload) => Err(match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
-            (Some(message), _) => (*message).to_owned(),
-            (_, Some(message)) => message.clone(),
-            _ => "it panics".to_owned(),
-        }),
+        Err(payload) => Err(with_place(message_of(&*payload))),
+    }
+}
+
+/// The message of a panic.
+fn message_of(payload: &(dyn Any + Send)) -> &str {
+    match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(message), _) => message,
+        (_, Some(message)) => message,
+        _ => "it panics",
+    }
+}
+
+/// The message with the place of the last panic that had it.
+fn with_place(message: &str) -> String {
+    let panics = LAST_PANICS.lock().unwrap_or_else(PoisonError::into_inner);
+    match panics.iter().rev().find(|(of, _)| of == message) {
+        Some((_, place)) if !message.starts_with(NOT_WRITTEN) => format!("{message} ({place})"),
+        _ => message.to_owned(),
+    }
+}
+
+/// The file and line.
+fn place(location: &Location<'_>) -> String {
+    format!("{}:{}", without_root(&location.file().replace('\\', "/")), location.line())
+}
+
+/// The file without the folders in which a dependency or the standard library was compiled.
+fn without_root(file: &str) -> &str {
+    match (file.split_once("/registry/src/"), file.split_once("/library/")) {
+        (Some((_, of_registry)), _) => of_registry.split_once('/').map_or(of_registry, |(_, file)| file),
+        (_, Some((root, of_std))) if root.contains("rustc") => of_std,
+        _ => file,
     }
 }
 
@@ -149,7 +194,32 @@ mod tests {
         );
         let at = 7;
         let out_of_bounds = || -> Result<usize, String> { Ok([1, 2, 3][std::hint::black_box(at)]) };
-        assert!(call(out_of_bounds).unwrap_err().contains("the len is 3 but the index is 7"));
+        let line = line!() - 1;
+        assert_eq!(
+            call(out_of_bounds).unwrap_err(),
+            format!("index out of bounds: the len is 3 but the index is 7 ({}:{line})", file!())
+        );
+    }
+
+    #[test]
+    fn a_panic_of_another_thread_whose_payload_is_passed_on_has_its_place() {
+        let one = std::hint::black_box(1_usize);
+        let line = line!() + 1;
+        let subtract = move || one.checked_sub(2).expect("attempt to subtract with overflow");
+        let in_a_thread = || -> Result<usize, String> {
+            Ok(std::thread::spawn(subtract).join().unwrap_or_else(|payload| std::panic::resume_unwind(payload)))
+        };
+        let expected = format!("attempt to subtract with overflow ({}:{line})", file!());
+        assert_eq!(call(in_a_thread), Err(expected));
+    }
+
+    #[test]
+    fn a_place_in_a_dependency_has_no_folders_of_this_machine() {
+        let ndarray =
+            "/home/ada/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/ndarray-0.17.1/src/arraytraits.rs";
+        assert_eq!(without_root(ndarray), "ndarray-0.17.1/src/arraytraits.rs");
+        assert_eq!(without_root("/rustc/59807616e1fa/library/core/src/option.rs"), "core/src/option.rs");
+        assert_eq!(without_root("max_functions/src/parallel.rs"), "max_functions/src/parallel.rs");
     }
 
     #[test]
