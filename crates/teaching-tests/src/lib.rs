@@ -145,10 +145,13 @@ pub fn seed_of_the_tests() -> u64 {
     text.map_or(0, |text| text.parse::<u32>().expect("HOMEWORK_SEED is a number below 2³²").into())
 }
 
+/// Limit on the time for finding a smaller input: a kernel that does not end takes seconds to fail.
+const SHRINKING: Duration = Duration::from_millis(if cfg!(test) { 200 } else { 5000 });
+
 /// Checks `cases` random inputs.
 ///
 /// # Errors
-/// The failure of the smallest input that fails, as far as it can be found.
+/// The failure of the smallest input that fails, as far as it can be found in some seconds.
 pub fn for_any<S: Strategy>(
     cases: u32,
     inputs: S,
@@ -157,8 +160,17 @@ pub fn for_any<S: Strategy>(
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let seed = u8::try_from(seed_of_the_tests() % 256).expect("it is below 256");
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
-    let run = TestRunner::new_with_rng(config, rng)
-        .run(&inputs, |input| check(input).map_err(|Failure(sentence)| TestCaseError::fail(sentence)));
+    let failed = Cell::new(None);
+    let run = TestRunner::new_with_rng(config, rng).run(&inputs, |input| {
+        // All further inputs count as right. proptest's own limit on the time prints a line for its users.
+        if failed.get().is_some_and(|at: Instant| at.elapsed() > SHRINKING) {
+            return Ok(());
+        }
+        check(input).map_err(|Failure(sentence)| {
+            failed.set(failed.get().or_else(|| Some(Instant::now())));
+            TestCaseError::fail(sentence)
+        })
+    });
     run.map_err(|error| match error {
         TestError::Fail(reason, _) => Failure(reason.message().to_owned()),
         TestError::Abort(reason) => Failure(format!("no input could be made: {}", reason.message())),
@@ -220,6 +232,17 @@ mod tests {
         assert_eq!(without_root(ndarray), "ndarray-0.17.1/src/arraytraits.rs");
         assert_eq!(without_root("/rustc/59807616e1fa/library/core/src/option.rs"), "core/src/option.rs");
         assert_eq!(without_root("max_functions/src/parallel.rs"), "max_functions/src/parallel.rs");
+    }
+
+    #[test]
+    fn a_slow_failure_is_not_made_smaller_for_ever() {
+        let start = Instant::now();
+        let failure = for_any(1, 1_000_000..u32::MAX, |_| {
+            std::thread::sleep(Duration::from_millis(150));
+            Err("the kernel does not end".into())
+        });
+        assert_eq!(format!("{:?}", failure.unwrap_err()), "the kernel does not end");
+        assert!(start.elapsed() < Duration::from_secs(5));
     }
 
     #[test]
