@@ -23,7 +23,7 @@ impl<'a, T: AtomicElement, const IS_SHARED: bool> Atomic<'a, T, IS_SHARED> {
     #[track_caller]
     pub fn fetch_add(self, value: T) -> T {
         watchdog::check(Location::caller());
-        current::count(|current| &current.atomics);
+        current::count_access(|current| &current.atomics);
         T::fetch_add::<IS_SHARED>(self.cell, value)
     }
 
@@ -32,7 +32,7 @@ impl<'a, T: AtomicElement, const IS_SHARED: bool> Atomic<'a, T, IS_SHARED> {
     #[track_caller]
     pub fn fetch_max(self, value: T) -> T {
         watchdog::check(Location::caller());
-        current::count(|current| &current.atomics);
+        current::count_access(|current| &current.atomics);
         T::fetch_max(self.cell, value)
     }
 }

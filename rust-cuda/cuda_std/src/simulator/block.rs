@@ -26,6 +26,8 @@ pub(super) struct Block {
     /// The next thread that has not started.
     pub(super) next: Cell<u32>,
     pub(super) exited: Cell<u32>,
+    /// The times that its threads have waited.
+    pub(super) waits: Cell<u64>,
     pub(super) fault: RefCell<Option<Box<Fault>>>,
     /// The state of the thread-local [`Current`](super::current::Current) while the block is suspended.
     pub(super) saved: Cell<Saved>,
@@ -51,6 +53,7 @@ impl Block {
             threads,
             next: Cell::new(0),
             exited: Cell::new(0),
+            waits: Cell::new(0),
             fault: RefCell::new(None),
             saved: Cell::default(),
         }

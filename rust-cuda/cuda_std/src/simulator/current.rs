@@ -8,7 +8,7 @@ use corosensei::Yielder;
 
 use super::block::{Block, Saved};
 use super::shadow::{Accessor, shadow_epoch};
-use super::watchdog::Worker;
+use super::watchdog::{self, Worker};
 use crate::Dim3;
 
 /// Why a simulated thread waits, and where.
@@ -59,6 +59,8 @@ pub(super) struct Current {
     pub(super) loop_iterations: Cell<u64>,
     /// The watchdog's record of this operating-system thread.
     pub(super) worker: Cell<Option<&'static Worker>>,
+    /// The watchdog's count of the current thread's accesses, with the value of [`Worker`]'s counter to which it belongs.
+    pub(super) accesses: Cell<(u64, u64)>,
     yielder: Cell<*const Yielder<(), Wait>>,
 }
 
@@ -84,6 +86,7 @@ thread_local! {
             same_value_races: Cell::new(0),
             loop_iterations: Cell::new(0),
             worker: Cell::new(None),
+            accesses: Cell::new((0, 0)),
             yielder: Cell::new(std::ptr::null()),
         }
     };
@@ -103,6 +106,20 @@ pub(super) fn count(counter: impl FnOnce(&Current) -> &Cell<u64>) {
         let counter = counter(current);
         counter.set(counter.get() + 1);
     });
+}
+
+/// Counts an access to memory at the caller's place. Too many of one thread are a fault.
+#[inline(always)]
+#[track_caller]
+pub(super) fn count_access(counter: impl FnOnce(&Current) -> &Cell<u64>) {
+    let accesses = with(|current| {
+        let counter = counter(current);
+        counter.set(counter.get() + 1);
+        counter.get()
+    });
+    if accesses.is_multiple_of(watchdog::ACCESSES_AT_A_TIME) {
+        watchdog::note_accesses(Location::caller());
+    }
 }
 
 /// Whether a kernel runs on this operating-system thread.

@@ -225,17 +225,38 @@ pub enum FaultKind {
     DynamicSharedType,
     /// A loop of the kernel's body that does not end.
     #[error(
-        "a loop of the kernel has run {iterations} times and not ended: correct its condition, or allow more by \
-         simulator::Options::loop_iterations"
+        "the kernel does not end: this loop and those in it have run {} times. Correct its condition, or allow more by \
+         simulator::Options::loop_iterations",
+        Count(*.iterations)
     )]
     Endless {
         /// The times that the thread has run loops.
         iterations: u64,
     },
+    /// A thread that makes more accesses than [`Options::thread_accesses`](super::Options::thread_accesses) without a barrier.
+    #[error(
+        "the kernel does not end: the thread has accessed memory {} times without a barrier. Correct the condition of the loop around \
+         this line, or allow more by simulator::Options::thread_accesses",
+        Count(*.accesses)
+    )]
+    EndlessAccesses {
+        /// The accesses, in units of 2²⁰.
+        accesses: u64,
+    },
+    /// A block whose threads wait more often than [`Options::block_waits`](super::Options::block_waits).
+    #[error(
+        "the kernel does not end: the threads of the block have waited {} times at barriers or for their warps. Correct the condition \
+         of the loop around this line, or allow more by simulator::Options::block_waits",
+        Count(*.waits)
+    )]
+    EndlessWaits {
+        /// The times that threads of the block have waited.
+        waits: u64,
+    },
     /// A thread that has run for longer than [`Options::thread_seconds`](super::Options::thread_seconds) without an end or a barrier.
     #[error(
-        "the thread has run for {seconds} s without an end or a barrier: correct the condition of its loop, or allow more by \
-         simulator::Options::thread_seconds"
+        "the kernel does not end: the thread has run for {seconds} s without a barrier. Correct the condition of the loop around this \
+         line, or allow more by simulator::Options::thread_seconds"
     )]
     Overdue {
         /// The seconds.
@@ -247,6 +268,21 @@ pub enum FaultKind {
         /// The panic's message.
         message: String,
     },
+}
+
+/// Displays a number, a power of two from 2¹⁰ on as such.
+struct Count(u64);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(count) = *self;
+        if count < 1 << 10 || !count.is_power_of_two() {
+            return write!(f, "{count}");
+        }
+        let superscripts = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+        let exponent = count.ilog2() as usize;
+        write!(f, "2{}{}", superscripts[exponent / 10], superscripts[exponent % 10])
+    }
 }
 
 /// Displays " at LOCATION", or nothing.

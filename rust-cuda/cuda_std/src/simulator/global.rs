@@ -62,7 +62,7 @@ impl<'a, T: Element> Global<'a, T> {
             fault::raise(kind, Location::caller());
         };
         check_written(self.written, self.name, index, Location::caller());
-        current::count(|current| &current.global_loads);
+        current::count_access(|current| &current.global_loads);
         element
     }
 }
@@ -198,7 +198,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     pub fn get(self, index: usize) -> T {
         let cell = self.at(index);
         self.check(Access::Read, index, Location::caller(), || false);
-        current::count(|current| &current.global_loads);
+        current::count_access(|current| &current.global_loads);
         T::load(cell)
     }
 
@@ -208,7 +208,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     pub fn set(self, index: usize, value: T) {
         let cell = self.at(index);
         self.check(Access::Write, index, Location::caller(), || value.is_in(cell));
-        current::count(|current| &current.global_stores);
+        current::count_access(|current| &current.global_stores);
         value.store(cell);
     }
 

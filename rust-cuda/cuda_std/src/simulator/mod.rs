@@ -62,8 +62,14 @@ pub struct Options {
     /// [`LaunchReport::same_value_races`] counts them.
     pub same_value_races_are_faults: bool,
     /// Maximum number of times that a thread may run loops of the kernel's body; beyond it the kernel counts as endless. Loops of
-    /// functions that it calls are not counted, but limited by `thread_seconds`.
+    /// functions that it calls are not counted, but limited by the next three.
     pub loop_iterations: u64,
+    /// Maximum number of accesses to global and shared memory that a thread may make without a barrier; beyond it the kernel counts as
+    /// endless.
+    pub thread_accesses: u64,
+    /// Maximum number of times that the threads of a block, counted together, may wait at barriers and for the lanes of their warps;
+    /// beyond it the kernel counts as endless.
+    pub block_waits: u64,
     /// Maximum seconds for which a thread may run without an end or a barrier. Beyond it the thread's next access to memory that
     /// kernels write is a fault; if there is none in two seconds, the process ends by one line that names the thread.
     pub thread_seconds: u32,
@@ -76,14 +82,16 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// All checks, except that same-value races are no faults; 2³² loop iterations, which take some seconds, one minute, 640 KiB of stack,
-    /// for the 512 KiB of local memory of a GPU's thread, and the 227 KiB of shared memory of
-    /// [`LaunchConfig::MAX_SHARED_BYTES`].
+    /// All checks, except that same-value races are no faults; 2²⁸ loop iterations, 2³⁰ accesses and 2²⁸ waits, each of which takes
+    /// some seconds, one minute, 640 KiB of stack, for the 512 KiB of local memory of a GPU's thread, and the 227 KiB of shared
+    /// memory of [`LaunchConfig::MAX_SHARED_BYTES`].
     fn default() -> Self {
         Self {
             check_races: true,
             same_value_races_are_faults: false,
-            loop_iterations: 1 << 32,
+            loop_iterations: 1 << 28,
+            thread_accesses: 1 << 30,
+            block_waits: 1 << 28,
             thread_seconds: 60,
             stack_bytes: 640 * 1024,
             max_shared_bytes: LaunchConfig::MAX_SHARED_BYTES,

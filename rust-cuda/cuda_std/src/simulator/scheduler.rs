@@ -211,7 +211,17 @@ impl<'a> Scheduler<'a> {
         self.block.fail(thread as u32, kind, location.into());
     }
 
+    /// Resumes threads that wait for the same, except if the block has waited too often, which is a fault of the first.
     fn resume_all(&mut self, threads: std::ops::Range<usize>) {
+        let waits = self.block.waits.get() + threads.len() as u64;
+        self.block.waits.set(waits);
+        if waits > self.block.launch.options.block_waits
+            && let Some(first) = threads.clone().find(|&thread| self.waiting[thread].is_some())
+            && let Some(location) = self.location(first)
+        {
+            let waits = self.block.launch.options.block_waits;
+            return self.block.fail(first as u32, FaultKind::EndlessWaits { waits }, location.into());
+        }
         for thread in threads {
             if self.block.has_failed() {
                 return;

@@ -65,7 +65,7 @@ macro_rules! accesses {
         #[inline]
         #[track_caller]
         pub fn get(&self, index: usize) -> T {
-            current::count(|current| &current.shared_loads);
+            current::count_access(|current| &current.shared_loads);
             T::load(self.at(Access::Read, index, Location::caller(), |_| false))
         }
 
@@ -73,7 +73,7 @@ macro_rules! accesses {
         #[inline]
         #[track_caller]
         pub fn set(&self, index: usize, value: T) {
-            current::count(|current| &current.shared_stores);
+            current::count_access(|current| &current.shared_stores);
             value.store(self.at(Access::Write, index, Location::caller(), |cell| value.is_in(cell)));
         }
 

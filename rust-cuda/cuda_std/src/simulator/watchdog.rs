@@ -1,10 +1,11 @@
-//! A limit on the time for which a thread runs between two barriers.
+//! Limits on the accesses to memory of a thread between two barriers, and on its time.
 //!
-//! `#[kernel]` counts the loops of a kernel's own body, and none of functions that it calls. A watchdog therefore looks once a
-//! second at which thread each worker runs. A thread that has run for longer than the limit gets a fault at its next access to
-//! memory. One that accesses none cannot be unwound: the process then ends as on a stack overflow, by one line that names the
-//! thread, and abort.
+//! `#[kernel]` counts the loops of a kernel's own body, and none of functions that it calls. Accesses are therefore counted too, and
+//! a watchdog looks once a second at which thread each worker runs. A thread that has run for longer than the limit gets a fault at
+//! its next access to memory. One that accesses none cannot be unwound: the process then ends as on a stack overflow, by one line
+//! that names the thread, and abort.
 
+use std::io::Write as _;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, Once, PoisonError};
@@ -61,11 +62,13 @@ impl Worker {
             let block = launch.config.grid.index_of((thread >> 32).saturating_sub(1));
             let thread = launch.config.block.index_of(thread & u64::from(u32::MAX));
             let Launch { kernel, place: (file, line), .. } = launch;
-            eprintln!(
-                "kernel {kernel}, block {block}, thread {thread}, {file}:{line}: the thread has run for {seconds} s without an end, a \
-                 barrier or an access to memory that kernels write: correct the condition of its loop, or allow more by \
-                 simulator::Options::thread_seconds"
+            let sentence = format!(
+                "kernel {kernel}, block {block}, thread {thread}, {file}:{line}: the kernel does not end: the thread has run for \
+                 {seconds} s without a barrier or an access to memory. Correct the condition of its loop, or allow more by \
+                 simulator::Options::thread_seconds\n"
             );
+            // Not `eprintln!`, whose text a test harness keeps until the test ends. Without stderr there is no one to tell.
+            _ = std::io::stderr().write_all(sentence.as_bytes());
             std::process::abort();
         }
     }
@@ -88,6 +91,31 @@ fn check_own(location: &'static Location<'static>) {
     if worker.is_overdue.swap(false, Relaxed) {
         OVERDUE.fetch_sub(1, Relaxed);
         fault::raise(FaultKind::Overdue { seconds: worker.seconds.load(Relaxed) }, location);
+    }
+}
+
+/// Accesses of one kind between two looks at the total of a thread.
+pub(super) const ACCESSES_AT_A_TIME: u64 = 1 << 20;
+
+/// Notes that the current thread has made [`ACCESSES_AT_A_TIME`] accesses of one kind. Some may have been those of the threads
+/// before, if it is the first time.
+///
+/// A thread that has made more than [`Options::thread_accesses`](super::Options::thread_accesses) since it started or was
+/// resumed gets a fault.
+#[cold]
+#[inline(never)]
+pub(super) fn note_accesses(location: &'static Location<'static>) {
+    let accesses = current::with(|current| {
+        let entered = current.worker.get()?.entered.load(Relaxed);
+        let (last, before) = current.accesses.get();
+        let accesses = if last == entered { before + ACCESSES_AT_A_TIME } else { 0 };
+        current.accesses.set((entered, accesses));
+        Some(accesses)
+    });
+    if let Some(accesses) = accesses
+        && accesses >= current::with_block(|block| block.launch.options.thread_accesses)
+    {
+        fault::raise(FaultKind::EndlessAccesses { accesses }, location);
     }
 }
 
