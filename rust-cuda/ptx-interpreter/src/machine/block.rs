@@ -162,7 +162,9 @@ impl Block {
         } else {
             return Ok(());
         };
-        let Some((warp, path)) = self.first_path_that(|_| true) else { return Ok(()) };
+        // Not a path that waits for the one in the loop.
+        let ready = self.first_path_that(|state| state == PathState::Ready);
+        let Some((warp, path)) = ready.or_else(|| self.first_path_that(|_| true)) else { return Ok(()) };
         Err(context.fault(path.pc, warp.first_thread_of(&path), kind))
     }
 

@@ -214,7 +214,10 @@ pub enum FaultKind {
     },
     /// A block that has issued more instructions than
     /// [`Options::block_instructions`](crate::Options::block_instructions).
-    #[error("the warps of a block have issued {instructions} instructions, and the block has not ended")]
+    #[error(
+        "the kernel does not end: the warps of the block have issued {instructions} instructions. Correct the condition of the loop \
+         around this line, or allow more by Options::block_instructions"
+    )]
     Endless {
         /// The instructions that its warps have issued.
         instructions: u64,
@@ -222,8 +225,9 @@ pub enum FaultKind {
     /// A block that has issued more instructions than
     /// [`Options::instructions_without_progress`](crate::Options::instructions_without_progress) without a store, a barrier or an end.
     #[error(
-        "the warps of a block have issued {instructions} instructions without a store that other threads see, a barrier or an end: \
-         correct the condition of the loop, or allow more by Options::instructions_without_progress"
+        "the kernel does not end: the warps of the block have issued {instructions} instructions without a store that other threads \
+         see, a barrier or an end. Correct the condition of the loop around this line, or allow more by \
+         Options::instructions_without_progress"
     )]
     NoProgress {
         /// The instructions that its warps have issued since.

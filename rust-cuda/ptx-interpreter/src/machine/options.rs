@@ -16,13 +16,13 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// All checks, except that same-value races are no faults; 2³⁴ instructions per block, which take many minutes, and 2³⁰ without
+    /// All checks, except that same-value races are no faults; 2³¹ instructions per block, which take some minutes, and 2³⁰ without
     /// progress, which take about one.
     fn default() -> Self {
         Self {
             check_races: true,
             same_value_races_are_faults: false,
-            block_instructions: 1 << 34,
+            block_instructions: 1 << 31,
             instructions_without_progress: 1 << 30,
         }
     }

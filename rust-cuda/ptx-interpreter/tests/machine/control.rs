@@ -275,6 +275,28 @@ fn a_loop_that_never_ends_is_a_fault() {
 }
 
 #[test]
+fn the_fault_of_an_endless_loop_is_that_of_the_thread_in_it_and_says_what_to_do() {
+    // One thread of the second warp loops; the others wait for it, at a barrier and at the end.
+    let kernel = Kernel::new(
+        "setp.ne.u32 p0, tid, 37; @p0 bra WAIT; LOOP: st.global.u32 [cell], tid;\nbra.uni LOOP; WAIT: bar.sync 0; ret;",
+    );
+    let error = kernel.shape(1, 64).at_most(100_000).launch_error();
+    let fault = error.fault().expect("a fault");
+    // A time slice ends at any instruction of the loop.
+    assert_eq!(fault.thread.x, 37, "{fault}");
+    assert!(["bra.uni LOOP", "st.global.u32 [cell], tid"].contains(&&*fault.place.text), "{fault}");
+    let FaultKind::Endless { instructions } = fault.kind else { panic!("{fault}") };
+    let text = format!(
+        "the kernel does not end: the warps of the block have issued {instructions} instructions. Correct the condition of the loop \
+         around this line, or allow more by Options::block_instructions"
+    );
+    assert_eq!(fault.kind.to_string(), text);
+    // A loop with a barrier makes progress, and is counted too.
+    let with_barrier = Kernel::new("LOOP: bar.sync 0;\nbra.uni LOOP;").shape(1, 64).at_most(100_000);
+    assert!(with_barrier.launch_error().to_string().contains("the kernel does not end"));
+}
+
+#[test]
 fn a_loop_that_only_computes_or_waits_is_found_before_one_that_stores() {
     for waits in ["bra.uni LOOP;", "ld.volatile.global.u32 r0, [input]; setp.ne.u32 p0, r0, 77; @p0 bra.uni LOOP;"] {
         let kernel = Kernel::new(format!("st.global.u32 [cell], tid; LOOP: add.u32 r1, r1, 1;\n{waits} ret;"));
