@@ -69,7 +69,7 @@ impl<T: Element> Buffer<T> {
         self.storage.copy_from(first, values)
     }
 
-    /// Reads all elements. The copy runs after the launches queued before it.
+    /// Reads all elements, initialised or not. The copy runs after the launches queued before it.
     ///
     /// # Errors
     /// If the lengths differ, or one of those launches failed.
@@ -82,7 +82,9 @@ impl<T: Element> Buffer<T> {
     /// All elements. The copy runs after the launches queued before it.
     ///
     /// # Errors
-    /// If one of those launches failed.
+    /// If one of those launches failed. On the simulator and the interpreter also if an element is uninitialised, because no kernel and
+    /// no copy has written it: its value would be undefined on a GPU. [`to_vec_at`](Self::to_vec_at) reads a part that was written,
+    /// and [`copy_to`](Self::copy_to) all elements, initialised or not.
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         self.to_vec_at(0..self.len())
     }
@@ -90,13 +92,16 @@ impl<T: Element> Buffer<T> {
     /// The elements in `range`. The copy runs after the launches queued before it.
     ///
     /// # Errors
-    /// If the range is out of bounds, or one of those launches failed.
+    /// If the range is out of bounds, or as [`to_vec`](Self::to_vec).
     pub fn to_vec_at(&self, range: Range<usize>) -> Result<Vec<T>, Error> {
         recording::forbid("copying")?;
         self.check_range("to_vec_at", range.clone())?;
         let mut values = vec![T::POISON; range.len()];
         self.storage.copy_to(range.start, &mut values)?;
-        Ok(values)
+        match self.storage.unwritten(range)? {
+            Some(unwritten) => Err(Error::Unwritten(unwritten)),
+            None => Ok(values),
+        }
     }
 
     fn check_range(&self, operation: &'static str, range: Range<usize>) -> Result<(), Error> {

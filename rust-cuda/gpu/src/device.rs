@@ -217,7 +217,8 @@ impl Device {
     }
 
     /// A buffer of `length` uninitialised elements. On the simulator and the interpreter, a kernel that reads one
-    /// before it is written faults; on a GPU it reads an unspecified value.
+    /// before it is written faults, and [`Buffer::to_vec`] of one that is never written fails; on a GPU both read an unspecified
+    /// value.
     ///
     /// # Errors
     /// As [`buffer_from_slice`](Self::buffer_from_slice).

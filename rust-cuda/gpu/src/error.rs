@@ -152,6 +152,9 @@ pub enum Error {
         /// The element after the last.
         end: usize,
     },
+    /// Elements that were read back and that nothing has written: on a GPU they are what was in its memory.
+    #[error(transparent)]
+    Unwritten(Unwritten),
     /// The GPU does not have enough memory.
     #[error("the GPU has no memory for a buffer of {} × {} bytes: {free} of its {total} bytes are free", .elements, .element_bytes)]
     OutOfMemory {
@@ -325,6 +328,41 @@ pub enum Error {
         /// The driver's error.
         error: DriverError,
     },
+}
+
+/// Elements of a buffer that were read back and that no kernel and no copy has written.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub struct Unwritten {
+    /// Index of the first.
+    pub first: usize,
+    /// Their number.
+    pub count: usize,
+    /// The number of elements that were read back.
+    pub elements: usize,
+    /// The last kernel that was launched with the buffer and could write to it.
+    pub kernel: Option<&'static str>,
+    /// The name of that kernel's parameter. The interpreter does not know it.
+    pub parameter: Option<&'static str>,
+}
+
+impl fmt::Display for Unwritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { first, count, elements, kernel, parameter } = self;
+        write!(f, "element {first} of ")?;
+        match parameter {
+            Some(parameter) => write!(f, "`{parameter}`")?,
+            None => f.write_str("a buffer")?,
+        }
+        f.write_str(" was never written")?;
+        if let Some(kernel) = kernel {
+            write!(f, " by `{kernel}`")?;
+        }
+        if count == elements {
+            f.write_str(", nor was any other")
+        } else {
+            write!(f, " ({count} of {elements} elements)")
+        }
+    }
 }
 
 impl Error {

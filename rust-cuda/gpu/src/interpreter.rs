@@ -4,7 +4,7 @@ mod buffer;
 mod bytes;
 mod thread_pool;
 
-use std::cell::{Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::{HashMap, hash_map};
 
 use cuda_std::{Kernel, LaunchConfig, MemoryId, PtxVariant, RawParameters};
@@ -26,6 +26,10 @@ pub(crate) struct Interpreter {
     entries: RefCell<HashMap<&'static str, Entry>>,
     machine: RefCell<Machine>,
     options: Options,
+    /// The kernel whose launch takes its arguments.
+    launching: Cell<Option<&'static str>>,
+    /// Whether a launch was captured and not run.
+    has_skipped: Cell<bool>,
     /// The report of each launch; None until `take_reports` is first called.
     reports: RefCell<Option<Vec<LaunchReport>>>,
     /// The launch that is captured; None when it has been.
@@ -46,6 +50,8 @@ impl Interpreter {
             entries: RefCell::default(),
             machine: RefCell::new(machine),
             options,
+            launching: Cell::new(None),
+            has_skipped: Cell::new(false),
             reports: RefCell::new(None),
             capture: RefCell::new(Capture::from_environment()),
         })
@@ -58,6 +64,7 @@ impl Interpreter {
         config: LaunchConfig,
         arguments: K::Arguments<'_, DeviceMemory>,
     ) -> Result<(), Error> {
+        self.launching.set(Some(K::NAME));
         let raw = RawParameters::of::<K, DeviceMemory>(kernel, arguments, self.memory);
         let raw = raw.map_err(|error| Error::Argument { kernel: K::NAME, error })?;
         self.check_entry::<K>(config)?;
@@ -67,6 +74,7 @@ impl Interpreter {
         {
             capture.write::<K>(&self.ptx, &machine, &raw, (config, self.options))?;
             if !capture.runs {
+                self.has_skipped.set(true);
                 return Ok(());
             }
         }
@@ -111,6 +119,16 @@ impl Interpreter {
     /// Captures a launch.
     pub(crate) fn capture(&self, capture: Capture) {
         self.capture.replace(Some(capture));
+    }
+
+    /// The kernel whose launch takes its arguments.
+    fn launching(&self) -> Option<&'static str> {
+        self.launching.get()
+    }
+
+    /// Whether a launch was captured and not run.
+    fn has_skipped(&self) -> bool {
+        self.has_skipped.get()
     }
 
     fn machine(&self) -> Ref<'_, Machine> {

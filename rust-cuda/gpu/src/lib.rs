@@ -72,7 +72,7 @@ pub use buffer::{Buffer, DeviceMemory};
 pub use capture::Capture;
 pub use choice::DeviceChoice;
 pub use device::Device;
-pub use error::{DriverError, Error, Launch, OpenError};
+pub use error::{DriverError, Error, Launch, OpenError, Unwritten};
 pub use pinned::PinnedBuffer;
 pub use recorder::Recorder;
 

@@ -1,11 +1,11 @@
 //! Memory of a device as its buffers use it.
 
-use std::ops::DerefMut;
+use std::ops::{DerefMut, Range};
 
 use cuda_std::simulator::SimulatorBuffer;
 use cuda_std::{BufferMut, BufferRef, Element};
 
-use crate::Error;
+use crate::{Error, Unwritten};
 
 /// Elements in one device's memory.
 pub(crate) trait Storage<T: Element> {
@@ -18,6 +18,9 @@ pub(crate) trait Storage<T: Element> {
     fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error>;
     /// Reads the elements `first..first + values.len()`, which must be in bounds.
     fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error>;
+    /// The elements in `range`, which must be in bounds, that nothing has written. None if there are none, or if the device does not
+    /// know.
+    fn unwritten(&self, range: Range<usize>) -> Result<Option<Unwritten>, Error>;
 }
 
 impl<T: Element> Storage<T> for SimulatorBuffer<T> {
@@ -41,6 +44,13 @@ impl<T: Element> Storage<T> for SimulatorBuffer<T> {
     fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
         values.copy_from_slice(&self.as_slice()[first..first + values.len()]);
         Ok(())
+    }
+
+    fn unwritten(&self, range: Range<usize>) -> Result<Option<Unwritten>, Error> {
+        let elements = range.len();
+        let (kernel, parameter) = self.last_writer().unzip();
+        let found = SimulatorBuffer::unwritten(self, range);
+        Ok(found.map(|(first, count)| Unwritten { first, count, elements, kernel, parameter }))
     }
 }
 

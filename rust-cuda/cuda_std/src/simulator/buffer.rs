@@ -1,5 +1,6 @@
 //! The simulator's global memory.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::{BufferMut, BufferRef, Element, Memory};
@@ -26,23 +27,25 @@ pub struct SimulatorBuffer<T: Element> {
     elements: Vec<T>,
     /// Whether each element has been written; None if all have.
     written: Option<Box<[AtomicBool]>>,
+    /// The last kernel that could write to it, and its parameter.
+    writer: Option<(&'static str, &'static str)>,
 }
 
 impl<T: Element> SimulatorBuffer<T> {
     /// A buffer with the elements of `values`.
     pub fn from_slice(values: &[T]) -> Self {
-        Self { elements: values.to_vec(), written: None }
+        Self { elements: values.to_vec(), written: None, writer: None }
     }
 
     /// A buffer of `length` elements, each `value`.
     pub fn filled(value: T, length: usize) -> Self {
-        Self { elements: vec![value; length], written: None }
+        Self { elements: vec![value; length], written: None, writer: None }
     }
 
     /// A buffer of `length` uninitialised elements. A kernel that reads one before it is written faults.
     pub fn uninitialized(length: usize) -> Self {
         let written = (0..length).map(|_| AtomicBool::new(false)).collect();
-        Self { elements: vec![T::POISON; length], written: Some(written) }
+        Self { elements: vec![T::POISON; length], written: Some(written), writer: None }
     }
 
     /// The number of elements.
@@ -90,7 +93,29 @@ impl<T: Element> SimulatorBuffer<T> {
 
     /// The index of the first uninitialised element.
     pub fn first_unwritten(&self) -> Option<usize> {
-        self.written.as_ref()?.iter().position(|written| !written.load(Relaxed))
+        self.unwritten(0..self.len()).map(|(first, _)| first)
+    }
+
+    /// The index of the first uninitialised element in `range`, and their number. None if there are none.
+    ///
+    /// # Panics
+    /// If the range exceeds the buffer.
+    pub fn unwritten(&self, range: Range<usize>) -> Option<(usize, usize)> {
+        let start = range.start;
+        let written = &self.written.as_ref()?[range];
+        let mut missing = (start..).zip(written).filter(|(_, written)| !written.load(Relaxed));
+        let (first, _) = missing.next()?;
+        Some((first, 1 + missing.count()))
+    }
+
+    /// The last kernel that was launched with the buffer as an argument that it may write to, and the parameter's name.
+    pub fn last_writer(&self) -> Option<(&'static str, &'static str)> {
+        self.writer
+    }
+
+    /// Notes that `kernel` is launched with the buffer for `parameter`.
+    pub(super) fn note_writer(&mut self, kernel: &'static str, parameter: &'static str) {
+        self.writer = Some((kernel, parameter));
     }
 
     pub(super) fn written(&self) -> Option<&[AtomicBool]> {

@@ -57,6 +57,8 @@ pub(super) struct Current {
     pub(super) same_value_races: Cell<u64>,
     /// The times that a thread may run loops.
     pub(super) loop_iterations: Cell<u64>,
+    /// The kernel whose launch takes its arguments.
+    pub(super) binding: Cell<&'static str>,
     /// The watchdog's record of this operating-system thread.
     pub(super) worker: Cell<Option<&'static Worker>>,
     /// The watchdog's count of the current thread's accesses, with the value of [`Worker`]'s counter to which it belongs.
@@ -85,6 +87,7 @@ thread_local! {
             atomics: Cell::new(0),
             same_value_races: Cell::new(0),
             loop_iterations: Cell::new(0),
+            binding: Cell::new(""),
             worker: Cell::new(None),
             accesses: Cell::new((0, 0)),
             yielder: Cell::new(std::ptr::null()),

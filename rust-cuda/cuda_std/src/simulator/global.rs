@@ -173,6 +173,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     ) -> Result<Self, ArgumentError> {
         match M::buffer_mut(buffer) {
             BufferMut::Simulator(buffer) => {
+                buffer.note_writer(current::with(|current| current.binding.get()), name);
                 let (cells, written) = buffer.cells();
                 Ok(Self { cells, written, name, parameter })
             }

@@ -189,6 +189,7 @@ pub fn launch_in<M: Memory, K: Kernel>(
     }
     config.check()?;
     config.check_shared(options.max_shared_bytes)?;
+    current::with(|current| current.binding.set(K::NAME));
     let parameters = K::bind_arguments::<M>(arguments)?;
     let launch = launch::Launch { kernel: K::NAME, place: K::PLACE, config, options };
     launch.run(&|| K::run_thread(&parameters))

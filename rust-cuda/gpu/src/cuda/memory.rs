@@ -1,7 +1,7 @@
 //! The GPU's global memory, and page-locked host memory.
 
 use std::mem::ManuallyDrop;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::rc::Rc;
 
 use cuda_std::{BufferMut, BufferRef, Element};
@@ -12,7 +12,7 @@ use cust::sys;
 use super::context::Cuda;
 use super::status::succeed;
 use crate::storage::Storage;
-use crate::{Error, recording};
+use crate::{Error, Unwritten, recording};
 
 /// An element that implements cust's `DeviceCopy`.
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +122,10 @@ impl<T: Element> Storage<T> for CudaBuffer<T> {
         let mut part = elements.index(first..first + values.len());
         let copied: CudaResult<()> = part.copy_from(plain(values));
         cuda.check("copying to the GPU", copied)
+    }
+
+    fn unwritten(&self, _: Range<usize>) -> Result<Option<Unwritten>, Error> {
+        Ok(None)
     }
 
     fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {

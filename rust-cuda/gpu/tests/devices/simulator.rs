@@ -40,6 +40,26 @@ fn a_launch_has_results_and_counters() {
 }
 
 #[test]
+fn elements_that_no_kernel_wrote_are_an_error_when_they_are_read_back() {
+    let device = Device::simulator();
+    let x = device.buffer_from_slice(&[1.0; 5]).unwrap();
+    let mut out = device.uninitialized(5).unwrap();
+    let error = |out: &gpu::Buffer<f32>| out.to_vec().unwrap_err().to_string();
+    assert_eq!(error(&out), "element 0 of a buffer was never written, nor was any other");
+    device.launch(&vector_max, LaunchConfig::new(1, 2), (&x, &x, &mut out)).unwrap();
+    assert_eq!(error(&out), "element 2 of `out` was never written by `vector_max` (3 of 5 elements)");
+    let error = out.to_vec_at(2..5).unwrap_err();
+    assert_eq!(error.to_string(), "element 2 of `out` was never written by `vector_max`, nor was any other");
+    // Who knows that a part is uninitialised reads the other, or copies all.
+    assert_eq!(out.to_vec_at(0..2).unwrap(), [1.0; 2]);
+    let mut values = [0.0; 5];
+    out.copy_to(&mut values).unwrap();
+    assert!(values[1] == 1.0 && values[2].is_nan());
+    out.copy_from_at(2, &[7.0; 3]).unwrap();
+    assert_eq!(out.to_vec().unwrap(), [1.0, 1.0, 7.0, 7.0, 7.0]);
+}
+
+#[test]
 fn it_is_never_timed() {
     let device = Device::simulator();
     let mut x = device.buffer_from_slice(&[1.0]).unwrap();

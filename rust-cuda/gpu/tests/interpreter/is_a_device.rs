@@ -76,6 +76,21 @@ fn empty_buffers_can_be_used() {
 }
 
 #[test]
+fn elements_that_no_kernel_wrote_are_an_error_when_they_are_read_back() {
+    let device = open();
+    let x = device.buffer_from_slice(&[1.0; 5]).unwrap();
+    let mut out = device.uninitialized::<f32>(5).unwrap();
+    assert_eq!(out.to_vec().unwrap_err().to_string(), "element 0 of a buffer was never written, nor was any other");
+    device.launch(&vector_max, LaunchConfig::new(1, 2), (&x, &x, &mut out)).unwrap();
+    let error = out.to_vec().unwrap_err();
+    assert_eq!(error.to_string(), "element 2 of a buffer was never written by `vector_max` (3 of 5 elements)");
+    let error = out.to_vec_at(1..4).unwrap_err();
+    assert_eq!(error.to_string(), "element 2 of a buffer was never written by `vector_max` (2 of 3 elements)");
+    assert_eq!(out.to_vec_at(0..2).unwrap(), [1.0; 2]);
+    out.copy_to(&mut [0.0; 5]).unwrap();
+}
+
+#[test]
 fn reading_uninitialised_memory_is_a_fault() {
     let device = open();
     let mut x = device.uninitialized(4).unwrap();

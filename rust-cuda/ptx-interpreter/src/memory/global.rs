@@ -280,6 +280,15 @@ impl GlobalMemory {
         Ok(())
     }
 
+    /// Number of the first of these bytes that is uninitialised; None if none is.
+    ///
+    /// # Errors
+    /// `Access`, if the bytes are not all in one allocation.
+    pub fn first_uninitialised(&self, address: u64, bytes: usize) -> Result<Option<usize>, MemoryError> {
+        let (region, offset) = self.region(address, bytes)?;
+        Ok(region.first_uninitialised(offset, bytes).map(|found| found.saturating_sub(offset)))
+    }
+
     /// Writes zeros at an address.
     ///
     /// # Errors
