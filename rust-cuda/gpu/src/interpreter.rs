@@ -12,7 +12,7 @@ use ptx_interpreter::{LaunchError, LaunchReport, Machine, Options};
 
 use crate::capture::Capture;
 use crate::ptx::{Entry, require_fresh};
-use crate::{DeviceMemory, Error, OpenError, entry_check};
+use crate::{DeviceMemory, Error, OpenError, entry_check, source_line};
 pub(crate) use buffer::InterpreterBuffer;
 use thread_pool::ThreadPool;
 
@@ -82,7 +82,12 @@ impl Interpreter {
         let report = machine.launch_on(&ThreadPool, self.options, K::NAME, config, &parameters);
         let report = report.map_err(|error| match error {
             LaunchError::Limit { error, .. } => Error::Limit { kernel: K::NAME, error },
-            error => Error::Interpreter(Box::new(error)),
+            mut error => {
+                if let LaunchError::Fault(fault) = &mut error {
+                    source_line::add_to(fault);
+                }
+                Error::Interpreter(Box::new(error))
+            }
         })?;
         if let Some(reports) = &mut *self.reports.borrow_mut() {
             reports.push(report);

@@ -66,6 +66,7 @@ mod pinned;
 mod ptx;
 mod recorder;
 mod recording;
+mod source_line;
 mod storage;
 
 pub use buffer::{Buffer, DeviceMemory};

@@ -72,7 +72,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FaultKind {
     /// An index outside of a buffer or an array.
-    #[error("index {index} is outside of {place}, which has {length} elements")]
+    #[error("index {index} is outside of {place}, which has {}", cuda_launch::counted(*.length, "element"))]
     OutOfBounds {
         /// The memory.
         place: Place,

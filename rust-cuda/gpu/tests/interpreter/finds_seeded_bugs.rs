@@ -3,7 +3,7 @@
 //!
 //! The kernels are those of the crate `seeded_bugs`, where a comment `shows: name` marks that line. The tests of
 //! `cuda_std` have the simulator's faults for them. An index out of bounds and a division by zero are both a `trap` in
-//! PTX, to which rustc compiles its checks: only the line distinguishes them.
+//! PTX, to which rustc compiles its checks: the comparison before it distinguishes them, where it has a buffer's length, and the line.
 
 use crate::interpreters::{fault_at, with_and_without_races, with_races};
 use cuda_std::{Dim3, LaunchConfig};
@@ -42,8 +42,11 @@ fn an_index_one_beyond_the_end() {
         let config = LaunchConfig::for_elements(1001, 256);
         let error = error(device.launch(&off_by_one, config, (&x, &mut out)));
         let fault = fault_at(&off_by_one, mark("off_by_one"), &error);
-        assert_eq!(fault.kind, FaultKind::Trap);
+        assert_eq!(fault.kind, FaultKind::OutOfBounds { index: 1000, length: 1000 });
         assert_eq!((fault.block, fault.thread), (Dim3::new(3, 0, 0), Dim3::new(232, 0, 0)));
+        let text = error.to_string();
+        let end = "index 1000 is outside of a buffer, which has 1000 elements, in `i, x[i], // shows: off_by_one`";
+        assert!(text.ends_with(end) && text.contains(" (seeded_bugs/src/lib.rs:43:17): "), "{text}");
     });
 }
 
@@ -108,7 +111,8 @@ fn a_swapped_index() {
         let arguments = (&x, 3, 5, &mut out);
         let error = error(device.launch(&swapped_index, LaunchConfig::new(1, (8, 8)), arguments));
         let fault = fault_at(&swapped_index, mark("swapped_index"), &error);
-        assert_eq!((fault.kind, fault.thread), (FaultKind::Trap, Dim3::new(3, 0, 0)));
+        assert_eq!(fault.kind, FaultKind::OutOfBounds { index: 15, length: 15 });
+        assert_eq!(fault.thread, Dim3::new(3, 0, 0));
     });
 }
 
@@ -187,6 +191,7 @@ fn a_panic() {
         let error = error(device.launch(&panics, LaunchConfig::new(1, 4), (&divisors, &mut out)));
         let fault = fault_at(&panics, mark("panics"), &error);
         assert_eq!((fault.kind, fault.thread), (FaultKind::Trap, Dim3::new(2, 0, 0)));
+        assert!(error.to_string().contains("): trap: the kernel panics, in `"), "{error}");
     });
 }
 

@@ -149,6 +149,7 @@ impl Context<'_> {
             pc,
             place: self.place(pc),
             kind,
+            source_line: None,
         })
     }
 

@@ -224,7 +224,7 @@ impl Warp {
                 return Ok(Next::Stop);
             }
             Action::Recurse(function) => return Err(FaultKind::Recursion { function: function.as_ref().into() }.into()),
-            Action::Trap => return Err(FaultKind::Trap.into()),
+            Action::Trap => return Err(self.trap(pc, active, context).into()),
             Action::Barrier(barrier) => return self.barrier(index, barrier, active, context),
             Action::ClusterArrive => self.cluster_arrive(active, context)?,
             Action::ClusterWait => return self.cluster_wait(index, active),

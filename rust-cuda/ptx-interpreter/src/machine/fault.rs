@@ -13,7 +13,7 @@ use crate::syntax::printable;
 
 /// A kernel's error, with the thread and the instruction.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("kernel {kernel}, block {block}, thread {thread}, {place}: {kind}")]
+#[error("kernel {kernel}, block {block}, thread {thread}, {place}: {kind}{}", In(.source_line))]
 pub struct Fault {
     /// The kernel's name.
     pub kernel: Arc<str>,
@@ -27,6 +27,8 @@ pub struct Fault {
     pub place: Place,
     /// The kind of error, with its details.
     pub kind: FaultKind,
+    /// Text of the source line, if the caller has added it: the interpreter reads no files.
+    pub source_line: Option<Arc<str>>,
 }
 
 /// The kinds of errors that the interpreter detects.
@@ -194,8 +196,16 @@ pub enum FaultKind {
         length: usize,
     },
     /// A `trap`: in Rust kernels, a panic.
-    #[error("trap")]
+    #[error("trap: the kernel panics")]
     Trap,
+    /// A `trap` behind the comparison of an index with the length of a buffer, which a slice of a Rust kernel is.
+    #[error("index {index} is outside of a buffer, which has {}", cuda_launch::counted(*.length as usize, "element"))]
+    OutOfBounds {
+        /// The index.
+        index: u64,
+        /// The buffer's elements.
+        length: u64,
+    },
     /// A call by which a function calls itself, directly or indirectly. A GPU executes it.
     #[error("`{function}` calls itself, which the interpreter does not support: write a loop")]
     Recursion {
@@ -233,6 +243,15 @@ pub enum FaultKind {
         /// The instructions that its warps have issued since.
         instructions: u64,
     },
+}
+
+/// ", in `TEXT`", or nothing.
+struct In<'a>(&'a Option<Arc<str>>);
+
+impl fmt::Display for In<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |text| write!(f, ", in `{}`", printable(text)))
+    }
 }
 
 /// ", others wait at …", or nothing.

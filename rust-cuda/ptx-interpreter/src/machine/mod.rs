@@ -31,6 +31,7 @@ mod resolve;
 mod schedule;
 mod scheduler;
 mod snapshot;
+mod trap;
 mod uninitialised;
 mod warp;
 

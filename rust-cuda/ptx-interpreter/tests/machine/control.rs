@@ -129,6 +129,52 @@ fn paths_that_trap_do_not_prevent_reconvergence() {
     assert_eq!(issued(&kernel, "st.global.u32"), 1);
 }
 
+/// A kernel with a buffer of `length` elements, whose index a comparison checks as rustc does: the fault's text of its thread 5.
+fn checked(check: &str, length: u64) -> (Option<u32>, String) {
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry kernel(.param .u64 x, .param .u64 x_length)\n{{
+         .reg .pred p; .reg .b32 t; .reg .b64 i, length, address;
+         ld.param.u64 address, [x]; ld.param.u64 length, [x_length]; mov.u32 t, %tid.x; cvt.u64.u32 i, t; {check}\nret;\nPANIC: trap;\n}}"
+    );
+    let mut machine = ptx_interpreter::Machine::new(&text).unwrap();
+    let address = machine.allocate(4 * length).unwrap().to_le_bytes();
+    let config = cuda_launch::LaunchConfig::new(1, 8);
+    let result =
+        machine.launch(ptx_interpreter::Options::default(), "kernel", config, &[&address, &length.to_le_bytes()]);
+    let Err(error) = result else { return (None, String::new()) };
+    let fault = error.fault().expect("a fault");
+    (Some(fault.thread.x), fault.kind.to_string())
+}
+
+#[test]
+fn a_trap_behind_a_bounds_check_says_the_index_and_the_length() {
+    let expected = (Some(5), "index 5 is outside of a buffer, which has 5 elements".to_owned());
+    for check in [
+        "setp.ge.u64 p, i, length; @p bra PANIC;",
+        "setp.le.u64 p, length, i; @p bra PANIC;",
+        "setp.lt.u64 p, i, length; @!p bra PANIC;",
+        "setp.gt.u64 p, length, i; @p bra OK; bra.uni PANIC; OK:",
+        "setp.gt.u64 p, length, i; @p bra OK; trap; OK:",
+    ] {
+        assert_eq!(checked(check, 5), expected, "{check}");
+        assert_eq!(checked(check, 8).0, None, "{check}");
+    }
+    let one = checked("setp.ge.u64 p, i, length; @p bra PANIC;", 1);
+    assert_eq!(one, (Some(1), "index 1 is outside of a buffer, which has 1 element".to_owned()));
+}
+
+#[test]
+fn a_trap_behind_another_check_says_no_index() {
+    for check in [
+        // No length, another comparison, and two ways.
+        "setp.ge.u64 p, i, 5; @p bra PANIC;",
+        "setp.eq.u64 p, i, length; @p bra PANIC;",
+        "setp.ge.u64 p, i, length; @p bra PANIC; setp.eq.u64 p, i, 9; @p bra PANIC;",
+    ] {
+        assert_eq!(checked(check, 5), (Some(5), "trap: the kernel panics".to_owned()), "{check}");
+    }
+}
+
 #[test]
 fn a_trap_is_a_fault_of_the_lane_that_reaches_it() {
     let kernel = Kernel::new("setp.ne.u32 p0, tid, 7; @p0 bra DONE;\ntrap;\nDONE: ret;").shape(3, 32);
