@@ -101,7 +101,12 @@ fn mistakes() -> Vec<Submission> {
         one(
             "missing_barrier",
             WriteFile(PRODUCT_KERNEL, WITHOUT_BARRIER),
-            &["matmul_transpose_gpu_is_right_on_the_simulator", "matmul_kernels_ptx_is_right"],
+            &[
+                "matmul_transpose_gpu_is_right_on_the_simulator",
+                "hidden::matmul_transpose_gpu_launches_one_block_of_1024_threads",
+                "hidden::matmul_transpose_gpu_reads_no_more_than_three_loops",
+                "matmul_kernels_ptx_is_right",
+            ],
             &[
                 "race: reads element 0 of the shared array",
                 "matmul_functions/src/kernel.rs:18",
@@ -111,7 +116,13 @@ fn mistakes() -> Vec<Submission> {
         one(
             "race",
             Replace(MAX_KERNEL, "thread::index_1d() as usize", "0"),
-            &["max_gpu_is_right_on_the_simulator", "max_gpu_takes_the_homeworks_matrices", "max_kernels_ptx_is_right"],
+            &[
+                "max_gpu_is_right_on_the_simulator",
+                "max_gpu_takes_the_homeworks_matrices",
+                "hidden::max_gpu_launches_1000_blocks_of_1000_threads",
+                "hidden::max_gpu_reads_and_writes_each_element_once",
+                "max_kernels_ptx_is_right",
+            ],
             &["race: writes element 0 of `out`"],
         ),
         one(

@@ -73,18 +73,22 @@ impl Runner {
         let command = std::env::var(RUNNER).expect("the grader names the submission's program");
         let mut words = command.lines();
         let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words).env_remove(RUNNER).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // The seed is the judge's alone.
+        command.args(words).env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command.env("RUST_BACKTRACE", "0").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the submission's program can be started");
         let (requests, answers, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(requests), Some(answers), Some(mut errors)) = (requests, answers, errors) else {
             unreachable!("the three are pipes")
         };
         let (sender, printed) = channel();
+        let process = rustix::process::Pid::from_child(&child);
         std::thread::spawn(move || {
             let mut text = Vec::new();
-            // What is more than that closes the pipe, and ends the program.
             drop(errors.by_ref().take(MAX_PRINTED as u64).read_to_end(&mut text));
-            drop(errors);
+            if text.len() == MAX_PRINTED {
+                let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
+            }
             sender.send(text)
         });
         Self { child, requests: BufWriter::new(requests), answers, printed }

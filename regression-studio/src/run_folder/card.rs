@@ -6,7 +6,7 @@ use std::fmt::Write;
 use neural_net::training::Optimizer;
 
 use crate::Model;
-use crate::prepared::{Input, Scale};
+use crate::prepared::Input;
 use crate::results::{Ending, Metrics, PartResult, Results};
 use crate::saved_run::SavedRun;
 use crate::settings::SplitOrder;
@@ -116,12 +116,18 @@ fn inputs(text: &mut String, model: &Model) {
         let values: Vec<String> = of_column
             .map(|input| match input {
                 Input::Text { text, .. } => escaped(text),
-                Input::Number { scale, fill, .. } => {
-                    let [low, high] = [-2.0, 2.0].map(|deviations| number(scale.original(deviations)));
-                    let Scale { log, .. } = scale;
-                    let of = if *log { " of its logarithm" } else { "" };
+                Input::Number { scale, fill, range, .. } => {
                     let filled = fill.map(|fill| format!("; {} if missing", number(fill))).unwrap_or_default();
-                    format!("{low} to {high}: the mean ± 2 standard deviations{of}{filled}")
+                    let values = match range {
+                        Some(range) => range.map(number).join(" to "),
+                        // A model of an earlier version.
+                        None => {
+                            let [low, high] = [-2.0, 2.0].map(|deviations| number(scale.original(deviations)));
+                            let of = if scale.log { " of its logarithm" } else { "" };
+                            format!("{low} to {high}: the mean ± 2 standard deviations{of}")
+                        }
+                    };
+                    format!("{values}{filled}")
                 }
             })
             .collect();

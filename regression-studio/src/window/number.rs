@@ -33,14 +33,19 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
-/// A short axis label.
+/// A short axis label, of at most four significant digits: marks are round numbers.
 pub(crate) fn tick(value: f64) -> String {
     match value.abs() {
-        magnitude if !(1e-4..1e6).contains(&magnitude) => format!("{value:.0e}"),
+        0.0 => "0".to_owned(),
+        magnitude if !(1e-4..1e6).contains(&magnitude) => {
+            let text = format!("{value:.3e}");
+            let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+            format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.')).replace('-', "−")
+        }
         magnitude if magnitude >= 1e3 => {
             format!("{}{}", if value < 0.0 { "−" } else { "" }, count(magnitude.round() as usize))
         }
-        _ => format!("{}", (value * 1e6).round() / 1e6),
+        _ => format!("{}", (value * 1e6).round() / 1e6).replace('-', "−"),
     }
 }
 
@@ -91,6 +96,10 @@ mod tests {
         assert_eq!(short(43_210.4), "43,210");
         assert_eq!(short(1.5e9), "1.500e9");
         assert_eq!(short(f64::NAN), "–");
+        assert_eq!(
+            [0.0, 5e5, 1e6, 1.5e6, 2e6, -2.5e7, 2e-5, 0.25, -0.5].map(tick),
+            ["0", "500,000", "1e6", "1.5e6", "2e6", "−2.5e7", "2e−5", "0.25", "−0.5"]
+        );
         assert_eq!(duration(0.44), "0.4 s");
         assert_eq!(duration(59.6), "1 min 00 s");
         assert_eq!(duration(7_805.0), "2 h 10 min");

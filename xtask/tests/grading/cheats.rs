@@ -1,10 +1,21 @@
 //! Submissions that would have points without the work: each loses what it has not done.
 
 use super::Change::{Remove, Replace, Write};
-use super::{
-    Change, MAX_CPU, MAX_CPU_TESTS, MAX_GPU, MAX_KERNEL, MAX_RAYON, PRODUCT_KERNEL, Submission, TRIVIAL_PRODUCT,
-    at_max_cpu,
-};
+use super::{CHECK, Change, MAX_CPU, MAX_GPU, MAX_KERNEL, MAX_RAYON, PRODUCT_KERNEL, Submission, TRIVIAL_PRODUCT};
+
+/// The test that calls max_cpu alone.
+const MAX_CPU_IS_RIGHT: &[&str] = &["max_cpu_is_right"];
+/// All of part 2 but the kernel's PTX, which has no process of the submission.
+const MAX_BUT_PTX: &[&str] = &[
+    "max_cpu_is_right",
+    "max_rayon_is_right",
+    "max_gpu_is_right_on_the_simulator",
+    "max_gpu_takes_the_homeworks_matrices",
+    "different_shapes_are_rejected",
+    "hidden::max_gpu_launches_1000_blocks_of_1000_threads",
+    "hidden::max_gpu_reads_and_writes_each_element_once",
+    "hidden::max_rayon_is_faster_than_two_loops",
+];
 
 const SHAPE: &str = "max_functions/src/shape.rs";
 const PRODUCT_RAYON: &str = "matmul_functions/src/parallel.rs";
@@ -54,6 +65,11 @@ const FORGED_FRAMES: &str = "
     return Ok(Array2::zeros(a.dim()));
     #[allow(unreachable_code)]
     let (rows";
+
+/// Replaces the beginning of max_cpu, after the check of the shapes.
+fn at_start(code: &str) -> Vec<Change> {
+    vec![Replace(MAX_CPU, CHECK, text(format!("    ShapeMismatch::check(a.dim(), b.dim())?;\n{code}")))]
+}
 
 fn of(
     name: &'static str,
@@ -118,10 +134,10 @@ pub(super) fn all() -> Vec<Submission> {
         ),
         of(
             "prints_the_verdict",
-            at_max_cpu(
+            at_start(
                 "    println!(\"\\ntest max_cpu_is_right ... ok\\n\\ntest result: ok. 1 passed; 0 failed; 0 ignored;\");\n    std::process::r#exit(0);\n    #[allow(unreachable_code)]\n    let (rows",
             ),
-            MAX_CPU_TESTS,
+            MAX_CPU_IS_RIGHT,
             &["max_cpu: its program ends without a result"],
         ),
         of(
@@ -132,7 +148,7 @@ pub(super) fn all() -> Vec<Submission> {
         ),
         of(
             "hidden_tests_in_a_string",
-            at_max_cpu(text(format!(
+            at_start(text(format!(
                 "    const TESTS: &str = include_str!({:?});\n    println!(\"{{TESTS}}\");\n    let (rows",
                 format!("{}/../crates/course/grading/max_functions/hidden.rs", env!("CARGO_MANIFEST_DIR"))
             ))),
@@ -141,7 +157,7 @@ pub(super) fn all() -> Vec<Submission> {
         ),
         of(
             "an_unset_variable",
-            at_max_cpu("    let _ = env!(\"HOMEWORK_SEED\");\n    let (rows"),
+            at_start("    let _ = env!(\"HOMEWORK_SEED\");\n    let (rows"),
             max_only,
             &["it does not compile:"],
         ),
@@ -206,21 +222,21 @@ pub(super) fn all() -> Vec<Submission> {
             "reads_too_much",
             vec![Replace(
                 MAX_KERNEL,
-                "out.set(i,",
-                "let mut j = 0;\n        while j < 9 {\n            if a[i] == i32::MIN + j && b[i] == i32::MIN {\n                return;\n            }\n            j += 1;\n        }\n        out.set(i,",
+                "        out.set(i, if",
+                "        let mut j = 0;\n        while j < 9 {\n            if a[(i + j) % out.len()] == i32::MIN + 7 {\n                return;\n            }\n            j += 1;\n        }\n        out.set(i, if",
             )],
             &["hidden::max_gpu_reads_and_writes_each_element_once"],
             &["max_kernel: for each element of the result, it reads "],
         ),
         of(
             "small_matrices_only",
-            at_max_cpu("    if a.len() > 30 { return Ok(Array2::zeros(a.dim())); }\n    let (rows"),
+            at_start("    if a.len() > 30 { return Ok(Array2::zeros(a.dim())); }\n    let (rows"),
             &["max_cpu_is_right"],
             &["max_cpu: c["],
         ),
         of(
             "the_first_call_only",
-            at_max_cpu(
+            at_start(
                 "    static CALLS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);\n    if CALLS.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 0 { return Ok(Array2::zeros(a.dim())); }\n    let (rows",
             ),
             &["max_cpu_is_right"],
@@ -238,7 +254,7 @@ pub(super) fn all() -> Vec<Submission> {
         ),
         of(
             "a_thread_that_goes_on",
-            at_max_cpu(
+            at_start(
                 "    let (x, y) = (a.to_owned(), b.to_owned());\n    std::thread::spawn(move || std::hint::black_box(x + y));\n    return Ok(Array2::zeros(a.dim()));\n    #[allow(unreachable_code)]\n    let (rows",
             ),
             &["max_cpu_is_right"],
@@ -246,68 +262,68 @@ pub(super) fn all() -> Vec<Submission> {
         ),
         of(
             "a_frame_to_standard_output",
-            at_max_cpu(
+            at_start(
                 "    use std::io::Write;\n    drop(std::io::stdout().write_all(&[0; 64]));\n    return Ok(Array2::zeros(a.dim()));\n    #[allow(unreachable_code)]\n    let (rows",
             ),
             &["max_cpu_is_right"],
             &["max_cpu: c[0][0] is 0, expected"],
         ),
-        of("forged_frames", at_max_cpu(FORGED_FRAMES), MAX_CPU_TESTS, &["max_cpu: "]),
+        of("forged_frames", at_start(FORGED_FRAMES), MAX_CPU_IS_RIGHT, &["max_cpu: "]),
         of(
             "closes_the_files",
-            at_max_cpu(
+            at_start(
                 "    for file in 3..32 { drop(unsafe { <std::os::fd::OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(file) }); }\n    let (rows",
             ),
-            MAX_CPU_TESTS,
+            MAX_CPU_IS_RIGHT,
             &["max_cpu: "],
         ),
         of(
             "a_section_that_runs_first",
-            at_max_cpu(
+            at_start(
                 "    #[used]\n    #[unsafe(link_section = \".init_array\")]\n    static FIRST: extern \"C\" fn() = first;\n    extern \"C\" fn first() { std::process::exit(0); }\n    let (rows",
             ),
-            max_only,
+            MAX_BUT_PTX,
             &[" its program ends without a result"],
         ),
         of(
             "its_own_main",
-            at_max_cpu("    #[unsafe(no_mangle)]\n    extern \"C\" fn main() -> i32 { 0 }\n    let (rows"),
+            at_start("    #[unsafe(no_mangle)]\n    extern \"C\" fn main() -> i32 { 0 }\n    let (rows"),
             max_only,
             &[],
         ),
         of(
             "its_own_write",
-            at_max_cpu(
+            at_start(
                 "    #[unsafe(no_mangle)]\n    extern \"C\" fn write(_: i32, _: *const u8, count: usize) -> isize { count as isize }\n    let (rows",
             ),
-            max_only,
+            MAX_BUT_PTX,
             &[],
         ),
         of(
             "kills_everything",
-            at_max_cpu(
+            at_start(
                 "    unsafe extern \"C\" { fn kill(process: i32, signal: i32) -> i32; }\n    unsafe { kill(-1, 9); }\n    let (rows",
             ),
-            MAX_CPU_TESTS,
-            &["max_cpu: "],
+            &[],
+            &["unsafe: unsafe code"],
         ),
         of(
             "aborts",
-            at_max_cpu("    std::process::abort();\n    #[allow(unreachable_code)]\n    let (rows"),
-            MAX_CPU_TESTS,
+            at_start("    std::process::abort();\n    #[allow(unreachable_code)]\n    let (rows"),
+            MAX_CPU_IS_RIGHT,
             &["max_cpu: its program ends without a result"],
         ),
         of(
             "panics_with_the_verdict",
-            at_max_cpu(
+            at_start(
                 "    panic!(\"test max_cpu_is_right ... ok\\ntest result: ok. 1 passed; 0 failed;\");\n    #[allow(unreachable_code)]\n    let (rows",
             ),
-            MAX_CPU_TESTS,
+            MAX_CPU_IS_RIGHT,
             &["max_cpu: "],
         ),
         of(
             "reads_the_command_line",
-            at_max_cpu(
+            at_start(
                 "    let line = std::fs::read_to_string(\"/proc/1/cmdline\").unwrap();\n    if !line.contains(\"max_cpu_is_right\") { return Ok(Array2::zeros(a.dim())); }\n    let (rows",
             ),
             &["max_cpu_is_right"],
@@ -315,15 +331,13 @@ pub(super) fn all() -> Vec<Submission> {
         ),
         of(
             "reads_the_seed",
-            at_max_cpu(
-                "    let _seed: u32 = std::env::var(\"HOMEWORK_SEED\").unwrap().parse().unwrap();\n    let (rows",
-            ),
-            MAX_CPU_TESTS,
+            at_start("    let _seed: u32 = std::env::var(\"HOMEWORK_SEED\").unwrap().parse().unwrap();\n    let (rows"),
+            MAX_CPU_IS_RIGHT,
             &["max_cpu: "],
         ),
         of(
             "another_file_system",
-            at_max_cpu("    std::fs::write(\"/tmp/kept\", \"x\").unwrap();\n    let (rows"),
+            at_start("    std::fs::write(\"/tmp/kept\", \"x\").unwrap();\n    let (rows"),
             &[],
             &["fs: it opens files"],
         ),
@@ -357,7 +371,11 @@ pub(super) fn all() -> Vec<Submission> {
         ),
         of(
             "half_precision",
-            vec![Replace(TRIVIAL_PRODUCT, "    c\n}", "    c.mapv(|c| f32::from_bits(c.to_bits() & 0xffff_e000))\n}")],
+            vec![Replace(
+                TRIVIAL_PRODUCT,
+                "    c\n}",
+                "    c.mapv(|c: f32| f32::from_bits(c.to_bits() & 0xffff_e000))\n}",
+            )],
             &["matmul_transpose_trivial_is_right"],
             &["matmul_transpose_trivial: c["],
         ),
