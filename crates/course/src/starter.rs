@@ -104,21 +104,32 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         Some((url, rev)) => Source::Git { url, rev },
         None => Source::Folder(workspace_root()),
     };
-    write_from(directory, &parts, *solutions, source)?;
+    write_from(directory, &parts, tools_for(&parts), *solutions, source)?;
     let names: Vec<&str> = parts.iter().map(|part| part.package()).collect();
-    say!("{}: {}. Next: cd {0} && cargo test", directory.display(), names.join(", "));
+    say!("{}: {}. Next: cd {0} && cargo check-homework", directory.display(), names.join(", "));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the workspace of these parts to a new folder, with this folder's crates.
-#[cfg(unix)]
-pub(crate) fn write(directory: &Path, parts: &[Part], solutions: bool) -> Result<()> {
-    write_from(directory, parts, solutions, Source::Folder(workspace_root()))
+/// The packages of the programs that are given besides the parts: the commands, and with part 1 a training program.
+fn tools_for(parts: &[Part]) -> &'static [&'static str] {
+    const TOOLS: [&str; 2] = ["check_homework", "train"];
+    if parts.contains(&Part::One) { &TOOLS } else { &TOOLS[..1] }
 }
 
-fn write_from(directory: &Path, parts: &[Part], solutions: bool, source: Source) -> Result<()> {
+/// Writes the workspace of these parts to a new folder, with this folder's crates and without the students' commands.
+#[cfg(unix)]
+pub(crate) fn write(directory: &Path, parts: &[Part], solutions: bool) -> Result<()> {
+    write_from(directory, parts, &[], solutions, Source::Folder(workspace_root()))
+}
+
+fn write_from(directory: &Path, parts: &[Part], tools: &[&str], solutions: bool, source: Source) -> Result<()> {
     let mut files = Vec::new();
     let templates = workspace_root().join("crates/course/starter");
+    for tool in tools {
+        for (name, file) in files_of_package(tool)? {
+            files.push((name, read(&file)?));
+        }
+    }
     for part in parts {
         for (name, file) in templates_of(*part)? {
             let text = read(&file)?;
@@ -131,8 +142,11 @@ fn write_from(directory: &Path, parts: &[Part], solutions: bool, source: Source)
             files.push((name, text));
         }
     }
-    files.push(("Cargo.toml".into(), manifest(&read(&templates.join("workspace.toml"))?, parts, source)?));
+    files.push(("Cargo.toml".into(), manifest(&read(&templates.join("workspace.toml"))?, parts, tools, source)?));
     files.push(("README.md".into(), readme(&read(&templates.join("README.md"))?, parts)));
+    if !tools.is_empty() {
+        files.push((".cargo/config.toml".into(), read(&templates.join("config.toml"))?));
+    }
     files.push((".gitignore".into(), "/target\n".to_owned()));
     for name in ["Cargo.lock", "rust-toolchain.toml"] {
         files.push((name.into(), read(&workspace_root().join(name))?));
@@ -140,13 +154,19 @@ fn write_from(directory: &Path, parts: &[Part], solutions: bool, source: Source)
     write_all(directory, &files)
 }
 
-/// The files of a part's package: their names in the workspace, and where they are.
-fn templates_of(part: Part) -> Result<Vec<(PathBuf, PathBuf)>> {
+/// The files of a package: their names in the workspace, and where they are.
+fn files_of_package(package: &str) -> Result<Vec<(PathBuf, PathBuf)>> {
     let templates = workspace_root().join("crates/course/starter");
     let mut files = Vec::new();
-    for file in files_below(&templates.join(part.package()))? {
+    for file in files_below(&templates.join(package))? {
         files.push((file.strip_prefix(&templates).context("the file is below the templates")?.to_owned(), file));
     }
+    Ok(files)
+}
+
+/// The files of a part, as [`files_of_package`].
+fn templates_of(part: Part) -> Result<Vec<(PathBuf, PathBuf)>> {
+    let mut files = files_of_package(part.package())?;
     if part == Part::Learn {
         // The kernels themselves are those of the crate.
         let sources = workspace_root().join("learn/src");
@@ -246,13 +266,20 @@ enum Source<'a> {
 }
 
 /// The workspace's Cargo.toml.
-fn manifest(template: &str, parts: &[Part], source: Source) -> Result<String> {
-    let members: Vec<String> = parts.iter().map(|part| format!("{:?}", part.package())).collect();
+fn manifest(template: &str, parts: &[Part], tools: &[&str], source: Source) -> Result<String> {
+    let packages: Vec<&str> = parts.iter().map(|part| part.package()).collect();
+    let list = |packages: &[&str]| packages.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    let members = list(&[&packages, tools].concat());
+    let (has_matrices, trains) = (parts.iter().any(|&part| part != Part::Learn), tools.contains(&"train"));
+    // A setting for a package that no member uses is a warning.
+    let is_used = |line: &&str| match line.split_once(".opt-level").map(|(name, _)| name) {
+        Some("ndarray" | "matrixmultiply") => has_matrices,
+        Some("digits" | "zlib-rs") => trains,
+        _ => !line.starts_with("utils = ") || trains,
+    };
     let mut lines = Vec::new();
-    // A setting for a package that no part uses is a warning.
-    let is_used = |line: &&str| !line.starts_with("ndarray.opt-level") || parts.iter().any(|&part| part != Part::Learn);
     for line in template.lines().filter(is_used) {
-        let line = line.replace("MEMBERS", &members.join(", "));
+        let line = line.replace("MEMBERS", &members).replace("PARTS", &list(&packages));
         lines.push(match line.split_once("PROJECT = \"") {
             None => line,
             Some((before, rest)) => {
@@ -314,9 +341,10 @@ mod tests {
 
     #[test]
     fn the_crates_come_from_a_folder_or_a_repository() {
-        let template = "members = [MEMBERS]\ngpu = { PROJECT = \"crates/gpu\" }\n";
-        let by = |source| manifest(template, &[Part::One, Part::Three], source).unwrap();
-        let expected = "members = [\"utils\", \"matmul_functions\"]\ngpu = { path = \"/p/crates/gpu\" }\n";
+        let template = "members = [MEMBERS]\ndefault-members = [PARTS]\ngpu = { PROJECT = \"crates/gpu\" }\n";
+        let by = |source| manifest(template, &[Part::One, Part::Three], &["train"], source).unwrap();
+        let expected = "members = [\"utils\", \"matmul_functions\", \"train\"]\n\
+            default-members = [\"utils\", \"matmul_functions\"]\ngpu = { path = \"/p/crates/gpu\" }\n";
         assert_eq!(by(Source::Folder(Path::new("/p"))), expected);
         let git = by(Source::Git { url: "https://example.org/p", rev: "abc" });
         assert!(git.contains("gpu = { git = \"https://example.org/p\", rev = \"abc\" }"), "{git}");
@@ -358,6 +386,27 @@ mod tests {
         let text = readme(&read(&workspace_root().join("crates/course/starter/README.md")).unwrap(), &[Part::Two]);
         assert!(text.contains("## Part 2") && !text.contains("## Part 1") && !text.contains("## Part 3"), "{text}");
         assert!(!text.contains("<!--"), "{text}");
+    }
+
+    #[test]
+    fn every_block_of_the_homework_has_hints() {
+        for part in Part::HOMEWORK {
+            let (mut blocks, mut hints) = (Vec::new(), None);
+            for (name, file) in templates_of(part).unwrap() {
+                let text = read(&file).unwrap();
+                let names = text.lines().filter_map(|line| line.trim_start().strip_prefix("// write: "));
+                blocks.extend(names.map(str::to_owned));
+                if name.ends_with("hints.txt") {
+                    hints = Some(text);
+                }
+            }
+            let hints = hints.unwrap_or_else(|| panic!("{part:?} has no hints"));
+            let mut with_hints: Vec<&str> =
+                homework::parse_hints(&hints).unwrap().iter().map(|(name, _)| *name).collect();
+            blocks.sort();
+            with_hints.sort_unstable();
+            assert_eq!(blocks, with_hints);
+        }
     }
 
     /// Nothing of a solution is left in what students get.
