@@ -271,10 +271,11 @@ fn manifest(template: &str, parts: &[Part], tools: &[&str], source: Source) -> R
     let list = |packages: &[&str]| packages.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
     let members = list(&[&packages, tools].concat());
     let (has_matrices, trains) = (parts.iter().any(|&part| part != Part::Learn), tools.contains(&"train"));
-    // A setting for a package that no member uses is a warning.
+    // A setting for a package that no member uses is a warning. Without tools, all members are the default.
     let is_used = |line: &&str| match line.split_once(".opt-level").map(|(name, _)| name) {
         Some("ndarray" | "matrixmultiply") => has_matrices,
         Some("digits" | "zlib-rs") => trains,
+        _ if line.starts_with("default-members = ") => !tools.is_empty(),
         _ => !line.starts_with("utils = ") || trains,
     };
     let mut lines = Vec::new();
@@ -305,13 +306,15 @@ fn path_in_toml(path: &str, separator: char) -> String {
     format!("\"{}\"", path.replace('"', "\\\""))
 }
 
-/// The assignment, with the sections of the parts.
+/// The assignment, with the sections of the parts, and those of any part that is graded.
 fn readme(template: &str, parts: &[Part]) -> String {
+    const ANY: &str = "any of the homework";
     let mut sections = template.split("<!-- part: ");
     let mut text = sections.next().unwrap_or_default().to_owned();
     for section in sections {
         let (package, section) = section.split_once(" -->\n").unwrap_or((section, ""));
-        if parts.iter().any(|part| part.package() == package) {
+        let is_wanted = |part: &Part| part.package() == package || (package == ANY && *part != Part::Learn);
+        if parts.iter().any(is_wanted) {
             text.push_str(section);
         }
     }

@@ -60,6 +60,9 @@ pub(crate) fn give(root: &Path, parts: &[Part], name: &str, all: bool) -> Result
             found.or(hints.iter().find(|(block, _)| function(block) == wanted).cloned().map(|hints| (*part, hints)));
         known.extend(hints.iter().map(|(block, _)| function(block)));
     }
+    if known.is_empty() {
+        bail!("there are no hints in this workspace: the project's docs/learn has a page for each kernel");
+    }
     let Some((part, (block, hints))) = found else {
         bail!("there are no hints on {name}: choose one of {}", known.join(", "))
     };

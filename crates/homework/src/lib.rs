@@ -10,12 +10,12 @@ mod printed;
 mod tested;
 
 use std::io::{IsTerminal, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
 pub use hints::{HintsError, parse as parse_hints};
@@ -60,22 +60,26 @@ enum Command {
     },
 }
 
-/// The program of the package `check_homework`, which is in the folder `package` of the students' workspace.
-pub fn run(package: &str) -> ExitCode {
-    let Arguments { watch, command } = Arguments::parse();
-    let root = Path::new(package).parent().unwrap_or(Path::new("."));
+/// The program of the package `check_homework`, started by cargo in the students' workspace.
+pub fn run() -> ExitCode {
+    execute(Arguments::parse()).unwrap_or_else(|error| {
+        note!("error: {error:#}");
+        ExitCode::from(BAD_INPUT)
+    })
+}
+
+fn execute(Arguments { watch, command }: Arguments) -> Result<ExitCode> {
+    // As cargo sets it now, not when this was compiled: the workspace may have been moved.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let root = package.as_deref().and_then(Path::parent).context("this is run as cargo check-homework")?;
     let parts = Part::of_workspace(root);
-    let result = match command {
+    match command {
         None if watch => test_saved(root, &parts),
         None => test(root, &parts),
         Some(Command::Hint { name, all }) => hints::give(root, &parts, &name, all),
         Some(Command::HandIn { measure: true, .. }) => answers::measure(root, &parts),
         Some(Command::HandIn { anyway, .. }) => hand_in::pack(root, &parts, anyway),
-    };
-    result.unwrap_or_else(|error| {
-        note!("error: {error:#}");
-        ExitCode::from(BAD_INPUT)
-    })
+    }
 }
 
 fn test(root: &Path, parts: &[Part]) -> Result<ExitCode> {

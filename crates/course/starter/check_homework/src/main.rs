@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    homework::run(env!("CARGO_MANIFEST_DIR"))
+    homework::run()
 }
