@@ -1,6 +1,6 @@
 //! `--distributed`: ranks that are threads, and by `mpiexec` where there is one.
 
-use mpi_driver::{mpiexec, ranks_by};
+use mpi_driver::{Ranks, ranks_by};
 use test_skips::{Need, skip};
 
 use crate::support::program::{ProgramRun, Sandbox, training};
@@ -146,8 +146,10 @@ fn program() -> std::path::PathBuf {
 
 #[test]
 fn part1_program_trains_on_the_ranks_of_mpiexec() {
-    let Some(mpiexec) = mpiexec() else {
-        return skip(Need::Mpi, &format!("there is no mpiexec: {}", mpi_driver::INSTALL));
+    let mpiexec = match Ranks::find().unwrap() {
+        Ranks::ByMpiexec(mpiexec) => mpiexec,
+        // Also an mpiexec whose library is of another processor.
+        other => return skip(Need::Mpi, &format!("{other:?}; {}", mpi_driver::INSTALL)),
     };
     let sandbox = Sandbox::new();
     let more = ["--target-accuracy", "0", "--distributed", "sync", "--batch-size", "50"];
@@ -200,8 +202,10 @@ fn part1_program_ends_all_ranks_if_one_is_killed() {
 
     use neural_net::checkpoint;
 
-    let Some(mpiexec) = mpiexec() else {
-        return skip(Need::Mpi, &format!("there is no mpiexec: {}", mpi_driver::INSTALL));
+    let mpiexec = match Ranks::find().unwrap() {
+        Ranks::ByMpiexec(mpiexec) => mpiexec,
+        // Also an mpiexec whose library is of another processor.
+        other => return skip(Need::Mpi, &format!("{other:?}; {}", mpi_driver::INSTALL)),
     };
     let sandbox = Sandbox::new();
     let directory = sandbox.path("killed-ranks");
