@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use command_line::counted;
 
 use self::tree::{Entry, Kind, Opened, Tree};
-use crate::starter::Part;
+use crate::starter::{Part, read as read_text};
+use crate::workspace_root;
 
 /// Limits of a submission: files, and bytes of each and of all.
 const MAX_FILES: usize = 200;
@@ -156,7 +157,7 @@ type Copies<'a> = BTreeMap<(usize, &'a [String]), Vec<(PathBuf, &'a Entry)>>;
 #[derive(Default)]
 struct Choice<'a> {
     files: Vec<(PathBuf, &'a Entry)>,
-    ignored: Vec<PathBuf>,
+    ignored: Vec<&'a Entry>,
     notes: Vec<String>,
 }
 
@@ -175,7 +176,7 @@ impl<'a> Choice<'a> {
                     choice.notes.push(format!("{}: it is a link, and is not taken", entry.shown()));
                 }
                 _ if entry.kind != Kind::Outside && is_script(&entry.names) => {
-                    choice.ignored.push(entry.names.iter().collect());
+                    choice.ignored.push(entry);
                 }
                 _ => {}
             }
@@ -211,18 +212,31 @@ impl<'a> Choice<'a> {
 
     /// Reads the files.
     fn sources(self, tree: &mut Tree) -> Result<Sources, String> {
-        let mut sources = Sources { ignored: self.ignored, notes: self.notes, ..Sources::default() };
-        let wanted: Vec<&Entry> = self.files.iter().map(|(_, entry)| *entry).collect();
+        let mut sources = Sources { notes: self.notes, ..Sources::default() };
+        let wanted: Vec<&Entry> =
+            self.files.iter().map(|(_, entry)| *entry).chain(self.ignored.iter().copied()).collect();
+        let mut as_given = Vec::new();
         let paths: BTreeMap<&[String], &PathBuf> =
             self.files.iter().map(|(path, entry)| (entry.names.as_slice(), path)).collect();
         tree.read(&wanted, &mut |entry, content| match paths.get(entry.names.as_slice()) {
             Some(path) => sources.add((*path).clone(), content),
-            None => Ok(()),
+            None => {
+                as_given.extend(text_of(content).is_ok_and(|text| is_given(&text)).then(|| entry.names.clone()));
+                Ok(())
+            }
         })?;
+        let ignored = self.ignored.iter().filter(|entry| !as_given.contains(&entry.names));
+        sources.ignored = ignored.map(|entry| entry.names.iter().collect()).collect();
         let unreadable = &sources.unreadable;
         sources.files.retain(|path, _| !unreadable.keys().any(|package| path.starts_with(package)));
         Ok(sources)
     }
+}
+
+/// Whether a file of settings is the starter's.
+fn is_given(text: &str) -> bool {
+    read_text(&workspace_root().join("crates/course/starter/config.toml"))
+        .is_ok_and(|given| given == text.replace("\r\n", "\n"))
 }
 
 /// The name of a folder of a submission.
@@ -551,5 +565,20 @@ mod tests {
         let moodle = with_file("homework.7z", b"7z\xbc\xaf\x27\x1c");
         assert_eq!(read(moodle.path()).unwrap_err(), "homework.7z: a 7z archive: ask for a ZIP file");
         assert_eq!(read(tempfile::tempdir().unwrap().path()).unwrap_err(), format!("{NO_SOURCES}; it has no files"));
+    }
+
+    #[test]
+    fn grade_lists_settings_that_are_not_those_given() {
+        let given = read_text(&workspace_root().join("crates/course/starter/config.toml")).unwrap();
+        let own = format!("{given}[target.'cfg(all())']\nrunner = \"true\"\n");
+        for (settings, is_listed) in [(given.clone(), false), (given.replace('\n', "\r\n"), false), (own, true)] {
+            let folder = tempfile::tempdir().unwrap();
+            for (name, text) in [(".cargo/config.toml", &*settings), ("utils/src/lists.rs", "")] {
+                let file = folder.path().join(name);
+                std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+                std::fs::write(file, text).unwrap();
+            }
+            assert_eq!(!read(folder.path()).unwrap().ignored.is_empty(), is_listed, "{settings}");
+        }
     }
 }
