@@ -1,7 +1,7 @@
 //! Calls of a submission's functions from another process, the judge, which makes the inputs and compares the results.
 //!
-//! Nothing that a submission prints or returns is a verdict. Its process, the runner, has its functions and [`serve`]s:
-//! it reads requests, calls the functions, and sends what they return. The judge starts it by the command in
+//! Nothing that a submission prints or returns is a verdict. Its process, the runner, [serves](Functions::serve) its
+//! functions: it reads requests, calls the functions, and sends what they return. The judge starts it by the command in
 //! `HOMEWORK_RUNNER`, and [`call`]s. Frames are a length in 8 bytes, little-endian, and a value in postcard's format.
 //! Submissions are graded under Linux; elsewhere this crate is empty.
 
