@@ -59,7 +59,7 @@ fn read_frame(reader: &mut impl Read) -> io::Result<Vec<u8>> {
 }
 
 fn encoded(value: &impl Serialize) -> Vec<u8> {
-    match postcard::to_stdvec(value) {
+    match postcard::to_extend(value, Vec::new()) {
         Ok(bytes) => bytes,
         Err(error) => unreachable!("every value that is sent has a known length: {error}"),
     }
