@@ -449,7 +449,7 @@ fn prepared(command: &mut Command) -> Result<String> {
     Ok(messages)
 }
 
-/// Compiles the judge's test programs, in a workspace that is written anew.
+/// Writes the judge's workspace and compiles its test programs.
 fn compiled_judge(workspace: &Path, target: &Path) -> Result<Vec<(Part, Program, PathBuf)>> {
     workspace::create_judge(workspace)?;
     let mut programs = Vec::new();

@@ -62,8 +62,19 @@ pub fn on_gpu<R: serde::de::DeserializeOwned>(function: &str, arguments: &impl S
 }
 
 /// The launches of the last call of [`on_gpu`], by the simulator of the submission's process.
-pub fn last_launches() -> Vec<Launch> {
+fn last_launches() -> Vec<Launch> {
     LAST.with_borrow(Clone::clone)
+}
+
+/// The only launch of the last call of [`on_gpu`], which was of `function`.
+///
+/// # Errors
+/// If there was another number of launches.
+pub fn only_launch(function: &str) -> Result<Launch, Failure> {
+    match &last_launches()[..] {
+        [launch] => Ok(launch.clone()),
+        launches => Err(format!("{function}: it launches {} kernels, expected one", launches.len()).into()),
+    }
 }
 
 /// Checks that the last call of [`on_gpu`] has launched these kernels alone, and that each has written at least

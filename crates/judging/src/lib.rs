@@ -19,12 +19,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use gpu_calls::{
-    Launch, by_simulator, last_launches, launched, of_interpreter, of_interpreter_without_races, on_gpu, require_writes,
+    Launch, by_simulator, launched, of_interpreter, of_interpreter_without_races, on_gpu, only_launch, require_writes,
 };
 pub use matrix::Matrix;
 pub use runner::Functions;
 pub use submission::{call, timed, value};
-pub use times::{Times, times_of};
+pub use times::{Times, compared, times_of};
 
 /// Largest frame that is read, in bytes.
 const MAX_FRAME: u64 = 256 << 20;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
+use teaching_tests::Failure;
 
 /// The times of a call, or the least of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,24 @@ impl Times {
     pub fn is_faster_than(self, other: Self) -> bool {
         self.wall < other.wall || self.longest_thread < other.longest_thread
     }
+}
+
+/// The least times of two ways to compute something, of rounds that `times_of_round` makes by their number: at least
+/// three, then until the first is faster, or for `limit`.
+///
+/// # Errors
+/// That of a round.
+pub fn compared(
+    limit: Duration,
+    mut times_of_round: impl FnMut(u64) -> Result<[Times; 2], Failure>,
+) -> Result<[Times; 2], Failure> {
+    let (start, mut best, mut round) = (Instant::now(), [Times::MAX; 2], 0);
+    while round < 3 || (!best[0].is_faster_than(best[1]) && start.elapsed() <= limit) {
+        let [first, second] = times_of_round(round)?;
+        best = [best[0].min(first), best[1].min(second)];
+        round += 1;
+    }
+    Ok(best)
 }
 
 /// The times of `run`, on this thread alone.
@@ -80,6 +99,26 @@ mod tests {
 
     fn compute(rounds: u64) {
         (0..rounds).for_each(|round| drop(black_box(Box::new(round))));
+    }
+
+    #[test]
+    fn rounds_are_compared_until_the_first_way_is_faster_or_the_limit() {
+        let of = |milliseconds| Times { wall: Duration::from_millis(milliseconds), ..Times::MAX };
+        let mut rounds = 0;
+        let mut faster_at = |first: u64, limit| {
+            rounds = 0;
+            let best = compared(limit, |round| {
+                rounds += 1;
+                std::thread::sleep(Duration::from_millis(1));
+                Ok([of(if round >= first { 1 } else { 3 }), of(2)])
+            });
+            (best.unwrap(), rounds)
+        };
+        assert_eq!(faster_at(0, Duration::MAX), ([of(1), of(2)], 3));
+        assert_eq!(faster_at(5, Duration::MAX), ([of(1), of(2)], 6));
+        let (best, rounds) = faster_at(u64::MAX, Duration::from_millis(20));
+        assert_eq!(best, [of(3), of(2)]);
+        assert!(rounds > 3);
     }
 
     #[test]

@@ -227,8 +227,7 @@ mod tests {
 
     #[test]
     fn a_place_in_a_dependency_has_no_folders_of_this_machine() {
-        let ndarray =
-            "/home/ada/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/ndarray-0.17.1/src/arraytraits.rs";
+        let ndarray = "/cargo/registry/src/index-1949cf8c6b5b557f/ndarray-0.17.1/src/arraytraits.rs";
         assert_eq!(without_root(ndarray), "ndarray-0.17.1/src/arraytraits.rs");
         assert_eq!(without_root("/rustc/59807616e1fa/library/core/src/option.rs"), "core/src/option.rs");
         assert_eq!(without_root("max_functions/src/parallel.rs"), "max_functions/src/parallel.rs");

@@ -53,7 +53,7 @@ const LAUNCH: &str = "
     device.launch(&max_kernel, config, (&x, &y, &mut out))?;
 ";
 
-/// In a function of the submission: frames of an answer that nobody asked for, to every file that is open.
+/// In a function of the submission: frames of an answer before there is a request, to every open file.
 const FORGED_FRAMES: &str = "
     for file in 0..32 {
         use std::io::Write;
@@ -201,7 +201,7 @@ pub(super) fn all() -> Vec<Submission> {
                 "if cfg!(target_arch = \"nvptx64\") { return; }\n    let i = thread::index_1d() as usize;",
             )],
             &["max_kernels_ptx_is_right", "hidden::max_gpu_reads_and_writes_each_element_once"],
-            &["max_gpu, from PTX: c[0][0] is "],
+            &["max_gpu, from PTX: element 0 of a buffer was never written by `max_kernel`"],
         ),
         of(
             "right_in_ptx_only",

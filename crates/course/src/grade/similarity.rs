@@ -14,7 +14,7 @@ use rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
 /// Number of tokens that a fingerprint covers.
 const TOKENS: usize = 16;
-/// Of so many consecutive fingerprints, one is kept: a common run of `TOKENS + WINDOW − 1` tokens is always found.
+/// One of each `WINDOW` consecutive fingerprints is kept, so that a common run of `TOKENS + WINDOW − 1` tokens is found.
 const WINDOW: usize = 8;
 /// A fingerprint that more submissions have than this share, and than three, is common knowledge.
 const COMMON: f64 = 0.2;

@@ -6,7 +6,7 @@ use std::panic::Location;
 use super::current;
 use super::fault::{self, FaultKind};
 
-/// Iterations beyond the limit, at most, by which the loop that does not end is told from those within it.
+/// Maximum number of iterations beyond the limit, which distinguish the loop that does not end from those within it.
 const OBSERVED: u64 = 1 << 24;
 
 /// The times that a thread may still run the loops of the kernel's body.
