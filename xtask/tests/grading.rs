@@ -331,10 +331,12 @@ fn others() -> Vec<Submission> {
 const ALL_PACKAGES: &[&str] = &["utils", "max_functions", "matmul_functions", "activation_functions"];
 
 /// Archives: the name, the tests that lose their points, as in a [`Submission`], and the feedback.
-const ARCHIVES: [(&str, &[&str], &[&str]); 14] = [
+const ARCHIVES: [(&str, &[&str], &[&str]); 16] = [
     ("archive.zip", &[], &["100 of 100 points"]),
     ("two_levels.ZIP", &[], &["100 of 100 points"]),
     ("archive.tar.gz", &[], &["100 of 100 points"]),
+    ("archive.tgz", &[], &["100 of 100 points"]),
+    ("archive.tar", &[], &["100 of 100 points"]),
     ("student_1236_assignsubmission_file", &[], &["100 of 100 points"]),
     (
         "old_copy.zip",
@@ -366,13 +368,18 @@ fn write_archive(solved: &Path, file: &Path, name: &str) {
             std::fs::create_dir(file).unwrap();
             return write_archive(solved, &file.join("homework.zip"), "archive.zip");
         }
-        "archive.tar.gz" => {
-            let compressed = GzEncoder::new(File::create(file).unwrap(), Compression::fast());
-            let mut archive = tar::Builder::new(compressed);
+        "archive.tar.gz" | "archive.tgz" | "archive.tar" => {
+            let mut archive = tar::Builder::new(Vec::new());
             for (name, path) in solution() {
                 archive.append_path_with_name(path, Path::new("homework").join(name)).unwrap();
             }
-            archive.into_inner().unwrap().finish().unwrap();
+            let archive = archive.into_inner().unwrap();
+            if name == "archive.tar" {
+                return std::fs::write(file, archive).unwrap();
+            }
+            let mut compressed = GzEncoder::new(File::create(file).unwrap(), Compression::fast());
+            compressed.write_all(&archive).unwrap();
+            compressed.finish().unwrap();
             return;
         }
         _ => {}
@@ -500,6 +507,23 @@ fn a_class_gets_the_points_and_findings_that_it_should() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert_eq!(std::fs::read_to_string(csv).unwrap().lines().count(), submissions.len() + ARCHIVES.len() + 1);
+}
+
+#[test]
+#[ignore = "takes minutes, and needs bubblewrap"]
+fn the_reports_archive_of_this_projects_own_crates_gets_100_points() {
+    let folder = tempfile::tempdir().unwrap();
+    let pdf = folder.path().join("hw1.pdf");
+    let report = Command::new(env!("CARGO"))
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .args(["run", "-q", "-p", "report", "--", "--zip", "--quick", "--no-python", "--out"])
+        .arg(&pdf)
+        .status();
+    assert!(report.unwrap().success());
+    let grade = xtask().args(["grade", "--part", "1,2,3"]).arg(pdf.with_extension("zip")).output().unwrap();
+    let text = String::from_utf8_lossy(&grade.stdout);
+    assert!(text.trim_end().ends_with("\n100 of 100 points"), "{text}{}", String::from_utf8_lossy(&grade.stderr));
+    assert!(text.contains("to look at: its kernels-cpu and kernels-gpu are this project's"), "{text}");
 }
 
 /// The packages and names of tests in a results file that `has` selects.

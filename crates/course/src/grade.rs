@@ -13,7 +13,7 @@ mod similarity;
 mod submission;
 mod workspace;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::hash_map::{Entry, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -162,6 +162,12 @@ fn grade_all(grader: &Grader, folder: &Path, csv: &Path, options: &Options) -> R
     Ok(ExitCode::SUCCESS)
 }
 
+/// A test program of the judge: the part, its kind, and its file.
+type JudgeProgram = (Part, Program, PathBuf);
+
+/// The PTX of this project's kernels, from the kernels-gpu that a submission in the form of its crates has.
+const PTX_OF_PROJECT: &str = "kernels-gpu/ptx/kernels_gpu.sm_75.ptx";
+
 /// What all submissions share: the compiled dependencies, the judge, and the sandbox.
 struct Grader {
     /// Where submissions are compiled.
@@ -170,7 +176,9 @@ struct Grader {
     /// What the compiler may read.
     readable: Vec<PathBuf>,
     /// The judge's test programs.
-    judge: Vec<(Part, Program, PathBuf)>,
+    judge: Vec<JudgeProgram>,
+    /// Those for this project's own crates.
+    judge_of_project: OnceCell<Vec<JudgeProgram>>,
     /// One grader at a time compiles there.
     _lock: DirectoryLock,
     /// The parts that are graded, in the homework's order.
@@ -183,7 +191,7 @@ struct Grader {
     has_ptx_toolchain: bool,
     has_cores: bool,
     /// The results of parts by their files: many submissions of a class have a part as it was given.
-    graded: RefCell<HashMap<PartFiles, Vec<Item>>>,
+    graded: RefCell<HashMap<(PartFiles, bool), Vec<Item>>>,
 }
 
 impl Grader {
@@ -220,7 +228,8 @@ impl Grader {
         let readable = workspace.dependencies(&mut command(workspace.folder(), &target))?;
         Ok(Self {
             readable,
-            judge: compiled_judge(&folder.join("judge"), &folder.join("tests"))?,
+            judge: compiled_judge(&folder.join("judge"), &folder.join("tests"), &Part::HOMEWORK, false)?,
+            judge_of_project: OnceCell::new(),
             workspace,
             target,
             _lock: lock,
@@ -288,10 +297,11 @@ impl Grader {
                 continue;
             }
             let mut graded = self.graded.borrow_mut();
-            let of_part = match graded.entry(files) {
+            let of_part = match graded.entry((files, sources.is_of_project)) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(vacant) => {
-                    let items = self.grade_part(part, vacant.key())?;
+                    let (files, is_of_project) = vacant.key();
+                    let items = self.grade_part(part, files, *is_of_project)?;
                     vacant.insert(items)
                 }
             };
@@ -300,20 +310,32 @@ impl Grader {
         Ok(self.graded_as(items, findings::of(&sources)))
     }
 
-    /// Compiles and tests a part of the submission that is in the workspace.
-    fn grade_part(&self, part: Part, files: &PartFiles) -> Result<Vec<Item>> {
+    /// Compiles and tests a part of the submission that is in the workspace: one in the starter's form, or in that of this
+    /// project's own crates.
+    fn grade_part(&self, part: Part, files: &PartFiles, is_of_project: bool) -> Result<Vec<Item>> {
         let folder = tempfile::Builder::new().prefix("grade-").tempdir().context("cannot create a folder")?;
         sandbox::open_to_all(folder.path())?;
         let tests = || self.tests().filter(|test| test.part == part);
         let runner = workspace::runner(part);
-        if let Err(messages) = self.build(&runner, folder.path())? {
+        let mut readable = self.readable.clone();
+        if is_of_project {
+            // With the lock file, of which kernels-gpu's PTX has a fingerprint.
+            let files = submission::KERNELS.iter().chain(&["Cargo.lock"]);
+            readable.extend(files.map(|file| crate::workspace_root().join(file)));
+        }
+        if let Err(messages) = self.build(&runner, &readable, folder.path())? {
             let messages = format!("it does not compile:\n{messages}");
             return Ok(tests().map(|test| Item::failed(test, &messages)).collect());
         }
         let program = copied(&self.target.join("debug").join(&runner), folder.path())?;
         let ptx = match tests().any(|test| test.program == Program::Ptx) {
+            true if is_of_project => Ok(Some(crate::workspace_root().join(PTX_OF_PROJECT))),
             true => self.compiled_kernels(part, files, folder.path())?,
             false => Ok(None),
+        };
+        let judge = match is_of_project && workspace::kernels(part).is_some() {
+            true => self.judge_of_project()?,
+            false => &self.judge,
         };
         let mut items = Vec::new();
         for test in tests() {
@@ -321,7 +343,7 @@ impl Grader {
                 (Err(messages), Program::Ptx) => Item::failed(test, messages),
                 (ptx, _) => {
                     let ptx = ptx.as_ref().ok().and_then(Option::as_deref);
-                    self.run_test(test, &program, ptx, folder.path())?
+                    self.run_test(test, judge, &program, ptx, folder.path())?
                 }
             });
         }
@@ -338,7 +360,7 @@ impl Grader {
         if let Err(message) = self.workspace.put_kernels(part, files)? {
             return Ok(Err(message));
         }
-        Ok(match self.build(&workspace::ptx(part), folder)? {
+        Ok(match self.build(&workspace::ptx(part), &self.readable, folder)? {
             Ok(()) => Ok(Some(copied(&self.target.join(format!("{}.ptx", part.package())), folder)?)),
             Err(messages) => {
                 Err(format!("the kernels, with the files that they use, do not compile to PTX:\n{messages}"))
@@ -346,11 +368,22 @@ impl Grader {
         })
     }
 
+    /// The judge's test programs for this project's own crates, compiled when the first of them is graded.
+    fn judge_of_project(&self) -> Result<&[JudgeProgram]> {
+        if let Some(judge) = self.judge_of_project.get() {
+            return Ok(judge);
+        }
+        let folder = crate::workspace_root().join("target/grade");
+        let parts = [Part::Two, Part::Three];
+        let judge = compiled_judge(&folder.join("judge_of_project"), &folder.join("tests_of_project"), &parts, true)?;
+        Ok(self.judge_of_project.get_or_init(|| judge))
+    }
+
     /// Compiles a package of the submissions' workspace; the inner error has the compiler's messages.
-    fn build(&self, package: &str, folder: &Path) -> Result<Result<(), String>> {
+    fn build(&self, package: &str, readable: &[PathBuf], folder: &Path) -> Result<Result<(), String>> {
         let arguments = ["build", "--offline", "--message-format=short", "-p", package];
         let (workspace, target) = (self.workspace.folder(), &*self.target);
-        let mut command = self.sandbox.compile(Path::new(&cargo()), &arguments, [workspace, target], &self.readable);
+        let mut command = self.sandbox.compile(Path::new(&cargo()), &arguments, [workspace, target], readable);
         set_target(&mut command, workspace, target);
         let finished = match child_process::run(&mut command, COMPILE_LIMIT, package, &folder.join("log"))? {
             Ok(finished) => finished,
@@ -364,8 +397,15 @@ impl Grader {
     }
 
     /// Runs one test: the judge, which starts the submission's program in the sandbox.
-    fn run_test(&self, test: &Test, program: &Path, ptx: Option<&Path>, folder: &Path) -> Result<Item> {
-        let judge = self.judge.iter().find(|(part, program, _)| (*part, *program) == (test.part, test.program));
+    fn run_test(
+        &self,
+        test: &Test,
+        judge: &[JudgeProgram],
+        program: &Path,
+        ptx: Option<&Path>,
+        folder: &Path,
+    ) -> Result<Item> {
+        let judge = judge.iter().find(|(part, program, _)| (*part, *program) == (test.part, test.program));
         let (_, _, judge) = judge.context("every part has its tests")?;
         let mut command = Command::new("prlimit");
         command.arg(format!("--as={JUDGE_MEMORY}")).arg("--").arg(judge).args([
@@ -450,10 +490,10 @@ fn prepared(command: &mut Command) -> Result<String> {
 }
 
 /// Writes the judge's workspace and compiles its test programs.
-fn compiled_judge(workspace: &Path, target: &Path) -> Result<Vec<(Part, Program, PathBuf)>> {
-    workspace::create_judge(workspace)?;
+fn compiled_judge(workspace: &Path, target: &Path, parts: &[Part], is_of_project: bool) -> Result<Vec<JudgeProgram>> {
+    workspace::create_judge(workspace, parts, is_of_project)?;
     let mut programs = Vec::new();
-    for part in Part::HOMEWORK {
+    for &part in parts {
         let tests = [(Program::Source, "public"), (Program::Ptx, "ptx")];
         let tests =
             tests.into_iter().filter(|(program, _)| *program == Program::Source || workspace::kernels(part).is_some());

@@ -1,12 +1,13 @@
 //! Functions that launch kernels.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+use std::fmt::Display;
 
 use cuda_std::PtxVariant;
 use gpu::{Device, InterpreterOptions, SimulatorOptions};
 use ptx_interpreter::{Access, AccessedSpace};
 use serde::{Deserialize, Serialize};
-use teaching_tests::{Failure, check};
+use teaching_tests::{Failure, call, check};
 
 /// The variable with the path of the PTX that the grader has compiled from the submission's kernels.
 const PTX: &str = "HOMEWORK_PTX";
@@ -28,6 +29,8 @@ pub struct Launch {
 
 thread_local! {
     static LAST: RefCell<Vec<Launch>> = const { RefCell::new(Vec::new()) };
+    /// The device of [`require_kernels`].
+    static INTERPRETER: OnceCell<Option<Device>> = const { OnceCell::new() };
 }
 
 /// In the runner: the result of `run` on a simulator, with its launches. Two threads that write one element are a
@@ -75,6 +78,13 @@ pub fn only_launch(function: &str) -> Result<Launch, Failure> {
         [launch] => Ok(launch.clone()),
         launches => Err(format!("{function}: it launches {} kernels, expected one", launches.len()).into()),
     }
+}
+
+/// The first of a kernel's names that the last call of [`on_gpu`] has launched, else the first name.
+pub fn launched_of(names: &[&'static str]) -> &'static str {
+    let launches = last_launches();
+    let is_launched = |name: &&&str| launches.iter().any(|launch| launch.kernel == **name);
+    names.iter().find(is_launched).or(names.first()).copied().unwrap_or_default()
 }
 
 /// Checks that the last call of [`on_gpu`] has launched these kernels alone, and that each has written at least
@@ -126,6 +136,31 @@ fn interpreter(options: InterpreterOptions) -> Result<Option<Device>, Failure> {
     // SAFETY: the interpreter alone runs it, which checks each access.
     let variant = unsafe { PtxVariant::new((7, 5), text.leak()) };
     check("the kernels", Device::interpreter(&variant, options)).map(Some)
+}
+
+/// In the judge, where the kernels' PTX is: checks what they compute with the judge's launch. A result that the submission
+/// has computed in another way does not count.
+///
+/// # Errors
+/// Those of `run`, which launches the kernels, and of `verify`, in a sentence.
+pub fn require_kernels<T, E: Display>(
+    run: impl FnOnce(&Device) -> Result<T, E>,
+    verify: impl FnOnce(T) -> Result<(), String>,
+) -> Result<(), String> {
+    INTERPRETER.with(|cell| {
+        if cell.get().is_none() {
+            let device = of_interpreter_without_races().map_err(|failure| format!("{failure:?}"))?;
+            drop(cell.set(device));
+        }
+        match cell.get() {
+            Some(Some(device)) => {
+                let result = call(|| run(device)).and_then(verify);
+                device.take_ptx_reports();
+                result.map_err(|error| format!("the kernels' own results, from PTX: {error}"))
+            }
+            _ => Ok(()),
+        }
+    })
 }
 
 /// The launches that `run` makes on the interpreter, with the interpreter's own counts.

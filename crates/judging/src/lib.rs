@@ -19,10 +19,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use gpu_calls::{
-    Launch, by_simulator, launched, of_interpreter, of_interpreter_without_races, on_gpu, only_launch, require_writes,
+    Launch, by_simulator, launched, launched_of, of_interpreter, of_interpreter_without_races, on_gpu, only_launch,
+    require_kernels, require_writes,
 };
 pub use matrix::Matrix;
-pub use runner::Functions;
+pub use runner::{Answer, Functions};
 pub use submission::{call, timed, value};
 pub use times::{Times, compared, times_of};
 

@@ -1,5 +1,6 @@
 //! The submission's process.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io;
 
@@ -9,6 +10,34 @@ use teaching_tests::call;
 
 use crate::times::Clocks;
 use crate::{Request, decoded, encoded, read_frame, write_frame};
+
+/// What a function of a submission returns, with or without errors.
+pub trait Answer {
+    /// The result.
+    type Value;
+
+    /// The result, or the error as a sentence.
+    ///
+    /// # Errors
+    /// The function's.
+    fn answer(self) -> Result<Self::Value, String>;
+}
+
+impl<T> Answer for Vec<T> {
+    type Value = Self;
+
+    fn answer(self) -> Result<Self, String> {
+        Ok(self)
+    }
+}
+
+impl<T, E: Display> Answer for Result<T, E> {
+    type Value = T;
+
+    fn answer(self) -> Result<T, String> {
+        self.map_err(|error| error.to_string())
+    }
+}
 
 /// Encodes what a call has returned.
 type Encode = Box<dyn FnOnce() -> Vec<u8>>;

@@ -180,6 +180,31 @@ pub(super) fn all() -> Vec<Submission> {
             &["max_gpu: max_kernel writes 1 elements, expected"],
         ),
         of(
+            "zeros_by_the_kernel",
+            vec![
+                Replace(MAX_KERNEL, "if a[i] > b[i] { a[i] } else { b[i] }", "0 * (a[i] + b[i])"),
+                Write(MAX_GPU, text(max_gpu(&format!("{LAUNCH}\n    Ok(crate::max_cpu(a, b)?)")))),
+            ],
+            MAX_GPU_TESTS,
+            &["max_gpu: the kernels' own results, from PTX: c[0][0] is 0, expected"],
+        ),
+        of(
+            "a_clock_of_its_own",
+            at_start(
+                "    #[unsafe(no_mangle)]\n    extern \"C\" fn clock_gettime(_: i32, time: *mut [i64; 2]) -> i32 { unsafe { time.write([0, 0]) }; 0 }\n    let (rows",
+            ),
+            &[],
+            &["unsafe: unsafe code"],
+        ),
+        of(
+            "a_panic_hook",
+            at_start(
+                "    std::panic::set_hook(Box::new(|_| std::process::exit(0)));\n    panic!();\n    #[allow(unreachable_code)]\n    let (rows",
+            ),
+            MAX_CPU_IS_RIGHT,
+            &["max_cpu: its program ends without a result"],
+        ),
+        of(
             "two_launches",
             vec![Write(
                 MAX_GPU,
@@ -200,7 +225,7 @@ pub(super) fn all() -> Vec<Submission> {
                 "let i = thread::index_1d() as usize;",
                 "if cfg!(target_arch = \"nvptx64\") { return; }\n    let i = thread::index_1d() as usize;",
             )],
-            &["max_kernels_ptx_is_right", "hidden::max_gpu_reads_and_writes_each_element_once"],
+            MAX_GPU_TESTS,
             &["max_gpu, from PTX: element 0 of a buffer was never written by `max_kernel`"],
         ),
         of(
@@ -418,8 +443,13 @@ pub(super) fn all() -> Vec<Submission> {
                     "let _ = out.to_vec()?;\n    let values: Vec<f32> = crate::matmul_transpose_trivial(x).iter().copied().collect();",
                 ),
             ],
-            &["hidden::matmul_transpose_gpu_reads_no_more_than_three_loops", "matmul_kernels_ptx_is_right"],
-            &["matmul_kernel: for an X of 90 × 20, it reads 0 elements"],
+            &[
+                "matmul_transpose_gpu_is_right_on_the_simulator",
+                "hidden::matmul_transpose_gpu_launches_one_block_of_1024_threads",
+                "hidden::matmul_transpose_gpu_reads_no_more_than_three_loops",
+                "matmul_kernels_ptx_is_right",
+            ],
+            &["matmul_transpose_gpu: the kernels' own results, from PTX: c["],
         ),
         of(
             "kernel_with_a_helper",

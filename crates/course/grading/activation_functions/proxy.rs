@@ -1,7 +1,7 @@
 //! The activation's functions, called in the submission's process.
 
 use gpu::Device;
-use judging::{call, on_gpu, require_writes, value};
+use judging::{call, on_gpu, require_kernels, require_writes, value};
 
 pub use activation_functions::verify;
 
@@ -21,5 +21,9 @@ pub fn activate(values: &[f32]) -> Vec<f32> {
 pub fn activation_gpu(_: &Device, values: &[f32], weights: &[f32]) -> Result<Vec<f32>, String> {
     let results = on_gpu("activation_gpu", &(values, weights))?;
     require_writes(&["normalize_kernel", "weigh_kernel", "activate_kernel"], values.len())?;
+    require_kernels(
+        |device| activation_functions::activation_gpu(device, values, weights),
+        |own| verify(&own, values, weights),
+    )?;
     Ok(results)
 }

@@ -1,7 +1,8 @@
 //! The kernel as a GPU would run it: its PTX, by the judge's interpreter and with the judge's launch.
 
 use judging::of_interpreter;
-use matmul_functions::{matmul_transpose_gpu, verify};
+use matmul_functions::matmul_transpose_gpu;
+use matmul_functions_judge::verify;
 use ndarray::Array2;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};

@@ -1,7 +1,7 @@
 //! Part 1's functions, for the judge.
 
-use judging::{Functions, Matrix};
-use ndarray::Array2;
+use judging::{Answer, Functions, Matrix};
+use ndarray::{Array1, Array2};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use utils::{add_elementwise, create_batches, random_weights, sigmoid, sigmoid_prime, zeros_biases, zeros_weights};
@@ -12,8 +12,8 @@ fn arrays(list: Layers) -> Vec<Array2<f64>> {
     list.into_iter().map(|Matrix(array)| array).collect()
 }
 
-fn matrices(list: Vec<Array2<f64>>) -> Result<Layers, String> {
-    Ok(list.into_iter().map(Matrix).collect())
+fn matrices(list: impl Answer<Value = Vec<Array2<f64>>>) -> Result<Layers, String> {
+    Ok(list.answer()?.into_iter().map(Matrix).collect())
 }
 
 fn main() -> std::io::Result<()> {
@@ -25,11 +25,12 @@ fn main() -> std::io::Result<()> {
         })
         .with("zeros_weights", |sizes: Vec<usize>| matrices(zeros_weights(&sizes)))
         .with("zeros_biases", |sizes: Vec<usize>| {
-            Ok(zeros_biases(&sizes).iter().map(|biases| biases.to_vec()).collect::<Vec<_>>())
+            let biases: Vec<Array1<f64>> = zeros_biases(&sizes).answer()?;
+            Ok(biases.iter().map(|biases| biases.to_vec()).collect::<Vec<_>>())
         })
         .with("create_batches", |(data, labels, size): (Matrix<f64>, Matrix<f64>, usize)| {
-            let batches = create_batches(&data.0, &labels.0, size);
-            Ok(batches.iter().map(|(x, y)| (Matrix(x.to_owned()), Matrix(y.to_owned()))).collect::<Vec<_>>())
+            let batches = create_batches(&data.0, &labels.0, size).answer()?;
+            Ok(batches.into_iter().map(|(x, y)| (Matrix(x.to_owned()), Matrix(y.to_owned()))).collect::<Vec<_>>())
         })
         .with("add_elementwise", |(a, b): (Layers, Layers)| matrices(add_elementwise(&arrays(a), &arrays(b))))
         .serve()

@@ -2,15 +2,18 @@
 
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use command_line::counted;
 
 use self::tree::{Entry, Kind, Opened, Tree};
-use crate::starter::{Part, read as read_text};
+use crate::starter::{Part, files_below, read as read_text};
 use crate::workspace_root;
+
+/// This project's crates that its own parts are built from, besides those that every submission is given.
+pub(super) const KERNELS: [&str; 2] = ["crates/kernels-cpu", "kernels-gpu"];
 
 /// Limits of a submission: files, and bytes of each and of all.
 const MAX_FILES: usize = 200;
@@ -32,6 +35,8 @@ pub(super) struct Sources {
     pub(super) ignored: Vec<PathBuf>,
     /// What else is not taken, in a sentence each.
     pub(super) notes: Vec<String>,
+    /// Whether the submission has [`KERNELS`], unchanged, from which this project's own parts are built.
+    pub(super) is_of_project: bool,
     /// The packages with a file that cannot be read, and the reason. Their other files are not taken.
     pub(super) unreadable: BTreeMap<&'static str, String>,
 }
@@ -142,6 +147,17 @@ fn source_of(names: &[String]) -> Option<Source<'_>> {
     is_source.then_some(source)
 }
 
+/// The sources of [`KERNELS`], by the names at the end of their paths.
+fn kernels_of_project() -> BTreeMap<Vec<String>, PathBuf> {
+    let root = workspace_root();
+    let files = KERNELS.iter().flat_map(|folder| files_below(&root.join(folder).join("src")).unwrap_or_default());
+    let names = |file: &Path| {
+        let names = file.strip_prefix(root).unwrap_or(file).iter().map(|name| name.to_string_lossy().into_owned());
+        names.skip_while(|name| name == "crates").collect()
+    };
+    files.map(|file| (names(&file), file)).collect()
+}
+
 /// Whether the file would run, or change what is run, while cargo compiles.
 fn is_script(names: &[String]) -> bool {
     let path: PathBuf = names.iter().collect();
@@ -158,6 +174,8 @@ type Copies<'a> = BTreeMap<(usize, &'a [String]), Vec<(PathBuf, &'a Entry)>>;
 struct Choice<'a> {
     files: Vec<(PathBuf, &'a Entry)>,
     ignored: Vec<&'a Entry>,
+    /// The sources of [`KERNELS`], each with the project's file.
+    kernels: Vec<(PathBuf, &'a Entry)>,
     notes: Vec<String>,
 }
 
@@ -166,7 +184,13 @@ impl<'a> Choice<'a> {
     fn of(entries: &'a [Entry]) -> Self {
         let mut choice = Self::default();
         let mut copies: BTreeMap<&str, Copies<'_>> = BTreeMap::new();
+        let kernels = kernels_of_project();
         for entry in entries {
+            let of_project = (0..entry.names.len()).find_map(|start| kernels.get(&entry.names[start..]));
+            if let (Some(file), Kind::File) = (of_project, entry.kind) {
+                choice.kernels.push((file.clone(), entry));
+                continue;
+            }
             match source_of(&entry.names) {
                 Some(source) if entry.kind == Kind::File => {
                     let copies = copies.entry(source.package).or_default();
@@ -213,13 +237,26 @@ impl<'a> Choice<'a> {
     /// Reads the files.
     fn sources(self, tree: &mut Tree) -> Result<Sources, String> {
         let mut sources = Sources { notes: self.notes, ..Sources::default() };
-        let wanted: Vec<&Entry> =
-            self.files.iter().map(|(_, entry)| *entry).chain(self.ignored.iter().copied()).collect();
-        let mut as_given = Vec::new();
+        let wanted: Vec<&Entry> = self
+            .files
+            .iter()
+            .chain(&self.kernels)
+            .map(|(_, entry)| *entry)
+            .chain(self.ignored.iter().copied())
+            .collect();
+        let kernels: BTreeMap<&[String], &PathBuf> =
+            self.kernels.iter().map(|(file, entry)| (entry.names.as_slice(), file)).collect();
+        let (mut as_given, mut same) = (Vec::new(), BTreeSet::new());
         let paths: BTreeMap<&[String], &PathBuf> =
             self.files.iter().map(|(path, entry)| (entry.names.as_slice(), path)).collect();
         tree.read(&wanted, &mut |entry, content| match paths.get(entry.names.as_slice()) {
             Some(path) => sources.add((*path).clone(), content),
+            None if let Some(file) = kernels.get(entry.names.as_slice()) => {
+                let is_same = text_of(content)
+                    .is_ok_and(|text| read_text(file).is_ok_and(|projects| projects == text.replace("\r\n", "\n")));
+                same.extend(is_same.then(|| (*file).clone()));
+                Ok(())
+            }
             None => {
                 as_given.extend(text_of(content).is_ok_and(|text| is_given(&text)).then(|| entry.names.clone()));
                 Ok(())
@@ -227,6 +264,11 @@ impl<'a> Choice<'a> {
         })?;
         let ignored = self.ignored.iter().filter(|entry| !as_given.contains(&entry.names));
         sources.ignored = ignored.map(|entry| entry.names.iter().collect()).collect();
+        sources.is_of_project = !kernels.is_empty() && same.len() == kernels_of_project().len();
+        if !kernels.is_empty() {
+            let which = if sources.is_of_project { "this project's" } else { "not this project's, and not taken" };
+            sources.notes.push(format!("its kernels-cpu and kernels-gpu are {which}"));
+        }
         let unreadable = &sources.unreadable;
         sources.files.retain(|path, _| !unreadable.keys().any(|package| path.starts_with(package)));
         Ok(sources)
@@ -362,6 +404,34 @@ mod tests {
 
     fn paths(sources: &Sources) -> Vec<&str> {
         sources.files.keys().map(|path| path.to_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn grade_knows_submissions_of_this_projects_own_crates() {
+        let kernels = kernels_of_project();
+        assert!(kernels.len() > 20, "{kernels:?}");
+        let texts: Vec<(String, String)> = kernels
+            .iter()
+            .map(|(names, file)| (format!("hw1/{}", names.join("/")), read_text(file).unwrap()))
+            .collect();
+        let read_with = |kernels: &[(String, String)]| {
+            let source = ("hw1/max_functions/src/trivial.rs", &b"a"[..]);
+            let kernels = kernels.iter().map(|(name, text)| (name.as_str(), text.as_bytes()));
+            read_zip(&kernels.chain([source]).collect::<Vec<_>>()).unwrap()
+        };
+        let sources = read_with(&texts);
+        assert!(sources.is_of_project);
+        assert_eq!(sources.notes, ["its kernels-cpu and kernels-gpu are this project's"]);
+        assert_eq!(paths(&sources), [SOURCE]);
+        let not_taken = ["its kernels-cpu and kernels-gpu are not this project's, and not taken"];
+        let mut changed = texts.clone();
+        changed[7].1.push(' ');
+        for kernels in [&texts[1..], &changed] {
+            let sources = read_with(kernels);
+            assert!(!sources.is_of_project);
+            assert_eq!(sources.notes, not_taken);
+        }
+        assert!(read_with(&[]).notes.is_empty());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use proc_macro2::{TokenStream, TokenTree};
 
-use super::submission::{PartFiles, Sources};
+use super::submission::{self, PartFiles, Sources};
 use crate::starter::{self, Part, read};
 use crate::workspace_root;
 
@@ -24,12 +24,14 @@ pub(super) struct Workspace {
     folder: PathBuf,
     /// The sources as they are given, in place of a part that a submission does not have.
     given: BTreeMap<PathBuf, String>,
+    /// The parts' manifests as they are given, by the packages' names.
+    manifests: BTreeMap<&'static str, String>,
 }
 
 impl Workspace {
     /// Writes the workspace for submissions to a folder, which is replaced.
     pub(super) fn create(folder: &Path) -> Result<Self> {
-        write_starter(folder, false)?;
+        write_starter(folder, &Part::HOMEWORK, false)?;
         let mut members = Vec::new();
         for part in Part::HOMEWORK {
             let package = part.package();
@@ -46,14 +48,15 @@ impl Workspace {
             }
         }
         add_members(folder, &members)?;
-        let mut given = BTreeMap::new();
+        let (mut given, mut manifests) = (BTreeMap::new(), BTreeMap::new());
         for part in Part::HOMEWORK {
+            manifests.insert(part.package(), read(&folder.join(part.package()).join("Cargo.toml"))?);
             for file in starter::files_below(&folder.join(part.package()).join("src"))? {
                 let name = file.strip_prefix(folder).context("the file is below the folder")?.to_owned();
                 given.insert(name, read(&file)?);
             }
         }
-        Ok(Self { folder: folder.to_owned(), given })
+        Ok(Self { folder: folder.to_owned(), given, manifests })
     }
 
     /// The sources that students are given, by their paths.
@@ -94,6 +97,9 @@ impl Workspace {
             let package = part.package();
             let files = if sources.has(part) { &sources.files } else { &self.given };
             let program = Path::new(package).join("src/main.rs");
+            let manifest = Path::new(package).join("Cargo.toml");
+            let more = if sources.is_of_project { dependencies_of_project(part) } else { String::new() };
+            write_if_other(&self.folder.join(manifest), &format!("{}{more}", self.manifests[package]))?;
             let is_compiled = |path: &Path| path.starts_with(package) && path != program;
             for old in starter::files_below(&self.folder.join(package).join("src"))? {
                 let name = old.strip_prefix(&self.folder).context("the file is below the folder")?;
@@ -136,6 +142,18 @@ impl Workspace {
             }
         }
         write_kernels(&self.folder.join(ptx(part)), &modules).map(Ok)
+    }
+}
+
+/// What this project's own part depends on besides what the starter's does.
+fn dependencies_of_project(part: Part) -> String {
+    let line = |folder: &&str| {
+        let name = folder.rsplit('/').next().unwrap_or(folder);
+        format!("{name} = {{ path = {:?} }}\n", workspace_root().join(folder))
+    };
+    match kernels(part) {
+        None => "thiserror.workspace = true\n".to_owned(),
+        Some(_) => submission::KERNELS.iter().map(line).collect(),
     }
 }
 
@@ -188,16 +206,27 @@ pub(super) fn kernels(part: Part) -> Option<&'static str> {
     }
 }
 
-/// Writes the judge's workspace, with the solutions, to a folder, which is replaced.
-pub(super) fn create_judge(folder: &Path) -> Result<()> {
-    write_starter(folder, true)?;
+/// Writes the judge's workspace to a folder, which is replaced: the tests of these parts. They launch a submission's PTX
+/// by the starter's solutions, or by this project's own crates.
+pub(super) fn create_judge(folder: &Path, parts: &[Part], is_of_project: bool) -> Result<()> {
+    let (starter, root) = (workspace_root().join("crates/course/starter"), workspace_root());
+    // Part 1, which has no kernels, is the same; two packages of one name are not in a workspace.
+    write_starter(folder, if is_of_project { &[Part::One] } else { &Part::HOMEWORK }, true)?;
     let mut members = Vec::new();
-    for part in Part::HOMEWORK {
+    for &part in parts {
         let package = part.package();
         let judge = folder.join(self::judge(part));
-        write(&judge.join("Cargo.toml"), &template("judge/Cargo.toml", part)?)?;
+        let manifest = template("judge/Cargo.toml", part)?;
+        let own = format!("path = {:?}", root.join(package));
+        let manifest =
+            if is_of_project { manifest.replace(&format!("path = \"../{package}\""), &own) } else { manifest };
+        write(&judge.join("Cargo.toml"), &manifest)?;
         write(&judge.join("src/lib.rs"), &template(&format!("{package}/proxy.rs"), part)?)?;
-        let public = read(&folder.join(package).join("tests/public.rs"))?;
+        let check = starter.join(package).join("src/check.rs");
+        if check.exists() {
+            write(&judge.join("src/check.rs"), &read(&check)?)?;
+        }
+        let public = read(&starter.join(package).join("tests/public.rs"))?;
         let mut public = public.replace(&format!("use {package}::"), &format!("use {package}_judge::"));
         let templates = workspace_root().join("crates/course/grading").join(package);
         if templates.join("hidden.rs").exists() {
@@ -213,11 +242,11 @@ pub(super) fn create_judge(folder: &Path) -> Result<()> {
     add_members(folder, &members)
 }
 
-fn write_starter(folder: &Path, solutions: bool) -> Result<()> {
+fn write_starter(folder: &Path, parts: &[Part], solutions: bool) -> Result<()> {
     if folder.exists() {
         std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
     }
-    starter::write(folder, &Part::HOMEWORK, solutions)
+    starter::write(folder, parts, solutions)
 }
 
 /// A file of `grading` for a part.
@@ -232,7 +261,8 @@ fn add_members(folder: &Path, packages: &[String]) -> Result<()> {
     let members: String = packages.iter().map(|package| format!("\"{package}\", ")).collect();
     let path = |name: &str| workspace_root().join(name);
     let (cuda_builder, judging) = (path("rust-cuda/cuda_builder"), path("crates/judging"));
-    let optimised = ["judging", "postcard", "ptx-interpreter", "serde"].map(|name| format!("{name}.opt-level = 3\n"));
+    let optimised = ["judging", "kernels-cpu", "postcard", "ptx-interpreter", "serde"]
+        .map(|name| format!("{name}.opt-level = 3\n"));
     let edits = [
         ("members = [".to_owned(), format!("members = [{members}")),
         (
