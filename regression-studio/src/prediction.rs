@@ -7,7 +7,7 @@ use command_line::counted;
 use crate::Table;
 use crate::model::{Model, PredictError};
 use crate::prepared::{Incomplete, Input};
-use crate::results::{self, Metrics};
+use crate::results::{self, Metrics, TableRows};
 use crate::table::{Kind, date};
 
 /// The predictions for a table.
@@ -19,8 +19,12 @@ pub struct Predictions {
     pub predicted: Vec<Option<f64>>,
     /// The target of each row, if the table has that column as numbers.
     pub truth: Option<Vec<Option<f64>>>,
-    /// The metrics over the rows with a prediction and a true value, if there are any.
+    /// The metrics over the rows with a prediction and a true value, if there are any; of a run's own table, over those of the test
+    /// part.
     pub metrics: Option<Metrics>,
+    /// The part of each row, if the table is the one that the network was trained on: "training", "validation" or "test", and
+    /// empty for a row that is not used.
+    pub parts: Option<Vec<&'static str>>,
     /// The number of rows without a prediction.
     pub skipped: usize,
     /// The reasons of [`Predictions::skipped`], in words.
@@ -45,19 +49,22 @@ pub struct Unseen {
 }
 
 impl Predictions {
-    /// Predicts every row of a table.
+    /// Predicts every row of a table. `rows` are those of the run that the model is from: in the run's own table, the rows that the
+    /// network was trained on do not count for the metrics.
     ///
     /// # Errors
     /// Those of [`Model::predict`].
-    pub fn of(model: &Model, table: &Table) -> Result<Self, PredictError> {
+    pub fn of(model: &Model, rows: Option<&TableRows>, table: &Table) -> Result<Self, PredictError> {
         let predicted = model.predict(table)?;
         let target = &model.transform.target;
         let truth = table.column(target).filter(|column| column.kind() == Kind::Number);
         let truth: Option<Vec<Option<f64>>> =
             truth.map(|column| (0..table.rows()).map(|row| column.number(row)).collect());
-        let pairs = predicted.iter().zip(truth.iter().flatten());
+        let parts = rows.zip(truth.as_deref()).and_then(|(rows, truth)| rows.parts_of(truth));
+        let counts = |row: usize| parts.as_ref().is_none_or(|parts| parts[row] == "test");
+        let pairs = predicted.iter().zip(truth.iter().flatten()).enumerate().filter(|(row, _)| counts(*row));
         let (known, of_known): (Vec<f64>, Vec<f64>) =
-            pairs.filter_map(|(predicted, truth)| Some(((*truth)?, (*predicted)?))).unzip();
+            pairs.filter_map(|(_, (predicted, truth))| Some(((*truth)?, (*predicted)?))).unzip();
         let is_log = model.transform.target_scale.log;
         let metrics = (!known.is_empty()).then(|| results::metrics(&known, &of_known, is_log));
         let is_predicted: Vec<bool> = predicted.iter().map(Option::is_some).collect();
@@ -69,6 +76,7 @@ impl Predictions {
             predicted,
             truth,
             metrics,
+            parts,
             skipped: incomplete.rows(),
             why_skipped: incomplete.in_words(),
             outside,
@@ -85,6 +93,13 @@ impl Predictions {
             let have = if skipped == 1 { "has" } else { "have" };
             notes.push(format!("{skipped} of {rows} rows {have} no prediction: {}", self.why_skipped));
         }
+        if let Some(parts) = &self.parts {
+            let seen = parts.iter().filter(|part| matches!(**part, "training" | "validation")).count();
+            notes.push(format!(
+                "this is the table that the network was trained on: {} of training and validation do not count for R² and the errors",
+                counted(seen, "row")
+            ));
+        }
         if let Some(first) = &self.first_outside {
             let count = self.outside.iter().filter(|features| !features.is_empty()).count();
             let are = if count == 1 { "is" } else { "are" };
@@ -99,12 +114,23 @@ impl Predictions {
         notes
     }
 
-    /// The predictions as CSV: the row, counted from 1, the prediction, the true value if the table has it, and the
-    /// features outside the range of training if there are any.
+    /// Which rows the metrics are over: "the rows with a true value", or "the 50 test rows".
+    pub fn measured_rows(&self) -> String {
+        match &self.parts {
+            None => "the rows with a true value".to_owned(),
+            Some(parts) => format!("the {}", counted(parts.iter().filter(|part| **part == "test").count(), "test row")),
+        }
+    }
+
+    /// The predictions as CSV: the row, counted from 1, the prediction, the true value if the table has it, the part if the table is
+    /// the one of the training, and the features outside the range of training if there are any.
     pub fn to_csv(&self) -> String {
         let mut text = format!("row,{}", csv_cell(&format!("predicted {}", self.target)));
         if self.truth.is_some() {
             text += &format!(",{}", csv_cell(&self.target));
+        }
+        if self.parts.is_some() {
+            text += ",part";
         }
         let marks_outside = self.first_outside.is_some();
         if marks_outside {
@@ -116,6 +142,9 @@ impl Predictions {
             _ = write!(text, "{},{}", row + 1, cell(*predicted));
             if let Some(truth) = &self.truth {
                 _ = write!(text, ",{}", cell(truth[row]));
+            }
+            if let Some(parts) = &self.parts {
+                _ = write!(text, ",{}", parts[row]);
             }
             if marks_outside {
                 _ = write!(text, ",{}", csv_cell(&self.outside[row].join("; ")));

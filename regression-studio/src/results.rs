@@ -154,6 +154,18 @@ impl TableRows {
         rows.zip(self.test.iter().copied())
     }
 
+    /// The part of each row of a table with these true values, empty for a row that is not used. None if it is another table: its
+    /// test rows have other values.
+    pub(crate) fn parts_of(&self, truth: &[Option<f64>]) -> Option<Vec<&'static str>> {
+        let is_same = |(row, [of_test, _]): (usize, [f64; 2])| truth.get(row).copied().flatten() == Some(of_test);
+        if self.parts.len() > truth.len() || self.test.is_empty() || !self.test().all(is_same) {
+            return None;
+        }
+        let mut parts = vec![""; truth.len()];
+        self.parts().for_each(|(row, part)| parts[row] = part);
+        Some(parts)
+    }
+
     /// Checks that there is a pair for each test row.
     ///
     /// # Errors

@@ -201,6 +201,13 @@ impl RunFolder {
         }
         Ok(())
     }
+
+    /// Removes all files of a run that can be removed.
+    fn clear(&self) {
+        for name in [checkpoint::FILE_NAME, MODEL, HISTORY, SETTINGS].iter().chain(&OF_THE_END) {
+            let _ = std::fs::remove_file(self.path.join(name));
+        }
+    }
 }
 
 fn remove_if_there(path: &Path) -> Result<(), RunFolderError> {
@@ -210,12 +217,23 @@ fn remove_if_there(path: &Path) -> Result<(), RunFolderError> {
     }
 }
 
-/// Locks `folder` and writes a run to it, as [`RunFolder::save`].
+/// Locks `folder` and writes a run to it, as [`RunFolder::save`]. If that fails, a folder without a run before is left as it was.
 ///
 /// # Errors
 /// If another process holds the lock, or a file cannot be written.
 pub fn save(folder: &Path, run: &SavedRun) -> Result<(), RunFolderError> {
-    RunFolder::lock(folder)?.save(run)
+    let (is_new, had_run) = (!folder.exists(), holds_run(folder));
+    let locked = RunFolder::lock(folder)?;
+    locked.save(run).inspect_err(|_| {
+        // On a full disk: what was written is of no use without the checkpoint. The error that is reported is the first.
+        if !had_run {
+            locked.clear();
+        }
+        drop(locked);
+        if is_new {
+            let _ = std::fs::remove_dir(folder);
+        }
+    })
 }
 
 /// Reads the run in `folder`.

@@ -90,7 +90,18 @@ fn a_run_is_saved_and_predicts() {
 
     // The model given as folder and as file; predictions printed and written.
     let (printed, _, code) = output(program(folder.path()).args(["predict", "config-run", "data.csv"]));
-    assert_eq!((code, printed.lines().count(), printed.lines().next()), (0, 201, Some("row,predicted c,c")));
+    assert_eq!((code, printed.lines().count(), printed.lines().next()), (0, 201, Some("row,predicted c,c,part")));
+    assert!(
+        printed
+            .lines()
+            .nth(1)
+            .is_some_and(|line| ["training", "validation", "test"].iter().any(|part| line.ends_with(part)))
+    );
+    let (_, stderr, _) = output(program(folder.path()).args(["predict", "config-run", "data.csv"]));
+    assert!(
+        stderr.contains("over the 31 test rows") && stderr.contains("the table that the network was trained on"),
+        "{stderr}"
+    );
     let arguments = ["predict", "config-run/model.safetensors", "data.csv", "--out", "out.csv"];
     assert_eq!(output(program(folder.path()).args(arguments)).2, 0);
     assert_eq!(fs::read_to_string(folder.path().join("out.csv")).unwrap(), printed);

@@ -15,11 +15,15 @@ use super::with_warning;
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let PredictArguments { model, csv: path, decimal_mark, out } = arguments;
-    let model = if model.is_dir() { &model.join(run_folder::MODEL) } else { model };
-    let model = with_warning(Model::read(model)?);
+    let file = if model.is_dir() { &model.join(run_folder::MODEL) } else { model };
+    // Without a run that can be read, the rows of the training are not known; the model alone predicts as well.
+    let run =
+        file.parent().filter(|_| file.ends_with(run_folder::MODEL)).and_then(|folder| run_folder::open(folder).ok());
+    let rows = run.and_then(|run| run.rows);
+    let model = with_warning(Model::read(file)?);
     let declared = csv::Declared { decimal_mark: decimal_mark.map(Into::into), ..model.transform.declared() };
     let table = Source::File(path.clone()).table_with(&declared, &|_| (), &AtomicBool::new(false))?;
-    let predictions = Predictions::of(&model, &table)?;
+    let predictions = Predictions::of(&model, rows.as_deref(), &table)?;
     let text = predictions.to_csv();
     match out {
         Some(path) => {
@@ -28,12 +32,10 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
         None => command_line::print_line(format_args!("{}", text.trim_end_matches('\n'))),
     }
     if let Some(Metrics { rmse, mae, r2, .. }) = predictions.metrics {
-        let (rmse, mae) = (super::number(rmse), super::number(mae));
+        let (rmse, mae, over) = (super::number(rmse), super::number(mae), predictions.measured_rows());
         match r2.is_nan() {
-            false => command_line::note!("RMSE {rmse}, MAE {mae}, R² {r2:.4} over the rows with a true value"),
-            true => command_line::note!(
-                "RMSE {rmse}, MAE {mae} over the rows with a true value; R² needs at least two different ones"
-            ),
+            false => command_line::note!("RMSE {rmse}, MAE {mae}, R² {r2:.4} over {over}"),
+            true => command_line::note!("RMSE {rmse}, MAE {mae} over {over}; R² needs at least two different values"),
         }
     }
     let columns = model.columns();

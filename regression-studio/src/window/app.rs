@@ -15,7 +15,7 @@ use super::compare::Runs;
 use super::curves::ErrorScale;
 use super::dialogs::{self, Failure, PathDialog};
 use super::form::Form;
-use super::loading::{LoadOutcome, Loading};
+use super::loading::{LoadOutcome, Loading, WatchedFile};
 use super::predict::{Predict, Rows};
 use super::preview::Preview;
 use super::theme;
@@ -62,6 +62,8 @@ enum Closing {
 pub struct App {
     form: Form,
     table: Option<Arc<Table>>,
+    /// The file of the table, as it was when it was read.
+    file: Option<WatchedFile>,
     loading: Option<Loading>,
     watched: Option<Watched>,
     runs: Runs,
@@ -88,6 +90,7 @@ impl App {
         Self {
             form: Form::new(settings),
             table: None,
+            file: None,
             loading: Some(loading),
             watched: None,
             runs: Runs::default(),
@@ -145,7 +148,7 @@ impl App {
         match self.loading.as_mut().and_then(Loading::poll) {
             None => {}
             Some(LoadOutcome::Table(table, statistics, source, settings)) => {
-                self.loading = None;
+                self.file = self.loading.take().and_then(Loading::into_file);
                 if let Some(settings) = settings {
                     self.form = Form::new(*settings);
                 }

@@ -144,6 +144,14 @@ impl Form {
             self.undoer = Undoer::default();
             let data = &mut self.settings.data;
             (data.decimal_mark, data.header, data.columns) = (None, None, BTreeMap::new());
+            if matches!(source, Source::Synthetic { .. }) {
+                // What the paper's network learns from them, not columns that only suit any table.
+                let DataSettings { features, target, .. } = DataSettings::default();
+                (data.features, data.target, data.source) = (features, target, source);
+                self.take_suggested(table);
+                self.fit_to(table);
+                return;
+            }
         }
         let data = &mut self.settings.data;
         data.source = source;
@@ -206,7 +214,7 @@ impl Form {
         &mut self,
         ui: &mut Ui,
         table: Option<&Table>,
-        loading: Option<&Loading>,
+        (loading, has_changed): (Option<&Loading>, bool),
         is_training: bool,
     ) -> Option<Action> {
         self.problems(table);
@@ -218,7 +226,7 @@ impl Form {
         self.undoer.feed_state(ui.input(|input| input.time), &self.settings);
         ui.add_enabled_ui(!is_training, |ui| {
             section(ui, "Data", |ui| {
-                action = self.data_set(ui, table, loading);
+                action = self.data_set(ui, table, (loading, has_changed));
                 let before = self.settings.data.declared();
                 self.reading(ui);
                 self.typed(ui, Field::Samples);
@@ -237,7 +245,13 @@ impl Form {
         action
     }
 
-    fn data_set(&self, ui: &mut Ui, table: Option<&Table>, loading: Option<&Loading>) -> Option<Action> {
+    /// The table and the ways to load another one. `has_changed`: its file is another one than was read.
+    fn data_set(
+        &self,
+        ui: &mut Ui,
+        table: Option<&Table>,
+        (loading, has_changed): (Option<&Loading>, bool),
+    ) -> Option<Action> {
         let mut action = None;
         if let Some(loading) = loading {
             ui.label(format!("Loading {}…", loading.name()));
@@ -260,6 +274,13 @@ impl Form {
             let columns = table.columns().len();
             let size = format!("{} rows, {columns} columns", number::count(table.rows()));
             ui.label(RichText::new(size).small().weak());
+        }
+        if has_changed {
+            let text = "⚠ The file has changed since it was read.";
+            ui.add(egui::Label::new(RichText::new(text).color(theme::palette(ui).orange)).wrap());
+            if ui.button(Action::ReadAgain.label()).on_hover_text(Action::ReadAgain.tooltip(ui.ctx())).clicked() {
+                action = Some(Action::ReadAgain);
+            }
         }
         ui.horizontal(|ui| {
             let open = ui.button("Open file…").on_hover_text("Open a table: .csv, .tsv or .csv.gz (Ctrl+O)");

@@ -1,8 +1,9 @@
 //! Loading of a table in the background.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use eframe::egui::Context;
 use rayon::prelude::*;
@@ -11,9 +12,42 @@ use crate::settings::{DataSettings, Source, SourceError};
 use crate::table::Statistics;
 use crate::{Settings, Table};
 
+/// A file, by whose size and time of modification a change is noticed.
+pub(crate) struct WatchedFile {
+    path: PathBuf,
+    stamp: (Option<SystemTime>, u64),
+    /// When it was last looked at, in seconds of the window's time, and whether it had changed.
+    checked: f64,
+    has_changed: bool,
+}
+
+impl WatchedFile {
+    fn of(source: &Source) -> Option<Self> {
+        let Source::File(path) = source else { return None };
+        Some(Self { path: path.clone(), stamp: Self::stamp(path)?, checked: 0.0, has_changed: false })
+    }
+
+    /// Whether the file is another one than was read. One that is gone is not. Looks once in a second.
+    pub(crate) fn has_changed(&mut self, context: &Context) -> bool {
+        let now = context.input(|input| input.time);
+        if now - self.checked >= 1.0 {
+            self.checked = now;
+            self.has_changed = Self::stamp(&self.path).is_some_and(|stamp| stamp != self.stamp);
+        }
+        self.has_changed
+    }
+
+    fn stamp(path: &Path) -> Option<(Option<SystemTime>, u64)> {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some((metadata.modified().ok(), metadata.len()))
+    }
+}
+
 /// A load in progress.
 pub(crate) struct Loading {
     source: Source,
+    /// The file that is read, as it is at the beginning.
+    file: Option<WatchedFile>,
     /// Settings to apply after loading, if any.
     settings: Option<Settings>,
     /// Progress in thousandths.
@@ -40,6 +74,7 @@ impl Loading {
         let (progress, cancel) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
         let loading = Self {
             source: source.clone(),
+            file: WatchedFile::of(&source),
             settings,
             progress: Arc::clone(&progress),
             cancel: Arc::clone(&cancel),
@@ -81,6 +116,11 @@ impl Loading {
                 Some(LoadOutcome::Failed(format!("{}: the loading thread ended unexpectedly", self.name())))
             }
         }
+    }
+
+    /// The file that was read.
+    pub(crate) fn into_file(self) -> Option<WatchedFile> {
+        self.file
     }
 
     /// Name shown for the data set.

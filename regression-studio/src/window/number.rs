@@ -33,6 +33,12 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
+/// A number with this many significant digits at most, without zeros at its end.
+pub(crate) fn with_digits(value: f64, digits: usize) -> String {
+    let rounded: f64 = format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value);
+    rounded.to_string()
+}
+
 /// A short axis label, of at most four significant digits: marks are round numbers.
 pub(crate) fn tick(value: f64) -> String {
     match value.abs() {
@@ -100,6 +106,8 @@ mod tests {
             [0.0, 5e5, 1e6, 1.5e6, 2e6, -2.5e7, 2e-5, 0.25, -0.5].map(tick),
             ["0", "500,000", "1e6", "1.5e6", "2e6", "−2.5e7", "2e−5", "0.25", "−0.5"]
         );
+        let of_sums = [27_286.848_422_400_002, 0.1 + 0.2, -1e-3 / 3.0, 120.0].map(|value| with_digits(value, 12));
+        assert_eq!(of_sums, ["27286.8484224", "0.3", "-0.000333333333333", "120"]);
         assert_eq!(duration(0.44), "0.4 s");
         assert_eq!(duration(59.6), "1 min 00 s");
         assert_eq!(duration(7_805.0), "2 h 10 min");

@@ -201,7 +201,8 @@ fn summary(ui: &mut Ui, shown: &Shown) {
     ui.label(format!("{}: {} rows predicted", shown.name, number::count(predicted)));
     if let Some(metrics) = predictions.metrics {
         ui.label(format!(
-            "Beside the true values: R² {}, typical error (RMSE) {}, mean absolute error {}",
+            "Over {}: R² {}, typical error (RMSE) {}, mean absolute error {}",
+            predictions.measured_rows(),
             number::short(metrics.r2),
             number::short(metrics.rmse),
             number::short(metrics.mae)
@@ -221,6 +222,7 @@ fn list(ui: &mut Ui, predictions: &Predictions) -> Option<usize> {
     if predictions.truth.is_some() {
         columns.extend([("true", ui.visuals().text_color()), ("error", palette.grey)]);
     }
+    columns.extend(predictions.parts.is_some().then_some(("part", palette.grey)));
     let width = |ui: &Ui| ((ui.available_width() - NUMBER_WIDTH) / columns.len() as f32).clamp(70.0, 150.0);
     let line = |ui: &Ui, area: Rect, width: f32, number: &str, cells: &[(String, Color32)]| {
         let font = TextStyle::Body.resolve(ui.style());
@@ -260,6 +262,7 @@ fn list(ui: &mut Ui, predictions: &Predictions) -> Option<usize> {
                 let error = predicted.zip(truth[row]).map(|(predicted, truth)| predicted - truth);
                 cells.extend([shown(truth[row]), shown(error)]);
             }
+            cells.extend(predictions.parts.as_ref().map(|parts| parts[row].to_owned()));
             let spoken: Vec<String> =
                 columns.iter().zip(&cells).map(|((name, _), cell)| format!("{name} {cell}")).collect();
             let outside = predictions.outside.get(row).filter(|features| !features.is_empty());

@@ -1,5 +1,6 @@
 //! Preview of the table; only visible rows are drawn.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use eframe::egui::{self, Align2, Color32, FontId, Rect, RichText, Sense, TextStyle, Ui, pos2, vec2};
@@ -22,6 +23,8 @@ const LEGEND_WIDTH: f32 = 90.0;
 const NOTES: usize = 4;
 /// Number of rows measured to choose a column's width.
 const MEASURED_ROWS: usize = 200;
+/// Number of decimal digits that a number of 64 bits keeps.
+const MAX_DIGITS: usize = 15;
 
 /// The preview's cached layout.
 #[derive(Default)]
@@ -100,7 +103,7 @@ impl Preview {
             if !cell.intersects(area) {
                 continue;
             }
-            let text = column.text(row);
+            let text = shown(column, row);
             spoken.extend([", ", column.name(), " ", &text]);
             let is_missing = column.kind() == Kind::Number && column.number(row).is_none();
             let (text, color) = match text.is_empty() {
@@ -261,6 +264,17 @@ fn notes(ui: &mut Ui, table: &Table) {
     }
 }
 
+/// A cell: as the column has it, or with fewer digits if it has more than a number of 64 bits says.
+fn shown(column: &Column, row: usize) -> Cow<'_, str> {
+    let text = column.text(row);
+    match column.number(row) {
+        Some(value) if !column.is_date() && text.contains('.') && text.len() > MAX_DIGITS + 2 => {
+            number::with_digits(value, MAX_DIGITS - 3).into()
+        }
+        _ => text,
+    }
+}
+
 fn role(column: &Column, settings: &Settings) -> &'static str {
     match column.name() {
         name if settings.data.target == name => "target",
@@ -288,7 +302,7 @@ fn width(ui: &Ui, column: &Column, rows: usize) -> f32 {
     let (body, small) = (TextStyle::Body.resolve(ui.style()), TextStyle::Small.resolve(ui.style()));
     let wide =
         |text: String, font: &FontId| ui.painter().layout_no_wrap(text, font.clone(), Color32::PLACEHOLDER).size().x;
-    let cells = (0..rows.min(MEASURED_ROWS)).map(|row| wide(column.text(row).into_owned(), &body));
+    let cells = (0..rows.min(MEASURED_ROWS)).map(|row| wide(shown(column, row).into_owned(), &body));
     let widest =
         cells.fold(wide(column.name().to_owned(), &body), f32::max).max(wide(note(column, "") + ", ρ −0.00", &small));
     (widest + 2.0 * PADDING).clamp(60.0, 260.0)

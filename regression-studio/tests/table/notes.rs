@@ -196,7 +196,7 @@ fn predicted(model: &Model, text: &str) -> Result<Predictions, String> {
     let path = folder.path().join("new.csv");
     std::fs::write(&path, text).unwrap();
     let table = Source::File(path).table_with(&model.transform.declared(), &|_| (), &AtomicBool::new(false));
-    Predictions::of(model, &table.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
+    Predictions::of(model, None, &table.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
 }
 
 #[test]

@@ -204,3 +204,21 @@ fn a_run_beyond_the_steps_of_its_epoch_does_not_resume() {
     let message = format!("{:?}", snapshot.state);
     assert!(message.contains("cannot be resumed at step"), "{message}");
 }
+
+#[test]
+fn a_run_that_cannot_be_saved_leaves_its_folder_as_it_was() {
+    let (_, run) = saved();
+    let parent = tempfile::tempdir().unwrap();
+    for obstacle in ["model.safetensors", "model-card.md", "checkpoint.safetensors"] {
+        let folder = parent.path().join(obstacle.replace('.', "-"));
+        // A folder with the name of a file is in the way, as a full disk would be.
+        fs::create_dir_all(folder.join(obstacle).join("kept")).unwrap();
+        fs::write(folder.join("notes.txt"), "mine").unwrap();
+        let message = run_folder::save(&folder, &run).unwrap_err().to_string();
+        assert!(message.contains(obstacle), "{message}");
+        let mut left: Vec<String> =
+            fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        left.sort();
+        assert_eq!(left, [obstacle, "notes.txt"], "{obstacle}");
+    }
+}

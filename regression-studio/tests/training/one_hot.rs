@@ -82,7 +82,7 @@ fn predictions_count_the_rows_of_unseen_categories_and_agree_with_single_rows() 
     let model = &snapshot.run.as_ref().unwrap().model;
     assert_eq!(model.columns(), ["text", "number"]);
     let other = table(&["a", "new", "b", "other", "new"]);
-    let predictions = Predictions::of(model, &other).unwrap();
+    let predictions = Predictions::of(model, None, &other).unwrap();
     assert_eq!(predictions.unseen, [Unseen { column: "text".to_owned(), example: "new".to_owned(), rows: 3 }]);
     assert!(predictions.notes()[0].starts_with("3 rows with a text that did not occur in training, such as \"new\""));
     assert_eq!(predictions.truth.as_ref().unwrap()[3], Some(3.0));
@@ -96,7 +96,7 @@ fn predictions_count_the_rows_of_unseen_categories_and_agree_with_single_rows() 
     }
     // Without the target's column there are no true values.
     let bare = Table::new("bare.csv", vec![Column::of_texts("text", &["b"]), Column::of_numbers("number", vec![1.0])]);
-    let predictions = Predictions::of(model, &bare).unwrap();
+    let predictions = Predictions::of(model, None, &bare).unwrap();
     assert_eq!((predictions.truth, predictions.metrics), (None, None));
 }
 

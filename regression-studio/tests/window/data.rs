@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use eframe::egui::{Key, Modifiers};
 
+use regression_studio::Settings;
+
 use crate::harness::{Window, file, small};
 
 const HINT: &str = "Path of a .csv, .tsv or .csv.gz file";
@@ -43,6 +45,26 @@ fn a_file_is_opened_and_its_columns_are_chosen() {
     window.click("Synthetic market data");
     window.wait_until("the synthetic data are loaded", |window| window.shows_part("800,000 rows, "));
     assert!(window.is_enabled("▶ Start"));
+    let (data, built_in) = (window.settings().data, Settings::default().data);
+    assert_eq!((data.target, data.features), (built_in.target, built_in.features), "as at the start");
+    assert_eq!((data.log_target, data.log_features), (built_in.log_target, built_in.log_features));
+}
+
+#[test]
+fn a_file_that_changes_is_noticed_and_read_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = file(&folder, "changing.csv", b"a,y\n1,2\n2,4\n3,6\n4,8\n");
+    let mut window = Window::open(small());
+    window.click("Open file…");
+    window.type_path(HINT, &path, "Open");
+    window.wait_until("the file is loaded", |window| window.shows("4 rows, 2 columns"));
+    let changed = "⚠ The file has changed since it was read.";
+    assert!(!window.shows(changed));
+    file(&folder, "changing.csv", b"a,y\n1,2\n2,4\n3,6\n4,8\n5,10\n");
+    window.wait_until("the change is noticed", |window| window.shows(changed));
+    window.click("Read again");
+    window.wait_until("the file is read again", |window| window.shows("5 rows, 2 columns"));
+    assert!(!window.shows(changed));
 }
 
 #[test]

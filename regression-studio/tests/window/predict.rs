@@ -25,7 +25,9 @@ fn the_rows_of_the_loaded_table_are_predicted_and_saved() {
     window.click("Predict the loaded table");
     window.wait_until("the rows are listed", |window| window.shows_part("Row 1: predicted"));
     assert!(window.shows("Synthetic market data: 600 rows predicted"));
-    assert!(window.shows_part("Beside the true values: R²"));
+    assert!(window.shows_part(" test rows: R²"));
+    assert!(window.shows_part("⚠ this is the table that the network was trained on: "));
+    assert!(window.shows_part(", part training") && window.shows_part(", part test"));
 
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("new folder").join("predictions.csv");
@@ -35,7 +37,7 @@ fn the_rows_of_the_loaded_table_are_predicted_and_saved() {
     let text = std::fs::read_to_string(&path).expect("the predictions");
     let lines: Vec<&str> = text.lines().collect();
     let target = small().data.target;
-    assert_eq!(lines[0], format!("row,predicted {target},{target}"));
+    assert_eq!(lines[0], format!("row,predicted {target},{target},part"));
     assert_eq!((lines.len(), lines[600].split(',').next()), (601, Some("600")));
 }
 

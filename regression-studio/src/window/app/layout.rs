@@ -25,13 +25,14 @@ impl App {
                 let scroll = egui::ScrollArea::vertical().id_salt("form").auto_shrink(false);
                 let inner = scroll.content_margin(Margin { right: 10, ..Margin::ZERO }).show(ui, |ui| {
                     let is_active = self.watched.as_ref().is_some_and(super::Watched::is_active);
+                    let has_changed = self.file.as_mut().is_some_and(|file| file.has_changed(ui.ctx()));
                     ui.horizontal(|ui| {
                         for button in [Action::Undo, Action::Redo, Action::Reset] {
                             self.button(ui, button, &mut action);
                         }
                         ui.add_enabled_ui(!is_active, |ui| self.form.presets(ui));
                     });
-                    self.form.show(ui, self.table.as_deref(), self.loading.as_ref(), is_active)
+                    self.form.show(ui, self.table.as_deref(), (self.loading.as_ref(), has_changed), is_active)
                 });
                 action = action.or(inner.inner);
             });

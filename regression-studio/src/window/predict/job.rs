@@ -70,6 +70,6 @@ fn predict(run: &SavedRun, rows: Rows) -> Outcome {
             Arc::new(table.map_err(|error| error.to_string())?)
         }
     };
-    let predictions = Predictions::of(&run.model, &table).map_err(|error| error.to_string())?;
+    let predictions = Predictions::of(&run.model, run.rows.as_deref(), &table).map_err(|error| error.to_string())?;
     Ok((table, predictions))
 }
