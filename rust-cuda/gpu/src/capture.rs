@@ -128,7 +128,7 @@ impl Capture {
         let launch = format!(
             "{{\n  \"ptx\": \"kernels.ptx\", \"kernel\": \"{}\", \"grid\": {}, \"block\": {},\n  \
              \"dynamic_shared_bytes\": {}, \"cooperative\": {}, \"cluster\": {},\n  \
-             \"same_value_races_are_faults\": {}, \"block_instructions\": {}, \"instructions_without_progress\": {},\n  \"arguments\": [\n    {}\n  ]\n}}\n",
+             \"same_value_races_are_faults\": {}, \"volatile_is_plain\": {}, \"block_instructions\": {}, \"instructions_without_progress\": {},\n  \"arguments\": [\n    {}\n  ]\n}}\n",
             K::NAME,
             extents(config.grid),
             extents(config.block),
@@ -136,6 +136,7 @@ impl Capture {
             config.cooperative,
             config.cluster,
             options.same_value_races_are_faults,
+            options.volatile_is_plain,
             options.block_instructions,
             options.instructions_without_progress,
             arguments.join(",\n    ")

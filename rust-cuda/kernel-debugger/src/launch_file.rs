@@ -51,6 +51,8 @@ pub struct LaunchFile {
     cluster: u8,
     #[serde(default)]
     same_value_races_are_faults: bool,
+    #[serde(default)]
+    volatile_is_plain: bool,
     /// Limit of instructions per block, beyond which its kernel counts as endless.
     block_instructions: Option<u64>,
     /// The same, of those without a store, a barrier or an end.
@@ -183,8 +185,11 @@ impl LaunchFile {
         config.cluster = self.cluster;
         let before =
             machine.memory().snapshot().map_err(|error| LaunchFileError::Memory { path: path.to_owned(), error })?;
-        let mut options =
-            Options { same_value_races_are_faults: self.same_value_races_are_faults, ..Options::default() };
+        let mut options = Options {
+            same_value_races_are_faults: self.same_value_races_are_faults,
+            volatile_is_plain: self.volatile_is_plain,
+            ..Options::default()
+        };
         if let Some(limit) = self.block_instructions {
             options.block_instructions = limit;
         }

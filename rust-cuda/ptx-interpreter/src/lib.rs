@@ -13,7 +13,7 @@ pub mod syntax;
 
 pub use machine::{
     Access, AccessedSpace, Code, Executor, Fault, FaultKind, InstructionCounts, InstructionReport, LaunchError,
-    LaunchReport, Machine, MemoryRange, ObservedAccess, Observer, Options, Printed, SameValueRace, Snapshot,
-    SpaceTotals, Step, StoppedBlock, StoppedWarp, Waits, WarpPath, uninitialised_register,
+    LaunchReport, Machine, MemoryRange, ObservedAccess, Observer, Options, Printed, RaceReason, SameValueRace,
+    Snapshot, SpaceTotals, Step, StoppedBlock, StoppedWarp, Waits, WarpPath, uninitialised_register,
 };
 pub use program::{LoadError, Place, Problem, SourcePlace};

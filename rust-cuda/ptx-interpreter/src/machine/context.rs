@@ -13,8 +13,7 @@ use super::observer::{Observing, Step};
 use super::race::RaceChecker;
 use super::schedule::Schedule;
 use super::warp::Warp;
-use crate::memory::races::Phase;
-use crate::program::instruction::FenceScope;
+use crate::memory::races::{Phase, Scope};
 use crate::program::{Kernel, Place};
 
 /// State of the worker that executes a block, other than the block's warps.
@@ -52,7 +51,7 @@ impl<'a> Context<'a> {
             kernel: launch.kernel,
             config: launch.config,
             counts: vec![InstructionCounts::default(); launch.kernel.instructions.len()],
-            races: launch.options.check_races.then(Default::default),
+            races: launch.options.check_races.then(|| RaceChecker::new(launch)),
             last_allocation: 0,
             slice_expired: false,
             slice_used: 0,
@@ -130,12 +129,12 @@ impl Context<'_> {
         }
     }
 
-    pub(super) fn fence(&mut self, _: FenceScope, warp: &Warp, active: u32) {
+    pub(super) fn fence(&mut self, scope: Scope, warp: &Warp, active: u32) {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         let phase = self.phase(warp);
         if let Some(races) = &mut self.races {
             for lane in lanes_of(active) {
-                races.detector.fence((phase, lane as u32));
+                races.detector.fence((phase, lane as u32), scope);
             }
         }
     }

@@ -8,6 +8,7 @@ use cuda_launch::Dim3;
 use thiserror::Error;
 
 use crate::memory::AccessError;
+use crate::memory::races::Scope;
 use crate::program::Place;
 use crate::syntax::printable;
 
@@ -44,7 +45,8 @@ pub enum FaultKind {
     },
     /// Two unordered accesses to the same bytes, at least one of which writes.
     #[error(
-        "race: {access} {bytes} bytes at {address:#x} of {memory}, which block {other_block}, thread {other_thread} {other_access} at {other_place}"
+        "race: {access} {bytes} bytes at {address:#x} of {memory}, which block {other_block}, thread {other_thread} {other_access} at {other_place}{}",
+        Because(.reason)
     )]
     Race {
         /// Address within the state space.
@@ -57,6 +59,8 @@ pub enum FaultKind {
         access: Access,
         /// The other thread's access.
         other_access: Access,
+        /// Why it is a race although both accesses are strong.
+        reason: Option<RaceReason>,
         /// Index of the other thread's block.
         other_block: Dim3,
         /// Index of the other thread in its block.
@@ -243,6 +247,29 @@ pub enum FaultKind {
         /// The instructions that its warps have issued since.
         instructions: u64,
     },
+}
+
+/// Why two strong accesses, which synchronise threads, race nevertheless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RaceReason {
+    /// The scope of one does not include the other thread.
+    Scope(Scope),
+    /// Both are volatile stores, which are not atomic.
+    Volatile,
+}
+
+/// ": REASON", or nothing.
+struct Because<'a>(&'a Option<RaceReason>);
+
+impl fmt::Display for Because<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => Ok(()),
+            Some(RaceReason::Volatile) => f.write_str(": a volatile access is not atomic"),
+            Some(RaceReason::Scope(Scope::Block)) => f.write_str(": the scope of an atomic access is its block (cta)"),
+            Some(RaceReason::Scope(_)) => f.write_str(": the scope of an atomic access is its cluster"),
+        }
+    }
 }
 
 /// ", in `TEXT`", or nothing.

@@ -53,7 +53,7 @@ use warp::Warp;
 pub use counts::InstructionCounts;
 pub use execution::uninitialised_register;
 pub use executor::Executor;
-pub use fault::{Access, Fault, FaultKind};
+pub use fault::{Access, Fault, FaultKind, RaceReason};
 pub use launch_error::LaunchError;
 pub use observer::{Code, MemoryRange, ObservedAccess, Observer, Step, StoppedBlock, StoppedWarp, Waits, WarpPath};
 pub use options::Options;

@@ -8,6 +8,9 @@ pub struct Options {
     /// Whether unordered writes of the same value to the same bytes are a fault. Some compilers emit them for lanes
     /// that hold copies of one result. If false, [`LaunchReport::same_value_races`](crate::LaunchReport::same_value_races) lists them.
     pub same_value_races_are_faults: bool,
+    /// Whether volatile accesses count as plain ones in the check of races, as in the memory models of C++ and Rust. If false, they
+    /// may poll, and only volatile stores that race with each other or with plain accesses are faults.
+    pub volatile_is_plain: bool,
     /// Maximum number of instructions that the warps of a block may issue; beyond it the kernel counts as endless.
     pub block_instructions: u64,
     /// Maximum number of instructions that the warps of a block may issue without progress: a store to global or shared memory, a
@@ -16,12 +19,13 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// All checks, except that same-value races are no faults; 2³¹ instructions per block, which take some minutes, and 2³⁰ without
+    /// All checks, except that same-value races are no faults and volatile accesses may poll; 2³¹ instructions per block, which take some minutes, and 2³⁰ without
     /// progress, which take about one.
     fn default() -> Self {
         Self {
             check_races: true,
             same_value_races_are_faults: false,
+            volatile_is_plain: false,
             block_instructions: 1 << 31,
             instructions_without_progress: 1 << 30,
         }

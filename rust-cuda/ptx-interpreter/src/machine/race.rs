@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::fault::Access;
+use super::launch::Launch;
 use crate::memory::Region;
 use crate::memory::races::{RaceDetector, Watched};
 use crate::program::Place;
 use crate::program::instruction::MemoryOrdering;
 
 /// The race detector of a launch and the regions that it watches.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct RaceChecker {
     pub(super) detector: RaceDetector,
     /// The allocations accessed so far, by their index.
@@ -35,6 +36,11 @@ pub struct SameValueRace {
 }
 
 impl RaceChecker {
+    pub(super) fn new(launch: &Launch<'_>) -> Self {
+        let detector = RaceDetector::new(launch.config.cluster, launch.kernel.has_narrow_scopes());
+        Self { detector, global: HashMap::new(), same_value: BTreeMap::new() }
+    }
+
     /// Watches the shared memory of a block: its static arrays and its dynamic part.
     pub(super) fn start_block(&mut self, shared: &Region, dynamic: &Region) -> [Watched; 2] {
         [self.detector.watch(shared.bytes()), self.detector.watch(dynamic.bytes())]

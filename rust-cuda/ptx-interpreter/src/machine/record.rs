@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use super::context::Context;
-use super::fault::{Access, Failure, FaultKind};
+use super::fault::{Access, Failure, FaultKind, RaceReason};
 use super::lane_addresses::Memory;
 use super::race::{RecordedAccess, SameValueRace};
 use super::resolve;
 use super::warp::Warp;
 use crate::memory::Region;
-use crate::memory::races::{AccessKind, Conflict};
+use crate::memory::races::{AccessKind, Conflict, Publication};
+use crate::program::instruction::MemoryOrdering;
 
 impl Context<'_> {
     /// Records a lane's access in the race detector. `same_value` says whether the access leaves a range of bytes of
@@ -44,21 +45,26 @@ impl Context<'_> {
             // Local memory is private to a thread; parameters and constants are read-only.
             _ => return Ok(()),
         };
-        let kind = match (access, ordering.strong) {
-            (Access::Read, false) => AccessKind::Read,
-            (Access::Read, true) => AccessKind::AtomicRead,
-            (Access::Write, false) => AccessKind::Write,
-            (Access::Write, true) | (Access::Atomic, _) => AccessKind::AtomicWrite,
+        let MemoryOrdering { strong, volatile, scope, acquire, release } = ordering;
+        let is_plain = !strong || volatile && self.launch.options.volatile_is_plain;
+        let kind = match (access, is_plain, volatile) {
+            (Access::Read, true, _) => AccessKind::Read,
+            (Access::Read, _, true) => AccessKind::VolatileRead,
+            (Access::Read, ..) => AccessKind::AtomicRead(scope),
+            (Access::Write, true, _) => AccessKind::Write,
+            (Access::Write, _, true) => AccessKind::VolatileWrite,
+            (Access::Write | Access::Atomic, ..) => AccessKind::AtomicWrite(scope),
         };
         let region = resolve::region(memory, self.launch, &self.state, &self.schedule, warp);
         let same_value = |range| same_value(region, range);
         let conflict = races.detector.record_value((watched, offset), bytes, kind, thread, pc as u32, same_value);
-        let at = (watched, offset);
-        if matches!(kind, AccessKind::AtomicRead) || access == Access::Atomic {
-            races.detector.observe(at, thread, ordering.acquire);
+        let (at, is_update) = ((watched, offset), access == Access::Atomic);
+        if kind.scope().is_some() && (access == Access::Read || is_update) {
+            races.detector.observe(at, thread, (scope, acquire));
         }
-        if matches!(kind, AccessKind::AtomicWrite) {
-            races.detector.publish(at, thread, ordering.release);
+        if kind.scope().is_some() && kind.writes() {
+            let publication = Publication { scope, releases: release, is_update, is_volatile: volatile };
+            races.detector.publish(at, thread, publication);
         }
         let conflict = match conflict {
             Ok(None) => return Ok(()),
@@ -67,9 +73,16 @@ impl Context<'_> {
         };
         let (extent, start) = self.extent_at(memory, offset);
         let other_access = match conflict.kind {
-            AccessKind::Read | AccessKind::AtomicRead => Access::Read,
-            AccessKind::Write => Access::Write,
-            AccessKind::AtomicWrite => Access::Atomic,
+            AccessKind::Read | AccessKind::VolatileRead | AccessKind::AtomicRead(_) => Access::Read,
+            AccessKind::Write | AccessKind::VolatileWrite => Access::Write,
+            AccessKind::AtomicWrite(_) => Access::Atomic,
+        };
+        let reason = match (kind, conflict.kind) {
+            (AccessKind::VolatileWrite, AccessKind::VolatileWrite) => Some(RaceReason::Volatile),
+            (one, other) => match (one.scope(), other.scope()) {
+                (Some(one), Some(other)) => Some(RaceReason::Scope(one.min(other))),
+                _ => None,
+            },
         };
         let kind = FaultKind::Race {
             address: start,
@@ -77,6 +90,7 @@ impl Context<'_> {
             memory: extent,
             access,
             other_access,
+            reason,
             other_block: self.launch.block_index(u64::from(conflict.block)),
             other_thread: self.thread_index(conflict.thread),
             other_place: Box::new(self.place(conflict.instruction as usize)),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::memory::races::Scope;
 use crate::semantics::{self, Carry, Class, Value};
 use crate::syntax::{Location, Space};
 
@@ -122,7 +123,7 @@ pub(crate) enum Action {
     /// Waits until at most this many groups of copies are in flight; if None, until no copy is.
     CopyAsyncWait(Option<u32>),
     /// A memory fence.
-    Fence(FenceScope),
+    Fence(Scope),
     Branch {
         target: Target,
         reconvergence: Option<Target>,
@@ -274,13 +275,22 @@ pub(crate) enum AccessSpace {
     Cluster,
 }
 
-/// The memory ordering of an access.
+/// The memory ordering of an access; the default is that of a weak one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct MemoryOrdering {
     /// May synchronise with accesses of other threads: volatile, relaxed or stronger.
     pub(crate) strong: bool,
+    pub(crate) volatile: bool,
+    /// Of a strong access.
+    pub(crate) scope: Scope,
     pub(crate) acquire: bool,
     pub(crate) release: bool,
+}
+
+impl MemoryOrdering {
+    /// Of a volatile access, which has the strength of a relaxed one.
+    pub(crate) const VOLATILE: Self =
+        Self { strong: true, volatile: true, scope: Scope::Device, acquire: false, release: false };
 }
 
 #[derive(Debug)]
@@ -326,13 +336,6 @@ pub(crate) struct CopyAsync {
     pub(crate) read: Option<Register>,
     /// Lanes where it is true read nothing and write zeros.
     pub(crate) ignore: Option<Predicate>,
-}
-
-/// The scope of a fence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FenceScope {
-    Block,
-    Gpu,
 }
 
 #[derive(Debug)]

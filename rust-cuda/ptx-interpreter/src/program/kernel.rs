@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::instruction::{DecodedInstruction, Description};
+use super::instruction::{Action, Atomic, DecodedInstruction, Description, Load, Store};
 use super::ranges::Ranges;
 use super::registers::{Initial, NamedRegister};
+use crate::memory::races::Scope;
 
 /// A decoded kernel.
 #[derive(Debug)]
@@ -27,4 +28,20 @@ pub(crate) struct Kernel {
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
     pub(crate) required_cluster: Option<[u32; 3]>,
+}
+
+impl Kernel {
+    /// Whether an access or a fence has a scope other than the device's.
+    pub(crate) fn has_narrow_scopes(&self) -> bool {
+        self.instructions.iter().any(|instruction| {
+            let scope = match &instruction.action {
+                Action::Load(Load { ordering, .. })
+                | Action::Store(Store { ordering, .. })
+                | Action::Atomic(Atomic { ordering, .. }) => ordering.scope,
+                Action::Fence(scope) => *scope,
+                _ => Scope::Device,
+            };
+            scope != Scope::Device
+        })
+    }
 }

@@ -105,7 +105,7 @@ fn reads_do_not_race_and_neither_do_atomics() {
     )
     .shape(4, 64)
     .report();
-    Kernel::new("ld.relaxed.gpu.global.u32 r0, [output]; st.relaxed.gpu.global.u32 [output], tid; st.volatile.global.u32 [output+4], tid; ret;")
+    Kernel::new("ld.relaxed.gpu.global.u32 r0, [output]; st.relaxed.gpu.global.u32 [output], tid; ld.volatile.global.u32 r1, [output]; ret;")
         .shape(4, 64)
         .report();
     // An atomic operation and a plain store race.
@@ -250,7 +250,7 @@ fn the_same_value_excuses_neither_reads_nor_atomics() {
     let kernel = writers("mov.u32 r1, 5;", "setp.eq.u32 p0, tid, 9; @p0 st.volatile.shared.u32 [room], 5;", "");
     assert!(matches!(
         kernel.fault("st.shared.u32 [room], r1;", 0, 0),
-        FaultKind::Race { other_access: Access::Atomic, .. }
+        FaultKind::Race { other_access: Access::Write, reason: None, .. }
     ));
     // A barrier orders all of them.
     writers(

@@ -1,6 +1,14 @@
 //! Synchronisation patterns of kernels, correct and incorrect.
 
-use ptx_interpreter::memory::races::{AccessKind, AccessKind::*, Conflict, Phase, RaceDetector, Watched};
+use ptx_interpreter::memory::races::{
+    AccessKind, AccessKind::*, Conflict, Phase, Publication, RaceDetector, Scope, Watched,
+};
+
+const ACQUIRE: (Scope, bool) = (Scope::Device, true);
+const RELAXED: (Scope, bool) = (Scope::Device, false);
+/// A relaxed, and a releasing, atomic operation.
+const UPDATE: Publication = Publication { scope: Scope::Device, releases: false, is_update: true, is_volatile: false };
+const RELEASE: Publication = Publication { releases: true, ..UPDATE };
 
 /// A detector with a region of data and one of flags.
 struct Launch {
@@ -11,7 +19,7 @@ struct Launch {
 
 impl Launch {
     fn new() -> Self {
-        let mut detector = RaceDetector::new();
+        let mut detector = RaceDetector::new(1, true);
         let (data, flags) = (detector.watch(256), detector.watch(64));
         Self { detector, data, flags }
     }
@@ -30,8 +38,8 @@ impl Launch {
 
     /// A relaxed atomic operation on a flag.
     fn atomic(&mut self, who: (Phase, u32)) {
-        self.detector.observe((self.flags, 0), who, false);
-        self.detector.publish((self.flags, 0), who, false);
+        self.detector.observe((self.flags, 0), who, RELAXED);
+        self.detector.publish((self.flags, 0), who, UPDATE);
     }
 }
 
@@ -53,17 +61,29 @@ fn a_conflict_names_thread_access_and_offset() {
 }
 
 #[test]
-fn kinds_race_if_one_writes_and_one_is_plain() {
-    let kinds = [Read, Write, AtomicRead, AtomicWrite];
-    let expected =
-        [[false, true, false, true], [true, true, true, true], [false, true, false, false], [true, true, false, false]];
+fn kinds_race_if_one_writes_and_they_are_not_morally_strong() {
+    let [of_device, of_block] = [Scope::Device, Scope::Block].map(AtomicWrite);
+    let kinds = [Read, Write, VolatileRead, VolatileWrite, AtomicRead(Scope::Device), of_device, of_block];
+    let expected = [
+        "- W - W - W W", // Read
+        "W W W W W W W", // Write
+        "- W - - - - W", // VolatileRead
+        "W W - W - - W", // VolatileWrite
+        "- W - - - - W", // AtomicRead of the device
+        "W W - - - - W", // AtomicWrite of the device
+        "W W W W W W W", // AtomicWrite of a block
+    ];
     for (first, row) in kinds.into_iter().zip(expected) {
-        for (second, expected) in kinds.into_iter().zip(row) {
+        for (second, expected) in kinds.into_iter().zip(row.split(' ').map(|cell| cell == "W")) {
             let mut launch = Launch::new();
             assert_eq!(launch.access(at(0, 0, 0), 0, 4, first), Ok(()));
             assert_eq!(launch.access(at(1, 0, 0), 0, 4, second).is_err(), expected, "{first:?}, then {second:?}");
-            assert_eq!(first.races_with(second), expected);
+            assert_eq!(first.races_with(second, Scope::Device), expected);
         }
+    }
+    // Within the block, its scope includes both threads.
+    for kind in [VolatileRead, VolatileWrite, AtomicRead(Scope::Device), of_device, of_block] {
+        assert!(!kind.races_with(of_block, Scope::Block), "{kind:?}");
     }
 }
 
@@ -152,13 +172,13 @@ fn last_block_adds_up(fences: bool, barrier: bool) -> bool {
         ordered &= launch.access(at(block, 40, 0), 4 * block as usize, 4, Write).is_ok();
         let leader = at(block, 0, u32::from(barrier));
         if fences {
-            launch.detector.fence(leader);
+            launch.detector.fence(leader, Scope::Device);
         }
         launch.atomic(leader);
     }
     let barriers = u32::from(barrier);
     if fences {
-        launch.detector.fence(at(2, 0, barriers));
+        launch.detector.fence(at(2, 0, barriers), Scope::Device);
     }
     for block in 0..3 {
         ordered &= launch.access(at(2, 9, barriers + 1), 4 * block as usize, 4, Read).is_ok();
@@ -186,11 +206,11 @@ fn a_barrier_of_the_grid_orders_all_blocks() {
             }
             assert_eq!(launch.access(at(block, 50, barriers), 128 + 4 * block as usize, 4, Write), Ok(()));
             let leader = at(block, 0, barriers + 1);
-            launch.detector.observe((launch.flags, 0), leader, true);
-            launch.detector.publish((launch.flags, 0), leader, true);
+            launch.detector.observe((launch.flags, 0), leader, ACQUIRE);
+            launch.detector.publish((launch.flags, 0), leader, RELEASE);
         }
         for block in 0..4 {
-            launch.detector.observe((launch.flags, 0), at(block, 0, barriers + 1), true);
+            launch.detector.observe((launch.flags, 0), at(block, 0, barriers + 1), ACQUIRE);
         }
         // Reads the neighbour's value of this round, after the block's next barrier.
         for block in 0..4 {
@@ -209,37 +229,37 @@ fn a_barrier_of_the_grid_orders_all_blocks() {
 fn an_acquire_extends_to_the_warp_after_synchronisation() {
     let release = |launch: &mut Launch| {
         launch.write(synced(0, 0, 0)).unwrap();
-        launch.detector.publish((launch.flags, 4), synced(0, 0, 0), true);
+        launch.detector.publish((launch.flags, 4), synced(0, 0, 0), RELEASE);
     };
     let mut launch = Launch::new();
     release(&mut launch);
-    launch.detector.observe((launch.flags, 4), synced(1, 3, 5), true);
+    launch.detector.observe((launch.flags, 4), synced(1, 3, 5), ACQUIRE);
     assert_eq!(launch.read(synced(1, 3, 5)), Ok(()));
     assert!(launch.read(synced(1, 4, 5)).is_err(), "not synchronised");
     let mut launch = Launch::new();
     release(&mut launch);
-    launch.detector.observe((launch.flags, 4), synced(1, 3, 5), true);
+    launch.detector.observe((launch.flags, 4), synced(1, 3, 5), ACQUIRE);
     assert_eq!(launch.read(synced(1, 4, 6)), Ok(()));
     assert!(launch.read(synced(1, 40, 6)).is_err(), "another warp");
     let mut launch = Launch::new();
     release(&mut launch);
-    launch.detector.observe((launch.flags, 8), synced(1, 3, 5), true);
+    launch.detector.observe((launch.flags, 8), synced(1, 3, 5), ACQUIRE);
     assert!(launch.read(synced(1, 3, 5)).is_err(), "another location");
 }
 
 #[test]
 fn accesses_after_a_release_are_not_released() {
     let mut launch = Launch::new();
-    launch.detector.publish((launch.flags, 0), at(0, 0, 0), true);
+    launch.detector.publish((launch.flags, 0), at(0, 0, 0), RELEASE);
     assert_eq!(launch.write(at(0, 0, 0)), Ok(()));
-    launch.detector.observe((launch.flags, 0), at(1, 0, 0), true);
+    launch.detector.observe((launch.flags, 0), at(1, 0, 0), ACQUIRE);
     assert!(launch.read(at(1, 0, 0)).is_err());
     // Nor are accesses between a fence and the store after it.
     let mut launch = Launch::new();
-    launch.detector.fence(at(0, 0, 0));
+    launch.detector.fence(at(0, 0, 0), Scope::Device);
     assert_eq!(launch.write(at(0, 0, 0)), Ok(()));
     launch.atomic(at(0, 0, 0));
-    launch.detector.observe((launch.flags, 0), at(1, 0, 0), true);
+    launch.detector.observe((launch.flags, 0), at(1, 0, 0), ACQUIRE);
     assert!(launch.read(at(1, 0, 0)).is_err());
 }
 
@@ -248,8 +268,8 @@ fn a_release_covers_its_warps_accesses_before_their_synchronisation() {
     for (syncs, ordered) in [(0, false), (1, true)] {
         let mut launch = Launch::new();
         launch.write(synced(0, 5, 0)).unwrap();
-        launch.detector.publish((launch.flags, 0), synced(0, 0, syncs), true);
-        launch.detector.observe((launch.flags, 0), synced(1, 0, 0), true);
+        launch.detector.publish((launch.flags, 0), synced(0, 0, syncs), RELEASE);
+        launch.detector.observe((launch.flags, 0), synced(1, 0, 0), ACQUIRE);
         assert_eq!(launch.read(synced(1, 0, 0)).is_ok(), ordered);
     }
 }
@@ -260,10 +280,10 @@ fn several_threads_of_a_block_may_release() {
         let mut launch = Launch::new();
         for thread in order {
             launch.access(at(0, thread, 0), 4 * thread as usize, 4, Write).unwrap();
-            launch.detector.observe((launch.flags, 0), at(0, thread, 0), true);
-            launch.detector.publish((launch.flags, 0), at(0, thread, 0), true);
+            launch.detector.observe((launch.flags, 0), at(0, thread, 0), ACQUIRE);
+            launch.detector.publish((launch.flags, 0), at(0, thread, 0), RELEASE);
         }
-        launch.detector.observe((launch.flags, 0), at(1, 0, 0), true);
+        launch.detector.observe((launch.flags, 0), at(1, 0, 0), ACQUIRE);
         for thread in order {
             assert_eq!(launch.access(at(1, 0, 0), 4 * thread as usize, 4, Read), Ok(()));
         }
@@ -273,11 +293,11 @@ fn several_threads_of_a_block_may_release() {
 #[test]
 fn a_second_acquire_does_not_extend_to_the_warp_before_synchronisation() {
     let mut launch = Launch::new();
-    launch.detector.publish((launch.flags, 0), synced(0, 0, 0), true);
-    launch.detector.observe((launch.flags, 0), synced(1, 3, 0), true);
+    launch.detector.publish((launch.flags, 0), synced(0, 0, 0), RELEASE);
+    launch.detector.observe((launch.flags, 0), synced(1, 3, 0), ACQUIRE);
     launch.write(synced(0, 0, 0)).unwrap();
-    launch.detector.publish((launch.flags, 0), synced(0, 0, 0), true);
-    launch.detector.observe((launch.flags, 0), synced(1, 3, 1), true);
+    launch.detector.publish((launch.flags, 0), synced(0, 0, 0), RELEASE);
+    launch.detector.observe((launch.flags, 0), synced(1, 3, 1), ACQUIRE);
     assert!(launch.read(synced(1, 4, 1)).is_err());
 }
 
@@ -287,10 +307,10 @@ fn a_lock_orders_its_holders() {
     for thread in [0, 33, 64, 1, 0] {
         for block in [0, 1] {
             let who = at(block, thread, 0);
-            launch.detector.observe((launch.flags, 0), who, true);
+            launch.detector.observe((launch.flags, 0), who, ACQUIRE);
             assert_eq!(launch.read(who), Ok(()));
             assert_eq!(launch.write(who), Ok(()));
-            launch.detector.publish((launch.flags, 0), who, true);
+            launch.detector.publish((launch.flags, 0), who, RELEASE);
         }
     }
     assert!(launch.write(at(1, 99, 0)).is_err());
@@ -300,7 +320,7 @@ fn a_lock_orders_its_holders() {
 fn forgotten_regions_and_blocks_leave_nothing_behind() {
     let mut launch = Launch::new();
     launch.write(at(0, 0, 0)).unwrap();
-    launch.detector.publish((launch.data, 16), at(0, 0, 0), true);
+    launch.detector.publish((launch.data, 16), at(0, 0, 0), RELEASE);
     launch.detector.forget(launch.data);
     launch.detector.end_block(0);
     let other = launch.detector.watch(16);

@@ -122,6 +122,11 @@ impl Kernel {
         self
     }
 
+    pub fn with_plain_volatile(mut self) -> Self {
+        self.options.volatile_is_plain = true;
+        self
+    }
+
     pub fn at_most(mut self, block_instructions: u64) -> Self {
         self.options.block_instructions = block_instructions;
         self

@@ -2,6 +2,24 @@
 
 use std::num::NonZero;
 
+/// The threads for which a strong access or a fence holds (PTX ISA, Memory Consistency Model, Scope). `sys` is as `gpu`: there
+/// is one device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// `cta`: the thread's block.
+    Block,
+    /// `cluster`: the thread's cluster.
+    Cluster,
+    /// `gpu` or `sys`: all threads.
+    #[default]
+    Device,
+}
+
+impl Scope {
+    /// All scopes, the narrowest first.
+    pub const ALL: [Self; 3] = [Self::Block, Self::Cluster, Self::Device];
+}
+
 /// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
@@ -9,23 +27,68 @@ pub enum AccessKind {
     Read,
     /// A plain store.
     Write,
-    /// A volatile, relaxed or acquire load, which races only with plain stores.
-    AtomicRead,
-    /// An atomic operation, or a volatile, relaxed or release store, which races with all plain accesses.
-    AtomicWrite,
+    /// A volatile load.
+    VolatileRead,
+    /// A volatile store. PTX gives it the strength of a relaxed one, but a language that has volatile accesses makes none of them
+    /// atomic: those of several threads are not ordered by chance.
+    VolatileWrite,
+    /// A relaxed or acquire load.
+    AtomicRead(Scope),
+    /// An atomic operation, or a relaxed or release store.
+    AtomicWrite(Scope),
 }
 
 impl AccessKind {
-    /// Whether two unordered accesses to the same bytes are a race.
-    pub fn races_with(self, other: Self) -> bool {
-        let writes = |kind| matches!(kind, Self::Write | Self::AtomicWrite);
-        let is_plain = |kind| matches!(kind, Self::Read | Self::Write);
-        (writes(self) || writes(other)) && (is_plain(self) || is_plain(other))
+    /// Whether two unordered accesses to the same bytes are a race, if `distance` is the narrowest scope with both threads: at least
+    /// one writes, and one is plain, or has a scope without the other thread (they are not morally strong), or both are volatile
+    /// stores.
+    pub fn races_with(self, other: Self, distance: Scope) -> bool {
+        if !self.writes() && !other.writes() {
+            return false;
+        }
+        match (self.scope(), other.scope()) {
+            (Some(one), Some(other_scope)) => {
+                one.min(other_scope) < distance || (self, other) == (Self::VolatileWrite, Self::VolatileWrite)
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether the access writes.
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::VolatileWrite | Self::AtomicWrite(_))
+    }
+
+    /// The scope of a strong access; None for a plain one.
+    pub fn scope(self) -> Option<Scope> {
+        match self {
+            Self::Read | Self::Write => None,
+            Self::VolatileRead | Self::VolatileWrite => Some(Scope::Device),
+            Self::AtomicRead(scope) | Self::AtomicWrite(scope) => Some(scope),
+        }
+    }
+
+    /// Whether the access is volatile.
+    pub fn is_volatile(self) -> bool {
+        matches!(self, Self::VolatileRead | Self::VolatileWrite)
     }
 }
 
+/// How a strong write publishes what happens before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Publication {
+    /// The scope of the write.
+    pub scope: Scope,
+    /// Whether it has release semantics: it publishes the thread's accesses up to now, otherwise those up to its last fence.
+    pub releases: bool,
+    /// Whether it is an atomic operation, which continues a release sequence. A store begins another one.
+    pub is_update: bool,
+    /// Whether it is a volatile store.
+    pub is_volatile: bool,
+}
+
 /// Handle of a watched region.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Watched(pub(super) u32);
 
 /// A warp's execution between two synchronisations. The counts only increase.
@@ -56,10 +119,44 @@ pub(super) struct ThreadEpoch {
 pub(super) struct Record {
     /// The number of a thread epoch, see `HappensBefore::epoch_of`.
     pub(super) epoch: NonZero<u32>,
-    pub(super) instruction: u32,
+    /// The number of the instruction, and above it the scope, or that the access is volatile.
+    tagged: u32,
 }
 
+/// The highest number of an instruction that a record has.
+const MAX_INSTRUCTION: u32 = (1 << 30) - 1;
+/// The tag of a volatile access.
+const VOLATILE: u32 = 3;
+
 impl Record {
+    pub(super) fn new(epoch: NonZero<u32>, kind: AccessKind, instruction: u32) -> Self {
+        let tag = if kind.is_volatile() { VOLATILE } else { kind.scope().unwrap_or_default() as u32 };
+        Self { epoch, tagged: tag << 30 | instruction & MAX_INSTRUCTION }
+    }
+
+    pub(super) fn instruction(self) -> u32 {
+        self.tagged & MAX_INSTRUCTION
+    }
+
+    /// The kind of a strong read.
+    pub(super) fn strong_read(self) -> AccessKind {
+        self.scope().map_or(AccessKind::VolatileRead, AccessKind::AtomicRead)
+    }
+
+    /// The kind of a strong write.
+    pub(super) fn strong_write(self) -> AccessKind {
+        self.scope().map_or(AccessKind::VolatileWrite, AccessKind::AtomicWrite)
+    }
+
+    fn scope(self) -> Option<Scope> {
+        Scope::ALL.get((self.tagged >> 30) as usize).copied()
+    }
+
+    /// Whether both accesses race with the same others.
+    pub(super) fn has_tag_of(self, other: Self) -> bool {
+        self.tagged >> 30 == other.tagged >> 30
+    }
+
     /// Whether lanes of one warp made both accesses in the same phase.
     pub(super) fn is_of_same_phase(self, other: Self) -> bool {
         self.epoch.get() >> 5 == other.epoch.get() >> 5

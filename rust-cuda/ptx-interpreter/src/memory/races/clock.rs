@@ -1,47 +1,78 @@
 //! A sparse vector clock over blocks: the accesses that happen before a point in a thread's execution.
 
-use super::access::ThreadEpoch;
+use super::access::{ThreadEpoch, Watched};
 
 /// The accesses of a block that a release by one of its threads publishes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Released {
     block: u32,
     /// Accesses before the block's release of this number…
     release: u32,
     /// …and before the block's barrier of this number…
     barriers: u32,
-    /// …or by this thread, or by its warp before the warp's latest `bar.warp.sync`; None: or by any thread of the
-    /// block.
-    by: Option<Releaser>,
+    /// …or by one of these threads before its release, or by its warp before the warp's latest `bar.warp.sync` then. None: or by any
+    /// thread of the block.
+    by: Option<Vec<Releaser>>,
 }
+
+/// Maximum number of a block's releasing threads between two barriers that are distinguished: a clock with more counts as a release
+/// by all of them.
+const MAX_RELEASERS: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Releaser {
     warp: u32,
     lane: u32,
     warp_syncs: u32,
+    /// The number of its release.
+    release: u32,
 }
 
 impl Released {
     fn covers(&self, earlier: ThreadEpoch) -> bool {
         let phase = earlier.phase;
+        let is_before = |by: &Releaser| {
+            earlier.release <= by.release
+                && by.warp == phase.warp
+                && (by.lane == earlier.lane || phase.warp_syncs < by.warp_syncs)
+        };
         earlier.release <= self.release
-            && (phase.barriers < self.barriers
-                || self.by.is_none_or(|by| {
-                    by.warp == phase.warp && (by.lane == earlier.lane || phase.warp_syncs < by.warp_syncs)
-                }))
+            && (phase.barriers < self.barriers || self.by.as_ref().is_none_or(|by| by.iter().any(is_before)))
     }
 
-    /// An upper bound of both, for the same block: covers at least what either covers.
-    fn join(self, other: Self) -> Self {
+    /// Makes this an upper bound of both, for the same block: it covers at least what either covers.
+    fn join(&mut self, other: &Self) {
         // Barriers and releases only increase, so the release after more barriers covers all that the other covers.
         if self.barriers != other.barriers {
-            return if self.barriers > other.barriers { self } else { other };
+            if other.barriers > self.barriers {
+                *self = other.clone();
+            }
+            return;
         }
-        let latest = if self.release >= other.release { self } else { other };
-        let same = matches!((self.by, other.by), (Some(a), Some(b)) if (a.warp, a.lane) == (b.warp, b.lane));
-        Self { by: latest.by.filter(|_| same), ..latest }
+        self.release = self.release.max(other.release);
+        let (Some(by), Some(others)) = (&mut self.by, &other.by) else {
+            self.by = None;
+            return;
+        };
+        for other in others {
+            match by.iter_mut().find(|by| (by.warp, by.lane) == (other.warp, other.lane)) {
+                Some(by) if by.release < other.release => *by = *other,
+                Some(_) => {}
+                None => by.push(*other),
+            }
+        }
+        if by.len() > MAX_RELEASERS {
+            self.by = None;
+        }
     }
+}
+
+/// A volatile store that was released: where, and by which thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Stored {
+    location: (Watched, usize),
+    block: u32,
+    thread: u32,
 }
 
 /// For each block, its accesses that have been released.
@@ -49,11 +80,32 @@ impl Released {
 pub(super) struct Clock {
     /// By ascending block number.
     blocks: Vec<Released>,
+    /// In ascending order, each with the epoch of the thread's latest store there. What acquires a released volatile store comes after
+    /// the store itself too, which the release before it does not cover.
+    stored: Vec<(Stored, u32)>,
 }
 
 impl Clock {
     pub(super) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
+        self.blocks.is_empty() && self.stored.is_empty()
+    }
+
+    /// Adds a thread's volatile store.
+    pub(super) fn add_store(&mut self, location: (Watched, usize), thread: ThreadEpoch) {
+        self.add_stored(Stored::by(location, thread), thread.number.get());
+    }
+
+    /// Whether a thread's volatile store happens before the clock.
+    pub(super) fn covers_store(&self, location: (Watched, usize), earlier: ThreadEpoch) -> bool {
+        let index = self.stored.binary_search_by_key(&Stored::by(location, earlier), |(stored, _)| *stored);
+        index.is_ok_and(|index| earlier.number.get() <= self.stored[index].1)
+    }
+
+    fn add_stored(&mut self, stored: Stored, epoch: u32) {
+        match self.stored.binary_search_by_key(&stored, |(known, _)| *known) {
+            Ok(index) => self.stored[index].1 = self.stored[index].1.max(epoch),
+            Err(index) => self.stored.insert(index, (stored, epoch)),
+        }
     }
 
     /// Whether an access with this epoch happens before the clock.
@@ -68,19 +120,27 @@ impl Clock {
     /// Adds a thread's accesses up to now, and those of its warp and block ordered before them.
     pub(super) fn add_all_before(&mut self, thread: ThreadEpoch) {
         let phase = thread.phase;
-        let by = Releaser { warp: phase.warp, lane: thread.lane, warp_syncs: phase.warp_syncs };
         let ThreadEpoch { release, .. } = thread;
-        self.add(Released { block: phase.block, release, barriers: phase.barriers, by: Some(by) });
+        let by = Releaser { warp: phase.warp, lane: thread.lane, warp_syncs: phase.warp_syncs, release };
+        self.add(&Released { block: phase.block, release, barriers: phase.barriers, by: Some(vec![by]) });
     }
 
     pub(super) fn join(&mut self, other: &Self) {
-        other.blocks.iter().for_each(|released| self.add(*released));
+        other.blocks.iter().for_each(|released| self.add(released));
+        other.stored.iter().for_each(|(stored, epoch)| self.add_stored(*stored, *epoch));
     }
 
-    fn add(&mut self, released: Released) {
+    fn add(&mut self, released: &Released) {
         match self.blocks.binary_search_by_key(&released.block, |known| known.block) {
-            Ok(index) => self.blocks[index] = self.blocks[index].join(released),
-            Err(index) => self.blocks.insert(index, released),
+            Ok(index) => self.blocks[index].join(released),
+            Err(index) => self.blocks.insert(index, released.clone()),
         }
+    }
+}
+
+impl Stored {
+    fn by(location: (Watched, usize), thread: ThreadEpoch) -> Self {
+        let phase = thread.phase;
+        Self { location, block: phase.block, thread: phase.warp * 32 + thread.lane }
     }
 }

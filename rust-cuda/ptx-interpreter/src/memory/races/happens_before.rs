@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::num::NonZero;
 
-use super::access::{Phase, Record, ThreadEpoch, Watched};
+use super::access::{Phase, Publication, Record, Scope, ThreadEpoch, Watched};
 use super::clock::Clock;
 
 /// Maximum number of phases kept at a time: a phase number and a lane fit 32 bits, and the table 128 MiB.
@@ -30,10 +30,20 @@ impl Acquired {
 /// Clocks of a thread's relaxed accesses that a fence turns into an acquire or a release.
 #[derive(Debug, Default)]
 struct Pending {
-    /// Observed by its relaxed loads: acquired at its next fence.
-    seen: Clock,
-    /// The state at its last fence: released by its relaxed stores.
-    fenced: Clock,
+    /// By the scope of the synchronisation: observed by its relaxed loads, acquired at its next fence of that scope or a wider one.
+    seen: [Clock; 3],
+    /// The state at its last fence of that scope or a wider one: released by its relaxed stores.
+    fenced: [Clock; 3],
+}
+
+/// What was released at a location.
+#[derive(Debug, Default)]
+struct Location {
+    /// By writes of scope device.
+    device: Clock,
+    /// By the writes of each block, and by those of each cluster of scope cluster or wider. Only kernels with narrow scopes need them.
+    of_block: HashMap<u32, Clock>,
+    of_cluster: HashMap<u32, Clock>,
 }
 
 #[derive(Debug, Default)]
@@ -87,10 +97,48 @@ pub(super) struct HappensBefore {
     /// Index of the latest phase of each warp.
     latest: HashMap<(u32, u32), usize>,
     blocks: HashMap<u32, BlockSync>,
-    locations: HashMap<(Watched, usize), Clock>,
+    locations: HashMap<(Watched, usize), Location>,
+    /// Number of blocks of a cluster.
+    cluster: u32,
+    /// Whether there are scopes other than the device.
+    has_narrow_scopes: bool,
 }
 
 impl HappensBefore {
+    pub(super) fn new(cluster: u32, has_narrow_scopes: bool) -> Self {
+        Self { cluster, has_narrow_scopes, ..Self::default() }
+    }
+
+    /// The narrowest scope with both threads.
+    pub(super) fn distance(&self, one: ThreadEpoch, other: ThreadEpoch) -> Scope {
+        let [one, other] = [one.phase.block, other.phase.block];
+        if one == other {
+            Scope::Block
+        } else if one / self.cluster == other / self.cluster {
+            Scope::Cluster
+        } else {
+            Scope::Device
+        }
+    }
+
+    /// Whether an earlier volatile store was released and the later thread has acquired it.
+    pub(super) fn has_acquired_store(
+        &self,
+        location: (Watched, usize),
+        earlier: ThreadEpoch,
+        later: ThreadEpoch,
+    ) -> bool {
+        let Some(block) = self.blocks.get(&later.phase.block) else { return false };
+        let mut acquired = block.acquired.iter().filter(|acquired| acquired.is_visible_to(later.phase, later.lane));
+        block.shared.covers_store(location, earlier)
+            || acquired.any(|acquired| acquired.clock.covers_store(location, earlier))
+    }
+
+    /// A scope as far as this kernel distinguishes scopes.
+    fn effective(&self, scope: Scope) -> Scope {
+        if self.has_narrow_scopes { scope } else { Scope::Device }
+    }
+
     /// The current epoch of a thread.
     #[inline]
     pub(super) fn thread_epoch(&mut self, phase: Phase, lane: u32) -> ThreadEpoch {
@@ -159,37 +207,100 @@ impl HappensBefore {
         self.latest.retain(|warp, _| warp.0 != block);
     }
 
-    pub(super) fn observe(&mut self, location: (Watched, usize), phase: Phase, lane: u32, acquires: bool) {
-        let Some(clock) = self.locations.get(&location) else { return };
+    pub(super) fn observe(
+        &mut self,
+        location: (Watched, usize),
+        phase: Phase,
+        lane: u32,
+        (scope, acquires): (Scope, bool),
+    ) {
+        let scope = self.effective(scope);
+        let Some(released) = self.locations.get(&location) else { return };
         let block = self.blocks.entry(phase.block).or_default();
-        if acquires {
-            block.acquire(phase, lane, clock);
-        } else {
-            block.pending.entry((phase.warp, lane)).or_default().seen.join(clock);
+        // A synchronisation of each scope that both sides have.
+        for within in Scope::ALL.into_iter().filter(|within| *within <= scope) {
+            let clock = match within {
+                Scope::Block => released.of_block.get(&phase.block),
+                Scope::Cluster => released.of_cluster.get(&(phase.block / self.cluster)),
+                Scope::Device => Some(&released.device),
+            };
+            let Some(clock) = clock else { continue };
+            if acquires {
+                block.acquire(phase, lane, clock);
+            } else {
+                block.pending.entry((phase.warp, lane)).or_default().seen[within as usize].join(clock);
+            }
         }
     }
 
-    pub(super) fn publish(&mut self, location: (Watched, usize), phase: Phase, lane: u32, releases: bool) {
+    pub(super) fn publish(&mut self, location: (Watched, usize), phase: Phase, lane: u32, publication: Publication) {
+        let Publication { scope, releases, is_update, is_volatile } = publication;
+        if !is_update {
+            // A store begins another release sequence.
+            self.locations.remove(&location);
+        }
+        let scope = self.effective(scope);
         if releases {
             let clock = self.release(phase, lane);
-            self.locations.entry(location).or_default().join(&clock);
+            self.add_release(location, phase, scope, &clock);
             return;
         }
-        let pending = self.blocks.get(&phase.block).and_then(|block| block.pending.get(&(phase.warp, lane)));
-        if let Some(Pending { fenced, .. }) = pending.filter(|pending| !pending.fenced.is_empty()) {
-            self.locations.entry(location).or_default().join(fenced);
+        let pending = self.blocks.get_mut(&phase.block).and_then(|block| block.pending.get_mut(&(phase.warp, lane)));
+        let Some(pending) = pending else { return };
+        let fenced = std::mem::take(&mut pending.fenced);
+        for within in Scope::ALL.into_iter().filter(|within| *within <= scope) {
+            let clock = &fenced[within as usize];
+            if clock.is_empty() {
+                continue;
+            }
+            if is_volatile {
+                let mut clock = clock.clone();
+                clock.add_store(location, self.thread_epoch(phase, lane));
+                self.add_release(location, phase, within, &clock);
+            } else {
+                self.add_release(location, phase, within, clock);
+            }
+        }
+        if let Some(block) = self.blocks.get_mut(&phase.block) {
+            block.pending.entry((phase.warp, lane)).or_default().fenced = fenced;
+            // The thread's next volatile store is of another epoch.
+            block.releases += u32::from(is_volatile);
         }
     }
 
-    pub(super) fn fence(&mut self, phase: Phase, lane: u32) {
+    /// Adds what a write of this scope releases.
+    fn add_release(&mut self, location: (Watched, usize), phase: Phase, scope: Scope, clock: &Clock) {
+        let (cluster, has_narrow_scopes) = (phase.block / self.cluster, self.has_narrow_scopes);
+        let location = self.locations.entry(location).or_default();
+        if scope == Scope::Device {
+            location.device.join(clock);
+        }
+        if has_narrow_scopes {
+            location.of_block.entry(phase.block).or_default().join(clock);
+            if scope >= Scope::Cluster {
+                location.of_cluster.entry(cluster).or_default().join(clock);
+            }
+        }
+    }
+
+    pub(super) fn fence(&mut self, phase: Phase, lane: u32, scope: Scope) {
+        let scope = self.effective(scope);
+        let scopes = || Scope::ALL.into_iter().filter(|within| *within <= scope).map(|within| within as usize);
         let block = self.blocks.entry(phase.block).or_default();
-        let seen = block.pending.get_mut(&(phase.warp, lane)).map(|pending| std::mem::take(&mut pending.seen));
-        if let Some(seen) = seen {
-            block.acquire(phase, lane, &seen);
+        for within in scopes() {
+            let seen = block.pending.get_mut(&(phase.warp, lane)).map(|pending| &mut pending.seen[within]);
+            if let Some(seen) = seen.map(std::mem::take) {
+                block.acquire(phase, lane, &seen);
+            }
         }
         let fenced = self.release(phase, lane);
+        let has_narrow_scopes = self.has_narrow_scopes;
         let block = self.blocks.entry(phase.block).or_default();
-        block.pending.entry((phase.warp, lane)).or_default().fenced = fenced;
+        let pending = block.pending.entry((phase.warp, lane)).or_default();
+        match has_narrow_scopes {
+            true => scopes().for_each(|within| pending.fenced[within] = fenced.clone()),
+            false => pending.fenced[scope as usize] = fenced,
+        }
     }
 
     /// All accesses of these blocks up to now happen before what any of them does next. Each phase is the block's next

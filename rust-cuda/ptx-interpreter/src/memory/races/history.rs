@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::access::{AccessKind, Record, ThreadEpoch};
+use super::access::{AccessKind, Record, ThreadEpoch, Watched};
 use super::happens_before::HappensBefore;
 use super::records::Records;
 
@@ -29,8 +29,18 @@ struct RareAccesses {
 pub(super) struct RacingAccess {
     pub(super) kind: AccessKind,
     pub(super) record: Record,
-    /// Whether both are plain writes of the same value.
+    /// Whether both are plain, or both volatile, writes of the same value.
     pub(super) same_value: bool,
+}
+
+/// The access that is being recorded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Current {
+    /// Its first byte.
+    pub(super) location: (Watched, usize),
+    pub(super) kind: AccessKind,
+    pub(super) epoch: ThreadEpoch,
+    pub(super) instruction: u32,
 }
 
 /// The access history of the four bytes of a word.
@@ -56,14 +66,12 @@ impl Word {
         &mut self,
         order: &HappensBefore,
         bytes: Range<usize>,
-        kind: AccessKind,
-        epoch: ThreadEpoch,
-        instruction: u32,
+        access: &Current,
         same_value: &mut impl FnMut(Range<usize>) -> bool,
     ) -> Option<(usize, RacingAccess)> {
         if let Self::Whole(history) = self {
             if bytes.len() == 4 {
-                let found = history.record(order, kind, epoch, instruction, || same_value(0..4))?;
+                let found = history.record(order, access, || same_value(0..4))?;
                 return Some((0, found));
             }
             *self = Self::Bytes(Box::new(std::array::from_fn(|_| history.clone())));
@@ -71,7 +79,7 @@ impl Word {
         let Self::Bytes(histories) = self else { return None };
         let mut found: Option<(usize, RacingAccess)> = None;
         for byte in bytes {
-            let conflict = histories[byte].record(order, kind, epoch, instruction, || same_value(byte..byte + 1));
+            let conflict = histories[byte].record(order, access, || same_value(byte..byte + 1));
             if let Some(conflict) = conflict
                 && found.is_none_or(|(_, found)| found.same_value && !conflict.same_value)
             {
@@ -87,18 +95,22 @@ impl History {
     fn record(
         &mut self,
         order: &HappensBefore,
-        kind: AccessKind,
-        epoch: ThreadEpoch,
-        instruction: u32,
-        same_value: impl FnOnce() -> bool,
+        access: &Current,
+        same_value: impl FnMut() -> bool,
     ) -> Option<RacingAccess> {
-        let conflict = self.conflict(order, kind, epoch, same_value);
+        let conflict = self.conflict(order, access, same_value);
+        let Current { kind, epoch, instruction, .. } = *access;
+        let record = Record::new(epoch.number, kind, instruction);
         match kind {
-            AccessKind::Read => self.readers.add(order, epoch, instruction),
-            AccessKind::AtomicRead => self.rare.get_or_insert_default().atomic_readers.add(order, epoch, instruction),
-            AccessKind::AtomicWrite => self.rare.get_or_insert_default().atomic_writers.add(order, epoch, instruction),
+            AccessKind::Read => self.readers.add(order, epoch, record),
+            AccessKind::VolatileRead | AccessKind::AtomicRead(_) => {
+                self.rare.get_or_insert_default().atomic_readers.add(order, epoch, record);
+            }
+            AccessKind::VolatileWrite | AccessKind::AtomicWrite(_) => {
+                self.rare.get_or_insert_default().atomic_writers.add(order, epoch, record);
+            }
             AccessKind::Write => {
-                let earlier = self.writer.replace(Record { epoch: epoch.number, instruction });
+                let earlier = self.writer.replace(record);
                 // An access that races with an earlier one but not with this write cannot follow: it would happen after
                 // the write, and the write happens after all earlier accesses, unless a race has been reported.
                 self.readers.clear();
@@ -110,7 +122,7 @@ impl History {
                     // Other writers of the same value stay recorded: their race need not end the launch.
                     (Some(RacingAccess { same_value: true, .. }), Some(earlier)) => {
                         let others = &mut self.rare.get_or_insert_default().same_writers;
-                        others.add(order, order.epoch_of(earlier), earlier.instruction);
+                        others.add(order, order.epoch_of(earlier), earlier);
                     }
                     _ => {
                         if let Some(rare) = &mut self.rare {
@@ -127,12 +139,12 @@ impl History {
     fn conflict(
         &self,
         order: &HappensBefore,
-        kind: AccessKind,
-        epoch: ThreadEpoch,
-        same_value: impl FnOnce() -> bool,
+        access: &Current,
+        mut same_value: impl FnMut() -> bool,
     ) -> Option<RacingAccess> {
+        let Current { kind, epoch, .. } = *access;
         let writer = self.writer.filter(|writer| !order.is_ordered(order.epoch_of(*writer), epoch));
-        let same_writers = || self.rare.as_ref()?.same_writers.concurrent_with(order, epoch);
+        let same_writers = || self.rare.as_ref()?.same_writers.concurrent_with(order, epoch).next();
         let mut same = None;
         if let Some(record) = writer.or_else(same_writers) {
             let same_value = kind == AccessKind::Write && same_value();
@@ -142,30 +154,48 @@ impl History {
             }
             same = Some(found);
         }
-        self.other_conflict(order, kind, epoch).or(same)
+        if kind.writes()
+            && let Some(record) = self.readers.concurrent_with(order, epoch).next()
+        {
+            return Some(RacingAccess { kind: AccessKind::Read, record, same_value: false });
+        }
+        let Some(rare) = &self.rare else { return same };
+        rare.conflict(order, access, same_value, same)
     }
+}
 
-    /// A racing access other than a plain write.
-    #[inline]
-    fn other_conflict(&self, order: &HappensBefore, kind: AccessKind, epoch: ThreadEpoch) -> Option<RacingAccess> {
-        let found = |kind, record| Some(RacingAccess { kind, record, same_value: false });
-        if kind.races_with(AccessKind::Read)
-            && let Some(reader) = self.readers.concurrent_with(order, epoch)
-        {
-            return found(AccessKind::Read, reader);
+impl RareAccesses {
+    /// A racing strong access, else `same` or a volatile write of the same value.
+    fn conflict(
+        &self,
+        order: &HappensBefore,
+        access: &Current,
+        mut same_value: impl FnMut() -> bool,
+        mut same: Option<RacingAccess>,
+    ) -> Option<RacingAccess> {
+        let Current { kind, epoch, location, .. } = *access;
+        for record in self.atomic_writers.concurrent_with(order, epoch) {
+            let (earlier, other) = (order.epoch_of(record), record.strong_write());
+            if !kind.races_with(other, order.distance(earlier, epoch)) {
+                continue;
+            }
+            let mut is_same_value = false;
+            if (kind, other) == (AccessKind::VolatileWrite, AccessKind::VolatileWrite) {
+                if order.has_acquired_store(location, earlier, epoch) {
+                    continue;
+                }
+                is_same_value = same_value();
+            }
+            let found = RacingAccess { kind: other, record, same_value: is_same_value };
+            if !is_same_value {
+                return Some(found);
+            }
+            same = same.or(Some(found));
         }
-        let rare = self.rare.as_ref()?;
-        if kind.races_with(AccessKind::AtomicWrite)
-            && let Some(writer) = rare.atomic_writers.concurrent_with(order, epoch)
-        {
-            return found(AccessKind::AtomicWrite, writer);
-        }
-        if kind.races_with(AccessKind::AtomicRead)
-            && let Some(reader) = rare.atomic_readers.concurrent_with(order, epoch)
-        {
-            return found(AccessKind::AtomicRead, reader);
-        }
-        None
+        let mut readers = self.atomic_readers.concurrent_with(order, epoch);
+        let reader = readers
+            .find(|record| kind.races_with(record.strong_read(), order.distance(order.epoch_of(*record), epoch)));
+        reader.map(|record| RacingAccess { kind: record.strong_read(), record, same_value: false }).or(same)
     }
 }
 

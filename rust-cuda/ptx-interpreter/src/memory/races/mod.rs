@@ -1,16 +1,20 @@
 //! Race detection: unordered accesses to the same bytes.
 //!
-//! Two accesses race if they overlap, at least one writes, at least one is plain, and neither happens before the other.
+//! Two accesses race if they overlap, at least one writes, neither happens before the other, and they are not morally strong: one
+//! is plain, or its scope does not include the other's thread (PTX ISA 8, Memory Consistency Model, Morally Strong Operations).
+//! Two volatile stores race too, although PTX makes them strong: no language that has volatile accesses makes them atomic. Volatile
+//! reads that poll do not race with volatile stores.
 //! One access happens before another if it came earlier and
 //! - the same thread made both, or
 //! - a barrier of their block is between them, or
 //! - a `bar.warp.sync` of their warp is between them, or
 //! - a barrier of their blocks' cluster is between them, or
-//! - the first was released at an atomic location, and the second's thread acquired it from there,
+//! - the first was released at an atomic location, and the second's thread acquired it from there, each with a scope that
+//!   includes the other's thread,
 //!
 //! or by transitivity of these (PTX ISA 8, Memory Consistency Model; causality order).
 //!
-//! Plain writes of the same value that race with each other, and with no other access, are a class of their own:
+//! Plain writes, or volatile ones, of the same value that race with each other, and with no other access, are a class of their own:
 //! whichever comes last, memory holds that value.
 //!
 //! A releasing thread publishes its own accesses, those of its warp before the last `bar.warp.sync`, those of its block
@@ -20,13 +24,12 @@
 //! block and locks.
 //!
 //! Every reported race is one. A race may go unreported where
-//! - a scope is too narrow: scopes are ignored, and a fence of a block counts as one of the device;
 //! - more than 16 threads, or 4 of a warp, read the same bytes, or access them atomically, without an order: some
 //!   accesses are dropped, first those of a warp or block with other recorded accesses;
 //! - one is between the arrival at a barrier of the cluster and the wait there: it counts as before the barrier if the
 //!   other threads have not all arrived, else as after it;
-//! - several threads of a block release without a barrier between: together they count as a release by the block;
-//! - a store overwrites a released value at a location: an acquire of the new value acquires the old release too;
+//! - more than 64 threads of a block release without a barrier between: together they count as a release by the block;
+//! - a plain store, or a compare-and-swap that swaps nothing, follows a release at its location: it counts as one that continues it;
 //! - millions of warp phases are between the two accesses.
 
 mod access;
@@ -37,11 +40,10 @@ mod records;
 
 use std::ops::Range;
 
-pub use access::{AccessKind, Phase, Watched};
+pub use access::{AccessKind, Phase, Publication, Scope, Watched};
 
-use access::Record;
 use happens_before::HappensBefore;
-use history::Word;
+use history::{Current, Word};
 
 /// The earlier of two accesses that race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +64,7 @@ pub struct Conflict {
 ///
 /// One host thread executes all blocks of the launch, one after the other or round-robin. The end of a launch orders
 /// all its accesses before the next launch, so each launch gets its own detector.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RaceDetector {
     happens_before: HappensBefore,
     /// Access history of each word of each watched region; empty for a region that is no longer watched.
@@ -71,9 +73,11 @@ pub struct RaceDetector {
 }
 
 impl RaceDetector {
-    /// A detector without watched regions.
-    pub fn new() -> Self {
-        Self::default()
+    /// A detector without watched regions, for a launch with clusters of this many blocks. Scopes other than the device's are
+    /// distinguished if `has_narrow_scopes` is set; a kernel without any is checked faster without.
+    pub fn new(cluster: u8, has_narrow_scopes: bool) -> Self {
+        let happens_before = HappensBefore::new(u32::from(cluster).max(1), has_narrow_scopes);
+        Self { happens_before, regions: Vec::new(), free: Vec::new() }
     }
 
     /// Starts to watch a region of `bytes` bytes, with 40 bytes of history for every 4.
@@ -114,12 +118,12 @@ impl RaceDetector {
         self.record_value(place, bytes, kind, thread, instruction, |_| false).map(|_| ())
     }
 
-    /// As `record`, for an access whose value can be compared: `same_value` says whether a plain write leaves these
-    /// bytes of the region unchanged. It is called only where two plain writes race. If all racing accesses are plain
-    /// writes of the same value, returns the first earlier one.
+    /// As `record`, for an access whose value can be compared: `same_value` says whether a plain or volatile write leaves these
+    /// bytes of the region unchanged. It is called only where two such writes race. If all racing accesses are
+    /// writes of the same value, both plain or both volatile, returns the first earlier one.
     ///
     /// # Errors
-    /// As `record`; for two plain writes, only if they write different values.
+    /// As `record`; for two plain or two volatile writes, only if they write different values.
     pub fn record_value(
         &mut self,
         (watched, offset): (Watched, usize),
@@ -134,6 +138,7 @@ impl RaceDetector {
             self.happens_before.forget_phases();
         }
         let epoch = self.happens_before.thread_epoch(phase, lane);
+        let access = Current { location: (watched, offset), kind, epoch, instruction };
         let mut found = Ok(None);
         let (mut offset, end) = (offset, offset + bytes);
         while offset < end {
@@ -142,11 +147,11 @@ impl RaceDetector {
             let mut same_value = |range: Range<usize>| same_value(start + range.start..start + range.end);
             let word = &mut self.regions[watched.0 as usize][offset / 4];
             let range = offset % 4..offset % 4 + length;
-            let conflict = word.record(&self.happens_before, range, kind, epoch, instruction, &mut same_value);
+            let conflict = word.record(&self.happens_before, range, &access, &mut same_value);
             if let (Some((byte, conflict)), Ok(same)) = (conflict, found) {
                 let earlier = self.happens_before.epoch_of(conflict.record);
                 let (block, thread) = (earlier.phase.block, earlier.phase.warp * 32 + earlier.lane);
-                let Record { instruction, .. } = conflict.record;
+                let instruction = conflict.record.instruction();
                 let conflict_here = Conflict { block, thread, kind: conflict.kind, instruction, offset: start + byte };
                 found = if conflict.same_value { Ok(same.or(Some(conflict_here))) } else { Err(conflict_here) };
             }
@@ -155,16 +160,20 @@ impl RaceDetector {
         found
     }
 
-    /// Registers an atomic read, which may observe a release at the location. With acquire semantics the lane acquires
+    /// Registers a strong read of a scope, which may observe a release at the location. With acquire semantics the lane acquires
     /// it immediately, otherwise at its next fence.
-    pub fn observe(&mut self, location: (Watched, usize), (phase, lane): (Phase, u32), acquires: bool) {
-        self.happens_before.observe(location, phase, lane, acquires);
+    pub fn observe(
+        &mut self,
+        location: (Watched, usize),
+        (phase, lane): (Phase, u32),
+        (scope, acquires): (Scope, bool),
+    ) {
+        self.happens_before.observe(location, phase, lane, (scope, acquires));
     }
 
-    /// Registers an atomic write. With release semantics it publishes the lane's accesses up to now, otherwise those up
-    /// to its last fence. A read-modify-write is an `observe`, then a `publish`.
-    pub fn publish(&mut self, location: (Watched, usize), (phase, lane): (Phase, u32), releases: bool) {
-        self.happens_before.publish(location, phase, lane, releases);
+    /// Registers a strong write. A read-modify-write is an `observe`, then a `publish`.
+    pub fn publish(&mut self, location: (Watched, usize), (phase, lane): (Phase, u32), publication: Publication) {
+        self.happens_before.publish(location, phase, lane, publication);
     }
 
     /// Registers a barrier of several blocks: all their accesses up to now happen before what any of them does next.
@@ -173,8 +182,8 @@ impl RaceDetector {
         self.happens_before.synchronise(phases);
     }
 
-    /// Registers a lane's fence (`fence`, `membar`).
-    pub fn fence(&mut self, (phase, lane): (Phase, u32)) {
-        self.happens_before.fence(phase, lane);
+    /// Registers a lane's fence of a scope (`fence`, `membar`).
+    pub fn fence(&mut self, (phase, lane): (Phase, u32), scope: Scope) {
+        self.happens_before.fence(phase, lane, scope);
     }
 }

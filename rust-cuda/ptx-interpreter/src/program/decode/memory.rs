@@ -1,10 +1,11 @@
 //! Decoding of loads, stores, atomic operations, asynchronous copies and fences.
 
 use super::operands::{Widths, address, count, destination, extension, predicate, source, space_named};
+use crate::memory::races::Scope;
 use crate::program::atomic;
 use crate::program::error::Problem;
 use crate::program::instruction::{
-    AccessSpace, Action, Atomic, CopyAsync, EffectiveAddress, Extend, FenceScope, Load, MemoryOrdering, Register, Store,
+    AccessSpace, Action, Atomic, CopyAsync, EffectiveAddress, Extend, Load, MemoryOrdering, Register, Store,
 };
 use crate::program::modifiers::ModifierCursor;
 use crate::program::symbols::Symbols;
@@ -39,11 +40,8 @@ pub(super) fn decode(
                 _ => [None, modifiers.take_any(&["cta", "gl", "sys"])],
             };
             modifiers.end()?;
-            let scope = match scope.ok_or(Problem::Missing("the scope"))? {
-                "cta" => FenceScope::Block,
-                _ => FenceScope::Gpu,
-            };
-            Ok((Action::Fence(scope), Class::Barrier))
+            let scope = scope.ok_or(Problem::Missing("the scope"))?;
+            Ok((Action::Fence(scope_named(scope)), Class::Barrier))
         }
         _ => Ok((copy_async(symbols, modifiers, operands)?, Class::Memory)),
     }
@@ -52,6 +50,15 @@ pub(super) fn decode(
 /// Shared memory of any block of the cluster.
 const CLUSTER: &str = "shared::cluster";
 const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
+
+/// The scope of this name, of [`SCOPES`] or of `membar`'s.
+fn scope_named(name: &str) -> Scope {
+    match name {
+        "cta" => Scope::Block,
+        "cluster" => Scope::Cluster,
+        _ => Scope::Device,
+    }
+}
 
 /// `fence.proxy`: orders a thread's accesses through different proxies. It has no effect here: every access is of the
 /// generic proxy, and it does not order threads (PTX ISA, Memory Consistency Model: only `fence.sem.scope`
@@ -79,12 +86,13 @@ fn access(modifiers: &mut ModifierCursor<'_>, loads: bool) -> Result<AccessModif
         &["global", "shared", "shared::cta", CLUSTER, "local", "const", "param", "param::entry", "param::func"];
     let [semantics, scope, space] = modifiers.take_one_of_each([semantics, &SCOPES, spaces]);
     match (semantics, scope) {
-        (Some("volatile"), None) => ordering.strong = true,
+        (Some("volatile"), None) => ordering = MemoryOrdering::VOLATILE,
         (Some(word @ ("relaxed" | "acquire" | "release")), scope)
             if (word == "acquire") <= loads && (word == "release") <= !loads =>
         {
-            scope.ok_or(Problem::Missing("the scope"))?;
-            ordering = MemoryOrdering { strong: true, acquire: word == "acquire", release: word == "release" };
+            let scope = scope_named(scope.ok_or(Problem::Missing("the scope"))?);
+            let (acquire, release) = (word == "acquire", word == "release");
+            ordering = MemoryOrdering { strong: true, volatile: false, scope, acquire, release };
         }
         (None | Some("weak"), None) => {}
         (_, Some(word)) | (Some(word), None) => return Err(Problem::Modifier(word.to_owned())),
@@ -197,7 +205,7 @@ fn atomic(
     let semantics: &[&str] = &["relaxed", "acquire", "release", "acq_rel"];
     let spaces: &[&str] = &["global", "shared", "shared::cta"];
     let names: &[&str] = &["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"];
-    let [order, _, space, name] = modifiers.take_one_of_each([semantics, &SCOPES, spaces, names]);
+    let [order, scope, space, name] = modifiers.take_one_of_each([semantics, &SCOPES, spaces, names]);
     let space = space.and_then(space_named).map_or(AccessSpace::Generic, AccessSpace::Space);
     let Some(name) = name else { return Err(modifiers.unexpected("the operation")) };
     let scalar_type = modifiers.expect_type()?;
@@ -228,6 +236,8 @@ fn atomic(
     };
     let ordering = MemoryOrdering {
         strong: true,
+        volatile: false,
+        scope: scope.map_or(Scope::Device, scope_named),
         acquire: matches!(order, Some("acquire" | "acq_rel")),
         release: matches!(order, Some("release" | "acq_rel")),
     };
