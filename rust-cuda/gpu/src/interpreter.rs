@@ -84,7 +84,7 @@ impl Interpreter {
             LaunchError::Limit { error, .. } => Error::Limit { kernel: K::NAME, error },
             mut error => {
                 if let LaunchError::Fault(fault) = &mut error {
-                    source_line::add_to(fault);
+                    source_line::add_to(fault, machine.code(K::NAME));
                 }
                 Error::Interpreter(Box::new(error))
             }

@@ -1,20 +1,51 @@
 //! The text of the source line of a fault in PTX.
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ptx_interpreter::{Fault, SourcePlace};
+use ptx_interpreter::syntax::Space;
+use ptx_interpreter::{Code, Fault, SourcePlace};
 
 /// Maximum size of a source file in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// Adds the text of the fault's source line, if the file is found: below the current directory, or below one of its parents. The PTX
-/// of a changed source is not loaded, so that the line is that of the instruction.
-pub(crate) fn add_to(fault: &mut Fault) {
+/// of a changed source is not loaded, so that the line is that of the instruction. An array in shared memory gets the name and the
+/// elements that its declaration has in the source. `code` is the kernel's.
+pub(crate) fn add_to(fault: &mut Fault, code: Option<Code<'_>>) {
+    name_shared_array(fault, code);
     let Some(source) = &fault.place.source else { return };
     let lines = std::iter::once(source).chain(source.inlined_at.as_deref());
     fault.source_line = lines.filter_map(text_of).next();
+}
+
+fn name_shared_array(fault: &mut Fault, code: Option<Code<'_>>) -> Option<()> {
+    let memory = fault.kind.memory_mut().filter(|memory| memory.space == Space::Shared)?;
+    let (_, place) = code?.shared().find(|(variable, _)| variable.start == memory.start)?;
+    let declaration = text_of(&place?.source?)?;
+    let (name, element) = shared_array(&declaration)?;
+    memory.name = name.into();
+    memory.element = element.or(memory.element);
+    Some(())
+}
+
+/// The name and the size of an element of the array that a line such as `let tile = shared_array![f32; 64];` declares. The size is
+/// None for other types than numbers.
+fn shared_array(line: &str) -> Option<(&str, Option<NonZeroUsize>)> {
+    let (before, after) = line.split_once("shared_array![")?;
+    let pattern = before.rsplit_once("let ")?.1.split(['=', ':']).next()?.trim();
+    let name = pattern.strip_prefix("mut ").unwrap_or(pattern).trim();
+    let is_name = !name.is_empty() && name.chars().all(|character| character.is_alphanumeric() || character == '_');
+    let element = match after.split(';').next()?.trim() {
+        "u8" | "i8" => Some(1),
+        "u16" | "i16" => Some(2),
+        "u32" | "i32" | "f32" => Some(4),
+        "u64" | "i64" | "f64" | "usize" | "isize" => Some(8),
+        _ => None,
+    };
+    is_name.then_some((name, element.and_then(NonZeroUsize::new)))
 }
 
 fn text_of(place: &SourcePlace) -> Option<Arc<str>> {
@@ -30,4 +61,27 @@ fn find(file: &Path) -> Option<PathBuf> {
     let candidates = directory.ancestors().flat_map(|root| [root.join(file), root.join("rust-cuda").join(file)]);
     let is_source = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= MAX_BYTES);
     candidates.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).find(is_source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_declaration_names_an_array_in_shared_memory() {
+        let size = NonZeroUsize::new;
+        for (line, expected) in [
+            ("let tile = shared_array![f32; 64];", Some(("tile", size(4)))),
+            (
+                "let mut sums: SharedArray<f64, 64> = cuda_std::shared_array![f64; N * (N + 1)];",
+                Some(("sums", size(8))),
+            ),
+            ("let (a, flags) = (1, shared_array![u8; 4]);", None),
+            ("{ let quads = shared_array![F32x4; 4];", Some(("quads", None))),
+            ("shared_array![f32; 64].set(0, 1.0);", None),
+            ("let t = thread::thread_idx_x();", None),
+        ] {
+            assert_eq!(shared_array(line), expected, "{line}");
+        }
+    }
 }

@@ -11,8 +11,9 @@ use thiserror::Error;
 use crate::expression::{Binary, Cast, Expression, Unary};
 use crate::launch::ElementType;
 use crate::query::{Query, QueryError, Slice};
+use crate::register_kind::{RegisterKind, sign_extended};
 use crate::stopped::Stopped;
-use crate::values::Value;
+use crate::values::{Register, Value};
 
 /// A condition on a lane: an expression in Rust's syntax whose value is true or false.
 #[derive(Clone, Debug, PartialEq)]
@@ -245,8 +246,7 @@ impl Lane<'_> {
                 return Ok(Some(Number::of(of)));
             }
             Value::Register(register) => {
-                let kind = RegisterKind::of(self.stopped, &register.name);
-                return Ok(Some(kind.number(register.lanes[self.index], register.bits)));
+                return Ok(Some(Number::of_register(&register, self.index)));
             }
             Value::Scalar(text) => Some(text),
             Value::Matrix(matrix) => match <[_; 1]>::try_from(matrix.cells) {
@@ -261,79 +261,6 @@ impl Lane<'_> {
     }
 }
 
-/// What the instructions that name a register take its bits for: PTX declares only their number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RegisterKind {
-    Signed,
-    Unsigned,
-    Float,
-}
-
-impl RegisterKind {
-    /// A float if an instruction takes it for one, else unsigned if one does to which the sign matters and none takes it for signed.
-    fn of(stopped: &Stopped<'_>, register: &str) -> Self {
-        let machine = stopped.launch.machine();
-        let Some(code) = machine.code(stopped.launch.kernel()) else { return Self::Signed };
-        let places = (0..code.instructions()).map(|pc| code.place(pc).text);
-        Self::by_instructions(places.filter_map(|text| type_of_operand(&text, register)))
-    }
-
-    fn by_instructions(types: impl Iterator<Item = Self>) -> Self {
-        let (mut signed, mut unsigned) = (false, false);
-        for kind in types {
-            match kind {
-                Self::Float => return Self::Float,
-                Self::Signed => signed = true,
-                Self::Unsigned => unsigned = true,
-            }
-        }
-        if unsigned && !signed { Self::Unsigned } else { Self::Signed }
-    }
-
-    fn number(self, bits: u64, width: usize) -> Number {
-        match (self, width) {
-            (_, 1) => Number::Bool(bits & 1 == 1),
-            (Self::Float, 32) => Number::Float(f32::from_bits(bits as u32).into()),
-            (Self::Float, 64) => Number::Float(f64::from_bits(bits)),
-            (Self::Signed, 1..64) => Number::Integer(i128::from((bits << (64 - width)).cast_signed() >> (64 - width))),
-            (Self::Signed, _) => Number::Integer(bits.cast_signed().into()),
-            _ => Number::Integer(bits.into()),
-        }
-    }
-}
-
-/// The type that an instruction takes a register for, if that says more than its bits.
-fn type_of_operand(text: &str, register: &str) -> Option<RegisterKind> {
-    let (name, operands) = text.split_once([' ', '\t'])?;
-    // An address in brackets has the type of no value.
-    let is_in_brackets = |at: usize| operands[..at].matches('[').count() > operands[..at].matches(']').count();
-    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '%' | '_' | '$');
-    let (at, _) = operands.match_indices(register).find(|(at, found)| {
-        let after = operands[at + found.len()..].chars().next();
-        let before = operands[..*at].chars().next_back();
-        !after.is_some_and(is_name) && !before.is_some_and(is_name) && !is_in_brackets(*at)
-    })?;
-    let parts: Vec<&str> = name.split('.').collect();
-    let opcode = parts[0];
-    let is_destination = !operands[..at].contains(',');
-    let is_type = |part: &&&str| {
-        let (kind, bits) = part.split_at_checked(1).unwrap_or_default();
-        matches!(kind, "s" | "u" | "f" | "b") && bits.bytes().all(|byte| byte.is_ascii_digit()) && !bits.is_empty()
-    };
-    let types: Vec<&&str> = parts.iter().filter(is_type).collect();
-    let t = if matches!(opcode, "cvt" | "set") && is_destination { types.first() } else { types.last() }?;
-    let depends_on_sign = matches!(
-        opcode,
-        "setp" | "set" | "cvt" | "div" | "rem" | "shr" | "min" | "max" | "neg" | "abs" | "mad" | "mul"
-    ) && !name.contains(".lo.");
-    match &t[..1] {
-        "f" => Some(RegisterKind::Float),
-        "s" if depends_on_sign => Some(RegisterKind::Signed),
-        "u" if depends_on_sign => Some(RegisterKind::Unsigned),
-        _ => None,
-    }
-}
-
 impl Number {
     /// A variable's value; one without an element's type is a truth value.
     fn of((element, bits): (Option<ElementType>, u64)) -> Self {
@@ -344,6 +271,19 @@ impl Number {
             Some(ElementType::I32) => Self::Integer((bits as u32).cast_signed().into()),
             Some(ElementType::I64) => Self::Integer(bits.cast_signed().into()),
             Some(_) => Self::Integer(bits.into()),
+        }
+    }
+
+    /// A register's value in a lane; an integer if nothing says its type.
+    fn of_register(register: &Register, lane: usize) -> Self {
+        let (bits, width) = (register.lanes[lane], register.bits as u32);
+        match (register.kind.unwrap_or(RegisterKind::Signed), width) {
+            (_, 1) => Self::Bool(bits & 1 == 1),
+            (RegisterKind::Bool, _) => Self::Bool(bits != 0),
+            (RegisterKind::Float, 32) => Self::Float(f32::from_bits(bits as u32).into()),
+            (RegisterKind::Float, 64) => Self::Float(f64::from_bits(bits)),
+            (RegisterKind::Signed, _) => Self::Integer(sign_extended(bits, width).into()),
+            _ => Self::Integer(bits.into()),
         }
     }
 
@@ -485,35 +425,17 @@ mod tests {
     }
 
     #[test]
-    fn a_register_has_the_type_that_instructions_take_it_for() {
-        use RegisterKind::{Float, Signed, Unsigned};
-        for (text, register, kind) in [
-            ("fma.rn.f32 %r15, %r1, %r2, %r3", "%r15", Some(Float)),
-            ("setp.lt.s32 %p1, %r13, 0", "%r13", Some(Signed)),
-            ("setp.gt.u32 %p1, %r13, 63", "%r13", Some(Unsigned)),
-            ("setp.gt.u32 %p1, %r13, 63", "%r1", None),
-            ("cvt.rn.f32.s32 %r2, %r3", "%r2", Some(Float)),
-            ("cvt.rn.f32.s32 %r2, %r3", "%r3", Some(Signed)),
-            ("cvt.u64.u32 %rd2, %r3", "%r3", Some(Unsigned)),
-            ("add.s32 %r1, %r2, %r3", "%r2", None),
-            ("mad.lo.s32 %r1, %r2, %r3, %r4", "%r2", None),
-            ("ld.global.f32 %r1, [%rd5]", "%r1", Some(Float)),
-            ("ld.global.f32 %r1, [%rd5]", "%rd5", None),
-            ("ld.global.b32 %r1, [%rd5]", "%r1", None),
-            ("shr.u32 %r1, %r2, 5", "%r2", Some(Unsigned)),
-        ] {
-            assert_eq!(type_of_operand(text, register), kind, "{register} of {text}");
-        }
-        let of = |kinds: &[RegisterKind]| RegisterKind::by_instructions(kinds.iter().copied());
-        assert_eq!(
-            [of(&[]), of(&[Unsigned]), of(&[Unsigned, Signed]), of(&[Signed, Float])],
-            [Signed, Unsigned, Signed, Float]
-        );
-        assert_eq!(Signed.number(0xffff_fffd, 32), Number::Integer(-3));
-        assert_eq!(Signed.number(0xfffd, 16), Number::Integer(-3));
-        assert_eq!(Unsigned.number(0xffff_fffd, 32), Number::Integer(0xffff_fffd));
-        assert_eq!(Float.number((-0.75_f32).to_bits().into(), 32), Number::Float(-0.75));
-        assert_eq!(Signed.number(1, 1), Number::Bool(true));
+    fn a_register_is_a_number_of_its_kind() {
+        let number = |kind, bits, value| {
+            let register = Register { name: "%r1".to_owned(), lanes: [value; LANES], bits, kind };
+            Number::of_register(&register, 3)
+        };
+        assert_eq!(number(None, 32, 0xffff_fffd), Number::Integer(-3));
+        assert_eq!(number(Some(RegisterKind::Signed), 16, 0xfffd), Number::Integer(-3));
+        assert_eq!(number(Some(RegisterKind::Unsigned), 32, 0xffff_fffd), Number::Integer(0xffff_fffd));
+        assert_eq!(number(Some(RegisterKind::Float), 32, (-0.75_f32).to_bits().into()), Number::Float(-0.75));
+        assert_eq!(number(None, 1, 1), Number::Bool(true));
+        assert_eq!(number(Some(RegisterKind::Bool), 16, 1), Number::Bool(true));
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use cuda_std::LaunchConfig;
 use ptx_interpreter::memory::GlobalSnapshot;
-use ptx_interpreter::{LaunchError, Machine, Observer, Options, Snapshot};
+use ptx_interpreter::{Fault, LaunchError, Machine, Observer, Options, Snapshot};
 use serde::Deserialize;
 
 use crate::debug_information::DebugInformation;
+use crate::shared::SharedVariable;
 
 /// The type of a buffer's elements or of a value.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -156,6 +157,7 @@ pub struct Launch {
     /// Global memory before the launch.
     before: GlobalSnapshot,
     debug_information: DebugInformation,
+    shared: Vec<SharedVariable>,
 }
 
 impl Launch {
@@ -167,7 +169,8 @@ impl Launch {
         before: GlobalSnapshot,
         debug_information: DebugInformation,
     ) -> Self {
-        Self { machine, kernel, config, options, arguments, before, debug_information }
+        let shared = SharedVariable::all(&machine, &kernel, config, &arguments, &debug_information);
+        Self { machine, kernel, config, options, arguments, before, debug_information, shared }
     }
 
     /// The machine, with the kernel's module loaded.
@@ -188,6 +191,25 @@ impl Launch {
     /// Names of the kernel's functions and variables.
     pub fn debug_information(&self) -> &DebugInformation {
         &self.debug_information
+    }
+
+    /// The kernel's variables in shared memory, in the order of `StoppedBlock::shared`.
+    pub(crate) fn shared(&self) -> &[SharedVariable] {
+        &self.shared
+    }
+
+    /// The name of a shared variable that `shared0`, `shared1`, … stands for; every other name is its own.
+    pub(crate) fn name_of_shared<'n>(&'n self, name: &'n str) -> &'n str {
+        let is_named = self.shared.iter().any(|variable| variable.name == name);
+        let index = name.strip_prefix("shared").and_then(|index| index.parse::<usize>().ok()).filter(|_| !is_named);
+        index.and_then(|index| self.shared.get(index)).map_or(name, |variable| &variable.name)
+    }
+
+    /// A fault with the source's names of shared memory.
+    pub(crate) fn with_names(&self, fault: &Fault) -> Box<Fault> {
+        let mut named = Box::new(fault.clone());
+        SharedVariable::name_in(&self.shared, &mut named);
+        named
     }
 
     /// The kernel's arguments, in order.
@@ -226,12 +248,16 @@ impl Launch {
         let parameters: Vec<Vec<u8>> = parameters.collect();
         let parameters: Vec<&[u8]> = parameters.iter().map(|bytes| &bytes[..]).collect();
         let (machine, kernel, config) = (&self.machine, &self.kernel, self.config);
-        match from {
+        let result = match from {
             Some(snapshot) => machine.resume(options, kernel, config, &parameters, snapshot, observer),
             None => {
                 machine.memory().restore(&self.before);
                 machine.observe(options, kernel, config, &parameters, observer)
             }
-        }
+        };
+        result.map_err(|error| match error {
+            LaunchError::Fault(fault) => LaunchError::Fault(self.with_names(&fault)),
+            error => error,
+        })
     }
 }

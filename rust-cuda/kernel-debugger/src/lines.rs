@@ -7,6 +7,7 @@ use ptx_interpreter::Place;
 
 use crate::debug_information::DebugInformation;
 use crate::launch::Launch;
+use crate::register_kind::{RegisterKind, RegisterKinds};
 
 /// A line of a source file, by the file's index.
 pub(crate) type Line = (u32, u32);
@@ -21,6 +22,7 @@ pub struct Lines {
     /// The frame of each instruction, by its index in the debug information; 0 where that has none.
     frames: Vec<usize>,
     information: DebugInformation,
+    registers: RegisterKinds,
 }
 
 impl Lines {
@@ -53,12 +55,18 @@ impl Lines {
             frame
         };
         let frames = places.iter().map(&mut frame_of).collect();
-        Self { files, places, lines, frames, information }
+        let registers = RegisterKinds::new(code, &information);
+        Self { files, places, lines, frames, information, registers }
     }
 
     /// Names of the kernel's functions and variables.
     pub fn information(&self) -> &DebugInformation {
         &self.information
+    }
+
+    /// What a register's bits are before an instruction; None if nothing says it.
+    pub(crate) fn register_kind(&self, register: &str, pc: usize) -> Option<RegisterKind> {
+        self.registers.of(register, self.places[pc].line)
     }
 
     /// The frame of an instruction, by its index in the [`information`](Self::information).

@@ -1,8 +1,10 @@
 //! How an editor and a terminal both show a stop: the path of a warp, the text of a register.
 
+use ptx_interpreter::memory::{from_generic, space_of};
 use ptx_interpreter::{StoppedWarp, WarpPath, uninitialised_register};
 
-use crate::Stopped;
+use crate::register_kind::{RegisterKind, sign_extended};
+use crate::{ElementType, Register, Stopped};
 
 impl Stopped<'_> {
     /// The path of a warp that is shown: that of the stop, otherwise the first that can continue.
@@ -14,15 +16,37 @@ impl Stopped<'_> {
     }
 }
 
-/// A register's bits: as an integer, and of 32 bits as a float too, since PTX's registers have no types. `–` if it has
-/// never been written.
-pub(crate) fn show(value: u64, bits: usize) -> String {
-    match bits {
-        // A narrower register may well hold the pattern.
-        32.. if value == uninitialised_register(bits) => "–".to_owned(),
-        1 => (value != 0).to_string(),
-        32 => format!("{} (f32 {:?})", value as u32, f32::from_bits(value as u32)),
-        64 => format!("{value} (f64 {:?})", f64::from_bits(value)),
-        _ => value.to_string(),
+impl Stopped<'_> {
+    /// A register's value in a lane, as its kind is written in Rust. A register whose kind nothing says is shown as an integer and as a
+    /// float; `–` if it has never been written.
+    ///
+    /// # Panics
+    /// If `lane` is 32 or more.
+    pub fn show_register(&self, register: &Register, lane: usize) -> String {
+        let (value, bits) = (register.lanes[lane], register.bits);
+        if bits >= 32 && value == uninitialised_register(bits) {
+            // A narrower register may well hold the pattern.
+            return "–".to_owned();
+        }
+        let float = || match bits {
+            32 => Some(ElementType::F32.show(&value.to_le_bytes())),
+            64 => Some(ElementType::F64.show(&value.to_le_bytes())),
+            _ => None,
+        };
+        match (register.kind, bits) {
+            (_, 1) | (Some(RegisterKind::Bool), _) => (value != 0).to_string(),
+            (Some(RegisterKind::Float), _) => float().unwrap_or_else(|| format!("{value:#x}")),
+            (Some(RegisterKind::Signed), _) => sign_extended(value, bits as u32).to_string(),
+            (Some(RegisterKind::Unsigned), _) => value.to_string(),
+            (Some(RegisterKind::Pointer), _) => {
+                let space = space_of(value);
+                let place = self.place_name(space, from_generic(space, value), None);
+                place.unwrap_or_else(|| format!("{value:#x}"))
+            }
+            (None, _) => match float() {
+                Some(float) => format!("{value} (f{bits} {float})"),
+                None => value.to_string(),
+            },
+        }
     }
 }

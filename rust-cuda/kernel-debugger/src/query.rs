@@ -104,6 +104,11 @@ pub enum QueryError {
 }
 
 impl Query {
+    /// The expression with another name.
+    pub(crate) fn renamed(&self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self.clone() }
+    }
+
     /// What a name and indices mean.
     pub(crate) fn of_name(name: String, slices: Vec<Slice>) -> Self {
         Self { name, element: None, shape: None, slices }

@@ -223,7 +223,8 @@ impl Observer for Run<'_> {
         let thread = fault.thread.x + size.x * (fault.thread.y + size.y * fault.thread.z);
         let (warp, lane) = (thread / LANES as u32, thread as usize % LANES);
         let step = Step { block: block.number(), warp, pc: fault.pc, lanes: 1 << lane, path: 1 << lane };
-        let stop = Stop { reason: StopReason::Fault(Box::new(fault.clone())), step, lane, time: self.progress.time };
+        let stop =
+            Stop { reason: StopReason::Fault(self.launch.with_names(fault)), step, lane, time: self.progress.time };
         // A front that goes back and then forward comes to the fault again, unless it passes faults by then.
         while !self.breakpoints.passes_faults()
             && let Choice::Back(back) = self.show(&stop, block)

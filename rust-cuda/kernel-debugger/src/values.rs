@@ -8,6 +8,7 @@ use ptx_interpreter::{MemoryRange, ObservedAccess, StoppedWarp};
 
 use crate::launch::{Argument, ElementType};
 use crate::query::{Query, QueryError};
+use crate::register_kind::RegisterKind;
 use crate::stopped::Stopped;
 use crate::variables::Named;
 use crate::writers::Writer;
@@ -39,6 +40,8 @@ pub struct Register {
     pub lanes: [u64; LANES],
     /// Its size in bits; 1 for predicates.
     pub bits: usize,
+    /// What the bits are; None if nothing says it.
+    pub kind: Option<RegisterKind>,
 }
 
 /// The value of an expression.
@@ -65,7 +68,11 @@ impl Stopped<'_> {
         let is_view = query.element.is_some() || query.shape.is_some();
         if !is_view && !matches!(argument, Some(Argument::Buffer { .. })) {
             let innermost = || self.path(warp).map_or(0, |path| self.lines.frame(path.pc));
-            if let Some(variable) = self.variable(query, warp, frame.unwrap_or_else(innermost))? {
+            let frame = frame.unwrap_or_else(innermost);
+            // Of a view of shared memory its elements, not where they are.
+            if !self.is_shared_memory(&query.name, warp, frame)
+                && let Some(variable) = self.variable(query, warp, frame)?
+            {
                 return Ok(Value::Variable(variable));
             }
         }
@@ -89,8 +96,12 @@ impl Stopped<'_> {
         is_wanted: impl Fn(&str) -> bool + 'w,
     ) -> impl Iterator<Item = Register> + 'w {
         let code = self.launch.machine().code(self.launch.kernel()).expect("a launch's kernel is in its module");
+        let pc = self.path(warp).map_or(self.stop.step.pc, |path| path.pc);
         let wanted = code.registers().filter(move |(name, _)| is_wanted(name));
-        wanted.filter_map(|(name, bits)| Some(Register { name: name.to_owned(), lanes: warp.register(name)?, bits }))
+        wanted.filter_map(move |(name, bits)| {
+            let (lanes, kind) = (warp.register(name)?, self.lines.register_kind(name, pc));
+            Some(Register { name: name.to_owned(), lanes, bits, kind })
+        })
     }
 
     /// The memory that an expression shows: for each of the rows the first address and the size in bytes.
@@ -125,14 +136,16 @@ impl Stopped<'_> {
                 return Some((range.expect("a launch's buffers are live"), *element, shape.clone()));
             }
         }
-        let (_, range) = self.shared().find(|(name, _)| *name == query.name)?;
-        let element = query.element.unwrap_or(ElementType::F32);
+        let name = self.launch.name_of_shared(&query.name);
+        let mut variables = self.launch.shared().iter().zip(self.block.shared());
+        let (variable, range) = variables.find(|(variable, _)| variable.name == name)?;
+        let element = query.element.or(variable.element).unwrap_or(ElementType::F32);
         Some((range, element, vec![range.extent.bytes as usize / element.bytes()]))
     }
 
     fn unknown(&self, query: &Query) -> QueryError {
         let arguments = self.launch.arguments().iter().map(|argument| argument.name().to_owned());
-        let known = arguments.chain(self.shared().map(|(name, _)| name));
+        let known = arguments.chain(self.shared().map(|(name, _)| name.to_owned()));
         let known: Vec<String> = known.chain(["registers such as %r1".to_owned()]).collect();
         QueryError::Unknown { name: query.name.clone(), known: known.join(", ") }
     }
@@ -155,16 +168,17 @@ impl Stopped<'_> {
     /// A write to watched memory in words: who writes, and to which element of a buffer or a shared variable.
     pub fn describe(&self, write: &ObservedAccess) -> String {
         let thread = self.block.config().block.index_of(Writer::of(write).thread.into());
-        let place =
-            self.place_name(write.space, write.address).unwrap_or_else(|| format!("address {:#x}", write.address));
+        let place = self.place_name(write.space, write.address, self.lines.place(write.step.pc).element_bytes());
+        let place = place.unwrap_or_else(|| format!("address {:#x}", write.address));
         let line = self.lines.source(write.step.pc);
         let line = line.map(|(file, line)| format!(" at {file}:{line}")).unwrap_or_default();
         format!("block {}, thread {thread} writes {place}{line}", self.block.index())
     }
 
-    /// The block's shared variables by the names that expressions use: `shared0`, `shared1`, …
-    pub fn shared(&self) -> impl Iterator<Item = (String, MemoryRange<'_>)> {
-        self.block.shared().enumerate().map(|(index, range)| (format!("shared{index}"), range))
+    /// The block's shared variables by the names that expressions use: those of the source where they are known, otherwise
+    /// `shared0`, `shared1`, …, which the others have as well.
+    pub fn shared(&self) -> impl Iterator<Item = (&str, MemoryRange<'_>)> {
+        self.launch.shared().iter().map(|variable| variable.name.as_str()).zip(self.block.shared())
     }
 }
 

@@ -1,12 +1,16 @@
 //! Rust variables and inlined functions of a stopped launch.
 
+use std::num::NonZeroUsize;
+
 use ptx_interpreter::StoppedWarp;
 use ptx_interpreter::memory::{from_generic, space_of};
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 
 use crate::debug_information::{Bytes, slice};
+use crate::launch::ElementType;
 use crate::query::{Query, QueryError};
+use crate::shared::SharedVariable;
 use crate::stopped::Stopped;
 
 /// A Rust variable, or a part of one, in each lane of a warp.
@@ -101,6 +105,16 @@ impl Stopped<'_> {
         Ok(Some(named))
     }
 
+    /// Whether a name is that of a variable through which a frame, or the nearest of its callers that has such a variable, accesses
+    /// shared memory.
+    pub(crate) fn is_shared_memory(&self, name: &str, warp: &StoppedWarp<'_>, frame: usize) -> bool {
+        let information = self.lines.information();
+        let mut frames = information.with_callers(frame);
+        let named = frames.find_map(|frame| self.variables_that(warp, frame, |other| other == name).pop());
+        named.is_some_and(|named| information.is_shared_memory(named.r#type))
+            && self.launch.shared().iter().any(|variable| variable.name == name)
+    }
+
     /// The members of a structure or the elements of an array, with their names; none for other types.
     pub fn parts(&self, of: &Named) -> Vec<(String, Named)> {
         let information = self.lines.information();
@@ -124,13 +138,13 @@ impl Stopped<'_> {
     /// # Panics
     /// If `lane` is 32 or more.
     pub fn show(&self, named: &Named, lane: usize) -> String {
-        let address = |address| self.place_name(space_of(address), from_generic(space_of(address), address));
+        let address = |address| self.place_name(space_of(address), from_generic(space_of(address), address), None);
         self.lines.information().show(named.r#type, &named.lanes[lane], &address)
     }
 
     /// A variable's bits in a lane with its type, if it is a number or a truth value; None if it is none, or the compiler
     /// has removed it.
-    pub(crate) fn number(&self, named: &Named, lane: usize) -> Option<(Option<crate::ElementType>, u64)> {
+    pub(crate) fn number(&self, named: &Named, lane: usize) -> Option<(Option<ElementType>, u64)> {
         let of = self.lines.information().type_of(named.r#type);
         let bytes: Vec<u8> = named.lanes[lane].iter().copied().collect::<Option<_>>()?;
         let mut word = [0; 8];
@@ -138,8 +152,9 @@ impl Stopped<'_> {
         (of.element().is_some() || of.is_bool()).then(|| (of.element(), u64::from_le_bytes(word)))
     }
 
-    /// The element of a buffer, or the byte of a shared variable, at an address of global or shared memory.
-    pub(crate) fn place_name(&self, space: Space, address: u64) -> Option<String> {
+    /// The element of a buffer or a shared variable at an address of global or shared memory. A shared variable whose type is unknown
+    /// has elements of the size given, or else bytes.
+    pub(crate) fn place_name(&self, space: Space, address: u64, element: Option<NonZeroUsize>) -> Option<String> {
         let holds = |range: &ptx_interpreter::MemoryRange<'_>| {
             let offset = address.wrapping_sub(range.extent.start);
             (range.extent.space == space && offset < range.extent.bytes).then_some(offset as usize)
@@ -153,6 +168,12 @@ impl Stopped<'_> {
                 _ => format!("{name}[{index}]"),
             })
         });
-        buffer.or_else(|| self.shared().find_map(|(name, range)| Some(format!("{name}, byte {}", holds(&range)?))))
+        let mut shared = self.launch.shared().iter().zip(self.block.shared());
+        let in_shared = |(variable, range): (&SharedVariable, _)| {
+            let (name, offset) = (&variable.name, holds(&range)?);
+            let known = variable.element.map(ElementType::bytes).or(element.map(NonZeroUsize::get));
+            Some(known.map_or_else(|| format!("{name}, byte {offset}"), |bytes| format!("{name}[{}]", offset / bytes)))
+        };
+        buffer.or_else(|| shared.find_map(in_shared))
     }
 }

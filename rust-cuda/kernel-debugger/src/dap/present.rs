@@ -7,7 +7,6 @@ use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::{StoppedWarp, Waits};
 
 use crate::condition::in_all_lanes;
-use crate::presentation::show;
 use crate::{Argument, CallFrame, Matrix, Named, Query, Register, Stopped, Value, sources};
 
 /// Maximum number of rows of a matrix in one line of text or as children.
@@ -201,7 +200,7 @@ impl<'s> Presenter<'s> {
             }
             Reference::LaneRegisters(warp, lane) => {
                 let value = |register: Register| {
-                    let shown = show(register.lanes[lane], register.bits);
+                    let shown = self.stopped.show_register(&register, lane);
                     Variable { evaluate_name: Some(register.name.clone()), ..variable(register.name, shown, 0) }
                 };
                 self.registers(warp)?.into_iter().map(value).collect()
@@ -209,7 +208,7 @@ impl<'s> Presenter<'s> {
             Reference::WarpRegisters(warp) => {
                 let mut variables = Vec::new();
                 for register in self.registers(warp)? {
-                    let values = register.lanes.map(|value| show(value, register.bits)).to_vec();
+                    let values = self.in_lanes(&register);
                     let (text, to) = (show_lanes(&values), self.refer(Reference::Lanes(warp, values)));
                     let evaluate_name = Some(register.name.clone());
                     variables.push(Variable { evaluate_name, ..variable(register.name, text, to) });
@@ -234,7 +233,7 @@ impl<'s> Presenter<'s> {
                 arguments.iter().map(shown).collect()
             }
             Reference::Shared => {
-                let names: Vec<String> = self.stopped.shared().map(|(name, _)| name).collect();
+                let names: Vec<String> = self.stopped.shared().map(|(name, _)| name.to_owned()).collect();
                 names.into_iter().map(|name| self.named(name)).collect()
             }
             // A single row is shown by its elements at once.
@@ -284,6 +283,11 @@ impl<'s> Presenter<'s> {
         Variable { evaluate_name: Some(named.name.clone()), type_field, ..variable(name, text, to) }
     }
 
+    /// A register's value in each lane.
+    fn in_lanes(&self, register: &Register) -> Vec<String> {
+        (0..LANES).map(|lane| self.stopped.show_register(register, lane)).collect()
+    }
+
     /// The registers of a warp, predicates last.
     fn registers(&self, warp: u32) -> Result<Vec<Register>, String> {
         let warp = self.warp(self.thread_of(warp))?;
@@ -318,7 +322,7 @@ impl<'s> Presenter<'s> {
                 (shown.value, shown.variables_reference)
             }
             Value::Register(register) => {
-                let values = register.lanes.map(|value| show(value, register.bits)).to_vec();
+                let values = self.in_lanes(&register);
                 (show_lanes(&values), self.refer(Reference::Lanes(warp.number(), values)))
             }
             Value::Matrix(matrix) => {

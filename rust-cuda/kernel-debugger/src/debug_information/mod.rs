@@ -3,12 +3,17 @@
 mod parse;
 mod value;
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::launch::ElementType;
+use crate::register_kind::RegisterKind;
+
+use value::MAX_DEPTH;
 pub(crate) use value::{Bytes, slice};
 
 /// The inlined functions and the variables of a kernel; empty if they have no names.
@@ -69,6 +74,15 @@ pub(crate) enum Kind {
     /// The elements' type and their number.
     Array(usize, usize),
     Other,
+}
+
+/// A variable whose type is a view of shared memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SharedMemory {
+    pub(crate) name: String,
+    /// The type of its elements, if it is that of a buffer.
+    pub(crate) element: Option<ElementType>,
+    pub(crate) element_bytes: usize,
 }
 
 /// A variable of a frame.
@@ -156,6 +170,11 @@ impl DebugInformation {
         &self.frames[index]
     }
 
+    /// Number of frames.
+    pub(crate) fn frames(&self) -> usize {
+        self.frames.len()
+    }
+
     /// A frame and its callers, up to the kernel.
     pub fn with_callers(&self, frame: usize) -> impl Iterator<Item = usize> {
         let caller = |frame: &usize| (*frame > 0).then(|| self.frames[*frame].caller);
@@ -179,6 +198,90 @@ impl DebugInformation {
             }
         }
         visible
+    }
+
+    /// The arrays in shared memory of a frame that have this size in bytes, in the order of their declaration.
+    pub(crate) fn shared_arrays(&self, frame: usize, bytes: u64) -> Vec<SharedMemory> {
+        self.shared_memory(frame, |of| {
+            let (element, length) = of.strip_prefix("SharedArray<")?.strip_suffix('>')?.rsplit_once(", ")?;
+            let element_bytes = usize::try_from(bytes).ok()?.checked_div(length.parse().ok()?)?;
+            Some((element, element_bytes))
+        })
+        .into_iter()
+        .filter(|memory| memory.element.is_none_or(|element| element.bytes() == memory.element_bytes))
+        .collect()
+    }
+
+    /// The kernel's own variables of dynamic shared memory.
+    pub(crate) fn dynamic_shared(&self) -> Vec<SharedMemory> {
+        self.shared_memory(0, |of| {
+            let element = of.strip_prefix("DynamicShared<")?.strip_suffix('>')?;
+            Some((element, self.types.iter().find(|known| known.name == element)?.bytes))
+        })
+    }
+
+    /// The variables of a frame whose type is one of shared memory, of which `element` says the name and the size of an element.
+    fn shared_memory<'t>(
+        &'t self,
+        frame: usize,
+        element: impl Fn(&'t str) -> Option<(&'t str, usize)>,
+    ) -> Vec<SharedMemory> {
+        let mut found: Vec<SharedMemory> = Vec::new();
+        for variable in self.variables.iter().filter(|variable| variable.frame == frame) {
+            let Some((element, element_bytes)) = element(&self.types[variable.r#type].name) else { continue };
+            if element_bytes > 0 && found.iter().all(|known| known.name != variable.name) {
+                let element = ElementType::ALL.into_iter().find(|known| known.name() == element);
+                found.push(SharedMemory { name: variable.name.clone(), element, element_bytes });
+            }
+        }
+        found
+    }
+
+    /// The kinds of the registers that hold variables, or parts of them, with the first line of the PTX and the one after the last.
+    pub(crate) fn registers(&self) -> HashMap<String, Vec<(u32, u32, RegisterKind)>> {
+        let mut registers: HashMap<String, Vec<(u32, u32, RegisterKind)>> = HashMap::new();
+        for variable in &self.variables {
+            for (from, to, pieces) in &variable.values {
+                let mut offset = 0;
+                for piece in pieces {
+                    let bytes = piece.bytes.unwrap_or(self.types[variable.r#type].bytes);
+                    if let [Word::Register(name)] = &piece.words[..]
+                        && let Some(kind) = self.kind_at(variable.r#type, offset, bytes, 0)
+                    {
+                        registers.entry(name.clone()).or_default().push((*from, *to, kind));
+                    }
+                    offset = offset.saturating_add(bytes);
+                }
+            }
+        }
+        registers
+    }
+
+    /// The kind of the one value that a part of a type is.
+    fn kind_at(&self, r#type: usize, offset: usize, bytes: usize, depth: usize) -> Option<RegisterKind> {
+        let of = &self.types[r#type];
+        let is_whole = offset == 0 && bytes == of.bytes;
+        match of.kind {
+            Kind::Float => is_whole.then_some(RegisterKind::Float),
+            Kind::Signed => is_whole.then_some(RegisterKind::Signed),
+            Kind::Unsigned => is_whole.then_some(RegisterKind::Unsigned),
+            Kind::Bool => is_whole.then_some(RegisterKind::Bool),
+            Kind::Pointer => is_whole.then_some(RegisterKind::Pointer),
+            Kind::Struct(_) | Kind::Array(..) if depth < MAX_DEPTH => {
+                let parts = self.parts(r#type);
+                let (_, start, part) = parts.into_iter().rfind(|(_, start, part)| {
+                    *start <= offset && self.types[*part].bytes > 0 && offset - start < self.types[*part].bytes
+                })?;
+                self.kind_at(part, offset - start, bytes, depth + 1)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a type is one of `cuda_std`'s views of shared memory.
+    pub(crate) fn is_shared_memory(&self, r#type: usize) -> bool {
+        let name = &self.types[r#type].name;
+        name.starts_with("SharedArray<") || name.starts_with("DynamicShared<")
     }
 
     pub(crate) fn type_of(&self, index: usize) -> &Type {

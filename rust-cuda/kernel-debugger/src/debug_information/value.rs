@@ -6,7 +6,7 @@ use super::{DebugInformation, Kind, Operation, Piece, Type, Variable, Word};
 use crate::launch::ElementType;
 
 /// Nesting beyond which a value's parts are not shown.
-const MAX_DEPTH: usize = 8;
+pub(super) const MAX_DEPTH: usize = 8;
 
 /// Maximum number of an array's elements that are shown.
 const MAX_ELEMENTS: usize = 64;

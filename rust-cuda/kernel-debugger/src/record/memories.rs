@@ -1,5 +1,6 @@
 //! The memories of a recording: the block's shared variables and the buffers that it touches, as rows and columns.
 
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use ptx_interpreter::memory::{AccessError, Extent};
@@ -85,15 +86,17 @@ pub(super) fn plan(
             continue;
         }
         let opcodes = touched.instructions.iter().filter(|(_, memory)| *memory == index);
-        let bytes = opcodes.map(|(pc, _)| element_bytes(&lines.place(*pc).text)).min().unwrap_or(4);
-        let element = match bytes {
+        let sizes = opcodes.map(|(pc, _)| lines.place(*pc).element_bytes().map_or(4, NonZeroUsize::get));
+        let by_size = match sizes.min().unwrap_or(4) {
             8 => ElementType::F64,
             4 => ElementType::F32,
             _ => ElementType::U8,
         };
-        let columns = BANK_ROW_BYTES / element.bytes();
-        let name = format!("shared{index}");
-        let shape = Shape { element, is_typed: false, columns, is_linear: true };
+        let variable = &launch.shared()[index];
+        let element = variable.element.unwrap_or(by_size);
+        let (columns, is_typed) = (BANK_ROW_BYTES / element.bytes(), variable.element.is_some());
+        let name = variable.name.clone();
+        let shape = Shape { element, is_typed, columns, is_linear: true };
         memories.push(memory(name, extent, Some(index), shape, shapes, None)?);
     }
     for extent in &touched.global {
@@ -222,17 +225,6 @@ fn clip(range: Range<usize>, centre: usize, length: usize) -> Range<usize> {
     start..start + length
 }
 
-/// Size of an element that an instruction accesses, such as 4 for `ld.shared.v4.b32`; 4 if its name has none.
-fn element_bytes(text: &str) -> usize {
-    let opcode = text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
-    let mut sizes = opcode.trim_end_matches(';').split('.').filter_map(|modifier| {
-        let (kind, bits) = modifier.split_at_checked(1)?;
-        let bits: usize = matches!(kind, "b" | "u" | "s" | "f").then(|| bits.parse().ok())??;
-        matches!(bits, 8 | 16 | 32 | 64).then_some(bits / 8)
-    });
-    sizes.next_back().unwrap_or(4)
-}
-
 /// The memory of a fault's access, its offset there in bytes, which may be outside, and its size.
 pub(super) fn fault_place<'e>(
     fault: &Fault,
@@ -240,7 +232,7 @@ pub(super) fn fault_place<'e>(
 ) -> Option<(Extent, i64, usize)> {
     let (found, address, bytes) = match &fault.kind {
         FaultKind::Race { address, bytes, memory, .. } | FaultKind::SameValueRace { address, bytes, memory, .. } => {
-            (extents.find(|extent| extent.to_string() == *memory)?, *address, *bytes)
+            (extents.find(|extent| (extent.space, extent.start) == (memory.space, memory.start))?, *address, *bytes)
         }
         FaultKind::Access { error, .. } => {
             let (space, address, bytes, nearest) = match error {

@@ -127,7 +127,9 @@ pub fn record(launch: &Launch, options: &Options) -> Result<Page, RecordError> {
     let mut touched = Touched::new(block, range.clone());
     // The fault, which has been found, ends this run too unless it is a race.
     let _ = launch.replay(None, &mut touched);
-    let memories = memories::plan(launch, &lines, &touched, own_fault, &options.shapes)?;
+    let shapes: Vec<Query> =
+        options.shapes.iter().map(|query| query.renamed(launch.name_of_shared(&query.name))).collect();
+    let memories = memories::plan(launch, &lines, &touched, own_fault, &shapes)?;
     let faulting = own_fault.map(|fault| (fault, outline.is_last(block, fault)));
     let mut recorder = Recorder::new(launch, &lines, (block, range.clone()), memories, faulting);
     let _ = launch.replay(None, &mut recorder);

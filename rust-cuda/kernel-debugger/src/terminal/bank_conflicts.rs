@@ -74,7 +74,8 @@ pub(super) fn accessed_memory(stopped: &Stopped<'_>, access: &ObservedAccess) ->
     if access.space == Space::Shared {
         let is_own = access.owner == stopped.block.number();
         let mut shared = stopped.shared().filter(|_| is_own);
-        return shared.find_map(|(name, range)| Some((name, inside(range.extent.start, range.extent.bytes)?)));
+        return shared
+            .find_map(|(name, range)| Some((name.to_owned(), inside(range.extent.start, range.extent.bytes)?)));
     }
     stopped.launch.arguments().iter().find_map(|argument| match argument {
         Argument::Buffer { name, element, shape, address } => {

@@ -4,7 +4,6 @@ use ptx_interpreter::semantics::LANES;
 
 use super::breakpoint_list::Conditional;
 use super::state::State;
-use crate::presentation::show;
 use crate::{Breakpoints, Query, Stopped, Value};
 
 /// What an entered text asks for.
@@ -63,7 +62,7 @@ fn show_value(state: &mut State, stopped: &Stopped<'_>, text: &str, query: Query
     if let Ok(view) = stopped.view(&query)
         && (view.shown_rows.len(), view.shown_columns.len()) != (1, 1)
     {
-        state.memory.enter(text, query);
+        state.memory.enter(text, query, stopped);
         return Ok(format!("{text} is shown as memory"));
     }
     let warp = state.selected(stopped).ok_or("the block has no such warp")?;
@@ -79,7 +78,7 @@ fn in_words(stopped: &Stopped<'_>, value: &Value, lane: usize) -> String {
     match value {
         Value::Scalar(text) => text.clone(),
         Value::Matrix(matrix) => matrix.rows().collect::<Vec<_>>().join("; "),
-        Value::Register(register) => in_lanes(register.lanes.map(|value| show(value, register.bits)).to_vec()),
+        Value::Register(register) => in_lanes((0..LANES).map(|lane| stopped.show_register(register, lane)).collect()),
         Value::Variable(named) => in_lanes((0..LANES).map(|lane| stopped.show(named, lane)).collect()),
     }
 }

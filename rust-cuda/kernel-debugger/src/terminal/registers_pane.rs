@@ -7,7 +7,6 @@ use ratatui::style::Style;
 use super::canvas::{Canvas, clip, columns};
 use super::scene::Scene;
 use super::state::State;
-use crate::presentation::show;
 use crate::{Register, Stopped};
 
 /// Least width of a column of registers.
@@ -92,7 +91,7 @@ fn entries(stopped: &Stopped<'_>, state: &State) -> Vec<Entry> {
         entries.push(Entry::Heading("registers".to_owned()));
     }
     entries.extend(registers.into_iter().map(|register| {
-        let value = show(register.lanes[state.lane], register.bits);
+        let value = stopped.show_register(&register, state.lane);
         Entry::Register { name: register.name, value }
     }));
     entries

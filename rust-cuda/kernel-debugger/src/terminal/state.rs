@@ -102,7 +102,8 @@ impl MemoryChoice {
             return Some(entered.clone());
         }
         let mut query: Query = name.parse().ok()?;
-        if stopped.shared().any(|(other, range)| other == name && holds_small_integers(&range)) {
+        let is_untyped = stopped.launch.shared().iter().any(|shared| shared.name == name && shared.element.is_none());
+        if is_untyped && stopped.shared().any(|(other, range)| other == name && holds_small_integers(&range)) {
             query.element = Some(ElementType::U32);
         }
         Some((name, query))
@@ -116,8 +117,8 @@ impl MemoryChoice {
     }
 
     /// Shows the memory of an expression.
-    pub(super) fn enter(&mut self, text: &str, query: Query) {
-        let name = query.name.clone();
+    pub(super) fn enter(&mut self, text: &str, query: Query, stopped: &Stopped<'_>) {
+        let name = stopped.launch.name_of_shared(&query.name).to_owned();
         self.entered.insert(name.clone(), (text.trim().to_owned(), query));
         self.show(Some(name));
     }
@@ -156,7 +157,7 @@ fn names(stopped: &Stopped<'_>) -> Vec<String> {
         Argument::Buffer { name, .. } => Some(name.clone()),
         Argument::Value { .. } | Argument::Structure { .. } => None,
     });
-    stopped.shared().map(|(name, _)| name).chain(buffers).collect()
+    stopped.shared().map(|(name, _)| name.to_owned()).chain(buffers).collect()
 }
 
 /// Whether the written words of a shared variable are integers below 2²³, some other than 0: as floats they would all be

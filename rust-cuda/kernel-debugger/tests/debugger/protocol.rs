@@ -197,7 +197,7 @@ fn a_tile_is_shown_as_a_matrix() {
     let registers = ["Registers of lane 0", "Registers of warp 31"];
     assert_eq!(names, [&["Lane 0", "Warp 31", "Shared memory", "Arguments"][..], &registers].concat());
     let shared = editor.ask("variables", json!({"variablesReference": scopes[2]["variablesReference"]}));
-    assert_eq!(shared["variables"][1]["name"], "shared1");
+    assert_eq!(shared["variables"][1]["name"], "b_tile");
     let arguments = editor.ask("variables", json!({"variablesReference": scopes[3]["variablesReference"]}));
     assert_eq!(arguments["variables"][0]["value"], format!("{TILE_ROWS} × 40 f32"));
     assert_eq!(arguments["variables"][1]["value"], TILE_ROWS.to_string());

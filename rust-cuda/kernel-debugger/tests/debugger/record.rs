@@ -161,7 +161,7 @@ fn frames_lead_to_what_a_session_shows() {
             assert_eq!(lanes[frame], i64::from(step.lanes));
             replay.lead_to(frame);
             for (name, range) in stopped.shared() {
-                assert_eq!(replay.memories[&name], content(&range), "{name} at time {}", seen.time);
+                assert_eq!(replay.memories[name], content(&range), "{name} at time {}", seen.time);
             }
             let out = stopped.block.global().find(|range| range.extent.start == launch.address("out")).unwrap();
             assert_eq!(replay.memories["out"], content(&out), "out at time {}", seen.time);
@@ -178,7 +178,7 @@ fn frames_lead_to_what_a_session_shows() {
         sum.to_le_bytes().map(Some)
     });
     assert_eq!(replay.memories["out"], expected.collect::<Vec<_>>());
-    let a_tile: Vec<f32> = replay.memories["shared0"].chunks(4).map_while(float).collect();
+    let a_tile: Vec<f32> = replay.memories["a_tile"].chunks(4).map_while(float).collect();
     let last_rows: Vec<f32> = (0..32).map(|column| if column < 8 { x(32, 32 + column) } else { 0.0 }).collect();
     assert_eq!(a_tile, last_rows);
 }
@@ -355,8 +355,8 @@ fn what_cannot_be_recorded_is_an_error() {
     let with = |options: Options| record(launch.launch(), &options).map(drop).unwrap_err().to_string();
     assert_eq!(with(Options { block: Some(1), ..options() }), "block 1 is not in the grid, which has 1 blocks");
     let shape = |text: &str| Options { shapes: vec![parse_shape(text).unwrap()], ..options() };
-    assert!(with(shape("shared7=2x2")).starts_with("nothing is called `shared7`; there are shared0, shared1, x, out"));
-    assert!(with(shape("shared0=64x33")).starts_with("2112 elements of f32 need more than the 4224 bytes of shared0"));
+    assert!(with(shape("shared7=2x2")).starts_with("nothing is called `shared7`; there are a_tile, b_tile, x, out"));
+    assert!(with(shape("shared0=64x33")).starts_with("2112 elements of f32 need more than the 4224 bytes of a_tile"));
     for wrong in ["shared0", "shared0=", "shared0=2x2[0]", "shared0=2xx2", "=2x2"] {
         assert!(parse_shape(wrong).is_err(), "{wrong}");
     }
@@ -547,8 +547,8 @@ fn the_page_plays_in_a_browser() {
     assert_eq!(end["fault"], race.fault.clone().unwrap());
     assert_eq!(end["isFaultShown"], true);
     let threads = end["threads"].as_str().unwrap();
-    assert!(threads.contains("thread (32, 0, 0) (warp 1, lane 0) reads shared0[31]"), "{threads}");
-    assert!(threads.contains("thread (31, 0, 0) (warp 0, lane 31) writes shared0[31]"), "{threads}");
+    assert!(threads.contains("thread (32, 0, 0) (warp 1, lane 0) reads values[31]"), "{threads}");
+    assert!(threads.contains("thread (31, 0, 0) (warp 0, lane 31) writes values[31]"), "{threads}");
     // Back to the write by the button beside the other thread.
     assert_eq!(at_race["other"]["line"], text_of(writes));
     assert_eq!(
@@ -559,7 +559,7 @@ fn the_page_plays_in_a_browser() {
         at_race["cell"]
             .as_str()
             .unwrap()
-            .starts_with("shared0[31] = 1 (0x47c, bank 31): written by warp 0 lane 31 at lib.rs:")
+            .starts_with("values[31] = 1 (0x47c, bank 31): written by warp 0 lane 31 at lib.rs:")
     );
     assert_eq!(at_race["home"]["position"], "Instruction 1 of 45");
     assert_eq!(at_race["right"]["position"], "Instruction 2 of 45");

@@ -262,8 +262,9 @@ fn a_race_names_both_threads_and_shows_what_they_share() {
     let shown = screen(&race(), (120, 36), "c");
     assert_shows(&shown, "thread (32, 0, 0), PTX line ");
     assert!(unwrapped(&text(&shown)).contains("thread(31,0,0)writes"), "{}", text(&shown));
-    // Integers, although PTX does not say so; all have been written since the beginning.
-    assert_shows(&shown, "shared0: 1 × 64 u32");
+    // By the name and the type in the source; all have been written since the beginning.
+    assert_shows(&shown, "values: 1 × 64 u32");
+    assert!(unwrapped(&text(&shown)).contains("race:reads`values[31]`,whichblock"), "{}", text(&shown));
     assert_shows(&shown, " 0  1* 1* 1*");
     assert_shows(&shown, "32  0* 0* 0*");
     let line = seeded_bugs::marked_line("overwrote").unwrap() + 1;
@@ -326,7 +327,7 @@ fn bank_conflicts_are_counted_and_marked() {
         let pattern = shared_pattern(&addresses, u32::MAX, 4 * words as usize);
         if pattern.wavefronts == pattern.min_wavefronts {
             let plural = if pattern.wavefronts == 1 { "" } else { "s" };
-            assert_shows(&shown, &format!("u32 shared0: {} wavefront{plural}, no bank conflict", pattern.wavefronts));
+            assert_shows(&shown, &format!("u32 words: {} wavefront{plural}, no bank conflict", pattern.wavefronts));
             assert!(find(&shown, "!").is_none(), "{all}");
             continue;
         }
@@ -338,7 +339,7 @@ fn bank_conflicts_are_counted_and_marked() {
             _ => lanes.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
         };
         let expected = format!(
-            "u32 shared0: {} wavefronts, {} is the least: bank {bank} is accessed at {accessed} words by lanes {lanes}",
+            "u32 words: {} wavefronts, {} is the least: bank {bank} is accessed at {accessed} words by lanes {lanes}",
             pattern.wavefronts, pattern.min_wavefronts
         );
         let right: String = rows(&shown).iter().filter_map(|row| Some(row.split_once('│')?.1)).collect();
@@ -358,7 +359,7 @@ fn the_last_access_of_a_lane_is_scrolled_to() {
     assert_shows(&after("iiiiia"), "  0  0! –");
     // Lane 3 writes element 192: as a single row, which is broken after 16 elements, and as a matrix.
     let first_row = |shown: &Buffer| {
-        let (_, y) = find(shown, "shared0").unwrap();
+        let (_, y) = find(shown, "words: 1 ×").or_else(|| find(shown, "shared0 as")).unwrap();
         rows(shown)[y as usize + 2].split_once('│').unwrap().1.trim().to_owned()
     };
     assert!(first_row(&after("iiiiillla")).starts_with("192  3!"), "{}", text(&after("iiiiillla")));
@@ -430,7 +431,7 @@ fn expressions_and_breakpoints_are_entered() {
     assert_shows(&after(":out[0][0]\n"), "out[0][0] = –");
     assert_shows(&after(":%r0\n"), "%r0 = ");
     assert_shows(&after(":x[2..4][38..40]\n"), "x[2..4][38..40]: 2 × 2 f32");
-    assert_shows(&after(":y\n"), "nothing is called `y`; there are x, rows, columns, out, shared0, shared1");
+    assert_shows(&after(":y\n"), "nothing is called `y`; there are x, rows, columns, out, a_tile, b_tile");
     assert_shows(&after(":x as 100x100\n"), "10000 elements of f32 need more than the 7680 bytes of x");
     assert_shows(&after(":x +\n"), "write a name, as in `x`");
     assert_shows(&after(":break\n"), "`break`: write `break 65` or `break 65 if lane == 5`");

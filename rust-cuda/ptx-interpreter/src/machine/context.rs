@@ -15,6 +15,7 @@ use super::schedule::Schedule;
 use super::warp::Warp;
 use crate::memory::races::{Phase, Scope};
 use crate::program::{Kernel, Place};
+use crate::syntax::Space;
 
 /// State of the worker that executes a block, other than the block's warps.
 #[derive(Debug)]
@@ -140,13 +141,20 @@ impl Context<'_> {
     }
 
     #[cold]
-    pub(super) fn fault(&self, pc: usize, thread: u32, kind: FaultKind) -> Box<Fault> {
+    pub(super) fn fault(&self, pc: usize, thread: u32, mut kind: FaultKind) -> Box<Fault> {
+        let place = self.place(pc);
+        if let Some(memory) = kind.memory_mut().filter(|memory| memory.space == Space::Shared) {
+            if let Some(name) = self.kernel.shared_name(memory) {
+                memory.name = name.into();
+            }
+            memory.element = memory.element.or(place.element_bytes());
+        }
         Box::new(Fault {
             kernel: Arc::clone(&self.kernel.name),
             block: self.block,
             thread: self.thread_index(thread),
             pc,
-            place: self.place(pc),
+            place,
             kind,
             source_line: None,
         })

@@ -7,8 +7,8 @@ pub use cuda_launch::Access;
 use cuda_launch::Dim3;
 use thiserror::Error;
 
-use crate::memory::AccessError;
 use crate::memory::races::Scope;
+use crate::memory::{AccessError, Accessed, Extent};
 use crate::program::Place;
 use crate::syntax::printable;
 
@@ -45,7 +45,8 @@ pub enum FaultKind {
     },
     /// Two unordered accesses to the same bytes, at least one of which writes.
     #[error(
-        "race: {access} {bytes} bytes at {address:#x} of {memory}, which block {other_block}, thread {other_thread} {other_access} at {other_place}{}",
+        "race: {access} {}, which block {other_block}, thread {other_thread} {other_access} at {other_place}{}",
+        Accessed(memory, *address, *bytes),
         Because(.reason)
     )]
     Race {
@@ -54,7 +55,7 @@ pub enum FaultKind {
         /// Size of the access in bytes.
         bytes: usize,
         /// The allocation or variable.
-        memory: String,
+        memory: Extent,
         /// The thread's access.
         access: Access,
         /// The other thread's access.
@@ -71,7 +72,8 @@ pub enum FaultKind {
     /// Two unordered plain writes of the same value to the same bytes. A fault only if
     /// [`Options::same_value_races_are_faults`](crate::Options::same_value_races_are_faults) is set.
     #[error(
-        "same-value race: writes {bytes} bytes at {address:#x} of {memory}, which block {other_block}, thread {other_thread} writes at {other_place} with the same value"
+        "same-value race: writes {}, which block {other_block}, thread {other_thread} writes at {other_place} with the same value",
+        Accessed(memory, *address, *bytes)
     )]
     SameValueRace {
         /// Address within the state space.
@@ -79,7 +81,7 @@ pub enum FaultKind {
         /// Size of the access in bytes.
         bytes: usize,
         /// The allocation or variable.
-        memory: String,
+        memory: Extent,
         /// Index of the other thread's block.
         other_block: Dim3,
         /// Index of the other thread in its block.
@@ -268,6 +270,19 @@ impl fmt::Display for Because<'_> {
             Some(RaceReason::Volatile) => f.write_str(": a volatile access is not atomic"),
             Some(RaceReason::Scope(Scope::Block)) => f.write_str(": the scope of an atomic access is its block (cta)"),
             Some(RaceReason::Scope(_)) => f.write_str(": the scope of an atomic access is its cluster"),
+        }
+    }
+}
+
+impl FaultKind {
+    /// The memory whose elements or bytes the message names, if it names any. A caller that has a better name than the PTX, or the
+    /// size of an element, may set them.
+    pub fn memory_mut(&mut self) -> Option<&mut Extent> {
+        match self {
+            Self::Race { memory, .. } | Self::SameValueRace { memory, .. } => Some(memory),
+            Self::Access { error: AccessError::OutOfBounds { nearest: memory, .. }, .. }
+            | Self::Access { error: AccessError::Uninitialised { place: memory, .. }, .. } => Some(memory),
+            _ => None,
         }
     }
 }

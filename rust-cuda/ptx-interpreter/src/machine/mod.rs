@@ -230,6 +230,7 @@ impl Machine {
             space: Space::Shared,
             start: DYNAMIC_SHARED_START,
             bytes: u64::from(config.dynamic_shared_bytes),
+            element: None,
         };
         let mut view = self.memory.view();
         let needs_workspace = config.cooperative && kernel.registers.iter().any(Initial::is_grid_workspace);

@@ -274,4 +274,21 @@ impl<'a> Code<'a> {
     pub fn registers(&self) -> impl Iterator<Item = (&'a str, usize)> + use<'a> {
         self.kernel.register_names.iter().map(|named| (named.name.as_str(), named.bits))
     }
+
+    /// The static variables in shared memory by their symbols, each with the instruction that first names it.
+    pub fn shared(&self) -> impl Iterator<Item = (&'a Extent, Option<Place>)> {
+        let code = *self;
+        code.kernel.shared.iter().map(move |variable| {
+            let is_of_name =
+                |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '$' | '%');
+            let names_it =
+                |place: &Place| place.text.split(|other| !is_of_name(other)).any(|word| word == &*variable.name);
+            (variable, (0..code.instructions()).map(|pc| code.place(pc)).find(names_it))
+        })
+    }
+
+    /// The name in messages of a variable in shared memory: its symbol, or `shared0`, `shared1`, … if the symbol is generated.
+    pub fn shared_name(&self, variable: &Extent) -> String {
+        self.kernel.shared_name(variable).unwrap_or_else(|| variable.name.to_string())
+    }
 }

@@ -129,7 +129,7 @@ impl Context<'_> {
         }
         let (memory, address) = self.extent_at(memory, offset);
         let (place, other_place) = (self.place(pc), self.place(conflict.instruction as usize));
-        let race = SameValueRace { place, other_place, memory, address, count: 1 };
+        let race = SameValueRace { place, other_place, memory: memory.to_string(), address, count: 1 };
         if let Some(races) = &mut self.races {
             races.same_value.insert(pair, race);
         }

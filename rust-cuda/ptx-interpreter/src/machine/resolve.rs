@@ -12,8 +12,8 @@ use super::race::RecordedAccess;
 use super::schedule::{Resident, Schedule};
 use super::warp::Warp;
 use crate::memory::{
-    AccessError, Region, block_of_cluster, first_address, from_generic, global_pattern, shared_pattern, space_of,
-    stride,
+    AccessError, Extent, Region, block_of_cluster, first_address, from_generic, global_pattern, shared_pattern,
+    space_of, stride,
 };
 use crate::program::DYNAMIC_SHARED_START;
 use crate::program::instruction::{AccessSpace, EffectiveAddress, MemoryOrdering, Register};
@@ -355,22 +355,18 @@ impl Context<'_> {
         AccessError::Uninitialised { address, bytes, first: address + first as u64 - extent.start, place: extent }
     }
 
-    /// Name of the allocation or variable at an offset of a memory, and the address within the state space.
-    pub(super) fn extent_at(&self, memory: Memory, offset: usize) -> (String, u64) {
-        let address = |space| first_address(space) + offset as u64;
-        match memory {
-            Memory::Global(index) => {
-                let extent = &self.launch.view.allocations()[index].extent;
-                (extent.to_string(), extent.start + offset as u64)
-            }
-            Memory::DynamicShared | Memory::OtherShared { is_dynamic: true, .. } => {
-                (self.launch.dynamic_shared.to_string(), self.launch.dynamic_shared.start + offset as u64)
-            }
+    /// The allocation or variable at an offset of a memory that threads share, in which an access is, and the address within the
+    /// state space.
+    pub(super) fn extent_at(&self, memory: Memory, offset: usize) -> (Extent, u64) {
+        let extent = match memory {
+            Memory::Global(index) => &self.launch.view.allocations()[index].extent,
+            Memory::DynamicShared | Memory::OtherShared { is_dynamic: true, .. } => &self.launch.dynamic_shared,
             _ => {
-                let address = address(Space::Shared);
-                let name = self.kernel.shared.find(address, 1).map_or_else(|_| String::new(), ToString::to_string);
-                (name, address)
+                let address = first_address(Space::Shared) + offset as u64;
+                let found = self.kernel.shared.find(address, 1);
+                return (found.expect("the access has been resolved to a variable").clone(), address);
             }
-        }
+        };
+        (extent.clone(), extent.start + offset as u64)
     }
 }

@@ -4,14 +4,14 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::Extent;
-use crate::syntax::Space;
+use super::{Accessed, Extent};
+use crate::syntax::{Space, printable};
 
 /// Why an access is rejected. Addresses are relative to the state space.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AccessError {
     /// Some byte of the access is outside every allocation.
-    #[error("{bytes} bytes at {address:#x} of {} memory: {}", SpaceName(nearest.space), Miss(*address, *bytes, nearest))]
+    #[error("{}", Miss(*address, *bytes, nearest))]
     OutOfBounds {
         /// Address of the access.
         address: u64,
@@ -51,7 +51,7 @@ pub enum AccessError {
         space: Space,
     },
     /// A load of uninitialised bytes.
-    #[error("{bytes} bytes at {address:#x} of {place}: byte {first} of it has never been written")]
+    #[error("{}{}", Accessed(place, *address, *bytes), NeverWritten { address: *address, bytes: *bytes, first: *first, place })]
     Uninitialised {
         /// Address of the access.
         address: u64,
@@ -127,12 +127,36 @@ impl fmt::Display for NothingAllocated {
     }
 }
 
-/// Displays by how much an access misses an extent. The fields are the address, the size in bytes and the extent.
+/// Displays the element or the byte that has never been written, after the access.
+struct NeverWritten<'a> {
+    address: u64,
+    bytes: usize,
+    first: u64,
+    place: &'a Extent,
+}
+
+impl fmt::Display for NeverWritten<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { address, bytes, first, place } = *self;
+        match (place.elements(address, bytes), place.elements(place.start + first, 1)) {
+            (Some(all), Some(unwritten)) if all == unwritten => f.write_str(", which has never been written"),
+            (_, Some(unwritten)) => write!(f, ", of which element {} has never been written", unwritten.start),
+            (_, None) => write!(f, ": byte {first} of it has never been written"),
+        }
+    }
+}
+
+/// Displays an access that misses an extent, and by how much. The fields are the address, the size in bytes and the extent.
 struct Miss<'a>(u64, usize, &'a Extent);
 
 impl fmt::Display for Miss<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(address, bytes, extent) = *self;
+        if let Some(element) = extent.element {
+            let length = cuda_launch::counted(extent.bytes as usize / element.get(), "element");
+            return write!(f, "{}: `{}` has {length}", Accessed(extent, address, bytes), printable(&extent.name));
+        }
+        write!(f, "{bytes} bytes at {address:#x} of {} memory: ", SpaceName(extent.space))?;
         let end = address.wrapping_add(bytes as u64);
         if address >= extent.end() {
             write!(f, "starts {} bytes past the end of {extent}", address - extent.end())

@@ -1,10 +1,12 @@
 //! Address ranges in a memory.
 
 use std::fmt;
+use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::AccessError;
-use crate::syntax::Space;
+use crate::syntax::{Space, printable};
 
 /// A named address range: an allocation, a variable or a block's dynamic shared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub struct Extent {
     pub start: u64,
     /// Size in bytes.
     pub bytes: u64,
+    /// Size of an element in bytes. With it, messages name elements as in `tile[31]`, else bytes at an address.
+    pub element: Option<NonZeroUsize>,
 }
 
 impl Extent {
@@ -46,6 +50,32 @@ impl Extent {
     pub(super) fn distance(&self, address: u64, bytes: usize) -> u64 {
         let before = self.start.saturating_sub(address.saturating_add(bytes as u64));
         before.max(address.saturating_sub(self.end()))
+    }
+}
+
+impl Extent {
+    /// The elements that an access touches, from the first index to the one after the last, which may be outside. None if
+    /// their size is unknown.
+    pub fn elements(&self, address: u64, bytes: usize) -> Option<Range<i64>> {
+        let (element, offset) = (self.element?.get() as i64, address.wrapping_sub(self.start).cast_signed());
+        let last = offset.wrapping_add(bytes.max(1) as i64 - 1);
+        Some(offset.div_euclid(element)..last.div_euclid(element) + 1)
+    }
+}
+
+/// Displays the bytes of an access: `` `tile[31]` `` or `` `tile[28..32]` `` where elements are known, otherwise as bytes at an
+/// address of the extent. The fields are the extent, the address and the size in bytes.
+pub(crate) struct Accessed<'a>(pub(crate) &'a Extent, pub(crate) u64, pub(crate) usize);
+
+impl fmt::Display for Accessed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(extent, address, bytes) = *self;
+        let name = printable(&extent.name);
+        match extent.elements(address, bytes) {
+            Some(Range { start, end }) if end == start + 1 => write!(f, "`{name}[{start}]`"),
+            Some(Range { start, end }) => write!(f, "`{name}[{start}..{end}]`"),
+            None => write!(f, "{bytes} bytes at {address:#x} of {extent}"),
+        }
     }
 }
 

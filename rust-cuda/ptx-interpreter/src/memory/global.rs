@@ -106,7 +106,8 @@ impl GlobalView {
         const BYTES: u64 = 8;
         // Below every allocation, with a gap of GUARD_BYTES between.
         let start = first_address(Space::Global) - GUARD_BYTES;
-        let extent = Extent { name: "the grid's workspace".into(), space: Space::Global, start, bytes: BYTES };
+        let extent =
+            Extent { name: "the grid's workspace".into(), space: Space::Global, start, bytes: BYTES, element: None };
         let region = Region::from_bytes(&[0; BYTES as usize]);
         region.write(0, &(BYTES as u32).to_le_bytes());
         self.live.insert(0, Allocation { extent, region: Arc::new(region), number: u64::MAX });
@@ -226,7 +227,7 @@ impl GlobalMemory {
         let Some(next) = next.filter(|next| *next < 1 << 62) else { return Err(out_of_memory) };
         let Ok(size) = usize::try_from(bytes) else { return Err(out_of_memory) };
         let region = Region::try_new(size).map_err(|source| MemoryError::HostOutOfMemory { asked: bytes, source })?;
-        let extent = Extent { name: name.into(), space: Space::Global, start, bytes };
+        let extent = Extent { name: name.into(), space: Space::Global, start, bytes, element: None };
         let allocation = Allocation { extent, region: Arc::new(region), number: self.allocated };
         // Addresses ascend, so the list stays sorted.
         Arc::make_mut(&mut self.view).live.push(allocation);

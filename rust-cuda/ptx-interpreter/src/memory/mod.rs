@@ -16,6 +16,7 @@ pub use access_pattern::{
 };
 pub(crate) use address::{block_of_cluster, in_block_of_cluster, window_bytes};
 pub use address::{first_address, from_generic, is_in_space, space_of, to_generic, unspaced_offset};
+pub(crate) use extent::Accessed;
 pub use extent::Extent;
 pub use global::{
     ALLOCATION_ALIGNMENT, Allocation, GUARD_BYTES, GlobalMemory, GlobalSnapshot, GlobalView, MemoryError,

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::instruction::{Action, Atomic, DecodedInstruction, Description, Load, Store};
 use super::ranges::Ranges;
 use super::registers::{Initial, NamedRegister};
+use super::symbols::DYNAMIC_SHARED_START;
+use crate::memory::Extent;
 use crate::memory::races::Scope;
 
 /// A decoded kernel.
@@ -44,4 +46,15 @@ impl Kernel {
             scope != Scope::Device
         })
     }
+
+    /// The name in messages of a variable in shared memory whose symbol in the PTX says nothing: `shared0`, `shared1`, … in the
+    /// order of the kernel's variables, with dynamic shared memory last. None if the symbol is a name.
+    pub(crate) fn shared_name(&self, variable: &Extent) -> Option<String> {
+        let is_generated = variable.start >= DYNAMIC_SHARED_START || variable.name.starts_with(GENERATED);
+        let index = self.shared.iter().take_while(|other| other.start != variable.start).count();
+        is_generated.then(|| format!("shared{index}"))
+    }
 }
+
+/// How the symbols of `cuda_std::shared_array!` begin.
+const GENERATED: &str = "__shared_";

@@ -60,7 +60,7 @@ impl Ranges {
         if span > window {
             return Err(Problem::TooLarge { space, bytes: span, limit: window });
         }
-        self.extents.push(Extent { name: name.into(), space, start, bytes: bytes as u64 });
+        self.extents.push(Extent { name: name.into(), space, start, bytes: bytes as u64, element: None });
         (self.bytes, self.end) = (all, end);
         Ok(start)
     }

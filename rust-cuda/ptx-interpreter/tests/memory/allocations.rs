@@ -124,7 +124,8 @@ fn many_threads_share_a_view() {
 
 #[test]
 fn errors_of_other_spaces_name_the_cause() {
-    let shared = Extent { name: "the block's memory".into(), space: Space::Shared, start: 1024, bytes: 48 };
+    let shared =
+        Extent { name: "the block's memory".into(), space: Space::Shared, start: 1024, bytes: 48, element: None };
     assert_eq!(shared.check(1024 + 44, 4), Ok(44));
     let error = shared.check(1024 + 48, 4).unwrap_err();
     assert_eq!(

@@ -1,0 +1,93 @@
+//! The variables of a kernel in shared memory, by the names and types of their declarations in the source.
+
+use std::collections::BTreeMap;
+
+use cuda_std::LaunchConfig;
+use ptx_interpreter::syntax::Space;
+use ptx_interpreter::{Fault, Machine};
+
+use crate::debug_information::{DebugInformation, SharedMemory};
+use crate::launch::{Argument, ElementType};
+
+/// A variable in shared memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SharedVariable {
+    /// The name in the source if the debug information has it, the symbol of other compilers' PTX, else `shared0`, `shared1`, … in
+    /// the order of the kernel's variables.
+    pub(crate) name: String,
+    /// The type of its elements, if it is known and that of a buffer.
+    pub(crate) element: Option<ElementType>,
+    /// First address; None for dynamic shared memory.
+    start: Option<u64>,
+    element_bytes: Option<usize>,
+}
+
+impl SharedVariable {
+    /// The variables of a kernel, in the order of `StoppedBlock::shared`.
+    pub(crate) fn all(
+        machine: &Machine,
+        kernel: &str,
+        config: LaunchConfig,
+        arguments: &[Argument],
+        information: &DebugInformation,
+    ) -> Vec<Self> {
+        let Some(code) = machine.code(kernel) else { return Vec::new() };
+        let mut variables = Vec::new();
+        // Symbols by the frame that declares them and their size, in the order of the declarations.
+        let mut declared: BTreeMap<(usize, u64), BTreeMap<&str, usize>> = BTreeMap::new();
+        for (index, (extent, place)) in code.shared().enumerate() {
+            let name = code.shared_name(extent);
+            variables.push(Self { name, element: None, start: Some(extent.start), element_bytes: None });
+            let frame = place.and_then(|place| information.frame_at(place.line));
+            // The frame of the declaration and those it returns the array to, otherwise one that it passes the array to.
+            let callers = frame.into_iter().flat_map(|frame| information.with_callers(frame));
+            let is_called = |other: &usize| information.with_callers(*other).any(|caller| Some(caller) == frame);
+            let called = (0..information.frames()).filter(is_called);
+            let mut frames = callers.chain(called);
+            if let Some(frame) = frames.find(|frame| !information.shared_arrays(*frame, extent.bytes).is_empty()) {
+                declared.entry((frame, extent.bytes)).or_default().insert(&extent.name, index);
+            }
+        }
+        for ((frame, bytes), symbols) in declared {
+            let arrays = information.shared_arrays(frame, bytes);
+            // Otherwise the compiler has removed a variable or an array, and which is which cannot be told.
+            if arrays.len() == symbols.len() {
+                symbols.into_values().zip(arrays).for_each(|(index, array)| variables[index].declare(array));
+            }
+        }
+        if config.dynamic_shared_bytes > 0 {
+            let name = format!("shared{}", variables.len());
+            let mut dynamic = Self { name, element: None, start: None, element_bytes: None };
+            if let [memory] = &information.dynamic_shared()[..] {
+                dynamic.declare(memory.clone());
+            }
+            variables.push(dynamic);
+        }
+        // A name that something else has too would be ambiguous.
+        let names: Vec<String> = variables.iter().map(|variable| variable.name.clone()).collect();
+        for (index, variable) in variables.iter_mut().enumerate() {
+            let is_taken = names.iter().filter(|name| **name == variable.name).count() > 1
+                || arguments.iter().any(|argument| argument.name() == variable.name);
+            if is_taken {
+                variable.name = format!("shared{index}");
+            }
+        }
+        variables
+    }
+
+    fn declare(&mut self, memory: SharedMemory) {
+        self.name = memory.name;
+        (self.element, self.element_bytes) = (memory.element, Some(memory.element_bytes));
+    }
+
+    /// Gives the memory that a fault names its name and its elements.
+    pub(crate) fn name_in(variables: &[Self], fault: &mut Fault) {
+        let Some(memory) = fault.kind.memory_mut().filter(|memory| memory.space == Space::Shared) else { return };
+        let is_it = |variable: &&Self| variable.start == Some(memory.start);
+        let found = variables.iter().find(is_it).or_else(|| variables.last().filter(|last| last.start.is_none()));
+        if let Some(variable) = found {
+            memory.name = variable.name.as_str().into();
+            memory.element = variable.element_bytes.and_then(std::num::NonZeroUsize::new).or(memory.element);
+        }
+    }
+}
