@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use cuda_std::{Dim3, LaunchConfig};
 use ptx_interpreter::memory::MemoryError;
 use ptx_interpreter::{LoadError, Machine, Options};
@@ -50,6 +51,8 @@ pub struct LaunchFile {
     #[serde(default = "one_block")]
     cluster: u8,
     #[serde(default)]
+    order: Order,
+    #[serde(default)]
     same_value_races_are_faults: bool,
     #[serde(default)]
     volatile_is_plain: bool,
@@ -58,6 +61,17 @@ pub struct LaunchFile {
     /// The same, of those without a store, a barrier or an end.
     instructions_without_progress: Option<u64>,
     arguments: Vec<FileArgument>,
+}
+
+/// The order in which the warps of a block execute.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Each warp executes a source line, then the next warp does
+    #[default]
+    Lines,
+    /// Each warp runs until it waits at a barrier, then the next warp does
+    Warps,
 }
 
 fn one() -> [u32; 3] {
@@ -143,6 +157,11 @@ impl LaunchFile {
         serde_json::from_str(&text).map_err(|error| LaunchFileError::Json { path: path.to_owned(), error })
     }
 
+    /// The launch file with another order of warps; its own if there is none.
+    pub fn in_order(self, order: Option<Order>) -> Self {
+        Self { order: order.unwrap_or(self.order), ..self }
+    }
+
     /// The PTX file; a relative path begins at the launch file's directory.
     pub fn ptx(&self) -> &Path {
         &self.ptx
@@ -188,6 +207,7 @@ impl LaunchFile {
         let mut options = Options {
             same_value_races_are_faults: self.same_value_races_are_faults,
             volatile_is_plain: self.volatile_is_plain,
+            interleaved: self.order == Order::Lines,
             ..Options::default()
         };
         if let Some(limit) = self.block_instructions {

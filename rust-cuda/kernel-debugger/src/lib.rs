@@ -38,7 +38,7 @@ pub use condition::{Condition, ConditionError};
 pub use debug_information::{DebugInformation, Frame, Variable};
 pub use front::{End, Front, Resume};
 pub use launch::{Argument, ElementType, Launch};
-pub use launch_file::{LaunchFile, LaunchFileError};
+pub use launch_file::{LaunchFile, LaunchFileError, Order};
 pub use lines::Lines;
 pub use query::{Query, QueryError};
 pub use register_kind::RegisterKind;

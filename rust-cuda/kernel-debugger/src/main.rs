@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use kernel_debugger::{LaunchFile, dap, terminal};
+use kernel_debugger::{LaunchFile, Order, dap, terminal};
 
 /// Serves an editor by the Debug Adapter Protocol, on standard input and output
 #[derive(Parser)]
@@ -32,6 +32,9 @@ enum Command {
         /// Directory at which the sources' names begin
         #[arg(long, value_name = "DIR", default_value = ".")]
         source_root: PathBuf,
+        /// The order in which warps execute [default: that of the launch file, or lines]
+        #[arg(long)]
+        order: Option<Order>,
     },
     /// Writes a page that plays a block of a launch: its lines, lanes and memory over time
     Record(record_command::Arguments),
@@ -40,7 +43,7 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
-        Some(Command::Terminal { launch, source_root }) => view(&launch, &source_root),
+        Some(Command::Terminal { launch, source_root, order }) => view(&launch, &source_root, order),
         Some(Command::Record(arguments)) => record_command::run(&arguments).map(|text| println!("{text}")),
         None => serve(arguments.port),
     };
@@ -57,8 +60,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn view(launch: &Path, source_root: &Path) -> Result<(), Box<dyn std::error::Error>> {
-    Ok(terminal::run(&LaunchFile::open(launch)?, source_root)?)
+fn view(launch: &Path, source_root: &Path, order: Option<Order>) -> Result<(), Box<dyn std::error::Error>> {
+    Ok(terminal::run(&LaunchFile::read(launch)?.in_order(order).launch(launch)?, source_root)?)
 }
 
 fn serve(port: Option<u16>) -> Result<(), Box<dyn std::error::Error>> {

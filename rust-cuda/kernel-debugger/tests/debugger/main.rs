@@ -2,6 +2,7 @@
 
 mod captured;
 mod launch_files;
+mod order;
 mod protocol;
 mod record;
 mod session;

@@ -143,7 +143,7 @@ fn a_step_by_instruction_is_the_smallest() {
     if support::is_stale() {
         return;
     }
-    let launch = matmul();
+    let launch = support::matmul_by_warps();
     let (_, seen) = run(
         &launch,
         |_, _| {},

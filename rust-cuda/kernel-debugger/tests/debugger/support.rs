@@ -87,6 +87,12 @@ pub(crate) fn matmul() -> Case {
     Case(open(ptx, &text))
 }
 
+/// [`matmul`] with one warp after the other.
+pub(crate) fn matmul_by_warps() -> Case {
+    let (ptx, text) = matmul_files();
+    Case(open(ptx, &text.replacen('{', r#"{"order": "warps", "#, 1)))
+}
+
 /// X·Xᵀ of another shape.
 pub(crate) fn matmul_of(rows: usize, columns: usize) -> Case {
     let text = format!(
@@ -135,11 +141,11 @@ pub(crate) fn seeded_bug(kernel: &str, blocks: u32, block: [u32; 2], arguments: 
     Case(open(seeded_bugs::PTX[0].text(), &seeded_bug_file(kernel, blocks, block, arguments)))
 }
 
-/// The launch file of [`seeded_bug`].
+/// The launch file of [`seeded_bug`]. One warp runs after the other, so that each bug shows in the values.
 pub(crate) fn seeded_bug_file(kernel: &str, blocks: u32, [x, y]: [u32; 2], arguments: &str) -> String {
     format!(
         r#"{{"ptx": "kernels.ptx", "kernel": "{kernel}", "grid": [{blocks}, 1, 1], "block": [{x}, {y}, 1],
-            "same_value_races_are_faults": true, "arguments": [{arguments}]}}"#
+            "order": "warps", "same_value_races_are_faults": true, "arguments": [{arguments}]}}"#
     )
 }
 
@@ -149,7 +155,7 @@ pub(crate) fn seeded_grid_bug(kernel: &str, blocks: u32, threads: u32, arguments
         seeded_bugs::PTX[0].text(),
         &format!(
             r#"{{"ptx": "kernels.ptx", "kernel": "{kernel}", "grid": [{blocks}, 1, 1], "block": [{threads}, 1, 1],
-                "cooperative": true, "block_instructions": 32768, "same_value_races_are_faults": true,
+                "order": "warps", "cooperative": true, "block_instructions": 32768, "same_value_races_are_faults": true,
                 "arguments": [{arguments}]}}"#
         ),
     ))

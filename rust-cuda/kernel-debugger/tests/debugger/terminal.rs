@@ -201,7 +201,7 @@ fn steps_move_the_selected_warp() {
     if support::is_stale() {
         return;
     }
-    let launch = matmul();
+    let launch = support::matmul_by_warps();
     let line = session::line_with(TILES, "a_tile.set(", 0);
     let product = session::line_with(TILES, "sum = math::fma", 0);
     let tiles = "stepping.rs: shared_tiles<f32> < matmul_tiles_f32";

@@ -27,6 +27,8 @@ pub(super) struct Context<'a> {
     pub(super) races: Option<RaceChecker>,
     /// Index of the allocation accessed last, which the next access often hits too.
     pub(super) last_allocation: usize,
+    /// Whether the warp that ran last stopped because it has executed a source line and others are to run.
+    pub(super) turn_ended: bool,
     /// Whether the path that ran last stopped because its time slice expired.
     pub(super) slice_expired: bool,
     /// Instructions of the time slice that the path had executed when the observer stopped it.
@@ -54,6 +56,7 @@ impl<'a> Context<'a> {
             counts: vec![InstructionCounts::default(); launch.kernel.instructions.len()],
             races: launch.options.check_races.then(|| RaceChecker::new(launch)),
             last_allocation: 0,
+            turn_ended: false,
             slice_expired: false,
             slice_used: 0,
             observer: None,

@@ -44,7 +44,7 @@ impl Warp {
         self.predicates.fill(0);
         self.carry = 0;
         self.exited = 0;
-        self.slices = 0;
+        (self.slices, self.slice_used, self.last_of_turn) = (0, 0, None);
         (self.cluster_arrived, self.cluster_passed) = (0, 0);
         self.divergence.start(self.existing);
         self.copies.clear();
@@ -54,17 +54,25 @@ impl Warp {
         }
     }
 
-    /// Runs ready paths until none is left, a time slice expires or the observer stops it. Returns whether any ran.
+    /// Runs ready paths until none is left, a time slice or the warp's turn ends, or the observer stops it. Returns whether any ran.
     ///
     /// # Errors
     /// The fault of a thread.
     pub(super) fn run(&mut self, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
+        let progress = self.run_paths(context)?;
+        if context.stopped_before.is_none() {
+            self.last_of_turn = None;
+        }
+        Ok(progress)
+    }
+
+    fn run_paths(&mut self, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
         let mut progress = false;
         // A path may end, or another one take its index, at each step.
         while let Some(index) = self.next_path(context) {
             progress = true;
             self.run_path(index, context)?;
-            if context.stopped_before.is_some() {
+            if context.stopped_before.is_some() || std::mem::take(&mut context.turn_ended) {
                 return Ok(true);
             }
             if context.slice_expired {
@@ -101,7 +109,8 @@ impl Warp {
     fn run_path(&mut self, index: usize, context: &mut Context<'_>) -> Result<(), Box<Fault>> {
         let kernel = context.kernel;
         context.slice_expired = false;
-        for used in std::mem::take(&mut context.slice_used)..TIME_SLICE {
+        let used = std::mem::take(&mut context.slice_used).max(std::mem::take(&mut self.slice_used));
+        for used in used..TIME_SLICE {
             let path = self.divergence.paths[index];
             if self.divergence.reconvergence_pc(index) == path.pc {
                 self.divergence.arrive(index);
@@ -115,9 +124,17 @@ impl Warp {
                     path.mask & if negated { !bits } else { bits }
                 }
             };
-            if context.observer.is_some() && context.stops_before(self.number, path.pc, (active, path.mask)) {
-                context.slice_used = used;
-                return Ok(());
+            if context.observer.is_some() {
+                let interleaved = context.launch.options.interleaved;
+                if interleaved && self.last_of_turn.is_some_and(|last| kernel.begins_line(path.pc, last)) {
+                    (context.turn_ended, self.slice_used) = (true, used);
+                    return Ok(());
+                }
+                if context.stops_before(self.number, path.pc, (active, path.mask)) {
+                    context.slice_used = used;
+                    return Ok(());
+                }
+                self.last_of_turn = Some(path.pc);
             }
             context.count(path.pc, active);
             // A warp-level operation counts the lanes that arrive, so a lane whose guard is false passes it.

@@ -16,6 +16,10 @@ pub struct Options {
     /// Maximum number of instructions that the warps of a block may issue without progress: a store to global or shared memory, a
     /// barrier that the block passes, or its end. Beyond it the kernel counts as endless.
     pub instructions_without_progress: u64,
+    /// Whether the warps of an observed block take turns: each executes a source line, or an instruction where the PTX names no lines,
+    /// and then the next warp does. Otherwise, and in a launch without an observer, a warp runs until it waits or its time slice
+    /// expires.
+    pub interleaved: bool,
 }
 
 impl Default for Options {
@@ -28,6 +32,7 @@ impl Default for Options {
             volatile_is_plain: false,
             block_instructions: 1 << 31,
             instructions_without_progress: 1 << 30,
+            interleaved: false,
         }
     }
 }

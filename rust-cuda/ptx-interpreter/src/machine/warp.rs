@@ -36,6 +36,10 @@ pub(super) struct Warp {
     pub(super) cluster_passed: u32,
     /// Time slices that have expired.
     pub(super) slices: u32,
+    /// Instructions of the time slice that were executed in earlier turns.
+    pub(super) slice_used: u32,
+    /// The last instruction of the warp's turn, if the launch is interleaved; None before the first.
+    pub(super) last_of_turn: Option<usize>,
 }
 
 /// A register with uninitialised bytes in some lanes.
@@ -80,6 +84,8 @@ impl Warp {
             cluster_arrived: 0,
             cluster_passed: 0,
             slices: 0,
+            slice_used: 0,
+            last_of_turn: None,
         }
     }
 

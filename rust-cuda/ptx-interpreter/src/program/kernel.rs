@@ -47,6 +47,21 @@ impl Kernel {
         })
     }
 
+    /// Whether an instruction that is executed after `last` begins a source line: another one, or the same again in a loop. An
+    /// instruction for which the PTX names no line begins one.
+    pub(crate) fn begins_line(&self, pc: usize, last: usize) -> bool {
+        let line = |pc: usize| self.descriptions[pc].location.map(|location| (location.file, location.line));
+        // Of line 0 are instructions without a line of their own.
+        let is_part = |line: Option<(u32, u32)>| line.is_some_and(|(_, line)| line == 0);
+        pc <= last || !is_part(line(pc)) && (line(pc).is_none() || line(pc) != self.line_before(last))
+    }
+
+    /// File and line of the last instruction up to `pc` that has a line of its own.
+    fn line_before(&self, pc: usize) -> Option<(u32, u32)> {
+        let mut locations = self.descriptions[..=pc].iter().rev().map_while(|description| description.location);
+        locations.find(|location| location.line > 0).map(|location| (location.file, location.line))
+    }
+
     /// The name in messages of a variable in shared memory whose symbol in the PTX says nothing: `shared0`, `shared1`, … in the
     /// order of the kernel's variables, with dynamic shared memory last. None if the symbol is a name.
     pub(crate) fn shared_name(&self, variable: &Extent) -> Option<String> {
