@@ -20,6 +20,9 @@ pub(crate) struct Options {
     /// Write a page that plays a block of the launch, instead of debugging it here
     #[arg(long, value_name = "FILE.html")]
     record: Option<PathBuf>,
+    /// The order in which warps execute: a source line each (lines), or each up to the barrier (warps)
+    #[arg(long, value_parser = ["lines", "warps"], default_value = "lines")]
+    order: String,
 }
 
 /// Captures a launch of the kernel, and opens it in the debugger.
@@ -41,6 +44,11 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         None => command.arg("terminal").arg(capture.launch_file()),
         Some(page) => command.arg("record").arg(capture.launch_file()).arg("--output").arg(page),
     };
-    let status = command.arg("--source-root").arg(workspace_root()).status().context("cannot start kernel-debugger")?;
+    let status = command
+        .args(["--order", &options.order])
+        .arg("--source-root")
+        .arg(workspace_root())
+        .status()
+        .context("cannot start kernel-debugger")?;
     Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }

@@ -104,16 +104,18 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         Some((url, rev)) => Source::Git { url, rev },
         None => Source::Folder(workspace_root()),
     };
-    write_from(directory, &parts, tools_for(&parts), *solutions, source)?;
+    write_from(directory, &parts, &tools_for(&parts), *solutions, source)?;
     let names: Vec<&str> = parts.iter().map(|part| part.package()).collect();
     say!("{}: {}. Next: cd {0} && cargo check-homework", directory.display(), names.join(", "));
     Ok(ExitCode::SUCCESS)
 }
 
-/// The packages of the programs that are given besides the parts: the commands, and with part 1 a training program.
-fn tools_for(parts: &[Part]) -> &'static [&'static str] {
-    const TOOLS: [&str; 2] = ["check_homework", "train"];
-    if parts.contains(&Part::One) { &TOOLS } else { &TOOLS[..1] }
+/// The packages of the programs that are given besides the parts: the commands, with part 1 a training program, and with a part that has
+/// kernels the commands for these.
+fn tools_for(parts: &[Part]) -> Vec<&'static str> {
+    let trains = parts.contains(&Part::One).then_some("train");
+    let has_kernels = parts.iter().any(|&part| part != Part::One);
+    ["check_homework"].into_iter().chain(trains).chain(has_kernels.then_some("see_kernels")).collect()
 }
 
 /// Writes the workspace of these parts to a new folder, with this folder's crates and without the students' commands.
@@ -127,7 +129,7 @@ fn write_from(directory: &Path, parts: &[Part], tools: &[&str], solutions: bool,
     let templates = workspace_root().join("crates/course/starter");
     for tool in tools {
         for (name, file) in files_of_package(tool)? {
-            files.push((name, read(&file)?));
+            files.push((name, for_parts(&read(&file)?, parts)));
         }
     }
     for part in parts {
@@ -306,15 +308,34 @@ fn path_in_toml(path: &str, separator: char) -> String {
     format!("\"{}\"", path.replace('"', "\\\""))
 }
 
+/// Whether a text for a package is for these parts. One for any of the homework is for each part that is graded.
+fn is_for(package: &str, parts: &[Part]) -> bool {
+    const ANY: &str = "any of the homework";
+    parts.iter().any(|part| part.package() == package || package == ANY && *part != Part::Learn)
+}
+
+/// A given file without the lines for other parts, which are between `part: PACKAGE` and `end part` in comments.
+fn for_parts(text: &str, parts: &[Part]) -> String {
+    let (mut result, mut is_wanted) = (String::new(), true);
+    for line in text.lines() {
+        let comment = line.trim_start().trim_start_matches(['/', '#']).trim_start();
+        match (comment.strip_prefix("part: "), comment == "end part") {
+            (Some(package), _) => is_wanted = is_for(package, parts),
+            (None, true) => is_wanted = true,
+            (None, false) if is_wanted => result.extend([line, "\n"]),
+            (None, false) => {}
+        }
+    }
+    result
+}
+
 /// The assignment, with the sections of the parts, and those of any part that is graded.
 fn readme(template: &str, parts: &[Part]) -> String {
-    const ANY: &str = "any of the homework";
     let mut sections = template.split("<!-- part: ");
     let mut text = sections.next().unwrap_or_default().to_owned();
     for section in sections {
         let (package, section) = section.split_once(" -->\n").unwrap_or((section, ""));
-        let is_wanted = |part: &Part| part.package() == package || (package == ANY && *part != Part::Learn);
-        if parts.iter().any(is_wanted) {
+        if is_for(package, parts) {
             text.push_str(section);
         }
     }
@@ -382,6 +403,17 @@ mod tests {
         let from_crlf = readme(&read(&folder.path().join("README.md")).unwrap(), &Part::HOMEWORK);
         assert_eq!(from_crlf, readme(&assignment, &Part::HOMEWORK));
         assert!(from_crlf.lines().count() > 60, "{from_crlf}");
+    }
+
+    #[test]
+    fn a_given_file_has_the_lines_of_the_chosen_parts() {
+        let text = "a\n  // part: learn\n  b\n  // end part\n# part: any of the homework\nc\n# end part\nd\n";
+        assert_eq!(for_parts(text, &[Part::Learn]), "a\n  b\nd\n");
+        assert_eq!(for_parts(text, &[Part::Two]), "a\nc\nd\n");
+        for parts in [vec![Part::One], vec![Part::Learn], Part::HOMEWORK.to_vec()] {
+            let has_kernels = tools_for(&parts).contains(&"see_kernels");
+            assert_eq!(has_kernels, parts != [Part::One], "{parts:?}");
+        }
     }
 
     #[test]

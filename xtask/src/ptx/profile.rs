@@ -1,14 +1,12 @@
 //! `cargo xtask ptx profile KERNEL`: the interpreter's counts of a kernel's instructions and accesses in the homework's
 //! launch.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use command_line::say;
 use gpu::{Device, InterpreterOptions, PtxVariant};
-use ptx_interpreter::{Access, AccessedSpace, InstructionCounts, LaunchReport, SourcePlace};
-use timing::grouped;
+use ptx_interpreter::LaunchReport;
 
 use super::workloads;
 use crate::workspace_root;
@@ -28,12 +26,15 @@ pub(crate) struct Options {
 
 /// Runs a launch of the kernel, and prints its counts.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    let Launched { arch, workload, report } = launch(&options.kernel, options.arch.as_deref(), |_| ())?;
-    say!("[*] {} for {arch}: {workload}", options.kernel);
-    print_instructions(&report);
-    print_memory(&report);
-    print_lines(&report, options.lines);
+    describe(options)?.lines().for_each(|line| say!("{line}"));
     Ok(ExitCode::SUCCESS)
+}
+
+/// The counts of a launch of the kernel, in words.
+fn describe(options: &Options) -> Result<String> {
+    let Launched { arch, workload, report } = launch(&options.kernel, options.arch.as_deref(), |_| ())?;
+    let counts = report.describe(options.lines, source_text);
+    Ok(format!("[*] {} for {arch}: {workload}\n{counts}", options.kernel))
 }
 
 /// A launch on the interpreter.
@@ -77,85 +78,77 @@ pub(crate) fn launch(kernel: &str, arch: Option<&str>, prepare: impl FnOnce(&Dev
     Ok(Launched { arch: name(variant.compute_capability()), workload, report })
 }
 
-fn print_instructions(report: &LaunchReport) {
-    let (threads, warps) = (report.thread_instructions(), report.warp_instructions());
-    say!("[*] Instructions: {} of threads, {} of warps", grouped(threads), grouped(warps));
-    say!("    lanes at work: {:.1} of 32", threads as f64 / warps.max(1) as f64);
-    let mut classes: Vec<_> = report.by_class().into_iter().collect();
-    classes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    for (class, count) in classes {
-        let class = format!("{class:?}").to_lowercase();
-        say!("    {:5.1} %  {class:8} {:>15}", percent(count, threads), grouped(count));
-    }
-    let (branches, divergent) = report.branches();
-    say!(
-        "    of {} branches of warps {} were divergent ({:.2} %)",
-        grouped(branches),
-        grouped(divergent),
-        percent(divergent, branches)
-    );
+/// The line's text, if the file is in the workspace.
+fn source_text(file: &str, line: u32) -> Option<String> {
+    let paths = [workspace_root().join(file), workspace_root().join("rust-cuda").join(file)];
+    let text = paths.iter().find_map(|path| std::fs::read_to_string(path).ok())?;
+    text.lines().nth(line.checked_sub(1)? as usize).map(str::to_owned)
 }
 
-fn print_memory(report: &LaunchReport) {
-    say!("[*] Memory accesses of warps");
-    let spaces = [
-        (AccessedSpace::Global, "global", "sectors of 32 bytes"),
-        (AccessedSpace::Shared, "shared", "wavefronts"),
-        (AccessedSpace::Local, "local", ""),
-        (AccessedSpace::Generic, "generic", "sectors or wavefronts"),
-    ];
-    for (space, name, unit) in spaces {
-        for (access, verb) in [(Access::Read, "loads"), (Access::Write, "stores"), (Access::Atomic, "atomics")] {
-            let totals = report.accesses(space, access);
-            if totals.lanes == 0 {
-                continue;
+/// The documents' figures are those that the command prints. Those of `docs/learn` have a test beside the kernels.
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct CommandLine {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn document(name: &str) -> String {
+        std::fs::read_to_string(workspace_root().join("docs").join(name)).unwrap()
+    }
+
+    /// The lines below each `$ cargo xtask ptx profile …` of a document, up to the next command or the end of the block.
+    fn quoted(text: &str) -> Vec<(Options, Vec<&str>)> {
+        let commands = text.split("$ cargo xtask ptx profile ").skip(1);
+        let quote = |text| {
+            let block: &str = str::split(text, "```").next().unwrap();
+            let block = block.split("$ ").next().unwrap();
+            let mut lines = block.lines();
+            let words = lines.next().unwrap().split_whitespace();
+            (CommandLine::parse_from(["profile"].into_iter().chain(words)).options, lines.collect())
+        };
+        commands.map(quote).collect()
+    }
+
+    #[test]
+    fn documents_quote_what_the_command_prints() {
+        if !gpu_testing::require_ptx(&kernels_gpu::PTX) {
+            return;
+        }
+        let quotes = ["ptx.md", "performance.md", "gpu-kernels.md", "homework.md"].map(document);
+        let quotes: Vec<_> = quotes.iter().flat_map(|text| quoted(text)).collect();
+        assert!(quotes.len() >= 2, "docs/ptx.md quotes two profiles");
+        for (options, lines) in quotes {
+            let printed = describe(&options).unwrap();
+            let mut rest = printed.lines();
+            for line in lines.iter().filter(|line| **line != "…") {
+                assert!(rest.any(|printed| printed == *line), "not printed, or not in this order: {line}\n{printed}");
             }
-            let lanes = grouped(totals.lanes);
-            if unit.is_empty() || totals.requests == 0 {
-                say!("    {name} {verb}: {lanes} of threads");
-                continue;
-            }
-            let ratio = totals.transactions as f64 / totals.min_transactions.max(1) as f64;
-            say!(
-                "    {name} {verb}: {lanes} of threads in {} of warps; {} {unit}, {ratio:.2} times the least possible",
-                grouped(totals.requests),
-                grouped(totals.transactions),
-            );
         }
     }
-}
 
-/// The source lines with the most instructions, and their excess of memory transactions over the minimum.
-fn print_lines(report: &LaunchReport, count: usize) {
-    let mut lines: BTreeMap<SourceLine, InstructionCounts> = BTreeMap::new();
-    for instruction in &report.instructions {
-        let line = instruction.place.source.as_ref().map(|SourcePlace { file, line, .. }| (file.to_string(), *line));
-        lines.entry(line).or_default().add(&instruction.counts);
+    /// The table of copies and launches counts the instructions of the activation's kernels.
+    #[test]
+    fn the_homework_has_the_activations_instructions() {
+        if !gpu_testing::require_ptx(&kernels_gpu::PTX) {
+            return;
+        }
+        let count = |kernel: &str| launch(kernel, None, |_| ()).unwrap().report.thread_instructions();
+        let steps: u64 = ["normalize_kernel", "weigh_kernel", "activate_kernel"].map(count).iter().sum();
+        let text = document("homework.md");
+        for (row, instructions) in [
+            ("| a kernel for each step, every intermediate", steps),
+            ("| a kernel for each step, intermediates stay", steps),
+            ("| one kernel for all steps", count("normalize_weigh_activate_kernel")),
+        ] {
+            let found = text.lines().find(|line| line.starts_with(row)).expect(row);
+            let expected = format!(" {:.1} million |", instructions as f64 / 1e6);
+            assert!(found.ends_with(&expected), "{found}: counted{expected}");
+        }
     }
-    let mut lines: Vec<_> = lines.into_iter().filter(|(_, counts)| counts.lanes > 0).collect();
-    lines.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.lanes));
-    say!("[*] Source lines with the most instructions of threads");
-    for (line, counts) in lines.into_iter().take(count) {
-        let share = percent(counts.lanes, report.thread_instructions());
-        let place = line.as_ref().map_or_else(|| "no source line".to_owned(), |(file, line)| format!("{file}:{line}"));
-        let excess = match counts.min_transactions {
-            0 => String::new(),
-            least => format!(" [{:.2} × least]", counts.transactions as f64 / least as f64),
-        };
-        say!("    {share:5.1} %  {place}{excess}  {}", line.and_then(source_text).unwrap_or_default());
-    }
-}
-
-/// A file and a line in it; `None` if the PTX has no line information.
-type SourceLine = Option<(String, u32)>;
-
-/// The line's text, if the file is in the workspace.
-fn source_text((file, line): (String, u32)) -> Option<String> {
-    let paths = [workspace_root().join(&file), workspace_root().join("rust-cuda").join(&file)];
-    let text = paths.iter().find_map(|path| std::fs::read_to_string(path).ok())?;
-    text.lines().nth(line.checked_sub(1)? as usize).map(|text| text.trim().to_owned())
-}
-
-fn percent(part: u64, whole: u64) -> f64 {
-    100.0 * part as f64 / whole.max(1) as f64
 }

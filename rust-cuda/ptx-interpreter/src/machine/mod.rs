@@ -8,6 +8,7 @@ mod collective;
 mod context;
 mod copies;
 mod counts;
+mod describe;
 mod divergence;
 mod execution;
 mod executor;
