@@ -1,7 +1,7 @@
 //! The text of the source line of a fault in PTX.
 
 use std::fs;
-use std::num::NonZeroUsize;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn name_shared_array(fault: &mut Fault, code: Option<Code<'_>>) -> Option<()> {
 
 /// The name and the size of an element of the array that a line such as `let tile = shared_array![f32; 64];` declares. The size is
 /// None for other types than numbers.
-fn shared_array(line: &str) -> Option<(&str, Option<NonZeroUsize>)> {
+fn shared_array(line: &str) -> Option<(&str, Option<NonZeroU32>)> {
     let (before, after) = line.split_once("shared_array![")?;
     let pattern = before.rsplit_once("let ")?.1.split(['=', ':']).next()?.trim();
     let name = pattern.strip_prefix("mut ").unwrap_or(pattern).trim();
@@ -45,7 +45,7 @@ fn shared_array(line: &str) -> Option<(&str, Option<NonZeroUsize>)> {
         "u64" | "i64" | "f64" | "usize" | "isize" => Some(8),
         _ => None,
     };
-    is_name.then_some((name, element.and_then(NonZeroUsize::new)))
+    is_name.then_some((name, element.and_then(NonZeroU32::new)))
 }
 
 fn text_of(place: &SourcePlace) -> Option<Arc<str>> {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_declaration_names_an_array_in_shared_memory() {
-        let size = NonZeroUsize::new;
+        let size = NonZeroU32::new;
         for (line, expected) in [
             ("let tile = shared_array![f32; 64];", Some(("tile", size(4)))),
             (

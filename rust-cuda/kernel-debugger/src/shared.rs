@@ -87,7 +87,10 @@ impl SharedVariable {
         let found = variables.iter().find(is_it).or_else(|| variables.last().filter(|last| last.start.is_none()));
         if let Some(variable) = found {
             memory.name = variable.name.as_str().into();
-            memory.element = variable.element_bytes.and_then(std::num::NonZeroUsize::new).or(memory.element);
+            memory.element = variable
+                .element_bytes
+                .and_then(|bytes| std::num::NonZeroU32::new(u32::try_from(bytes).ok()?))
+                .or(memory.element);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Rust variables and inlined functions of a stopped launch.
 
-use std::num::NonZeroUsize;
+use std::num::NonZeroU32;
 
 use ptx_interpreter::StoppedWarp;
 use ptx_interpreter::memory::{from_generic, space_of};
@@ -154,7 +154,7 @@ impl Stopped<'_> {
 
     /// The element of a buffer or a shared variable at an address of global or shared memory. A shared variable whose type is unknown
     /// has elements of the size given, or else bytes.
-    pub(crate) fn place_name(&self, space: Space, address: u64, element: Option<NonZeroUsize>) -> Option<String> {
+    pub(crate) fn place_name(&self, space: Space, address: u64, element: Option<NonZeroU32>) -> Option<String> {
         let holds = |range: &ptx_interpreter::MemoryRange<'_>| {
             let offset = address.wrapping_sub(range.extent.start);
             (range.extent.space == space && offset < range.extent.bytes).then_some(offset as usize)
@@ -171,7 +171,7 @@ impl Stopped<'_> {
         let mut shared = self.launch.shared().iter().zip(self.block.shared());
         let in_shared = |(variable, range): (&SharedVariable, _)| {
             let (name, offset) = (&variable.name, holds(&range)?);
-            let known = variable.element.map(ElementType::bytes).or(element.map(NonZeroUsize::get));
+            let known = variable.element.map(ElementType::bytes).or(element.map(|bytes| bytes.get() as usize));
             Some(known.map_or_else(|| format!("{name}, byte {offset}"), |bytes| format!("{name}[{}]", offset / bytes)))
         };
         buffer.or_else(|| shared.find_map(in_shared))

@@ -1,6 +1,6 @@
 //! The memories of a recording: the block's shared variables and the buffers that it touches, as rows and columns.
 
-use std::num::NonZeroUsize;
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 use ptx_interpreter::memory::{AccessError, Extent};
@@ -86,7 +86,7 @@ pub(super) fn plan(
             continue;
         }
         let opcodes = touched.instructions.iter().filter(|(_, memory)| *memory == index);
-        let sizes = opcodes.map(|(pc, _)| lines.place(*pc).element_bytes().map_or(4, NonZeroUsize::get));
+        let sizes = opcodes.map(|(pc, _)| lines.place(*pc).element_bytes().map_or(4, NonZeroU32::get));
         let by_size = match sizes.min().unwrap_or(4) {
             8 => ElementType::F64,
             4 => ElementType::F32,

@@ -55,7 +55,7 @@ pub enum FaultKind {
         /// Size of the access in bytes.
         bytes: usize,
         /// The allocation or variable.
-        memory: Extent,
+        memory: Box<Extent>,
         /// The thread's access.
         access: Access,
         /// The other thread's access.
@@ -81,7 +81,7 @@ pub enum FaultKind {
         /// Size of the access in bytes.
         bytes: usize,
         /// The allocation or variable.
-        memory: Extent,
+        memory: Box<Extent>,
         /// Index of the other thread's block.
         other_block: Dim3,
         /// Index of the other thread in its block.
@@ -279,7 +279,7 @@ impl FaultKind {
     /// size of an element, may set them.
     pub fn memory_mut(&mut self) -> Option<&mut Extent> {
         match self {
-            Self::Race { memory, .. } | Self::SameValueRace { memory, .. } => Some(memory),
+            Self::Race { memory, .. } | Self::SameValueRace { memory, .. } => Some(memory.as_mut()),
             Self::Access { error: AccessError::OutOfBounds { nearest: memory, .. }, .. }
             | Self::Access { error: AccessError::Uninitialised { place: memory, .. }, .. } => Some(memory),
             _ => None,

@@ -87,7 +87,7 @@ impl Context<'_> {
         let kind = FaultKind::Race {
             address: start,
             bytes,
-            memory: extent,
+            memory: Box::new(extent),
             access,
             other_access,
             reason,
@@ -114,7 +114,7 @@ impl Context<'_> {
             let kind = FaultKind::SameValueRace {
                 address,
                 bytes,
-                memory,
+                memory: Box::new(memory),
                 other_block: self.launch.block_index(u64::from(conflict.block)),
                 other_thread: self.thread_index(conflict.thread),
                 other_place: Box::new(self.place(conflict.instruction as usize)),

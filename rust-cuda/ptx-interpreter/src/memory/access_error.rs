@@ -153,7 +153,7 @@ impl fmt::Display for Miss<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(address, bytes, extent) = *self;
         if let Some(element) = extent.element {
-            let length = cuda_launch::counted(extent.bytes as usize / element.get(), "element");
+            let length = cuda_launch::counted((extent.bytes / u64::from(element.get())) as usize, "element");
             return write!(f, "{}: `{}` has {length}", Accessed(extent, address, bytes), printable(&extent.name));
         }
         write!(f, "{bytes} bytes at {address:#x} of {} memory: ", SpaceName(extent.space))?;

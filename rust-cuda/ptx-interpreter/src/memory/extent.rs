@@ -1,7 +1,7 @@
 //! Address ranges in a memory.
 
 use std::fmt;
-use std::num::NonZeroUsize;
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct Extent {
     /// Size in bytes.
     pub bytes: u64,
     /// Size of an element in bytes. With it, messages name elements as in `tile[31]`, else bytes at an address.
-    pub element: Option<NonZeroUsize>,
+    pub element: Option<NonZeroU32>,
 }
 
 impl Extent {
@@ -57,7 +57,7 @@ impl Extent {
     /// The elements that an access touches, from the first index to the one after the last, which may be outside. None if
     /// their size is unknown.
     pub fn elements(&self, address: u64, bytes: usize) -> Option<Range<i64>> {
-        let (element, offset) = (self.element?.get() as i64, address.wrapping_sub(self.start).cast_signed());
+        let (element, offset) = (i64::from(self.element?.get()), address.wrapping_sub(self.start).cast_signed());
         let last = offset.wrapping_add(bytes.max(1) as i64 - 1);
         Some(offset.div_euclid(element)..last.div_euclid(element) + 1)
     }

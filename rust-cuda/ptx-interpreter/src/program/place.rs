@@ -1,7 +1,7 @@
 //! Locations of instructions.
 
 use std::fmt;
-use std::num::NonZeroUsize;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// Location of an instruction in the PTX and in the source that it was compiled from.
@@ -30,14 +30,14 @@ pub struct SourcePlace {
 
 impl Place {
     /// Size in bytes of an element that the instruction accesses, such as 4 for `ld.shared.v4.b32`. None if its name has none.
-    pub fn element_bytes(&self) -> Option<NonZeroUsize> {
+    pub fn element_bytes(&self) -> Option<NonZeroU32> {
         let opcode = self.text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
         let mut sizes = opcode.trim_end_matches(';').split('.').filter_map(|modifier| {
             let (kind, bits) = modifier.split_at_checked(1)?;
-            let bits: usize = matches!(kind, "b" | "u" | "s" | "f").then(|| bits.parse().ok())??;
+            let bits: u32 = matches!(kind, "b" | "u" | "s" | "f").then(|| bits.parse().ok())??;
             matches!(bits, 8 | 16 | 32 | 64).then_some(bits / 8)
         });
-        sizes.next_back().and_then(NonZeroUsize::new)
+        sizes.next_back().and_then(NonZeroU32::new)
     }
 }
 
