@@ -4,13 +4,16 @@
 //! becomes a program that calls its functions, in a sandbox with limits, for the judge: a process of its own, with the
 //! tests, which makes the inputs by a seed that is chosen at grading, and compares the results.
 
+mod class;
 mod class_page;
 mod findings;
 mod points;
 mod results;
 mod sandbox;
+mod sheet;
 mod similarity;
 mod submission;
+mod worksheets;
 mod workspace;
 
 use std::cell::{OnceCell, RefCell};
@@ -22,9 +25,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use command_line::{counted, note, one_of, say};
+use command_line::{note, one_of, say};
 use cuda_builder::{Arch, find_toolchain, toolchain_candidates};
-use indicatif::{ProgressBar, ProgressStyle};
 use whole_files::{DirectoryLock, write_atomically};
 
 use self::points::{Program, Test};
@@ -73,6 +75,8 @@ pub struct Options {
     /// Run submissions without a sandbox: they can read and delete your files
     #[arg(long)]
     unsandboxed: bool,
+    #[command(flatten)]
+    worksheets: worksheets::Options,
 }
 
 /// Limit of a compilation.
@@ -88,10 +92,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             ensure!(!is_given, "{option} is for one submission: with --all, --feedback DIR writes the results of each");
         }
     }
-    let grader = Grader::new(options)?;
     if let (Some(folder), Some(csv)) = (&options.all, &options.csv) {
-        return grade_all(&grader, folder, csv, options);
+        return class::grade(folder, csv, options);
     }
+    let grader = Grader::new(options)?;
     let submission = options.submission.as_deref().context("there is a submission")?;
     ensure!(submission.exists(), "{} does not exist: give a ZIP file or a folder", submission.display());
     let grade = grader.grade(submission)?;
@@ -101,63 +105,6 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         if let Some(file) = file {
             write_atomically(file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
         }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The entries of a folder, sorted, without hidden ones and `results`, which an earlier call may have written there.
-fn submissions_in(folder: &Path, results: &[&Path]) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut submissions = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
-    let results: Vec<PathBuf> = results.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    submissions.retain(|path| !is_hidden(path) && path.canonicalize().map_or(true, |path| !results.contains(&path)));
-    submissions.sort();
-    ensure!(!submissions.is_empty(), "{} has no submissions", folder.display());
-    Ok(submissions)
-}
-
-/// Grades every submission of a folder, in the order of their names, and writes the table.
-fn grade_all(grader: &Grader, folder: &Path, csv: &Path, options: &Options) -> Result<ExitCode> {
-    let (feedback, page) = (options.feedback.as_deref(), options.page.as_deref());
-    let results: Vec<&Path> = [Some(csv), feedback, page].into_iter().flatten().collect();
-    let submissions = submissions_in(folder, &results)?;
-    if let Some(feedback) = feedback {
-        std::fs::create_dir_all(feedback).with_context(|| format!("cannot create {}", feedback.display()))?;
-    }
-    grader.not_graded().into_iter().for_each(|line| note!("{line}"));
-    let style = ProgressStyle::with_template("{bar:30} {pos} of {len}, {eta} left: {msg}");
-    let bar = ProgressBar::new(submissions.len() as u64).with_style(style.expect("the template is well-formed"));
-    let mut grades = Vec::new();
-    for path in &submissions {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        bar.set_message(name.clone());
-        let grade = grader.grade(path)?;
-        let (points, maximum, reason) = (grade.points(), grade.maximum(), grade.reason());
-        let reason = if reason.is_empty() { reason } else { format!(" ({reason})") };
-        bar.suspend(|| note!("{name}: {points} of {maximum}{reason}"));
-        bar.inc(1);
-        if let Some(feedback) = feedback {
-            for (extension, text) in [("txt", grade.to_text()), ("json", grade.to_gradescope())] {
-                let file = feedback.join(format!("{name}.{extension}"));
-                write_atomically(&file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
-            }
-        }
-        grades.push((name, grade));
-    }
-    bar.finish_and_clear();
-    let table = results::table(&grader.parts, &grades)?;
-    write_atomically(csv, table.as_bytes()).with_context(|| format!("cannot write {}", csv.display()))?;
-    say!("{}: {}", csv.display(), counted(submissions.len(), "submission"));
-    if let Some(page) = page {
-        // What cannot be read has no points, and nothing to compare.
-        let sources = |path: &PathBuf| submission::read(path).map(|sources| sources.files).unwrap_or_default();
-        let names = grades.iter().map(|(name, _)| name.clone());
-        let submissions: Vec<_> = names.zip(submissions.iter().map(sources)).collect();
-        let pairs = similarity::pairs(&submissions, grader.workspace.given());
-        let text = class_page::of(&grades, &pairs, &submissions);
-        write_atomically(page, text.as_bytes()).with_context(|| format!("cannot write {}", page.display()))?;
-        say!("{}: {} alike", page.display(), counted(pairs.len(), "pair"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,76 @@
+//! A class: every submission of a folder is graded, and the table, the feedback, the page and the platforms' tables are
+//! written.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use command_line::{counted, note, say};
+use indicatif::{ProgressBar, ProgressStyle};
+use whole_files::write_atomically;
+
+use super::{Grader, Options, class_page, results, similarity, submission};
+
+/// Grades every submission of a folder, in the order of their names, and writes the table.
+pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<ExitCode> {
+    let (feedback, page) = (options.feedback.as_deref(), options.page.as_deref());
+    // What is wrong in a table is known before minutes of grading.
+    let worksheets = options.worksheets.read()?;
+    let tables = options.worksheets.files();
+    let others = [Some(csv), feedback, page].into_iter().flatten().chain(tables.iter().map(PathBuf::as_path));
+    let submissions = submissions_in(folder, &others.collect::<Vec<_>>())?;
+    let grader = Grader::new(options)?;
+    if let Some(feedback) = feedback {
+        std::fs::create_dir_all(feedback).with_context(|| format!("cannot create {}", feedback.display()))?;
+    }
+    grader.not_graded().into_iter().for_each(|line| note!("{line}"));
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len}, {eta} left: {msg}");
+    let bar = ProgressBar::new(submissions.len() as u64).with_style(style.expect("the template is well-formed"));
+    let mut grades = Vec::new();
+    for path in &submissions {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        bar.set_message(name.clone());
+        let grade = grader.grade(path)?;
+        let (points, maximum, reason) = (grade.points(), grade.maximum(), grade.reason());
+        let reason = if reason.is_empty() { reason } else { format!(" ({reason})") };
+        bar.suspend(|| note!("{name}: {points} of {maximum}{reason}"));
+        bar.inc(1);
+        if let Some(feedback) = feedback {
+            for (extension, text) in [("txt", grade.to_text()), ("json", grade.to_gradescope())] {
+                let file = feedback.join(format!("{name}.{extension}"));
+                write_atomically(&file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
+            }
+        }
+        grades.push((name, grade));
+    }
+    bar.finish_and_clear();
+    let table = results::table(&grader.parts, &grades)?;
+    write_atomically(csv, table.as_bytes()).with_context(|| format!("cannot write {}", csv.display()))?;
+    say!("{}: {}", csv.display(), counted(submissions.len(), "submission"));
+    for worksheet in worksheets {
+        worksheet.write(&grades)?.into_iter().for_each(|line| say!("{line}"));
+    }
+    if let Some(page) = page {
+        // What cannot be read has no points, and nothing to compare.
+        let sources = |path: &PathBuf| submission::read(path).map(|sources| sources.files).unwrap_or_default();
+        let names = grades.iter().map(|(name, _)| name.clone());
+        let submissions: Vec<_> = names.zip(submissions.iter().map(sources)).collect();
+        let pairs = similarity::pairs(&submissions, grader.workspace.given());
+        let text = class_page::of(&grades, &pairs, &submissions);
+        write_atomically(page, text.as_bytes()).with_context(|| format!("cannot write {}", page.display()))?;
+        say!("{}: {} alike", page.display(), counted(pairs.len(), "pair"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The entries of a folder, sorted, without hidden ones and `others`, which the teacher or an earlier call has put there.
+fn submissions_in(folder: &Path, others: &[&Path]) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut submissions = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
+    let others: Vec<PathBuf> = others.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    submissions.retain(|path| !is_hidden(path) && path.canonicalize().map_or(true, |path| !others.contains(&path)));
+    submissions.sort();
+    ensure!(!submissions.is_empty(), "{} has no submissions", folder.display());
+    Ok(submissions)
+}

@@ -1,0 +1,203 @@
+//! Tables as CSV that learning platforms and spreadsheets write: with a byte order mark or without, separated by commas,
+//! semicolons or tabs. A table is written as it was read.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use whole_files::write_atomically;
+
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// A table with a header.
+#[derive(Clone, Debug)]
+pub(super) struct Sheet {
+    file: PathBuf,
+    delimiter: u8,
+    has_mark: bool,
+    pub(super) header: Vec<String>,
+    pub(super) rows: Vec<Row>,
+}
+
+/// A row; cells that the file leaves out at its end are empty.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// Line of the file, from 1.
+    pub(super) line: u64,
+    pub(super) cells: Vec<String>,
+}
+
+impl Sheet {
+    /// Reads a table.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not UTF-8, has no header, names a column twice, or has a row with more cells than
+    /// columns.
+    pub(super) fn read(file: &Path) -> Result<Self> {
+        let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let text = String::from_utf8(bytes)
+            .ok()
+            .with_context(|| format!("{} is not UTF-8: save it as \"CSV UTF-8\"", file.display()))?;
+        Self::of_text(file, &text)
+    }
+
+    fn of_text(file: &Path, text: &str) -> Result<Self> {
+        let (has_mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
+            Some(text) => (true, text),
+            None => (false, text),
+        };
+        let delimiter = delimiter_of(text);
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .flexible(true)
+            .has_headers(false)
+            .from_reader(text.as_bytes());
+        let mut rows = Vec::new();
+        for record in reader.records() {
+            let record = record.with_context(|| file.display().to_string())?;
+            let start = record.position().map_or(0, |position| position.byte() as usize);
+            let line = line_at(text, start);
+            let cells: Vec<String> = record.iter().map(str::to_owned).collect();
+            if cells.iter().any(|cell| !cell.trim().is_empty()) {
+                rows.push(Row { line, cells });
+            }
+        }
+        ensure!(!rows.is_empty(), "{} is empty: its first row names the columns", file.display());
+        let header: Vec<String> = rows.remove(0).cells.iter().map(|name| name.trim().to_owned()).collect();
+        for row in &mut rows {
+            let (cells, columns) = (row.cells.len(), header.len());
+            let line = row.line;
+            ensure!(cells <= columns, "{}, line {line}: {cells} cells, but {columns} columns", file.display());
+            row.cells.resize(columns, String::new());
+        }
+        Ok(Self { file: file.to_owned(), delimiter, has_mark, header, rows })
+    }
+
+    /// The index of a column, whose name is compared without regard to case; `None` if it is missing.
+    ///
+    /// # Errors
+    /// If several columns have this name.
+    pub(super) fn find(&self, name: &str) -> Result<Option<usize>> {
+        let mut columns = (0..self.header.len()).filter(|&index| self.header[index].eq_ignore_ascii_case(name));
+        let column = columns.next();
+        ensure!(columns.next().is_none(), "{} has several columns {name:?}", self.file.display());
+        Ok(column)
+    }
+
+    /// The index of a column that must be there.
+    ///
+    /// # Errors
+    /// If it is missing, or several columns have this name.
+    pub(super) fn column(&self, name: &str) -> Result<usize> {
+        match self.find(name)? {
+            Some(column) => Ok(column),
+            None => bail!("{} has no column {name:?}, only {}", self.file.display(), self.header.join(", ")),
+        }
+    }
+
+    /// The file and a line of it, to begin a message with.
+    pub(super) fn place(&self, row: &Row) -> String {
+        format!("{}, line {}", self.file.display(), row.line)
+    }
+
+    /// The table with these columns only.
+    pub(super) fn with_columns(&self, columns: &[usize]) -> Self {
+        let kept = |cells: &[String]| columns.iter().map(|&column| cells[column].clone()).collect();
+        let rows = self.rows.iter().map(|row| Row { line: row.line, cells: kept(&row.cells) });
+        Self { header: kept(&self.header), rows: rows.collect(), ..self.clone() }
+    }
+
+    /// Writes the table to another file.
+    ///
+    /// # Errors
+    /// If that cannot be written.
+    pub(super) fn write(&self, file: &Path) -> Result<()> {
+        let mut writer = csv::WriterBuilder::new().delimiter(self.delimiter).from_writer(Vec::new());
+        for cells in std::iter::once(&self.header).chain(self.rows.iter().map(|row| &row.cells)) {
+            writer.write_record(cells)?;
+        }
+        let mut bytes = if self.has_mark { BYTE_ORDER_MARK.as_bytes().to_vec() } else { Vec::new() };
+        bytes.extend(writer.into_inner().context("the table is not complete")?);
+        write_atomically(file, &bytes).with_context(|| format!("cannot write {}", file.display()))
+    }
+}
+
+/// The line of a record, which starts at a byte or after the ends of lines that follow it.
+fn line_at(text: &str, byte: usize) -> u64 {
+    let (before, rest) = text.as_bytes().split_at(byte.min(text.len()));
+    let ends = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+    before.iter().chain(ends).filter(|byte| **byte == b'\n').count() as u64 + 1
+}
+
+/// The separator that the first line has most of, outside of quotes.
+fn delimiter_of(text: &str) -> u8 {
+    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0)];
+    let mut is_quoted = false;
+    for byte in text.bytes() {
+        match byte {
+            b'"' => is_quoted = !is_quoted,
+            b'\n' if !is_quoted => break,
+            _ if !is_quoted => counts.iter_mut().filter(|count| count.0 == byte).for_each(|count| count.1 += 1),
+            _ => {}
+        }
+    }
+    // Of equal counts the first.
+    counts.into_iter().rev().max_by_key(|count| count.1).map_or(b',', |count| count.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet(text: &str) -> Result<Sheet> {
+        Sheet::of_text(Path::new("class.csv"), text)
+    }
+
+    fn error(text: &str) -> String {
+        format!("{:#}", sheet(text).unwrap_err())
+    }
+
+    #[test]
+    fn grade_reads_tables_of_spreadsheets_and_writes_them_as_they_were() {
+        for text in [
+            "name,time\n\"Lovelace, Ada\",\"1\n2\"\n",
+            "\u{feff}name;time\n\"Lovelace; \"\"Ada\"\"\";1,5\n",
+            "name\ttime\na,b;c\t1\n",
+            "name\nx\n",
+        ] {
+            let read = sheet(text).unwrap();
+            assert_eq!(read.find("NAME").unwrap(), Some(0), "{text}");
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("written.csv");
+            read.write(&file).unwrap();
+            assert_eq!(std::fs::read_to_string(file).unwrap(), text);
+        }
+        // Quoted separators do not count, carriage returns and empty lines are no cells.
+        let read = sheet("\"a,b,c\";d\r\n\r\n1;2\r\n;\r\n3\r\n").unwrap();
+        assert_eq!(read.header, ["a,b,c", "d"]);
+        assert_eq!(read.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [3, 5]);
+        assert_eq!(read.rows[1].cells, ["3", ""]);
+    }
+
+    #[test]
+    fn grade_names_what_is_wrong_in_a_table() {
+        assert_eq!(error(""), "class.csv is empty: its first row names the columns");
+        assert_eq!(error("a,b\n1,2,3\n"), "class.csv, line 2: 3 cells, but 2 columns");
+        let read = sheet("name,Name,time\n").unwrap();
+        assert_eq!(format!("{:#}", read.find("name").unwrap_err()), "class.csv has several columns \"name\"");
+        let missing = format!("{:#}", read.column("grade").unwrap_err());
+        assert_eq!(missing, "class.csv has no column \"grade\", only name, Name, time");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("latin1.csv");
+        std::fs::write(&file, b"name\nJ\xfcrgen\n").unwrap();
+        assert!(format!("{:#}", Sheet::read(&file).unwrap_err()).ends_with("is not UTF-8: save it as \"CSV UTF-8\""));
+    }
+
+    #[test]
+    fn grade_keeps_the_named_columns_of_a_table() {
+        let kept = sheet("a,b,c\n1,2,3\n").unwrap().with_columns(&[2, 0]);
+        assert_eq!(
+            (kept.header, kept.rows[0].cells.clone()),
+            (vec!["c".into(), "a".into()], vec!["3".into(), "1".into()])
+        );
+    }
+}

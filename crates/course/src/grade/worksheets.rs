@@ -1,0 +1,398 @@
+//! Grades in the tables that Moodle and Canvas export and import: the offline grading worksheet of an assignment, and the gradebook.
+//!
+//! Rows and submissions belong together by the number that the platform writes into both: the participant's at Moodle, the
+//! user's at Canvas.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use command_line::counted;
+
+use super::results::{Grade, escaped};
+use super::sheet::Sheet;
+
+/// The tables of platforms that the grades of a class are written to.
+#[derive(Args)]
+pub(super) struct Options {
+    /// With --all: Moodle's grading worksheet; WORKSHEET-graded.csv beside it gets the grades and the feedback
+    #[arg(long, value_name = "WORKSHEET.csv", requires = "all")]
+    moodle: Option<PathBuf>,
+    /// With --all: Canvas's exported gradebook; GRADEBOOK-graded.csv beside it gets the grades of the assignment
+    #[arg(long, value_name = "GRADEBOOK.csv", requires = "all")]
+    canvas: Option<PathBuf>,
+    /// With --canvas: the assignment's name or number, if the gradebook has several
+    #[arg(long, value_name = "NAME", requires = "canvas")]
+    assignment: Option<String>,
+}
+
+/// A table with a row for each student.
+pub(super) struct Worksheet {
+    sheet: Sheet,
+    output: PathBuf,
+    students: Vec<Student>,
+    grade: usize,
+    /// Moodle's column of feedback, which is there if the assignment has "Feedback comments".
+    feedback: Option<usize>,
+    /// The number of the student in the name of a submission.
+    id_of: fn(&str) -> Option<&str>,
+}
+
+struct Student {
+    id: String,
+    name: String,
+    /// Index of the row.
+    row: usize,
+    /// Maximum of the grade at the platform.
+    maximum: f64,
+}
+
+impl Options {
+    /// The files, which are no submissions.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        self.moodle.iter().chain(&self.canvas).flat_map(|file| [file.clone(), output_of(file)]).collect()
+    }
+
+    /// Reads the tables.
+    ///
+    /// # Errors
+    /// If one is not as its platform writes it.
+    pub(super) fn read(&self) -> Result<Vec<Worksheet>> {
+        let moodle = self.moodle.iter().map(|file| Worksheet::of_moodle(Sheet::read(file)?, file));
+        let canvas = self.canvas.iter();
+        let canvas = canvas.map(|file| Worksheet::of_canvas(Sheet::read(file)?, file, self.assignment.as_deref()));
+        moodle.chain(canvas).collect()
+    }
+}
+
+impl Worksheet {
+    fn of_moodle(sheet: Sheet, file: &Path) -> Result<Self> {
+        let column = |name: &str| {
+            sheet
+                .column(name)
+                .context("no grading worksheet of Moodle in English (set Moodle's language to English to export it)")
+        };
+        let (id, grade, maximum) = (column("Identifier")?, column("Grade")?, column("Maximum grade")?);
+        // Moodle imports no worksheet without it.
+        column("Last modified (grade)")?;
+        let name = sheet.find("Full name")?.unwrap_or(id);
+        let mut students = Vec::new();
+        for (index, row) in sheet.rows.iter().enumerate() {
+            let number = row.cells[id].trim_start_matches(|letter: char| !letter.is_ascii_digit());
+            ensure!(
+                is_number(number),
+                "{}: Identifier is {:?}, expected \"Participant 123\"",
+                sheet.place(row),
+                row.cells[id]
+            );
+            let maximum = maximum_in(&row.cells[maximum]).with_context(|| sheet.place(row))?;
+            students.push(Student { id: number.to_owned(), name: row.cells[name].clone(), row: index, maximum });
+        }
+        let feedback = sheet.find("Feedback comments")?;
+        Self { sheet, output: output_of(file), students, grade, feedback, id_of: id_at_moodle }.checked()
+    }
+
+    /// Canvas imports the columns that name a student and those of the assignments that it is given: others are left out,
+    /// since their grades may have changed meanwhile.
+    fn of_canvas(sheet: Sheet, file: &Path, assignment: Option<&str>) -> Result<Self> {
+        let column = |name: &str| sheet.column(name).context("no gradebook of Canvas");
+        let (name, id, section) = (column("Student")?, column("ID")?, column("Section")?);
+        let graded = assignment_in(&sheet, assignment)?;
+        let title = sheet.header[graded].clone();
+        let of_student = [Some(name), Some(id), sheet.find("SIS User ID")?, sheet.find("SIS Login ID")?, Some(section)];
+        let mut columns: Vec<usize> = of_student.into_iter().flatten().collect();
+        columns.push(graded);
+        let points = sheet.rows.iter().find(|row| row.cells[name].trim().eq_ignore_ascii_case("points possible"));
+        let points = points.with_context(|| format!("{} has no row \"Points Possible\"", file.display()))?;
+        let maximum = maximum_in(&points.cells[graded]).with_context(|| format!("{}, {title}", sheet.place(points)))?;
+        let mut students = Vec::new();
+        for (index, row) in sheet.rows.iter().enumerate().filter(|(_, row)| !row.cells[id].trim().is_empty()) {
+            let number = row.cells[id].trim();
+            ensure!(is_number(number), "{}: ID is {number:?}, expected a number", sheet.place(row));
+            students.push(Student { id: number.to_owned(), name: row.cells[name].clone(), row: index, maximum });
+        }
+        let sheet = sheet.with_columns(&columns);
+        Self { sheet, output: output_of(file), students, grade: columns.len() - 1, feedback: None, id_of: id_at_canvas }
+            .checked()
+    }
+
+    fn checked(self) -> Result<Self> {
+        let mut known = BTreeMap::new();
+        for student in &self.students {
+            let row = &self.sheet.rows[student.row];
+            if let Some(line) = known.insert(&student.id, row.line) {
+                bail!("{}: {} is also in line {line}", self.sheet.place(row), student.id);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Writes the table with the grades. The lines say how many there are, and which students and submissions are
+    /// without the other.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn write(mut self, grades: &[(String, Grade)]) -> Result<Vec<String>> {
+        let mut lines = Vec::new();
+        let mut of_student: BTreeMap<&str, Vec<&(String, Grade)>> = BTreeMap::new();
+        let mut unknown = Vec::new();
+        for graded in grades {
+            match (self.id_of)(&graded.0).filter(|id| self.students.iter().any(|student| student.id == *id)) {
+                Some(id) => of_student.entry(id).or_default().push(graded),
+                None => unknown.push(graded.0.as_str()),
+            }
+        }
+        let (mut missing, mut excused, mut count) = (Vec::new(), Vec::new(), 0);
+        for student in &self.students {
+            let cells = &mut self.sheet.rows[student.row].cells;
+            let Some(submissions) = of_student.get(student.id.as_str()) else {
+                missing.push(student.name.as_str());
+                continue;
+            };
+            if cells[self.grade].trim().eq_ignore_ascii_case("EX") {
+                excused.push(student.name.as_str());
+                continue;
+            }
+            // Of several the first with the most points.
+            let Some((name, grade)) = submissions.iter().rev().max_by(|a, b| a.1.points().total_cmp(&b.1.points()))
+            else {
+                continue;
+            };
+            if submissions.len() > 1 {
+                lines.push(format!("{} has {}: {name} counts", student.name, counted(submissions.len(), "submission")));
+            }
+            cells[self.grade] = ((grade.points() * student.maximum).round() / 100.0).to_string();
+            if let Some(feedback) = self.feedback {
+                cells[feedback] = format!("<pre>{}</pre>", escaped(grade.to_text().trim_end()).replace("&#10;", "\n"));
+            }
+            count += 1;
+        }
+        self.sheet.write(&self.output)?;
+        lines.insert(0, format!("{}: {}", self.output.display(), counted(count, "grade")));
+        for (what, names) in [
+            ("without a submission, left as they were", missing),
+            ("excused, left as they were", excused),
+            ("submissions of no student in the table", unknown),
+        ] {
+            if !names.is_empty() {
+                lines.push(format!("{what}: {}", names.join("; ")));
+            }
+        }
+        Ok(lines)
+    }
+}
+
+fn output_of(file: &Path) -> PathBuf {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    file.with_file_name(format!("{stem}-graded.csv"))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A maximum of points, with a decimal point or a decimal comma.
+fn maximum_in(cell: &str) -> Result<f64> {
+    let maximum =
+        cell.trim().replace(',', ".").parse().ok().filter(|maximum: &f64| *maximum > 0.0 && maximum.is_finite());
+    maximum.with_context(|| format!("the maximum of the grade is {cell:?}, expected a number above 0"))
+}
+
+/// The column of an assignment, which is named "NAME (NUMBER)".
+fn assignment_in(sheet: &Sheet, wanted: Option<&str>) -> Result<usize> {
+    let parts = |title: &str| -> Option<(String, String)> {
+        let (name, number) = title.strip_suffix(')')?.rsplit_once(" (")?;
+        is_number(number).then(|| (name.to_owned(), number.to_owned()))
+    };
+    let assignments = sheet.header.iter().enumerate().filter_map(|(column, title)| Some((column, parts(title)?)));
+    let mut assignments: Vec<(usize, (String, String))> = assignments.collect();
+    let all: Vec<String> = assignments.iter().map(|(_, (name, number))| format!("{name} ({number})")).collect();
+    let all = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
+    if let Some(wanted) = wanted {
+        assignments.retain(|(column, (name, number))| {
+            [name, number, &sheet.header[*column]].iter().any(|text| *text == wanted)
+        });
+    }
+    match (&assignments[..], wanted) {
+        ([(column, _)], _) => Ok(*column),
+        ([], None) => bail!("the gradebook has no assignment, which is a column \"NAME (NUMBER)\""),
+        ([], Some(wanted)) => bail!("the gradebook has no assignment {wanted:?}: --assignment is one of {all}"),
+        (_, None) => bail!("the gradebook has several assignments: add --assignment with one of {all}"),
+        (_, Some(wanted)) => {
+            bail!("the gradebook has several assignments {wanted:?}: give the number to --assignment: {all}")
+        }
+    }
+}
+
+/// The participant's number in Moodle's `NAME_NUMBER_assignsubmission_file`.
+fn id_at_moodle(name: &str) -> Option<&str> {
+    let mut parts = name.split('_').skip(1);
+    let id = parts.next().filter(|id| is_number(id))?;
+    (parts.next() == Some("assignsubmission")).then_some(id)
+}
+
+/// The user's number in Canvas's `NAME_USER_ATTACHMENT_FILE` or `NAME_LATE_USER_ATTACHMENT_FILE`.
+fn id_at_canvas(name: &str) -> Option<&str> {
+    let mut parts = name.split('_').skip(1).skip_while(|part| part.eq_ignore_ascii_case("late"));
+    let id = parts.next().filter(|id| is_number(id))?;
+    parts.next().is_some_and(is_number).then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grade::results::Item;
+
+    const MOODLE: &str = "\u{feff}Identifier,\"Full name\",\"Email address\",Status,Grade,\"Maximum Grade\",\"Grade can be changed\",\
+        \"Last modified (submission)\",\"Last modified (grade)\",\"Feedback comments\"\n\
+        \"Participant 101\",\"Ada Lovelace\",ada@example.org,\"Submitted for grading\",,100.00,Yes,\"Monday, 1 June 2026, 2:14 PM\",-,\n\
+        \"Participant 102\",\"Grace, Hopper\",grace@example.org,\"Submitted for grading\",,\"10,00\",Yes,-,-,\n\
+        \"Participant 103\",\"Alan Turing\",alan@example.org,\"No submission\",7.00,100.00,Yes,-,-,old\n";
+    const CANVAS: &str = "Student,ID,SIS User ID,SIS Login ID,Section,Essay (11),HW 1 (12),Current Score\n\
+        \x20   Points Possible,,,,,10.00,50.00,(read only)\n\
+        \"Lovelace, Ada\",101,S1,ada,A,9,,90\n\
+        \"Hopper, Grace\",102,S2,grace,A,8,EX,80\n\
+        \"Turing, Alan\",103,S3,alan,A,7,3,70\n\
+        \"Student, Test\",104,,test,A,,,\n";
+
+    fn grade(points: f64, feedback: &str) -> Grade {
+        let item = Item { package: "utils", name: "a".to_owned(), points, maximum: 8.0, feedback: feedback.to_owned() };
+        Grade { items: vec![item], whole: 8.0, findings: Vec::new() }
+    }
+
+    fn read(text: &str, platform: &str, assignment: Option<&str>) -> (tempfile::TempDir, Result<Vec<Worksheet>>) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("table.csv");
+        std::fs::write(&file, text).unwrap();
+        let is_moodle = platform == "moodle";
+        let options = Options {
+            moodle: is_moodle.then(|| file.clone()),
+            canvas: (!is_moodle).then_some(file),
+            assignment: assignment.map(str::to_owned),
+        };
+        let worksheets = options.read();
+        (folder, worksheets)
+    }
+
+    /// The table and the lines that are said.
+    fn written(
+        text: &str,
+        platform: &str,
+        assignment: Option<&str>,
+        grades: &[(&str, Grade)],
+    ) -> (String, Vec<String>) {
+        let (folder, worksheets) = read(text, platform, assignment);
+        let grades: Vec<_> = grades.iter().map(|(name, grade)| ((*name).to_owned(), grade.clone())).collect();
+        let lines = worksheets.unwrap().remove(0).write(&grades).unwrap();
+        (std::fs::read_to_string(folder.path().join("table-graded.csv")).unwrap(), lines)
+    }
+
+    #[test]
+    fn grade_fills_in_moodles_worksheet() {
+        let grades = [
+            ("Ada Lovelace_101_assignsubmission_file", grade(6.0, "a < b\nc")),
+            ("Grace Hopper_102_assignsubmission_file_report.pdf", grade(0.0, "a PDF file")),
+            ("Grace Hopper_102_assignsubmission_file_homework.zip", grade(8.0, "")),
+            ("Somebody Else_999_assignsubmission_file", grade(8.0, "")),
+        ];
+        let (table, lines) = written(MOODLE, "moodle", None, &grades);
+        assert_eq!(
+            lines[1..],
+            [
+                "Grace, Hopper has 2 submissions: Grace Hopper_102_assignsubmission_file_homework.zip counts",
+                "without a submission, left as they were: Alan Turing",
+                "submissions of no student in the table: Somebody Else_999_assignsubmission_file",
+            ]
+        );
+        assert!(lines[0].ends_with("table-graded.csv: 2 grades"), "{lines:?}");
+        assert!(table.starts_with("\u{feff}Identifier,Full name,"), "{table}");
+        assert!(
+            table.contains("Submitted for grading,75,100.00,Yes,\"Monday, 1 June 2026, 2:14 PM\",-,\"<pre>[-]"),
+            "{table}"
+        );
+        assert!(table.contains("a &lt; b\n") && table.contains("75 of 100 points</pre>"), "{table}");
+        // Points of 10, and the better one of two submissions.
+        assert!(table.contains("\"Grace, Hopper\",grace@example.org,Submitted for grading,10,\"10,00\""), "{table}");
+        assert!(
+            table.contains("Participant 103,Alan Turing,alan@example.org,No submission,7.00,100.00,Yes,-,-,old"),
+            "{table}"
+        );
+    }
+
+    #[test]
+    fn grade_fills_in_canvass_gradebook() {
+        let grades = [
+            ("lovelaceada_101_5501_homework.zip", grade(6.0, "")),
+            ("hoppergrace_LATE_102_5502_homework.zip", grade(8.0, "")),
+            ("unknown.zip", grade(8.0, "")),
+        ];
+        for assignment in ["HW 1", "12", "HW 1 (12)"] {
+            let expected = "Student,ID,SIS User ID,SIS Login ID,Section,HW 1 (12)\n\
+                \x20   Points Possible,,,,,50.00\n\
+                \"Lovelace, Ada\",101,S1,ada,A,37.5\n\
+                \"Hopper, Grace\",102,S2,grace,A,EX\n\
+                \"Turing, Alan\",103,S3,alan,A,3\n\
+                \"Student, Test\",104,,test,A,\n";
+            let (table, lines) = written(CANVAS, "canvas", Some(assignment), &grades);
+            assert_eq!(table, expected);
+            assert_eq!(lines[2], "excused, left as they were: Hopper, Grace");
+        }
+        let german = CANVAS.replace("10.00,50.00", "\"10,0\",\"50,0\"");
+        assert!(written(&german, "canvas", Some("12"), &grades).0.contains("ada,A,37.5\n"));
+    }
+
+    #[test]
+    fn grade_names_what_is_wrong_in_a_platforms_table() {
+        for (platform, text, assignment, message) in [
+            ("moodle", "Anmeldename,Bewertung\nx,1\n".to_owned(), None, "set Moodle's language to English"),
+            ("moodle", MOODLE.replace("Participant 102", "Participant"), None, "line 3: Identifier is \"Participant\""),
+            ("moodle", MOODLE.replace("Participant 102", "Participant 101"), None, "line 3: 101 is also in line 2"),
+            ("moodle", MOODLE.replace("\"10,00\"", "-"), None, "line 3: the maximum of the grade is \"-\""),
+            ("moodle", CANVAS.to_owned(), None, "has no column \"Identifier\""),
+            ("canvas", MOODLE.to_owned(), None, "no gradebook of Canvas"),
+            ("canvas", CANVAS.to_owned(), None, "add --assignment with one of Essay (11), HW 1 (12)"),
+            (
+                "canvas",
+                CANVAS.to_owned(),
+                Some("HW"),
+                "no assignment \"HW\": --assignment is one of Essay (11), HW 1 (12)",
+            ),
+            ("canvas", CANVAS.replace("Essay (11)", "HW 1 (11)"), Some("HW 1"), "give the number to --assignment"),
+            (
+                "canvas",
+                CANVAS.replace("    Points Possible,,,,,10.00,50.00", "x,,,,,,"),
+                Some("12"),
+                "no row \"Points Possible\"",
+            ),
+            (
+                "canvas",
+                CANVAS.replace("50.00", "0.00"),
+                Some("12"),
+                "line 2, HW 1 (12): the maximum of the grade is \"0.00\"",
+            ),
+            ("canvas", CANVAS.replace(",103,", ",x3,"), Some("12"), "line 5: ID is \"x3\""),
+        ] {
+            let (_folder, worksheets) = read(&text, platform, assignment);
+            let error = format!("{:#}", worksheets.err().unwrap());
+            assert!(error.contains(message) && !error.contains('\n'), "{message}: {error}");
+        }
+    }
+
+    #[test]
+    fn grade_finds_the_students_number_in_a_submissions_name() {
+        for (name, moodle, canvas) in [
+            ("Ada Lovelace_101_assignsubmission_file", Some("101"), None),
+            ("Ada Lovelace_101_assignsubmission_file_", Some("101"), None),
+            ("Participant_101_assignsubmission_file_hw_1.zip", Some("101"), None),
+            ("Ada_x_assignsubmission_file", None, None),
+            ("lovelaceada_101_5501_homework.zip", None, Some("101")),
+            ("lovelaceada_late_101_5501_homework.zip", None, Some("101")),
+            ("lovelaceada_LATE_101_5501_homework-1.zip", None, Some("101")),
+            ("homework_1.zip", None, None),
+            ("homework.zip", None, None),
+        ] {
+            assert_eq!((id_at_moodle(name), id_at_canvas(name)), (moodle, canvas), "{name}");
+        }
+    }
+}
