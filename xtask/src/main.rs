@@ -40,7 +40,7 @@ enum Command {
     /// Creates a folder that checks and times the kernels on a machine with a GPU and without Rust
     GpuCheck(gpu_check::Options),
     /// Grades submissions of the homework
-    Grade(course::grade::Options),
+    Grade(Box<course::grade::Options>),
     /// Rewrites or checks the committed PTX of the GPU kernels, or profiles a kernel's PTX
     Ptx(ptx::Options),
     /// Times the programs against NumPy, Numba and PyTorch, and prints ours/peer: below 1, ours is faster

@@ -7,8 +7,10 @@
 mod class;
 mod class_page;
 mod findings;
+mod lateness;
 mod points;
 mod results;
+mod rules;
 mod sandbox;
 mod sheet;
 mod similarity;
@@ -31,6 +33,7 @@ use whole_files::{DirectoryLock, write_atomically};
 
 use self::points::{Program, Test};
 use self::results::{Grade, Item};
+use self::rules::Rules;
 use self::sandbox::Sandbox;
 use self::submission::PartFiles;
 use self::workspace::Workspace;
@@ -76,6 +79,8 @@ pub struct Options {
     #[arg(long)]
     unsandboxed: bool,
     #[command(flatten)]
+    rules: rules::Options,
+    #[command(flatten)]
     worksheets: worksheets::Options,
 }
 
@@ -95,10 +100,11 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     if let (Some(folder), Some(csv)) = (&options.all, &options.csv) {
         return class::grade(folder, csv, options);
     }
-    let grader = Grader::new(options)?;
     let submission = options.submission.as_deref().context("there is a submission")?;
     ensure!(submission.exists(), "{} does not exist: give a ZIP file or a folder", submission.display());
-    let grade = grader.grade(submission)?;
+    let rules = options.rules()?;
+    let grader = Grader::new(options)?;
+    let grade = rules.apply(&name_of(submission), grader.grade(submission)?);
     grader.not_graded().into_iter().for_each(|line| note!("{line}"));
     say!("{}", grade.to_text().trim_end());
     for (file, text) in [(&options.json, grade.to_gradescope()), (&options.junit, grade.to_junit())] {
@@ -107,6 +113,25 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A submission's name in tables.
+fn name_of(submission: &Path) -> String {
+    submission.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+impl Options {
+    /// The parts that are graded, in the homework's order.
+    fn parts(&self) -> Vec<Part> {
+        Part::HOMEWORK.into_iter().filter(|part| self.part.is_empty() || self.part.contains(part)).collect()
+    }
+
+    /// What counts beside the tests.
+    fn rules(&self) -> Result<Rules> {
+        let (all, parts) = (points::tests(self.points.as_deref())?, self.parts());
+        let graded: Vec<Test> = all.iter().filter(|test| parts.contains(&test.part)).cloned().collect();
+        self.rules.read(&all, &graded)
+    }
 }
 
 /// A test program of the judge: the part, its kind, and its file.
@@ -143,8 +168,7 @@ struct Grader {
 
 impl Grader {
     fn new(options: &Options) -> Result<Self> {
-        let parts: Vec<Part> =
-            Part::HOMEWORK.into_iter().filter(|part| options.part.is_empty() || options.part.contains(part)).collect();
+        let parts = options.parts();
         let mut tests = points::tests(options.points.as_deref())?;
         tests.retain(|test| parts.contains(&test.part));
         ensure!(!tests.is_empty(), "there are no tests of these parts");
@@ -217,7 +241,7 @@ impl Grader {
     }
 
     fn graded_as(&self, items: Vec<Item>, findings: Vec<String>) -> Grade {
-        Grade { items, whole: self.tests.iter().map(|test| test.points).sum(), findings }
+        Grade::new(items, self.tests.iter().map(|test| test.points).sum(), findings)
     }
 
     /// Grades one submission. Whatever is wrong with it costs points.

@@ -9,7 +9,7 @@ use command_line::{counted, note, say};
 use indicatif::{ProgressBar, ProgressStyle};
 use whole_files::write_atomically;
 
-use super::{Grader, Options, class_page, results, similarity, submission};
+use super::{Grader, Options, class_page, name_of, results, similarity, submission};
 
 /// Grades every submission of a folder, in the order of their names, and writes the table.
 pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<ExitCode> {
@@ -18,22 +18,26 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
     let worksheets = options.worksheets.read()?;
     let tables = options.worksheets.files();
     let others = [Some(csv), feedback, page].into_iter().flatten().chain(tables.iter().map(PathBuf::as_path));
-    let submissions = submissions_in(folder, &others.collect::<Vec<_>>())?;
+    let submissions = submissions_in(folder, &others.chain(options.rules.files()).collect::<Vec<_>>())?;
+    let names: Vec<String> = submissions.iter().map(|path| name_of(path)).collect();
+    let mut rules = options.rules()?;
+    worksheets.iter().try_for_each(|worksheet| rules.take_times(worksheet, &names))?;
+    let unused = rules.unused(&names)?;
     let grader = Grader::new(options)?;
     if let Some(feedback) = feedback {
         std::fs::create_dir_all(feedback).with_context(|| format!("cannot create {}", feedback.display()))?;
     }
-    grader.not_graded().into_iter().for_each(|line| note!("{line}"));
+    grader.not_graded().into_iter().chain(unused).for_each(|line| note!("{line}"));
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len}, {eta} left: {msg}");
     let bar = ProgressBar::new(submissions.len() as u64).with_style(style.expect("the template is well-formed"));
     let mut grades = Vec::new();
-    for path in &submissions {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for (path, name) in submissions.iter().zip(names) {
         bar.set_message(name.clone());
-        let grade = grader.grade(path)?;
+        let grade = rules.apply(&name, grader.grade(path)?);
         let (points, maximum, reason) = (grade.points(), grade.maximum(), grade.reason());
-        let reason = if reason.is_empty() { reason } else { format!(" ({reason})") };
-        bar.suspend(|| note!("{name}: {points} of {maximum}{reason}"));
+        let why: Vec<String> = (!reason.is_empty()).then_some(reason).into_iter().chain(grade.notes()).collect();
+        let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
+        bar.suspend(|| note!("{name}: {points} of {maximum}{why}"));
         bar.inc(1);
         if let Some(feedback) = feedback {
             for (extension, text) in [("txt", grade.to_text()), ("json", grade.to_gradescope())] {

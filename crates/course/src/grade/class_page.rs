@@ -24,6 +24,7 @@ pub(super) fn of(grades: &[(String, Grade)], pairs: &[Pair], submissions: &[(Str
     let mut page = HEAD.to_owned();
     distribution(&mut page, grades);
     tests(&mut page, grades);
+    notes(&mut page, grades);
     alike(&mut page, pairs, submissions);
     page + "</html>\n"
 }
@@ -76,6 +77,21 @@ fn tests(page: &mut String, grades: &[(String, Grade)]) {
     page.push_str("</table>\n");
 }
 
+/// Lateness and points that are set by hand, if there are any.
+fn notes(page: &mut String, grades: &[(String, Grade)]) {
+    let mut noted =
+        grades.iter().map(|(name, grade)| (name, grade.notes())).filter(|(_, notes)| !notes.is_empty()).peekable();
+    if noted.peek().is_none() {
+        return;
+    }
+    page.push_str("<h2>Late, and set by hand</h2>\n<table>\n<tr><th>submission<th>note\n");
+    for (name, notes) in noted {
+        let notes: Vec<String> = notes.iter().map(|note| escaped(note)).collect();
+        let _ = writeln!(page, "<tr><td>{}<td>{}", escaped(name), notes.join("<br>"));
+    }
+    page.push_str("</table>\n");
+}
+
 /// The pairs, their places side by side.
 fn alike(page: &mut String, pairs: &[Pair], submissions: &[(String, Files)]) {
     page.push_str(
@@ -114,7 +130,7 @@ fn alike(page: &mut String, pairs: &[Pair], submissions: &[(String, Files)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grade::results::Item;
+    use crate::grade::results::{Item, Target};
 
     #[test]
     fn grade_writes_a_page_on_a_class() {
@@ -125,22 +141,25 @@ mod tests {
             maximum: 4.0,
             feedback: String::new(),
         };
-        let grade = |points| Grade { items: vec![item(points)], whole: 4.0, findings: Vec::new() };
-        let grades: Vec<_> =
+        let grade = |points| Grade::new(vec![item(points)], 4.0, Vec::new());
+        let mut grades: Vec<_> =
             [4.0, 4.0, 0.0].into_iter().map(|points| ("<student>".to_owned(), grade(points))).collect();
         let place = Place { file: "utils/src/lists.rs".into(), lines: 2..=3 };
         let names = ["ann", "bob"].map(str::to_owned);
         let submissions =
             names.clone().map(|name| (name, Files::from([(place.file.clone(), "a\nif b < c {\n}\n".to_owned())])));
         let pairs = [Pair { names, share: 0.75, places: vec![[place.clone(), place]] }];
+        assert!(!of(&grades, &pairs, &submissions).contains("set by hand"));
+        grades[1].1.set(&Target::Total, 99.0, "K: <why>");
         let page = of(&grades, &pairs, &submissions);
         for part in [
             "<h1>3 submissions</h1>",
-            "Of 100 points: mean 66.7, median 100.0.",
+            "Of 100 points: mean 66.3, median 99.0.",
             "<tr><td>0 to below 10<td class=\"number\">1<td>",
-            "<tr><td>100<td class=\"number\">2<td>",
+            "<tr><td>100<td class=\"number\">1<td>",
             "<tr><td>utils<td>a_test<td class=\"number\">67 %",
             "<summary>75 %: ann and bob</summary>",
+            "<td>total: 99 points in place of 100, set by K: &lt;why&gt;",
             "lines 2 to 3<pre>if b &lt; c {\n}</pre>",
         ] {
             assert!(page.contains(part), "no {part:?} in\n{page}");

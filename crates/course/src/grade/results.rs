@@ -1,8 +1,11 @@
 //! The results of a submission, and their formats.
 
+use std::fmt;
+
 use anyhow::{Context, Result};
 use serde_json::json;
 
+use super::lateness::HandIn;
 use super::points::Test;
 use crate::starter::Part;
 
@@ -37,11 +40,112 @@ pub(super) struct Grade {
     pub(super) whole: f64,
     /// What a person should look at.
     pub(super) findings: Vec<String>,
+    /// When it was handed in; `None` if lateness does not count.
+    pub(super) hand_in: Option<HandIn>,
+    /// Points that a person has set.
+    pub(super) by_hand: Vec<ByHand>,
+}
+
+/// Points that a person has set, in place of those of the tests.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ByHand {
+    pub(super) target: Target,
+    /// Of 100, as they are written.
+    pub(super) points: f64,
+    /// The points that they replace.
+    before: f64,
+    /// Who has set them, and why.
+    why: String,
+}
+
+/// What points are set for; in the order in which they are set.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Target {
+    /// A test's package and name.
+    Test(&'static str, String),
+    /// A part's package.
+    Part(&'static str),
+    /// The sum of all, after what is lost by lateness.
+    Total,
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Test(_, name) => formatter.write_str(name),
+            Self::Part(package) => formatter.write_str(package),
+            Self::Total => formatter.write_str("total"),
+        }
+    }
+}
+
+impl fmt::Display for ByHand {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { target, points, before, why } = self;
+        write!(formatter, "{target}: {points} points in place of {before}, set by {why}")
+    }
 }
 
 impl Grade {
+    pub(super) fn new(items: Vec<Item>, whole: f64, findings: Vec<String>) -> Self {
+        Self { items, whole, findings, hand_in: None, by_hand: Vec::new() }
+    }
+
+    /// The points that count: those that were earned, less what is lost by lateness.
     pub(super) fn points(&self) -> f64 {
-        self.scaled(self.items.iter().map(|item| item.points).sum())
+        let total = self.by_hand.iter().find(|set| set.target == Target::Total);
+        let factor = self.hand_in.map_or(1.0, HandIn::factor);
+        total.map_or_else(|| self.scaled(self.sum() * factor), |total| total.points)
+    }
+
+    /// The points before lateness.
+    pub(super) fn earned(&self) -> f64 {
+        self.scaled(self.sum())
+    }
+
+    /// The sum of all tests and of the parts whose points are set, not scaled.
+    fn sum(&self) -> f64 {
+        let is_of_tests = |item: &&Item| self.set_for(item.package).is_none();
+        let of_tests: f64 = self.items.iter().filter(is_of_tests).map(|item| item.points).sum();
+        let of_parts = self.by_hand.iter().filter(|set| matches!(set.target, Target::Part(_)));
+        of_tests + of_parts.map(|set| set.points * self.whole / 100.0).sum::<f64>()
+    }
+
+    /// What a person has set for a part.
+    fn set_for(&self, package: &str) -> Option<f64> {
+        let set = self.by_hand.iter().find(|set| matches!(set.target, Target::Part(part) if part == package));
+        set.map(|set| set.points)
+    }
+
+    /// Sets points, which are of 100, by hand. Those of tests are set before those of parts, the total is last.
+    pub(super) fn set(&mut self, target: &Target, points: f64, why: &str) {
+        let before = match target {
+            Target::Test(package, name) => {
+                let raw = points * self.whole / 100.0;
+                let mut items = self.items.iter_mut().filter(|item| item.package == *package && item.name == *name);
+                let Some(item) = items.next() else { return };
+                let before = std::mem::replace(&mut item.points, if raw > item.maximum { item.maximum } else { raw });
+                item.feedback = format!("set by {why}\n{}", item.feedback).trim_end().to_owned();
+                self.scaled(before)
+            }
+            Target::Part(package) => {
+                self.scaled(self.items.iter().filter(|item| item.package == *package).map(|item| item.points).sum())
+            }
+            Target::Total => self.points(),
+        };
+        self.by_hand.push(ByHand { target: target.clone(), points, before, why: why.to_owned() });
+    }
+
+    /// Lines on lateness and on points that are set by hand.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let lateness = match self.hand_in {
+            Some(HandIn::Unknown) => Some("the time of handing in is unknown: graded as in time".to_owned()),
+            Some(HandIn::Late { hours, factor }) => {
+                Some(format!("{} hours late: {} points × {factor}", hundredths(hours), self.earned()))
+            }
+            Some(HandIn::InTime) | None => None,
+        };
+        lateness.into_iter().chain(self.by_hand.iter().map(ByHand::to_string)).collect()
     }
 
     pub(super) fn maximum(&self) -> f64 {
@@ -50,12 +154,13 @@ impl Grade {
 
     /// The points of one part; none if it is not graded.
     fn points_of(&self, part: Part) -> f64 {
-        self.scaled(self.items.iter().filter(|item| item.package == part.package()).map(|item| item.points).sum())
+        let of_tests = || self.items.iter().filter(|item| item.package == part.package()).map(|item| item.points).sum();
+        self.set_for(part.package()).unwrap_or_else(|| self.scaled(of_tests()))
     }
 
     /// Points as they are written: of 100, with two decimals. A sum is exact if it is scaled as a whole.
     fn scaled(&self, points: f64) -> f64 {
-        (points * 100.0 / self.whole * 100.0).round() / 100.0
+        hundredths(points * 100.0 / self.whole)
     }
 
     /// Lines for a student: the points of each test, and why they are lost.
@@ -71,6 +176,7 @@ impl Grade {
             group[0].feedback.lines().for_each(|line| text.push_str(&format!("                     {line}\n")));
         }
         self.findings.iter().for_each(|finding| text.push_str(&format!("[*] to look at: {finding}\n")));
+        self.notes().iter().for_each(|note| text.push_str(&format!("[!] {note}\n")));
         text + &format!("{} of {} points\n", self.points(), self.maximum())
     }
 
@@ -123,7 +229,8 @@ impl Grade {
             })
         };
         let tests: Vec<_> = self.outputs().map(test).collect();
-        format!("{:#}\n", json!({ "score": self.points(), "output": self.findings.join("\n"), "tests": tests }))
+        let output = [self.notes(), self.findings.clone()].concat().join("\n");
+        format!("{:#}\n", json!({ "score": self.points(), "output": output, "tests": tests }))
     }
 
     /// JUnit's XML, as the schema junit-10.xsd of Jenkins' xUnit plugin has it.
@@ -148,23 +255,48 @@ impl Grade {
     }
 }
 
-/// The table of a class: a row for each submission, with the points of each part.
+/// The table of a class: a row for each submission, with the points of each part. Columns on lateness and on points that are
+/// set by hand are there if a submission has them.
 ///
 /// # Errors
 /// If it cannot be written as CSV.
 pub(super) fn table(parts: &[Part], grades: &[(String, Grade)]) -> Result<String> {
+    let has_lateness = grades.iter().any(|(_, grade)| grade.hand_in.is_some());
+    let has_by_hand = grades.iter().any(|(_, grade)| !grade.by_hand.is_empty());
+    let mut header = vec!["submission"];
+    header.extend(parts.iter().map(|part| part.package()));
+    header.extend(has_lateness.then_some(["earned", "hours late", "late factor"]).iter().flatten());
+    header.extend(["points", "maximum"]);
+    header.extend(has_by_hand.then_some("set by hand"));
+    header.extend(["reason", "findings"]);
     let mut table = csv::Writer::from_writer(Vec::new());
-    let packages = parts.iter().map(|part| part.package());
-    table
-        .write_record(["submission"].into_iter().chain(packages).chain(["points", "maximum", "reason", "findings"]))?;
+    table.write_record(header)?;
     for (name, grade) in grades {
-        let points = parts.iter().map(|&part| grade.points_of(part)).chain([grade.points(), grade.maximum()]);
         let mut row = vec![cell(name)];
-        row.extend(points.map(|points| points.to_string()));
+        row.extend(parts.iter().map(|&part| grade.points_of(part).to_string()));
+        if has_lateness {
+            let hours = match grade.hand_in {
+                Some(HandIn::Late { hours, .. }) => hundredths(hours).to_string(),
+                Some(HandIn::InTime) => "0".to_owned(),
+                Some(HandIn::Unknown) | None => String::new(),
+            };
+            let factor = grade.hand_in.map_or(1.0, HandIn::factor);
+            row.extend([grade.earned().to_string(), hours, factor.to_string()]);
+        }
+        row.extend([grade.points(), grade.maximum()].map(|points| points.to_string()));
+        if has_by_hand {
+            let set: Vec<String> = grade.by_hand.iter().map(ByHand::to_string).collect();
+            row.push(cell(&set.join("; ")));
+        }
         row.extend([cell(&grade.reason()), cell(&grade.findings.join("; "))]);
         table.write_record(row)?;
     }
     String::from_utf8(table.into_inner().context("the table is not complete")?).context("the table is UTF-8")
+}
+
+/// A number with two decimals at most.
+fn hundredths(number: f64) -> f64 {
+    (number * 100.0).round() / 100.0
 }
 
 /// A text that a spreadsheet shows, and does not run as a formula.
@@ -243,7 +375,7 @@ mod tests {
             Item::passed(&test(Part::Two, "good", 7.0)),
             Item::failed(&test(Part::Two, "bad", 3.0), "c[0][1] < \"4\" & \u{1b}[31m"),
         ];
-        let grade = Grade { items, whole: 100.0, findings: vec!["look".to_owned()] };
+        let grade = Grade::new(items, 100.0, vec!["look".to_owned()]);
         let documented: Gradescope = serde_json::from_str(&grade.to_gradescope()).unwrap();
         assert!(documented.tests.iter().all(|test| test.score <= test.max_score && !test.name.is_empty()));
         let json: serde_json::Value = serde_json::from_str(&grade.to_gradescope()).unwrap();
@@ -264,7 +396,7 @@ mod tests {
             Item::failed(&test(Part::Three, "c", 2.0), "c[0][0] is 1"),
             Item::failed(&test(Part::Three, "d", 2.0), "c[0][0] is 1"),
         ];
-        let grade = Grade { items, whole: 14.0, findings: Vec::new() };
+        let grade = Grade::new(items, 14.0, Vec::new());
         assert_eq!(
             grade.to_text(),
             "[+] 28.57 of 28.57  good
@@ -290,7 +422,7 @@ mod tests {
         for parts in [&[Part::One, Part::Two, Part::Three][..], &[Part::Activation], &[Part::Two, Part::Activation]] {
             let tests = || all.iter().filter(|test| parts.contains(&test.part));
             let whole = tests().map(|test| test.points).sum();
-            let grade = Grade { items: tests().map(Item::passed).collect(), whole, findings: Vec::new() };
+            let grade = Grade::new(tests().map(Item::passed).collect(), whole, Vec::new());
             assert!(grade.to_text().ends_with("\n100 of 100 points\n"), "{}", grade.to_text());
             let json: serde_json::Value = serde_json::from_str(&grade.to_gradescope()).unwrap();
             assert_eq!(json["score"], 100.0);
@@ -304,10 +436,8 @@ mod tests {
     fn grade_writes_a_table_that_a_spreadsheet_reads_and_does_not_run() {
         let parts = [Part::One, Part::Two];
         let tests = [test(Part::One, "a", 50.0), test(Part::Two, "b", 50.0)];
-        let grade = |items, findings: &[&str]| Grade {
-            items,
-            whole: 100.0,
-            findings: findings.iter().map(|&finding| finding.to_owned()).collect(),
+        let grade = |items, findings: &[&str]| {
+            Grade::new(items, 100.0, findings.iter().map(|&finding| finding.to_owned()).collect())
         };
         let grades = [
             ("=cmd|'/c calc'!A1.zip".to_owned(), grade(tests.iter().map(Item::passed).collect(), &["-x", "y"])),
@@ -326,6 +456,63 @@ mod tests {
 '=cmd|'/c calc'!A1.zip,50,50,100,100,,'-x; y
 \"Lovelace, \"\"Ada\"\".7z\",0,0,0,100,a 7z archive,
 '@b,0,50,50,100,\"utils: it does not compile: x, y\",
+"
+        );
+    }
+
+    /// A submission with 40 of 50 and of 50 points, by tests of 20 and 30 points.
+    fn late() -> Grade {
+        let tests = [("a", Part::One, 2.0), ("b", Part::One, 3.0), ("c", Part::Two, 5.0)];
+        let [a, b, c] = tests.map(|(name, part, points)| test(part, name, points));
+        let items = vec![Item::failed(&a, "a is wrong"), Item::passed(&b), Item::passed(&c)];
+        let hand_in = Some(HandIn::Late { hours: 26.504, factor: 0.9 });
+        Grade { hand_in, ..Grade::new(items, 10.0, vec!["look".to_owned()]) }
+    }
+
+    #[test]
+    fn grade_counts_lateness_after_points_by_hand_and_a_total_last() {
+        let mut grade = late();
+        assert_eq!((grade.earned(), grade.points()), (80.0, 72.0));
+        grade.set(&Target::Test("utils", "a".to_owned()), 10.0, "K. Smith: half right");
+        assert_eq!((grade.earned(), grade.points(), grade.points_of(Part::One)), (90.0, 81.0, 40.0));
+        grade.set(&Target::Part("utils"), 20.0, "K. Smith: copied");
+        assert_eq!((grade.earned(), grade.points(), grade.points_of(Part::One)), (70.0, 63.0, 20.0));
+        let of_parts = grade.clone();
+        grade.set(&Target::Total, 64.5, "K. Smith: ill");
+        assert_eq!((grade.earned(), grade.points(), grade.maximum()), (70.0, 64.5, 100.0));
+        assert_eq!(
+            grade.to_text(),
+            "[-]    10 of    20  a
+                     set by K. Smith: half right
+                     a is wrong
+[+]    30 of    30  b
+[+]    50 of    50  c
+[*] to look at: look
+[!] 26.5 hours late: 70 points × 0.9
+[!] a: 10 points in place of 0, set by K. Smith: half right
+[!] utils: 20 points in place of 40, set by K. Smith: copied
+[!] total: 64.5 points in place of 63, set by K. Smith: ill
+64.5 of 100 points
+"
+        );
+        let json: serde_json::Value = serde_json::from_str(&grade.to_gradescope()).unwrap();
+        assert_eq!((&json["score"], &json["tests"][0]["score"]), (&json!(64.5), &json!(10.0)));
+        assert!(
+            json["output"].as_str().unwrap().starts_with("26.5 hours late: 70 points × 0.9\na: 10 points"),
+            "{json}"
+        );
+
+        let in_time = Grade { hand_in: Some(HandIn::InTime), ..Grade::new(late().items, 10.0, Vec::new()) };
+        let unknown = Grade { hand_in: Some(HandIn::Unknown), ..in_time.clone() };
+        assert!(unknown.to_text().contains("[!] the time of handing in is unknown: graded as in time\n"));
+        let grades =
+            [("ann", of_parts), ("bob", in_time), ("cai", unknown)].map(|(name, grade)| (name.to_owned(), grade));
+        assert_eq!(
+            table(&[Part::One, Part::Two], &grades).unwrap(),
+            "submission,utils,max_functions,earned,hours late,late factor,points,maximum,set by hand,reason,findings
+ann,20,50,70,26.5,0.9,63,100,\"a: 10 points in place of 0, set by K. Smith: half right; utils: 20 points in place of 40, set by K. Smith: copied\",,look
+bob,30,50,80,0,1,80,100,,,
+cai,30,50,80,,1,80,100,,,
 "
         );
     }

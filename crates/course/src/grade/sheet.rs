@@ -94,6 +94,22 @@ impl Sheet {
         }
     }
 
+    /// The columns of a table that has these and no others.
+    ///
+    /// # Errors
+    /// If one is missing, there twice, or not among them.
+    pub(super) fn columns<const N: usize>(&self, names: [&str; N]) -> Result<[usize; N]> {
+        let other = self.header.iter().find(|column| !names.iter().any(|name| name.eq_ignore_ascii_case(column)));
+        if let Some(other) = other {
+            bail!("{} has a column {other:?}; its columns are {}", self.file.display(), names.join(", "));
+        }
+        let mut columns = [0; N];
+        for (column, name) in columns.iter_mut().zip(names) {
+            *column = self.column(name)?;
+        }
+        Ok(columns)
+    }
+
     /// The file and a line of it, to begin a message with.
     pub(super) fn place(&self, row: &Row) -> String {
         format!("{}, line {}", self.file.display(), row.line)
@@ -186,6 +202,8 @@ mod tests {
         assert_eq!(format!("{:#}", read.find("name").unwrap_err()), "class.csv has several columns \"name\"");
         let missing = format!("{:#}", read.column("grade").unwrap_err());
         assert_eq!(missing, "class.csv has no column \"grade\", only name, Name, time");
+        let other = format!("{:#}", sheet("name,tiem\n").unwrap().columns(["name", "time"]).unwrap_err());
+        assert_eq!(other, "class.csv has a column \"tiem\"; its columns are name, time");
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("latin1.csv");
         std::fs::write(&file, b"name\nJ\xfcrgen\n").unwrap();

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use command_line::counted;
 
+use super::lateness::{Moment, Policy};
 use super::results::{Grade, escaped};
 use super::sheet::Sheet;
 
@@ -35,6 +36,8 @@ pub(super) struct Worksheet {
     grade: usize,
     /// Moodle's column of feedback, which is there if the assignment has "Feedback comments".
     feedback: Option<usize>,
+    /// Moodle's column of times.
+    time: Option<usize>,
     /// The number of the student in the name of a submission.
     id_of: fn(&str) -> Option<&str>,
 }
@@ -89,8 +92,8 @@ impl Worksheet {
             let maximum = maximum_in(&row.cells[maximum]).with_context(|| sheet.place(row))?;
             students.push(Student { id: number.to_owned(), name: row.cells[name].clone(), row: index, maximum });
         }
-        let feedback = sheet.find("Feedback comments")?;
-        Self { sheet, output: output_of(file), students, grade, feedback, id_of: id_at_moodle }.checked()
+        let (feedback, time) = (sheet.find("Feedback comments")?, sheet.find("Last modified (submission)")?);
+        Self { sheet, output: output_of(file), students, grade, feedback, time, id_of: id_at_moodle }.checked()
     }
 
     /// Canvas imports the columns that name a student and those of the assignments that it is given: others are left out,
@@ -113,8 +116,16 @@ impl Worksheet {
             students.push(Student { id: number.to_owned(), name: row.cells[name].clone(), row: index, maximum });
         }
         let sheet = sheet.with_columns(&columns);
-        Self { sheet, output: output_of(file), students, grade: columns.len() - 1, feedback: None, id_of: id_at_canvas }
-            .checked()
+        Self {
+            sheet,
+            output: output_of(file),
+            students,
+            grade: columns.len() - 1,
+            feedback: None,
+            time: None,
+            id_of: id_at_canvas,
+        }
+        .checked()
     }
 
     fn checked(self) -> Result<Self> {
@@ -126,6 +137,23 @@ impl Worksheet {
             }
         }
         Ok(self)
+    }
+
+    /// When a submission was handed in, if the table has it.
+    ///
+    /// # Errors
+    /// If that is no time.
+    pub(super) fn time_of(&self, name: &str, policy: &Policy) -> Result<Option<Moment>> {
+        let student = (self.id_of)(name).and_then(|id| self.students.iter().find(|student| student.id == id));
+        let (Some(time), Some(student)) = (self.time, student) else { return Ok(None) };
+        let row = &self.sheet.rows[student.row];
+        match row.cells[time].trim() {
+            "" | "-" => Ok(None),
+            text => {
+                let place = || format!("{}: {text:?} is no time in English: give --times", self.sheet.place(row));
+                policy.time_in_words(text).with_context(place).map(Some)
+            }
+        }
     }
 
     /// Writes the table with the grades. The lines say how many there are, and which students and submissions are
@@ -258,7 +286,7 @@ mod tests {
 
     fn grade(points: f64, feedback: &str) -> Grade {
         let item = Item { package: "utils", name: "a".to_owned(), points, maximum: 8.0, feedback: feedback.to_owned() };
-        Grade { items: vec![item], whole: 8.0, findings: Vec::new() }
+        Grade::new(vec![item], 8.0, Vec::new())
     }
 
     fn read(text: &str, platform: &str, assignment: Option<&str>) -> (tempfile::TempDir, Result<Vec<Worksheet>>) {
