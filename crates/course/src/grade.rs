@@ -7,6 +7,7 @@
 mod class;
 mod class_page;
 mod findings;
+mod kept;
 mod lateness;
 mod points;
 mod results;
@@ -31,6 +32,7 @@ use command_line::{note, one_of, say};
 use cuda_builder::{Arch, find_toolchain, toolchain_candidates};
 use whole_files::{DirectoryLock, write_atomically};
 
+use self::kept::Kept;
 use self::points::{Program, Test};
 use self::results::{Grade, Item};
 use self::rules::Rules;
@@ -80,6 +82,8 @@ pub struct Options {
     unsandboxed: bool,
     #[command(flatten)]
     rules: rules::Options,
+    #[command(flatten)]
+    kept: kept::Options,
     #[command(flatten)]
     worksheets: worksheets::Options,
 }
@@ -134,6 +138,9 @@ impl Options {
     }
 }
 
+/// A part's files, and whether they are in the form of this project's own crates.
+type GradedPart = (PartFiles, bool);
+
 /// A test program of the judge: the part, its kind, and its file.
 type JudgeProgram = (Part, Program, PathBuf);
 
@@ -163,7 +170,9 @@ struct Grader {
     has_ptx_toolchain: bool,
     has_cores: bool,
     /// The results of parts by their files: many submissions of a class have a part as it was given.
-    graded: RefCell<HashMap<(PartFiles, bool), Vec<Item>>>,
+    graded: RefCell<HashMap<GradedPart, Vec<Item>>>,
+    /// The results of earlier gradings.
+    kept: Option<Kept>,
 }
 
 impl Grader {
@@ -197,7 +206,11 @@ impl Grader {
         }
         prepared(&mut build)?;
         let readable = workspace.dependencies(&mut command(workspace.folder(), &target))?;
+        let settings = format!("{} {} {}", options.seed, options.limit, options.unsandboxed);
+        let dependencies: Vec<PathBuf> = readable.iter().cloned().chain(files_of_project()).collect();
+        let kept = options.kept.read(&dependencies, &settings, &tests)?;
         Ok(Self {
+            kept,
             readable,
             judge: compiled_judge(&folder.join("judge"), &folder.join("tests"), &Part::HOMEWORK, false)?,
             judge_of_project: OnceCell::new(),
@@ -271,8 +284,7 @@ impl Grader {
             let of_part = match graded.entry((files, sources.is_of_project)) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(vacant) => {
-                    let (files, is_of_project) = vacant.key();
-                    let items = self.grade_part(part, files, *is_of_project)?;
+                    let items = self.recalled_or_graded(part, vacant.key())?;
                     vacant.insert(items)
                 }
             };
@@ -281,25 +293,41 @@ impl Grader {
         Ok(self.graded_as(items, findings::of(&sources)))
     }
 
-    /// Compiles and tests a part of the submission that is in the workspace: one in the starter's form, or in that of this
-    /// project's own crates.
-    fn grade_part(&self, part: Part, files: &PartFiles, is_of_project: bool) -> Result<Vec<Item>> {
+    /// The results of a part of the submission that is in the workspace: those that are kept, and the others.
+    fn recalled_or_graded(&self, part: Part, graded: &GradedPart) -> Result<Vec<Item>> {
+        let tests: Vec<&Test> = self.tests().filter(|test| test.part == part).collect();
+        let recall = |test: &&Test| self.kept.as_ref()?.recall(test, graded);
+        let recalled: Vec<Option<Item>> = tests.iter().map(recall).collect();
+        let others = tests.into_iter().zip(&recalled).filter(|(_, item)| item.is_none());
+        let others: Vec<&Test> = others.map(|(test, _)| test).collect();
+        let mut results = match &others[..] {
+            [] => Vec::new(),
+            others => self.grade_part(part, graded, others)?,
+        }
+        .into_iter();
+        Ok(recalled.into_iter().filter_map(|item| item.or_else(|| results.next())).collect())
+    }
+
+    /// Compiles a part of the submission that is in the workspace and runs tests of it: one in the starter's form, or in that of
+    /// this project's own crates.
+    fn grade_part(&self, part: Part, (files, is_of_project): &GradedPart, tests: &[&Test]) -> Result<Vec<Item>> {
+        let is_of_project = *is_of_project;
         let folder = tempfile::Builder::new().prefix("grade-").tempdir().context("cannot create a folder")?;
         sandbox::open_to_all(folder.path())?;
-        let tests = || self.tests().filter(|test| test.part == part);
+        let tests = || tests.iter().copied();
         let runner = workspace::runner(part);
         let mut readable = self.readable.clone();
         if is_of_project {
-            // With the lock file, of which kernels-gpu's PTX has a fingerprint.
-            let files = submission::KERNELS.iter().chain(&["Cargo.lock"]);
-            readable.extend(files.map(|file| crate::workspace_root().join(file)));
+            readable.extend(files_of_project());
         }
         if let Err(messages) = self.build(&runner, &readable, folder.path())? {
             let messages = format!("it does not compile:\n{messages}");
             return Ok(tests().map(|test| Item::failed(test, &messages)).collect());
         }
         let program = copied(&self.target.join("debug").join(&runner), folder.path())?;
-        let ptx = match tests().any(|test| test.program == Program::Ptx) {
+        // Tests of the source read the PTX too, also where its own test is recalled.
+        let has_ptx = self.tests().any(|test| test.part == part && test.program == Program::Ptx);
+        let ptx = match has_ptx {
             true if is_of_project => Ok(Some(crate::workspace_root().join(PTX_OF_PROJECT))),
             true => self.compiled_kernels(part, files, folder.path())?,
             false => Ok(None),
@@ -398,6 +426,12 @@ impl Grader {
         }
         Ok(Item::failed(test, &sandbox::feedback(&finished, self.limit)))
     }
+}
+
+/// What the parts of a submission in the form of this project's crates are compiled with as well: the kernels, and the lock file,
+/// of which kernels-gpu's PTX has a fingerprint.
+fn files_of_project() -> impl Iterator<Item = PathBuf> {
+    submission::KERNELS.into_iter().chain(["Cargo.lock"]).map(|file| crate::workspace_root().join(file))
 }
 
 /// Bytes of address space of the judge, whose interpreter runs a submission's kernels.

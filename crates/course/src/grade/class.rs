@@ -9,6 +9,7 @@ use command_line::{counted, note, say};
 use indicatif::{ProgressBar, ProgressStyle};
 use whole_files::write_atomically;
 
+use super::kept::Kept;
 use super::{Grader, Options, class_page, name_of, results, similarity, submission};
 
 /// Grades every submission of a folder, in the order of their names, and writes the table.
@@ -18,7 +19,8 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
     let worksheets = options.worksheets.read()?;
     let tables = options.worksheets.files();
     let others = [Some(csv), feedback, page].into_iter().flatten().chain(tables.iter().map(PathBuf::as_path));
-    let submissions = submissions_in(folder, &others.chain(options.rules.files()).collect::<Vec<_>>())?;
+    let submissions =
+        submissions_in(folder, &others.chain(options.rules.files()).chain(options.kept.files()).collect::<Vec<_>>())?;
     let names: Vec<String> = submissions.iter().map(|path| name_of(path)).collect();
     let mut rules = options.rules()?;
     worksheets.iter().try_for_each(|worksheet| rules.take_times(worksheet, &names))?;
@@ -27,7 +29,8 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
     if let Some(feedback) = feedback {
         std::fs::create_dir_all(feedback).with_context(|| format!("cannot create {}", feedback.display()))?;
     }
-    grader.not_graded().into_iter().chain(unused).for_each(|line| note!("{line}"));
+    let kept = grader.kept.as_ref();
+    grader.not_graded().into_iter().chain(unused).chain(kept.and_then(Kept::note)).for_each(|line| note!("{line}"));
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len}, {eta} left: {msg}");
     let bar = ProgressBar::new(submissions.len() as u64).with_style(style.expect("the template is well-formed"));
     let mut grades = Vec::new();
@@ -51,6 +54,9 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
     let table = results::table(&grader.parts, &grades)?;
     write_atomically(csv, table.as_bytes()).with_context(|| format!("cannot write {}", csv.display()))?;
     say!("{}: {}", csv.display(), counted(submissions.len(), "submission"));
+    if let Some(kept) = kept {
+        kept.write(&*grader.graded.borrow(), &grades)?.into_iter().for_each(|line| say!("{line}"));
+    }
     for worksheet in worksheets {
         worksheet.write(&grades)?.into_iter().for_each(|line| say!("{line}"));
     }

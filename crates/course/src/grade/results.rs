@@ -159,7 +159,7 @@ impl Grade {
     }
 
     /// Points as they are written: of 100, with two decimals. A sum is exact if it is scaled as a whole.
-    fn scaled(&self, points: f64) -> f64 {
+    pub(super) fn scaled(&self, points: f64) -> f64 {
         hundredths(points * 100.0 / self.whole)
     }
 
@@ -300,7 +300,7 @@ fn hundredths(number: f64) -> f64 {
 }
 
 /// A text that a spreadsheet shows, and does not run as a formula.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if is_formula { format!("'{text}") } else { text.to_owned() }
 }
