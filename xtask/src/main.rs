@@ -31,6 +31,8 @@ struct Arguments {
 enum Command {
     /// Attacks the programs with mutated files, odd command lines and kills
     Attack(attack::Options),
+    /// Writes what Gradescope or Classroom 50 runs to grade each submission
+    Autograder(course::autograder::Options),
     /// Steps through a kernel's launch in this terminal, without a GPU, or writes a page that plays it
     Debug(debug::Options),
     /// Lists the requirements that this machine meets or lacks, and the command that fixes each
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
     let arguments: Arguments = command_line::arguments();
     command_line::run_tool(|| match arguments.command {
         Command::Attack(options) => attack::run(&options),
+        Command::Autograder(options) => course::autograder::run(&options),
         Command::Debug(options) => debug::run(&options),
         Command::Doctor(options) => doctor::run(&options),
         Command::Draw(options) => draw::run(&options),

@@ -1,6 +1,7 @@
-//! What a teacher needs: the workspace in which students do the homework, and grades for their submissions. `cargo xtask starter`
-//! and `cargo xtask grade` run it.
+//! What a teacher needs: the workspace in which students do the homework, and grades for their submissions. `cargo xtask starter`,
+//! `cargo xtask grade` and `cargo xtask autograder` run it.
 
+pub mod autograder;
 #[cfg(unix)]
 pub mod grade;
 #[cfg(not(unix))]

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use command_line::counted;
+use serde::Deserialize;
 
 use super::lateness::{Moment, Policy};
 use super::points::Test;
 use super::results::{Grade, Target};
 use super::sheet::Sheet;
 use super::worksheets::Worksheet;
-use crate::starter::Part;
+use crate::starter::{Part, read};
 
 /// The files on lateness and on points that are set by hand.
 #[derive(Args)]
@@ -24,6 +25,9 @@ pub(super) struct Options {
     /// With --late: a table of submissions' names and the times when they were handed in
     #[arg(long, value_name = "FILE.csv", requires = "late")]
     times: Option<PathBuf>,
+    /// With --late: Gradescope's submission_metadata.json, which has the due date and when the submission was handed in
+    #[arg(long, value_name = "FILE.json", requires = "late", conflicts_with_all = ["all", "times"])]
+    metadata: Option<PathBuf>,
     /// A table of points that are set by hand: name, test, points, reason, by
     #[arg(long, value_name = "FILE.csv")]
     overrides: Option<PathBuf>,
@@ -33,6 +37,8 @@ pub(super) struct Options {
 pub(super) struct Rules {
     policy: Option<Policy>,
     times: BTreeMap<String, Moment>,
+    /// The time of a submission that is not in `times`.
+    time: Option<Moment>,
     overrides: Vec<Override>,
     /// Places in the table of overrides, of tests or parts that are not graded here.
     not_graded: Vec<String>,
@@ -61,12 +67,21 @@ impl Options {
     /// # Errors
     /// If one is not as it should be.
     pub(super) fn read(&self, all: &[Test], graded: &[Test]) -> Result<Rules> {
-        let policy = self.late.as_deref().map(|file| Policy::read(file, None)).transpose()?;
+        let metadata = self.metadata.as_deref().map(Metadata::read).transpose()?;
+        let due = metadata.as_ref().and_then(Metadata::due);
+        let policy = self.late.as_deref().map(|file| Policy::read(file, due)).transpose()?;
+        let time = match (&policy, &metadata) {
+            (Some(policy), Some(Metadata { created_at, .. })) => {
+                let time = policy.time(created_at);
+                Some(time.with_context(|| format!("the metadata's created_at is no time: {created_at:?}"))?)
+            }
+            _ => None,
+        };
         let times = match (&policy, &self.times) {
             (Some(policy), Some(file)) => policy.times(file)?,
             _ => BTreeMap::new(),
         };
-        let mut rules = Rules { policy, times, overrides: Vec::new(), not_graded: Vec::new() };
+        let mut rules = Rules { policy, times, time, overrides: Vec::new(), not_graded: Vec::new() };
         if let Some(file) = &self.overrides {
             rules.read_overrides(&Sheet::read(file)?, all, graded)?;
         }
@@ -154,11 +169,44 @@ impl Rules {
 
     /// Applies lateness and points by hand to a submission's results.
     pub(super) fn apply(&self, name: &str, mut grade: Grade) -> Grade {
-        grade.hand_in = self.policy.as_ref().map(|policy| policy.of(name, self.times.get(name).copied()));
+        grade.hand_in = self.policy.as_ref().map(|policy| policy.of(name, self.times.get(name).copied().or(self.time)));
         for set in self.overrides.iter().filter(|set| set.name == name) {
             grade.set(&set.target, set.points, &set.why);
         }
         grade
+    }
+}
+
+/// What is used of Gradescope's submission_metadata.json.
+#[derive(Deserialize)]
+struct Metadata {
+    created_at: String,
+    assignment: Assignment,
+    #[serde(default)]
+    users: Vec<User>,
+}
+
+#[derive(Deserialize)]
+struct Assignment {
+    due_date: Option<String>,
+}
+
+/// A student, who may have an extension.
+#[derive(Deserialize)]
+struct User {
+    assignment: Option<Assignment>,
+}
+
+impl Metadata {
+    fn read(file: &Path) -> Result<Self> {
+        let text = read(file)?;
+        serde_json::from_str(&text).with_context(|| format!("{} is no submission_metadata.json", file.display()))
+    }
+
+    /// The due date of the student who hands in, or else that of the assignment.
+    fn due(&self) -> Option<&str> {
+        let own = self.users.first().and_then(|user| user.assignment.as_ref()?.due_date.as_deref());
+        own.or(self.assignment.due_date.as_deref())
     }
 }
 
@@ -182,6 +230,7 @@ fn target_of(name: &str, tests: &[Test]) -> Result<Target> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grade::lateness::HandIn;
     use crate::grade::points::tests;
     use crate::grade::results::Item;
 
@@ -191,7 +240,7 @@ mod tests {
         std::fs::write(&file, format!("name,test,points,reason,by\n{overrides}")).unwrap();
         let all = tests(None).unwrap();
         let graded: Vec<Test> = all.iter().filter(|test| test.part != Part::One).cloned().collect();
-        Options { late: None, times: None, overrides: Some(file) }.read(&all, &graded)
+        Options { late: None, times: None, metadata: None, overrides: Some(file) }.read(&all, &graded)
     }
 
     #[test]
@@ -233,5 +282,33 @@ mod tests {
             let error = format!("{:#}", rules(row).err().unwrap());
             assert!(error.contains(message) && !error.contains('\n'), "{row}: {error}");
         }
+    }
+
+    #[test]
+    fn grade_takes_gradescopes_times() {
+        let folder = tempfile::tempdir().unwrap();
+        let [late, metadata] = ["late.toml", "submission_metadata.json"].map(|name| folder.path().join(name));
+        std::fs::write(&late, "grace_minutes = 5\nfactors = [{ hours = 24, factor = 0.9 }]\n").unwrap();
+        let hours_of = |text: &str| -> Result<Option<HandIn>, String> {
+            std::fs::write(&metadata, text).unwrap();
+            let options =
+                Options { late: Some(late.clone()), times: None, metadata: Some(metadata.clone()), overrides: None };
+            let all = tests(None).unwrap();
+            let rules = options.read(&all, &all).map_err(|error| format!("{error:#}"))?;
+            Ok(rules.apply("submission", Grade::new(Vec::new(), 100.0, Vec::new())).hand_in)
+        };
+        let due = "\"due_date\": \"2026-11-20T23:00:00.000000-08:00\"";
+        let created = "\"created_at\": \"2026-11-21T01:00:00.365935-08:00\"";
+        let of = |assignment: &str, users: &str| {
+            hours_of(&format!("{{ {created}, \"assignment\": {{ {assignment} }}, \"users\": [{users}] }}"))
+        };
+        assert_eq!(of(due, ""), Ok(Some(HandIn::Late { hours: 2.0, factor: 0.9 })));
+        assert_eq!(of(due, "{ \"id\": 1 }"), Ok(Some(HandIn::Late { hours: 2.0, factor: 0.9 })));
+        let extended = "{ \"assignment\": { \"due_date\": \"2026-11-21T00:58:00-08:00\" } }";
+        assert_eq!(of(due, extended), Ok(Some(HandIn::InTime)));
+        let error = of("\"due_date\": null", "").unwrap_err();
+        assert!(error.contains("there is no due date"), "{error}");
+        let error = hours_of("{}").unwrap_err();
+        assert!(error.contains("is no submission_metadata.json: missing field `created_at`"), "{error}");
     }
 }
