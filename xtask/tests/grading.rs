@@ -6,12 +6,17 @@
 
 #[path = "grading/cheats.rs"]
 mod cheats;
+#[path = "grading/class.rs"]
+mod class;
+#[path = "grading/platforms.rs"]
+mod platforms;
 
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -458,6 +463,7 @@ fn write_submission(solved: &Path, given: &Path, class: &Path, submission: &Subm
 #[test]
 #[ignore = "takes minutes, and needs bubblewrap"]
 fn a_class_gets_the_points_and_findings_that_it_should() {
+    let _grader = lock();
     let folder = tempfile::tempdir().unwrap();
     let [solved, given, class, feedback] =
         ["solved", "given", "class", "feedback"].map(|name| folder.path().join(name));
@@ -512,6 +518,7 @@ fn a_class_gets_the_points_and_findings_that_it_should() {
 #[test]
 #[ignore = "takes minutes, and needs bubblewrap"]
 fn the_reports_archive_of_this_projects_own_crates_gets_100_points() {
+    let _grader = lock();
     let folder = tempfile::tempdir().unwrap();
     let pdf = folder.path().join("hw1.pdf");
     let report = Command::new(env!("CARGO"))
@@ -524,6 +531,68 @@ fn the_reports_archive_of_this_projects_own_crates_gets_100_points() {
     let text = String::from_utf8_lossy(&grade.stdout);
     assert!(text.trim_end().ends_with("\n100 of 100 points"), "{text}{}", String::from_utf8_lossy(&grade.stderr));
     assert!(text.contains("to look at: its kernels-cpu and kernels-gpu are this project's"), "{text}");
+}
+
+/// One grader at a time compiles in the project's folder.
+fn lock() -> MutexGuard<'static, ()> {
+    static GRADER: Mutex<()> = Mutex::new(());
+    GRADER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// 20 students, or as many as `GRADING_CLASS` says.
+#[test]
+#[ignore = "takes minutes, and needs bubblewrap"]
+fn a_class_gets_its_points_and_is_graded_again() {
+    let _grader = lock();
+    let count = std::env::var("GRADING_CLASS").map_or(20, |count| count.parse().unwrap());
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path();
+    let [solved, given] = ["solved", "given"].map(|name| folder.join(name));
+    assert!(xtask().arg("starter").arg(&solved).arg("--solutions").status().unwrap().success());
+    assert!(xtask().arg("starter").arg(&given).status().unwrap().success());
+    let students = class::students(count);
+    class::write(&solved, &given, folder, &students);
+    let grade = || {
+        let output = xtask()
+            .current_dir(folder)
+            .args(["grade", "--all", "class", "--limit", "10", "--csv", "grades.csv", "--feedback", "feedback"])
+            .args([
+                "--page",
+                "class.html",
+                "--points",
+                "points.toml",
+                "--late",
+                "late.toml",
+                "--moodle",
+                "worksheet.csv",
+            ])
+            .args(["--overrides", "overrides.csv", "--keep", "kept.json", "--changes", "changes.csv"])
+            .output()
+            .unwrap();
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{messages}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let said = grade();
+    assert!(said.contains("without a submission, left as they were: Nobody\n"), "{said}");
+    let (wrong, before) = class::wrong(folder, &students);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    eprintln!("{count} submissions: median {:?} each", class::median_time(&folder.join("feedback"), &students));
+
+    // Only the part that was handed in again is run, and what was set by hand stays.
+    let name = class::hand_in_again(folder, &students);
+    let said = grade();
+    let run = said.lines().find_map(|line| line.strip_prefix("kept.json: ")?.split_once(" tests run, ")).unwrap();
+    let of_part =
+        tests_of(&folder.join("feedback"), &name, |_| true).iter().filter(|test| test.0 == "max_functions").count();
+    assert_eq!(run.0, of_part.to_string(), "{said}");
+    let grades = std::fs::read_to_string(folder.join("grades.csv")).unwrap();
+    assert!(grades.contains(",55.5,"), "{grades}");
+    let changes = std::fs::read_to_string(folder.join("changes.csv")).unwrap();
+    let rows: Vec<&str> = changes.lines().skip(1).collect();
+    assert_eq!(rows.len(), 2, "{changes}");
+    assert!(rows[0].starts_with(&format!("{name},max_functions: max_cpu_is_right,")), "{changes}");
+    assert!(rows[1].starts_with(&format!("{name},points,{},", before[&name])), "{changes}");
 }
 
 /// The packages and names of tests in a results file that `has` selects.
