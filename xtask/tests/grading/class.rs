@@ -127,7 +127,7 @@ pub(super) fn write(solved: &Path, given: &Path, folder: &Path, students: &[Stud
             late.push_str(&format!("\"{name}\" = 2026-11-27T23:59:00+01:00\n"));
         }
         if let Some(total) = total {
-            overrides.push_str(&format!("{name},total,{total},oral exam,K. Smith\n"));
+            overrides.push_str(&format!("{name},total,{total},oral exam,lecturer\n"));
         }
     }
     worksheet.push_str("Participant 999,Nobody,n@example.org,No submission,,100.00,Yes,-,-,\n");

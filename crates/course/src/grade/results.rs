@@ -473,25 +473,25 @@ mod tests {
     fn grade_counts_lateness_after_points_by_hand_and_a_total_last() {
         let mut grade = late();
         assert_eq!((grade.earned(), grade.points()), (80.0, 72.0));
-        grade.set(&Target::Test("utils", "a".to_owned()), 10.0, "K. Smith: half right");
+        grade.set(&Target::Test("utils", "a".to_owned()), 10.0, "lecturer: half right");
         assert_eq!((grade.earned(), grade.points(), grade.points_of(Part::One)), (90.0, 81.0, 40.0));
-        grade.set(&Target::Part("utils"), 20.0, "K. Smith: copied");
+        grade.set(&Target::Part("utils"), 20.0, "lecturer: copied");
         assert_eq!((grade.earned(), grade.points(), grade.points_of(Part::One)), (70.0, 63.0, 20.0));
         let of_parts = grade.clone();
-        grade.set(&Target::Total, 64.5, "K. Smith: ill");
+        grade.set(&Target::Total, 64.5, "lecturer: ill");
         assert_eq!((grade.earned(), grade.points(), grade.maximum()), (70.0, 64.5, 100.0));
         assert_eq!(
             grade.to_text(),
             "[-]    10 of    20  a
-                     set by K. Smith: half right
+                     set by lecturer: half right
                      a is wrong
 [+]    30 of    30  b
 [+]    50 of    50  c
 [*] to look at: look
 [!] 26.5 hours late: 70 points × 0.9
-[!] a: 10 points in place of 0, set by K. Smith: half right
-[!] utils: 20 points in place of 40, set by K. Smith: copied
-[!] total: 64.5 points in place of 63, set by K. Smith: ill
+[!] a: 10 points in place of 0, set by lecturer: half right
+[!] utils: 20 points in place of 40, set by lecturer: copied
+[!] total: 64.5 points in place of 63, set by lecturer: ill
 64.5 of 100 points
 "
         );
@@ -510,7 +510,7 @@ mod tests {
         assert_eq!(
             table(&[Part::One, Part::Two], &grades).unwrap(),
             "submission,utils,max_functions,earned,hours late,late factor,points,maximum,set by hand,reason,findings
-ann,20,50,70,26.5,0.9,63,100,\"a: 10 points in place of 0, set by K. Smith: half right; utils: 20 points in place of 40, set by K. Smith: copied\",,look
+ann,20,50,70,26.5,0.9,63,100,\"a: 10 points in place of 0, set by lecturer: half right; utils: 20 points in place of 40, set by lecturer: copied\",,look
 bob,30,50,80,0,1,80,100,,,
 cai,30,50,80,,1,80,100,,,
 "
