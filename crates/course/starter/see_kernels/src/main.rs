@@ -17,7 +17,8 @@ fn main() -> ExitCode {
         module: "kernel",
         launch: "the maximum of two 40 × 60 matrices",
         run: |device| {
-            let [a, b] = [7, 31].map(|factor| Array2::from_shape_fn((40, 60), |(i, j)| (60 * i + j) as i32 * factor % 256));
+            let [a, b] =
+                [7, 31].map(|factor| Array2::from_shape_fn((40, 60), |(i, j)| (60 * i + j) as i32 * factor % 256));
             call(|| max_functions::max_gpu(device, &a, &b)).map(drop)
         },
     });
@@ -68,7 +69,8 @@ fn learn_kernels() -> [Kernel; 10] {
                 module: stringify!($module),
                 launch: concat!("the launch of its page in docs/learn, size ", $size),
                 run: |device| {
-                    $check(device, $size, |arguments| device.launch(&learn::$module::$name, $config, arguments)).map(drop)
+                    $check(device, $size, |arguments| device.launch(&learn::$module::$name, $config, arguments))
+                        .map(drop)
                 },
             }
         };
