@@ -224,6 +224,8 @@ fn part1_program_that_is_interrupted_without_a_checkpoint_writes_nothing_and_say
 fn part1_program_that_is_terminated_writes_a_checkpoint() {
     let sandbox = Sandbox::new();
     let endless = Endless::start(&sandbox, &["--json", "--checkpoint", "run"]);
+    // The folder is there before the training, after the handler of signals.
+    wait_until("the folder", || sandbox.path("run").exists());
     std::thread::sleep(Duration::from_millis(500));
     let run = endless.end("TERM");
     assert_eq!((run.code, run.stdout.as_str()), (Some(130), ""), "{run:?}");
