@@ -574,7 +574,7 @@ fn a_class_gets_its_points_and_is_graded_again() {
         String::from_utf8(output.stdout).unwrap()
     };
     let said = grade();
-    assert!(said.contains("without a submission, left as they were: Nobody\n"), "{said}");
+    assert!(said.contains("without a submission, left as they were: Absent Student\n"), "{said}");
     let (wrong, before) = class::wrong(folder, &students);
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     eprintln!("{count} submissions: median {:?} each", class::median_time(&folder.join("feedback"), &students));

@@ -198,7 +198,7 @@ impl Launch {
         &self.shared
     }
 
-    /// The name of a shared variable that `shared0`, `shared1`, … stands for; every other name is its own.
+    /// The name of a shared variable for `shared0`, `shared1`, …; every other name is its own.
     pub(crate) fn name_of_shared<'n>(&'n self, name: &'n str) -> &'n str {
         let is_named = self.shared.iter().any(|variable| variable.name == name);
         let index = name.strip_prefix("shared").and_then(|index| index.parse::<usize>().ok()).filter(|_| !is_named);

@@ -43,20 +43,33 @@ fn drawn_digits_are_read_as_by_the_predictor() {
         return skip(Need::Chromium, &format!("there is no program {}: install Chromium", chromium.display()));
     }
     let digits = hundred_digits();
+    // A dot, and lines across the whole field.
+    let scribble: Vec<[f64; 2]> = (0..40)
+        .map(|line| [f64::from(line % 2), f64::from(line) / 40.0])
+        .map(|[x, y]| [0.1 + 0.8 * x, 0.1 + 0.8 * y])
+        .collect();
+    let no_digits = [json!([[[0.5, 0.5]]]), json!([scribble])];
+    let no_digits = no_digits.map(|strokes| json!({ "pointer": "mouse", "strokes": strokes }));
     let drawings: Vec<_> = digits
         .iter()
         .zip(["mouse", "pen", "touch"].into_iter().cycle())
         .map(|((_, strokes), pointer)| json!({ "pointer": pointer, "strokes": strokes }))
+        .chain(no_digits)
         .collect();
     let input = serde_json::to_vec(&drawings).unwrap();
     let Some(output) = run_in_node("browser.mjs", &[&chromium, page()], &input) else { return };
     let report: Report = serde_json::from_str(&output).unwrap();
     assert_eq!((report.text.as_str(), report.errors), ("Nothing drawn", vec![]));
     assert!(report.loaded.len() == 1 && report.loaded[0].ends_with("/docs/draw/index.html"), "{:?}", report.loaded);
-    assert_eq!(report.shown.len(), digits.len());
+    assert_eq!(report.shown.len(), digits.len() + 2);
+    let texts: Vec<&str> = report.shown[digits.len()..].iter().map(|shown| &*shown.text).collect();
+    let expected = ["little", "much"].map(|ink| format!("Not sure: no digit that it has seen has as {ink} ink"));
+    assert_eq!(texts, expected);
     let (mut predictor, mut right) = (predictor(), 0);
     for (shown, (drawn, _)) in report.shown.into_iter().zip(digits) {
-        let digit = shown.text.trim_start_matches("It reads ").parse().expect(&shown.text);
+        let digit = shown.text.rsplit(' ').next().unwrap_or_default().parse().expect(&shown.text);
+        let is_sure = shown.outputs.iter().any(|output| *output >= 0.5);
+        assert_eq!(shown.text.starts_with("It reads "), is_sure, "{}", shown.text);
         require_same(&mut predictor, &shown.image, &Answer { digit, outputs: shown.outputs });
         assert_eq!(shown.cleared, "Nothing drawn");
         right += usize::from(digit == drawn);
