@@ -130,7 +130,7 @@ pub(super) fn write(solved: &Path, given: &Path, folder: &Path, students: &[Stud
             overrides.push_str(&format!("{name},total,{total},oral exam,lecturer\n"));
         }
     }
-    worksheet.push_str("Participant 999,Nobody,n@example.org,No submission,,100.00,Yes,-,-,\n");
+    worksheet.push_str("Participant 999,Absent Student,n@example.org,No submission,,100.00,Yes,-,-,\n");
     std::fs::write(folder.join("worksheet.csv"), worksheet).unwrap();
     std::fs::write(folder.join("late.toml"), late).unwrap();
     std::fs::write(folder.join("overrides.csv"), overrides).unwrap();
