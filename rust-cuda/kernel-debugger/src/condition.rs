@@ -8,8 +8,8 @@ use ptx_interpreter::StoppedWarp;
 use ptx_interpreter::semantics::LANES;
 use thiserror::Error;
 
+use crate::element_type::ElementType;
 use crate::expression::{Binary, Cast, Expression, Unary};
-use crate::launch::ElementType;
 use crate::query::{Query, QueryError, Slice};
 use crate::register_kind::{RegisterKind, sign_extended};
 use crate::stopped::Stopped;

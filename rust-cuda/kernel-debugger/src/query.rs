@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::launch::ElementType;
+use crate::element_type::ElementType;
 
 /// An expression: a name, and for memory how it is to be seen.
 #[derive(Clone, Debug, PartialEq, Eq)]

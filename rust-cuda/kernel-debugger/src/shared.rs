@@ -7,7 +7,8 @@ use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Fault, Machine};
 
 use crate::debug_information::{DebugInformation, SharedMemory};
-use crate::launch::{Argument, ElementType};
+use crate::element_type::ElementType;
+use crate::launch::Argument;
 
 /// A variable in shared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{MemoryRange, ObservedAccess, StoppedWarp};
 
-use crate::launch::{Argument, ElementType};
+use crate::element_type::ElementType;
+use crate::launch::Argument;
 use crate::query::{Query, QueryError};
 use crate::register_kind::RegisterKind;
 use crate::stopped::Stopped;

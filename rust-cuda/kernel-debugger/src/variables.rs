@@ -8,7 +8,7 @@ use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 
 use crate::debug_information::{Bytes, slice};
-use crate::launch::ElementType;
+use crate::element_type::ElementType;
 use crate::query::{Query, QueryError};
 use crate::shared::SharedVariable;
 use crate::stopped::Stopped;

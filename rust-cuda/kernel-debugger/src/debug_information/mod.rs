@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::launch::ElementType;
+use crate::element_type::ElementType;
 use crate::register_kind::RegisterKind;
 
 use value::MAX_DEPTH;

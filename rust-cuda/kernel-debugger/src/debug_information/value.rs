@@ -3,7 +3,7 @@
 use ptx_interpreter::semantics::{LANES, Lanes};
 
 use super::{DebugInformation, Kind, Operation, Piece, Type, Variable, Word};
-use crate::launch::ElementType;
+use crate::element_type::ElementType;
 
 /// Nesting beyond which a value's parts are not shown.
 pub(super) const MAX_DEPTH: usize = 8;

@@ -8,7 +8,8 @@ use ptx_interpreter::Machine;
 use ptx_interpreter::memory::MemoryError;
 use serde::Deserialize;
 
-use crate::launch::{Argument, ElementType};
+use crate::element_type::ElementType;
+use crate::launch::Argument;
 
 /// Maximum size of all buffers together, in bytes. A session holds them twice.
 const MAX_BUFFER_BYTES: usize = 256 << 20;

@@ -8,7 +8,8 @@ use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Fault, FaultKind, StoppedBlock};
 
 use super::outline::Touched;
-use crate::launch::{Argument, ElementType, Launch};
+use crate::element_type::ElementType;
+use crate::launch::{Argument, Launch};
 use crate::lines::Lines;
 use crate::query::{Query, QueryError};
 

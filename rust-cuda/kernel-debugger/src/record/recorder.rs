@@ -18,7 +18,8 @@ use super::document::{
 use super::memories::{Memory, fault_place};
 use super::outline::warp_and_lane;
 use super::sources::Sources;
-use crate::launch::{ElementType, Launch};
+use crate::element_type::ElementType;
+use crate::launch::Launch;
 use crate::lines::Lines;
 
 /// Records the frames of a block.
