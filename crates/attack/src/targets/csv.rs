@@ -147,6 +147,8 @@ fn written(table: &Table) -> String {
     let line = |cells: Vec<String>| cells.join(",") + "\n";
     let header = line(table.columns().iter().map(|column| quoted(column.name())).collect());
     let cell = |column: &Column, row| match column.text(row) {
+        // A line of nothing is no row.
+        text if text.is_empty() && table.columns().len() == 1 => quoted(""),
         text if text.is_empty() => String::new(),
         _ if is_unreadable(column, row) => "unreadable".to_owned(),
         text if column.kind() == Kind::Number && !column.is_date() => text.into_owned(),
