@@ -105,6 +105,8 @@ pub const MODEL: &str = "model.safetensors";
 const HISTORY: &str = "history.csv";
 /// The results' file name in a run's folder.
 const RESULTS: &str = "results.toml";
+/// The files of a run that may not have ended.
+const OF_EVERY_RUN: [&str; 4] = [checkpoint::FILE_NAME, MODEL, HISTORY, SETTINGS];
 /// The files that only the folder of a run that has ended contains.
 const OF_THE_END: [&str; 6] = [RESULTS, PREDICTED, SPLIT, CARD, ERRORS_PLOT, PREDICTED_PLOT];
 /// The file name of the test part's predictions.
@@ -196,7 +198,7 @@ impl RunFolder {
     /// If a file cannot be removed.
     pub fn remove(&self) -> Result<(), RunFolderError> {
         // The checkpoint first: without it, the folder contains no run.
-        for name in [checkpoint::FILE_NAME, MODEL, HISTORY, SETTINGS] {
+        for name in OF_EVERY_RUN {
             remove_if_there(&self.path.join(name))?;
         }
         Ok(())
@@ -204,7 +206,7 @@ impl RunFolder {
 
     /// Removes all files of a run that can be removed.
     fn clear(&self) {
-        for name in [checkpoint::FILE_NAME, MODEL, HISTORY, SETTINGS].iter().chain(&OF_THE_END) {
+        for name in OF_EVERY_RUN.iter().chain(&OF_THE_END) {
             let _ = std::fs::remove_file(self.path.join(name));
         }
     }

@@ -5,8 +5,13 @@
 
 #![cfg(unix)]
 
+#[path = "support/starter.rs"]
+mod starter;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use starter::cargo;
 
 const PARTS: [&str; 4] = ["utils", "max_functions", "matmul_functions", "activation_functions"];
 
@@ -52,23 +57,6 @@ impl Block {
     }
 }
 
-/// Runs a command of cargo in the workspace and returns its exit code and what it prints.
-fn cargo(workspace: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(arguments).current_dir(workspace);
-    // The test's own build has set these.
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(|name| name.starts_with("CARGO_") && name != "CARGO_HOME") {
-            command.env_remove(name);
-        }
-    }
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("starter");
-    let output = command.env("CARGO_TARGET_DIR", target).output().unwrap();
-    let text = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat();
-    println!("$ cargo {}\n{text}", arguments.join(" "));
-    (output.status.code(), text)
-}
-
 /// Numbers of tests that pass and that do not.
 fn counts(text: &str) -> (usize, usize) {
     let count = |mark: char| text.lines().filter(|line| line.trim_start().starts_with(mark)).count();
@@ -80,8 +68,8 @@ fn counts(text: &str) -> (usize, usize) {
 fn a_student_writes_one_function_after_the_other_and_gets_full_points() {
     let folder = tempfile::tempdir().unwrap();
     let workspace = folder.path().join("homework");
-    let starter = Command::new(env!("CARGO_BIN_EXE_xtask")).arg("starter").arg(&workspace).output().unwrap();
-    assert!(starter.status.success(), "{starter:?}");
+    let written = Command::new(env!("CARGO_BIN_EXE_xtask")).arg("starter").arg(&workspace).output().unwrap();
+    assert!(written.status.success(), "{written:?}");
 
     let (code, text) = cargo(&workspace, &["check-homework"]);
     let (passed, all) = counts(&text);

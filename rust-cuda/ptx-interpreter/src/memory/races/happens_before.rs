@@ -128,10 +128,7 @@ impl HappensBefore {
         earlier: ThreadEpoch,
         later: ThreadEpoch,
     ) -> bool {
-        let Some(block) = self.blocks.get(&later.phase.block) else { return false };
-        let mut acquired = block.acquired.iter().filter(|acquired| acquired.is_visible_to(later.phase, later.lane));
-        block.shared.covers_store(location, earlier)
-            || acquired.any(|acquired| acquired.clock.covers_store(location, earlier))
+        self.has_acquired(later, |clock| clock.covers_store(location, earlier))
     }
 
     /// A scope as far as this kernel distinguishes scopes.
@@ -182,9 +179,14 @@ impl HappensBefore {
     }
 
     fn is_acquired(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
-        let Some(block) = self.blocks.get(&later.phase.block) else { return false };
-        let mut acquired = block.acquired.iter().filter(|acquired| acquired.is_visible_to(later.phase, later.lane));
-        block.shared.covers(earlier) || acquired.any(|acquired| acquired.clock.covers(earlier))
+        self.has_acquired(later, |clock| clock.covers(earlier))
+    }
+
+    /// Whether a clock that is visible to a thread covers something.
+    fn has_acquired(&self, thread: ThreadEpoch, covers: impl Fn(&Clock) -> bool) -> bool {
+        let Some(block) = self.blocks.get(&thread.phase.block) else { return false };
+        let mut acquired = block.acquired.iter().filter(|acquired| acquired.is_visible_to(thread.phase, thread.lane));
+        covers(&block.shared) || acquired.any(|acquired| covers(&acquired.clock))
     }
 
     /// Whether the table of phases is full, so that all records have to be dropped.
