@@ -4,16 +4,18 @@
 
 use std::time::Instant;
 
-use cuda_std::LaunchConfig;
+use cuda_std::{LaunchConfig, Search};
 use ptx_interpreter::{Machine, Options};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for ptx in kernels_gpu::PTX {
-        for check_races in [false, true] {
+        for (checks, check_races, search) in
+            [("off", false, Search::ONE), ("on", true, Search::ONE), ("in two orders", true, Search::TWO)]
+        {
             let (major, minor) = ptx.compute_capability();
-            println!("sm_{major}{minor}, race checks {}:", if check_races { "on" } else { "off" });
-            let options = Options { check_races, ..Options::default() };
-            maximum(&mut Machine::new(ptx.text())?, options)?;
+            println!("sm_{major}{minor}, race checks {checks}:");
+            let options = Options { check_races, search, ..Options::default() };
+            maximum(&mut Machine::new(ptx.text())?, options.clone())?;
             product(&mut Machine::new(ptx.text())?, options)?;
         }
     }

@@ -90,7 +90,7 @@ fn execute(command: &Command, kernels: &[Kernel]) -> Result<()> {
     let device = Device::interpreter(&variant, InterpreterOptions { check_races, ..Default::default() })?;
     match command {
         Command::Profile { lines, .. } => profile(root, kernel, &device, *lines),
-        Command::Debug { record, order, .. } => debug(root, kernel, &device, record.as_deref(), *order),
+        Command::Debug { record, order, .. } => debug(root, kernel, &device, record.as_deref(), order.clone()),
     }
 }
 

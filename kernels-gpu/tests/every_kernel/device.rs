@@ -182,7 +182,8 @@ impl Device for Interpreter {
         let raw = RawParameters::of::<K, InterpreterMemory>(kernel, arguments, self.memory);
         let raw = raw.map_err(|error| error.to_string())?;
         let values: Vec<&[u8]> = raw.values().map(|value| &value[..]).collect();
-        let report = self.machine.launch(self.options, K::NAME, config, &values).map_err(|error| error.to_string())?;
+        let report =
+            self.machine.launch(self.options.clone(), K::NAME, config, &values).map_err(|error| error.to_string())?;
         for instruction in &report.instructions {
             *self.executed.entry(instruction.place.line).or_default() += instruction.counts.lanes;
         }

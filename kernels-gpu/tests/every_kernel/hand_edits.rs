@@ -53,7 +53,8 @@ fn caught(entry: &Entry, ptx: &str, edit: &Edit) -> Option<String> {
     let block_instructions = if entry.kernel.starts_with("network_train_") { 200_000 } else { 2_000_000 };
     let options = Options { block_instructions, ..Options::default() };
     for (index, case) in entry.boundary_cases.iter().map(|case| case()).enumerate() {
-        let run = Interpreter::new(&edited, options).and_then(|mut device| (entry.on_interpreter)(&mut device, &case));
+        let run = Interpreter::new(&edited, options.clone())
+            .and_then(|mut device| (entry.on_interpreter)(&mut device, &case));
         match run {
             Err(error) => return Some(error),
             Ok(result) if !(entry.is_same)(&result, &from_source(entry, index, &case)) => {

@@ -11,7 +11,7 @@ mod training;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use cuda_std::{PtxVariant, simulator};
+use cuda_std::{PtxVariant, Search, simulator};
 use device::{Gpu, Interpreter, Plain, Simulator};
 use gpu::DeviceChoice;
 use kernels_gpu::PTX;
@@ -56,7 +56,8 @@ fn check(entry: &Entry, case: &Case, check_races: bool) {
         entry.kernel
     );
     for ptx in PTX.iter().filter(|ptx| entry.is_in(ptx)) {
-        let options = Options { check_races, same_value_races_are_faults: true, ..Default::default() };
+        let search = if check_races { Search::TWO } else { Search::ONE };
+        let options = Options { check_races, same_value_races_are_faults: true, search, ..Default::default() };
         let mut interpreter = Interpreter::new(ptx.text(), options).unwrap();
         let interpreted = (entry.on_interpreter)(&mut interpreter, case).unwrap_or_else(fail);
         let variant = ptx.compute_capability();
@@ -104,6 +105,25 @@ fn kernels_on_boundary_shapes_agree_and_have_no_races() {
     }
     for entry in ENTRIES {
         entry.boundary_cases.iter().for_each(|case| check(entry, &case(), true));
+    }
+}
+
+/// Each kernel's smallest boundary case, in many orders of its blocks and warps: as many as `KERNEL_ORDERS` says, or 1000.
+#[test]
+#[ignore = "takes minutes"]
+fn no_kernel_has_a_fault_in_a_thousand_orders() {
+    let runs = std::env::var("KERNEL_ORDERS").map_or(1000, |runs| runs.parse().unwrap());
+    for entry in ENTRIES {
+        for ptx in PTX.iter().filter(|ptx| entry.is_in(ptx)) {
+            let search = Search { runs, seconds: u32::MAX, seed: 1 };
+            let options = Options { same_value_races_are_faults: true, search, ..Default::default() };
+            let mut interpreter = Interpreter::new(ptx.text(), options).unwrap();
+            let start = Instant::now();
+            let case = entry.boundary_cases[0]();
+            let result = (entry.on_interpreter)(&mut interpreter, &case);
+            result.unwrap_or_else(|error| panic!("{} of {case:?}: {error}", entry.kernel));
+            println!("{}: {runs} orders in {:.2} s", entry.kernel, start.elapsed().as_secs_f64());
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! The shape of a launch, CUDA's limits on it, and the ways of accessing memory that a fault names: the words that
-//! devices share, with no device behind them. Kernels' hosts use them as `cuda_std`'s.
+//! The shape of a launch, CUDA's limits on it, the orders in which its threads may run, and the ways of accessing memory that a fault
+//! names: the words that devices share, with no device behind them. Kernels' hosts use them as `cuda_std`'s.
 
 // Said here, in the first crate that every program is compiled from.
 #[cfg(all(windows, target_arch = "aarch64"))]
@@ -13,7 +13,9 @@ mod counts;
 #[cfg(all(windows, target_env = "gnu"))]
 mod fused;
 mod launch_config;
+mod schedule;
 
 pub use access::Access;
 pub use counts::{counted, having, waiting};
 pub use launch_config::{Dim3, LaunchConfig, LimitError};
+pub use schedule::{Schedule, ScheduleError, Search, StartOrder, Switches};

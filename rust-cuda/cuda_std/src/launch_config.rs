@@ -1,3 +1,3 @@
 //! The shape of a launch, and CUDA's limits on it.
 
-pub use cuda_launch::{Dim3, LaunchConfig, LimitError};
+pub use cuda_launch::{Dim3, LaunchConfig, LimitError, Schedule, Search};

@@ -188,7 +188,7 @@ pub use ptx::PtxVariant;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod simulator;
 #[cfg(not(target_arch = "nvptx64"))]
-pub use launch_config::{Dim3, LaunchConfig, LimitError};
+pub use launch_config::{Dim3, LaunchConfig, LimitError, Schedule, Search};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, LaunchedNotCalled, Memory, MemoryId, RawParameters};
 #[cfg(not(target_arch = "nvptx64"))]

@@ -75,7 +75,7 @@ impl Capture {
         ptx: &PtxVariant,
         machine: &Machine,
         raw: &RawParameters,
-        (config, options): (LaunchConfig, Options),
+        (config, options): (LaunchConfig, &Options),
     ) -> Result<(), Error> {
         let cannot = |path: &Path| {
             let path = path.to_owned();

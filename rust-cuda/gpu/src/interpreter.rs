@@ -72,14 +72,14 @@ impl Interpreter {
         if self.capture.borrow_mut().as_mut().is_some_and(|capture| capture.is_due(K::NAME))
             && let Some(capture) = self.capture.take()
         {
-            capture.write::<K>(&self.ptx, &machine, &raw, (config, self.options))?;
+            capture.write::<K>(&self.ptx, &machine, &raw, (config, &self.options))?;
             if !capture.runs {
                 self.has_skipped.set(true);
                 return Ok(());
             }
         }
         let parameters: Vec<&[u8]> = raw.values().map(|value| &value[..]).collect();
-        let report = machine.launch_on(&ThreadPool, self.options, K::NAME, config, &parameters);
+        let report = machine.launch_on(&ThreadPool, self.options.clone(), K::NAME, config, &parameters);
         let report = report.map_err(|error| match error {
             LaunchError::Limit { error, .. } => Error::Limit { kernel: K::NAME, error },
             mut error => {

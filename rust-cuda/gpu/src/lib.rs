@@ -79,5 +79,5 @@ pub use recorder::Recorder;
 
 pub use cuda_driver::Unavailable;
 pub use cuda_std::simulator::{LaunchReport, Options as SimulatorOptions};
-pub use cuda_std::{Dim3, Element, F32x4, Kernel, LaunchConfig, PtxVariant};
+pub use cuda_std::{Dim3, Element, F32x4, Kernel, LaunchConfig, PtxVariant, Schedule, Search};
 pub use ptx_interpreter::Options as InterpreterOptions;

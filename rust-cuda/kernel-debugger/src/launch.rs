@@ -131,13 +131,13 @@ impl Launch {
     /// # Errors
     /// If the launch is invalid, or a thread causes a fault.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
-        self.run_from(None, self.options, observer)
+        self.run_from(None, self.options.clone(), observer)
     }
 
     /// Runs the launch again, from a snapshot of it or from its beginning, without looking for races, which takes a
     /// third of the time. The order of execution is the same.
     pub(crate) fn replay(&self, from: Option<&Snapshot>, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
-        self.run_from(from, Options { check_races: false, ..self.options }, observer)
+        self.run_from(from, Options { check_races: false, ..self.options.clone() }, observer)
     }
 
     fn run_from(

@@ -5,8 +5,9 @@ mod argument;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use clap::ValueEnum;
+use cuda_launch::{Schedule, ScheduleError};
 use cuda_std::{Dim3, LaunchConfig};
 use ptx_interpreter::memory::MemoryError;
 use ptx_interpreter::{LoadError, Machine, Options};
@@ -64,14 +65,41 @@ pub struct LaunchFile {
 }
 
 /// The order in which the warps of a block execute.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, ValueEnum)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "String")]
 pub enum Order {
-    /// Each warp executes a source line, then the next warp does
+    /// `lines`: each warp executes a source line, then the next warp does.
     #[default]
     Lines,
-    /// Each warp runs until it waits at a barrier, then the next warp does
+    /// `warps`: each warp runs until it waits at a barrier, then the next warp does.
     Warps,
+    /// The order that a fault names, such as `descending@3`.
+    Schedule(Schedule),
+}
+
+/// A text that is no order.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{0}; or lines or warps, which are orders within a block")]
+pub struct OrderError(#[from] ScheduleError);
+
+impl FromStr for Order {
+    type Err = OrderError;
+
+    fn from_str(text: &str) -> Result<Self, OrderError> {
+        Ok(match text {
+            "lines" => Self::Lines,
+            "warps" => Self::Warps,
+            text => Self::Schedule(text.parse()?),
+        })
+    }
+}
+
+impl TryFrom<String> for Order {
+    type Error = OrderError;
+
+    fn try_from(text: String) -> Result<Self, OrderError> {
+        text.parse()
+    }
 }
 
 fn one() -> [u32; 3] {
@@ -210,6 +238,9 @@ impl LaunchFile {
             interleaved: self.order == Order::Lines,
             ..Options::default()
         };
+        if let Order::Schedule(schedule) = &self.order {
+            options.schedule = schedule.clone();
+        }
         if let Some(limit) = self.block_instructions {
             options.block_instructions = limit;
         }

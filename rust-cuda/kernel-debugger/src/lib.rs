@@ -40,7 +40,7 @@ pub use debug_information::{DebugInformation, Frame, Variable};
 pub use element_type::ElementType;
 pub use front::{End, Front, Resume};
 pub use launch::{Argument, Launch};
-pub use launch_file::{LaunchFile, LaunchFileError, Order};
+pub use launch_file::{LaunchFile, LaunchFileError, Order, OrderError};
 pub use lines::Lines;
 pub use query::{Query, QueryError};
 pub use register_kind::RegisterKind;

@@ -32,8 +32,9 @@ enum Command {
         /// Directory at which the sources' names begin
         #[arg(long, value_name = "DIR", default_value = ".")]
         source_root: PathBuf,
-        /// The order in which warps execute [default: that of the launch file, or lines]
-        #[arg(long)]
+        /// The order in which warps execute: lines, warps, or the one that a fault names, such as descending@3 [default: that of the launch
+        /// file, or lines]
+        #[arg(long, value_name = "ORDER")]
         order: Option<Order>,
     },
     /// Writes a page that plays a block of a launch: its lines, lanes and memory over time

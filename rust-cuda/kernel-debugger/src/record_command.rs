@@ -25,8 +25,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_INSTRUCTIONS as u32,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     instructions: u32,
-    /// The order in which warps execute [default: that of the launch file, or lines]
-    #[arg(long)]
+    /// The order in which warps execute: lines, warps, or the one that a fault names, such as descending@3 [default: that of the launch
+    /// file, or lines]
+    #[arg(long, value_name = "ORDER")]
     order: Option<Order>,
     /// Shape or type of a memory: shared0=32x33, "shared0=f32 32x33"
     #[arg(long, value_name = "NAME=SHAPE", value_parser = parse_shape)]
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, Box<dyn std::error::E
     let output = &arguments.output;
     let unwritable = |error: std::io::Error| format!("{}: {error}", output.display());
     whole_files::require_writable(output).map_err(unwritable)?;
-    let file = LaunchFile::read(&arguments.launch)?.in_order(arguments.order);
+    let file = LaunchFile::read(&arguments.launch)?.in_order(arguments.order.clone());
     let options = Options {
         ptx: file.ptx().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         source_root: arguments.source_root.clone(),

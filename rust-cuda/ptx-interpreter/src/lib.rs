@@ -14,6 +14,6 @@ pub mod syntax;
 pub use machine::{
     Access, AccessedSpace, Code, Executor, Fault, FaultKind, InstructionCounts, InstructionReport, LaunchError,
     LaunchReport, Machine, MemoryRange, ObservedAccess, Observer, Options, Printed, RaceReason, SameValueRace,
-    Snapshot, SpaceTotals, Step, StoppedBlock, StoppedWarp, Waits, WarpPath, uninitialised_register,
+    Snapshot, SpaceTotals, Step, StoppedBlock, StoppedWarp, Unstarted, Waits, WarpPath, uninitialised_register,
 };
 pub use program::{LoadError, Place, Problem, SourcePlace};

@@ -6,8 +6,8 @@
 //! its meaning: blocks that deadlock spin as on a GPU, until one reaches the limit of instructions per block.
 
 use crate::interpreters::{fault_at, with_and_without_races, with_races};
-use cuda_std::{Dim3, LaunchConfig, PtxVariant};
-use gpu::{Device, Error, InterpreterOptions, LaunchReport};
+use cuda_std::{Dim3, LaunchConfig};
+use gpu::{Error, InterpreterOptions, LaunchReport};
 use ptx_interpreter::memory::AccessError;
 use ptx_interpreter::{Access, Fault, FaultKind};
 use seeded_bugs::PTX;
@@ -35,18 +35,14 @@ fn error(launched: Result<Option<LaunchReport>, Error>) -> Error {
     launched.expect_err("the kernel has a bug")
 }
 
-/// Runs `test` with the kernels of each PTX on a device with a low limit of instructions per block.
-///
-/// Race checks are on: blocks then run in round-robin order on one host thread. Without them they run on several
-/// threads, and the first block to reach the limit is nondeterministic, as on a GPU.
-fn with_low_limit(ptx: &[PtxVariant], test: impl Fn(&Device)) {
-    let options = InterpreterOptions { block_instructions: LIMIT, ..InterpreterOptions::default() };
-    ptx.iter().for_each(|ptx| test(&crate::interpreters::device(ptx, options)));
-}
-
+/// The fault of a block that waits for others: at once, or at the limit where they run on other host threads.
 #[track_caller]
-fn assert_endless(fault: &Fault) {
-    assert!(matches!(fault.kind, FaultKind::Endless { instructions } if instructions > LIMIT), "{fault}");
+fn assert_waits(fault: &Fault, check_races: bool) {
+    match fault.kind {
+        FaultKind::WaitsForever { unstarted, .. } => assert_eq!(unstarted.count, 0, "{fault}"),
+        FaultKind::Endless { instructions } => assert!(instructions > LIMIT && !check_races, "{fault}"),
+        _ => panic!("{fault}"),
+    }
 }
 
 #[test]
@@ -99,12 +95,15 @@ fn a_block_that_returns_early() {
         for ptx in PTX {
             let device = crate::interpreters::device(
                 &ptx,
-                InterpreterOptions { check_races, block_instructions: LIMIT, ..InterpreterOptions::default() },
+                match check_races {
+                    true => InterpreterOptions::default(),
+                    false => InterpreterOptions { check_races, block_instructions: LIMIT, ..Default::default() },
+                },
             );
             let mut barrier = device.zeroed(1).unwrap();
             let error = error(device.launch(&block_that_returns, config(5, 32), (100, &mut barrier)));
             let fault = fault_at(&block_that_returns, mark("block_that_returns"), &error);
-            assert_endless(&fault);
+            assert_waits(&fault, check_races);
             assert_eq!(fault.thread, Dim3::default());
         }
     }
@@ -112,11 +111,11 @@ fn a_block_that_returns_early() {
 
 #[test]
 fn a_block_that_waits_once_more_than_the_others() {
-    with_low_limit(&PTX, |device| {
+    with_races(&PTX, |device| {
         let mut barrier = device.zeroed(1).unwrap();
         let error = error(device.launch(&one_round_more, config(3, 40), (&mut barrier,)));
         let fault = fault_at(&one_round_more, mark("one_round_more"), &error);
-        assert_endless(&fault);
+        assert_waits(&fault, true);
         assert_eq!((fault.block, fault.thread), (Dim3::default(), Dim3::default()));
     });
 }
@@ -133,10 +132,10 @@ fn different_barriers_of_the_grid_with_one_state_are_one() {
 
 #[test]
 fn different_states() {
-    with_low_limit(&PTX, |device| {
+    with_races(&PTX, |device| {
         let (mut a, mut b) = (device.zeroed(1).unwrap(), device.zeroed(1).unwrap());
         let error = error(device.launch(&two_states, config(2, 8), (&mut a, &mut b)));
-        assert_endless(&fault_at(&two_states, mark("two_states"), &error));
+        assert_waits(&fault_at(&two_states, mark("two_states"), &error), true);
     });
 }
 
@@ -177,7 +176,7 @@ fn a_lane_that_waits_for_its_warp_beside_the_grid() {
 
 #[test]
 fn a_launch_that_is_not_cooperative() {
-    with_low_limit(&PTX, |device| {
+    with_races(&PTX, |device| {
         let mut barrier = device.zeroed(1).unwrap();
         let error = device.launch(&waits, LaunchConfig::new(3, 32), (&mut barrier,)).unwrap_err();
         assert!(matches!(error, Error::NeedsCooperative { kernel: "waits" }), "{error}");
@@ -206,20 +205,20 @@ fn a_missing_or_uninitialised_state() {
 /// Only the first block toggles the highest bit and continues; the others wait for it to change.
 #[test]
 fn a_state_that_is_not_zero() {
-    with_low_limit(&PTX, |device| {
+    with_races(&PTX, |device| {
         let mut barrier = device.buffer_from_slice(&[5]).unwrap();
         let error = error(device.launch(&waits, config(2, 32), (&mut barrier,)));
-        assert_endless(&fault_at(&waits, mark("waits"), &error));
+        assert_waits(&fault_at(&waits, mark("waits"), &error), true);
         assert_eq!(barrier.to_vec().unwrap(), [(1 << 31) + 5]);
     });
 }
 
 #[test]
 fn a_state_that_the_kernel_changes() {
-    with_low_limit(&PTX, |device| {
+    with_races(&PTX, |device| {
         let mut barrier = device.zeroed(1).unwrap();
         let error = error(device.launch(&writes_the_state, config(3, 2), (&mut barrier,)));
-        assert_endless(&fault_at(&writes_the_state, mark("writes_the_state"), &error));
+        assert_waits(&fault_at(&writes_the_state, mark("writes_the_state"), &error), true);
     });
 }
 

@@ -36,6 +36,8 @@ impl Outline {
             FaultKind::MissingLanes { .. }
             | FaultKind::Endless { .. }
             | FaultKind::NoProgress { .. }
+            | FaultKind::EndlessLoop
+            | FaultKind::WaitsForever { .. }
             | FaultKind::ClusterBarrierDivergence { .. } => true,
             FaultKind::BarrierDivergence { ref other_place, .. } => other_place.is_none(),
             _ => false,

@@ -118,5 +118,9 @@ fn the_commands_take_an_order() {
     assert!(as_in_file.1.contains("reads `values[31]`"), "{as_in_file:?}");
     assert!(by_lines.1.contains("writes `values[0]`"), "{by_lines:?}");
     let (code, text) = record(&["--order", "rows"]);
-    assert!(code == Some(2) && text.contains("[possible values: lines, warps]"), "{text}");
+    assert!(code == Some(2) && text.contains("`rows` is no order: write ascending, "), "{text}");
+    assert!(text.contains("or lines or warps, which are orders within a block"), "{text}");
+    // The order that a fault names.
+    let (code, text) = record(&["--order", "descending"]);
+    assert!(code == Some(0) && text.contains(" (order: descending)"), "{code:?} {text}");
 }

@@ -424,7 +424,7 @@ fn wrong_requests_are_refused() {
 /// A kernel without an end is paused, and ends with its client, however that leaves.
 #[test]
 fn an_endless_kernel_is_paused_and_ends_with_the_client() {
-    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry spin() {\nL: bra L;\n}\n";
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry spin() {\n.reg .b32 r;\nL: add.u32 r, r, 1;\nbra L;\n}\n";
     let launch = r#"{"ptx": "kernels.ptx", "kernel": "spin", "block": [32, 1, 1], "arguments": []}"#;
     for (bytes, code) in [(&b""[..], 0), (b"Content-Length: 3\r\n\r\n{]}", 2)] {
         let mut editor = Editor::start();

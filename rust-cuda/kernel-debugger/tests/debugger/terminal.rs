@@ -459,7 +459,7 @@ fn expressions_and_breakpoints_are_entered() {
 
 #[test]
 fn a_running_launch_is_interrupted_and_the_end_leads_back() {
-    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry spin() {\nL: bra L;\n}\n";
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry spin() {\n.reg .b32 r;\nL: add.u32 r, r, 1;\nbra L;\n}\n";
     let spin =
         support::Case::open(ptx, r#"{"ptx": "kernels.ptx", "kernel": "spin", "block": [32, 1, 1], "arguments": []}"#);
     let interrupted = run(spin.launch(), NORMAL, keys("c"), root(), (true, true));

@@ -3,7 +3,8 @@
 use super::context::Context;
 use super::fault::{Access, Failure};
 use super::lane_addresses::{LaneAddresses, Memory};
-use super::lanes::{extend_sign, lanes_of};
+use super::lanes::{extend_sign, lanes_in, lanes_of};
+use super::spin::Spin;
 use super::warp::Warp;
 use crate::program::instruction::{Atomic, Extend, Load, Store};
 use crate::semantics::{LANES, Lanes};
@@ -67,7 +68,9 @@ impl Warp {
         let access = (bytes, Access::Write, store.ordering, &store.sources[..]);
         let resolved = self.resolve_access(pc, store.space, &store.address, active, access, context)?;
         if lanes_of(active).next().is_some_and(|lane| resolved.of(lane).0 != Memory::Local) {
-            context.state.note_progress();
+            context.note_change();
+        } else {
+            self.spin = Spin::No;
         }
         let has_uninitialised = !self.uninitialised.is_empty();
         for (part, source) in store.sources.iter().enumerate() {
@@ -113,11 +116,19 @@ impl Warp {
         let resolved = self.resolve_access(pc, atomic.space, &atomic.address, active, access, context)?;
         let [first, second] = atomic.operands.map(|operand| self.registers[operand as usize]);
         let mut old = [0; LANES];
-        for lane in lanes_of(active) {
+        let mut changes = false;
+        for lane in lanes_in(active, context.reverses_lanes) {
             let (memory, offset) = resolved.of(lane);
             let update = if matches!(memory, Memory::Global(_)) { atomic.update_global } else { atomic.update };
             let region = context.region(memory, self);
-            old[lane] = region.update(offset, atomic.bytes, |old| update(old, first[lane], second[lane]));
+            old[lane] = region.update(offset, atomic.bytes, |old| {
+                let new = update(old, first[lane], second[lane]);
+                changes |= new != old;
+                new
+            });
+        }
+        if changes {
+            context.residents.changes += 1;
         }
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         if let Some(destination) = atomic.destination {

@@ -45,40 +45,84 @@ impl Block {
     fn run_warps(&mut self, context: &mut Context<'_>) -> Result<Turn, Box<Fault>> {
         while self.turn.warp < self.warps.len() {
             let index = self.turn.warp;
-            self.turn.progress |= self.warps[index].run(context)?;
-            while let Some(step) = context.stopped_before.take() {
-                context.observe_stop(step, self);
-                if context.abandoned {
-                    return Ok(Turn { ended: true, progress: true });
-                }
-                self.warps[index].run(context)?;
+            let progress = self.run_warp(index, context)?;
+            if context.abandoned {
+                return Ok(Turn { ended: true, progress: true });
             }
+            self.turn.progress |= progress;
             self.turn.live |= self.warps[index].live() != 0;
-            if context.state.complete != 0 {
-                self.release(context);
-                self.turn.progress = true;
-            }
             self.turn.warp += 1;
         }
         let UnfinishedTurn { mut progress, live, .. } = std::mem::take(&mut self.turn);
-        if context.config.cluster == 1 && context.state.cluster_arrived == context.config.block.count() as u32 {
-            self.pass_cluster_barrier(context);
+        progress |= self.complete_barriers(context);
+        self.check_end(context)?;
+        if live && !progress && !self.waits_for_blocks(context) {
+            return Err(self.stuck_fault(context));
+        }
+        self.note_end(live, context);
+        Ok(Turn { ended: !live, progress })
+    }
+
+    /// Runs one warp, as [`run`](Self::run) does all of them.
+    ///
+    /// # Errors
+    /// A thread's fault.
+    pub(super) fn run_alone(&mut self, warp: usize, context: &mut Context<'_>) -> Result<(), Box<Fault>> {
+        let run = |block: &mut Self, context: &mut Context<'_>| {
+            block.run_warp(warp, context)?;
+            block.complete_barriers(context);
+            block.check_end(context)
+        };
+        run(self, context).inspect_err(|fault| context.observe_fault(fault, self))?;
+        let live = self.warps.iter().any(|warp| warp.live() != 0);
+        self.note_end(live, context);
+        Ok(())
+    }
+
+    /// Runs a warp until it waits or its turn is over. Returns whether any instruction was executed.
+    fn run_warp(&mut self, index: usize, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
+        let mut progress = self.warps[index].run(context)?;
+        while let Some(step) = context.stopped_before.take() {
+            context.observe_stop(step, self);
+            if context.abandoned {
+                return Ok(true);
+            }
+            progress |= self.warps[index].run(context)?;
+        }
+        if context.state.complete != 0 {
+            self.release(context);
             progress = true;
         }
-        self.check_end(context)?;
-        if live && !progress && !self.waits_for_cluster() {
-            return Err(self.deadlock_fault(context));
+        Ok(progress)
+    }
+
+    /// Resumes the threads that wait at the barrier of a cluster of one block, if it is complete. Returns whether it is.
+    fn complete_barriers(&mut self, context: &mut Context<'_>) -> bool {
+        let is_complete =
+            context.config.cluster == 1 && context.state.cluster_arrived == context.config.block.count() as u32;
+        if is_complete {
+            self.pass_cluster_barrier(context);
         }
+        is_complete
+    }
+
+    /// Notes whether the block has threads that have not exited.
+    fn note_end(&self, live: bool, context: &mut Context<'_>) {
         context.state.ended = !live;
         if !live && let Some(races) = &mut context.races {
             let state = &mut context.state;
             races.end_block(state.number, state.watched.take());
         }
-        Ok(Turn { ended: !live, progress })
+    }
+
+    /// Whether other blocks can help those threads that have not exited.
+    fn waits_for_blocks(&self, context: &Context<'_>) -> bool {
+        let has_others = context.config.cooperative || context.config.cluster > 1;
+        self.waits_for_cluster() || has_others && self.warps.iter().any(|warp| warp.spins(context.residents.changes))
     }
 
     /// Whether all threads that have not exited wait for other blocks of the cluster.
-    fn waits_for_cluster(&self) -> bool {
+    pub(super) fn waits_for_cluster(&self) -> bool {
         let mut paths = self.warps.iter().flat_map(|warp| &warp.divergence.paths);
         paths.all(|path| path.state == PathState::AtClusterBarrier)
     }
@@ -89,7 +133,7 @@ impl Block {
         context.state.cluster_barriers += 1;
         // The threads of a block are ordered by it too.
         context.state.barriers_passed += 1;
-        context.state.note_progress();
+        context.note_change();
         self.warps.iter_mut().for_each(Warp::pass_cluster_barrier);
     }
 
@@ -98,14 +142,12 @@ impl Block {
     #[cold]
     pub(super) fn cluster_fault(
         &self,
-        context: &mut Context<'_>,
+        context: &Context<'_>,
         (arrived, threads, exited): (usize, usize, usize),
     ) -> Option<Box<Fault>> {
         let (warp, path) = self.first_path_that(|state| state == PathState::AtClusterBarrier)?;
         let kind = FaultKind::ClusterBarrierDivergence { arrived, threads, exited };
-        let fault = context.fault(path.pc, warp.first_thread_of(&path), kind);
-        context.observe_fault(&fault, self);
-        Some(fault)
+        Some(context.fault(path.pc, warp.first_thread_of(&path), kind))
     }
 
     /// The first path, with its warp, whose state fulfils a condition.
@@ -146,7 +188,7 @@ impl Block {
                 }
             }
             context.state.barriers_passed += 1;
-            context.state.note_progress();
+            context.note_change();
         }
         context.state.complete = 0;
     }
@@ -170,7 +212,12 @@ impl Block {
 
     /// The fault that explains why no thread can continue.
     #[cold]
-    fn deadlock_fault(&self, context: &Context<'_>) -> Box<Fault> {
+    pub(super) fn stuck_fault(&self, context: &mut Context<'_>) -> Box<Fault> {
+        let changes = context.residents.changes;
+        let spinning = self.warps.iter().find(|warp| warp.spins(changes));
+        if let Some(fault) = spinning.and_then(|warp| warp.spin_fault(context)) {
+            return fault;
+        }
         if let Some((warp, path)) = self.first_path_that(|state| matches!(state, PathState::AtWarpOperation(_))) {
             let PathState::AtWarpOperation(expected) = path.state else { unreachable!("found by its state") };
             let here = warp.divergence.paths.iter().filter(|other| other.state == path.state);

@@ -11,7 +11,7 @@ use super::lanes::lanes_of;
 use super::launch::{Launch, LaunchResults};
 use super::observer::{Observing, Step};
 use super::race::RaceChecker;
-use super::schedule::Schedule;
+use super::residents::Residents;
 use super::warp::Warp;
 use crate::memory::races::{Phase, Scope};
 use crate::program::{Kernel, Place};
@@ -27,8 +27,19 @@ pub(super) struct Context<'a> {
     pub(super) races: Option<RaceChecker>,
     /// Index of the allocation accessed last, which the next access often hits too.
     pub(super) last_allocation: usize,
-    /// Whether the warp that ran last stopped because it has executed a source line and others are to run.
+    /// Whether the path that ran last stopped because the warp's turn is over: it has executed a source line, or gives way by the
+    /// schedule.
     pub(super) turn_ended: bool,
+    /// Whether the warp that ran last is to run after all others.
+    pub(super) gave_way: bool,
+    /// Whether each instruction is looked at before it is executed, by an observer or for the schedule.
+    pub(super) is_watched: bool,
+    /// Whether the lanes of diverging paths and atomic operations run in descending order.
+    pub(super) reverses_lanes: bool,
+    /// Whether no other worker changes memory.
+    pub(super) is_alone: bool,
+    /// The first block that has not started, if all above it have not, and the number of such blocks.
+    pub(super) unstarted: (Option<u64>, u64),
     /// Whether the path that ran last stopped because its time slice expired.
     pub(super) slice_expired: bool,
     /// Instructions of the time slice that the path had executed when the observer stopped it.
@@ -44,7 +55,7 @@ pub(super) struct Context<'a> {
     pub(super) block: Dim3,
     pub(super) state: BlockState,
     /// The blocks that take turns.
-    pub(super) schedule: Schedule,
+    pub(super) residents: Residents,
 }
 
 impl<'a> Context<'a> {
@@ -57,6 +68,11 @@ impl<'a> Context<'a> {
             races: launch.options.check_races.then(|| RaceChecker::new(launch)),
             last_allocation: 0,
             turn_ended: false,
+            gave_way: false,
+            is_watched: false,
+            reverses_lanes: false,
+            is_alone: false,
+            unstarted: (None, 0),
             slice_expired: false,
             slice_used: 0,
             observer: None,
@@ -65,13 +81,14 @@ impl<'a> Context<'a> {
             abandoned: false,
             block: Dim3::default(),
             state: BlockState::new(launch.kernel, &launch.dynamic_shared),
-            schedule: Schedule::default(),
+            residents: Residents::default(),
         }
     }
 
     pub(super) fn into_results(self) -> LaunchResults {
         let same_value_races = self.races.map(|races| races.same_value.into_values().collect());
-        LaunchResults { counts: self.counts, same_value_races: same_value_races.unwrap_or_default() }
+        let synchronising = self.residents.turns.switches.map_or(0, |switches| switches.accesses());
+        LaunchResults { counts: self.counts, same_value_races: same_value_races.unwrap_or_default(), synchronising }
     }
 }
 
@@ -84,6 +101,13 @@ impl Context<'_> {
         self.state.executed += 1;
     }
 
+    /// Notes a change of memory that threads share, or a barrier passed: the block is not in an endless loop that only computes or waits.
+    #[inline]
+    pub(super) fn note_change(&mut self) {
+        self.state.note_progress();
+        self.residents.changes += 1;
+    }
+
     pub(super) fn count_divergence(&mut self, pc: usize) {
         self.counts[pc].divergent += 1;
     }
@@ -91,7 +115,7 @@ impl Context<'_> {
     /// Lets the blocks of the cluster pass its barrier, at which all their threads have arrived.
     pub(super) fn pass_cluster_barrier(&mut self) {
         let mut phases = Vec::new();
-        for rank in 0..self.schedule.residents.len() {
+        for rank in 0..self.residents.list.len() {
             self.with_resident(rank, |block, context| {
                 block.pass_cluster_barrier(context);
                 let BlockState { number: block, barriers_passed: barriers, .. } = context.state;
@@ -105,11 +129,11 @@ impl Context<'_> {
 
     /// Calls `act` with the resident block at this index, whose state is then the context's.
     pub(super) fn with_resident<R>(&mut self, index: usize, act: impl FnOnce(&mut Block, &mut Self) -> R) -> R {
-        let mut block = std::mem::take(&mut self.schedule.residents[index].block);
-        std::mem::swap(&mut self.state, &mut self.schedule.residents[index].state);
+        let mut block = std::mem::take(&mut self.residents.list[index].block);
+        std::mem::swap(&mut self.state, &mut self.residents.list[index].state);
         let result = act(&mut block, self);
-        std::mem::swap(&mut self.state, &mut self.schedule.residents[index].state);
-        self.schedule.residents[index].block = block;
+        std::mem::swap(&mut self.state, &mut self.residents.list[index].state);
+        self.residents.list[index].block = block;
         result
     }
 
@@ -159,6 +183,7 @@ impl Context<'_> {
             pc,
             place,
             kind,
+            schedule: self.launch.options.schedule.clone(),
             source_line: None,
         })
     }

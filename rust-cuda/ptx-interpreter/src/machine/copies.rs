@@ -91,6 +91,7 @@ impl Warp {
             context.record(self, lane, (memory, offset), recorded, same_value)?;
             context.observe_access((self.number, lane, pc), Access::Write, (memory, offset), bytes);
             context.region(memory, self).write(offset, &data[..bytes]);
+            context.note_change();
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ pub(super) enum PathState {
 }
 
 /// An instruction at which paths reconverge.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ReconvergencePoint {
     pc: usize,
     /// The lanes that have arrived or are still to arrive.
@@ -43,7 +43,7 @@ struct ReconvergencePoint {
 }
 
 /// The paths of a warp and the points where they reconverge.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Divergence {
     pub(super) paths: Vec<Path>,
     points: Vec<ReconvergencePoint>,
@@ -111,6 +111,11 @@ impl Divergence {
             }
             next = self.points[point].outer;
         }
+    }
+
+    /// Whether lanes wait at a reconvergence point.
+    pub(super) fn has_arrived(&self) -> bool {
+        self.points.iter().any(|point| point.arrived != 0)
     }
 
     /// Resumes the lanes that have arrived at a point.

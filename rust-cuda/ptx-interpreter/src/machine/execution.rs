@@ -4,10 +4,11 @@ use super::context::Context;
 use super::divergence::{Path, PathState};
 use super::fault::{Failure, Fault, FaultKind};
 use super::lanes::{extend_sign, lanes_of, write, write_bits};
+use super::spin::Spin;
 use super::warp::{Next, Warp};
 use crate::memory::in_block_of_cluster;
 use crate::program::instruction::{Action, DecodedInstruction, Extend, Register};
-use crate::program::{Initial, Special, truncate};
+use crate::program::{Initial, Kernel, Special, truncate};
 use crate::semantics::LANES;
 
 /// Initial content of registers: a recognisable pattern, NaN as an f32 and as an f64.
@@ -45,6 +46,7 @@ impl Warp {
         self.carry = 0;
         self.exited = 0;
         (self.slices, self.slice_used, self.last_of_turn) = (0, 0, None);
+        (self.idle_slices, self.changes_at_slice, self.spin, self.is_counted) = (0, 0, Spin::No, false);
         (self.cluster_arrived, self.cluster_passed) = (0, 0);
         self.divergence.start(self.existing);
         self.copies.clear();
@@ -59,6 +61,12 @@ impl Warp {
     /// # Errors
     /// The fault of a thread.
     pub(super) fn run(&mut self, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
+        if self.spins(context.residents.changes) {
+            return Ok(false);
+        }
+        if !self.is_tested() {
+            self.spin = Spin::No;
+        }
         let progress = self.run_paths(context)?;
         if context.stopped_before.is_none() {
             self.last_of_turn = None;
@@ -69,10 +77,27 @@ impl Warp {
     fn run_paths(&mut self, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
         let mut progress = false;
         // A path may end, or another one take its index, at each step.
-        while let Some(index) = self.next_path(context) {
+        while let Some(index) = self.next_path(context.kernel) {
             progress = true;
+            let is_tested = self.is_tested();
+            if is_tested {
+                self.note_poll(index, context);
+                context.slice_used = TIME_SLICE - 1;
+            }
             self.run_path(index, context)?;
-            if context.stopped_before.is_some() || std::mem::take(&mut context.turn_ended) {
+            if context.stopped_before.is_some() {
+                return Ok(true);
+            }
+            if std::mem::take(&mut context.turn_ended) {
+                context.gave_way = true;
+                return Ok(true);
+            }
+            if context.slice_expired && is_tested {
+                self.divergence.paths[index..].rotate_left(1);
+                if self.is_still_tested(context) {
+                    continue;
+                }
+                context.gave_way = true;
                 return Ok(true);
             }
             if context.slice_expired {
@@ -82,6 +107,8 @@ impl Warp {
                 }
                 // Round-robin: the path may wait for another path, or for another warp.
                 self.divergence.paths[index..].rotate_left(1);
+                self.note_slice(context);
+                context.gave_way = true;
                 return Ok(true);
             }
         }
@@ -90,13 +117,13 @@ impl Warp {
 
     /// A path that can run. If there is none and some lanes wait for the others of a warp-level operation, lanes that wait at the
     /// kernel's end exit, and are no longer waited for.
-    fn next_path(&mut self, context: &Context<'_>) -> Option<usize> {
+    pub(super) fn next_path(&mut self, kernel: &Kernel) -> Option<usize> {
         let ready = |warp: &Self| warp.divergence.paths.iter().position(|path| path.state == PathState::Ready);
         let found = ready(self);
         let is_at_operation = |path: &Path| matches!(path.state, PathState::AtWarpOperation(_));
         if found.is_none() && self.divergence.paths.iter().any(is_at_operation) {
             let ends = |pc: usize| {
-                let end = context.kernel.instructions.get(pc);
+                let end = kernel.instructions.get(pc);
                 end.is_some_and(|end| end.guard.is_none() && matches!(end.action, Action::Exit))
             };
             if self.divergence.resume_at(ends) {
@@ -117,15 +144,14 @@ impl Warp {
                 return Ok(());
             }
             let instruction = &kernel.instructions[path.pc];
-            let active = match instruction.guard {
-                None => path.mask,
-                Some((predicate, negated)) => {
-                    let bits = self.predicates[predicate as usize];
-                    path.mask & if negated { !bits } else { bits }
+            let active = self.active_lanes(instruction, path.mask);
+            if context.is_watched {
+                if self.gives_way(instruction, active, context) {
+                    self.divergence.paths[index..].rotate_left(1);
+                    (context.turn_ended, self.slice_used) = (true, used);
+                    return Ok(());
                 }
-            };
-            if context.observer.is_some() {
-                let interleaved = context.launch.options.interleaved;
+                let interleaved = context.launch.options.interleaved && context.residents.turns.switches.is_none();
                 if interleaved && self.last_of_turn.is_some_and(|last| kernel.begins_line(path.pc, last)) {
                     (context.turn_ended, self.slice_used) = (true, used);
                     return Ok(());
@@ -136,6 +162,7 @@ impl Warp {
                 }
                 self.last_of_turn = Some(path.pc);
             }
+            self.is_counted = false;
             context.count(path.pc, active);
             // A warp-level operation counts the lanes that arrive, so a lane whose guard is false passes it.
             if active == 0 {
@@ -155,6 +182,27 @@ impl Warp {
         }
         context.slice_expired = true;
         Ok(())
+    }
+
+    /// The lanes of a path that execute an instruction: those whose guard is true.
+    #[inline]
+    pub(super) fn active_lanes(&self, instruction: &DecodedInstruction, path: u32) -> u32 {
+        match instruction.guard {
+            None => path,
+            Some((predicate, negated)) => {
+                let bits = self.predicates[predicate as usize];
+                path & if negated { !bits } else { bits }
+            }
+        }
+    }
+
+    /// Whether the warp gives way to all others before an instruction, by the schedule, which counts it if it synchronises.
+    fn gives_way(&mut self, instruction: &DecodedInstruction, active: u32, context: &mut Context<'_>) -> bool {
+        let Some(switches) = &mut context.residents.turns.switches else { return false };
+        if active == 0 || !instruction.action.synchronises() || std::mem::replace(&mut self.is_counted, true) {
+            return false;
+        }
+        switches.gives_way()
     }
 
     #[inline]
@@ -223,7 +271,10 @@ impl Warp {
                     self.divergence.paths[index].pc = *target;
                 } else {
                     context.count_divergence(path.pc);
-                    let paths = [(active, *target), (path.mask & !active, path.pc + 1)];
+                    let mut paths = [(active, *target), (path.mask & !active, path.pc + 1)];
+                    if context.reverses_lanes {
+                        paths.reverse();
+                    }
                     self.divergence.diverge(index, &paths, *reconvergence);
                 }
                 return Ok(Next::Jumped);
@@ -279,6 +330,7 @@ impl Warp {
             }
             Action::ActiveMask { destination } => self.write(*destination, &[u64::from(active); LANES], active),
             Action::ReadClock { destination, clock } => {
+                self.spin = Spin::No;
                 let count = truncate(context.state.executed >> clock.shift, clock.bits);
                 self.write(*destination, &[count; LANES], active);
             }
@@ -327,6 +379,9 @@ impl Warp {
             [(_, pc)] => self.divergence.paths[index].pc = pc,
             _ => {
                 context.count_divergence(path.pc);
+                if context.reverses_lanes {
+                    paths.reverse();
+                }
                 self.divergence.diverge(index, &paths, reconvergence);
             }
         }

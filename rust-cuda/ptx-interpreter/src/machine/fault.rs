@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use cuda_launch::Access;
-use cuda_launch::Dim3;
+use cuda_launch::{Dim3, Schedule};
 use thiserror::Error;
 
 use crate::memory::races::Scope;
@@ -14,7 +14,7 @@ use crate::syntax::printable;
 
 /// A kernel's error, with the thread and the instruction.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("kernel {kernel}, block {block}, thread {thread}, {place}: {kind}{}", In(.source_line))]
+#[error("kernel {kernel}, block {block}, thread {thread}, {place}: {kind}{}{}", In(.source_line), InOrder(.schedule))]
 pub struct Fault {
     /// The kernel's name.
     pub kernel: Arc<str>,
@@ -28,6 +28,8 @@ pub struct Fault {
     pub place: Place,
     /// The kind of error, with its details.
     pub kind: FaultKind,
+    /// The order in which warps ran.
+    pub schedule: Schedule,
     /// Text of the source line, if the caller has added it: the interpreter reads no files.
     pub source_line: Option<Arc<str>>,
 }
@@ -228,6 +230,23 @@ pub enum FaultKind {
         /// The line.
         line: u32,
     },
+    /// A loop that reads memory until it changes, while no thread that can run changes it.
+    #[error("waits forever: no thread that has started changes {}, which the thread {access} in a loop{unstarted}", Accessed(memory, *address, *bytes))]
+    WaitsForever {
+        /// Address within the state space.
+        address: u64,
+        /// Size of the access in bytes.
+        bytes: usize,
+        /// The allocation or variable.
+        memory: Box<Extent>,
+        /// How it reads.
+        access: Access,
+        /// The blocks that have not started.
+        unstarted: Unstarted,
+    },
+    /// A loop in which nothing changes, and which reads no memory that another thread could change.
+    #[error("the kernel does not end: nothing changes in the loop around this line. Correct its condition")]
+    EndlessLoop,
     /// A block that has issued more instructions than
     /// [`Options::block_instructions`](crate::Options::block_instructions).
     #[error(
@@ -249,6 +268,32 @@ pub enum FaultKind {
         /// The instructions that its warps have issued since.
         instructions: u64,
     },
+}
+
+/// Blocks of a launch that have not started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unstarted {
+    /// The number of the first, if all above it have not started either.
+    pub first: Option<u64>,
+    /// Their number.
+    pub count: u64,
+}
+
+impl fmt::Display for Unstarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self { count: 0, .. } => return Ok(()),
+            Self { first: Some(first), count: 1 } => write!(f, "; block {first} has not started")?,
+            Self { first: Some(first), count } => {
+                write!(f, "; blocks {first} to {} have not started", first + count - 1)?;
+            }
+            Self { first: None, count } => {
+                let blocks = cuda_launch::counted(count as usize, "block");
+                write!(f, "; {blocks} {} not started", if count == 1 { "has" } else { "have" })?;
+            }
+        }
+        f.write_str(": a block may wait for later ones only in a cooperative launch, which starts all")
+    }
 }
 
 /// Why two strong accesses, which synchronise threads, race nevertheless.
@@ -274,12 +319,29 @@ impl fmt::Display for Because<'_> {
     }
 }
 
+impl Fault {
+    /// Whether another order of execution shows the same error: of the same kind, at the same instruction, and for a race at either of
+    /// its two.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        let places = |fault: &Self| {
+            let other_line = match &fault.kind {
+                FaultKind::Race { other_place, .. } | FaultKind::SameValueRace { other_place, .. } => other_place.line,
+                _ => fault.place.line,
+            };
+            (fault.place.line.min(other_line), fault.place.line.max(other_line))
+        };
+        std::mem::discriminant(&self.kind) == std::mem::discriminant(&other.kind) && places(self) == places(other)
+    }
+}
+
 impl FaultKind {
     /// The memory whose elements or bytes the message names, if it names any. A caller that has a better name than the PTX, or the
     /// size of an element, may set them.
     pub fn memory_mut(&mut self) -> Option<&mut Extent> {
         match self {
-            Self::Race { memory, .. } | Self::SameValueRace { memory, .. } => Some(memory.as_mut()),
+            Self::Race { memory, .. } | Self::SameValueRace { memory, .. } | Self::WaitsForever { memory, .. } => {
+                Some(memory.as_mut())
+            }
             Self::Access { error: AccessError::OutOfBounds { nearest: memory, .. }, .. }
             | Self::Access { error: AccessError::Uninitialised { place: memory, .. }, .. } => Some(memory),
             _ => None,
@@ -293,6 +355,15 @@ struct In<'a>(&'a Option<Arc<str>>);
 impl fmt::Display for In<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.as_ref().map_or(Ok(()), |text| write!(f, ", in `{}`", printable(text)))
+    }
+}
+
+/// " (order: …)", or nothing for the default order.
+struct InOrder<'a>(&'a Schedule);
+
+impl fmt::Display for InOrder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_default() { Ok(()) } else { write!(f, " (order: {})", self.0) }
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use cuda_launch::{Dim3, LaunchConfig};
 
 use super::counts::InstructionCounts;
+use super::launch_error::LaunchError;
 use super::options::Options;
 use super::printed::PrintBuffer;
 use super::race::SameValueRace;
-use crate::memory::{Extent, GlobalView, Region};
+use crate::memory::{Extent, GlobalSnapshot, GlobalView, Region};
 use crate::program::{Kernel, Program};
 
 /// The launch parameters that all blocks share.
@@ -24,6 +25,8 @@ pub(super) struct Launch<'a> {
     pub(super) dynamic_shared: Extent,
     /// Address of the grid workspace, which holds the grid barrier of CUDA's cooperative groups.
     pub(super) workspace: Option<u64>,
+    /// Number of blocks that memory holds at the same time.
+    pub(super) max_residents: u64,
     /// Where printed texts go; None in a replay, which has printed them before.
     pub(super) printed: Option<&'a PrintBuffer>,
 }
@@ -35,6 +38,8 @@ pub(super) struct LaunchResults {
     pub(super) counts: Vec<InstructionCounts>,
     /// Empty unless races are checked, by one worker.
     pub(super) same_value_races: Vec<SameValueRace>,
+    /// Number of synchronising accesses, by warps, of a launch in the order of a schedule.
+    pub(super) synchronising: u64,
 }
 
 impl LaunchResults {
@@ -50,6 +55,14 @@ impl LaunchResults {
 }
 
 impl Launch<'_> {
+    /// A copy of global memory.
+    ///
+    /// # Errors
+    /// If the host has no memory for it.
+    pub(super) fn copy(&self) -> Result<GlobalSnapshot, LaunchError> {
+        self.view.snapshot().map_err(|error| LaunchError::Copy { kernel: Arc::clone(&self.kernel.name), error })
+    }
+
     /// Three-dimensional index of block `number` in the grid.
     pub(super) fn block_index(&self, number: u64) -> Dim3 {
         self.config.grid.index_of(number)

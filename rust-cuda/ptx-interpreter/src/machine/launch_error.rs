@@ -6,6 +6,7 @@ use cuda_launch::LimitError;
 use thiserror::Error;
 
 use super::fault::Fault;
+use crate::memory::MemoryError;
 use crate::program::LoadError;
 
 /// Why a launch failed.
@@ -39,6 +40,14 @@ pub enum LaunchError {
         bytes: usize,
         /// Maximum, in bytes.
         limit: usize,
+    },
+    /// The host has no memory for a copy of global memory, which a launch in several orders restores before each.
+    #[error("kernel {kernel} in several orders: {error}")]
+    Copy {
+        /// The kernel's name.
+        kernel: Arc<str>,
+        /// Why there is no copy.
+        error: MemoryError,
     },
     /// A block size that the kernel was not compiled for.
     #[error("kernel {kernel}: a block of {block} threads; it was compiled for {directive} {compiled}")]

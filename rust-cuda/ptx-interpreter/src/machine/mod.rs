@@ -28,17 +28,19 @@ mod printed;
 mod race;
 mod record;
 mod report;
+mod residents;
 mod resolve;
-mod schedule;
 mod scheduler;
 mod snapshot;
+mod spin;
 mod trap;
+mod turns;
 mod uninitialised;
 mod warp;
 
 use std::sync::Arc;
 
-use cuda_launch::LaunchConfig;
+use cuda_launch::{LaunchConfig, Search};
 
 use crate::limits::{MAX_BLOCK_BYTES, MAX_COOPERATIVE_BYTES};
 use crate::memory::{Extent, GlobalMemory, MemoryError, Region};
@@ -54,7 +56,7 @@ use warp::Warp;
 pub use counts::InstructionCounts;
 pub use execution::uninitialised_register;
 pub use executor::Executor;
-pub use fault::{Access, Fault, FaultKind, RaceReason};
+pub use fault::{Access, Fault, FaultKind, RaceReason, Unstarted};
 pub use launch_error::LaunchError;
 pub use observer::{Code, MemoryRange, ObservedAccess, Observer, Step, StoppedBlock, StoppedWarp, Waits, WarpPath};
 pub use options::Options;
@@ -149,10 +151,14 @@ impl Machine {
         self.launch_on(&CallingThread, options, kernel, config, parameters)
     }
 
-    /// As [`launch`](Self::launch), with blocks in parallel on the workers of an executor.
+    /// As [`launch`](Self::launch), with blocks in parallel on the workers of an executor, as far as the options let them.
+    ///
+    /// By [`Options::search`] the kernel then runs in other orders too, for faults that only they show. Memory and the report are as
+    /// after the default order, and what the others print is lost.
     ///
     /// # Errors
-    /// As [`launch`](Self::launch).
+    /// As [`launch`](Self::launch); a fault has the simplest order found that shows it, and memory is as that order leaves it. And if
+    /// the host has no memory for two copies of global memory, which a search needs.
     pub fn launch_on(
         &self,
         executor: &dyn Executor,
@@ -161,9 +167,39 @@ impl Machine {
         config: LaunchConfig,
         parameters: &[&[u8]],
     ) -> Result<LaunchReport, LaunchError> {
-        let launch = self.prepare(options, kernel, config, parameters)?;
+        let search = if options.schedule.is_default() { options.search } else { Search::ONE };
+        let mut launch = self.prepare(options, kernel, config, parameters)?;
+        let before = if search.runs > 1 { Some(launch.copy()?) } else { None };
         let results = launch.run(executor).map_err(LaunchError::Fault)?;
-        Ok(LaunchReport::new(&self.program, launch.kernel, config, results))
+        let report = LaunchReport::new(&self.program, launch.kernel, config, results);
+        let Some(before) = before else { return Ok(report) };
+        let after = launch.copy()?;
+        launch.printed = None;
+        let found = search.search(
+            |schedule| {
+                if schedule.is_default() {
+                    return Ok(0);
+                }
+                launch.view.restore(&before);
+                launch.options.schedule = schedule.clone();
+                launch.run(executor).map(|results| results.synchronising)
+            },
+            |fault, other| fault.is_same_as(other),
+        );
+        match found {
+            None => {
+                launch.view.restore(&after);
+                Ok(report)
+            }
+            Some((schedule, fault)) => {
+                if fault.schedule != launch.options.schedule {
+                    launch.view.restore(&before);
+                    launch.options.schedule = schedule;
+                    let _same = launch.run(executor);
+                }
+                Err(LaunchError::Fault(fault))
+            }
+        }
     }
 
     /// Runs a kernel under the eyes of an observer, its blocks one after the other. Returns false if the observer has
@@ -225,7 +261,7 @@ impl Machine {
             return Err(LaunchError::Refused { kernel: kernel.to_owned(), error: error.clone() });
         }
         let kernel = self.program.kernel(kernel).ok_or_else(no_such_kernel)?;
-        check_config(kernel, config)?;
+        let max_residents = check_config(kernel, config)?;
         let dynamic_shared = Extent {
             name: "dynamic shared memory".into(),
             space: Space::Shared,
@@ -246,12 +282,14 @@ impl Machine {
             constants: &self.constants,
             dynamic_shared,
             workspace,
+            max_residents,
             printed: Some(&self.printed),
         })
     }
 }
 
-fn check_config(kernel: &Kernel, config: LaunchConfig) -> Result<(), LaunchError> {
+/// Checks a launch. Returns the number of its blocks that memory holds at the same time.
+fn check_config(kernel: &Kernel, config: LaunchConfig) -> Result<u64, LaunchError> {
     let name = || Arc::clone(&kernel.name);
     config.check().map_err(|error| LaunchError::Limit { kernel: name(), error })?;
     let bytes = kernel.shared.packed_bytes() + config.dynamic_shared_bytes as usize;
@@ -290,7 +328,7 @@ fn check_config(kernel: &Kernel, config: LaunchConfig) -> Result<(), LaunchError
     // Only the product of the dimensions is limited (PTX ISA, `.maxntid`).
     match kernel.max_threads.map(threads) {
         Some(max) if max.count() < block.count() => rejected(".maxntid", max),
-        _ => Ok(()),
+        _ => Ok((MAX_COOPERATIVE_BYTES / bytes_per_block).max(1)),
     }
 }
 

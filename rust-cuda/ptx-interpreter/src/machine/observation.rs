@@ -52,7 +52,7 @@ impl Context<'_> {
         }
         let block = self.state.number;
         let shared = |start: u64, owner| (Space::Shared, owner, start + offset as u64);
-        let other = |rank: u32| self.schedule.residents[rank as usize].state.number;
+        let other = |rank: u32| self.residents.list[rank as usize].state.number;
         let (space, owner, address) = match memory {
             Memory::Global(index) => {
                 let start = self.launch.view.allocations()[index].extent.start;
@@ -71,7 +71,7 @@ impl Context<'_> {
     }
 
     fn stopped_block<'s>(&'s self, block: &'s Block, is_at_fault: bool) -> StoppedBlock<'s> {
-        let Self { launch, state, schedule, slice_used, .. } = self;
-        StoppedBlock { launch, state, block, schedule, slice_used: *slice_used, is_at_fault }
+        let Self { launch, state, residents, slice_used, .. } = self;
+        StoppedBlock { launch, state, block, residents, slice_used: *slice_used, is_at_fault }
     }
 }

@@ -9,7 +9,7 @@ use super::block_state::{Block, BlockState};
 use super::divergence::PathState;
 use super::fault::{Access, Fault};
 use super::launch::Launch;
-use super::schedule::Schedule;
+use super::residents::Residents;
 use super::warp::Warp;
 use crate::memory::{Extent, Region, first_address};
 use crate::program::{Kernel, Place, Program};
@@ -79,7 +79,7 @@ pub struct StoppedBlock<'a> {
     pub(super) launch: &'a Launch<'a>,
     pub(super) state: &'a BlockState,
     pub(super) block: &'a Block,
-    pub(super) schedule: &'a Schedule,
+    pub(super) residents: &'a Residents,
     /// Instructions of the time slice that the running path has executed.
     pub(super) slice_used: u32,
     pub(super) is_at_fault: bool,

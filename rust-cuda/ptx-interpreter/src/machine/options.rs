@@ -1,7 +1,9 @@
 //! Options of a launch.
 
+use cuda_launch::{Schedule, Search};
+
 /// Options of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Whether to check for races in global and shared memory. Blocks then run one after the other on one host thread.
     pub check_races: bool,
@@ -20,6 +22,10 @@ pub struct Options {
     /// and then the next warp does. Otherwise, and in a launch without an observer, a warp runs until it waits or its time slice
     /// expires.
     pub interleaved: bool,
+    /// The order in which blocks and warps run on one host thread, if it is not the default. `interleaved` then has no effect.
+    pub schedule: Schedule,
+    /// In which other orders a launch runs after the default one, to look for faults. No search if `schedule` is another.
+    pub search: Search,
 }
 
 impl Default for Options {
@@ -33,6 +39,8 @@ impl Default for Options {
             block_instructions: 1 << 31,
             instructions_without_progress: 1 << 30,
             interleaved: false,
+            schedule: Schedule::default(),
+            search: Search::ONE,
         }
     }
 }

@@ -37,8 +37,7 @@ impl Context<'_> {
             (Memory::Global(index), _) => *races.global.entry(index).or_insert_with(|| races.detector.watch(length)),
             (Memory::Shared, Some([shared, _])) => shared,
             (Memory::DynamicShared, Some([_, dynamic])) => dynamic,
-            (Memory::OtherShared { rank, is_dynamic }, _) => match self.schedule.residents[rank as usize].state.watched
-            {
+            (Memory::OtherShared { rank, is_dynamic }, _) => match self.residents.list[rank as usize].state.watched {
                 Some(watched) => watched[usize::from(is_dynamic)],
                 None => return Ok(()),
             },
@@ -55,7 +54,7 @@ impl Context<'_> {
             (Access::Write, _, true) => AccessKind::VolatileWrite,
             (Access::Write | Access::Atomic, ..) => AccessKind::AtomicWrite(scope),
         };
-        let region = resolve::region(memory, self.launch, &self.state, &self.schedule, warp);
+        let region = resolve::region(memory, self.launch, &self.state, &self.residents, warp);
         let same_value = |range| same_value(region, range);
         let conflict = races.detector.record_value((watched, offset), bytes, kind, thread, pc as u32, same_value);
         let (at, is_update) = ((watched, offset), access == Access::Atomic);

@@ -75,7 +75,7 @@ pub struct SpaceTotals {
 
 impl LaunchReport {
     pub(super) fn new(program: &Program, kernel: &Kernel, config: LaunchConfig, results: LaunchResults) -> Self {
-        let LaunchResults { counts, same_value_races } = results;
+        let LaunchResults { counts, same_value_races, .. } = results;
         let instructions = kernel.instructions.iter().enumerate().map(|(pc, instruction)| {
             let (space, direction) = accessed(&instruction.action);
             let place = program.place(kernel, pc);

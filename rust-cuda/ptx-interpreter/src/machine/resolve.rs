@@ -6,10 +6,10 @@ use super::block_state::BlockState;
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::{LaneAddress, LaneAddresses, Memory};
-use super::lanes::{ALL, groups, lanes_of};
+use super::lanes::{ALL, groups, lanes_in, lanes_of};
 use super::launch::Launch;
 use super::race::RecordedAccess;
-use super::schedule::{Resident, Schedule};
+use super::residents::{Resident, Residents};
 use super::warp::Warp;
 use crate::memory::{
     AccessError, Extent, Region, block_of_cluster, first_address, from_generic, global_pattern, shared_pattern,
@@ -114,7 +114,9 @@ impl Warp {
     ) -> Result<(), Failure> {
         if context.races.is_some() {
             let recorded = RecordedAccess { pc, access, ordering, bytes };
-            for lane in lanes_of(active) {
+            // An atomic operation's lanes in the order in which it takes them.
+            let reversed = access == Access::Atomic && context.reverses_lanes;
+            for lane in lanes_in(active, reversed) {
                 let (memory, _) = resolved.of(lane);
                 // The detector orders the lanes' stores by lane; none has reached memory yet.
                 let byte_by = |lane: usize, offset: usize| {
@@ -245,18 +247,18 @@ fn in_block(memory: Memory, block: Option<u32>) -> Memory {
     }
 }
 
-/// The region that holds a memory's bytes. `schedule` has the other blocks of the cluster.
+/// The region that holds a memory's bytes. `residents` has the other blocks of the cluster.
 #[inline]
 pub(super) fn region<'r>(
     memory: Memory,
     launch: &'r Launch<'_>,
     state: &'r BlockState,
-    schedule: &'r Schedule,
+    residents: &'r Residents,
     warp: &'r Warp,
 ) -> &'r Region {
     match memory {
-        Memory::OtherShared { rank, is_dynamic: false } => &schedule.residents[rank as usize].state.shared,
-        Memory::OtherShared { rank, is_dynamic: true } => &schedule.residents[rank as usize].state.dynamic_shared,
+        Memory::OtherShared { rank, is_dynamic: false } => &residents.list[rank as usize].state.shared,
+        Memory::OtherShared { rank, is_dynamic: true } => &residents.list[rank as usize].state.dynamic_shared,
         Memory::Global(index) => &launch.view.allocations()[index].region,
         Memory::Shared => &state.shared,
         Memory::DynamicShared => &state.dynamic_shared,
@@ -270,13 +272,13 @@ impl Context<'_> {
     /// The region that holds a memory's bytes.
     #[inline]
     pub(super) fn region<'r>(&'r self, memory: Memory, warp: &'r Warp) -> &'r Region {
-        region(memory, self.launch, &self.state, &self.schedule, warp)
+        region(memory, self.launch, &self.state, &self.residents, warp)
     }
 
     /// Checks that block `rank` of the cluster exists, has started and has not ended.
     fn check_block_of_cluster(&self, rank: u32, access: Access) -> Result<(), FaultKind> {
         let blocks = u32::from(self.config.cluster);
-        let Some(Resident { state, .. }) = self.schedule.residents.get(rank as usize).filter(|_| rank < blocks) else {
+        let Some(Resident { state, .. }) = self.residents.list.get(rank as usize).filter(|_| rank < blocks) else {
             return Err(FaultKind::NoSuchBlock { access, rank, blocks });
         };
         if self.state.cluster_barriers == 0 {

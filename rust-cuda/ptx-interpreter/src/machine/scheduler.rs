@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use cuda_launch::Switches;
+
 use super::block::Turn;
 use super::block_state::Block;
 use super::context::Context;
@@ -10,7 +12,7 @@ use super::executor::Executor;
 use super::fault::Fault;
 use super::launch::{Launch, LaunchResults};
 use super::observer::{Observer, Observing};
-use super::schedule::Resident;
+use super::residents::Resident;
 use super::snapshot::Snapshot;
 
 /// The fault of the lowest-numbered block that has one.
@@ -50,12 +52,14 @@ impl Launch<'_> {
         let blocks = self.config.grid.count();
         let lowest = LowestFault::default();
         // The race detector needs all accesses in one order.
-        let workers = if self.options.check_races { 1 } else { executor.workers().max(1) };
+        let is_ordered = self.options.check_races || !self.options.schedule.is_default();
+        let workers = if is_ordered { 1 } else { executor.workers().max(1) };
         let workers = workers.min((blocks / u64::from(self.config.cluster)) as usize);
         let next = AtomicU64::new(0);
         let all = Mutex::new(LaunchResults::default());
         executor.run(workers, &|worker| {
             let mut context = Context::new(self);
+            context.is_alone = workers == 1;
             self.run_share((worker as u64..blocks).step_by(workers), &next, &lowest, &mut context);
             all.lock().unwrap_or_else(PoisonError::into_inner).add(context.into_results());
         });
@@ -76,11 +80,12 @@ impl Launch<'_> {
         let lowest = LowestFault::default();
         let mut context = Context::new(self);
         context.observer = Some(Observing(observer));
+        (context.is_alone, context.is_watched) = (true, true);
         if let Some(snapshot) = snapshot {
             snapshot.restore(&mut context);
         }
         // Blocks start in ascending order.
-        let last = context.schedule.residents.last().map(|resident| u64::from(resident.state.number));
+        let last = context.residents.list.last().map(|resident| u64::from(resident.state.number));
         let next = AtomicU64::new(last.map_or(0, |last| last + 1));
         self.run_share(0..self.config.grid.count(), &next, &lowest, &mut context);
         lowest.into_result()?;
@@ -96,6 +101,15 @@ impl Launch<'_> {
         lowest: &LowestFault,
         context: &mut Context<'_>,
     ) {
+        if !self.options.schedule.is_default() {
+            context.reverses_lanes = self.options.schedule.start.reverses_lanes();
+            context.is_watched = true;
+            context.residents.turns.switches.get_or_insert_with(|| Switches::new(&self.options.schedule));
+            if let Err(fault) = self.run_by_schedule(context) {
+                lowest.report(0, fault);
+            }
+            return;
+        }
         match self.config.cooperative {
             true => self.run_round_robin(own, lowest, context),
             false if self.config.cluster > 1 => self.run_clusters(next, lowest, context),
@@ -106,7 +120,7 @@ impl Launch<'_> {
     /// Runs blocks to completion, one after the other. Workers take them in ascending order, so that every block below
     /// a block at fault runs.
     fn run_to_completion(&self, next: &AtomicU64, lowest: &LowestFault, context: &mut Context<'_>) {
-        let mut block = match context.schedule.residents.pop() {
+        let mut block = match context.residents.list.pop() {
             None => Block::new(self),
             Some(Resident { mut block, state }) => {
                 context.block = self.block_index(state.number.into());
@@ -127,6 +141,8 @@ impl Launch<'_> {
 
     /// Runs a block to completion.
     fn finish(&self, block: &mut Block, lowest: &LowestFault, context: &mut Context<'_>) {
+        let next = u64::from(context.state.number) + 1;
+        context.unstarted = (Some(next), self.config.grid.count() - next);
         loop {
             match block.run(context) {
                 Ok(turn) if turn.ended => return,
@@ -139,21 +155,23 @@ impl Launch<'_> {
     /// Runs clusters to completion, one after the other.
     fn run_clusters(&self, next: &AtomicU64, lowest: &LowestFault, context: &mut Context<'_>) {
         let size = usize::from(self.config.cluster);
-        let mut is_started = !context.schedule.residents.is_empty();
-        context.schedule.residents.resize_with(size, || Resident::new(self));
+        let mut is_started = !context.residents.list.is_empty();
+        context.residents.list.resize_with(size, || Resident::new(self));
         while !context.abandoned {
             if !std::mem::take(&mut is_started) {
                 let first = next.fetch_add(size as u64, Relaxed);
                 if first >= self.config.grid.count() || first > lowest.block.load(Relaxed) {
                     return;
                 }
+                let next = first + size as u64;
+                context.unstarted = (Some(next), self.config.grid.count() - next);
                 for rank in 0..size {
                     context.with_resident(rank, |block, context| block.start(first + rank as u64, context));
                 }
-                (context.schedule.current, context.schedule.progress) = (0, false);
+                (context.residents.current, context.residents.progress) = (0, false);
             }
             if let Err((rank, fault)) = self.run_cluster(context) {
-                lowest.report(u64::from(context.schedule.residents[rank].state.number), fault);
+                lowest.report(u64::from(context.residents.list[rank].state.number), fault);
             }
         }
     }
@@ -163,68 +181,87 @@ impl Launch<'_> {
     /// # Errors
     /// A block's fault, with its index in the cluster.
     fn run_cluster(&self, context: &mut Context<'_>) -> Result<(), (usize, Box<Fault>)> {
-        let size = context.schedule.residents.len();
-        let threads = size * self.config.block.count() as usize;
+        let size = context.residents.list.len();
         loop {
-            while context.schedule.current < size {
-                let rank = context.schedule.current;
-                if !context.schedule.residents[rank].state.ended {
+            while context.residents.current < size {
+                let rank = context.residents.current;
+                if !context.residents.list[rank].state.ended {
                     let turn = self.take_turn(rank, context).map_err(|fault| (rank, fault))?;
-                    context.schedule.progress |= turn.progress;
+                    context.residents.progress |= turn.progress;
                     if context.abandoned {
                         return Ok(());
                     }
                 }
-                context.schedule.current += 1;
+                context.residents.current += 1;
             }
-            context.schedule.current = 0;
-            let progress = std::mem::take(&mut context.schedule.progress);
-            let residents = &context.schedule.residents;
-            if residents.iter().all(|resident| resident.state.ended) {
+            context.residents.current = 0;
+            let progress = std::mem::take(&mut context.residents.progress);
+            if context.residents.list.iter().all(|resident| resident.state.ended) {
                 return Ok(());
             }
-            let arrived = residents.iter().map(|resident| resident.state.cluster_arrived as usize).sum();
+            let (arrived, threads, _) = self.cluster_counts(context);
             if arrived == threads {
                 context.pass_cluster_barrier();
             } else if !progress {
-                let exited = residents.iter().map(|resident| resident.block.exited()).sum();
-                for rank in 0..size {
-                    let fault = context.with_resident(rank, |block, context| {
-                        context.block = self.block_index(context.state.number.into());
-                        block.cluster_fault(context, (arrived, threads, exited))
-                    });
-                    if let Some(fault) = fault {
-                        return Err((rank, fault));
-                    }
-                }
-                unreachable!("blocks without progress wait at the cluster's barrier, or their deadlock is a fault");
+                let mut faults = (0..size).map(|rank| (rank, self.stuck_fault(rank, context)));
+                let fault = faults.find_map(|(rank, fault)| Some((rank, fault?)));
+                return Err(fault.expect("a block that has not ended and does not run waits for something"));
             }
         }
     }
 
+    /// Of the resident cluster: the threads that have arrived at its barrier, all, and those that have exited.
+    fn cluster_counts(&self, context: &Context<'_>) -> (usize, usize, usize) {
+        let residents = &context.residents.list;
+        let arrived = residents.iter().map(|resident| resident.state.cluster_arrived as usize).sum();
+        let exited = residents.iter().map(|resident| resident.block.exited()).sum();
+        (arrived, residents.len() * self.config.block.count() as usize, exited)
+    }
+
+    /// The fault that explains why the threads of a resident block cannot continue, if it is that block's.
+    #[cold]
+    pub(super) fn stuck_fault(&self, index: usize, context: &mut Context<'_>) -> Option<Box<Fault>> {
+        let cluster = self.cluster_counts(context);
+        context.with_resident(index, |block, context| {
+            context.block = self.block_index(context.state.number.into());
+            let fault = match block.waits_for_cluster() {
+                _ if context.state.ended => return None,
+                true => block.cluster_fault(context, cluster)?,
+                false => block.stuck_fault(context),
+            };
+            context.observe_fault(&fault, block);
+            Some(fault)
+        })
+    }
+
     /// Runs blocks round-robin, because blocks of a cooperative launch may wait for each other.
     fn run_round_robin(&self, numbers: impl Iterator<Item = u64>, lowest: &LowestFault, context: &mut Context<'_>) {
-        if context.schedule.residents.is_empty() {
+        if context.residents.list.is_empty() {
             for (index, number) in numbers.enumerate() {
-                context.schedule.residents.push(Resident::new(self));
+                context.residents.list.push(Resident::new(self));
                 context.with_resident(index, |block, context| block.start(number, context));
             }
         }
         // A fault of any block ends all: others may wait for that block forever.
-        while !context.schedule.residents.is_empty() && lowest.block.load(Relaxed) == u64::MAX {
-            while let Some(resident) = context.schedule.residents.get(context.schedule.current) {
+        while !context.residents.list.is_empty() && lowest.block.load(Relaxed) == u64::MAX {
+            while let Some(resident) = context.residents.list.get(context.residents.current) {
                 let number = u64::from(resident.state.number);
                 // After a fault only a lower block's could still be the one that is reported.
                 if context.abandoned || lowest.block.load(Relaxed) < number {
                     return;
                 }
-                if let Err(fault) = self.take_turn(context.schedule.current, context) {
-                    return lowest.report(number, fault);
+                match self.take_turn(context.residents.current, context) {
+                    Ok(turn) => context.residents.progress |= turn.progress,
+                    Err(fault) => return lowest.report(number, fault),
                 }
-                context.schedule.current += 1;
+                context.residents.current += 1;
             }
-            context.schedule.current = 0;
-            context.schedule.residents.retain(|resident| !resident.state.ended);
+            context.residents.current = 0;
+            let progress = std::mem::take(&mut context.residents.progress);
+            if !progress && let Some(fault) = self.stuck_fault(0, context) {
+                return lowest.report(u64::from(context.residents.list[0].state.number), fault);
+            }
+            context.residents.list.retain(|resident| !resident.state.ended);
         }
     }
 

@@ -7,7 +7,7 @@ use cuda_launch::LaunchConfig;
 use super::context::Context;
 use super::launch::Launch;
 use super::observer::StoppedBlock;
-use super::schedule::{Resident, Schedule};
+use super::residents::{Resident, Residents};
 use crate::memory::{GlobalSnapshot, MemoryError};
 
 /// The state of an observed launch before an instruction: blocks that have started and not ended, and global memory. It
@@ -17,7 +17,7 @@ pub struct Snapshot {
     kernel: Arc<str>,
     config: LaunchConfig,
     /// The resident blocks, that whose turn it is among them.
-    schedule: Schedule,
+    residents: Residents,
     /// Instructions of the time slice that the running path has executed.
     slice_used: u32,
     memory: GlobalSnapshot,
@@ -26,7 +26,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// Size on the host in bytes.
     pub fn host_bytes(&self) -> usize {
-        let residents = self.schedule.residents.iter();
+        let residents = self.residents.list.iter();
         let blocks = residents.map(|Resident { block, state }| block.host_bytes() + state.host_bytes());
         size_of::<Self>() + blocks.sum::<usize>() + self.memory.host_bytes()
     }
@@ -40,7 +40,7 @@ impl Snapshot {
     pub(super) fn restore(&self, context: &mut Context<'_>) {
         context.launch.view.restore(&self.memory);
         context.slice_used = self.slice_used;
-        context.schedule = self.schedule.clone();
+        context.residents = self.residents.clone();
     }
 }
 
@@ -55,17 +55,17 @@ impl StoppedBlock<'_> {
     pub fn snapshot(&self) -> Result<Snapshot, MemoryError> {
         assert!(!self.is_at_fault, "a launch does not resume after a fault");
         let memory = self.launch.view.snapshot()?;
-        let mut schedule = self.schedule.clone();
+        let mut residents = self.residents.clone();
         let running = Resident { block: self.block.clone(), state: self.state.clone() };
         // The running block's state has been exchanged for another, if it is one of several.
-        match schedule.residents.get_mut(schedule.current) {
+        match residents.list.get_mut(residents.current) {
             Some(resident) => *resident = running,
-            None => schedule.residents.push(running),
+            None => residents.list.push(running),
         }
-        for resident in &mut schedule.residents {
+        for resident in &mut residents.list {
             resident.state.watched = None;
         }
         let (kernel, config) = (Arc::clone(&self.launch.kernel.name), self.launch.config);
-        Ok(Snapshot { kernel, config, schedule, slice_used: self.slice_used, memory })
+        Ok(Snapshot { kernel, config, residents, slice_used: self.slice_used, memory })
     }
 }

@@ -4,6 +4,7 @@ use super::divergence::{Divergence, Path, PathState};
 use super::fault::FaultKind;
 use super::lanes::{ALL, write, write_bits};
 use super::pending_copies::PendingCopies;
+use super::spin::Spin;
 use crate::memory::Region;
 use crate::program::Kernel;
 use crate::program::instruction::{EffectiveAddress, Predicate, PredicateSource, Register};
@@ -36,6 +37,12 @@ pub(super) struct Warp {
     pub(super) cluster_passed: u32,
     /// Time slices that have expired.
     pub(super) slices: u32,
+    /// Those since memory changed, and the count of its changes when the latest expired.
+    pub(super) idle_slices: u32,
+    pub(super) changes_at_slice: u64,
+    pub(super) spin: Spin,
+    /// Whether the schedule has counted the synchronising access that the warp is about to make.
+    pub(super) is_counted: bool,
     /// Instructions of the time slice that were executed in earlier turns.
     pub(super) slice_used: u32,
     /// The last instruction of the warp's turn, if the launch is interleaved; None before the first.
@@ -84,6 +91,10 @@ impl Warp {
             cluster_arrived: 0,
             cluster_passed: 0,
             slices: 0,
+            idle_slices: 0,
+            changes_at_slice: 0,
+            spin: Spin::No,
+            is_counted: false,
             slice_used: 0,
             last_of_turn: None,
         }

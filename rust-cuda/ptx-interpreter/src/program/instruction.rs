@@ -186,6 +186,18 @@ pub(crate) enum Action {
     Nothing,
 }
 
+impl Action {
+    /// Whether threads synchronise by it: an atomic operation, a strong access or a fence.
+    pub(crate) fn synchronises(&self) -> bool {
+        match self {
+            Self::Load(load) => load.ordering.strong,
+            Self::Store(store) => store.ordering.strong,
+            Self::Atomic(_) | Self::Fence(_) => true,
+            _ => false,
+        }
+    }
+}
+
 /// The bits of a 64-bit counter that a special register reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Clock {

@@ -85,7 +85,7 @@ fn all() -> Vec<Bug> {
             matches!(kind, FaultKind::Access { error: AccessError::Misaligned { .. }, .. })
         }),
         bug("missing_fence", (4, 32), vec![x(4), out(4), zeros(1), out(1)], is_race),
-        bug("endless", (1, 1), vec![zeros(1)], |kind| matches!(kind, FaultKind::Endless { .. })),
+        bug("endless", (1, 1), vec![zeros(1)], |kind| matches!(kind, FaultKind::WaitsForever { .. })),
         bug("null_pointer", (1, 32), vec![Argument::Null, out(32)], |kind| {
             matches!(kind, FaultKind::Access { error: AccessError::NoAllocation { .. }, .. })
         }),

@@ -18,6 +18,7 @@ mod observer;
 mod padding;
 mod races;
 mod rejects;
+mod schedules;
 mod scopes;
 mod snapshots;
 #[path = "../support/mod.rs"]

@@ -1,6 +1,6 @@
 //! Kernels of a few instructions: text, launch and results.
 
-use cuda_launch::{Dim3, LaunchConfig};
+use cuda_launch::{Dim3, LaunchConfig, Search};
 use ptx_interpreter::{
     Executor, FaultKind, LaunchError, LaunchReport, LoadError, Machine, Observer, Options, Snapshot,
 };
@@ -137,6 +137,19 @@ impl Kernel {
         self
     }
 
+    /// Looks for faults in other orders too.
+    pub fn in_orders(mut self, search: Search) -> Self {
+        self.options.search = search;
+        self
+    }
+
+    /// Runs in the order of a schedule.
+    #[track_caller]
+    pub fn in_order(mut self, schedule: &str) -> Self {
+        self.options.schedule = schedule.parse().unwrap();
+        self
+    }
+
     pub fn text(&self) -> String {
         module(&self.declarations, &self.directives, &self.body)
     }
@@ -151,18 +164,22 @@ impl Kernel {
     }
 
     fn launch(&self) -> (Result<LaunchReport, LaunchError>, Vec<u8>) {
-        self.run(|machine, parameters| machine.launch_on(&ThreadPool, self.options, "kernel", self.config, parameters))
+        self.run(|machine, parameters| {
+            machine.launch_on(&ThreadPool, self.options.clone(), "kernel", self.config, parameters)
+        })
     }
 
     /// Whether a launch under an observer has ended, or its error, and the output.
     pub fn observe(&self, observer: &mut dyn Observer) -> (Result<bool, LaunchError>, Vec<u8>) {
-        self.run(|machine, parameters| machine.observe(self.options, "kernel", self.config, parameters, observer))
+        self.run(|machine, parameters| {
+            machine.observe(self.options.clone(), "kernel", self.config, parameters, observer)
+        })
     }
 
     /// As `observe`, from a snapshot of the launch.
     pub fn resume(&self, snapshot: &Snapshot, observer: &mut dyn Observer) -> (Result<bool, LaunchError>, Vec<u8>) {
         self.run(|machine, parameters| {
-            machine.resume(self.options, "kernel", self.config, parameters, snapshot, observer)
+            machine.resume(self.options.clone(), "kernel", self.config, parameters, snapshot, observer)
         })
     }
 
@@ -233,6 +250,11 @@ impl Kernel {
     #[track_caller]
     pub fn launch_error(&self) -> LaunchError {
         self.launch().0.expect_err("the launch must fail")
+    }
+
+    /// The error of a launch, if there is one.
+    pub fn error(&self) -> Option<LaunchError> {
+        self.launch().0.err()
     }
 
     #[track_caller]

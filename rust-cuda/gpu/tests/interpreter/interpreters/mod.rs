@@ -3,15 +3,16 @@
 use std::fmt::Debug;
 
 use cuda_std::Kernel;
-use gpu::{Device, DeviceChoice, Error, InterpreterOptions, PtxVariant};
+use gpu::{Device, DeviceChoice, Error, InterpreterOptions, PtxVariant, Search};
 use gpu_testing::fresh_ptx;
 use ptx_interpreter::Fault;
 use test_skips::{Need, is_required};
 
 /// A device with the kernels of one PTX module. Two writes of the same value to one element are a fault here: no
-/// correct test kernel has such a race.
+/// correct test kernel has such a race. With race checks, kernels run in the descending order too.
 pub(crate) fn device(ptx: &PtxVariant, options: InterpreterOptions) -> Device {
-    let options = InterpreterOptions { same_value_races_are_faults: true, ..options };
+    let search = if options.check_races { Search::TWO } else { Search::ONE };
+    let options = InterpreterOptions { same_value_races_are_faults: true, search, ..options };
     Device::interpreter(ptx, options).expect("the interpreter understands the PTX")
 }
 
@@ -20,7 +21,7 @@ pub(crate) fn with_and_without_races(ptx: &'static [PtxVariant], test: impl Fn(&
     let ptx = fresh_ptx(ptx);
     for check_races in [true, false] {
         let options = InterpreterOptions { check_races, ..InterpreterOptions::default() };
-        ptx.iter().for_each(|ptx| test(&device(ptx, options)));
+        ptx.iter().for_each(|ptx| test(&device(ptx, options.clone())));
     }
 }
 

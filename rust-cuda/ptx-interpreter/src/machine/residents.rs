@@ -2,17 +2,23 @@
 
 use super::block_state::{Block, BlockState};
 use super::launch::Launch;
+use super::turns::Turns;
 
-/// The blocks of a cluster or of a worker's share of a cooperative launch, which take turns. Empty for other launches,
-/// whose blocks run to completion one after the other.
+/// The blocks that take turns: those of a cluster, of a worker's share of a cooperative launch, or those that have started of a launch
+/// in the order of a schedule. Empty for other launches, whose blocks run to completion one after the other.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Schedule {
-    /// By ascending number. During a block's turn its warps and its state are not here but with the worker.
-    pub(super) residents: Vec<Resident>,
+pub(super) struct Residents {
+    /// By ascending number, but for a launch in the order of a schedule. During a block's turn its warps and its state are not here but
+    /// with the worker.
+    pub(super) list: Vec<Resident>,
     /// Index of the block whose turn it is.
     pub(super) current: usize,
     /// Whether a block has executed an instruction in this round of turns.
     pub(super) progress: bool,
+    /// The warps of a launch in the order of a schedule.
+    pub(super) turns: Turns,
+    /// Number of changes of memory that threads share, and of barriers passed.
+    pub(super) changes: u64,
 }
 
 /// A block that has started and has not ended.
