@@ -110,7 +110,7 @@ impl Device for Simulator {
         config: LaunchConfig,
         arguments: K::Arguments<'_, SimulatorMemory>,
     ) -> Result<(), String> {
-        let launched = simulator::launch_with(self.options, kernel, config, arguments);
+        let launched = simulator::launch_with(self.options.clone(), kernel, config, arguments);
         launched.map(|_| ()).map_err(|error| format!("simulator: {error}"))
     }
 

@@ -48,7 +48,8 @@ fn every_kernel_of_the_ptx_is_in_the_table() {
 /// Compares a case on the simulator with the reference, and each PTX with the simulator.
 fn check(entry: &Entry, case: &Case, check_races: bool) {
     let fail = |error: String| panic!("{} of {case:?}: {error}", entry.kernel);
-    let options = simulator::Options { check_races, ..Default::default() };
+    let search = if check_races { Search::TWO } else { Search::ONE };
+    let options = simulator::Options { check_races, search, ..Default::default() };
     let simulated = (entry.on_simulator)(&mut Simulator { options }, case).unwrap_or_else(fail);
     assert!(
         (entry.agrees)(&simulated, &(entry.reference)(case)),

@@ -73,6 +73,11 @@ impl Schedule {
         Self { start: StartOrder::Descending, switches: Arc::default() }
     }
 
+    /// " (order: …)", which the message of a fault ends with; empty for the default.
+    pub fn in_message(&self) -> String {
+        if self.is_default() { String::new() } else { format!(" (order: {self})") }
+    }
+
     /// Whether it is the default: ascending, without switches.
     pub fn is_default(&self) -> bool {
         *self == Self::default()

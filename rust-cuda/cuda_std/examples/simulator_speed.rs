@@ -14,12 +14,17 @@ fn main() -> Result<(), LaunchError> {
         let mut out = SimulatorBuffer::uninitialized(1_000_000);
         let maximum = fastest(5, || {
             let arguments = (&a, &b, &mut out);
-            simulator::launch_with(options, &test_kernels::vector_max, LaunchConfig::new(1000, 1000), arguments)
+            simulator::launch_with(options.clone(), &test_kernels::vector_max, LaunchConfig::new(1000, 1000), arguments)
         })?;
         let mut out = SimulatorBuffer::uninitialized(784 * 784);
         let product = fastest(2, || {
             let arguments = (&x, 784, 128, &mut out);
-            simulator::launch_with(options, &test_kernels::matmul_transpose, LaunchConfig::new(1, (32, 32)), arguments)
+            simulator::launch_with(
+                options.clone(),
+                &test_kernels::matmul_transpose,
+                LaunchConfig::new(1, (32, 32)),
+                arguments,
+            )
         })?;
         println!("race checks {check_races}: maximum of 1000 × 1000 {maximum:?}, X·Xᵀ of 784 × 128 {product:?}");
     }

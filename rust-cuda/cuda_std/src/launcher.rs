@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use thiserror::Error;
 
-use crate::simulator::SimulatorBuffer;
+use crate::simulator::{Saved, SimulatorBuffer};
 use crate::{ByValue, Element};
 
 /// A kernel that can be launched. `#[kernel]` implements it.
@@ -47,6 +47,9 @@ pub unsafe trait Kernel: Copy + Send + Sync + 'static {
     /// If a buffer is not in the simulator's memory.
     fn bind_arguments<'a, M: Memory>(arguments: Self::Arguments<'a, M>) -> Result<Self::Parameters<'a>, ArgumentError>;
 
+    /// Calls `visit` with each buffer that the kernel may write.
+    fn for_each_mutable(parameters: &Self::Parameters<'_>, visit: &mut dyn FnMut(&dyn Saved));
+
     /// Runs the kernel's body as one thread of the simulator.
     fn run_thread(parameters: &Self::Parameters<'_>);
 }
@@ -78,6 +81,10 @@ where
 
     fn bind_arguments<'a, M: Memory>(arguments: Self::Arguments<'a, M>) -> Result<Self::Parameters<'a>, ArgumentError> {
         K::bind_arguments::<M>(arguments)
+    }
+
+    fn for_each_mutable(parameters: &Self::Parameters<'_>, visit: &mut dyn FnMut(&dyn Saved)) {
+        K::for_each_mutable(parameters, visit);
     }
 
     fn run_thread(parameters: &Self::Parameters<'_>) {

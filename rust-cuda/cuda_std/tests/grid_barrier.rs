@@ -1,7 +1,7 @@
 //! Writes before a grid barrier are visible to all blocks after it.
 
 use cuda_std::simulator::{self, LaunchError, Options, SimulatorBuffer, max_cooperative_blocks};
-use cuda_std::{GlobalMut, LaunchConfig, grid, kernel, shared_array, thread, warp};
+use cuda_std::{GlobalMut, LaunchConfig, Search, grid, kernel, shared_array, thread, warp};
 use proptest::prelude::*;
 use test_kernels::grid_sums;
 
@@ -25,14 +25,14 @@ proptest! {
         let x: Vec<f32> = (0..length).map(|i| ((i * 31) % 23) as f32 - 11.0).collect();
         let mut values = SimulatorBuffer::uninitialized(length);
         let mut barrier = SimulatorBuffer::filled(0, 1);
-        let options = Options { check_races, ..Options::default() };
+        let options = Options { check_races, search: Search { runs: 4, ..Search::TWO }, ..Options::default() };
         let mut passed = 0;
         // All launches share one barrier state, even with different sizes.
         for (blocks, threads, repeats) in launches {
             let mut sums = SimulatorBuffer::uninitialized(repeats as usize);
             let config = LaunchConfig::new(blocks, threads).cooperative();
             let arguments = (&SimulatorBuffer::from_slice(&x), repeats, &mut values, &mut barrier, &mut sums);
-            let report = simulator::launch_with(options, &grid_sums, config, arguments).unwrap();
+            let report = simulator::launch_with(options.clone(), &grid_sums, config, arguments).unwrap();
             prop_assert_eq!(sums.to_vec(), vec![x.iter().sum::<f32>(); repeats as usize]);
 
             let (repeats, elements) = (u64::from(repeats), length as u64);

@@ -278,7 +278,7 @@ mod limits {
         let run = |first: u32| {
             let mut out = SimulatorBuffer::uninitialized(1);
             let x = SimulatorBuffer::from_slice(&[first]);
-            simulator::launch_with(options, &endless, LaunchConfig::new(1, 1), (&x, &mut out))
+            simulator::launch_with(options.clone(), &endless, LaunchConfig::new(1, 1), (&x, &mut out))
         };
         run(1 << 20).unwrap();
         let found = fault(run(3));
@@ -321,22 +321,15 @@ mod in_a_function {
         }
     }
 
-    const BRIEF: Options = Options {
-        check_races: true,
-        same_value_races_are_faults: false,
-        loop_iterations: 1 << 28,
-        thread_accesses: u64::MAX,
-        block_waits: 1 << 28,
-        thread_seconds: 1,
-        stack_bytes: 640 * 1024,
-        max_shared_bytes: LaunchConfig::MAX_SHARED_BYTES,
-    };
+    fn brief() -> Options {
+        Options { thread_accesses: u64::MAX, thread_seconds: 1, ..Options::default() }
+    }
 
     #[test]
     fn a_thread_that_reads_memory_for_ever_is_a_fault_at_its_line() {
         for check_races in [true, false] {
             let mut flag = SimulatorBuffer::filled(0, 1);
-            let options = Options { check_races, ..BRIEF };
+            let options = Options { check_races, ..brief() };
             let found =
                 fault(simulator::launch_with(options, &waits_in_a_function, LaunchConfig::new(1, 4), (&mut flag,)));
             assert!(matches!(found.kind, FaultKind::Overdue { seconds } if seconds >= 1), "{found}");
@@ -347,7 +340,7 @@ mod in_a_function {
             assert_eq!((found.location.line as usize, found.thread.x), (line + 1, 2));
         }
         let mut flag = SimulatorBuffer::filled(1, 1);
-        simulator::launch_with(BRIEF, &waits_in_a_function, LaunchConfig::new(1, 4), (&mut flag,)).unwrap();
+        simulator::launch_with(brief(), &waits_in_a_function, LaunchConfig::new(1, 4), (&mut flag,)).unwrap();
     }
 
     /// Code that calls nothing of the simulator ends with the process; this test runs itself again to read what it says.
@@ -356,7 +349,7 @@ mod in_a_function {
         const CHILD: &str = "ENDLESS_CHILD";
         if std::env::var_os(CHILD).is_some() {
             let (x, mut out) = (SimulatorBuffer::from_slice(&[8, 16, 3]), SimulatorBuffer::uninitialized(3));
-            _ = simulator::launch_with(BRIEF, &counts_steps, LaunchConfig::new(1, 3), (&x, &mut out));
+            _ = simulator::launch_with(brief(), &counts_steps, LaunchConfig::new(1, 3), (&x, &mut out));
             unreachable!("the loop ends");
         }
         let mut child = std::process::Command::new(std::env::current_exe().unwrap());

@@ -60,8 +60,9 @@ fn arrays_and_dynamic_shared_memory_have_a_common_limit() {
         (64 * 1024, Options { max_shared_bytes: 64 * 1024, check_races: false, ..Options::default() }),
     ] {
         let dynamic = limit - 40 * 1024;
-        let mut launch =
-            |bytes| simulator::launch_with(options, &uses_40_kib, config.with_dynamic_shared(bytes), (&mut out,));
+        let mut launch = |bytes| {
+            simulator::launch_with(options.clone(), &uses_40_kib, config.with_dynamic_shared(bytes), (&mut out,))
+        };
         launch(dynamic).unwrap();
         let kind = FaultKind::SharedMemoryExceeded { bytes: limit as usize + 4, limit: limit as usize };
         assert_eq!(launch(dynamic + 4).unwrap_err().fault().map(|fault| &fault.kind), Some(&kind));

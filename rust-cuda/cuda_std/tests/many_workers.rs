@@ -19,7 +19,8 @@ fn sixty_four_workers_with_blocks_of_1024_waiting_threads() {
     let options = Options { check_races: false, ..Options::default() };
     for _ in 0..2 {
         let config = LaunchConfig::new(128, 1024);
-        let report = pool.install(|| simulator::launch_with(options, &swaps_halves, config, (&mut out,))).unwrap();
+        let report =
+            pool.install(|| simulator::launch_with(options.clone(), &swaps_halves, config, (&mut out,))).unwrap();
         assert_eq!((report.blocks, report.barriers), (128, 128));
     }
     assert!(out.as_slice().iter().enumerate().all(|(i, &value)| value as usize == (i % 1024) ^ 512));

@@ -186,7 +186,7 @@ fn the_lowest_faulting_block_is_reported() {
     let options = Options { check_races: false, ..Options::default() };
     for _ in 0..50 {
         let mut out = SimulatorBuffer::uninitialized(64 * 512);
-        let error = simulator::launch_with(options, &panics, LaunchConfig::new(512, 64), (&divisors, &mut out));
+        let error = simulator::launch_with(options.clone(), &panics, LaunchConfig::new(512, 64), (&divisors, &mut out));
         let fault = fault_at(&panics, "panics", error.unwrap_err());
         assert_eq!((fault.block, fault.thread), (Dim3::new(100, 0, 0), Dim3::default()));
     }

@@ -154,7 +154,12 @@ fn launcher(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
     body::count_loops(&mut block);
     let body = body_function(parameters.iter().map(Parameter::in_body), &block);
     let parts = signature_parts(parameters);
-    let raw = internal("raw");
+    let (raw, visit) = (internal("raw"), internal("visit"));
+    let mutable_or_none = parameters.iter().map(|parameter| {
+        let name = &parameter.name;
+        if parameter.is_mutable() { quote!(#name) } else { quote!(_) }
+    });
+    let mutable = parameters.iter().filter(|parameter| parameter.is_mutable()).map(|parameter| &parameter.name);
     let launcher = Ident::new(&format!("__cuda_std_kernel_{text}"), name.span());
     quote! {
         #[cfg(not(target_arch = "nvptx64"))]
@@ -195,6 +200,13 @@ fn launcher(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
                 (#(#names,)*): Self::Arguments<'a, __Memory>,
             ) -> ::core::result::Result<Self::Parameters<'a>, ::cuda_std::ArgumentError> {
                 ::core::result::Result::Ok((#(#binds,)*))
+            }
+
+            fn for_each_mutable(
+                (#(#mutable_or_none,)*): &Self::Parameters<'_>,
+                #visit: &mut dyn ::core::ops::FnMut(&dyn ::cuda_std::simulator::Saved),
+            ) {
+                #(#visit(#mutable);)*
             }
 
             fn run_thread((#(#names,)*): &Self::Parameters<'_>) {

@@ -131,6 +131,11 @@ impl Parameter {
     }
 
     /// The value that the simulator passes to each thread.
+    /// Whether the kernel writes the buffer.
+    pub(crate) fn is_mutable(&self) -> bool {
+        matches!(self.kind, Kind::Mutable(..))
+    }
+
     pub(crate) fn bind(&self, index: usize) -> TokenStream {
         let name = &self.name;
         let text = name.unraw().to_string();

@@ -169,7 +169,7 @@ impl Backend {
         match self {
             Self::Cuda(cuda) => cuda.launch(kernel, config, arguments).map(|()| None),
             Self::Simulator { options, reports, .. } => {
-                let report = simulator::launch_in::<DeviceMemory, K>(*options, kernel, config, arguments)
+                let report = simulator::launch_in::<DeviceMemory, K>(options.clone(), kernel, config, arguments)
                     .map_err(|error| Error::simulated(K::NAME, error))?;
                 if let Some(reports) = &mut *reports.borrow_mut() {
                     reports.push((K::NAME, report));

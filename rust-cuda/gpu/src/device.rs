@@ -11,7 +11,7 @@ use crate::interpreter::Interpreter;
 use crate::recording::{self, Recording};
 use crate::{
     Buffer, Capture, DeviceChoice, DeviceMemory, Error, InterpreterOptions, LaunchReport, OpenError, PinnedBuffer,
-    PtxVariant, Recorder, SimulatorOptions,
+    PtxVariant, Recorder, Search, SimulatorOptions,
 };
 
 /// Below this many seconds, calls are timed several in a row.
@@ -68,9 +68,9 @@ impl Device {
         }
     }
 
-    /// The simulator with all checks.
+    /// The simulator with all checks, for tests: kernels run in two orders ([`Search::TWO`]).
     pub fn simulator() -> Self {
-        Self::simulator_with(SimulatorOptions::default())
+        Self::simulator_with(SimulatorOptions { search: Search::TWO, ..SimulatorOptions::default() })
     }
 
     /// The simulator with the checks in `options`.

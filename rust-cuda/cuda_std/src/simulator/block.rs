@@ -10,6 +10,7 @@ use super::report::LaunchReport;
 use super::shadow::{Accessor, GlobalShadows, shadow_epoch};
 use super::shared_memory::SharedMemory;
 use crate::Dim3;
+use cuda_launch::StartOrder;
 
 /// The state of a block in execution.
 pub(super) struct Block {
@@ -23,8 +24,10 @@ pub(super) struct Block {
     pub(super) cluster: Option<Rc<Cluster>>,
     pub(super) exchange: Exchange,
     pub(super) threads: u32,
-    /// The next thread that has not started.
+    /// The number of threads that have started.
     pub(super) next: Cell<u32>,
+    /// The turns that its threads have taken since one of them ended or passed a barrier.
+    pub(super) turns: Cell<u64>,
     pub(super) exited: Cell<u32>,
     /// The times that its threads have waited.
     pub(super) waits: Cell<u64>,
@@ -41,17 +44,19 @@ impl Block {
         cluster: Option<Rc<Cluster>>,
     ) -> Self {
         let threads = launch.config.block.count() as u32;
+        let shared = SharedMemory::new(launch.config.dynamic_shared_bytes, launch.options.max_shared_bytes);
         Self {
-            launch,
             index: launch.config.grid.index_of(number),
             // Wraps beyond 2³² − 1 blocks, more than a simulation can finish.
             number: (number as u32).wrapping_add(1),
-            shared: SharedMemory::new(launch.config.dynamic_shared_bytes, launch.options.max_shared_bytes),
+            launch,
+            shared,
             global_shadows,
             cluster,
             exchange: Exchange::new(threads),
             threads,
             next: Cell::new(0),
+            turns: Cell::new(0),
             exited: Cell::new(0),
             waits: Cell::new(0),
             fault: RefCell::new(None),
@@ -63,6 +68,11 @@ impl Block {
         self.launch.config.block.index_of(thread.into())
     }
 
+    /// The order of its threads.
+    pub(super) fn order(&self) -> StartOrder {
+        self.launch.options.schedule.start
+    }
+
     /// The next thread to start; None if all have started or one has failed.
     pub(super) fn start_next(&self) -> Option<u32> {
         let thread = self.next.get();
@@ -70,7 +80,7 @@ impl Block {
             return None;
         }
         self.next.set(thread + 1);
-        Some(thread)
+        Some(self.order().nth(thread.into(), self.threads.into(), 1 + u64::from(self.number)) as u32)
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -79,7 +89,8 @@ impl Block {
 
     pub(super) fn fail(&self, thread: u32, kind: FaultKind, location: SourceLocation) {
         let thread = self.thread_index(thread);
-        let fault = Fault { kernel: self.launch.kernel, block: self.index, thread, location, kind };
+        let schedule = self.launch.options.schedule.clone();
+        let fault = Fault { kernel: self.launch.kernel, block: self.index, thread, location, kind, schedule };
         self.fault.replace(Some(Box::new(fault)));
     }
 
@@ -139,11 +150,11 @@ pub(super) struct Cluster {
 
 impl Cluster {
     /// A cluster of `size` blocks, the first of which has index `first` in the grid.
-    pub(super) fn new(launch: Launch, first: u64, shadows: &Rc<GlobalShadows>) -> (Rc<Self>, Vec<Rc<Block>>) {
+    pub(super) fn new(launch: &Launch, first: u64, shadows: &Rc<GlobalShadows>) -> (Rc<Self>, Vec<Rc<Block>>) {
         let size = u32::from(launch.config.cluster);
         let epochs = (0..size).map(|_| Cell::new(0)).collect();
         let cluster = Rc::new(Self { first: (first as u32).wrapping_add(1), blocks: OnceCell::new(), epochs });
-        let block = |number| Rc::new(Block::new(launch, number, Rc::clone(shadows), Some(Rc::clone(&cluster))));
+        let block = |number| Rc::new(Block::new(launch.clone(), number, Rc::clone(shadows), Some(Rc::clone(&cluster))));
         let blocks: Vec<Rc<Block>> = (first..first + u64::from(size)).map(block).collect();
         cluster.blocks.set(blocks.iter().map(Rc::downgrade).collect()).expect("the cluster is new");
         (cluster, blocks)

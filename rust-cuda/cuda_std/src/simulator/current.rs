@@ -10,6 +10,7 @@ use super::block::{Block, Saved};
 use super::shadow::{Accessor, shadow_epoch};
 use super::watchdog::{self, Worker};
 use crate::Dim3;
+use cuda_launch::Switches;
 
 /// Why a simulated thread waits, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +23,19 @@ pub(super) enum Wait {
     Grid(&'static Location<'static>),
     /// For all threads of the cluster.
     Cluster(&'static Location<'static>),
+    /// Before an atomic operation, for all others that can run.
+    Turn(&'static Location<'static>),
 }
 
 impl Wait {
     /// The source location of the wait.
     pub(super) fn location(self) -> &'static Location<'static> {
         match self {
-            Self::Barrier(location) | Self::Warp(location) | Self::Grid(location) | Self::Cluster(location) => location,
+            Self::Barrier(location)
+            | Self::Warp(location)
+            | Self::Grid(location)
+            | Self::Cluster(location)
+            | Self::Turn(location) => location,
         }
     }
 }
@@ -55,6 +62,12 @@ pub(super) struct Current {
     pub(super) shared_stores: Cell<u64>,
     pub(super) atomics: Cell<u64>,
     pub(super) same_value_races: Cell<u64>,
+    /// Atomic operations that the current thread may make until its turn is looked at.
+    turn: Cell<u32>,
+    /// Those of its turn that were looked at.
+    operations: Cell<u32>,
+    /// The value of `turn` when a thread starts or resumes.
+    first_turn: Cell<u32>,
     /// The times that a thread may run loops.
     pub(super) loop_iterations: Cell<u64>,
     /// The kernel whose launch takes its arguments.
@@ -86,6 +99,9 @@ thread_local! {
             shared_stores: Cell::new(0),
             atomics: Cell::new(0),
             same_value_races: Cell::new(0),
+            turn: Cell::new(0),
+            operations: Cell::new(0),
+            first_turn: Cell::new(0),
             loop_iterations: Cell::new(0),
             binding: Cell::new(""),
             worker: Cell::new(None),
@@ -93,6 +109,8 @@ thread_local! {
             yielder: Cell::new(std::ptr::null()),
         }
     };
+    /// Counts the launch's atomic operations, if it has a schedule.
+    static SWITCHES: RefCell<Option<Switches>> = const { RefCell::new(None) };
     static BLOCK: RefCell<Option<Rc<Block>>> = const { RefCell::new(None) };
 }
 
@@ -100,6 +118,48 @@ thread_local! {
 #[inline(always)]
 pub(super) fn with<R>(look: impl FnOnce(&Current) -> R) -> R {
     CURRENT.with(look)
+}
+
+/// Atomic operations that a thread makes before others take their turns, which may be what it waits for.
+pub(super) const OPERATIONS_OF_TURN: u32 = 1 << 14;
+
+/// Starts to count a launch's atomic operations, if it has a schedule. Returns the number of those of the last launch.
+pub(super) fn set_switches(switches: Option<Switches>) -> u64 {
+    SWITCHES.replace(switches).map_or(0, |switches| switches.accesses())
+}
+
+/// Lets other threads run before an atomic operation, if the schedule says so or the thread's turn is over.
+#[inline(always)]
+pub(super) fn before_atomic(location: &'static Location<'static>) {
+    let left = with(|current| {
+        let left = current.turn.get();
+        current.turn.set(left.wrapping_sub(1));
+        left
+    });
+    if left == 0 {
+        end_turn(location);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn end_turn(location: &'static Location<'static>) {
+    let gives_way = SWITCHES.with_borrow_mut(|switches| switches.as_mut().map(Switches::gives_way));
+    let operations = with(|current| {
+        current.turn.set(current.first_turn.get());
+        let operations = current.operations.get() + 1;
+        current.operations.set(operations);
+        operations
+    });
+    // Without a schedule this is called at the end of a turn only.
+    if gives_way.unwrap_or(true) || operations >= OPERATIONS_OF_TURN {
+        wait(Wait::Turn(location));
+    }
+}
+
+/// The operations until the next look at the turn: each is looked at in the order of a schedule.
+fn turn() -> u32 {
+    if SWITCHES.with_borrow(Option::is_some) { 0 } else { OPERATIONS_OF_TURN }
 }
 
 /// Increments a counter.
@@ -154,6 +214,7 @@ pub(super) fn enter_block(block: &Rc<Block>) -> BlockGuard {
         current.block_number.set(block.number);
         current.checks_races.set(block.launch.options.check_races);
         current.loop_iterations.set(block.launch.options.loop_iterations);
+        current.first_turn.set(turn());
         let saved = block.saved.get();
         current.epoch.set(saved.epoch);
         current.shadow_epoch.set(shadow_epoch(saved.epoch));
@@ -210,6 +271,8 @@ pub(super) fn enter_thread(thread: u32, yielder: *const Yielder<(), Wait>) {
         current.thread.set(thread);
         current.thread_index.set(current.block_dim.get().index_of(thread.into()));
         current.yielder.set(yielder);
+        current.turn.set(current.first_turn.get());
+        current.operations.set(0);
         if let Some(worker) = current.worker.get() {
             worker.enter(current.block_number.get(), thread);
         }

@@ -8,12 +8,12 @@ use std::sync::Once;
 
 use thiserror::Error;
 
-use crate::Dim3;
+use crate::{Dim3, Schedule};
 pub use cuda_launch::Access;
 
 /// A bug in a kernel, with the thread and the source line where it was detected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("kernel {kernel}, block {block}, thread {thread}, {location}: {kind}")]
+#[error("kernel {kernel}, block {block}, thread {thread}, {location}: {kind}{}", schedule.in_message())]
 pub struct Fault {
     /// The kernel's name.
     pub kernel: &'static str,
@@ -25,6 +25,23 @@ pub struct Fault {
     pub location: SourceLocation,
     /// The kind of fault.
     pub kind: FaultKind,
+    /// The order in which threads ran.
+    pub schedule: Schedule,
+}
+
+impl Fault {
+    /// Whether another order of execution shows the same fault: of the same kind at the same line, and for a race at either of its two.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        fn places(fault: &Fault) -> (u32, u32) {
+            let line = fault.location.line;
+            let other_line = match &fault.kind {
+                FaultKind::Race { other_location: Some(other), .. } => other.line,
+                _ => line,
+            };
+            (line.min(other_line), line.max(other_line))
+        }
+        std::mem::discriminant(&self.kind) == std::mem::discriminant(&other.kind) && places(self) == places(other)
+    }
 }
 
 /// A location in the source.
@@ -252,6 +269,18 @@ pub enum FaultKind {
     EndlessWaits {
         /// The times that threads of the block have waited.
         waits: u64,
+    },
+    /// Threads that take turns at atomic operations, none of which ends or passes a barrier.
+    #[error(
+        "waits forever: the threads of the block have taken {} turns of {} atomic operations each, and none has ended or passed a \
+         barrier. Correct the condition of the loop around this line",
+        Count(*.turns), Count(*.operations)
+    )]
+    WaitsForever {
+        /// Turns of all threads of the block together.
+        turns: u64,
+        /// Operations of a turn.
+        operations: u64,
     },
     /// A thread that has run for longer than [`Options::thread_seconds`](super::Options::thread_seconds) without an end or a barrier.
     #[error(

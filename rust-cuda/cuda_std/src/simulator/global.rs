@@ -213,10 +213,31 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         value.store(cell);
     }
 
+    /// The elements, as the threads share them.
+    pub(super) fn cells(&self) -> &'a [T::Cell] {
+        self.cells
+    }
+
+    /// Whether each element has been written; None if all have.
+    pub(super) fn written(&self) -> Option<&'a [AtomicBool]> {
+        self.written
+    }
+
     /// Element `index` for atomic operations. An index out of bounds is a fault.
     #[inline]
     #[track_caller]
     pub fn atomic(self, index: usize) -> Atomic<'a, T, false>
+    where
+        T: AtomicElement,
+    {
+        current::before_atomic(Location::caller());
+        self.atomic_at_once(index)
+    }
+
+    /// As [`atomic`](Self::atomic), without a turn of other threads before it.
+    #[inline]
+    #[track_caller]
+    pub(super) fn atomic_at_once(self, index: usize) -> Atomic<'a, T, false>
     where
         T: AtomicElement,
     {

@@ -26,10 +26,10 @@ pub fn sync(state: GlobalMut<'_, u32>) {
         fault::raise(FaultKind::NotCooperative, location);
     }
     if current::with(|current| current.thread.get()) == 0 {
-        let (is_first, blocks) = (number == 1, config.grid.count() as u32);
-        let before = state.atomic(0).fetch_add(arrival(is_first, blocks));
-        // In the simulator blocks arrive in order. The first finds the value that the last barrier or the host left.
-        let expected = if is_first { 0 } else { arrival(true, blocks) + (number - 2) };
+        let arrival = arrival(number == 1, config.grid.count() as u32);
+        let before = state.atomic_at_once(0).fetch_add(arrival);
+        // The first to arrive finds the value that the last barrier or the host left.
+        let expected = current::with_block(|block| block.global_shadows.arrive_at_grid_barrier(arrival));
         if before & !PASSED != expected {
             fault::raise(FaultKind::GridState { value: before }, location);
         }

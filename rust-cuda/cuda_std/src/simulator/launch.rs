@@ -4,7 +4,7 @@ use super::Options;
 use crate::LaunchConfig;
 
 /// The properties of a launch that all blocks share.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Launch {
     pub(super) kernel: &'static str,
     /// The file and line of the kernel.

@@ -5,8 +5,7 @@
 //! fixed, so that the reported fault is deterministic: the first one of the lowest block that faults.
 //!
 //! The blocks of a cooperative launch are all resident. One operating-system thread runs them round-robin, each up to
-//! the next [grid barrier](grid::sync). A block can wait for another there only: a kernel that spins on another
-//! block's atomic operation never ends in the simulator.
+//! the next [grid barrier](grid::sync).
 //!
 //! So are the blocks of a [cluster]: one operating-system thread runs them up to the next [barrier of the
 //! cluster](cluster::sync).
@@ -14,6 +13,10 @@
 //! With [`Options::check_races`], shadow memory records the accesses to every element, and the blocks run one after the
 //! other. Without it, kernels run several times faster; indices, barriers, warps and reads of uninitialised buffers are
 //! still checked.
+//!
+//! A GPU runs threads in any order. By [`Options::search`] a launch runs in other orders too, for faults that only they show, and the
+//! message names the simplest order found, which [`Options::schedule`] repeats. Threads give way to others before atomic operations
+//! that the schedule names, and after many of their own, so that one may wait for what another writes.
 
 pub mod atomic;
 mod block;
@@ -31,6 +34,7 @@ mod messages;
 mod overflow;
 mod report;
 mod run;
+mod saved;
 mod scheduler;
 mod shadow;
 mod shared;
@@ -47,14 +51,17 @@ pub use endless::LoopBudget;
 pub use fault::{Access, Fault, FaultKind, Place, SourceLocation};
 pub use global::{Global, GlobalMut, GlobalQuads};
 pub use report::LaunchReport;
+#[doc(hidden)]
+pub use saved::Saved;
 pub use shared::{DynamicShared, SharedArray, SharedView, dynamic_shared};
 
 use thiserror::Error;
 
-use crate::{ArgumentError, Kernel, LaunchConfig, LimitError, Memory};
+use crate::{ArgumentError, Kernel, LaunchConfig, LimitError, Memory, Schedule, Search};
+use saved::Copies;
 
 /// The settings of a simulated launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Whether to detect races in global and shared memory and reads of uninitialised shared memory.
     pub check_races: bool,
@@ -79,6 +86,11 @@ pub struct Options {
     /// most [`LaunchConfig::MAX_STATIC_SHARED_BYTES`]. Set it to the limit of the GPU to simulate, such as 64 KiB for
     /// sm_75.
     pub max_shared_bytes: u32,
+    /// The order in which blocks and threads run, if it is not the default.
+    pub schedule: Schedule,
+    /// In which other orders a launch runs after the default one, to look for faults. No search if `schedule` is another, or races are
+    /// not checked.
+    pub search: Search,
 }
 
 impl Default for Options {
@@ -95,6 +107,8 @@ impl Default for Options {
             thread_seconds: 60,
             stack_bytes: 640 * 1024,
             max_shared_bytes: LaunchConfig::MAX_SHARED_BYTES,
+            schedule: Schedule::default(),
+            search: Search::ONE,
         }
     }
 }
@@ -191,6 +205,34 @@ pub fn launch_in<M: Memory, K: Kernel>(
     config.check_shared(options.max_shared_bytes)?;
     current::with(|current| current.binding.set(K::NAME));
     let parameters = K::bind_arguments::<M>(arguments)?;
-    let launch = launch::Launch { kernel: K::NAME, place: K::PLACE, config, options };
-    launch.run(&|| K::run_thread(&parameters))
+    let search = if options.check_races && options.schedule.is_default() { options.search } else { Search::ONE };
+    let mut launch = launch::Launch { kernel: K::NAME, place: K::PLACE, config, options };
+    let thread = || K::run_thread(&parameters);
+    let before = (search.runs > 1).then(|| Copies::of::<K>(&parameters));
+    let report = launch.run(&thread)?;
+    let Some(before) = before else { return Ok(report) };
+    let after = Copies::of::<K>(&parameters);
+    let mut in_order = |schedule: &Schedule| {
+        before.restore::<K>(&parameters);
+        launch.options.schedule = schedule.clone();
+        let run = launch.run(&thread);
+        (run, current::set_switches(None))
+    };
+    let found = search.search(
+        |schedule| match schedule.is_default() {
+            true => Ok(0),
+            false => {
+                let (run, operations) = in_order(schedule);
+                run.map(|_| operations)
+            }
+        },
+        |error, other| error.fault().zip(other.fault()).is_some_and(|(fault, other)| fault.is_same_as(other)),
+    );
+    let Some((schedule, error)) = found else {
+        after.restore::<K>(&parameters);
+        return Ok(report);
+    };
+    // Memory as the order with the fault leaves it.
+    _ = in_order(&schedule);
+    Err(error)
 }

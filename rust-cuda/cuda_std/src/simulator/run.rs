@@ -1,10 +1,12 @@
 //! Runs a launch: distributes the blocks to worker threads and selects the fault to report. [`super::together`] runs blocks
 //! that wait for each other.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use cuda_launch::Switches;
 use rayon::prelude::*;
 
 use super::block::Block;
@@ -12,10 +14,13 @@ use super::launch::Launch;
 #[cfg(unix)]
 use super::overflow;
 use super::report::LaunchReport;
-use super::scheduler::run_block;
+use super::scheduler::Scheduler;
 use super::shadow::GlobalShadows;
 use super::stacks::{Stacks, max_concurrent_blocks};
 use super::{LaunchError, current, fault, together, watchdog};
+
+/// Maximum number of blocks whose threads have given way, at a time, before these run on.
+const MAX_GIVEN_WAY: usize = 64;
 
 /// The state that the workers of a launch share.
 struct Progress {
@@ -30,6 +35,8 @@ impl Launch {
     /// Runs `thread` once for each thread of the grid.
     pub(super) fn run(&self, thread: &(dyn Fn() + Sync)) -> Result<LaunchReport, LaunchError> {
         fault::install_panic_hook(current::is_simulated);
+        let schedule = &self.options.schedule;
+        current::set_switches((!schedule.is_default()).then(|| Switches::new(schedule)));
         #[cfg(unix)]
         overflow::install();
         if self.config.cooperative {
@@ -55,7 +62,7 @@ impl Launch {
 
     /// The number of workers. It is 1 with race checks, so that the order of the blocks is deterministic.
     fn workers(&self) -> usize {
-        if self.options.check_races {
+        if self.options.check_races || !self.options.schedule.is_default() {
             return 1;
         }
         let blocks = usize::try_from(self.config.grid.count()).unwrap_or(usize::MAX);
@@ -71,24 +78,57 @@ impl Launch {
         let shadows = Rc::new(GlobalShadows::default());
         let cluster = u64::from(self.config.cluster);
         let count = self.config.grid.count() / cluster;
+        let order = self.options.schedule.start;
+        let limit = max_concurrent_blocks(self.config.block.count()).min(MAX_GIVEN_WAY);
+        // Blocks whose threads have given way to others, the longest ago first.
+        let mut given_way: VecDeque<(u64, Scheduler<'_>)> = VecDeque::new();
+        let mut no_more = false;
         loop {
-            let number = progress.next_block.fetch_add(1, Ordering::Relaxed);
-            if number >= count || number > progress.lowest_failed.load(Ordering::Relaxed) {
-                break;
-            }
-            let done = if cluster > 1 {
-                together::run_cluster(self, number, &shadows, &stacks, thread)
+            let position = match no_more || given_way.len() >= limit {
+                true => count,
+                false => progress.next_block.fetch_add(1, Ordering::Relaxed),
+            };
+            no_more |= position >= count && given_way.len() < limit;
+            let (position, done) = if position < count {
+                if position > progress.lowest_failed.load(Ordering::Relaxed) {
+                    no_more = true;
+                    continue;
+                }
+                let number = order.nth(position, count, 0);
+                if cluster > 1 {
+                    (position, together::run_cluster(self, number, &shadows, &stacks, thread))
+                } else {
+                    let block = Rc::new(Block::new(self.clone(), number, Rc::clone(&shadows), None));
+                    let mut scheduler = Scheduler::new(block, &stacks);
+                    match scheduler.start(thread) {
+                        Ok(()) if scheduler.has_given_way() => {
+                            given_way.push_back((position, scheduler));
+                            continue;
+                        }
+                        outcome => (position, scheduler.end(outcome)),
+                    }
+                }
             } else {
-                let block = Rc::new(Block::new(*self, number, Rc::clone(&shadows), None));
-                run_block(block, &stacks, thread)
+                let Some((position, mut scheduler)) = given_way.pop_front() else { break };
+                if position > progress.lowest_failed.load(Ordering::Relaxed) {
+                    scheduler.drop_waiting();
+                    continue;
+                }
+                match scheduler.resume_given_way() {
+                    Ok(()) if scheduler.has_given_way() => {
+                        given_way.push_back((position, scheduler));
+                        continue;
+                    }
+                    outcome => (position, scheduler.end(outcome)),
+                }
             };
             match done {
                 Ok(done) => report += done,
                 Err(error) => {
-                    progress.lowest_failed.fetch_min(number, Ordering::Relaxed);
+                    progress.lowest_failed.fetch_min(position, Ordering::Relaxed);
                     let mut outcome = progress.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-                    if outcome.1.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
-                        outcome.1 = Some((number, error));
+                    if outcome.1.as_ref().is_none_or(|(lowest, _)| position < *lowest) {
+                        outcome.1 = Some((position, error));
                     }
                 }
             }

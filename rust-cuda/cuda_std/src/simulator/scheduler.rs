@@ -1,5 +1,6 @@
 //! The scheduler of a block's threads, which runs them one after the other until all have ended.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
 
@@ -23,24 +24,22 @@ pub(super) struct Scheduler<'a> {
     stacks: &'a Stacks,
     /// Indexed by the thread in the block; None for threads that have ended or not started.
     waiting: Vec<Option<Waiting>>,
+    /// The threads that have given way, the longest ago first.
+    given_way: VecDeque<usize>,
 }
 
-/// Runs `thread` for each thread of a block that is not in a cooperative launch: no thread waits for another block.
-pub(super) fn run_block(block: Rc<Block>, stacks: &Stacks, thread: &dyn Fn()) -> Result<LaunchReport, LaunchError> {
-    let mut scheduler = Scheduler::new(block, stacks);
-    let outcome = scheduler.start(thread);
-    scheduler.drop_waiting();
-    outcome.map(|()| scheduler.report())
-}
+/// Maximum number of turns per thread that the threads of a block take at atomic operations while none of them ends or passes a
+/// barrier.
+const MAX_TURNS: u64 = 256;
 
 impl<'a> Scheduler<'a> {
     pub(super) fn new(block: Rc<Block>, stacks: &'a Stacks) -> Self {
         let waiting = (0..block.threads).map(|_| None).collect();
-        Self { block, stacks, waiting }
+        Self { block, stacks, waiting, given_way: VecDeque::new() }
     }
 
-    /// Runs `thread` for each thread of the block, up to the first barrier of the grid or cluster, or to the end. `thread` must
-    /// live until the waiting coroutines have ended; [`drop_waiting`](Self::drop_waiting) ends them.
+    /// Runs `thread` for each thread of the block, up to the first barrier of the grid or cluster, to the end, or until all that could
+    /// run have given way. `thread` must live until the waiting coroutines have ended; [`drop_waiting`](Self::drop_waiting) ends them.
     pub(super) fn start(&mut self, thread: &dyn Fn()) -> Result<(), LaunchError> {
         let _guard = current::enter_block(&self.block);
         self.start_all(thread)?;
@@ -48,8 +47,41 @@ impl<'a> Scheduler<'a> {
         self.outcome()
     }
 
+    /// Whether threads have given way to other blocks.
+    pub(super) fn has_given_way(&self) -> bool {
+        !self.given_way.is_empty()
+    }
+
+    /// Resumes the threads that have given way, up to the next barrier of the grid or cluster, to the end, or until they give way
+    /// again.
+    pub(super) fn resume_given_way(&mut self) -> Result<(), LaunchError> {
+        let _guard = current::enter_block(&self.block);
+        let turns = self.block.turns.get() + self.given_way.len() as u64;
+        self.block.turns.set(turns);
+        if turns > MAX_TURNS * u64::from(self.block.threads)
+            && let Some(&first) = self.given_way.front()
+            && let Some(location) = self.location(first)
+        {
+            let operations = current::OPERATIONS_OF_TURN.into();
+            self.block.fail(first as u32, FaultKind::WaitsForever { turns, operations }, location.into());
+        }
+        for thread in std::mem::take(&mut self.given_way) {
+            if self.block.has_failed() {
+                break;
+            }
+            if let Some((_, coroutine)) = self.waiting[thread].take() {
+                self.resume(coroutine);
+            }
+        }
+        self.finish_all();
+        self.outcome()
+    }
+
     /// The barrier of the grid or cluster at which all threads of the block wait, if they do.
     pub(super) fn at_wide_barrier(&self) -> Option<Wait> {
+        if self.has_given_way() {
+            return None;
+        }
         self.reason(0).filter(|reason| matches!(reason, Wait::Grid(_) | Wait::Cluster(_)))
     }
 
@@ -75,6 +107,12 @@ impl<'a> Scheduler<'a> {
         self.block.saved.get().report(self.block.threads.into())
     }
 
+    /// Ends the block: its counts, or why it failed.
+    pub(super) fn end(&mut self, outcome: Result<(), LaunchError>) -> Result<LaunchReport, LaunchError> {
+        self.drop_waiting();
+        outcome.map(|()| self.report())
+    }
+
     fn outcome(&self) -> Result<(), LaunchError> {
         self.block.fault.take().map_or(Ok(()), |fault| Err(LaunchError::Fault(fault)))
     }
@@ -91,7 +129,10 @@ impl<'a> Scheduler<'a> {
                 while let Some(number) = block.start_next() {
                     current::enter_thread(number, yielder);
                     match catch_unwind(AssertUnwindSafe(thread)) {
-                        Ok(()) => block.exited.set(block.exited.get() + 1),
+                        Ok(()) => {
+                            block.exited.set(block.exited.get() + 1);
+                            block.turns.set(0);
+                        }
                         Err(payload) => match fault::from_payload(payload) {
                             Ok((kind, location)) => {
                                 let number = current::with(|current| current.thread.get());
@@ -102,7 +143,7 @@ impl<'a> Scheduler<'a> {
                     }
                 }
             };
-            // SAFETY: the coroutine borrows `thread`, which lives until `run_block` or [`together`](super::together) returns, and
+            // SAFETY: the coroutine borrows `thread`, which lives until [`run`](super::run) or [`together`](super::together) returns, and
             // every coroutine has ended before that: `finish_all` runs the waiting ones to their end, or `drop_waiting`
             // unwinds them.
             #[allow(unsafe_code)]
@@ -112,14 +153,15 @@ impl<'a> Scheduler<'a> {
         Ok(())
     }
 
-    /// Resumes waiting threads until all have ended, all wait at a barrier of the grid or cluster, or one has failed.
+    /// Resumes waiting threads until all have ended, all wait at a barrier of the grid or cluster, one has failed, or those that could
+    /// run have given way.
     fn finish_all(&mut self) {
         while !self.block.has_failed() {
             if self.pass_warps() {
                 continue;
             }
             match self.waiting.iter().position(Option::is_some) {
-                Some(first) if self.pass_barrier(first) => {}
+                Some(first) if !self.has_given_way() && self.pass_barrier(first) => {}
                 _ => return,
             }
         }
@@ -129,7 +171,8 @@ impl<'a> Scheduler<'a> {
     fn resume(&mut self, mut coroutine: Coroutine<(), Wait, (), DefaultStack>) {
         #[cfg(unix)]
         {
-            let super::launch::Launch { kernel, place, options, .. } = self.block.launch;
+            let super::launch::Launch { kernel, place, options, .. } = &self.block.launch;
+            let (kernel, place) = (*kernel, *place);
             super::overflow::enter_stack(coroutine.trap_handler(), options.stack_bytes, kernel, place);
         }
         let result = coroutine.resume(());
@@ -137,8 +180,11 @@ impl<'a> Scheduler<'a> {
         super::overflow::leave_stack();
         match result {
             CoroutineResult::Yield(wait) => {
-                let thread = current::with(|current| current.thread.get());
-                self.waiting[thread as usize] = Some((wait, coroutine));
+                let thread = current::with(|current| current.thread.get()) as usize;
+                self.waiting[thread] = Some((wait, coroutine));
+                if matches!(wait, Wait::Turn(_)) {
+                    self.given_way.push_back(thread);
+                }
             }
             CoroutineResult::Return(()) => self.stacks.put(coroutine.into_stack()),
         }
@@ -215,6 +261,7 @@ impl<'a> Scheduler<'a> {
     fn resume_all(&mut self, threads: std::ops::Range<usize>) {
         let waits = self.block.waits.get() + threads.len() as u64;
         self.block.waits.set(waits);
+        self.block.turns.set(0);
         if waits > self.block.launch.options.block_waits
             && let Some(first) = threads.clone().find(|&thread| self.waiting[thread].is_some())
             && let Some(location) = self.location(first)
@@ -222,7 +269,9 @@ impl<'a> Scheduler<'a> {
             let waits = self.block.launch.options.block_waits;
             return self.block.fail(first as u32, FaultKind::EndlessWaits { waits }, location.into());
         }
-        for thread in threads {
+        let (first, count) = (threads.start, threads.len() as u64);
+        for position in 0..count {
+            let thread = first + self.block.order().nth(position, count, 1 + u64::from(self.block.number)) as usize;
             if self.block.has_failed() {
                 return;
             }

@@ -200,6 +200,8 @@ pub(super) struct GlobalShadows {
     by_parameter: RefCell<Vec<BufferShadows>>,
     /// The number of barriers that the grid has passed.
     grid_barriers: Cell<u64>,
+    /// The sum of what the blocks that wait at the next one have added to its state.
+    arrived: Cell<u32>,
 }
 
 /// The shadows of one buffer; empty before its first access.
@@ -216,6 +218,14 @@ impl GlobalShadows {
     /// Notes that the grid passes a barrier: accesses before it do not race with accesses after it.
     pub(super) fn pass_grid_barrier(&self) {
         self.grid_barriers.set(self.grid_barriers.get() + 1);
+        self.arrived.set(0);
+    }
+
+    /// Notes that a block adds to the state of the grid's barrier. Returns the sum of what others have added.
+    pub(super) fn arrive_at_grid_barrier(&self, arrival: u32) -> u32 {
+        let before = self.arrived.get();
+        self.arrived.set(before.wrapping_add(arrival));
+        before
     }
 
     /// Makes the accesses of a block ordered before its next ones.

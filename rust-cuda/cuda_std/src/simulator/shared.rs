@@ -84,6 +84,7 @@ macro_rules! accesses {
         where
             T: AtomicElement,
         {
+            current::before_atomic(Location::caller());
             Atomic::new(self.at(Access::Atomic, index, Location::caller(), |_| false))
         }
     };

@@ -23,7 +23,7 @@ pub(super) fn run_grid(launch: &Launch, thread: &dyn Fn()) -> Result<LaunchRepor
     let _reservation = stacks::reserve(blocks as usize, threads);
     let stacks = Stacks::new(launch.options.stack_bytes);
     let shadows = Rc::new(GlobalShadows::default());
-    let block = |number| Rc::new(Block::new(*launch, number, Rc::clone(&shadows), None));
+    let block = |number| Rc::new(Block::new(launch.clone(), number, Rc::clone(&shadows), None));
     let mut blocks: Vec<Scheduler<'_>> = (0..blocks).map(|number| Scheduler::new(block(number), &stacks)).collect();
     let (mut report, grid_barriers) = run_together(&mut blocks, || shadows.pass_grid_barrier(), thread)?;
     report.grid_barriers = grid_barriers;
@@ -38,7 +38,7 @@ pub(super) fn run_cluster(
     stacks: &Stacks,
     thread: &dyn Fn(),
 ) -> Result<LaunchReport, LaunchError> {
-    let (cluster, blocks) = Cluster::new(*launch, number * u64::from(launch.config.cluster), shadows);
+    let (cluster, blocks) = Cluster::new(launch, number * u64::from(launch.config.cluster), shadows);
     let mut schedulers: Vec<Scheduler<'_>> = blocks.into_iter().map(|block| Scheduler::new(block, stacks)).collect();
     Ok(run_together(&mut schedulers, || cluster.pass_barrier(), thread)?.0)
 }
@@ -63,6 +63,12 @@ fn run_blocks(blocks: &mut [Scheduler<'_>], pass: impl Fn(), thread: &dyn Fn()) 
         block.start(thread)?;
     }
     for passed in 0.. {
+        // Block by block: one may wait for what a thread of another does when it is its turn again.
+        while blocks.iter().any(Scheduler::has_given_way) {
+            for block in blocks.iter_mut().filter(|block| block.has_given_way()) {
+                block.resume_given_way()?;
+            }
+        }
         let Some(first) = blocks.iter().position(|block| block.at_wide_barrier().is_some()) else { return Ok(passed) };
         check_all_wait(blocks, first)?;
         pass();

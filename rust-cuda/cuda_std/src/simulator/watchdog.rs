@@ -43,7 +43,7 @@ impl Worker {
 
     /// One second has passed.
     fn tick(&self) {
-        let launch = *self.launch.lock().unwrap_or_else(PoisonError::into_inner);
+        let launch = self.launch.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let entered = self.entered.load(Relaxed);
         let Some(launch) = launch.filter(|_| self.seen.swap(entered, Relaxed) == entered) else {
             self.seconds.store(0, Relaxed);
@@ -141,7 +141,7 @@ pub(super) fn watch(launch: &Launch) -> Watch {
         workers.all.push(worker);
         worker
     });
-    *worker.launch.lock().unwrap_or_else(PoisonError::into_inner) = Some(*launch);
+    *worker.launch.lock().unwrap_or_else(PoisonError::into_inner) = Some(launch.clone());
     worker.enter(0, 0);
     STARTED.notify_one();
     drop(workers);

@@ -14,7 +14,7 @@ use crate::syntax::printable;
 
 /// A kernel's error, with the thread and the instruction.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("kernel {kernel}, block {block}, thread {thread}, {place}: {kind}{}{}", In(.source_line), InOrder(.schedule))]
+#[error("kernel {kernel}, block {block}, thread {thread}, {place}: {kind}{}{}", In(.source_line), schedule.in_message())]
 pub struct Fault {
     /// The kernel's name.
     pub kernel: Arc<str>,
@@ -355,15 +355,6 @@ struct In<'a>(&'a Option<Arc<str>>);
 impl fmt::Display for In<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.as_ref().map_or(Ok(()), |text| write!(f, ", in `{}`", printable(text)))
-    }
-}
-
-/// " (order: …)", or nothing for the default order.
-struct InOrder<'a>(&'a Schedule);
-
-impl fmt::Display for InOrder<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_default() { Ok(()) } else { write!(f, " (order: {})", self.0) }
     }
 }
 
