@@ -38,15 +38,28 @@ fn clang_command() -> Command {
     Command::new(std::env::var_os("FOREIGN_CLANG").unwrap_or("clang".into()))
 }
 
+/// The newest of sm_86 and sm_90 that clang has.
+fn newest_target() -> &'static str {
+    let targets = clang_command().arg("--print-supported-cpus").arg("--target=nvptx64-nvidia-cuda").output();
+    match targets {
+        Ok(output) if String::from_utf8_lossy(&output.stderr).contains("sm_90") => "sm_90",
+        _ => "sm_86",
+    }
+}
+
 /// A source of this folder compiled by clang for sm_75 and the newest of sm_86 and sm_90, without and with
 /// optimisation.
 pub(crate) fn clang(source: &str) -> Vec<Compiled> {
-    let targets = clang_command().arg("--print-supported-cpus").arg("--target=nvptx64-nvidia-cuda").output();
-    let newer = match targets {
-        Ok(output) if String::from_utf8_lossy(&output.stderr).contains("sm_90") => "sm_90",
-        _ => "sm_86",
-    };
-    let variants = ["-O0", "-O2"].into_iter().flat_map(|level| ["sm_75", newer].map(|arch| (level, arch)));
+    clang_of(source, &["sm_75", newest_target()])
+}
+
+/// As `clang`, for the newest target alone.
+pub(crate) fn clang_of_one_target(source: &str) -> Vec<Compiled> {
+    clang_of(source, &[newest_target()])
+}
+
+fn clang_of(source: &str, architectures: &[&str]) -> Vec<Compiled> {
+    let variants = ["-O0", "-O2"].into_iter().flat_map(|level| architectures.iter().map(move |arch| (level, arch)));
     let compiled = variants.map(|(level, architecture)| {
         let mut command = clang_command();
         command.args(["-x", "cuda", "--cuda-device-only", "-nocudalib", "-nocudainc", "-gline-tables-only", "-S"]);

@@ -15,6 +15,7 @@ mod cases;
 mod compilers;
 mod python;
 mod run;
+mod suite;
 
 use compilers::Compiled;
 use cuda_launch::LaunchConfig;
