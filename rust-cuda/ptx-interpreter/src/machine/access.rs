@@ -69,7 +69,7 @@ impl Warp {
         let resolved = self.resolve_access(pc, store.space, &store.address, active, access, context)?;
         if lanes_of(active).next().is_some_and(|lane| resolved.of(lane).0 != Memory::Local) {
             context.note_change();
-        } else {
+        } else if self.is_tested() && self.changes_memory(store, active, &resolved, context) {
             self.spin = Spin::No;
         }
         let has_uninitialised = !self.uninitialised.is_empty();
@@ -102,6 +102,20 @@ impl Warp {
             }
         }
         Ok(())
+    }
+
+    /// Whether a store changes a byte: a loop may store the same values again, as unoptimised code does with local variables.
+    #[cold]
+    fn changes_memory(&self, store: &Store, active: u32, resolved: &LaneAddresses, context: &Context<'_>) -> bool {
+        let low = |value: u64| if store.bytes < 8 { value & ((1 << (store.bytes * 8)) - 1) } else { value };
+        lanes_of(active).any(|lane| {
+            let (memory, offset) = resolved.of(lane);
+            let region = context.region(memory, self);
+            store.sources.iter().enumerate().any(|(part, source)| {
+                let stored = low(self.registers[*source as usize][lane]);
+                region.load(offset + part * store.bytes, store.bytes) != stored
+            })
+        })
     }
 
     pub(super) fn atomic(

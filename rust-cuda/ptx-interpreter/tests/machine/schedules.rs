@@ -156,6 +156,11 @@ fn a_loop_that_no_thread_ends_is_found_wherever_the_others_are() {
     for kernel in [
         Kernel::new(wait("", "ret;")),
         Kernel::new(wait("", "ret;")).shape(1, 256),
+        // Unoptimised code stores its variables in each round.
+        Kernel::new(wait(".local .align 8 .b8 frame[8]; mov.u32 r5, 7; mov.u32 r6, 0xffff1234;", "ret;").replace(
+            "setp.eq.u32 p0, r0, 0;",
+            "st.local.v2.u32 [frame], {r5, r6}; st.local.u8 [frame+4], r6; setp.eq.u32 p0, r0, 0;",
+        )),
         Kernel::new(one_thread.clone()).shape(1, 64),
         Kernel::new(one_thread.replace("bar.sync 0;", "bar.warp.sync -1;")).shape(1, 64),
         Kernel::new(wait("", "ret;")).shape(3, 64).cooperative(),
