@@ -11,6 +11,7 @@
 
 mod data;
 mod order;
+mod waits;
 
 use crate::cases::integers;
 use crate::compilers::{self, Compiled};

@@ -96,13 +96,13 @@ fn messages() -> Vec<Case> {
 fn handshakes() -> Vec<Case> {
     let ring = [zeros(2), zeros(1), zeros(1), out(1), Int(3)];
     vec![
-        right("handshake", TWO, [zeros(1), zeros(2), out(1), Int(5)]).cooperative(),
+        right("handshake", TWO, [zeros(1), zeros(2), out(1), Int(3)]).cooperative(),
         race("handshake_without_the_answer", TWO, [zeros(1), zeros(1), out(1)]).cooperative(),
         race("handshake_with_an_early_answer", TWO, [zeros(1), zeros(2), out(1)]).cooperative(),
         race("handshake_with_a_relaxed_answer", TWO, [zeros(1), zeros(2), out(1)]).cooperative(),
-        right("ball_between_two_blocks", TWO, [zeros(1), zeros(1), Int(8)]).cooperative(),
-        race("ball_that_is_not_acquired", TWO, [zeros(1), zeros(1), Int(8)]).cooperative(),
-        race("ball_that_is_passed_too_early", TWO, [zeros(1), zeros(1), Int(8)]).cooperative(),
+        right("ball_between_two_blocks", TWO, [zeros(1), zeros(1), Int(5)]).cooperative(),
+        race("ball_that_is_not_acquired", TWO, [zeros(1), zeros(1), Int(5)]).cooperative(),
+        race("ball_that_is_passed_too_early", TWO, [zeros(1), zeros(1), Int(5)]).cooperative(),
         right("ring_of_slots", TWO, ring.clone()).cooperative(),
         race("ring_with_a_slot_too_few", TWO, ring).cooperative().shows(Searched),
         race("look_of_block_0_at_block_1", TWO, [zeros(1), zeros(1), out(1)]).shows(Descending),
