@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::divergence::{Path, PathState};
 use super::fault::{Failure, FaultKind};
-use super::lanes::{ALL, lanes_of};
+use super::lanes::{ALL, groups, lanes_of};
 use super::warp::{Next, Warp};
 use crate::program::instruction::{Action, DecodedInstruction, Register, Shuffle, ShuffleMode, Vote, VoteMode};
 use crate::semantics::{LANES, Lanes};
@@ -23,7 +23,15 @@ impl Warp {
             | Action::Shuffle(Shuffle { members, .. })
             | Action::Vote(Vote { members, .. })
             | Action::Match { members, .. }
-            | Action::Reduce { members, .. } => self.members(*members, active)?,
+            | Action::Reduce { members, .. } => match self.members(*members, active) {
+                Err(_) if self.are_complete_groups(*members, active) => {
+                    for (_, group) in self.groups_by_members(*members, active) {
+                        self.perform(pc, instruction, group, context)?;
+                    }
+                    return Ok(Next::Advance);
+                }
+                members => members?,
+            },
             _ => ALL,
         };
         // A matrix needs all 32 lanes. Other operations wait for those of their members that have not exited (PTX ISA 9.7.9
@@ -106,6 +114,20 @@ impl Warp {
             None => Ok(first),
             Some(lane) => Err(Failure::at(lane, FaultKind::DifferentMembers { first, other: masks[lane] as u32 })),
         }
+    }
+
+    /// The active lanes by the mask that they pass.
+    fn groups_by_members(&self, register: Register, active: u32) -> Vec<(u32, u32)> {
+        let masks = &self.registers[register as usize];
+        groups(active, |lane| masks[lane] as u32).collect()
+    }
+
+    /// Whether each mask that active lanes pass names exactly the lanes that pass it, such as the tiles into which a warp is divided:
+    /// each of them executes the operation on its own (PTX ISA 9.7.9 "shfl.sync": the threads in `membermask`).
+    #[cold]
+    fn are_complete_groups(&self, register: Register, active: u32) -> bool {
+        let live = self.live();
+        self.groups_by_members(register, active).into_iter().all(|(members, group)| members & live == group)
     }
 
     fn perform(

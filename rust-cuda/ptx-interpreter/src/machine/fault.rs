@@ -181,7 +181,7 @@ pub enum FaultKind {
         /// The member mask.
         members: u32,
     },
-    /// Lanes of one warp-level operation that pass different member masks.
+    /// Lanes of one warp-level operation that pass different member masks, of which one names a lane that passes another.
     #[error("the lanes of a warp pass different member masks to one operation: {first:#034b} and {other:#034b}")]
     DifferentMembers {
         /// The lowest lane's mask.

@@ -285,6 +285,28 @@ fn members_all_name_the_same_members() {
 }
 
 #[test]
+fn each_tile_of_a_warp_executes_an_operation_on_its_own() {
+    // Tiles of 8 lanes, of which the last has four: the others have exited.
+    for (operation, expected) in [
+        ("shfl.sync.bfly.b32 r0, r1, 1, 31, r3;", (|lane| 100 + (lane ^ 1)) as fn(u32) -> u32),
+        ("redux.sync.add.u32 r0, 1, r3;", |lane| if lane < 24 { 8 } else { 4 }),
+        ("vote.sync.ballot.b32 r0, p1, r3;", |lane| 0x0aaa_aaaa & 0xff << (lane / 8 * 8)),
+        ("bar.warp.sync r3; mov.u32 r0, 7;", |_| 7),
+    ] {
+        let kernel = Kernel::new(format!(
+            "setp.ge.u32 p0, tid, 28; @p0 ret; and.b32 r4, tid, 24; mov.u32 r3, 0xff; shl.b32 r3, r3, r4;
+             and.b32 r4, tid, 1; setp.eq.u32 p1, r4, 1; add.u32 r1, tid, 100; {operation} st.global.u32 [cell], r0; ret;"
+        ));
+        assert_eq!(kernel.words(28), each(28, expected), "{operation}");
+    }
+    // A tile whose mask names a lane of another one.
+    let kernel = Kernel::new(
+        "and.b32 r4, tid, 24; mov.u32 r3, 0x1ff; shl.b32 r3, r3, r4; mov.u32 r1, tid;\nbar.warp.sync r3;\nret;",
+    );
+    assert!(matches!(kernel.fault("bar.warp.sync r3;", 0, 8), FaultKind::DifferentMembers { first: 0x1ff, .. }));
+}
+
+#[test]
 fn a_lane_is_one_of_its_own_members() {
     for operation in operations("0xfffffeff") {
         let kernel = Kernel::new(format!("mov.u32 r1, tid;\n{operation}\nret;"));
