@@ -12,6 +12,7 @@
 mod data;
 mod order;
 mod waits;
+mod warps;
 
 use crate::cases::integers;
 use crate::compilers::{self, Compiled};
@@ -42,8 +43,8 @@ enum Label {
     Uninitialised,
     /// A barrier of the block, or of the cluster, that not all threads reach.
     BarrierDivergence,
-    /// A warp-level operation that not all of its members reach.
-    MissingLanes,
+    /// A warp-level operation that other lanes execute than its members.
+    WarpOperation,
     /// Shared memory of a block of the cluster that has not started, has ended or is none.
     NoBlock,
 }
@@ -59,7 +60,7 @@ impl Label {
             Self::OutOfBounds => "BOUNDS",
             Self::Uninitialised => "UNINITIALISED",
             Self::BarrierDivergence => "BARRIER",
-            Self::MissingLanes => "LANES",
+            Self::WarpOperation => "LANES",
             Self::NoBlock => "BLOCK",
         }
     }
@@ -74,7 +75,10 @@ impl Label {
             FaultKind::BarrierDivergence { .. } | FaultKind::ClusterBarrierDivergence { .. } => {
                 self == Self::BarrierDivergence
             }
-            FaultKind::MissingLanes { .. } => self == Self::MissingLanes,
+            FaultKind::MissingLanes { .. }
+            | FaultKind::NotAMember { .. }
+            | FaultKind::DifferentMembers { .. }
+            | FaultKind::NoSuchLane { .. } => self == Self::WarpOperation,
             FaultKind::BlockNotStarted { .. } | FaultKind::BlockEnded { .. } | FaultKind::NoSuchBlock { .. } => {
                 self == Self::NoBlock
             }
