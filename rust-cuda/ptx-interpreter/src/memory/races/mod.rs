@@ -23,11 +23,16 @@
 //! This detects a missing fence and a missing barrier around a flag, and accepts grid barriers, reductions by the last
 //! block and locks.
 //!
-//! Every reported race is one. A race may go unreported where
+//! Every reported race is one, except of accesses that only `fence.sc` on both sides orders, of which one is before a barrier of the
+//! block and another thread signals after it. A race may go unreported where
 //! - more than 16 threads, or 4 of a warp, read the same bytes, or access them atomically, without an order: some
 //!   accesses are dropped, first those of a warp or block with other recorded accesses;
 //! - one is between the arrival at a barrier of the cluster and the wait there: it counts as before the barrier if the
 //!   other threads have not all arrived, else as after it;
+//! - threads pass a barrier of some warps of the block or of some lanes of the warp, or arrive at a barrier without a wait: it counts
+//!   as a barrier of the whole block or warp;
+//! - one is of an asynchronous copy, which counts as a read where it begins and as a write where its thread waits for it;
+//! - both are atomic and overlap in part, or one is a read-only load (`ld.global.nc`), which counts as a plain one;
 //! - more than 64 threads of a block release without a barrier between: together they count as a release by the block;
 //! - a plain store, or a compare-and-swap that swaps nothing, follows a release at its location: it counts as one that continues it;
 //! - millions of warp phases are between the two accesses.

@@ -1,4 +1,5 @@
-// Guards, bounds, barriers, tiles and writes of the same value. tests/foreign/suite/data.rs has the launches and the labels.
+// Guards, bounds, barriers, tiles and writes of the same value. tests/foreign/suite/data.rs has the launches and the
+// labels.
 #include "suite.h"
 
 // Guards and bounds.
@@ -501,6 +502,72 @@ KERNEL a_barrier_in_each_branch(const int *x, int *y) {
         __syncthreads(); // BARRIER a_barrier_in_each_branch
         y[threadIdx.x] -= tile[threadIdx.x - 32];
     }
+}
+
+KERNEL barrier_of_a_warp_with_few_lanes(const int *x, int *y) {
+    __shared__ int tile[48];
+    tile[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    y[threadIdx.x] = tile[47 - threadIdx.x];
+}
+
+KERNEL barrier_in_a_branch_of_the_block(const int *x, int *y) {
+    __shared__ int tile[64];
+    tile[threadIdx.x] = x[thread_in_grid()];
+    if (blockIdx.x == 0) {
+        y[thread_in_grid()] = 1;
+        __syncthreads();
+    } else {
+        __syncthreads();
+        y[thread_in_grid()] = tile[63 - threadIdx.x];
+    }
+}
+
+KERNEL rounds_until_no_thread_changes_a_cell(int *x) {
+    __shared__ int cells[64];
+    int t = threadIdx.x;
+    cells[t] = x[t];
+    __syncthreads();
+    int changes;
+    do {
+        int larger = t > 0 && cells[t - 1] > cells[t] ? cells[t - 1] : cells[t];
+        changes = larger != cells[t];
+        __syncthreads();
+        cells[t] = larger;
+    } while (barrier_any(changes));
+    x[t] = cells[t];
+}
+
+KERNEL rounds_with_a_plain_flag(int *x) {
+    __shared__ int cells[64], changed;
+    int t = threadIdx.x;
+    cells[t] = x[t];
+    if (t == 0) changed = 1;
+    __syncthreads();
+    while (load_plain(&changed)) {
+        if (t == 0) store_plain(&changed, 0); // RACE rounds_with_a_plain_flag
+        int larger = t > 0 && cells[t - 1] > cells[t] ? cells[t - 1] : cells[t];
+        int changes = larger != cells[t];
+        __syncthreads();
+        cells[t] = larger;
+        if (changes) store_plain(&changed, 1);
+        __syncthreads();
+    }
+    x[t] = cells[t];
+}
+
+KERNEL vector_over_cells_of_another_thread(float *y) {
+    if (threadIdx.x == 0) {
+        float4 v = {1, 2, 3, 4};
+        *(float4 *)y = v; // RACE vector_over_cells_of_another_thread
+    } else if (threadIdx.x == 2) {
+        y[2] = 5;
+    }
+}
+
+KERNEL byte_of_a_word_that_another_thread_writes(int *y) {
+    if (threadIdx.x == 0) *y = 7; // RACE byte_of_a_word_that_another_thread_writes
+    else if (threadIdx.x == 3) ((char *)y)[3] = 1;
 }
 
 KERNEL other_block_after_a_barrier_of_the_block(int *x, int *y) {

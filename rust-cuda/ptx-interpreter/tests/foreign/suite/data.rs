@@ -77,6 +77,12 @@ fn all() -> Vec<Case> {
         right("barrier_in_a_loop_of_equal_length", (1, 64), [table([4]), out(64)]),
         case(BarrierDivergence, "barrier_in_a_loop_of_each_length", (1, 64), [table([3, 5]), out(64)]),
         case(BarrierDivergence, "a_barrier_in_each_branch", (1, 64), [x(64), out(64)]),
+        right("barrier_of_a_warp_with_few_lanes", (1, 48), [x(48), out(48)]),
+        right("barrier_in_a_branch_of_the_block", (2, 64), [x(128), out(128)]),
+        right("rounds_until_no_thread_changes_a_cell", (1, 64), [table((0..64).map(|i| i * 7 % 10))]),
+        race("rounds_with_a_plain_flag", (1, 64), [table((0..64).map(|i| i * 7 % 10))]),
+        race("vector_over_cells_of_another_thread", (1, 4), [floats(4)]),
+        race("byte_of_a_word_that_another_thread_writes", (1, 4), [out(1)]),
         race("other_block_after_a_barrier_of_the_block", (2, 64), [zeros(128), out(128)]),
         right("named_barriers_of_two_warps", (1, 64), [x(128), out(32), Int(128)]),
         race("named_barriers_of_one_direction", (1, 64), [x(64), out(32)])

@@ -102,6 +102,38 @@ KERNEL counter_reset_by_an_exchange(int *count) {
     atomicAdd(count, 1);
 }
 
+KERNEL atomic_additions_of_two_cells(u64 *counts) {
+    if (threadIdx.x == 0) atomicAdd(&counts[0], 1ull);
+    else atomicAdd((int *)&counts[1], 1);
+}
+
+// Operations that overlap in part are not atomic with respect to each other.
+KERNEL atomic_additions_of_different_sizes(u64 *count) {
+    if (threadIdx.x == 0) atomicAdd(count, 1ull);
+    else atomicAdd((int *)count, 1); // RACE atomic_additions_of_different_sizes
+}
+
+KERNEL atomic_addition_to_half_of_what_is_read(int *counts, u64 *y) {
+    if (threadIdx.x == 0) atomicAdd(&counts[1], 1);
+    else y[threadIdx.x] = *(u64 *)counts; // RACE atomic_addition_to_half_of_what_is_read
+}
+
+KERNEL read_only_load_of_what_no_thread_writes(const int *x, int *y) {
+    y[thread_in_grid()] = load_read_only(&x[127 - thread_in_grid()]);
+}
+
+KERNEL read_only_load_of_what_another_thread_writes(int *x) {
+    if (threadIdx.x == 0) x[0] = 1;
+    else x[thread_in_grid() + 1] = load_read_only(&x[0]); // RACE read_only_load_of_what_another_thread_writes
+}
+
+// The memory of a read-only load must not be written during the kernel, not even before a barrier.
+KERNEL read_only_load_after_a_barrier(int *x, int *y) {
+    x[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    y[threadIdx.x] = load_read_only(&x[63 - threadIdx.x]); // RACE read_only_load_after_a_barrier
+}
+
 // Scopes.
 
 KERNEL additions_of_scope_block_in_own_cells(int *counts) { atomicAdd_block(&counts[blockIdx.x], 1); }
@@ -877,8 +909,8 @@ KERNEL last_block_of_all_threads(const int *x, int *partial, unsigned *tickets, 
     }
 }
 
-// Sequentially consistent fences on both sides order the writes too: the other order of a writer's fence and a reader's would contradict
-// the tickets.
+// Sequentially consistent fences on both sides order the writes too: the other order of a writer's fence and a reader's
+// would contradict the tickets.
 KERNEL last_block_with_a_fence_of_each_thread(const int *x, int *partial, unsigned *tickets, int *y) {
     __shared__ int is_last;
     partial[thread_in_grid()] = x[thread_in_grid()];

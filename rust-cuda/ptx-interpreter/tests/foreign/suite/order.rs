@@ -33,6 +33,14 @@ fn counters() -> Vec<Case> {
         right("slots_by_an_atomic_counter_of_the_block", WARPS, [x(128), out(128)]),
         race("counter_reset_by_a_plain_store", WARPS, [zeros(1)]),
         right("counter_reset_by_an_exchange", WARPS, [zeros(1)]),
+        right("atomic_additions_of_two_cells", WARPS, [zeros(4)]),
+        race("atomic_additions_of_different_sizes", WARPS, [zeros(2)])
+            .missed("atomic operations of different sizes count as morally strong"),
+        race("atomic_addition_to_half_of_what_is_read", WARPS, [zeros(2), out(128)]),
+        right("read_only_load_of_what_no_thread_writes", WARPS, [x(128), out(128)]),
+        race("read_only_load_of_what_another_thread_writes", (1, 64), [zeros(65)]),
+        race("read_only_load_after_a_barrier", (1, 64), [zeros(64), out(64)])
+            .missed("a read-only load counts as a plain one"),
     ]
 }
 

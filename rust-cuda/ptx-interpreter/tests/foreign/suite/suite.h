@@ -1,5 +1,5 @@
-// Built-ins of the suite's kernels that device.h has not. They are inline PTX, so that each compiler emits the same accesses; a fault in
-// one of them names the calling line.
+// Built-ins of the suite's kernels that device.h does not have. They are inline PTX, so that each compiler emits the
+// same accesses; a fault in one of them names the calling line.
 #pragma once
 #include "../device.h"
 
@@ -29,14 +29,19 @@ BUILT_IN int thread_in_grid() { return blockIdx.x * blockDim.x + threadIdx.x; }
 ATOMICS(_block, "cta")
 ATOMICS(_cluster, "cluster")
 ATOMICS(_system, "sys")
+BUILT_IN u64 atomicAdd(u64 *p, u64 v) {
+    u64 old;
+    asm volatile("atom.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(p), "l"(v) : "memory");
+    return old;
+}
 BUILT_IN int atomicOr(int *p, int v) {
     int old;
     asm volatile("atom.or.b32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v) : "memory");
     return old;
 }
 
-// Loads and stores. A plain load is also for a variable in shared memory whose address a kernel does not use otherwise: clang takes it for
-// unchanged at a barrier.
+// Loads and stores. A plain load is also for a variable in shared memory whose address a kernel does not use otherwise:
+// clang 14 takes it for unchanged at a barrier.
 #define ACCESSES(name, qualifiers)                                                                                     \
     BUILT_IN int load_##name(const int *p) {                                                                           \
         int v;                                                                                                         \
@@ -48,6 +53,7 @@ BUILT_IN int atomicOr(int *p, int v) {
         asm volatile("st" qualifiers ".u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");                                    \
     }
 ACCESSES(plain, "")
+ACCESSES(read_only, ".global.nc")
 ACCESSES(relaxed, ".relaxed.gpu")
 ACCESSES(acquire, ".acquire.gpu")
 ACCESSES(acquire_block, ".acquire.cta")
@@ -69,6 +75,13 @@ BUILT_IN void barrier_sync(int number, int threads) {
 }
 BUILT_IN void barrier_arrive(int number, int threads) {
     asm volatile("barrier.arrive %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
+BUILT_IN int barrier_any(int value) {
+    int any;
+    asm volatile("{ .reg .pred own, all; setp.ne.s32 own, %1, 0; barrier.red.or.pred all, 0, own;"
+                 "  selp.s32 %0, 1, 0, all; }" : "=r"(any) : "r"(value) : "memory");
+    return any;
 }
 
 // Asynchronous copies of four bytes from global to shared memory.

@@ -1,5 +1,5 @@
-// Locks, deadlocks, waits for other threads and blocks, and barriers of the grid. tests/foreign/suite/waits.rs has the launches and the
-// labels.
+// Locks, deadlocks, waits for other threads and blocks, and barriers of the grid. tests/foreign/suite/waits.rs has the
+// launches and the labels.
 #include "suite.h"
 
 // Locks.
@@ -451,6 +451,22 @@ KERNEL lane_that_waits_for_the_count(int *count, int *y) {
     atomicAdd(count, 1);
     while (atomicAdd(count, 0) < 32) {}
     y[threadIdx.x] = 1;
+}
+
+KERNEL thread_that_waits_for_either_flag(int *flags, int *y) {
+    if (threadIdx.x == 32) atomicExch(&flags[1], 1);
+    if (threadIdx.x == 0) {
+        while (atomicAdd(&flags[0], 0) == 0 && atomicAdd(&flags[1], 0) == 0) {}
+        *y = 1;
+    }
+}
+
+KERNEL thread_that_waits_for_both_flags(int *flags, int *y) {
+    if (threadIdx.x == 32) atomicExch(&flags[1], 1);
+    if (threadIdx.x == 0) {
+        while (atomicAdd(&flags[1], 0) == 0 || atomicAdd(&flags[0], 0) == 0) {} // WAITS thread_that_waits_for_both_flags
+        *y = 1;
+    }
 }
 
 KERNEL poll_a_number_of_times(int *flag, int *y) {

@@ -8,7 +8,7 @@ const TWO: (u32, u32) = (2, 1);
 const THREE: (u32, u32) = (3, 1);
 const FOUR: (u32, u32) = (4, 1);
 const WARP: (u32, u32) = (1, 32);
-const LANES: (u32, u32) = (1, 3);
+const LANES: (u32, u32) = (1, 2);
 const WARPS: (u32, u32) = (1, 64);
 
 fn ones_and_a_zero() -> Argument {
@@ -74,6 +74,8 @@ fn deadlocks() -> Vec<Case> {
         waits("lane_that_waits_for_those_at_a_warp_barrier", WARP, [zeros(1), out(32)]),
         waits("lane_that_waits_for_a_higher_count", WARP, [zeros(1), out(32)]),
         right("lane_that_waits_for_the_count", WARP, [zeros(1), out(32)]),
+        right("thread_that_waits_for_either_flag", WARPS, [zeros(2), out(1)]),
+        waits("thread_that_waits_for_both_flags", WARPS, [zeros(2), out(1)]),
         right("poll_a_number_of_times", TWO, [zeros(1), out(2)]),
     ]
 }

@@ -1,4 +1,5 @@
-// Warp-level operations, asynchronous copies and clusters. tests/foreign/suite/warps.rs has the launches and the labels.
+// Warp-level operations, asynchronous copies and clusters. tests/foreign/suite/warps.rs has the launches and the
+// labels.
 #include "suite.h"
 
 // Lanes of a warp. Without a barrier of the warp they are not in step.
