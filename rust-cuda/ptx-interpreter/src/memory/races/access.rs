@@ -157,8 +157,19 @@ impl Record {
         self.tagged >> 30 == other.tagged >> 30
     }
 
-    /// Whether lanes of one warp made both accesses in the same phase.
-    pub(super) fn is_of_same_phase(self, other: Self) -> bool {
-        self.epoch.get() >> 5 == other.epoch.get() >> 5
+    /// Whether lanes of one warp made both accesses in the same phase by the same instruction.
+    pub(super) fn is_beside(self, other: Self) -> bool {
+        self.epoch.get() >> 5 == other.epoch.get() >> 5 && self.tagged == other.tagged
+    }
+
+    /// The lane that made the access.
+    pub(super) fn lane(self) -> u32 {
+        self.epoch.get() & 31
+    }
+
+    /// The same access of another lane.
+    pub(super) fn of_lane(self, lane: u32) -> Self {
+        let number = self.epoch.get() & !31 | lane;
+        Self { epoch: NonZero::new(number).unwrap_or(self.epoch), ..self }
     }
 }

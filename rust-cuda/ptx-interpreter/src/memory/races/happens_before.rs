@@ -56,6 +56,10 @@ struct BlockSync {
 }
 
 impl BlockSync {
+    fn has_acquired_nothing(&self) -> bool {
+        self.shared.is_empty() && self.acquired.is_empty()
+    }
+
     /// All that a thread has acquired, without the accesses of its own block.
     fn acquired_by(&self, phase: Phase, lane: u32) -> Clock {
         let mut clock = self.shared.clone();
@@ -176,6 +180,25 @@ impl HappensBefore {
             }
         }
         !self.blocks.is_empty() && self.is_acquired(earlier, later)
+    }
+
+    /// The lanes of a mask whose accesses do not happen before the current one, if all of them made theirs as `earlier` is.
+    pub(super) fn unordered_lanes(&self, earlier: ThreadEpoch, mut lanes: u32, later: ThreadEpoch) -> u32 {
+        let (before, now) = (earlier.phase, later.phase);
+        if before.block == now.block {
+            let same_warp = before.warp == now.warp;
+            if before.barriers < now.barriers || same_warp && before.warp_syncs < now.warp_syncs {
+                return 0;
+            }
+            if same_warp {
+                lanes &= !(1 << later.lane);
+            }
+        }
+        if self.blocks.get(&now.block).is_none_or(BlockSync::has_acquired_nothing) {
+            return lanes;
+        }
+        let is_unordered = |lane: &u32| !self.is_acquired(ThreadEpoch { lane: *lane, ..earlier }, later);
+        (0..32).filter(|lane| lanes >> lane & 1 == 1).filter(is_unordered).fold(0, |mask, lane| mask | 1 << lane)
     }
 
     fn is_acquired(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {

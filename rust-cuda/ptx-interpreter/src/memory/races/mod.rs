@@ -25,8 +25,8 @@
 //!
 //! Every reported race is one, except of accesses that only `fence.sc` on both sides orders, of which one is before a barrier of the
 //! block and another thread signals after it. A race may go unreported where
-//! - more than 16 threads, or 4 of a warp, read the same bytes, or access them atomically, without an order: some
-//!   accesses are dropped, first those of a warp or block with other recorded accesses;
+//! - warps read the same bytes, or access them atomically, by more than 16 instructions without an order: some accesses are dropped,
+//!   first those of a warp or block with other recorded accesses;
 //! - one is between the arrival at a barrier of the cluster and the wait there: it counts as before the barrier if the
 //!   other threads have not all arrived, else as after it;
 //! - threads pass a barrier of some warps of the block or of some lanes of the warp, or arrive at a barrier without a wait: it counts

@@ -3,11 +3,8 @@
 use super::access::{Record, ThreadEpoch};
 use super::happens_before::HappensBefore;
 
-/// Maximum number of concurrent accesses of one kind that are kept.
+/// Maximum number of groups of concurrent accesses of one kind that are kept.
 const MAX_CONCURRENT: usize = 16;
-
-/// Maximum number of them by lanes of one warp in one phase.
-const MAX_PER_PHASE: usize = 4;
 
 /// Accesses of one kind, none of which happens before another.
 ///
@@ -20,7 +17,39 @@ pub(super) struct Records {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Others(Vec<Record>);
+struct Others(Vec<Group>);
+
+/// Accesses by one instruction of lanes of a warp in one phase.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// The latest of them.
+    record: Record,
+    /// Bit i is lane i.
+    lanes: u32,
+}
+
+impl Group {
+    fn new(record: Record) -> Self {
+        Self { record, lanes: 1 << record.lane() }
+    }
+
+    fn add(&mut self, record: Record) {
+        self.record = record;
+        self.lanes |= 1 << record.lane();
+    }
+
+    /// The accesses that do not happen before another one, that of the highest lane first.
+    fn concurrent_with(self, order: &HappensBefore, later: ThreadEpoch) -> impl Iterator<Item = Record> {
+        let mut lanes = order.unordered_lanes(order.epoch_of(self.record), self.lanes, later);
+        std::iter::from_fn(move || {
+            (lanes != 0).then(|| {
+                let lane = 31 - lanes.leading_zeros();
+                lanes &= !(1 << lane);
+                self.record.of_lane(lane)
+            })
+        })
+    }
+}
 
 impl Records {
     pub(super) fn clear(&mut self) {
@@ -33,9 +62,9 @@ impl Records {
     /// The records that do not happen before an access, the latest first.
     #[inline]
     pub(super) fn concurrent_with(&self, order: &HappensBefore, later: ThreadEpoch) -> impl Iterator<Item = Record> {
-        let others = self.others.iter().flat_map(|others| others.0.iter().rev());
-        let records = self.latest.iter().chain(others).copied();
-        records.filter(move |record| !order.is_ordered(order.epoch_of(*record), later))
+        let latest = self.latest.filter(|record| !order.is_ordered(order.epoch_of(*record), later));
+        let groups = self.others.iter().flat_map(|others| others.0.iter().rev());
+        latest.into_iter().chain(groups.flat_map(move |group| group.concurrent_with(order, later)))
     }
 
     #[inline]
@@ -48,54 +77,38 @@ impl Records {
         {
             return;
         }
-        if has_others && is_same_kind && before.is_of_same_phase(latest) {
-            self.keep_of_same_phase(order, before, latest, epoch);
-        } else {
-            self.keep(order, before, latest, epoch);
-        }
-    }
-
-    /// As `keep`, for successive lanes of the same phase: the other records have already been pruned.
-    fn keep_of_same_phase(&mut self, order: &HappensBefore, before: Record, latest: Record, epoch: ThreadEpoch) {
-        let Others(others) = &mut **self.others.get_or_insert_default();
-        if let Some(latest_three) = others.last_chunk_mut::<{ MAX_PER_PHASE - 1 }>()
-            && latest_three.iter().all(|record| record.is_of_same_phase(before) && record.has_tag_of(before))
+        // Successive lanes of one instruction: the other records have already been pruned.
+        if let Some(others) = &mut self.others
+            && before.is_beside(latest)
+            && let Some(group) = others.0.last_mut().filter(|group| group.record.is_beside(before))
         {
-            // These are all records of the phase.
-            let replaced = latest_three.iter().position(|record| record.epoch == latest.epoch).unwrap_or(0);
-            latest_three[replaced..].rotate_left(1);
-            latest_three[MAX_PER_PHASE - 2] = before;
-            return;
+            return group.add(before);
         }
-        let of_lane = others.iter().position(|record| record.epoch == latest.epoch && record.has_tag_of(latest));
-        let replaced = of_lane.or_else(|| {
-            let mut beside = others.iter().enumerate().filter(|(_, record)| record.is_of_same_phase(before));
-            let first = beside.next()?.0;
-            (beside.count() + 3 > MAX_PER_PHASE).then_some(first)
-        });
-        match replaced {
-            Some(replaced) => {
-                others.remove(replaced);
-                others.push(before);
-            }
-            None => self.keep(order, before, latest, epoch),
-        }
+        self.keep(order, before, latest, epoch);
     }
 
     fn keep(&mut self, order: &HappensBefore, before: Record, latest: Record, epoch: ThreadEpoch) {
         let Others(others) = &mut **self.others.get_or_insert_default();
-        others.push(before);
-        others.retain(|record| !record.has_tag_of(latest) || !order.is_ordered(order.epoch_of(*record), epoch));
+        match others.iter_mut().find(|group| group.record.is_beside(before)) {
+            Some(group) => group.add(before),
+            None => others.push(Group::new(before)),
+        }
+        others.retain_mut(|group| {
+            if group.record.has_tag_of(latest) {
+                group.lanes = order.unordered_lanes(order.epoch_of(group.record), group.lanes, epoch);
+            }
+            group.lanes != 0
+        });
         if others.len() < MAX_CONCURRENT {
             return;
         }
-        // Drop a record of the same warp, else of the same block: the ones that remain of it detect most of its races.
-        let phase = |record: &Record| order.epoch_of(*record).phase;
-        let is_of_block = |record: &Record| phase(record).block == epoch.phase.block;
-        let is_of_warp = |record: &Record| is_of_block(record) && phase(record).warp == epoch.phase.warp;
-        let oldest_of = |is_of: &dyn Fn(&Record) -> bool, at_least: usize| {
+        // Drop a group of the same warp, else of the same block: the ones that remain of it detect most of its races.
+        let phase = |group: &Group| order.epoch_of(group.record).phase;
+        let is_of_block = |group: &Group| phase(group).block == epoch.phase.block;
+        let is_of_warp = |group: &Group| is_of_block(group) && phase(group).warp == epoch.phase.warp;
+        let oldest_of = |is_of: &dyn Fn(&Group) -> bool, at_least: usize| {
             let first = others.iter().position(is_of)?;
-            (others.iter().filter(|record| is_of(record)).count() >= at_least).then_some(first)
+            (others.iter().filter(|group| is_of(group)).count() >= at_least).then_some(first)
         };
         let oldest = oldest_of(&is_of_warp, 2).or_else(|| oldest_of(&is_of_block, 4)).unwrap_or(0);
         others.remove(oldest);
