@@ -1,14 +1,17 @@
 //! A launch that can be repeated: a machine with its kernel, its buffers and their first values.
 
+use std::num::NonZeroU32;
+
 use cuda_std::LaunchConfig;
 use ptx_interpreter::memory::GlobalSnapshot;
-use ptx_interpreter::{Fault, LaunchError, Machine, Observer, Options, Snapshot};
+use ptx_interpreter::syntax::Space;
+use ptx_interpreter::{Fault, LaunchError, LaunchReport, Machine, Observer, Options, SameValueRace, Snapshot};
 
 use crate::debug_information::DebugInformation;
 use crate::element_type::ElementType;
 use crate::shared::SharedVariable;
 
-/// A parameter of the kernel as its author writes it: a buffer is one, though PTX has its address and its length.
+/// A parameter of the kernel as its author writes it: a Rust slice is one, though PTX has its address and its length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// A buffer in global memory.
@@ -21,6 +24,8 @@ pub enum Argument {
         shape: Vec<usize>,
         /// Its address.
         address: u64,
+        /// Whether its length, in elements, is the kernel's next parameter, as in a Rust slice.
+        has_length: bool,
     },
     /// A value.
     Value {
@@ -51,6 +56,18 @@ impl Argument {
     pub fn name(&self) -> &str {
         match self {
             Self::Buffer { name, .. } | Self::Value { name, .. } | Self::Structure { name, .. } => name,
+        }
+    }
+
+    /// Little-endian bytes of the kernel's parameters that it is in PTX. Those of a value are padded with zeros.
+    fn parameters(&self) -> Vec<Vec<u8>> {
+        match self {
+            Self::Buffer { address, shape, has_length, .. } => {
+                let length = has_length.then(|| shape.iter().product::<usize>() as u64);
+                std::iter::once(*address).chain(length).map(|word| word.to_le_bytes().to_vec()).collect()
+            }
+            Self::Value { bytes, .. } => vec![bytes.to_vec()],
+            Self::Structure { bytes, .. } => vec![bytes.clone()],
         }
     }
 }
@@ -97,6 +114,11 @@ impl Launch {
         self.config
     }
 
+    /// The options of its runs, which the launch file sets.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// Names of the kernel's functions and variables.
     pub fn debug_information(&self) -> &DebugInformation {
         &self.debug_information
@@ -134,6 +156,59 @@ impl Launch {
         self.run_from(None, self.options.clone(), observer)
     }
 
+    /// Runs the launch from its beginning without an observer, with these options instead of its own. Faults and same-value races
+    /// have the names of the arguments.
+    ///
+    /// # Errors
+    /// If the launch is invalid, or a thread causes a fault.
+    pub fn check(&self, options: Options) -> Result<LaunchReport, LaunchError> {
+        self.machine.memory().restore(&self.before);
+        let result =
+            self.with_parameters(|parameters| self.machine.launch(options, &self.kernel, self.config, parameters));
+        match result {
+            Ok(mut report) => {
+                report.same_value_races.iter_mut().for_each(|race| self.name_buffer_of_note(race));
+                Ok(report)
+            }
+            Err(LaunchError::Fault(fault)) => {
+                let mut named = self.with_names(&fault);
+                self.name_buffer(&mut named);
+                Err(LaunchError::Fault(named))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives a buffer that a fault names the name of its argument, and its elements.
+    fn name_buffer(&self, fault: &mut Fault) {
+        let Some(memory) = fault.kind.memory_mut().filter(|memory| memory.space == Space::Global) else { return };
+        if let Some((name, element)) = self.buffer_at(memory.start) {
+            memory.name = name.into();
+            memory.element = u32::try_from(element.bytes()).ok().and_then(NonZeroU32::new);
+        }
+    }
+
+    /// The same for a same-value race, whose memory is the text of an [`Extent`](ptx_interpreter::memory::Extent).
+    fn name_buffer_of_note(&self, race: &mut SameValueRace) {
+        let starts_there = |argument: &&Argument| match argument {
+            Argument::Buffer { address, .. } => {
+                race.memory.starts_with("allocation ") && race.memory.ends_with(&format!(" at {address:#x})"))
+            }
+            _ => false,
+        };
+        if let Some(argument) = self.arguments.iter().find(starts_there) {
+            race.memory = argument.name().to_owned();
+        }
+    }
+
+    /// Name and elements of the buffer that begins at an address.
+    fn buffer_at(&self, start: u64) -> Option<(&str, ElementType)> {
+        self.arguments.iter().find_map(|argument| match argument {
+            Argument::Buffer { name, element, address, .. } if *address == start => Some((name.as_str(), *element)),
+            _ => None,
+        })
+    }
+
     /// Runs the launch again, from a snapshot of it or from its beginning, without looking for races, which takes a
     /// third of the time. The order of execution is the same.
     pub(crate) fn replay(&self, from: Option<&Snapshot>, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
@@ -146,27 +221,24 @@ impl Launch {
         options: Options,
         observer: &mut dyn Observer,
     ) -> Result<bool, LaunchError> {
-        let length = |shape: &[usize]| shape.iter().product::<usize>() as u64;
-        let parameters = self.arguments.iter().flat_map(|argument| match argument {
-            Argument::Buffer { address, shape, .. } => {
-                vec![address.to_le_bytes().to_vec(), length(shape).to_le_bytes().to_vec()]
-            }
-            Argument::Value { bytes, .. } => vec![bytes.to_vec()],
-            Argument::Structure { bytes, .. } => vec![bytes.clone()],
-        });
-        let parameters: Vec<Vec<u8>> = parameters.collect();
-        let parameters: Vec<&[u8]> = parameters.iter().map(|bytes| &bytes[..]).collect();
         let (machine, kernel, config) = (&self.machine, &self.kernel, self.config);
-        let result = match from {
-            Some(snapshot) => machine.resume(options, kernel, config, &parameters, snapshot, observer),
+        let result = self.with_parameters(|parameters| match from {
+            Some(snapshot) => machine.resume(options, kernel, config, parameters, snapshot, observer),
             None => {
                 machine.memory().restore(&self.before);
-                machine.observe(options, kernel, config, &parameters, observer)
+                machine.observe(options, kernel, config, parameters, observer)
             }
-        };
+        });
         result.map_err(|error| match error {
             LaunchError::Fault(fault) => LaunchError::Fault(self.with_names(&fault)),
             error => error,
         })
+    }
+
+    /// Calls `run` with the bytes of the kernel's parameters.
+    fn with_parameters<T>(&self, run: impl FnOnce(&[&[u8]]) -> T) -> T {
+        let parameters: Vec<Vec<u8>> = self.arguments.iter().flat_map(Argument::parameters).collect();
+        let parameters: Vec<&[u8]> = parameters.iter().map(Vec::as_slice).collect();
+        run(&parameters)
     }
 }

@@ -32,9 +32,11 @@ use argument::{ArgumentProblem, FileArgument};
 /// }
 /// ```
 ///
-/// `values` is `"zeros"`, `"index"` (0, 1, 2, …), `"unwritten"`, a list of numbers, or `{"file": "x.bin"}`: the elements'
-/// little-endian bytes, of which `"written": [[0, 64]]` names the ranges that are written; without it all are. A value
-/// may be given by its bytes, as in `{"name": "shape", "bytes": "1000000020000000"}`, and then needs no type.
+/// `values` is `"zeros"`, `"index"` (0, 1, 2, …), `"unwritten"`, a number for all elements, a list of numbers, or
+/// `{"file": "x.bin"}`: the elements' little-endian bytes, of which `"written": [[0, 64]]` names the ranges that are
+/// written; without it all are. A buffer is passed as a Rust slice, its address and its length; with `"length": false`
+/// as its address alone, as in C. A value may be given by its bytes, as in
+/// `{"name": "shape", "bytes": "1000000020000000"}`, and then needs no type.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LaunchFile {
@@ -138,7 +140,7 @@ pub enum LaunchFileError {
         error: LoadError,
     },
     /// The PTX has no such kernel.
-    #[error("{} has no kernel {kernel}; it has {}", path.display(), known.join(", "))]
+    #[error("{} has no kernel {kernel}; it has {}", path.display(), if known.is_empty() { "none".to_owned() } else { known.join(", ") })]
     NoSuchKernel {
         /// The PTX file.
         path: PathBuf,

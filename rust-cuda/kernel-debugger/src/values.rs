@@ -130,7 +130,7 @@ impl Stopped<'_> {
     /// The buffer or shared variable of an expression's name, with its type and shape.
     fn memory(&self, query: &Query) -> Option<(MemoryRange<'_>, ElementType, Vec<usize>)> {
         for argument in self.launch.arguments() {
-            if let Argument::Buffer { name, element, shape, address } = argument
+            if let Argument::Buffer { name, element, shape, address, .. } = argument
                 && *name == query.name
             {
                 let range = self.block.global().find(|range| range.extent.start == *address);

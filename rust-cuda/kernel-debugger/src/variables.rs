@@ -160,7 +160,7 @@ impl Stopped<'_> {
             (range.extent.space == space && offset < range.extent.bytes).then_some(offset as usize)
         };
         let buffer = self.launch.arguments().iter().find_map(|argument| {
-            let crate::Argument::Buffer { name, element, shape, address } = argument else { return None };
+            let crate::Argument::Buffer { name, element, shape, address, .. } = argument else { return None };
             let range = self.block.global().find(|range| range.extent.start == *address)?;
             let index = holds(&range)? / element.bytes();
             Some(match shape[..] {

@@ -25,12 +25,15 @@ pub(super) struct FileArgument {
     value: Option<serde_json::Number>,
     /// A value's bytes, in hexadecimal.
     bytes: Option<String>,
+    /// Whether the length of a buffer follows its address, as in a Rust slice; if there is none, it does.
+    length: Option<bool>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Values {
     Filled(Filling),
+    Repeated(serde_json::Number),
     Listed(Vec<serde_json::Number>),
     Stored(Stored),
 }
@@ -80,6 +83,9 @@ impl FileArgument {
         all_bytes: &mut usize,
     ) -> Result<Argument, ArgumentProblem> {
         let name = self.name.clone();
+        if self.length.is_some() && self.shape.is_none() {
+            return Err(problem("\"length\" is for buffers alone, which have a \"shape\""));
+        }
         match (self.r#type, &self.shape, &self.values, &self.value, &self.bytes) {
             (Some(element), None, None, Some(value), None) => {
                 Ok(Argument::Value { name, element, bytes: encode(element, value)? })
@@ -116,7 +122,8 @@ impl FileArgument {
                     Values::Stored(stored) => stored.write(launch_file, machine, (address, bytes))?,
                     values => machine.memory().write(address, &values.image(element, length)?)?,
                 }
-                Ok(Argument::Buffer { name, element, shape: shape.clone(), address })
+                let has_length = self.length.unwrap_or(true);
+                Ok(Argument::Buffer { name, element, shape: shape.clone(), address, has_length })
             }
             _ => Err(problem(
                 "a buffer has \"type\", \"shape\" and \"values\", any other argument \"type\" and \"value\", or \"bytes\"",
@@ -139,6 +146,7 @@ impl Values {
             Self::Filled(Filling::Unwritten) | Self::Stored(_) => Ok(Vec::new()),
             Self::Filled(Filling::Zeros) => Ok(vec![0; length * element.bytes()]),
             Self::Filled(Filling::Index) => encode_all(&mut (0..length).map(serde_json::Number::from)),
+            Self::Repeated(number) => encode_all(&mut std::iter::repeat_n(number, length).cloned()),
             Self::Listed(numbers) if numbers.len() != length => {
                 Err(problem(format!("{} values for {length} elements", numbers.len())))
             }

@@ -112,7 +112,7 @@ pub(super) fn plan(
             continue;
         }
         let argument = launch.arguments().iter().find_map(|argument| match argument {
-            Argument::Buffer { name, element, shape, address } if *address == extent.start => {
+            Argument::Buffer { name, element, shape, address, .. } if *address == extent.start => {
                 let (columns, is_linear) = columns(shape);
                 Some((name.clone(), Shape { element: *element, is_typed: true, columns, is_linear }))
             }

@@ -78,7 +78,7 @@ pub(super) fn accessed_memory(stopped: &Stopped<'_>, access: &ObservedAccess) ->
             .find_map(|(name, range)| Some((name.to_owned(), inside(range.extent.start, range.extent.bytes)?)));
     }
     stopped.launch.arguments().iter().find_map(|argument| match argument {
-        Argument::Buffer { name, element, shape, address } => {
+        Argument::Buffer { name, element, shape, address, .. } => {
             let bytes = shape.iter().product::<usize>() * element.bytes();
             Some((name.clone(), inside(*address, bytes as u64)?))
         }

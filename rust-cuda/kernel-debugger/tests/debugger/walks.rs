@@ -273,7 +273,7 @@ impl<'r> Walker<'r> {
     /// Compares the last writer of some element of a buffer with the record's.
     fn check_writer(&mut self, stopped: &Stopped<'_>, time: usize) {
         let buffers = self.launch.arguments().iter().filter_map(|argument| match argument {
-            Argument::Buffer { name, element, shape, address } if element.bytes() == 4 => {
+            Argument::Buffer { name, element, shape, address, .. } if element.bytes() == 4 => {
                 Some((name.clone(), shape.clone(), *address))
             }
             _ => None,

@@ -109,6 +109,12 @@ impl Machine {
         self.program.kernel(kernel).map(|kernel| kernel.parameters.iter().count())
     }
 
+    /// Names and sizes in bytes of a kernel's parameters, in order; none if there is no such kernel.
+    pub fn parameters(&self, kernel: &str) -> impl Iterator<Item = (&str, u64)> {
+        let parameters = self.program.kernel(kernel).map(|kernel| kernel.parameters.iter());
+        parameters.into_iter().flatten().map(|parameter| (&*parameter.name, parameter.bytes))
+    }
+
     /// Allocates `bytes` of uninitialised global memory and returns their address.
     ///
     /// # Errors
@@ -171,7 +177,7 @@ impl Machine {
         let mut launch = self.prepare(options, kernel, config, parameters)?;
         let before = if search.runs > 1 { Some(launch.copy()?) } else { None };
         let results = launch.run(executor).map_err(LaunchError::Fault)?;
-        let report = LaunchReport::new(&self.program, launch.kernel, config, results);
+        let mut report = LaunchReport::new(&self.program, launch.kernel, config, results);
         let Some(before) = before else { return Ok(report) };
         let after = launch.copy()?;
         launch.printed = None;
@@ -180,6 +186,7 @@ impl Machine {
                 if schedule.is_default() {
                     return Ok(0);
                 }
+                report.orders += 1;
                 launch.view.restore(&before);
                 launch.options.schedule = schedule.clone();
                 launch.run(executor).map(|results| results.synchronising)

@@ -24,6 +24,8 @@ pub struct LaunchReport {
     pub threads: u64,
     /// One entry per instruction of the kernel, in the order of the PTX.
     pub instructions: Vec<InstructionReport>,
+    /// Number of orders in which the launch ran: more than one by [`Options::search`](crate::Options::search).
+    pub orders: u32,
     /// Races between writes of the same value, in the order of the PTX; empty unless races are checked.
     pub same_value_races: Vec<SameValueRace>,
 }
@@ -88,6 +90,7 @@ impl LaunchReport {
             blocks,
             threads: blocks * config.block.count(),
             instructions: instructions.collect(),
+            orders: 1,
             same_value_races,
         }
     }

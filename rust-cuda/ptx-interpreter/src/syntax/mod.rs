@@ -17,7 +17,7 @@ mod variable;
 pub use error::SyntaxError;
 pub use module::parse;
 pub(crate) use module::parse_supported;
-pub(crate) use parser::printable;
+pub use parser::printable;
 pub use scalar_type::ScalarType;
 pub use tree::{
     Address, AddressBase, Function, Guard, Immediate, Initializer, Instruction, Linkage, Location, Module, Operand,

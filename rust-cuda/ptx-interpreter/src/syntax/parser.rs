@@ -248,7 +248,7 @@ fn shortened(text: &str) -> String {
 
 /// The text with escapes for control characters except tabs, and for characters that reorder or hide others: a quoted
 /// text must not control the terminal.
-pub(crate) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let mut printed = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -1,0 +1,187 @@
+//! Runs the launch and collects what is wrong.
+
+use std::error::Error;
+use std::fmt::Write as _;
+
+use cuda_launch::{LaunchConfig, Search};
+use kernel_debugger::{Argument, Launch};
+use ptx_interpreter::syntax::printable;
+use ptx_interpreter::{Access, AccessedSpace, Fault, LaunchError, LaunchReport, SameValueRace};
+use serde::Serialize;
+
+use crate::arguments::Arguments;
+use crate::location::Locations;
+
+/// The result of a check.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) kernel: String,
+    pub(crate) config: LaunchConfig,
+    /// The orders that the check may try, unless it is one alone.
+    pub(crate) search: Search,
+    pub(crate) faults: Vec<Fault>,
+    /// What is no fault: unordered writes of the same value.
+    pub(crate) notes: Vec<SameValueRace>,
+    /// Of a launch without a fault.
+    pub(crate) clean: Option<Clean>,
+    pub(crate) locations: Locations,
+}
+
+/// Figures of a launch without a fault.
+#[derive(Debug)]
+pub(crate) struct Clean {
+    /// Number of orders in which the launch ran.
+    pub(crate) orders: u32,
+    pub(crate) counts: Counts,
+}
+
+/// Counts of the default order.
+#[derive(Debug, Serialize)]
+pub(crate) struct Counts {
+    pub(crate) blocks: u64,
+    pub(crate) threads: u64,
+    /// Instructions counted per thread.
+    pub(crate) thread_instructions: u64,
+    /// Instructions counted per warp.
+    pub(crate) warp_instructions: u64,
+    pub(crate) global: Accesses,
+    pub(crate) shared: Accesses,
+    pub(crate) local: Accesses,
+    /// By addresses of any state space.
+    pub(crate) generic: Accesses,
+    /// Branches counted per warp.
+    pub(crate) branches: u64,
+    /// Branches at which the lanes of a warp diverged.
+    pub(crate) divergent_branches: u64,
+    /// Passes over the banks of shared memory beyond the minimum for the same bytes.
+    pub(crate) bank_conflicts: u64,
+}
+
+/// Accesses to one memory, counted per thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Accesses {
+    pub(crate) loads: u64,
+    pub(crate) stores: u64,
+    pub(crate) atomics: u64,
+}
+
+/// Runs the launch of a command line in several orders.
+///
+/// # Errors
+/// If it cannot run, in one line.
+pub(crate) fn check(arguments: &Arguments) -> Result<Outcome, Box<dyn Error>> {
+    let (ptx, launch) = arguments.launch()?;
+    check_parameters(&launch).map_err(|problem| format!("{}: {problem}", arguments.source().display()))?;
+    let options = arguments.options(&launch);
+    let search = if options.schedule.is_default() { options.search } else { Search::ONE };
+    let (faults, report) = match launch.check(options) {
+        Ok(report) => (Vec::new(), Some(report)),
+        Err(LaunchError::Fault(fault)) => (vec![*fault], None),
+        Err(error) => return Err(format!("{}: {error}", arguments.source().display()).into()),
+    };
+    Ok(Outcome {
+        kernel: launch.kernel().to_owned(),
+        config: launch.config(),
+        search,
+        faults,
+        clean: report.as_ref().map(|report| Clean { orders: report.orders, counts: Counts::of(report) }),
+        notes: report.map(|report| report.same_value_races).unwrap_or_default(),
+        locations: Locations::new(&arguments.source_root, &ptx),
+    })
+}
+
+impl Counts {
+    fn of(report: &LaunchReport) -> Self {
+        let accesses = |space| Accesses {
+            loads: report.accesses(space, Access::Read).lanes,
+            stores: report.accesses(space, Access::Write).lanes,
+            atomics: report.accesses(space, Access::Atomic).lanes,
+        };
+        let conflicts = [Access::Read, Access::Write, Access::Atomic].map(|access| {
+            let totals = report.accesses(AccessedSpace::Shared, access);
+            totals.transactions.saturating_sub(totals.min_transactions)
+        });
+        let (branches, divergent_branches) = report.branches();
+        Self {
+            blocks: report.blocks,
+            threads: report.threads,
+            thread_instructions: report.thread_instructions(),
+            warp_instructions: report.warp_instructions(),
+            global: accesses(AccessedSpace::Global),
+            shared: accesses(AccessedSpace::Shared),
+            local: accesses(AccessedSpace::Local),
+            generic: accesses(AccessedSpace::Generic),
+            branches,
+            divergent_branches,
+            bank_conflicts: conflicts.iter().sum(),
+        }
+    }
+}
+
+/// A parameter that the launch passes: its name in messages and its size in bytes.
+struct Passed<'a> {
+    name: String,
+    bytes: u64,
+    argument: &'a Argument,
+}
+
+/// Checks the number and the sizes of the parameters, which the interpreter names by their numbers alone.
+fn check_parameters(launch: &Launch) -> Result<(), String> {
+    let kernel = launch.kernel();
+    let expected: Vec<(&str, u64)> = launch.machine().parameters(kernel).collect();
+    let passed: Vec<Passed<'_>> = launch.arguments().iter().flat_map(passed).collect();
+    let listed = |parameters: &mut dyn Iterator<Item = (&str, u64)>| {
+        let mut text = String::new();
+        for (name, bytes) in parameters {
+            let separator = if text.is_empty() { "" } else { ", " };
+            let _ = write!(text, "{separator}{} ({bytes} bytes)", printable(name));
+        }
+        if text.is_empty() { "none".to_owned() } else { text }
+    };
+    if expected.len() != passed.len() {
+        return Err(format!(
+            "kernel {kernel} takes {}: {}; the launch passes {}: {}. Of a C kernel a pointer is one parameter (--buffer), of a Rust \
+             kernel a slice is two (--slice)",
+            cuda_launch::counted(expected.len(), "parameter"),
+            listed(&mut expected.iter().copied()),
+            passed.len(),
+            listed(&mut passed.iter().map(|passed| (&*passed.name, passed.bytes))),
+        ));
+    }
+    for ((name, bytes), passed) in expected.into_iter().zip(passed) {
+        if !passed.fits(bytes) {
+            let way_out = match bytes {
+                4 => "pass u32, i32 or f32",
+                8 => "pass a buffer, u64, i64 or f64",
+                _ => "pass a structure by its \"bytes\" in a launch file (--launch)",
+            };
+            return Err(format!(
+                "parameter {} of kernel {kernel} has {bytes} bytes, and {} has {}; {way_out}",
+                printable(name),
+                passed.name,
+                passed.bytes
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn passed(argument: &Argument) -> Vec<Passed<'_>> {
+    let name = printable(argument.name());
+    match argument {
+        Argument::Buffer { has_length, .. } => {
+            let length = has_length.then(|| Passed { name: format!("length of {name}"), bytes: 8, argument });
+            std::iter::once(Passed { name, bytes: 8, argument }).chain(length).collect()
+        }
+        Argument::Value { element, .. } => vec![Passed { name, bytes: element.bytes() as u64, argument }],
+        Argument::Structure { bytes, .. } => vec![Passed { name, bytes: bytes.len() as u64, argument }],
+    }
+}
+
+impl Passed<'_> {
+    fn fits(&self, bytes: u64) -> bool {
+        // No type has two bytes: the lower ones of an integer of four are passed.
+        let is_short = bytes == 2 && self.bytes == 4 && matches!(self.argument, Argument::Value { .. });
+        self.bytes == bytes || is_short
+    }
+}

@@ -1,0 +1,213 @@
+//! The result as JSON. `docs/checking.md` describes the fields.
+
+use cuda_launch::Dim3;
+use ptx_interpreter::memory::{AccessError, Extent};
+use ptx_interpreter::syntax::{Space, printable};
+use ptx_interpreter::{Fault, FaultKind, Place, SameValueRace, SourcePlace};
+use serde::Serialize;
+
+use crate::check::{Counts, Outcome};
+use crate::{rule, text};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    tool: &'static str,
+    version: &'static str,
+    kernel: &'a str,
+    config: Config,
+    /// Maximum number of orders.
+    max_orders: u32,
+    /// Number of orders in which the launch ran without a fault.
+    orders: Option<u32>,
+    faults: Vec<FaultFields<'a>>,
+    notes: Vec<Note<'a>>,
+    counts: Option<&'a Counts>,
+}
+
+#[derive(Serialize)]
+struct Config {
+    grid: [u32; 3],
+    block: [u32; 3],
+    dynamic_shared_bytes: u32,
+    cooperative: bool,
+    cluster: u8,
+}
+
+#[derive(Serialize)]
+struct FaultFields<'a> {
+    kind: &'static str,
+    message: String,
+    block: [u32; 3],
+    thread: [u32; 3],
+    place: PlaceFields<'a>,
+    /// Where the other thread of a race is, or others wait.
+    other: Option<Other<'a>>,
+    memory: Option<Memory<'a>>,
+    /// For `--order`.
+    order: String,
+}
+
+#[derive(Serialize)]
+struct Other<'a> {
+    block: Option<[u32; 3]>,
+    thread: Option<[u32; 3]>,
+    place: PlaceFields<'a>,
+}
+
+#[derive(Serialize)]
+struct PlaceFields<'a> {
+    ptx_line: u32,
+    ptx_text: &'a str,
+    source: Option<Source<'a>>,
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    file: &'a str,
+    line: u32,
+    column: Option<u32>,
+    inlined_at: Option<Box<Source<'a>>>,
+}
+
+#[derive(Serialize)]
+struct Memory<'a> {
+    name: &'a str,
+    space: &'static str,
+    /// First byte of the access within the space.
+    address: u64,
+    /// Size of the access.
+    bytes: usize,
+    /// First byte of the allocation or variable.
+    start: u64,
+    /// Its size.
+    size: u64,
+}
+
+#[derive(Serialize)]
+struct Note<'a> {
+    kind: &'static str,
+    message: String,
+    place: PlaceFields<'a>,
+    other: PlaceFields<'a>,
+    memory: &'a str,
+    address: u64,
+    count: u64,
+}
+
+/// The result as a JSON text.
+///
+/// # Errors
+/// Of the serialisation.
+pub(crate) fn document(outcome: &Outcome) -> serde_json::Result<String> {
+    let config = outcome.config;
+    let document = Document {
+        tool: env!("CARGO_PKG_NAME"),
+        version: env!("CARGO_PKG_VERSION"),
+        kernel: &outcome.kernel,
+        config: Config {
+            grid: extents(config.grid),
+            block: extents(config.block),
+            dynamic_shared_bytes: config.dynamic_shared_bytes,
+            cooperative: config.cooperative,
+            cluster: config.cluster,
+        },
+        max_orders: outcome.search.runs,
+        orders: outcome.clean.as_ref().map(|clean| clean.orders),
+        faults: outcome.faults.iter().map(FaultFields::of).collect(),
+        notes: outcome.notes.iter().map(Note::of).collect(),
+        counts: outcome.clean.as_ref().map(|clean| &clean.counts),
+    };
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
+
+/// The place of the other thread of a race, or of others that wait.
+pub(crate) fn other_place(kind: &FaultKind) -> Option<&Place> {
+    match kind {
+        FaultKind::Race { other_place, .. } | FaultKind::SameValueRace { other_place, .. } => Some(other_place),
+        FaultKind::BarrierDivergence { other_place, .. } => other_place.as_deref(),
+        _ => None,
+    }
+}
+
+fn extents(dim: Dim3) -> [u32; 3] {
+    [dim.x, dim.y, dim.z]
+}
+
+impl<'a> FaultFields<'a> {
+    fn of(fault: &'a Fault) -> Self {
+        let (other_block, other_thread) = match &fault.kind {
+            FaultKind::Race { other_block, other_thread, .. }
+            | FaultKind::SameValueRace { other_block, other_thread, .. } => {
+                (Some(extents(*other_block)), Some(extents(*other_thread)))
+            }
+            _ => (None, None),
+        };
+        let other = other_place(&fault.kind).map(PlaceFields::of);
+        Self {
+            kind: rule::id(&fault.kind),
+            message: printable(&fault.kind.to_string()),
+            block: extents(fault.block),
+            thread: extents(fault.thread),
+            place: PlaceFields::of(&fault.place),
+            other: other.map(|place| Other { block: other_block, thread: other_thread, place }),
+            memory: Memory::of(&fault.kind),
+            order: fault.schedule.to_string(),
+        }
+    }
+}
+
+impl<'a> PlaceFields<'a> {
+    fn of(place: &'a Place) -> Self {
+        Self { ptx_line: place.line, ptx_text: &place.text, source: place.source.as_ref().map(Source::of) }
+    }
+}
+
+impl<'a> Source<'a> {
+    fn of(source: &'a SourcePlace) -> Self {
+        Self {
+            file: &source.file,
+            line: source.line,
+            column: (source.column > 0).then_some(source.column),
+            inlined_at: source.inlined_at.as_deref().map(|call| Box::new(Self::of(call))),
+        }
+    }
+}
+
+impl<'a> Memory<'a> {
+    fn of(kind: &'a FaultKind) -> Option<Self> {
+        let (extent, address, bytes): (&Extent, u64, usize) = match kind {
+            FaultKind::Race { memory, address, bytes, .. }
+            | FaultKind::SameValueRace { memory, address, bytes, .. }
+            | FaultKind::WaitsForever { memory, address, bytes, .. } => (memory, *address, *bytes),
+            FaultKind::Access { error, .. } => match error {
+                AccessError::OutOfBounds { nearest: memory, address, bytes }
+                | AccessError::Freed { freed: memory, address, bytes }
+                | AccessError::Uninitialised { place: memory, address, bytes, .. } => (memory, *address, *bytes),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let space = match extent.space {
+            Space::Const => "const",
+            Space::Global => "global",
+            Space::Local => "local",
+            Space::Param => "param",
+            Space::Shared => "shared",
+        };
+        Some(Self { name: &extent.name, space, address, bytes, start: extent.start, size: extent.bytes })
+    }
+}
+
+impl<'a> Note<'a> {
+    fn of(note: &'a SameValueRace) -> Self {
+        Self {
+            kind: "same-value-race",
+            message: printable(&text::note_text(note)),
+            place: PlaceFields::of(&note.place),
+            other: PlaceFields::of(&note.other_place),
+            memory: &note.memory,
+            address: note.address,
+            count: note.count,
+        }
+    }
+}

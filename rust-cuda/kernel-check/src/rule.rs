@@ -1,0 +1,101 @@
+//! The kinds of faults by their names in JSON and SARIF.
+
+use ptx_interpreter::FaultKind;
+use ptx_interpreter::memory::AccessError;
+
+/// A kind of fault.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    /// Name in JSON and SARIF.
+    pub(crate) id: &'static str,
+    /// What it is, in one sentence.
+    pub(crate) description: &'static str,
+}
+
+const fn rule(id: &'static str, description: &'static str) -> Rule {
+    Rule { id, description }
+}
+
+/// All kinds. `docs/checking.md` lists them.
+pub(crate) const RULES: [Rule; 22] = [
+    rule("race", "Two threads access the same bytes without synchronisation, and at least one of them writes."),
+    rule("same-value-race", "Two threads write the same value to the same bytes without synchronisation."),
+    rule("out-of-bounds", "An access or an index is outside of the memory that it is meant for."),
+    rule("use-after-free", "An access to memory that has been freed."),
+    rule("uninitialised-read", "A load of memory that nothing has written."),
+    rule("misaligned", "An address is no multiple of the size of the access."),
+    rule("wrong-space", "An address of one state space is used in another."),
+    rule("read-only", "A store to memory that kernels cannot write."),
+    rule("barrier-divergence", "Not all threads of a block reach a barrier."),
+    rule("barrier-operands", "A barrier's number or thread count is wrong, or differs within a warp."),
+    rule(
+        "cluster-barrier",
+        "Not all threads of a cluster reach its barrier, or its arrivals and waits do not alternate.",
+    ),
+    rule(
+        "cluster-memory",
+        "An access to shared memory of a block that does not exist, may not have started or has ended.",
+    ),
+    rule("missing-lanes", "Not all member lanes reach a warp-level operation."),
+    rule("member-mask", "The member mask of a warp-level operation excludes its lane, or differs between lanes."),
+    rule("shuffle-source", "A shuffle reads from a lane that does not participate in it."),
+    rule("branch-table", "An index is out of bounds of a branch table."),
+    rule("trap", "The kernel executes a trap: in Rust, it panics."),
+    rule("assertion", "An assertion of the kernel fails."),
+    rule("recursion", "A function calls itself, which the interpreter does not support."),
+    rule("waits-forever", "A loop waits for memory to change, and no thread that can run changes it."),
+    rule("endless", "A loop does not end."),
+    rule("no-progress", "A block issues instructions without a store, a barrier or an end, up to the limit."),
+];
+
+/// Name of a fault's kind.
+pub(crate) fn id(kind: &FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Race { .. } => "race",
+        FaultKind::SameValueRace { .. } => "same-value-race",
+        FaultKind::Access { error, .. } => match error {
+            AccessError::OutOfBounds { .. } | AccessError::NoAllocation { .. } => "out-of-bounds",
+            AccessError::Freed { .. } => "use-after-free",
+            AccessError::Misaligned { .. } => "misaligned",
+            AccessError::Uninitialised { .. } => "uninitialised-read",
+            AccessError::WrongSpace { .. } => "wrong-space",
+            AccessError::ReadOnly { .. } => "read-only",
+        },
+        FaultKind::OutOfBounds { .. } => "out-of-bounds",
+        FaultKind::BarrierDivergence { .. } => "barrier-divergence",
+        FaultKind::BarrierOperands { .. } | FaultKind::DifferentBarriers => "barrier-operands",
+        FaultKind::ClusterBarrierDivergence { .. } | FaultKind::ClusterBarrierOrder { .. } => "cluster-barrier",
+        FaultKind::NoSuchBlock { .. } | FaultKind::BlockNotStarted { .. } | FaultKind::BlockEnded { .. } => {
+            "cluster-memory"
+        }
+        FaultKind::MissingLanes { .. } => "missing-lanes",
+        FaultKind::NotAMember { .. } | FaultKind::DifferentMembers { .. } => "member-mask",
+        FaultKind::NoSuchLane { .. } => "shuffle-source",
+        FaultKind::BranchTable { .. } => "branch-table",
+        FaultKind::Trap => "trap",
+        FaultKind::AssertionFailed { .. } => "assertion",
+        FaultKind::Recursion { .. } => "recursion",
+        FaultKind::WaitsForever { .. } => "waits-forever",
+        FaultKind::EndlessLoop | FaultKind::Endless { .. } => "endless",
+        FaultKind::NoProgress { .. } => "no-progress",
+    }
+}
+
+/// Index of a kind in [`RULES`].
+pub(crate) fn index(id: &str) -> Option<usize> {
+    RULES.iter().position(|rule| rule.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULES;
+
+    #[test]
+    fn the_page_lists_all_kinds() {
+        let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/checking.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for rule in &RULES {
+            assert!(page.contains(&format!("| `{}` |", rule.id)), "{}", rule.id);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The result as SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), which editors and GitHub's code scanning read.
+
+use ptx_interpreter::syntax::printable;
+use ptx_interpreter::{Fault, Place, SameValueRace};
+use serde::Serialize;
+
+use crate::check::Outcome;
+use crate::location::Locations;
+use crate::rule::{self, RULES};
+use crate::{json, text};
+
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+
+#[derive(Serialize)]
+struct Log {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    version: &'static str,
+    runs: [Run; 1],
+}
+
+#[derive(Serialize)]
+struct Run {
+    tool: Tool,
+    results: Vec<SarifResult>,
+}
+
+#[derive(Serialize)]
+struct Tool {
+    driver: Driver,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Driver {
+    name: &'static str,
+    version: &'static str,
+    rules: Vec<RuleDescriptor>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RuleDescriptor {
+    id: &'static str,
+    short_description: Message,
+    default_configuration: Configuration,
+}
+
+#[derive(Serialize)]
+struct Configuration {
+    level: Level,
+}
+
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Level {
+    Error,
+    Note,
+}
+
+#[derive(Serialize)]
+struct Message {
+    text: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SarifResult {
+    rule_id: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule_index: Option<usize>,
+    level: Level,
+    message: Message,
+    locations: [SarifLocation; 1],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related_locations: Vec<SarifLocation>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SarifLocation {
+    physical_location: PhysicalLocation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<Message>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PhysicalLocation {
+    artifact_location: ArtifactLocation,
+    region: Region,
+}
+
+#[derive(Serialize)]
+struct ArtifactLocation {
+    uri: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Region {
+    start_line: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_column: Option<u32>,
+}
+
+/// The result as a SARIF log.
+///
+/// # Errors
+/// Of the serialisation.
+pub(crate) fn document(outcome: &Outcome) -> serde_json::Result<String> {
+    let rules = RULES.iter().map(|rule| RuleDescriptor {
+        id: rule.id,
+        short_description: Message { text: rule.description.to_owned() },
+        default_configuration: Configuration { level: Level::Error },
+    });
+    let driver = Driver { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION"), rules: rules.collect() };
+    let locations = &outcome.locations;
+    let faults = outcome.faults.iter().map(|fault| SarifResult::of_fault(fault, locations));
+    let notes = outcome.notes.iter().map(|note| SarifResult::of_note(note, locations));
+    let run = Run { tool: Tool { driver }, results: faults.chain(notes).collect() };
+    let log = Log { schema: SCHEMA, version: "2.1.0", runs: [run] };
+    Ok(serde_json::to_string_pretty(&log)? + "\n")
+}
+
+impl SarifResult {
+    fn of_fault(fault: &Fault, locations: &Locations) -> Self {
+        let other = json::other_place(&fault.kind);
+        Self::new(
+            (rule::id(&fault.kind), Level::Error),
+            format!("{fault}. Replay it with {}", text::replay(fault)),
+            &fault.place,
+            other.map(|place| (place, format!("The other place: {place}"))),
+            locations,
+        )
+    }
+
+    fn of_note(note: &SameValueRace, locations: &Locations) -> Self {
+        let other = (&note.other_place, format!("The other write: {}", note.other_place));
+        Self::new(("same-value-race", Level::Note), text::note_text(note), &note.place, Some(other), locations)
+    }
+
+    fn new(
+        (rule_id, level): (&'static str, Level),
+        message: String,
+        place: &Place,
+        other: Option<(&Place, String)>,
+        locations: &Locations,
+    ) -> Self {
+        let location = |place: &Place, message: Option<String>| {
+            let location = locations.of(place);
+            SarifLocation {
+                physical_location: PhysicalLocation {
+                    artifact_location: ArtifactLocation { uri: location.uri() },
+                    region: Region { start_line: location.line, start_column: location.column },
+                },
+                message: message.map(|text| Message { text: printable(&text) }),
+            }
+        };
+        Self {
+            rule_id,
+            rule_index: rule::index(rule_id),
+            level,
+            message: Message { text: printable(&message) },
+            locations: [location(place, None)],
+            related_locations: other.map(|(place, message)| location(place, Some(message))).into_iter().collect(),
+        }
+    }
+}

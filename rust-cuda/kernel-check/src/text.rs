@@ -1,0 +1,59 @@
+//! The result as text: a line for each fault and note, as compilers write them, so that editors find the lines.
+
+use std::fmt::Write as _;
+
+use ptx_interpreter::syntax::printable;
+use ptx_interpreter::{Fault, SameValueRace};
+
+use crate::check::{Accesses, Counts, Outcome};
+use crate::rule;
+
+/// The result in lines.
+pub(crate) fn describe(outcome: &Outcome) -> String {
+    let mut lines = Vec::new();
+    for fault in &outcome.faults {
+        let location = outcome.locations.of(&fault.place);
+        lines.push(format!("{location}: error: {fault} [{}]", rule::id(&fault.kind)));
+    }
+    for note in &outcome.notes {
+        lines.push(format!("{}: note: {} [same-value-race]", outcome.locations.of(&note.place), note_text(note)));
+    }
+    if let Some(clean) = &outcome.clean {
+        lines.extend(count_lines(&clean.counts));
+        lines.push(format!("no fault in {}", cuda_launch::counted(clean.orders as usize, "order")));
+    }
+    for fault in &outcome.faults {
+        lines.push(format!("fault: {}; replay it with {}", rule::id(&fault.kind), replay(fault)));
+    }
+    lines.iter().map(|line| printable(line) + "\n").collect()
+}
+
+/// The option that runs a launch in a fault's order.
+pub(crate) fn replay(fault: &Fault) -> String {
+    format!("--order {}", fault.schedule)
+}
+
+/// A note's message.
+pub(crate) fn note_text(note: &SameValueRace) -> String {
+    format!(
+        "same-value race: {} writes {} at {:#x}, which another thread writes at {} with the same value; {} in all",
+        note.place, note.memory, note.address, note.other_place, note.count
+    )
+}
+
+fn count_lines(counts: &Counts) -> Vec<String> {
+    let mut lines =
+        vec![format!("instructions: {} of threads, {} of warps", counts.thread_instructions, counts.warp_instructions)];
+    let memories =
+        [("global", counts.global), ("shared", counts.shared), ("local", counts.local), ("generic", counts.generic)];
+    for (name, accesses) in memories.into_iter().filter(|(_, accesses)| *accesses != Accesses::default()) {
+        let Accesses { loads, stores, atomics } = accesses;
+        let mut line = format!("{name} memory: {loads} loads, {stores} stores, {atomics} atomics of threads");
+        if name == "shared" {
+            let _ = write!(line, "; {}", cuda_launch::counted(counts.bank_conflicts as usize, "bank conflict"));
+        }
+        lines.push(line);
+    }
+    lines.push(format!("branches: {} of warps, {} divergent", counts.branches, counts.divergent_branches));
+    lines
+}
