@@ -179,12 +179,13 @@ impl<'a> Memory<'a> {
             FaultKind::Race { memory, address, bytes, .. }
             | FaultKind::SameValueRace { memory, address, bytes, .. }
             | FaultKind::WaitsForever { memory, address, bytes, .. } => (memory, *address, *bytes),
-            FaultKind::Access { error, .. } => match error {
-                AccessError::OutOfBounds { nearest: memory, address, bytes }
-                | AccessError::Freed { freed: memory, address, bytes }
-                | AccessError::Uninitialised { place: memory, address, bytes, .. } => (memory, *address, *bytes),
-                _ => return None,
-            },
+            FaultKind::Access {
+                error:
+                    AccessError::OutOfBounds { nearest: memory, address, bytes }
+                    | AccessError::Freed { freed: memory, address, bytes }
+                    | AccessError::Uninitialised { place: memory, address, bytes, .. },
+                ..
+            } => (memory, *address, *bytes),
             _ => return None,
         };
         let space = match extent.space {
