@@ -1,11 +1,13 @@
 //! Global memory, as the types of a kernel's parameters.
 
+use std::any::Any;
 use std::ops::Index;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::atomic::Atomic;
 use super::fault::{self, Access, FaultKind, Place, SourceLocation};
+use super::saved::Saved;
 use super::shadow::Conflict;
 use super::{current, watchdog};
 use crate::{ArgumentError, AtomicElement, BufferMut, BufferRef, Element, F32x4, Memory};
@@ -213,16 +215,6 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         value.store(cell);
     }
 
-    /// The elements, as the threads share them.
-    pub(super) fn cells(&self) -> &'a [T::Cell] {
-        self.cells
-    }
-
-    /// Whether each element has been written; None if all have.
-    pub(super) fn written(&self) -> Option<&'a [AtomicBool]> {
-        self.written
-    }
-
     /// Element `index` for atomic operations. An index out of bounds is a fault.
     #[inline]
     #[track_caller]
@@ -299,6 +291,24 @@ impl<'a, T: Element> GlobalMut<'a, T> {
             Ok(false) => {}
             Ok(true) => current::count(|current| &current.same_value_races),
             Err(conflict) => raise_race(Place::Global(self.name), index, access, &conflict, location),
+        }
+    }
+}
+
+impl<T: Element> Saved for GlobalMut<'_, T> {
+    fn save(&self) -> Box<dyn Any> {
+        let elements: Vec<T> = self.cells.iter().map(T::load).collect();
+        let written = self.written.map(|written| written.iter().map(|flag| flag.load(Relaxed)).collect::<Vec<bool>>());
+        Box::new((elements, written))
+    }
+
+    fn restore(&self, saved: &dyn Any) {
+        let (elements, written): &(Vec<T>, Option<Vec<bool>>) = saved.downcast_ref().expect("a copy of this buffer");
+        for (cell, element) in self.cells.iter().zip(elements) {
+            element.store(cell);
+        }
+        for (flag, was) in self.written.into_iter().flatten().zip(written.iter().flatten()) {
+            flag.store(*was, Relaxed);
         }
     }
 }

@@ -22,6 +22,7 @@ pub mod atomic;
 mod block;
 mod buffer;
 pub mod cluster;
+mod copies;
 mod current;
 mod endless;
 mod exchange;
@@ -58,7 +59,7 @@ pub use shared::{DynamicShared, SharedArray, SharedView, dynamic_shared};
 use thiserror::Error;
 
 use crate::{ArgumentError, Kernel, LaunchConfig, LimitError, Memory, Schedule, Search};
-use saved::Copies;
+use copies::Copies;
 
 /// The settings of a simulated launch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,165 +1,37 @@
-//! Runs a launch in the order of a schedule.
+//! The warps of a launch in the order of a schedule.
 
 use std::collections::VecDeque;
 
 use cuda_launch::Switches;
 
-use super::context::Context;
-use super::fault::Fault;
-use super::launch::Launch;
-use super::residents::{Resident, Residents};
-use crate::semantics::LANES;
-
 /// A warp of a block that has started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Turn {
+pub(super) struct Turn {
     /// The block's number in the grid.
-    block: u32,
+    pub(super) block: u32,
     /// The warp's index in its block.
-    warp: u32,
+    pub(super) warp: u32,
 }
 
 /// The warps of the started blocks, those that run first in front.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Turns {
     /// Those that have not given way. They run before any other block starts.
-    ahead: VecDeque<Turn>,
+    pub(super) ahead: VecDeque<Turn>,
     /// Those that have, the longest ago in front. They run when no other block can start.
-    behind: VecDeque<Turn>,
+    pub(super) behind: VecDeque<Turn>,
     /// The warp that runs, or that the observer has stopped.
-    running: Option<Turn>,
+    pub(super) running: Option<Turn>,
     /// Number of blocks, or clusters, that have started.
-    started: u64,
+    pub(super) started: u64,
     /// Counts synchronising accesses; None of a launch without a schedule.
     pub(super) switches: Option<Switches>,
 }
 
 impl Turns {
-    fn remove(&mut self, turn: Turn) {
+    /// Removes a warp.
+    pub(super) fn remove(&mut self, turn: Turn) {
         self.ahead.retain(|other| *other != turn);
         self.behind.retain(|other| *other != turn);
-    }
-}
-
-impl Residents {
-    fn index_of(&self, block: u32) -> usize {
-        let index = self.list.iter().position(|resident| resident.state.number == block);
-        index.expect("a block is resident until all its warps have ended")
-    }
-
-    /// The first warp that can run, of those that have given way or of the others.
-    fn first_ready(&mut self, context_of: &Launch<'_>, has_given_way: bool) -> Option<Turn> {
-        let changes = self.changes;
-        let Self { list, turns, .. } = self;
-        let queue = if has_given_way { &turns.behind } else { &turns.ahead };
-        queue.iter().copied().find(|turn| {
-            let resident = list.iter_mut().find(|resident| resident.state.number == turn.block);
-            resident.is_some_and(|resident| {
-                let warp = &mut resident.block.warps[turn.warp as usize];
-                !warp.spins(changes) && warp.next_path(context_of.kernel).is_some()
-            })
-        })
-    }
-}
-
-impl Launch<'_> {
-    /// Runs all blocks in the order of the launch's schedule: always the first warp that can. Blocks start, as many as memory holds,
-    /// when the warps of those before wait, have ended or have given way; of clusters one at a time.
-    ///
-    /// # Errors
-    /// The first fault of a thread.
-    pub(super) fn run_by_schedule(&self, context: &mut Context<'_>) -> Result<(), Box<Fault>> {
-        while let Some(turn) = self.next_turn(context)? {
-            let index = context.residents.index_of(turn.block);
-            context.residents.current = index;
-            context.residents.turns.running = Some(turn);
-            context.with_resident(index, |block, context| {
-                context.block = self.block_index(context.state.number.into());
-                block.run_alone(turn.warp as usize, context)
-            })?;
-            if context.abandoned {
-                return Ok(());
-            }
-            self.end_turn(turn, index, context);
-        }
-        Ok(())
-    }
-
-    /// The warp that runs next; None if all have ended.
-    ///
-    /// # Errors
-    /// The fault that explains why no thread can continue.
-    fn next_turn(&self, context: &mut Context<'_>) -> Result<Option<Turn>, Box<Fault>> {
-        if let Some(turn) = context.residents.turns.running {
-            return Ok(Some(turn));
-        }
-        loop {
-            if let Some(turn) = context.residents.first_ready(self, false) {
-                return Ok(Some(turn));
-            }
-            if self.start_next(context) {
-                continue;
-            }
-            if let Some(turn) = context.residents.first_ready(self, true) {
-                return Ok(Some(turn));
-            }
-            let blocks = context.residents.list.len();
-            let Some(stuck) = (0..blocks).find_map(|index| self.stuck_fault(index, context)) else { return Ok(None) };
-            return Err(stuck);
-        }
-    }
-
-    /// Starts the next block, or cluster. Returns false if there is none or memory does not hold it.
-    fn start_next(&self, context: &mut Context<'_>) -> bool {
-        let size = u64::from(self.config.cluster);
-        let count = self.config.grid.count() / size;
-        let order = self.options.schedule.start;
-        let Residents { list, turns, .. } = &mut context.residents;
-        let limit = if size > 1 { size } else { self.max_residents };
-        if turns.started == count || list.len() as u64 + size > limit {
-            context.unstarted = (None, (count - turns.started) * size);
-            return false;
-        }
-        let first = list.len();
-        let number = order.nth(turns.started, count, 0) * size;
-        turns.started += 1;
-        let warps = self.config.block.count().div_ceil(LANES as u64);
-        for rank in 0..size as usize {
-            context.residents.list.push(Resident::new(self));
-            context.with_resident(first + rank, |block, context| block.start(number + rank as u64, context));
-        }
-        for position in 0..size * warps {
-            let (rank, nth) = (order.nth(position / warps, size, 1), position % warps);
-            let block = (number + rank) as u32;
-            let warp = order.nth(nth, warps, 2 + number + rank) as u32;
-            context.residents.turns.ahead.push_back(Turn { block, warp });
-        }
-        true
-    }
-
-    /// Ends the turn of a warp that has ended, waits or gives way.
-    fn end_turn(&self, turn: Turn, index: usize, context: &mut Context<'_>) {
-        let gave_way = std::mem::take(&mut context.gave_way);
-        let Residents { list, turns, .. } = &mut context.residents;
-        turns.running = None;
-        let has_ended = list[index].block.warps[turn.warp as usize].live() == 0;
-        if has_ended || gave_way {
-            turns.remove(turn);
-        }
-        if gave_way && !has_ended {
-            turns.behind.push_back(turn);
-        }
-        if self.config.cluster == 1 {
-            if list[index].state.ended {
-                list.swap_remove(index);
-            }
-            return;
-        }
-        let arrived: u64 = list.iter().map(|resident| u64::from(resident.state.cluster_arrived)).sum();
-        if list.iter().all(|resident| resident.state.ended) {
-            list.clear();
-        } else if arrived == self.config.block.count() * u64::from(self.config.cluster) {
-            context.pass_cluster_barrier();
-        }
     }
 }
