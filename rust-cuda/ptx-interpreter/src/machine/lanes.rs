@@ -21,14 +21,8 @@ pub(super) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
 /// Indices of the lanes in a mask, in ascending or descending order.
 #[inline]
 pub(super) fn lanes_in(mask: u32, is_descending: bool) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        (rest != 0).then(|| {
-            let lane = if is_descending { 31 - rest.leading_zeros() } else { rest.trailing_zeros() };
-            rest &= !(1 << lane);
-            lane as usize
-        })
-    })
+    let flip = if is_descending { LANES - 1 } else { 0 };
+    lanes_of(if is_descending { mask.reverse_bits() } else { mask }).map(move |lane| lane ^ flip)
 }
 
 /// The lanes in `mask` grouped by a key: each key with the mask of its lanes, in the order of their lowest lanes.

@@ -1,6 +1,6 @@
 //! The race checker of a launch: the detector, and what it has found.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::fault::Access;
 use super::launch::Launch;
@@ -13,8 +13,8 @@ use crate::program::instruction::MemoryOrdering;
 #[derive(Debug)]
 pub(super) struct RaceChecker {
     pub(super) detector: RaceDetector,
-    /// The allocations accessed so far, by their index.
-    pub(super) global: HashMap<usize, Watched>,
+    /// By the index of an allocation; None if it has not been accessed so far.
+    pub(super) global: Vec<Option<Watched>>,
     /// Same-value races by the indices of the two instructions, that of the later access first.
     pub(super) same_value: BTreeMap<(u32, u32), SameValueRace>,
 }
@@ -38,7 +38,7 @@ pub struct SameValueRace {
 impl RaceChecker {
     pub(super) fn new(launch: &Launch<'_>) -> Self {
         let detector = RaceDetector::new(launch.config.cluster, launch.kernel.has_narrow_scopes());
-        Self { detector, global: HashMap::new(), same_value: BTreeMap::new() }
+        Self { detector, global: vec![None; launch.view.allocations().len()], same_value: BTreeMap::new() }
     }
 
     /// Watches the shared memory of a block: its static arrays and its dynamic part.

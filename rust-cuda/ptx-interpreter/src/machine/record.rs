@@ -31,10 +31,13 @@ impl Context<'_> {
         }
         let RecordedAccess { pc, access, ordering, bytes } = recorded;
         let phase = self.phase(warp);
-        let length = self.region(memory, warp).bytes();
+        let region = resolve::region(memory, self.launch, &self.state, &self.residents, warp);
         let (Some(races), thread) = (&mut self.races, (phase, lane as u32)) else { return Ok(()) };
         let watched = match (memory, self.state.watched) {
-            (Memory::Global(index), _) => *races.global.entry(index).or_insert_with(|| races.detector.watch(length)),
+            (Memory::Global(index), _) => match races.global[index] {
+                Some(watched) => watched,
+                None => *races.global[index].insert(races.detector.watch(region.bytes())),
+            },
             (Memory::Shared, Some([shared, _])) => shared,
             (Memory::DynamicShared, Some([_, dynamic])) => dynamic,
             (Memory::OtherShared { rank, is_dynamic }, _) => match self.residents.list[rank as usize].state.watched {
@@ -54,7 +57,6 @@ impl Context<'_> {
             (Access::Write, _, true) => AccessKind::VolatileWrite,
             (Access::Write | Access::Atomic, ..) => AccessKind::AtomicWrite(scope),
         };
-        let region = resolve::region(memory, self.launch, &self.state, &self.residents, warp);
         let same_value = |range| same_value(region, range);
         let conflict = races.detector.record_value((watched, offset), bytes, kind, thread, pc as u32, same_value);
         let (at, is_update) = ((watched, offset), access == Access::Atomic);

@@ -155,6 +155,7 @@ impl History {
             same = Some(found);
         }
         if kind.writes()
+            && !self.readers.is_empty()
             && let Some(record) = self.readers.concurrent_with(order, epoch).next()
         {
             return Some(RacingAccess { kind: AccessKind::Read, record, same_value: false });

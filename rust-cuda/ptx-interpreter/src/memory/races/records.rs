@@ -52,6 +52,12 @@ impl Group {
 }
 
 impl Records {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.latest.is_none()
+    }
+
+    #[inline]
     pub(super) fn clear(&mut self) {
         self.latest = None;
         if let Some(others) = &mut self.others {
@@ -87,6 +93,7 @@ impl Records {
         self.keep(order, before, latest, epoch);
     }
 
+    #[inline(never)]
     fn keep(&mut self, order: &HappensBefore, before: Record, latest: Record, epoch: ThreadEpoch) {
         let Others(others) = &mut **self.others.get_or_insert_default();
         match others.iter_mut().find(|group| group.record.is_beside(before)) {
