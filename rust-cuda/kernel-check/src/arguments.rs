@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 /// Stands for the launch file in messages about arguments of the command line. Relative paths begin at the current directory.
 const COMMAND_LINE: &str = "command line";
 
+/// Maximum number of lines with a fault that are listed.
+const MAX_FAULTS: usize = 20;
+
 /// Checks a launch of a kernel for races, bad accesses, divergent barriers and loops without end, on the CPU
 ///
 /// The PTX may be of any compiler; with line information, messages name source lines. The kernel's arguments are --buffer, --slice
@@ -172,6 +175,7 @@ impl Arguments {
         let mut options = launch.options().clone();
         options.same_value_races_are_faults |= self.same_value_faults;
         options.volatile_is_plain |= self.volatile_is_plain;
+        options.max_faults = MAX_FAULTS;
         options.search = match self.order {
             Some(_) => Search::ONE,
             None => Search { runs: self.orders, seconds: self.seconds.unwrap_or(u32::MAX), seed: self.seed },

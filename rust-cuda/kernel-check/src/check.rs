@@ -76,7 +76,10 @@ pub(crate) fn check(arguments: &Arguments) -> Result<Outcome, Box<dyn Error>> {
     let search = if options.schedule.is_default() { options.search } else { Search::ONE };
     let (faults, report) = match launch.check(options) {
         Ok(report) => (Vec::new(), Some(report)),
-        Err(LaunchError::Fault(fault)) => (vec![*fault], None),
+        Err(LaunchError::Fault(mut fault)) => {
+            let others = std::mem::take(&mut fault.others);
+            ([vec![*fault], others].concat(), None)
+        }
         Err(error) => return Err(format!("{}: {error}", arguments.source().display()).into()),
     };
     Ok(Outcome {

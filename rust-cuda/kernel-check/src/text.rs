@@ -22,8 +22,10 @@ pub(crate) fn describe(outcome: &Outcome) -> String {
         lines.extend(count_lines(&clean.counts));
         lines.push(format!("no fault in {}", cuda_launch::counted(clean.orders as usize, "order")));
     }
-    for fault in &outcome.faults {
-        lines.push(format!("fault: {}; replay it with {}", rule::id(&fault.kind), replay(fault)));
+    match &outcome.faults[..] {
+        [] => {}
+        [fault] => lines.push(format!("fault: {}; replay it with {}", rule::id(&fault.kind), replay(fault))),
+        [first, ..] => lines.push(format!("{} faults; replay them with {}", outcome.faults.len(), replay(first))),
     }
     lines.iter().map(|line| printable(line) + "\n").collect()
 }

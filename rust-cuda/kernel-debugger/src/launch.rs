@@ -171,9 +171,13 @@ impl Launch {
                 Ok(report)
             }
             Err(LaunchError::Fault(fault)) => {
-                let mut named = self.with_names(&fault);
-                self.name_buffer(&mut named);
-                Err(LaunchError::Fault(named))
+                let named = |fault: &Fault| {
+                    let mut named = self.with_names(fault);
+                    self.name_buffer(&mut named);
+                    named
+                };
+                let others = fault.others.iter().map(|other| *named(other)).collect();
+                Err(LaunchError::Fault(Box::new(Fault { others, ..*named(&fault) })))
             }
             Err(error) => Err(error),
         }

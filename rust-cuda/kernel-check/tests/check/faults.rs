@@ -150,3 +150,20 @@ fn a_launch_file_is_the_debuggers() {
     assert!(run.code == 1 && run.stdout.contains("order: descending) [race]"), "{run:?}");
     assert_eq!(folder.run(&["--launch", "launch.json", "--orders", "1"]).code, 0);
 }
+
+#[test]
+fn the_first_fault_of_each_line_is_listed() {
+    let two = RACY.replace("    ret;\n", "    .loc 1 5 9\n    st.global.u32 [%rd1+4], %r1;\n    .loc 1 6 9\n    ld.global.u32 %r1, [%rd1+8];\n    ret;\n");
+    let run = Folder::of(&[&two]).check("racy", ("1", "64"), "--buffer out=u32:2");
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!((run.code, lines.len()), (1, 4), "{run:?}");
+    for (line, (start, end)) in lines.iter().zip([
+        ("src/sum.cu:4:9: error: ", " [race]"),
+        ("src/sum.cu:5:9: error: ", " [race]"),
+        ("src/sum.cu:6:9: error: ", " [out-of-bounds]"),
+    ]) {
+        assert!(line.starts_with(start) && line.ends_with(end), "{line}");
+    }
+    assert!(lines[1].contains("race: writes `out[1]`, "), "{run:?}");
+    assert_eq!(lines[3], "3 faults; replay them with --order ascending");
+}

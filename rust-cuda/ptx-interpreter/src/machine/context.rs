@@ -54,6 +54,8 @@ pub(super) struct Context<'a> {
     /// Index of the current block in the grid.
     pub(super) block: Dim3,
     pub(super) state: BlockState,
+    /// The faults after which the launch went on.
+    pub(super) faults: Vec<Fault>,
     /// The blocks that take turns.
     pub(super) residents: Residents,
 }
@@ -81,6 +83,7 @@ impl<'a> Context<'a> {
             abandoned: false,
             block: Dim3::default(),
             state: BlockState::new(launch.kernel, &launch.dynamic_shared),
+            faults: Vec::new(),
             residents: Residents::default(),
         }
     }
@@ -88,7 +91,12 @@ impl<'a> Context<'a> {
     pub(super) fn into_results(self) -> LaunchResults {
         let same_value_races = self.races.map(|races| races.same_value.into_values().collect());
         let synchronising = self.residents.turns.switches.map_or(0, |switches| switches.accesses());
-        LaunchResults { counts: self.counts, same_value_races: same_value_races.unwrap_or_default(), synchronising }
+        LaunchResults {
+            counts: self.counts,
+            same_value_races: same_value_races.unwrap_or_default(),
+            synchronising,
+            faults: self.faults,
+        }
     }
 }
 
@@ -183,9 +191,26 @@ impl Context<'_> {
             pc,
             place,
             kind,
+            others: Vec::new(),
             schedule: self.launch.options.schedule.clone(),
             source_line: None,
         })
+    }
+
+    /// Notes a fault after which the launch goes on.
+    ///
+    /// # Errors
+    /// The fault, if the launch ends with it.
+    #[cold]
+    pub(super) fn note_fault(&mut self, fault: Box<Fault>) -> Result<(), Box<Fault>> {
+        let is_known = self.faults.iter().any(|known| known.is_at_line_of(&fault));
+        if !is_known && self.faults.len() + 1 >= self.launch.options.max_faults {
+            return Err(fault);
+        }
+        if !is_known {
+            self.faults.push(*fault);
+        }
+        Ok(())
     }
 
     /// Location of an instruction in the PTX and in the source.

@@ -169,15 +169,14 @@ impl Warp {
                 self.divergence.paths[index].pc += 1;
                 continue;
             }
-            match self.execute(index, instruction, active, context) {
-                Ok(Next::Advance) => self.divergence.paths[index].pc += 1,
+            let mut executed = self.execute(index, instruction, active, context);
+            if let Err(failure) = executed {
+                executed = self.go_on((index, path.pc), (instruction, active), failure, context)?;
+            }
+            match executed {
+                Ok(Next::Advance) | Err(_) => self.divergence.paths[index].pc += 1,
                 Ok(Next::Jumped) => {}
                 Ok(Next::Stop) => return Ok(()),
-                Err(failure) => {
-                    let lane = failure.lane.unwrap_or(active.trailing_zeros());
-                    let pc = failure.pc.unwrap_or(path.pc);
-                    return Err(context.fault(pc, self.first_thread() + lane, failure.kind));
-                }
             }
         }
         context.slice_expired = true;
@@ -206,7 +205,7 @@ impl Warp {
     }
 
     #[inline]
-    fn execute(
+    pub(super) fn execute(
         &mut self,
         index: usize,
         instruction: &DecodedInstruction,

@@ -28,6 +28,8 @@ pub struct Fault {
     pub place: Place,
     /// The kind of error, with its details.
     pub kind: FaultKind,
+    /// The first faults of other lines, later in the launch; see [`Options::max_faults`](crate::Options::max_faults).
+    pub others: Vec<Self>,
     /// The order in which warps ran.
     pub schedule: Schedule,
     /// Text of the source line, if the caller has added it: the interpreter reads no files.
@@ -320,6 +322,14 @@ impl fmt::Display for Because<'_> {
 }
 
 impl Fault {
+    /// Whether both are of one line of the source, or of the PTX where the source is not known.
+    pub(super) fn is_at_line_of(&self, other: &Self) -> bool {
+        match (&self.place.source, &other.place.source) {
+            (Some(source), Some(other)) => (&source.file, source.line) == (&other.file, other.line),
+            _ => self.place.line == other.place.line,
+        }
+    }
+
     /// Whether another order of execution shows the same error: of the same kind, at the same instruction, and for a race at either of
     /// its two.
     pub fn is_same_as(&self, other: &Self) -> bool {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cuda_launch::{Dim3, LaunchConfig};
 
 use super::counts::InstructionCounts;
+use super::fault::Fault;
 use super::launch_error::LaunchError;
 use super::options::Options;
 use super::printed::PrintBuffer;
@@ -38,11 +39,30 @@ pub(super) struct LaunchResults {
     pub(super) counts: Vec<InstructionCounts>,
     /// Empty unless races are checked, by one worker.
     pub(super) same_value_races: Vec<SameValueRace>,
+    /// The faults after which the launch went on.
+    pub(super) faults: Vec<Fault>,
     /// Number of synchronising accesses, by warps, of a launch in the order of a schedule.
     pub(super) synchronising: u64,
 }
 
 impl LaunchResults {
+    /// The results of a launch that ended so.
+    ///
+    /// # Errors
+    /// Its first fault, with the others.
+    pub(super) fn of(mut self, ended: Result<(), Box<Fault>>) -> Result<Self, Box<Fault>> {
+        let mut faults: Vec<Fault> = Vec::new();
+        // Several workers may have noted a line.
+        for fault in std::mem::take(&mut self.faults).into_iter().chain(ended.err().map(|fault| *fault)) {
+            if !faults.iter().any(|known| known.is_at_line_of(&fault)) {
+                faults.push(fault);
+            }
+        }
+        let mut faults = faults.into_iter();
+        let Some(first) = faults.next() else { return Ok(self) };
+        Err(Box::new(Fault { others: faults.collect(), ..first }))
+    }
+
     /// Adds the results of another worker.
     pub(super) fn add(&mut self, other: Self) {
         if self.counts.is_empty() {
@@ -51,6 +71,7 @@ impl LaunchResults {
         }
         self.counts.iter_mut().zip(&other.counts).for_each(|(sum, count)| sum.add(count));
         self.same_value_races.extend(other.same_value_races);
+        self.faults.extend(other.faults);
     }
 }
 

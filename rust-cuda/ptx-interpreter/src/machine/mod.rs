@@ -28,6 +28,7 @@ mod print;
 mod printed;
 mod race;
 mod record;
+mod recovery;
 mod report;
 mod residents;
 mod resolve;

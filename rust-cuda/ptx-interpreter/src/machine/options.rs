@@ -22,6 +22,9 @@ pub struct Options {
     /// and then the next warp does. Otherwise, and in a launch without an observer, a warp runs until it waits or its time slice
     /// expires.
     pub interleaved: bool,
+    /// Maximum number of source lines whose first fault is reported. With more than one, a launch goes on after a race and after an
+    /// access that is an error: a read has an unspecified value, of which nothing else is reported, and a write does nothing.
+    pub max_faults: usize,
     /// The order in which blocks and warps run on one host thread, if it is not the default. `interleaved` then has no effect.
     pub schedule: Schedule,
     /// In which other orders a launch runs after the default one, to look for faults. No search if `schedule` is another.
@@ -39,6 +42,7 @@ impl Default for Options {
             block_instructions: 1 << 31,
             instructions_without_progress: 1 << 30,
             interleaved: false,
+            max_faults: 1,
             schedule: Schedule::default(),
             search: Search::ONE,
         }

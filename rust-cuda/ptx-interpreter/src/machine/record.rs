@@ -69,7 +69,7 @@ impl Context<'_> {
         }
         let conflict = match conflict {
             Ok(None) => return Ok(()),
-            Ok(Some(conflict)) => return self.same_value_race(lane, (memory, offset), recorded, conflict),
+            Ok(Some(conflict)) => return self.same_value_race(warp, lane, (memory, offset), recorded, conflict),
             Err(conflict) => conflict,
         };
         let (extent, start) = self.extent_at(memory, offset);
@@ -96,7 +96,20 @@ impl Context<'_> {
             other_thread: self.thread_index(conflict.thread),
             other_place: Box::new(self.place(conflict.instruction as usize)),
         };
-        Err(Failure::at(lane, kind))
+        self.note_race(warp, lane, pc, kind)
+    }
+
+    /// Notes a race, which the accesses make nevertheless.
+    ///
+    /// # Errors
+    /// The race, if the launch ends with it.
+    #[cold]
+    fn note_race(&mut self, warp: &Warp, lane: usize, pc: usize, kind: FaultKind) -> Result<(), Failure> {
+        if self.launch.options.max_faults <= 1 {
+            return Err(Failure::at(lane, kind));
+        }
+        let fault = self.fault(pc, warp.first_thread() + lane as u32, kind);
+        self.note_fault(fault).map_err(|fault| Failure::at(lane, fault.kind))
     }
 
     /// Counts a race of two writes of the same value.
@@ -105,6 +118,7 @@ impl Context<'_> {
     /// The race, if the launch's options make it a fault.
     fn same_value_race(
         &mut self,
+        warp: &Warp,
         lane: usize,
         (memory, offset): (Memory, usize),
         RecordedAccess { pc, bytes, .. }: RecordedAccess,
@@ -120,7 +134,7 @@ impl Context<'_> {
                 other_thread: self.thread_index(conflict.thread),
                 other_place: Box::new(self.place(conflict.instruction as usize)),
             };
-            return Err(Failure::at(lane, kind));
+            return self.note_race(warp, lane, pc, kind);
         }
         let pair = (pc as u32, conflict.instruction);
         let Some(races) = &mut self.races else { return Ok(()) };

@@ -63,8 +63,11 @@ impl Launch<'_> {
             self.run_share((worker as u64..blocks).step_by(workers), &next, &lowest, &mut context);
             all.lock().unwrap_or_else(PoisonError::into_inner).add(context.into_results());
         });
-        lowest.into_result()?;
-        Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
+        let mut results = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if workers > 1 {
+            results.faults.sort_by_key(|fault| (fault.block.z, fault.block.y, fault.block.x));
+        }
+        results.of(lowest.into_result())
     }
 
     /// Runs all blocks on the calling thread, with an observer, or what is left of them after a snapshot. Returns false
@@ -88,8 +91,9 @@ impl Launch<'_> {
         let last = context.residents.list.last().map(|resident| u64::from(resident.state.number));
         let next = AtomicU64::new(last.map_or(0, |last| last + 1));
         self.run_share(0..self.config.grid.count(), &next, &lowest, &mut context);
-        lowest.into_result()?;
-        Ok(!context.abandoned)
+        let is_abandoned = context.abandoned;
+        context.into_results().of(lowest.into_result())?;
+        Ok(!is_abandoned)
     }
 
     /// Runs a worker's share of the blocks: those in `own` of a cooperative launch, otherwise as many as it can take

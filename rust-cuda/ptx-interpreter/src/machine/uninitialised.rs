@@ -76,6 +76,30 @@ impl Warp {
         Ok(())
     }
 
+    /// Makes a register of a lane unspecified after a fault: what is computed of it counts as uninitialised, by that fault.
+    #[cold]
+    pub(super) fn make_unspecified(&mut self, register: Register, lane: u32, (pc, kind): (usize, &FaultKind)) {
+        // Register 0 is excluded, as in `load_uninitialised`.
+        if register != 0 {
+            let mut bytes = [0; LANES];
+            bytes[lane as usize] = u8::MAX;
+            self.track_uninitialised((register, false), bytes, pc, kind);
+        }
+    }
+
+    /// Whether a register of a lane has uninitialised bytes.
+    pub(super) fn is_unspecified(&self, register: Option<Register>, lane: u32) -> bool {
+        let mut entries = self.uninitialised.iter().filter(|entry| Some(entry.register) == register);
+        entries.any(|entry| entry.bytes[lane as usize] != 0)
+    }
+
+    /// Makes a register of a lane count as initialised.
+    pub(super) fn specify(&mut self, register: Register, lane: u32) {
+        for entry in self.uninitialised.iter_mut().filter(|entry| entry.register == register) {
+            entry.bytes[lane as usize] = 0;
+        }
+    }
+
     fn track_uninitialised(
         &mut self,
         (register, is_computed): (Register, bool),
@@ -280,7 +304,7 @@ impl Action {
     }
 
     /// Visits the registers that the instruction writes.
-    fn visit_destinations(&self, visit: &mut impl FnMut(Register)) {
+    pub(super) fn visit_destinations(&self, visit: &mut impl FnMut(Register)) {
         match self {
             Self::Compute { destination, .. }
             | Self::Carry { destination, .. }

@@ -20,6 +20,7 @@ mod races;
 mod rejects;
 mod schedules;
 mod scopes;
+mod several_faults;
 mod snapshots;
 #[path = "../support/mod.rs"]
 mod support;

@@ -252,6 +252,18 @@ impl Kernel {
         self.launch().0.expect_err("the launch must fail")
     }
 
+    /// Lists the faults of this many lines.
+    pub fn with_max_faults(mut self, faults: usize) -> Self {
+        self.options.max_faults = faults;
+        self
+    }
+
+    /// The error of a launch, if there is one, and the output.
+    pub fn error_and_output(&self) -> (Option<LaunchError>, Vec<u8>) {
+        let (result, output) = self.launch();
+        (result.err(), output)
+    }
+
     /// The error of a launch, if there is one.
     pub fn error(&self) -> Option<LaunchError> {
         self.launch().0.err()
