@@ -39,7 +39,7 @@ impl Block {
     /// # Errors
     /// A thread's fault, or a deadlock: no thread can continue.
     pub(super) fn run(&mut self, context: &mut Context<'_>) -> Result<Turn, Box<Fault>> {
-        self.run_warps(context).inspect_err(|fault| context.observe_fault(fault, self))
+        self.run_warps(context).map_err(|fault| self.observed(fault, context))
     }
 
     fn run_warps(&mut self, context: &mut Context<'_>) -> Result<Turn, Box<Fault>> {
@@ -63,6 +63,15 @@ impl Block {
         Ok(Turn { ended: !live, progress })
     }
 
+    /// A fault of the block, with the number of threads that have exited, which a warp does not know. The observer sees it.
+    fn observed(&self, mut fault: Box<Fault>, context: &mut Context<'_>) -> Box<Fault> {
+        if let FaultKind::BarrierDivergence { exited, .. } = &mut fault.kind {
+            *exited = self.exited();
+        }
+        context.observe_fault(&fault, self);
+        fault
+    }
+
     /// Runs one warp, as [`run`](Self::run) does all of them.
     ///
     /// # Errors
@@ -73,7 +82,7 @@ impl Block {
             block.complete_barriers(context);
             block.check_end(context)
         };
-        run(self, context).inspect_err(|fault| context.observe_fault(fault, self))?;
+        run(self, context).map_err(|fault| self.observed(fault, context))?;
         let live = self.warps.iter().any(|warp| warp.live() != 0);
         self.note_end(live, context);
         Ok(())

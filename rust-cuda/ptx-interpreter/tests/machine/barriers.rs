@@ -230,3 +230,19 @@ fn every_form_of_fence_is_accepted_and_changes_no_value() {
         assert!(error.contains(unknown.trim_end_matches(';')), "{error}");
     }
 }
+
+#[test]
+fn threads_that_have_exited_are_counted_beside_two_barriers() {
+    let kernel = Kernel::new(
+        "setp.lt.u32 p0, tid, 40; @p0 ret; setp.lt.u32 p0, tid, 64; @p0 bra FIRST;\nbarrier.sync 0;\nret; FIRST: barrier.sync 0; ret;",
+    );
+    let error = kernel.shape(1, 96).launch_error();
+    let FaultKind::BarrierDivergence { waiting, exited, other_place } = &error.fault().unwrap().kind else {
+        panic!("{error}")
+    };
+    assert_eq!((*waiting, *exited, other_place.is_some()), (56, 40, true), "{error}");
+    assert!(
+        error.to_string().contains("56 threads wait at a barrier, 40 have exited the kernel, others wait at "),
+        "{error}"
+    );
+}
