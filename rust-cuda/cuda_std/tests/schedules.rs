@@ -221,3 +221,37 @@ fn a_schedule_is_replayed_to_the_bit_a_thousand_times() {
     let descending = run(in_order("descending"));
     assert_eq!((descending[59], descending[0]), (1, 118 << 16 | 119));
 }
+
+/// Each thread writes the same value to one element and reads it again.
+#[kernel]
+pub fn same_value_and_own_read(value: GlobalMut<u32>, out: GlobalMut<u32>) {
+    let i = thread::index_1d() as usize;
+    value.set(0, 5);
+    out.set(i, value.get(0));
+}
+
+/// The last thread reads what the others have written.
+#[kernel]
+pub fn same_value_and_others_read(value: GlobalMut<u32>, out: GlobalMut<u32>) {
+    let i = thread::index_1d() as usize;
+    if i < 63 {
+        value.set(0, 5);
+    } else {
+        out.set(0, value.get(0));
+    }
+}
+
+#[test]
+fn a_thread_may_read_the_value_that_it_and_others_have_written() {
+    let run = |options: Options| {
+        let (mut value, mut out) = (SimulatorBuffer::filled(0u32, 1), SimulatorBuffer::uninitialized(64));
+        simulator::launch_with(options, &same_value_and_own_read, LaunchConfig::new(2, 32), (&mut value, &mut out))?;
+        Ok::<_, LaunchError>(out.to_vec())
+    };
+    assert_eq!(run(orders(MANY)).unwrap(), [5; 64]);
+    let strict = Options { same_value_races_are_faults: true, ..Options::default() };
+    assert!(matches!(run(strict).unwrap_err().fault().unwrap().kind, FaultKind::Race { .. }));
+    let (mut value, mut out) = (SimulatorBuffer::filled(0u32, 1), SimulatorBuffer::uninitialized(64));
+    let others = simulator::launch(&same_value_and_others_read, LaunchConfig::new(2, 32), (&mut value, &mut out));
+    assert!(matches!(others.unwrap_err().fault().unwrap().kind, FaultKind::Race { .. }));
+}

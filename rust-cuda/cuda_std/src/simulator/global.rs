@@ -200,7 +200,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     #[track_caller]
     pub fn get(self, index: usize) -> T {
         let cell = self.at(index);
-        self.check(Access::Read, index, Location::caller(), || false);
+        self.check(Access::Read, index, Location::caller(), || true);
         current::count_access(|current| &current.global_loads);
         T::load(cell)
     }

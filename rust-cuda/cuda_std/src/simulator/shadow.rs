@@ -16,7 +16,7 @@ pub(super) fn shadow_epoch(barriers: u32) -> u32 {
 }
 
 /// A thread between two barriers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Accessor {
     /// The block's linear index in the grid, from 1.
     block: NonZero<u32>,
@@ -140,7 +140,12 @@ impl Writes {
         let writers = [self.writer, self.other_writer].into_iter().flatten();
         let other = writers.into_iter().find(|writer| writer.is_concurrent(accessor, &is_ordered));
         if let Some(writer) = other
-            && !(access == Access::Write && same_value())
+            && !(match access {
+                Access::Write => true,
+                // The thread reads the value that it has written itself, as others have.
+                Access::Read => self.writer == Some(accessor),
+                Access::Atomic => false,
+            } && same_value())
         {
             return Err(Conflict { access: Access::Write, accessor: writer, location: self.location });
         }
@@ -155,6 +160,8 @@ impl Writes {
             return Err(Conflict { access: Access::Atomic, accessor: other, location: others.atomic_location });
         }
         match access {
+            // What races with the thread's write races with its read.
+            Access::Read if self.writer == Some(accessor) => {}
             Access::Read => others.readers.add(accessor),
             Access::Write => {
                 *self = Self { writer: Some(accessor), other_writer: other, location: Some(location) };

@@ -66,7 +66,7 @@ macro_rules! accesses {
         #[track_caller]
         pub fn get(&self, index: usize) -> T {
             current::count_access(|current| &current.shared_loads);
-            T::load(self.at(Access::Read, index, Location::caller(), |_| false))
+            T::load(self.at(Access::Read, index, Location::caller(), |_| true))
         }
 
         /// Writes element `index`. An index out of bounds is a fault.

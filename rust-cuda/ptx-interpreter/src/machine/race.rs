@@ -19,11 +19,11 @@ pub(super) struct RaceChecker {
     pub(super) same_value: BTreeMap<(u32, u32), SameValueRace>,
 }
 
-/// Unordered writes of the same value to the same bytes by several threads. Memory holds that value whichever comes
+/// Unordered writes of the same value to the same bytes by several threads, or a read of them by one of these threads. Memory holds that value whichever comes
 /// last. Compilers emit them where lanes hold copies of one result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SameValueRace {
-    /// The later write, in the interpreter's order of execution.
+    /// The later access, in the interpreter's order of execution.
     pub place: Place,
     /// The earlier write, which may be the same instruction of another thread.
     pub other_place: Place,

@@ -69,6 +69,7 @@ impl Context<'_> {
         }
         let conflict = match conflict {
             Ok(None) => return Ok(()),
+            Ok(Some(conflict)) if access == Access::Read && self.launch.options.same_value_races_are_faults => conflict,
             Ok(Some(conflict)) => return self.same_value_race(warp, lane, (memory, offset), recorded, conflict),
             Err(conflict) => conflict,
         };

@@ -243,10 +243,7 @@ fn a_write_of_another_value_is_a_fault_for_any_earlier_writer() {
 }
 
 #[test]
-fn the_same_value_excuses_neither_reads_nor_atomics() {
-    // Thread 0 reads its own write while other threads may still write, so the value is unordered.
-    let kernel = writers("mov.u32 r1, 5;", "", "ld.shared.u32 r2, [room];");
-    assert!(matches!(kernel.fault("ld.shared.u32 r2, [room];", 0, 0), FaultKind::Race { access: Access::Read, .. }));
+fn the_same_value_excuses_no_other_kind_of_write() {
     let kernel = writers("mov.u32 r1, 5;", "setp.eq.u32 p0, tid, 9; @p0 st.volatile.shared.u32 [room], 5;", "");
     assert!(matches!(
         kernel.fault("st.shared.u32 [room], r1;", 0, 0),
@@ -274,4 +271,33 @@ fn asynchronous_copies_of_the_same_value_are_reported_too() {
     let input: Vec<u32> = (0..32).collect();
     let kind = copy("4").input(&input).fault("cp.async.wait_all;", 0, 1);
     assert!(matches!(kind, FaultKind::Race { .. }), "{kind}");
+}
+
+#[test]
+fn a_thread_may_read_the_value_that_it_and_others_have_written() {
+    let kernel = |value: &str, read: &str| {
+        Kernel::new(format!(
+            "mov.u32 r0, room; mov.u32 r1, {value};\nst.shared.u32 [r0], r1;\n{read}\nld.shared.u32 r2, [r0];\nst.global.u32 [cell], r2; ret;"
+        ))
+        .declare(ROOM)
+        .shape(1, 64)
+    };
+    for order in ["ascending", "descending"] {
+        let report = kernel("5", "").in_order(order).report();
+        assert!(report.same_value_races.iter().any(|race| race.place.text.starts_with("ld.shared")), "{order}");
+        assert_eq!(kernel("5", "").in_order(order).words(64), each(64, |_| 5));
+    }
+    let strict = kernel("5", "").with_same_value_faults();
+    assert!(matches!(strict.fault("st.shared.u32 [r0], r1;", 0, 1), FaultKind::SameValueRace { .. }));
+    // Of different values it is a race before.
+    race(&kernel("tid", ""), "st.shared.u32 [r0], r1;", 0, 1);
+}
+
+#[test]
+fn a_thread_that_has_not_written_the_value_may_not_read_it() {
+    let kernel = Kernel::new(
+        "mov.u32 r0, room; setp.ge.u32 p0, tid, 63; @p0 bra READ;\nst.shared.u32 [r0], 5;\nret; READ:\nld.shared.u32 r2, [r0];\nst.global.u32 [cell], r2; ret;",
+    );
+    let (access, other_access, ..) = race(&kernel.declare(ROOM).shape(1, 64), "ld.shared.u32 r2, [r0];", 0, 63);
+    assert_eq!((access, other_access), (Access::Read, Access::Write));
 }

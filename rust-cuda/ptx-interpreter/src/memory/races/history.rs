@@ -29,7 +29,8 @@ struct RareAccesses {
 pub(super) struct RacingAccess {
     pub(super) kind: AccessKind,
     pub(super) record: Record,
-    /// Whether both are plain, or both volatile, writes of the same value.
+    /// Whether both are plain, or both volatile, writes of the same value, or the current one reads the value that its thread has
+    /// written too.
     pub(super) same_value: bool,
 }
 
@@ -102,6 +103,8 @@ impl History {
         let Current { kind, epoch, instruction, .. } = *access;
         let record = Record::new(epoch.number, kind, instruction);
         match kind {
+            // What races with a thread's write races with its reads after it, until it releases them.
+            AccessKind::Read if self.has_own_write(epoch) => {}
             AccessKind::Read => self.readers.add(order, epoch, record),
             AccessKind::VolatileRead | AccessKind::AtomicRead(_) => {
                 self.rare.get_or_insert_default().atomic_readers.add(order, epoch, record);
@@ -135,6 +138,13 @@ impl History {
         conflict
     }
 
+    /// Whether a thread has written the value in this epoch, as others may have.
+    #[inline]
+    fn has_own_write(&self, epoch: ThreadEpoch) -> bool {
+        self.writer.is_some_and(|writer| writer.epoch == epoch.number)
+            || self.rare.as_ref().is_some_and(|rare| rare.same_writers.has_of(epoch))
+    }
+
     #[inline]
     fn conflict(
         &self,
@@ -147,7 +157,11 @@ impl History {
         let same_writers = || self.rare.as_ref()?.same_writers.concurrent_with(order, epoch).next();
         let mut same = None;
         if let Some(record) = writer.or_else(same_writers) {
-            let same_value = kind == AccessKind::Write && same_value();
+            let same_value = match kind {
+                AccessKind::Write => same_value(),
+                AccessKind::Read => self.has_own_write(epoch),
+                _ => false,
+            };
             let found = RacingAccess { kind: AccessKind::Write, record, same_value };
             if !same_value {
                 return Some(found);

@@ -14,8 +14,8 @@
 //!
 //! or by transitivity of these (PTX ISA 8, Memory Consistency Model; causality order).
 //!
-//! Plain writes, or volatile ones, of the same value that race with each other, and with no other access, are a class of their own:
-//! whichever comes last, memory holds that value.
+//! Plain writes, or volatile ones, of the same value that race with each other, and with no other access but plain reads by their own
+//! threads, are a class of their own: whichever comes last, memory holds that value.
 //!
 //! A releasing thread publishes its own accesses, those of its warp before the last `bar.warp.sync`, those of its block
 //! before the last barrier, and those of other blocks that it has acquired. They happen before what the acquiring
@@ -125,7 +125,8 @@ impl RaceDetector {
 
     /// As `record`, for an access whose value can be compared: `same_value` says whether a plain or volatile write leaves these
     /// bytes of the region unchanged. It is called only where two such writes race. If all racing accesses are
-    /// writes of the same value, both plain or both volatile, returns the first earlier one.
+    /// writes of the same value, both plain or both volatile, or writes of the value that the reading thread has written too, returns
+    /// the first earlier one.
     ///
     /// # Errors
     /// As `record`; for two plain or two volatile writes, only if they write different values.

@@ -57,6 +57,14 @@ impl Records {
         self.latest.is_none()
     }
 
+    /// Whether one of the accesses is of an epoch of a thread.
+    pub(super) fn has_of(&self, epoch: ThreadEpoch) -> bool {
+        let mut groups = self.others.iter().flat_map(|others| others.0.iter());
+        let is_of = |record: Record| record.epoch == epoch.number;
+        self.latest.is_some_and(is_of)
+            || groups.any(|group| group.lanes >> epoch.lane & 1 == 1 && is_of(group.record.of_lane(epoch.lane)))
+    }
+
     #[inline]
     pub(super) fn clear(&mut self) {
         self.latest = None;

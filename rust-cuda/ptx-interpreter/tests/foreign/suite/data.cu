@@ -662,7 +662,7 @@ KERNEL different_values(int *y) {
 
 KERNEL same_value_and_own_read(int *y) {
     __shared__ int value;
-    store_plain(&value, 5); // RACE same_value_and_own_read
+    store_plain(&value, 5); // SAME same_value_and_own_read
     y[threadIdx.x] = load_plain(&value);
 }
 

@@ -95,7 +95,7 @@ fn all() -> Vec<Case> {
         case(SameValue, "first_element_by_all", (2, 64), [x(1), out(1)]),
         race("same_value_but_of_one", (2, 64), [out(1)]),
         race("different_values", (2, 64), [out(1)]),
-        race("same_value_and_own_read", (1, 64), [out(64)]),
+        case(SameValue, "same_value_and_own_read", (1, 64), [out(64)]),
         race("two_branches_of_different_values", (2, 32), [out(2)]),
         race("last_of_the_same_value_twice", (1, 2), [out(1)]),
     ]

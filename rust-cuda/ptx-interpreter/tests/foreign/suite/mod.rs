@@ -251,7 +251,8 @@ impl Run<'_> {
             }
             (Label::SameValue, _) => {
                 let races = self.is_silent(SILENT)?.same_value_races;
-                let places = races.iter().map(|race| race.place.source.as_ref().map(|place| place.line));
+                // The later access may be a read; the earlier one writes.
+                let places = races.iter().map(|race| race.other_place.source.as_ref().map(|place| place.line));
                 if places.clone().count() == 0 || places.clone().any(|line| line != self.line) {
                     return Err(format!("races of the same value: {races:?}"));
                 }
