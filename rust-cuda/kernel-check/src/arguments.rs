@@ -9,7 +9,7 @@ use cuda_launch::{Schedule, Search};
 use kernel_debugger::{ElementType, Launch, LaunchFile, Order};
 use serde_json::{Value, json};
 
-/// Stands for the launch file in messages about arguments of the command line. Relative paths begin at the current directory.
+/// The path in messages about arguments of the command line, in place of a launch file's. Relative paths begin at the current directory.
 const COMMAND_LINE: &str = "command line";
 
 /// Maximum number of lines with a fault that are listed.

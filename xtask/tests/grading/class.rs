@@ -264,11 +264,11 @@ pub(super) fn wrong(folder: &Path, students: &[Student]) -> (Vec<String>, BTreeM
     let copies = students.iter().filter_map(|student| Some((&students[student.copied_from?].name, &student.name)));
     let in_order = |(a, b): (&String, &String)| if a < b { format!("{a} and {b}") } else { format!("{b} and {a}") };
     let copies: BTreeSet<String> = copies.map(in_order).collect();
-    // Two that hand in the same mistake or cheat are alike too; nobody else is accused.
+    // Two students with the same mistake or cheat are alike too; a right submission is alike only to its copies.
     let is_own =
         |name: &str| students.iter().any(|student| student.name == name && student.submission.changes.is_empty());
-    let accused = |pair: &&String| pair.split_once(" and ").is_none_or(|(a, b)| is_own(a) || is_own(b));
-    let others: BTreeSet<String> = pairs.difference(&copies).filter(accused).cloned().collect();
+    let has_own = |pair: &&String| pair.split_once(" and ").is_none_or(|(a, b)| is_own(a) || is_own(b));
+    let others: BTreeSet<String> = pairs.difference(&copies).filter(has_own).cloned().collect();
     if !copies.is_subset(&pairs) || !others.is_empty() {
         wrong.push(format!("alike: {pairs:?}, expected {copies:?}, and no others such as {others:?}"));
     }

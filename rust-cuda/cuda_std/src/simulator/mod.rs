@@ -220,12 +220,9 @@ pub fn launch_in<M: Memory, K: Kernel>(
         (run, current::set_switches(None))
     };
     let found = search.search(
-        |schedule| match schedule.is_default() {
-            true => Ok(0),
-            false => {
-                let (run, operations) = in_order(schedule);
-                run.map(|_| operations)
-            }
+        |schedule| {
+            let (run, operations) = in_order(schedule);
+            run.map(|_| operations)
         },
         |error, other| error.fault().zip(other.fault()).is_some_and(|(fault, other)| fault.is_same_as(other)),
     );

@@ -89,38 +89,33 @@ impl Launch {
                 false => progress.next_block.fetch_add(1, Ordering::Relaxed),
             };
             no_more |= position >= count && given_way.len() < limit;
-            let (position, done) = if position < count {
-                if position > progress.lowest_failed.load(Ordering::Relaxed) {
-                    no_more = true;
-                    continue;
-                }
-                let number = order.nth(position, count, 0);
-                if cluster > 1 {
-                    (position, together::run_cluster(self, number, &shadows, &stacks, thread))
-                } else {
-                    let block = Rc::new(Block::new(self.clone(), number, Rc::clone(&shadows), None));
-                    let mut scheduler = Scheduler::new(block, &stacks);
-                    match scheduler.start(thread) {
-                        Ok(()) if scheduler.has_given_way() => {
-                            given_way.push_back((position, scheduler));
-                            continue;
-                        }
-                        outcome => (position, scheduler.end(outcome)),
-                    }
-                }
+            if position < count && position > progress.lowest_failed.load(Ordering::Relaxed) {
+                no_more = true;
+                continue;
+            }
+            let number = || order.nth(position, count, 0);
+            let (position, done) = if position < count && cluster > 1 {
+                (position, together::run_cluster(self, number(), &shadows, &stacks, thread))
             } else {
-                let Some((position, mut scheduler)) = given_way.pop_front() else { break };
-                if position > progress.lowest_failed.load(Ordering::Relaxed) {
-                    scheduler.drop_waiting();
-                    continue;
-                }
-                match scheduler.resume_given_way() {
-                    Ok(()) if scheduler.has_given_way() => {
-                        given_way.push_back((position, scheduler));
+                let (position, mut scheduler, outcome) = if position < count {
+                    let block = Rc::new(Block::new(self.clone(), number(), Rc::clone(&shadows), None));
+                    let mut scheduler = Scheduler::new(block, &stacks);
+                    let outcome = scheduler.start(thread);
+                    (position, scheduler, outcome)
+                } else {
+                    let Some((position, mut scheduler)) = given_way.pop_front() else { break };
+                    if position > progress.lowest_failed.load(Ordering::Relaxed) {
+                        scheduler.drop_waiting();
                         continue;
                     }
-                    outcome => (position, scheduler.end(outcome)),
+                    let outcome = scheduler.resume_given_way();
+                    (position, scheduler, outcome)
+                };
+                if outcome.is_ok() && scheduler.has_given_way() {
+                    given_way.push_back((position, scheduler));
+                    continue;
                 }
+                (position, scheduler.end(outcome))
             };
             match done {
                 Ok(done) => report += done,

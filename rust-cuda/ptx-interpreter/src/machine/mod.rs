@@ -186,9 +186,6 @@ impl Machine {
         launch.printed = None;
         let found = search.search(
             |schedule| {
-                if schedule.is_default() {
-                    return Ok(0);
-                }
                 report.orders += 1;
                 launch.view.restore(&before);
                 launch.options.schedule = schedule.clone();
