@@ -17,7 +17,7 @@ const fn rule(id: &'static str, description: &'static str) -> Rule {
 }
 
 /// All kinds. `docs/checking.md` lists them.
-pub(crate) const RULES: [Rule; 22] = [
+pub(crate) const RULES: [Rule; 23] = [
     rule("race", "Two threads access the same bytes without synchronisation, and at least one of them writes."),
     rule("same-value-race", "Two threads write the same value to the same bytes without synchronisation."),
     rule("out-of-bounds", "An access or an index is outside of the memory that it is meant for."),
@@ -40,6 +40,7 @@ pub(crate) const RULES: [Rule; 22] = [
     rule("member-mask", "The member mask of a warp-level operation excludes its lane, or differs between lanes."),
     rule("shuffle-source", "A shuffle reads from a lane that does not participate in it."),
     rule("branch-table", "An index is out of bounds of a branch table."),
+    rule("no-function", "A call through a pointer that is the address of no function with its parameters."),
     rule("trap", "The kernel executes a trap: in Rust, it panics."),
     rule("assertion", "An assertion of the kernel fails."),
     rule("recursion", "A function calls itself, which the interpreter does not support."),
@@ -72,6 +73,7 @@ pub(crate) fn id(kind: &FaultKind) -> &'static str {
         FaultKind::NotAMember { .. } | FaultKind::DifferentMembers { .. } => "member-mask",
         FaultKind::NoSuchLane { .. } => "shuffle-source",
         FaultKind::BranchTable { .. } => "branch-table",
+        FaultKind::NoFunction { .. } => "no-function",
         FaultKind::Trap => "trap",
         FaultKind::AssertionFailed { .. } => "assertion",
         FaultKind::Recursion { .. } => "recursion",

@@ -4,8 +4,8 @@
 //! immediate postdominator is where they reconverge. A path that arrives there waits for the others; lanes that exit
 //! are no longer waited for. Paths run round-robin in time slices, so that lanes which wait for others of their own
 //! warp make progress, as on GPUs since sm_70, whose compilers place convergence barriers at the same points. Lanes
-//! that wait at a reconvergence point for others in a loop resume without them after some slices: they may hold the
-//! lock that the others spin on.
+//! that wait at a reconvergence point for others in a loop resume without them after some slices, or once the others are
+//! found to spin: they may hold the lock that the others spin on.
 
 /// Lanes at the same instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,31 +91,37 @@ impl Divergence {
 
     /// Ends a path at its reconvergence point. Once all lanes have arrived, one path resumes from there.
     pub(super) fn arrive(&mut self, path: usize) {
-        let Path { mask, point, .. } = self.paths.swap_remove(path);
-        if let Some(point) = point {
-            self.points[point].arrived |= mask;
-            if self.points[point].abandoned {
-                self.resume(point);
-            }
-            self.reconverge_if_complete(point);
+        let Path { mask, point, .. } = self.paths[path];
+        let Some(index) = point else { return };
+        let point = &mut self.points[index];
+        if point.abandoned {
+            point.expected &= !mask;
+            self.paths[path] = Path { pc: point.pc, mask, point: point.outer, state: PathState::Ready };
+        } else {
+            point.arrived |= mask;
+            self.paths.swap_remove(path);
         }
+        self.reconverge_if_complete(index);
     }
 
-    /// Abandons the innermost reconvergence point at which lanes wait for the path: they resume without it.
-    pub(super) fn stop_waiting_for(&mut self, path: usize) {
+    /// Abandons the innermost reconvergence point at which lanes wait for the path: they resume without it. Returns whether there are any.
+    pub(super) fn stop_waiting_for(&mut self, path: usize) -> bool {
         let mut next = self.paths[path].point;
         while let Some(point) = next {
             if self.points[point].arrived != 0 {
                 self.points[point].abandoned = true;
-                return self.resume(point);
+                self.resume(point);
+                return true;
             }
             next = self.points[point].outer;
         }
+        false
     }
 
-    /// Whether lanes wait at a reconvergence point.
-    pub(super) fn has_arrived(&self) -> bool {
-        self.points.iter().any(|point| point.arrived != 0)
+    /// Does the same for the first path that can run and for which lanes wait.
+    pub(super) fn stop_waiting(&mut self) -> bool {
+        let is_ready = |divergence: &Self, path: usize| divergence.paths[path].state == PathState::Ready;
+        (0..self.paths.len()).any(|path| is_ready(self, path) && self.stop_waiting_for(path))
     }
 
     /// Resumes the lanes that have arrived at a point.
@@ -264,7 +270,7 @@ mod tests {
         divergence.start(0b1111);
         divergence.diverge(0, &[(0b0111, 2), (0b1000, 9)], Some(9));
         divergence.arrive(1);
-        divergence.stop_waiting_for(0);
+        assert!(divergence.stop_waiting_for(0));
         assert_eq!(at(&divergence), [(2, 0b0111), (9, 0b1000)]);
         assert_eq!(divergence.reconvergence_pc(1), usize::MAX);
         // Lanes that arrive later don't wait either.
@@ -272,7 +278,7 @@ mod tests {
         divergence.arrive(2);
         assert_eq!(at(&divergence), [(2, 0b0110), (9, 0b1000), (9, 0b0001)]);
         divergence.arrive(0);
-        assert_eq!(at(&divergence), [(9, 0b0001), (9, 0b1000), (9, 0b0110)]);
+        assert_eq!(at(&divergence), [(9, 0b0110), (9, 0b1000), (9, 0b0001)]);
         assert_eq!(divergence.free, [0]);
     }
 

@@ -279,7 +279,19 @@ impl Warp {
                 return Ok(Next::Jumped);
             }
             Action::BranchTable { index: register, targets, reconvergence } => {
-                self.branch_by_table(index, *register, targets, *reconvergence, active, context)?;
+                let target = |entry: u64| {
+                    let target = usize::try_from(entry).ok().and_then(|entry| targets.get(entry));
+                    target.copied().ok_or(FaultKind::BranchTable { index: entry, length: targets.len() })
+                };
+                self.branch_by_value((index, active), *register, target, *reconvergence, context)?;
+                return Ok(Next::Jumped);
+            }
+            Action::BranchToFunction { address: register, functions, reconvergence } => {
+                let target = |address: u64| {
+                    let target = functions.iter().find(|(function, _)| *function == address);
+                    target.map(|(_, start)| *start).ok_or(FaultKind::NoFunction { address })
+                };
+                self.branch_by_value((index, active), *register, target, *reconvergence, context)?;
                 return Ok(Next::Jumped);
             }
             Action::Exit => {
@@ -352,22 +364,19 @@ impl Warp {
         Ok(Next::Advance)
     }
 
-    fn branch_by_table(
+    /// Jumps to each active lane's target, which follows from its value of a register.
+    fn branch_by_value(
         &mut self,
-        index: usize,
+        (index, active): (usize, u32),
         register: Register,
-        targets: &[usize],
+        target: impl Fn(u64) -> Result<usize, FaultKind>,
         reconvergence: Option<usize>,
-        active: u32,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         let path = self.divergence.paths[index];
         let mut paths: Vec<(u32, usize)> = vec![(path.mask & !active, path.pc + 1)];
         for lane in lanes_of(active) {
-            let entry = self.registers[register as usize][lane];
-            let Some(&target) = usize::try_from(entry).ok().and_then(|entry| targets.get(entry)) else {
-                return Err(Failure::at(lane, FaultKind::BranchTable { index: entry, length: targets.len() }));
-            };
+            let target = target(self.registers[register as usize][lane]).map_err(|kind| Failure::at(lane, kind))?;
             match paths.iter_mut().find(|(_, pc)| *pc == target) {
                 Some((mask, _)) => *mask |= 1 << lane,
                 None => paths.push((1 << lane, target)),

@@ -205,6 +205,12 @@ pub enum FaultKind {
         /// The table's number of entries.
         length: usize,
     },
+    /// A call through a pointer that is the address of no function that the call may reach.
+    #[error("calls through the pointer {address:#x}, which is the address of no function with these parameters")]
+    NoFunction {
+        /// The pointer.
+        address: u64,
+    },
     /// A `trap`: in Rust kernels, a panic.
     #[error("trap: the kernel panics")]
     Trap,

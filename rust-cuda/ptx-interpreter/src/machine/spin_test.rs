@@ -23,7 +23,7 @@ impl Warp {
     }
 
     /// Notes that a time slice has expired. After one without a change of memory, and after twice as many each time, the warp's state
-    /// is watched, unless lanes wait for it that would resume without it.
+    /// is watched.
     pub(super) fn note_slice(&mut self, context: &Context<'_>) {
         let changes = context.residents.changes;
         if !context.is_alone || std::mem::replace(&mut self.changes_at_slice, changes) != changes {
@@ -31,7 +31,7 @@ impl Warp {
             return;
         }
         self.idle_slices += 1;
-        if self.idle_slices.is_power_of_two() && !self.divergence.has_arrived() {
+        if self.idle_slices.is_power_of_two() {
             self.spin = Spin::Tested(Box::new(Test {
                 since: changes,
                 divergence: self.divergence.clone(),
@@ -69,7 +69,8 @@ impl Warp {
         }
     }
 
-    /// Counts an instruction of a warp that is watched. Returns whether it is still to be watched.
+    /// Counts an instruction of a warp that is watched. Returns whether it is still to be watched. Once its state has recurred, lanes that
+    /// wait at a reconvergence point resume, if there are any; else it spins.
     pub(super) fn is_still_tested(&mut self, context: &Context<'_>) -> bool {
         let Spin::Tested(test) = &mut self.spin else { return false };
         test.instructions += 1;
@@ -82,7 +83,13 @@ impl Warp {
             && test.carry == self.carry
             && test.registers == self.registers;
         if recurs {
-            self.spin = Spin::Found { since: test.since, poll: test.poll };
+            let found = Spin::Found { since: test.since, poll: test.poll };
+            let resumed = self.divergence.stop_waiting();
+            if resumed {
+                // Those that resumed run next.
+                self.divergence.paths.rotate_right(1);
+            }
+            self.spin = if resumed { Spin::No } else { found };
         }
         !recurs
     }

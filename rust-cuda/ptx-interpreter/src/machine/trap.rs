@@ -79,6 +79,7 @@ fn ways_to(kernel: &Kernel, target: usize) -> impl Iterator<Item = (usize, bool)
     let jumps = (0..instructions.len()).filter(move |&pc| match &instructions[pc].action {
         Action::Branch { target: of_branch, .. } => *of_branch == target,
         Action::BranchTable { targets, .. } => targets.contains(&target),
+        Action::BranchToFunction { functions, .. } => functions.iter().any(|(_, start)| *start == target),
         _ => false,
     });
     let before = target.checked_sub(1).filter(|&before| {
@@ -102,7 +103,11 @@ fn comparison_before(kernel: &Kernel, branch: usize, predicate: Predicate) -> Op
 fn ends_block(kernel: &Kernel, pc: usize) -> bool {
     matches!(
         kernel.instructions[pc].action,
-        Action::Branch { .. } | Action::BranchTable { .. } | Action::Exit | Action::Trap
+        Action::Branch { .. }
+            | Action::BranchTable { .. }
+            | Action::BranchToFunction { .. }
+            | Action::Exit
+            | Action::Trap
     )
 }
 

@@ -253,6 +253,7 @@ impl Action {
             Self::MapAddress { address, rank, .. } => [*address, *rank].into_iter().for_each(visit),
             Self::IsSpace { address: register, .. }
             | Self::BranchTable { index: register, .. }
+            | Self::BranchToFunction { address: register, .. }
             | Self::WarpBarrier { members: register } => visit(*register),
             Self::Atomic(atomic) => {
                 address(&atomic.address, visit);
@@ -342,6 +343,7 @@ impl Action {
             | Self::Fence(_)
             | Self::Branch { .. }
             | Self::BranchTable { .. }
+            | Self::BranchToFunction { .. }
             | Self::Exit
             | Self::Trap
             | Self::ClusterArrive

@@ -15,7 +15,7 @@ use super::symbols::{Resources, Symbols};
 
 use crate::limits::MAX_CALL_DEPTH;
 use crate::semantics::Class;
-use crate::syntax::{self, Function, Location, Module, Space, Statement, Variable};
+use crate::syntax::{self, Function, Location, Module, Operand, Space, Statement, Variable};
 
 /// State of the translation of one kernel.
 struct Builder<'a> {
@@ -79,7 +79,7 @@ pub(crate) fn build(
     })
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
     fn statements(&mut self, statements: &[Statement]) -> Result<(), LoadError> {
         self.symbols.scopes.enter();
         // A branch may come before its label.
@@ -91,6 +91,12 @@ impl Builder<'_> {
                 }
                 Statement::BranchTargets { name, targets, line } => {
                     self.declare(name, Named::BranchTable(targets.clone()), *line)?;
+                }
+                Statement::CallTargets { name, functions, line } => {
+                    self.declare(name, Named::CallTargets(functions.clone()), *line)?;
+                }
+                Statement::CallPrototype { name, returns, parameters, line } => {
+                    self.declare(name, Named::CallPrototype([sizes(returns), sizes(parameters)]), *line)?;
                 }
                 _ => {}
             }
@@ -124,7 +130,7 @@ impl Builder<'_> {
                 }
                 Ok(())
             }
-            Statement::BranchTargets { .. } => Ok(()),
+            Statement::BranchTargets { .. } | Statement::CallTargets { .. } | Statement::CallPrototype { .. } => Ok(()),
             Statement::Location(location) => {
                 self.enter_location(*location);
                 Ok(())
@@ -174,7 +180,9 @@ impl Builder<'_> {
         }
         let (cost, line, text) = match statement {
             Statement::Registers { names, line, .. } => (names.len(), *line, names.first().map_or("", String::as_str)),
-            Statement::BranchTargets { targets, line, name } => (targets.len(), *line, name.as_str()),
+            Statement::BranchTargets { targets: names, line, name }
+            | Statement::CallTargets { functions: names, line, name } => (names.len(), *line, name.as_str()),
+            Statement::CallPrototype { parameters, line, name, .. } => (parameters.len(), *line, name.as_str()),
             Statement::Label { name, line } => (0, *line, name.as_str()),
             Statement::Instruction(instruction) => (0, instruction.line, instruction.text.as_str()),
             Statement::Variable(variable) => (0, variable.line, variable.name.as_str()),
@@ -189,13 +197,33 @@ impl Builder<'_> {
         self.declare(&variable.name, named, variable.line)
     }
 
-    /// Inlines the called function's body.
+    /// Inlines the bodies of the functions that a call may reach.
     fn call(&mut self, call: &syntax::Instruction) -> Result<(), LoadError> {
         let problem = |problem| at(call.line, &call.text, problem);
         let arguments = decode::call(call).map_err(problem)?;
+        let after = self.new_label();
+        if let Some(targets) = arguments.targets {
+            let pointer = Operand::Name(arguments.function.to_owned());
+            let address = decode::address_of_function(&mut self.symbols, &pointer).map_err(problem)?;
+            let callees = self.callees(targets).map_err(problem)?;
+            self.skip_call(call, after)?;
+            let starts: Vec<(&Function, u64, Label)> =
+                callees.into_iter().map(|(callee, address)| (callee, address, self.new_label())).collect();
+            let functions = starts.iter().map(|&(_, address, start)| (address, start)).collect();
+            let action = Action::BranchToFunction { address, functions, reconvergence: None };
+            self.push(DecodedInstruction { guard: None, action }, Class::Control, call);
+            for (callee, _, start) in starts {
+                self.labels[start] = Some(self.instructions.len());
+                self.inline(callee, &arguments, after, call)?;
+                // A body that ends without a return.
+                let action = Action::Branch { target: after, reconvergence: None };
+                self.push(DecodedInstruction { guard: None, action }, Class::Control, call);
+            }
+            self.labels[after] = Some(self.instructions.len());
+            return Ok(());
+        }
         let callee = match function(self.module, arguments.function) {
             Ok(callee) => callee,
-            Err(Uncallable::Unsupported(error)) => return Err(error.into()),
             Err(Uncallable::NoBody) if matches!(arguments.function, "vprintf" | "__assertfail") => {
                 return self.driver_call(&arguments, call);
             }
@@ -204,22 +232,59 @@ impl Builder<'_> {
                 return Err(problem(Problem::Undeclared(arguments.function.to_owned())));
             }
         };
-        if self.symbols.calls.iter().any(|(name, _)| *name == callee.name) {
-            let guard = call.guard.as_ref().map(|guard| decode::guard(&self.symbols, guard)).transpose();
-            let (guard, action) = (guard.map_err(problem)?, Action::Recurse(callee.name.as_str().into()));
-            self.push(DecodedInstruction { guard, action }, Class::Control, call);
-            return Ok(());
+        self.skip_call(call, after)?;
+        self.inline(callee, &arguments, after, call)?;
+        self.labels[after] = Some(self.instructions.len());
+        Ok(())
+    }
+
+    /// Threads whose guard is false branch over a call.
+    fn skip_call(&mut self, call: &syntax::Instruction, after: Label) -> Result<(), LoadError> {
+        let Some(guard) = &call.guard else { return Ok(()) };
+        let negated = syntax::Guard { negated: !guard.negated, ..guard.clone() };
+        let guard = decode::guard(&self.symbols, &negated).map_err(|problem| at(call.line, &call.text, problem))?;
+        let action = Action::Branch { target: after, reconvergence: None };
+        self.push(DecodedInstruction { guard: Some(guard), action }, Class::Control, call);
+        Ok(())
+    }
+
+    /// The functions that a call through a pointer may reach, each with its address: those of a `.calltargets`, or all with the signature of
+    /// a `.callprototype`.
+    fn callees(&self, targets: &str) -> Result<Vec<(&'a Function, u64)>, Problem> {
+        let module = self.module;
+        let fits: Box<dyn Fn(&Function) -> bool> = match self.symbols.find(targets) {
+            Some(Named::CallTargets(names)) => Box::new(|function| names.contains(&function.name)),
+            Some(Named::CallPrototype(signature)) => {
+                Box::new(|function| [sizes(&function.returns), sizes(&function.parameters)] == *signature)
+            }
+            Some(_) => {
+                return Err(Problem::Unsupported(
+                    "a call through a pointer without `.calltargets` or `.callprototype`",
+                ));
+            }
+            None => return Err(Problem::Undeclared(targets.to_owned())),
+        };
+        let defined = |function: &&Function| function.body.is_some() || function.unsupported.is_some();
+        let functions = module.functions.iter().filter(defined).filter(|function| fits(function));
+        Ok(functions.filter_map(|function| Some((function, self.symbols.function_address(&function.name)?))).collect())
+    }
+
+    /// Inlines a function's body, from which a return jumps to `after`. In the body of the same function it is a fault.
+    fn inline(
+        &mut self,
+        callee: &Function,
+        arguments: &decode::Call<'_>,
+        after: Label,
+        call: &syntax::Instruction,
+    ) -> Result<(), LoadError> {
+        let problem = |problem| at(call.line, &call.text, problem);
+        if let Some(error) = &callee.unsupported {
+            return Err(error.clone().into());
         }
-        let after = self.new_label();
-        if let Some(guard) = &call.guard {
-            // Threads whose guard is false branch over the body.
-            let negated = syntax::Guard { negated: !guard.negated, ..guard.clone() };
-            let guard = Some(decode::guard(&self.symbols, &negated).map_err(problem)?);
-            self.push(
-                DecodedInstruction { guard, action: Action::Branch { target: after, reconvergence: None } },
-                Class::Control,
-                call,
-            );
+        if self.symbols.calls.iter().any(|(name, _)| *name == callee.name) {
+            let action = Action::Recurse(callee.name.as_str().into());
+            self.push(DecodedInstruction { guard: None, action }, Class::Control, call);
+            return Ok(());
         }
         let formal: Vec<&Variable> = callee.returns.iter().chain(&callee.parameters).collect();
         let actual: Vec<&str> = arguments.returns.iter().chain(&arguments.parameters).copied().collect();
@@ -247,7 +312,6 @@ impl Builder<'_> {
         self.symbols.scopes.leave();
         self.symbols.scopes.show(hidden);
         self.location = location;
-        self.labels[after] = Some(self.instructions.len());
         Ok(())
     }
 
@@ -305,6 +369,9 @@ impl Builder<'_> {
                 Action::BranchTable { targets, .. } => {
                     targets.iter_mut().for_each(|target| *target = target_of(*target));
                 }
+                Action::BranchToFunction { functions, .. } => {
+                    functions.iter_mut().for_each(|(_, start)| *start = target_of(*start));
+                }
                 _ => {}
             }
         }
@@ -336,8 +403,9 @@ impl Builder<'_> {
         }
         let points = immediate_postdominators(&successors);
         for (instruction, point) in self.instructions.iter_mut().zip(points) {
-            if let Action::Branch { reconvergence, .. } | Action::BranchTable { reconvergence, .. } =
-                &mut instruction.action
+            if let Action::Branch { reconvergence, .. }
+            | Action::BranchTable { reconvergence, .. }
+            | Action::BranchToFunction { reconvergence, .. } = &mut instruction.action
             {
                 *reconvergence = point;
             }
@@ -351,6 +419,7 @@ fn jumps((index, instruction): (usize, &DecodedInstruction)) -> Option<Vec<usize
     let mut targets = match &instruction.action {
         Action::Branch { target, .. } => vec![*target],
         Action::BranchTable { targets, .. } => targets.clone(),
+        Action::BranchToFunction { functions, .. } => functions.iter().map(|(_, start)| *start).collect(),
         Action::Exit | Action::Trap | Action::FailAssertion(_) | Action::Recurse(_) if instruction.guard.is_some() => {
             vec![]
         }
@@ -362,18 +431,21 @@ fn jumps((index, instruction): (usize, &DecodedInstruction)) -> Option<Vec<usize
     Some(targets)
 }
 
+/// Sizes in bytes of return values or parameters.
+fn sizes(variables: &[Variable]) -> Vec<Option<usize>> {
+    variables.iter().map(Variable::bytes).collect()
+}
+
 /// Why a function cannot be called.
 enum Uncallable {
     Undeclared,
     NoBody,
-    Unsupported(syntax::SyntaxError),
 }
 
 /// The definition of the function with this name.
 fn function<'a>(module: &'a Module, name: &str) -> Result<&'a Function, Uncallable> {
     let mut all = module.functions.iter().filter(|function| function.name == name);
     match all.clone().find(|function| function.body.is_some() || function.unsupported.is_some()) {
-        Some(Function { unsupported: Some(error), .. }) => Err(Uncallable::Unsupported(error.clone())),
         Some(function) => Ok(function),
         None if all.next().is_some() => Err(Uncallable::NoBody),
         None => Err(Uncallable::Undeclared),

@@ -18,7 +18,7 @@ use crate::semantics::{self, Class, Compute};
 use crate::syntax::{self, ScalarType};
 use operands::Widths;
 
-pub(super) use control::{Call, call};
+pub(super) use control::{Call, address_of_function, call};
 pub(super) use operands::guard;
 
 /// Decodes an instruction, and returns its class.

@@ -1,13 +1,13 @@
 //! The variables of a module, and their initial values.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::error::{LoadError, Problem, at};
 use super::immediate::immediate_bits;
 use super::ranges::Ranges;
 use crate::limits::MAX_GLOBAL_BYTES;
 use crate::memory::{GlobalMemory, first_address};
-use crate::syntax::{Function, Initializer, Linkage, Space, Variable};
+use crate::syntax::{Initializer, Linkage, Module, Operand, Space, Statement, Variable};
 
 /// The address of a module's first function, behind all windows and before global memory.
 const FIRST_FUNCTION: u64 = 1 << 39;
@@ -15,7 +15,8 @@ const FIRST_FUNCTION: u64 = 1 << 39;
 /// The module's `.global` and `.const` variables.
 #[derive(Debug)]
 pub(crate) struct Globals {
-    /// Addresses of functions by name, for tables of functions such as those of Rust's `dyn`. No memory is there.
+    /// Addresses by name of the functions of which the module takes one, for calls through pointers such as those of Rust's `dyn`. No memory
+    /// is there.
     functions: HashMap<String, u64>,
     /// Addresses of `.global` variables by name.
     addresses: HashMap<String, u64>,
@@ -25,9 +26,11 @@ pub(crate) struct Globals {
 }
 
 impl Globals {
-    pub(super) fn new(functions: &[Function]) -> Self {
+    pub(super) fn new(module: &Module) -> Self {
         let constants = Ranges::new(Space::Const);
-        let names = functions.iter().filter(|function| !function.is_entry).map(|function| function.name.clone());
+        let named = names_of_values(module);
+        let functions = module.functions.iter().filter(|function| !function.is_entry);
+        let names = functions.map(|function| &*function.name).filter(|name| named.contains(name)).map(str::to_owned);
         let functions = names.zip((FIRST_FUNCTION..).step_by(16)).collect();
         Self { functions, addresses: HashMap::new(), global_bytes: 0, constants, constant_bytes: Vec::new() }
     }
@@ -100,7 +103,7 @@ impl Globals {
                 // A generic address of global memory is the address itself.
                 Some((Space::Global, address)) => Ok(address.wrapping_add_signed(*offset)),
                 Some(_) => Err(at(variable.line, name, Problem::Unsupported("the address of a constant as a value"))),
-                None => match self.functions.get(name) {
+                None => match self.function(name) {
                     Some(address) => Ok(address.wrapping_add_signed(*offset)),
                     None => Err(at(variable.line, name, Problem::Undeclared(name.clone()))),
                 },
@@ -108,9 +111,46 @@ impl Globals {
         }
     }
 
+    /// The address of a function.
+    pub(crate) fn function(&self, name: &str) -> Option<u64> {
+        self.functions.get(name).copied()
+    }
+
     /// A variable's state space and its address there.
     pub(crate) fn find(&self, name: &str) -> Option<(Space, u64)> {
         let constant = || Some((Space::Const, self.constants.start_of(name)?));
         self.addresses.get(name).map(|address| (Space::Global, *address)).or_else(constant)
+    }
+}
+
+/// The names in initial values and in `mov`: the address of a function among them is taken.
+fn names_of_values(module: &Module) -> HashSet<&str> {
+    let initial = module.variables.iter().flat_map(|variable| &variable.initial);
+    let mut names: HashSet<&str> = initial
+        .filter_map(|initial| match initial {
+            Initializer::Address { name, .. } => Some(name.as_str()),
+            Initializer::Value(_) => None,
+        })
+        .collect();
+    module
+        .functions
+        .iter()
+        .filter_map(|function| function.body.as_ref())
+        .for_each(|body| add_operands(body, &mut names));
+    names
+}
+
+fn add_operands<'a>(statements: &'a [Statement], names: &mut HashSet<&'a str>) {
+    for statement in statements {
+        match statement {
+            Statement::Block(statements) => add_operands(statements, names),
+            Statement::Instruction(instruction) if instruction.opcode == "mov" => {
+                names.extend(instruction.operands.iter().filter_map(|operand| match operand {
+                    Operand::Name(name) => Some(name.as_str()),
+                    _ => None,
+                }));
+            }
+            _ => {}
+        }
     }
 }

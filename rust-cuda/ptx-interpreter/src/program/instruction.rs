@@ -133,6 +133,12 @@ pub(crate) enum Action {
         targets: Vec<Target>,
         reconvergence: Option<Target>,
     },
+    /// A call through a pointer: jumps to the inlined body of the function with this address.
+    BranchToFunction {
+        address: Register,
+        functions: Vec<(u64, Target)>,
+        reconvergence: Option<Target>,
+    },
     /// Ends the threads whose guard is true.
     Exit,
     /// `trap`

@@ -51,7 +51,7 @@ impl Program {
         if module.address_size != 64 {
             return Err(LoadError::AddressSize(module.address_size));
         }
-        let mut globals = Globals::new(&module.functions);
+        let mut globals = Globals::new(&module);
         let declared = module.variables.iter().map(|variable| globals.declare(variable, memory));
         let addresses = declared.collect::<Result<Vec<_>, _>>()?;
         for (variable, address) in module.variables.iter().zip(addresses) {

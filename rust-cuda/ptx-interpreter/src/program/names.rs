@@ -24,7 +24,14 @@ pub(crate) enum Named {
     Label(Label),
     /// A branch table, by its labels' names.
     BranchTable(Vec<String>),
+    /// The functions that a call through a pointer may reach, by their names.
+    CallTargets(Vec<String>),
+    /// Those with return values and parameters of these sizes in bytes.
+    CallPrototype(Signature),
 }
+
+/// Sizes in bytes of a function's return values and of its parameters.
+pub(crate) type Signature = [Vec<Option<usize>>; 2];
 
 /// The scopes that enclose a statement, the innermost last.
 #[derive(Debug, Default)]

@@ -120,6 +120,11 @@ impl<'a> Symbols<'a> {
         Ok(Named::Variable { space, address })
     }
 
+    /// The address of a function whose name no variable or register hides.
+    pub(crate) fn function_address(&self, name: &str) -> Option<u64> {
+        self.scopes.find(name).is_none().then(|| self.globals.function(name)).flatten()
+    }
+
     fn new_register(&mut self, initial: Initial) -> Register {
         self.registers.push(initial);
         self.registers.len() as Register - 1

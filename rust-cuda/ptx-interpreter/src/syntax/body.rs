@@ -49,25 +49,41 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `NAME:`, or `NAME: .branchtargets A, B;`
+    /// `NAME:`, `NAME: .branchtargets A, B;`, `NAME: .calltargets F, G;` or `NAME: .callprototype (…) _ (…);`
     fn label(&mut self) -> Parsed<Statement> {
         let line = self.next().line;
         let name = self.name("a label")?;
         self.advance();
         match self.directive() {
             Some(".branchtargets") => {
-                self.advance();
-                let mut targets = vec![self.name("a label")?];
-                while self.eat(b',') {
-                    targets.push(self.name("a label")?);
-                }
-                self.expect(b';', "`;` or `,`")?;
+                let targets = self.names("a label")?;
                 Ok(Statement::BranchTargets { name, targets, line })
             }
-            Some(".callprototype" | ".calltargets") => {
-                Err(self.error("an instruction or `.branchtargets` (calls through a pointer are not supported)"))
+            Some(".calltargets") => {
+                let functions = self.names("the name of a function")?;
+                Ok(Statement::CallTargets { name, functions, line })
+            }
+            Some(".callprototype") => {
+                self.advance();
+                let returns = self.parameters(false)?;
+                self.name("`_`, in place of a function's name")?;
+                let parameters = self.parameters(false)?;
+                self.eat_directive(".noreturn");
+                self.expect(b';', "`;`, `(…)` or `.noreturn`")?;
+                Ok(Statement::CallPrototype { name, returns, parameters, line })
             }
             _ => Ok(Statement::Label { name, line }),
         }
+    }
+
+    /// The names after the directive that is the next token, up to the semicolon.
+    fn names(&mut self, expected: &str) -> Parsed<Vec<String>> {
+        self.advance();
+        let mut names = vec![self.name(expected)?];
+        while self.eat(b',') {
+            names.push(self.name(expected)?);
+        }
+        self.expect(b';', "`;` or `,`")?;
+        Ok(names)
     }
 }

@@ -47,7 +47,7 @@ impl Parser<'_> {
     }
 
     /// `(…)`, or nothing.
-    fn parameters(&mut self, is_entry: bool) -> Parsed<Vec<Variable>> {
+    pub(super) fn parameters(&mut self, is_entry: bool) -> Parsed<Vec<Variable>> {
         let mut parameters = Vec::new();
         if !self.eat(b'(') || self.eat(b')') {
             return Ok(parameters);

@@ -173,6 +173,26 @@ pub enum Statement {
         /// The line of the text, from 1.
         line: u32,
     },
+    /// `NAME: .calltargets F, G;`, the functions that a call through a pointer may reach.
+    CallTargets {
+        /// The list's name.
+        name: String,
+        /// The functions.
+        functions: Vec<String>,
+        /// The line of the text, from 1.
+        line: u32,
+    },
+    /// `NAME: .callprototype (.param .b32 _) _ (.param .b64 _);`, the signature of the functions that a call through a pointer may reach.
+    CallPrototype {
+        /// The prototype's name.
+        name: String,
+        /// Return values: variables of space Param.
+        returns: Vec<Variable>,
+        /// Parameters: variables of space Param.
+        parameters: Vec<Variable>,
+        /// The line of the text, from 1.
+        line: u32,
+    },
     /// `.loc`: the source location of the following instructions.
     Location(Location),
     /// An instruction.

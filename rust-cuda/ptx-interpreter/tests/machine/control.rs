@@ -237,6 +237,75 @@ fn a_guarded_call_runs_in_the_lanes_of_its_guard() {
     assert_eq!(kernel.declare(store).words(32), each(32, |thread| if thread < 9 { 5 } else { 6 }));
 }
 
+/// Three functions, of which the third has another signature, and a table of all.
+const FUNCTIONS: &str = ".func (.param .b32 y) twice(.param .b32 x) { .reg .b32 r; ld.param.b32 r, [x]; shl.b32 r, r, 1; st.param.b32 [y], r; ret; }
+    .func (.param .b32 y) plus7(.param .b32 x) { .reg .b32 r; ld.param.b32 r, [x]; add.u32 r, r, 7; st.param.b32 [y], r; ret; }
+    .func (.param .b64 y) wide(.param .b64 x) { .reg .b64 r; ld.param.b64 r, [x]; st.param.b64 [y], r; ret; }
+    .global .align 8 .u64 table[3] = {twice, plus7, wide};\n";
+
+/// Calls `f` with the thread's index, and stores what it returns.
+fn call_through(pointer: &str, targets: &str) -> String {
+    format!(
+        ".reg .b64 f; .reg .b64 t; {pointer}
+         {{ .param .b32 a; .param .b32 b; st.param.b32 [a], tid;
+         TARGETS: {targets}
+         call (b), f, (a), TARGETS;\nld.param.b32 r1, [b]; }} st.global.u32 [cell], r1; ret;"
+    )
+}
+
+#[test]
+fn a_call_through_a_pointer_runs_each_lanes_function() {
+    let of_table =
+        "mov.u64 t, table; and.b32 r0, tid, 1; mul.wide.u32 f, r0, 8; add.u64 f, f, t; ld.global.u64 f, [f];";
+    let selected =
+        "mov.u64 f, twice; mov.u64 t, plus7; and.b32 r0, tid, 1; setp.eq.u32 p0, r0, 0; selp.b64 f, f, t, p0;";
+    for pointer in [of_table, selected] {
+        for targets in [".callprototype (.param .b32 _) _ (.param .b32 _);", ".calltargets plus7, twice;"] {
+            let kernel = Kernel::new(call_through(pointer, targets)).declare(FUNCTIONS);
+            assert_eq!(kernel.words(32), each(32, |thread| if thread % 2 == 0 { thread * 2 } else { thread + 7 }));
+            assert_eq!(issued(&kernel, "st.global.u32"), 1, "lanes reconverge after the call");
+        }
+    }
+}
+
+#[test]
+fn a_call_through_a_pointer_to_another_function_is_a_fault() {
+    let fault = |pointer: &str, targets: &str| {
+        let kernel = Kernel::new(call_through(pointer, targets)).declare(FUNCTIONS);
+        match kernel.fault("call (b), f, (a), TARGETS;", 0, 0) {
+            FaultKind::NoFunction { address } => address,
+            other => panic!("{other}"),
+        }
+    };
+    let prototype = ".callprototype (.param .b32 _) _ (.param .b32 _);";
+    assert_eq!(fault("mov.u64 f, 0;", prototype), 0);
+    assert_eq!(fault("mov.u64 f, table;", prototype), fault("mov.u64 f, table;", ".calltargets twice;"));
+    // Of another signature, not of the list, and no function of the signature at all.
+    assert_ne!(fault("mov.u64 f, wide;", prototype), 0);
+    assert_ne!(fault("mov.u64 f, twice;", ".calltargets plus7;"), 0);
+    assert_ne!(fault("mov.u64 f, twice;", ".callprototype _ ();"), 0);
+}
+
+#[test]
+fn a_function_may_call_another_through_a_pointer_but_not_itself() {
+    let apply = ".func (.param .b32 y) apply(.param .b64 g, .param .b32 x) { .reg .b64 f; .reg .b32 r; ld.param.b64 f, [g]; ld.param.b32 r, [x];
+         { .param .b32 a; .param .b32 b; st.param.b32 [a], r; P: .callprototype (.param .b32 _) _ (.param .b32 _); call.uni (b), f, (a), P; ld.param.b32 r, [b]; }
+         st.param.b32 [y], r; ret; }\n
+        .func (.param .b32 y) again(.param .b32 x) { .reg .b64 f; .reg .b32 r; ld.param.b32 r, [x]; mov.u64 f, again;
+         { .param .b32 a; .param .b32 b; st.param.b32 [a], r; P: .callprototype (.param .b32 _) _ (.param .b32 _);
+         call (b), f, (a), P;\n ld.param.b32 r, [b]; } st.param.b32 [y], r; ret; }\n";
+    let kernel = |function: &str| {
+        let call = format!(
+            ".reg .b64 f; mov.u64 f, {function}; {{ .param .b64 g; .param .b32 x; .param .b32 y; st.param.b64 [g], f; st.param.b32 [x], tid;
+             call (y), apply, (g, x); ld.param.b32 r0, [y]; }} st.global.u32 [cell], r0; ret;"
+        );
+        Kernel::new(call).declare(&format!("{FUNCTIONS}{apply}"))
+    };
+    assert_eq!(kernel("plus7").words(32), each(32, |thread| thread + 7));
+    let fault = kernel("again").fault("call (b), f, (a), P;", 0, 0);
+    assert_eq!(fault, FaultKind::Recursion { function: "again".to_owned() });
+}
+
 /// A call that a function makes of itself faults when it is executed, and not before.
 #[test]
 fn recursion_is_a_fault_where_it_happens() {

@@ -217,7 +217,6 @@ fn unsupported_features_of_ptx_are_reported_as_such() {
         "ld.global.b128 d0, [d1];",
         "ld.global.v8.f32 {r0, r1, r2, r3, r4, r5, r6, r7}, [d0];",
         "atom.global.add.f16x2 r0, [d0], r1;",
-        "call (r0), d0, (r1), prototype;",
     ] {
         let problem = problem_of("", statement);
         assert!(matches!(problem, Problem::Unsupported(_) | Problem::Modifier(_)), "{statement}: {problem}");

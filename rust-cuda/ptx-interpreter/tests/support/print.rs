@@ -67,6 +67,13 @@ fn block(statements: &[Statement], text: &mut String) {
             Statement::BranchTargets { name, targets, .. } => {
                 writeln!(text, "{name}: .branchtargets {};", targets.join(", ")).unwrap();
             }
+            Statement::CallTargets { name, functions, .. } => {
+                writeln!(text, "{name}: .calltargets {};", functions.join(", ")).unwrap();
+            }
+            Statement::CallPrototype { name, returns, parameters, .. } => {
+                let [returns, parameters] = [returns, parameters].map(|variables| list(variables, variable_text));
+                writeln!(text, "{name}: .callprototype ({returns}) _ ({parameters});").unwrap();
+            }
             Statement::Location(place) => {
                 write!(text, ".loc {} {} {}", place.file, place.line, place.column).unwrap();
                 if let Some([file, line, column]) = place.inlined_at {

@@ -1,7 +1,8 @@
 //! Statements, instructions and operands parse to the expected tree.
 
 use ptx_interpreter::syntax::{
-    Address, AddressBase, Guard, Immediate, Instruction, Location, Operand, ScalarType, Space, Statement, parse,
+    Address, AddressBase, Guard, Immediate, Instruction, Location, Operand, ScalarType, Space, Statement, Variable,
+    parse,
 };
 
 /// The statements of a kernel; their first line is line 5.
@@ -156,6 +157,23 @@ fn a_table_of_branches_has_its_labels() {
     let targets = ["A", "B", "A"].map(str::to_owned).to_vec();
     let expected = Statement::BranchTargets { name: "$T".to_owned(), targets, line: 5 };
     assert_eq!(body("$T: .branchtargets\n\tA,\n\tB, A;"), [expected]);
+}
+
+#[test]
+fn the_targets_of_a_call_through_a_pointer_are_names_or_a_signature() {
+    let functions = ["f", "g"].map(str::to_owned).to_vec();
+    assert_eq!(body("T: .calltargets f, g;"), [Statement::CallTargets { name: "T".to_owned(), functions, line: 5 }]);
+    let sizes = |text: &str| match &body(text)[..] {
+        [Statement::CallPrototype { name, returns, parameters, line: 5 }] => {
+            assert_eq!(name, "P");
+            [returns, parameters].map(|variables| variables.iter().map(Variable::bytes).collect::<Vec<_>>())
+        }
+        other => panic!("{other:?}"),
+    };
+    let text = "P: .callprototype (.param .b32 _) _ (.param .b64 _, .param .align 8 .b8 _[24]);";
+    assert_eq!(sizes(text), [vec![Some(4)], vec![Some(8), Some(24)]]);
+    assert_eq!(sizes("P: .callprototype ()_ (.param .b16 x) .noreturn;"), [vec![], vec![Some(2)]]);
+    assert_eq!(sizes("P: .callprototype _;"), [vec![], vec![]]);
 }
 
 #[test]

@@ -53,8 +53,13 @@ fn forget_in(statements: &mut [Statement]) {
         match statement {
             Statement::Registers { line, .. }
             | Statement::Label { line, .. }
-            | Statement::BranchTargets { line, .. } => {
+            | Statement::BranchTargets { line, .. }
+            | Statement::CallTargets { line, .. } => {
                 *line = 0;
+            }
+            Statement::CallPrototype { returns, parameters, line, .. } => {
+                *line = 0;
+                returns.iter_mut().chain(parameters).for_each(|variable| variable.line = 0);
             }
             Statement::Variable(variable) => variable.line = 0,
             Statement::Instruction(instruction) => {

@@ -29,15 +29,15 @@ struct Releaser {
 }
 
 impl Released {
-    fn covers(&self, earlier: ThreadEpoch) -> bool {
+    /// The lanes of a warp whose accesses happen before, if all of them made theirs as `earlier` is.
+    fn covered_lanes(&self, earlier: ThreadEpoch) -> u32 {
         let phase = earlier.phase;
-        let is_before = |by: &Releaser| {
-            earlier.release <= by.release
-                && by.warp == phase.warp
-                && (by.lane == earlier.lane || phase.warp_syncs < by.warp_syncs)
-        };
-        earlier.release <= self.release
-            && (phase.barriers < self.barriers || self.by.as_ref().is_none_or(|by| by.iter().any(is_before)))
+        if earlier.release > self.release {
+            return 0;
+        }
+        let Some(by) = self.by.as_ref().filter(|_| phase.barriers >= self.barriers) else { return u32::MAX };
+        let before = by.iter().filter(|by| by.warp == phase.warp && earlier.release <= by.release);
+        before.fold(0, |lanes, by| lanes | if phase.warp_syncs < by.warp_syncs { u32::MAX } else { 1 << by.lane })
     }
 
     /// Makes this an upper bound of both, for the same block: it covers at least what either covers.
@@ -111,9 +111,15 @@ impl Clock {
     /// Whether an access with this epoch happens before the clock.
     #[inline]
     pub(super) fn covers(&self, earlier: ThreadEpoch) -> bool {
+        self.covered_lanes(earlier) >> earlier.lane & 1 == 1
+    }
+
+    /// The lanes of a warp whose accesses happen before the clock, if all of them made theirs as `earlier` is.
+    #[inline]
+    pub(super) fn covered_lanes(&self, earlier: ThreadEpoch) -> u32 {
         match self.blocks.binary_search_by_key(&earlier.phase.block, |released| released.block) {
-            Ok(index) => self.blocks[index].covers(earlier),
-            Err(_) => false,
+            Ok(index) => self.blocks[index].covered_lanes(earlier),
+            Err(_) => 0,
         }
     }
 

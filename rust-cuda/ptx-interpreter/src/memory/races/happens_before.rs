@@ -56,10 +56,6 @@ struct BlockSync {
 }
 
 impl BlockSync {
-    fn has_acquired_nothing(&self) -> bool {
-        self.shared.is_empty() && self.acquired.is_empty()
-    }
-
     /// All that a thread has acquired, without the accesses of its own block.
     fn acquired_by(&self, phase: Phase, lane: u32) -> Clock {
         let mut clock = self.shared.clone();
@@ -194,11 +190,15 @@ impl HappensBefore {
                 lanes &= !(1 << later.lane);
             }
         }
-        if self.blocks.get(&now.block).is_none_or(BlockSync::has_acquired_nothing) {
-            return lanes;
+        let Some(block) = self.blocks.get(&now.block).filter(|_| lanes != 0) else { return lanes };
+        lanes &= !block.shared.covered_lanes(earlier);
+        for acquired in block.acquired.iter().filter(|acquired| acquired.is_visible_to(now, later.lane)) {
+            if lanes == 0 {
+                break;
+            }
+            lanes &= !acquired.clock.covered_lanes(earlier);
         }
-        let is_unordered = |lane: &u32| !self.is_acquired(ThreadEpoch { lane: *lane, ..earlier }, later);
-        (0..32).filter(|lane| lanes >> lane & 1 == 1).filter(is_unordered).fold(0, |mask, lane| mask | 1 << lane)
+        lanes
     }
 
     fn is_acquired(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {

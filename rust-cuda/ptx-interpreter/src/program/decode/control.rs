@@ -2,7 +2,7 @@
 
 use super::operands::{Widths, count, source};
 use crate::program::error::Problem;
-use crate::program::instruction::Action;
+use crate::program::instruction::{Action, Register};
 use crate::program::modifiers::ModifierCursor;
 use crate::program::names::Named;
 use crate::program::symbols::Symbols;
@@ -79,14 +79,17 @@ fn branch_table(symbols: &Symbols<'_>, operand: &Operand) -> Result<Vec<usize>, 
     }
 }
 
-/// The function of a call and the names of its return and parameter variables.
+/// What a call calls, and the names of its return and parameter variables.
 pub(in crate::program) struct Call<'a> {
+    /// A function, or the register with a function's address.
     pub(in crate::program) function: &'a str,
+    /// For a call through a pointer, the name of its `.calltargets` or `.callprototype`.
+    pub(in crate::program) targets: Option<&'a str>,
     pub(in crate::program) returns: Vec<&'a str>,
     pub(in crate::program) parameters: Vec<&'a str>,
 }
 
-/// `call{.uni} {(returned),} function{, (parameters)};`
+/// `call{.uni} {(returned),} function{, (parameters)}{, targets};`
 pub(in crate::program) fn call(instruction: &Instruction) -> Result<Call<'_>, Problem> {
     let mut modifiers = ModifierCursor::new(&instruction.modifiers);
     modifiers.take("uni");
@@ -95,13 +98,28 @@ pub(in crate::program) fn call(instruction: &Instruction) -> Result<Call<'_>, Pr
         [Operand::Group(returns), rest @ ..] => (names(returns)?, rest),
         rest => (vec![], rest),
     };
-    match rest {
-        [Operand::Name(function)] => Ok(Call { function, returns, parameters: vec![] }),
-        [Operand::Name(function), Operand::Group(parameters)] => {
-            Ok(Call { function, returns, parameters: names(parameters)? })
+    let (function, parameters, targets) = match rest {
+        [Operand::Name(function)] => (function, None, None),
+        [Operand::Name(function), Operand::Group(parameters)] => (function, Some(parameters), None),
+        [Operand::Name(function), Operand::Name(targets)] => (function, None, Some(targets.as_str())),
+        [Operand::Name(function), Operand::Group(parameters), Operand::Name(targets)] => {
+            (function, Some(parameters), Some(targets.as_str()))
         }
-        _ => Err(Problem::Unsupported("an indirect call")),
-    }
+        _ => {
+            let expected = "(returned), function, (parameters), targets, of which all but the function may be missing";
+            return Err(Problem::OperandCount { expected, found: instruction.operands.len() });
+        }
+    };
+    let parameters = parameters.map_or(Ok(vec![]), |parameters| names(parameters))?;
+    Ok(Call { function, targets, returns, parameters })
+}
+
+/// The register with the address of the function that a call through a pointer calls.
+pub(in crate::program) fn address_of_function(
+    symbols: &mut Symbols<'_>,
+    pointer: &Operand,
+) -> Result<Register, Problem> {
+    source(symbols, pointer, 1, ScalarType::B64, Widths::Exact)
 }
 
 fn names(operands: &[Operand]) -> Result<Vec<&str>, Problem> {

@@ -132,6 +132,10 @@ fn mov(symbols: &mut Symbols<'_>, scalar_type: ScalarType, [to, from]: &[Operand
     let source = match from {
         Operand::Offset(name, offset) => short_address(symbols, name, *offset, bits)?,
         Operand::Name(name) if symbols.variable_address(name)?.is_some() => short_address(symbols, name, 0, bits)?,
+        Operand::Name(name) if let Some(address) = symbols.function_address(name) => {
+            check_width(name, bits, 64, Widths::Exact)?;
+            symbols.constant(address, 64)
+        }
         _ => source(symbols, from, 2, scalar_type, Widths::Exact)?,
     };
     Ok(Action::Move { destination, source })
