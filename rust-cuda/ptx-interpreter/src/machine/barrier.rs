@@ -3,8 +3,9 @@
 use super::context::Context;
 use super::divergence::PathState;
 use super::fault::{Failure, FaultKind};
-use super::lanes::lanes_of;
+use super::lanes::{ALL, lanes_of};
 use super::warp::{Next, Warp};
+use crate::memory::races::{BarrierOf, Phase};
 use crate::program::instruction::{Barrier, BarrierReduction};
 use crate::semantics::LANES;
 
@@ -53,10 +54,16 @@ impl Warp {
             state.any |= holds != 0;
             state.count += holds.count_ones();
         }
+        state.has_arrivals |= !barrier.waits;
         if state.arrived >= state.expected {
             context.state.complete |= 1 << number;
         }
         if !barrier.waits {
+            let barrier = BarrierOf::Block { block: context.state.number, number: number as u8 };
+            let lanes = self.lanes_of_phase(active, context);
+            if let Some(races) = &mut context.races {
+                races.detector.arrive(barrier, lanes);
+            }
             return Ok(Next::Advance);
         }
         self.wait(index, active, PathState::AtBarrier(number as u8));
@@ -70,16 +77,26 @@ impl Warp {
         }
         self.cluster_arrived |= active;
         context.state.cluster_arrived += active.count_ones();
+        let (barrier, lanes) = (context.cluster_barrier(), self.lanes_of_phase(active, context));
+        if let (Some(races), true) = (&mut context.races, context.kernel.splits_cluster_barriers) {
+            races.detector.arrive(barrier, lanes);
+        }
         Ok(())
     }
 
     /// The active lanes of a path wait until all threads of the cluster have arrived.
-    pub(super) fn cluster_wait(&mut self, index: usize, active: u32) -> Result<Next, Failure> {
+    pub(super) fn cluster_wait(
+        &mut self,
+        index: usize,
+        active: u32,
+        context: &mut Context<'_>,
+    ) -> Result<Next, Failure> {
         if let Some(lane) = lanes_of(active & !(self.cluster_arrived | self.cluster_passed)).next() {
             return Err(Failure::at(lane, FaultKind::ClusterBarrierOrder { waits: true }));
         }
         if active & !self.cluster_passed == 0 {
             self.cluster_passed &= !active;
+            self.note_cluster_wait(active, context);
             return Ok(Next::Advance);
         }
         self.wait(index, active, PathState::AtClusterBarrier);
@@ -87,15 +104,33 @@ impl Warp {
     }
 
     /// Resumes the lanes that wait at the cluster's barrier, which is complete.
-    pub(super) fn pass_cluster_barrier(&mut self) {
+    pub(super) fn pass_cluster_barrier(&mut self, context: &mut Context<'_>) {
         self.cluster_passed |= std::mem::take(&mut self.cluster_arrived);
+        let mut waited = 0;
         for path in &mut self.divergence.paths {
             if path.state == PathState::AtClusterBarrier {
                 path.state = PathState::Ready;
                 path.pc += 1;
                 self.cluster_passed &= !path.mask;
+                waited |= path.mask;
             }
         }
+        if waited != 0 {
+            self.note_cluster_wait(waited, context);
+        }
+    }
+
+    /// Registers that lanes have waited at the cluster's barrier.
+    fn note_cluster_wait(&self, active: u32, context: &mut Context<'_>) {
+        let (barrier, lanes) = (context.cluster_barrier(), self.lanes_of_phase(active, context));
+        if let (Some(races), true) = (&mut context.races, context.kernel.splits_cluster_barriers) {
+            races.detector.pass(barrier, lanes);
+        }
+    }
+
+    /// Lanes for the race detector, as the whole warp if no others are left.
+    pub(super) fn lanes_of_phase(&self, lanes: u32, context: &Context<'_>) -> (Phase, u32) {
+        (context.phase(self), if lanes == self.live() { ALL } else { lanes })
     }
 
     /// Mask of the highest lane that has a thread.

@@ -6,6 +6,7 @@ use super::divergence::{Path, PathState};
 use super::fault::{Fault, FaultKind};
 use super::lanes::ALL;
 use super::warp::Warp;
+use crate::memory::races::BarrierOf;
 use crate::program::Kernel;
 use crate::program::instruction::{Action, BarrierReduction, BarrierReductionKind};
 use crate::semantics::LANES;
@@ -140,10 +141,16 @@ impl Block {
     pub(super) fn pass_cluster_barrier(&mut self, context: &mut Context<'_>) {
         context.state.cluster_arrived = 0;
         context.state.cluster_barriers += 1;
-        // The threads of a block are ordered by it too.
-        context.state.barriers_passed += 1;
+        let barrier = context.cluster_barrier();
+        match (&mut context.races, context.kernel.splits_cluster_barriers) {
+            // The first block completes it for all.
+            (Some(_), true) if !context.state.number.is_multiple_of(context.config.cluster.into()) => {}
+            (Some(races), true) => races.detector.complete(barrier),
+            // The threads of a block are ordered by it too.
+            _ => context.state.barriers_passed += 1,
+        }
         context.note_change();
-        self.warps.iter_mut().for_each(Warp::pass_cluster_barrier);
+        self.warps.iter_mut().for_each(|warp| warp.pass_cluster_barrier(context));
     }
 
     /// The fault of a cluster whose barrier never completes: `arrived` of its `threads` threads have arrived, `exited`
@@ -172,6 +179,12 @@ impl Block {
                 continue;
             }
             let barrier = std::mem::replace(&mut context.state.barriers[number], EMPTY_BARRIER);
+            let whole = context.config.block.count().next_multiple_of(LANES as u64) as u32;
+            if barrier.expected < whole || barrier.has_arrivals {
+                self.pass_split(number as u8, context);
+            } else {
+                context.state.barriers_passed += 1;
+            }
             for warp in &mut self.warps {
                 for index in 0..warp.divergence.paths.len() {
                     let path = &mut warp.divergence.paths[index];
@@ -196,10 +209,24 @@ impl Block {
                     }
                 }
             }
-            context.state.barriers_passed += 1;
             context.note_change();
         }
         context.state.complete = 0;
+    }
+
+    /// Registers that the threads which wait at a barrier pass it, of which there may be fewer than the block has.
+    fn pass_split(&self, number: u8, context: &mut Context<'_>) {
+        let barrier = BarrierOf::Block { block: context.state.number, number };
+        let waiting = |warp: &Warp| {
+            let paths = warp.divergence.paths.iter().filter(|path| path.state == PathState::AtBarrier(number));
+            paths.fold(0, |mask, path| mask | path.mask)
+        };
+        let groups = self.warps.iter().map(|warp| (warp, waiting(warp))).filter(|(_, lanes)| *lanes != 0);
+        let groups: Vec<_> = groups.map(|(warp, lanes)| warp.lanes_of_phase(lanes, context)).collect();
+        let Some(races) = &mut context.races else { return };
+        groups.iter().for_each(|group| races.detector.arrive(barrier, *group));
+        races.detector.complete(barrier);
+        groups.iter().for_each(|group| races.detector.pass(barrier, *group));
     }
 
     /// Rejects a block that has issued more instructions than a limit: the kernel does not end.

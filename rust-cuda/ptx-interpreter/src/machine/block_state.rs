@@ -85,10 +85,12 @@ pub(super) struct BarrierState {
     pub(super) all: bool,
     pub(super) any: bool,
     pub(super) count: u32,
+    /// Whether threads have arrived that do not wait.
+    pub(super) has_arrivals: bool,
 }
 
 pub(super) const EMPTY_BARRIER: BarrierState =
-    BarrierState { arrived: 0, expected: 0, pc: None, all: true, any: false, count: 0 };
+    BarrierState { arrived: 0, expected: 0, pc: None, all: true, any: false, count: 0, has_arrivals: false };
 
 impl BlockState {
     pub(super) fn new(kernel: &Kernel, dynamic_shared: &Extent) -> Self {

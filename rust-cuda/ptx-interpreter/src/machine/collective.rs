@@ -138,7 +138,13 @@ impl Warp {
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         match &instruction.action {
-            Action::WarpBarrier { .. } => self.warp_syncs += 1,
+            Action::WarpBarrier { .. } if present == self.live() => self.warp_syncs += 1,
+            Action::WarpBarrier { .. } => {
+                let phase = context.phase(self);
+                if let Some(races) = &mut context.races {
+                    races.detector.synchronise_lanes(phase, present);
+                }
+            }
             Action::Shuffle(shuffle) => self.shuffle(shuffle, present)?,
             Action::Vote(vote) => self.vote(vote, present),
             Action::Match { all, destination, predicate, source, .. } => {

@@ -13,7 +13,7 @@ use super::observer::{Observing, Step};
 use super::race::RaceChecker;
 use super::residents::Residents;
 use super::warp::Warp;
-use crate::memory::races::{Phase, Scope};
+use crate::memory::races::{BarrierOf, Phase, Scope};
 use crate::program::{Kernel, Place};
 use crate::syntax::Space;
 
@@ -130,9 +130,14 @@ impl Context<'_> {
                 phases.push(Phase { block, warp: 0, barriers, warp_syncs: 0 });
             });
         }
-        if let Some(races) = &mut self.races {
+        if let (Some(races), false) = (&mut self.races, self.kernel.splits_cluster_barriers) {
             races.detector.synchronise(&phases);
         }
+    }
+
+    /// The barrier of the current block's cluster, for the race detector.
+    pub(super) fn cluster_barrier(&self) -> BarrierOf {
+        BarrierOf::Cluster(self.state.number / u32::from(self.config.cluster))
     }
 
     /// Calls `act` with the resident block at this index, whose state is then the context's.
@@ -165,7 +170,7 @@ impl Context<'_> {
         }
     }
 
-    pub(super) fn fence(&mut self, scope: Scope, warp: &Warp, active: u32) {
+    pub(super) fn fence(&mut self, scope: (Scope, bool), warp: &Warp, active: u32) {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         let phase = self.phase(warp);
         if let Some(races) = &mut self.races {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
-use super::lane_addresses::LaneAddresses;
+use super::lane_addresses::{LaneAddress, LaneAddresses};
 use super::lanes::{groups, lanes_of};
 use super::pending_copies::PendingCopy;
 use super::race::RecordedAccess;
@@ -65,13 +65,33 @@ impl Warp {
         context.counts[pc].add_access(pattern.wavefronts, pattern.min_wavefronts);
         for lane in lanes_of(active) {
             let mut data = [0; 16];
-            if reads >> lane & 1 == 1 {
-                let (memory, offset) = from.of(lane);
-                context.region(memory, self).read(offset, &mut data[..sizes[lane]]);
+            let source = (reads >> lane & 1 == 1).then(|| (from.of(lane), sizes[lane]));
+            if let Some(((memory, offset), bytes)) = source {
+                context.region(memory, self).read(offset, &mut data[..bytes]);
             }
-            self.copies.begin(lane, to.of(lane), data, copy.bytes);
+            self.record_copy(pc, lane, to.of(lane), &data[..copy.bytes], context)?;
+            let begun = self.copies.begin(lane, (to.of(lane), copy.bytes), source, data);
+            context.note_flight(self, &begun, Some(pc));
         }
         Ok(())
+    }
+
+    /// Records what a copy writes, where it begins or where its thread has waited for it.
+    fn record_copy(
+        &self,
+        pc: usize,
+        lane: usize,
+        target: LaneAddress,
+        data: &[u8],
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let ordering = MemoryOrdering::default();
+        let recorded = RecordedAccess { pc, access: Access::Write, ordering, bytes: data.len() };
+        let same_value = |region: &Region, range: Range<usize>| {
+            let written = range.start - target.1..range.end - target.1;
+            range.zip(&data[written]).all(|(offset, byte)| region.load(offset, 1) as u8 == *byte)
+        };
+        context.record(self, lane, target, recorded, (Some(data), same_value))
     }
 
     /// Completes the copies of the active lanes, except those of the last `groups` groups; all of them if None.
@@ -82,13 +102,10 @@ impl Warp {
         active: u32,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        for PendingCopy { lane, target: (memory, offset), data, bytes, .. } in self.copies.finish(groups, active) {
-            let recorded = RecordedAccess { pc, access: Access::Write, ordering: MemoryOrdering::default(), bytes };
-            let same_value = |region: &Region, range: Range<usize>| {
-                let written = range.start - offset..range.end - offset;
-                range.zip(&data[written]).all(|(offset, byte)| region.load(offset, 1) as u8 == *byte)
-            };
-            context.record(self, lane, (memory, offset), recorded, same_value)?;
+        for copy in self.copies.finish(groups, active) {
+            let PendingCopy { lane, target: (memory, offset), data, bytes, .. } = copy;
+            context.note_flight(self, &copy, None);
+            self.record_copy(pc, lane, (memory, offset), &data[..bytes], context)?;
             context.observe_access((self.number, lane, pc), Access::Write, (memory, offset), bytes);
             context.region(memory, self).write(offset, &data[..bytes]);
             context.note_change();

@@ -296,7 +296,9 @@ impl Warp {
             }
             Action::Exit => {
                 self.exited |= active;
-                self.copies.discard(active);
+                for copy in self.copies.discard(active) {
+                    context.note_flight(self, &copy, None);
+                }
                 self.divergence.paths[index].pc += 1;
                 self.divergence.exit(index, active);
                 self.complete_collectives(active, context)?;
@@ -306,7 +308,7 @@ impl Warp {
             Action::Trap => return Err(self.trap(pc, active, context).into()),
             Action::Barrier(barrier) => return self.barrier(index, barrier, active, context),
             Action::ClusterArrive => self.cluster_arrive(active, context)?,
-            Action::ClusterWait => return self.cluster_wait(index, active),
+            Action::ClusterWait => return self.cluster_wait(index, active, context),
             Action::Carry { compute, destination, sources } => {
                 let mut values = [0; LANES];
                 let sources = sources.map(|source| &self.registers[source as usize]);
@@ -351,7 +353,7 @@ impl Warp {
             Action::CopyAsync(copy) => self.copy_async(pc, copy, active, context)?,
             Action::CopyAsyncCommit => self.copies.commit(active),
             Action::CopyAsyncWait(groups) => self.wait_for_copies(pc, *groups, active, context)?,
-            Action::Fence(scope) => context.fence(*scope, self, active),
+            Action::Fence { scope, is_sc } => context.fence((*scope, *is_sc), self, active),
             Action::WarpBarrier { .. }
             | Action::Shuffle(_)
             | Action::Vote(_)

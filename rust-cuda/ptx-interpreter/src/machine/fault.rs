@@ -304,9 +304,15 @@ impl fmt::Display for Unstarted {
     }
 }
 
-/// Why two strong accesses, which synchronise threads, race nevertheless.
+/// Why two accesses race although both synchronise threads, or although one happens before the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RaceReason {
+    /// Both are atomic, and overlap in part.
+    Size,
+    /// One is a read-only load, which may miss what the launch writes before it.
+    ReadOnly,
+    /// The other is of an asynchronous copy that has not been waited for.
+    InFlight,
     /// The scope of one does not include the other thread.
     Scope(Scope),
     /// Both are volatile stores, which are not atomic.
@@ -320,6 +326,9 @@ impl fmt::Display for Because<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             None => Ok(()),
+            Some(RaceReason::Size) => f.write_str(": atomic accesses of different sizes are not atomic to each other"),
+            Some(RaceReason::ReadOnly) => f.write_str(": a read-only load needs memory that the kernel does not write"),
+            Some(RaceReason::InFlight) => f.write_str(": the asynchronous copy has not been waited for"),
             Some(RaceReason::Volatile) => f.write_str(": a volatile access is not atomic"),
             Some(RaceReason::Scope(Scope::Block)) => f.write_str(": the scope of an atomic access is its block (cta)"),
             Some(RaceReason::Scope(_)) => f.write_str(": the scope of an atomic access is its cluster"),

@@ -20,6 +20,16 @@ pub(super) struct PendingCopy {
     pub(super) target: LaneAddress,
     pub(super) data: [u8; 16],
     pub(super) bytes: usize,
+    /// Where it reads, and the number of bytes.
+    source: Option<(LaneAddress, usize)>,
+}
+
+impl PendingCopy {
+    /// What it accesses while it is in flight: where, the number of bytes, and what it writes.
+    pub(super) fn accesses(&self) -> [(LaneAddress, usize, Option<&[u8]>); 2] {
+        let (source, bytes) = self.source.unwrap_or((self.target, 0));
+        [(self.target, self.bytes, Some(&self.data[..self.bytes])), (source, bytes, None)]
+    }
 }
 
 impl PendingCopies {
@@ -33,16 +43,26 @@ impl PendingCopies {
         self.committed = [0; LANES];
     }
 
-    pub(super) fn begin(&mut self, lane: usize, target: LaneAddress, data: [u8; 16], bytes: usize) {
-        self.copies.push(PendingCopy { lane, group: self.committed[lane], target, data, bytes });
+    /// Begins a copy to `bytes` bytes of a target.
+    pub(super) fn begin(
+        &mut self,
+        lane: usize,
+        (target, bytes): (LaneAddress, usize),
+        source: Option<(LaneAddress, usize)>,
+        data: [u8; 16],
+    ) -> PendingCopy {
+        let copy = PendingCopy { lane, group: self.committed[lane], target, data, bytes, source };
+        self.copies.push(copy);
+        copy
     }
 
     pub(super) fn commit(&mut self, active: u32) {
         lanes_of(active).for_each(|lane| self.committed[lane] += 1);
     }
 
-    pub(super) fn discard(&mut self, lanes: u32) {
-        self.copies.retain(|copy| lanes >> copy.lane & 1 == 0);
+    /// Removes and returns the copies of these lanes.
+    pub(super) fn discard(&mut self, lanes: u32) -> Vec<PendingCopy> {
+        self.copies.extract_if(.., |copy| lanes >> copy.lane & 1 == 1).collect()
     }
 
     /// Removes and returns the copies that must complete so that only the last `groups` groups are in flight; all of

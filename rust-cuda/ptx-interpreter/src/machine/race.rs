@@ -37,7 +37,8 @@ pub struct SameValueRace {
 
 impl RaceChecker {
     pub(super) fn new(launch: &Launch<'_>) -> Self {
-        let detector = RaceDetector::new(launch.config.cluster, launch.kernel.has_narrow_scopes());
+        let narrow = launch.kernel.has_narrow_scopes();
+        let detector = RaceDetector::with_sizes(launch.config.cluster, narrow, launch.kernel.access_sizes());
         Self { detector, global: vec![None; launch.view.allocations().len()], same_value: BTreeMap::new() }
     }
 

@@ -5,16 +5,52 @@ use std::ops::Range;
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind, RaceReason};
 use super::lane_addresses::Memory;
+use super::pending_copies::PendingCopy;
 use super::race::{RecordedAccess, SameValueRace};
 use super::resolve;
 use super::warp::Warp;
 use crate::memory::Region;
-use crate::memory::races::{AccessKind, Conflict, Publication};
+use crate::memory::races::{AccessKind, Conflict, Publication, Watched, Why};
 use crate::program::instruction::MemoryOrdering;
 
 impl Context<'_> {
-    /// Records a lane's access in the race detector. `same_value` says whether the access leaves a range of bytes of
-    /// its region unchanged.
+    /// The race detector's handle of a memory; None without a detector, and for memory that a thread alone has or that is only read.
+    #[inline]
+    fn watched(&mut self, memory: Memory, warp: &Warp) -> Option<Watched> {
+        let races = self.races.as_mut()?;
+        match (memory, self.state.watched) {
+            (Memory::Global(index), _) => Some(match races.global[index] {
+                Some(watched) => watched,
+                None => {
+                    let region = resolve::region(memory, self.launch, &self.state, &self.residents, warp);
+                    *races.global[index].insert(races.detector.watch(region.bytes()))
+                }
+            }),
+            (Memory::Shared, Some([shared, _])) => Some(shared),
+            (Memory::DynamicShared, Some([_, dynamic])) => Some(dynamic),
+            (Memory::OtherShared { rank, is_dynamic }, _) => {
+                let watched = self.residents.list[rank as usize].state.watched;
+                watched.map(|watched| watched[usize::from(is_dynamic)])
+            }
+            _ => None,
+        }
+    }
+
+    /// Registers that an asynchronous copy has begun, by an instruction, or that it has ended.
+    pub(super) fn note_flight(&mut self, warp: &Warp, copy: &PendingCopy, begun_by: Option<usize>) {
+        let thread = (self.phase(warp), copy.lane as u32);
+        for ((memory, offset), bytes, data) in copy.accesses() {
+            let Some(watched) = self.watched(memory, warp) else { continue };
+            let Some(races) = &mut self.races else { return };
+            match begun_by {
+                Some(pc) => races.detector.take_off((watched, offset), bytes, data, thread, pc as u32),
+                None => races.detector.land((watched, offset), bytes, data.is_some(), thread),
+            }
+        }
+    }
+
+    /// Records a lane's access in the race detector, with what an asynchronous copy writes. `same_value` says whether the access leaves a
+    /// range of bytes of its region unchanged.
     ///
     /// # Errors
     /// The race with an earlier access, if it is a fault.
@@ -24,32 +60,17 @@ impl Context<'_> {
         lane: usize,
         (memory, offset): (Memory, usize),
         recorded: RecordedAccess,
-        same_value: impl Fn(&Region, Range<usize>) -> bool,
+        (copied, same_value): (Option<&[u8]>, impl Fn(&Region, Range<usize>) -> bool),
     ) -> Result<(), Failure> {
-        if self.races.is_none() {
-            return Ok(());
-        }
         let RecordedAccess { pc, access, ordering, bytes } = recorded;
         let phase = self.phase(warp);
+        let Some(watched) = self.watched(memory, warp) else { return Ok(()) };
         let region = resolve::region(memory, self.launch, &self.state, &self.residents, warp);
         let (Some(races), thread) = (&mut self.races, (phase, lane as u32)) else { return Ok(()) };
-        let watched = match (memory, self.state.watched) {
-            (Memory::Global(index), _) => match races.global[index] {
-                Some(watched) => watched,
-                None => *races.global[index].insert(races.detector.watch(region.bytes())),
-            },
-            (Memory::Shared, Some([shared, _])) => shared,
-            (Memory::DynamicShared, Some([_, dynamic])) => dynamic,
-            (Memory::OtherShared { rank, is_dynamic }, _) => match self.residents.list[rank as usize].state.watched {
-                Some(watched) => watched[usize::from(is_dynamic)],
-                None => return Ok(()),
-            },
-            // Local memory is private to a thread; parameters and constants are read-only.
-            _ => return Ok(()),
-        };
-        let MemoryOrdering { strong, volatile, scope, acquire, release } = ordering;
+        let MemoryOrdering { strong, volatile, scope, acquire, release, read_only } = ordering;
         let is_plain = !strong || volatile && self.launch.options.volatile_is_plain;
         let kind = match (access, is_plain, volatile) {
+            (Access::Read, true, _) if read_only => AccessKind::ReadOnly,
             (Access::Read, true, _) => AccessKind::Read,
             (Access::Read, _, true) => AccessKind::VolatileRead,
             (Access::Read, ..) => AccessKind::AtomicRead(scope),
@@ -58,8 +79,11 @@ impl Context<'_> {
             (Access::Write | Access::Atomic, ..) => AccessKind::AtomicWrite(scope),
         };
         let same_value = |range| same_value(region, range);
-        let conflict = races.detector.record_value((watched, offset), bytes, kind, thread, pc as u32, same_value);
         let (at, is_update) = ((watched, offset), access == Access::Atomic);
+        let conflict = match copied {
+            Some(data) => races.detector.record_copy(at, data, thread, pc as u32, same_value),
+            None => races.detector.record_value(at, bytes, kind, thread, pc as u32, same_value),
+        };
         if kind.scope().is_some() && (access == Access::Read || is_update) {
             races.detector.observe(at, thread, (scope, acquire));
         }
@@ -75,13 +99,18 @@ impl Context<'_> {
         };
         let (extent, start) = self.extent_at(memory, offset);
         let other_access = match conflict.kind {
-            AccessKind::Read | AccessKind::VolatileRead | AccessKind::AtomicRead(_) => Access::Read,
+            AccessKind::Read | AccessKind::ReadOnly | AccessKind::VolatileRead | AccessKind::AtomicRead(_) => {
+                Access::Read
+            }
             AccessKind::Write | AccessKind::VolatileWrite => Access::Write,
             AccessKind::AtomicWrite(_) => Access::Atomic,
         };
-        let reason = match (kind, conflict.kind) {
-            (AccessKind::VolatileWrite, AccessKind::VolatileWrite) => Some(RaceReason::Volatile),
-            (one, other) => match (one.scope(), other.scope()) {
+        let reason = match (conflict.why, kind, conflict.kind) {
+            (Why::InFlight, ..) => Some(RaceReason::InFlight),
+            (Why::ReadOnly, ..) => Some(RaceReason::ReadOnly),
+            (Why::Size, ..) => Some(RaceReason::Size),
+            (_, AccessKind::VolatileWrite, AccessKind::VolatileWrite) => Some(RaceReason::Volatile),
+            (_, one, other) => match (one.scope(), other.scope()) {
                 (Some(one), Some(other)) => Some(RaceReason::Scope(one.min(other))),
                 _ => None,
             },

@@ -133,7 +133,7 @@ impl Warp {
                 let same_value = |region: &Region, mut range: Range<usize>| {
                     !stored.is_empty() && range.all(|offset| byte_by(lane, offset) == Some(byte_before(region, offset)))
                 };
-                context.record(self, lane, resolved.of(lane), recorded, same_value)?;
+                context.record(self, lane, resolved.of(lane), recorded, (None, same_value))?;
             }
         }
         if context.observer.is_some() {

@@ -289,7 +289,7 @@ impl Action {
             | Self::Logic { .. }
             | Self::CopyAsyncCommit
             | Self::CopyAsyncWait(_)
-            | Self::Fence(_)
+            | Self::Fence { .. }
             | Self::Branch { .. }
             | Self::Exit
             | Self::Trap
@@ -340,7 +340,7 @@ impl Action {
             | Self::CopyAsync(_)
             | Self::CopyAsyncCommit
             | Self::CopyAsyncWait(_)
-            | Self::Fence(_)
+            | Self::Fence { .. }
             | Self::Branch { .. }
             | Self::BranchTable { .. }
             | Self::BranchToFunction { .. }

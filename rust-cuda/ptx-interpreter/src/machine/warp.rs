@@ -27,7 +27,7 @@ pub(super) struct Warp {
     /// Local memory, one lane's after the other's.
     pub(super) local: Region,
     pub(super) copies: PendingCopies,
-    /// Number of `bar.warp.sync`s that the warp has executed.
+    /// Number of `bar.warp.sync`s that all its lanes have executed.
     pub(super) warp_syncs: u32,
     /// Registers that hold uninitialised bytes of local memory.
     pub(super) uninitialised: Vec<UninitialisedRegister>,

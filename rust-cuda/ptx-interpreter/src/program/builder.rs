@@ -8,7 +8,7 @@ use super::decode;
 use super::error::{LoadError, Problem, at};
 use super::globals::Globals;
 use super::instruction::{Action, DecodedInstruction, Description, FailAssertion, Print};
-use super::kernel::Kernel;
+use super::kernel::{Kernel, splits_cluster_barriers};
 use super::names::{Label, Named};
 use super::ranges::Ranges;
 use super::symbols::{Resources, Symbols};
@@ -64,6 +64,7 @@ pub(crate) fn build(
     let Builder { symbols, instructions, descriptions, .. } = builder;
     let Resources { registers, predicates, register_names, shared, local } = symbols.into_resources();
     Ok(Kernel {
+        splits_cluster_barriers: splits_cluster_barriers(&instructions),
         name: entry.name.as_str().into(),
         parameters,
         instructions,

@@ -123,7 +123,11 @@ pub(crate) enum Action {
     /// Waits until at most this many groups of copies are in flight; if None, until no copy is.
     CopyAsyncWait(Option<u32>),
     /// A memory fence.
-    Fence(Scope),
+    Fence {
+        scope: Scope,
+        /// Whether it is sequentially consistent.
+        is_sc: bool,
+    },
     Branch {
         target: Target,
         reconvergence: Option<Target>,
@@ -198,7 +202,7 @@ impl Action {
         match self {
             Self::Load(load) => load.ordering.strong,
             Self::Store(store) => store.ordering.strong,
-            Self::Atomic(_) | Self::Fence(_) => true,
+            Self::Atomic(_) | Self::Fence { .. } => true,
             _ => false,
         }
     }
@@ -303,12 +307,14 @@ pub(crate) struct MemoryOrdering {
     pub(crate) scope: Scope,
     pub(crate) acquire: bool,
     pub(crate) release: bool,
+    /// Reads through the cache for memory that the kernel does not write.
+    pub(crate) read_only: bool,
 }
 
 impl MemoryOrdering {
     /// Of a volatile access, which has the strength of a relaxed one.
     pub(crate) const VOLATILE: Self =
-        Self { strong: true, volatile: true, scope: Scope::Device, acquire: false, release: false };
+        Self { strong: true, volatile: true, scope: Scope::Device, acquire: false, release: false, read_only: false };
 }
 
 #[derive(Debug)]

@@ -30,6 +30,18 @@ pub(crate) struct Kernel {
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
     pub(crate) required_cluster: Option<[u32; 3]>,
+    /// Whether threads do something between the arrival at the cluster's barrier and the wait there.
+    pub(crate) splits_cluster_barriers: bool,
+}
+
+/// Whether the wait at the cluster's barrier does not follow each arrival at once.
+pub(super) fn splits_cluster_barriers(instructions: &[DecodedInstruction]) -> bool {
+    let arrives = |pc: &usize| matches!(instructions[*pc].action, Action::ClusterArrive);
+    let waits = |pc: usize| {
+        let next = instructions.get(pc + 1);
+        next.is_some_and(|next| matches!(next.action, Action::ClusterWait) && next.guard == instructions[pc].guard)
+    };
+    (0..instructions.len()).filter(arrives).any(|pc| !waits(pc))
 }
 
 impl Kernel {
@@ -40,11 +52,22 @@ impl Kernel {
                 Action::Load(Load { ordering, .. })
                 | Action::Store(Store { ordering, .. })
                 | Action::Atomic(Atomic { ordering, .. }) => ordering.scope,
-                Action::Fence(scope) => *scope,
+                Action::Fence { scope, .. } => *scope,
                 _ => Scope::Device,
             };
             scope != Scope::Device
         })
+    }
+
+    /// The size in bytes of each instruction's strong access to one element; 0 for others.
+    pub(crate) fn access_sizes(&self) -> Vec<u8> {
+        let size = |instruction: &DecodedInstruction| match &instruction.action {
+            Action::Load(Load { ordering, bytes, destinations, .. }) if ordering.strong => bytes * destinations.len(),
+            Action::Store(Store { ordering, bytes, sources, .. }) if ordering.strong => bytes * sources.len(),
+            Action::Atomic(Atomic { bytes, .. }) => *bytes,
+            _ => 0,
+        };
+        self.instructions.iter().map(|instruction| size(instruction) as u8).collect()
     }
 
     /// Whether an instruction that is executed after `last` begins a source line: another one, or the same again in a loop. An

@@ -2,11 +2,13 @@
 
 use crate::support::kernel::{Kernel, each};
 use ptx_interpreter::memory::AccessError;
-use ptx_interpreter::{Access, FaultKind};
+use ptx_interpreter::{Access, FaultKind, RaceReason};
 
 const ROOM: &str = ".shared .align 16 .b8 room[2048];\n";
 const BEGIN: &str =
     "mov.u32 r0, room; mad.lo.u32 r0, tid, 16, r0; mad.wide.u32 d0, tid, 16, input; mad.wide.u32 d9, tid, 16, output;";
+
+const IN_FLIGHT: Option<RaceReason> = Some(RaceReason::InFlight);
 
 fn input() -> Vec<u32> {
     each(1024, |i| i * 17 + 3)
@@ -56,10 +58,13 @@ fn a_copy_is_not_visible_before_the_wait() {
             matches!(kind, FaultKind::Access { access: Access::Read, error: AccessError::Uninitialised { .. } });
         assert!(uninitialised, "{before} {kind}");
         let body = format!(
-            "{BEGIN} st.shared.u32 [r0], 99; cp.async.ca.shared.global [r0], [d0], 4; {before} {read} st.global.u32 [cell], r1;
+            "{BEGIN} st.shared.u32 [r0], 99; cp.async.ca.shared.global [r0], [d0], 4; {before}\n{read}\nst.global.u32 [cell], r1;
              cp.async.wait_all; ret;"
         );
-        assert_eq!(Kernel::new(body).declare(ROOM).input(&input()).words(32), [99; 32], "{before}");
+        let kernel = Kernel::new(body).declare(ROOM).input(&input());
+        let kind = kernel.fault(read, 0, 0);
+        assert!(matches!(kind, FaultKind::Race { reason: IN_FLIGHT, .. }), "{before} {kind}");
+        assert_eq!(kernel.without_race_checks().words(32), [99; 32], "{before}");
     }
 }
 
@@ -74,10 +79,16 @@ fn the_last_groups_may_still_be_in_flight() {
             );
         }
         body += &format!(
-            "cp.async.wait_group {left}; ld.shared.u32 r1, [r0]; ld.shared.u32 r2, [r0+512]; ld.shared.u32 r3, [r0+1024];
+            "cp.async.wait_group {left};\nld.shared.u32 r1, [r0]; ld.shared.u32 r2, [r0+512]; ld.shared.u32 r3, [r0+1024];
              st.global.v4.u32 [d9], {{r1, r2, r3, 0}}; cp.async.wait_all; ret;"
         );
-        let found = Kernel::new(body).declare(ROOM).input(&input()).words(128);
+        let kernel = Kernel::new(body).declare(ROOM).input(&input());
+        if left > 0 {
+            let line = "ld.shared.u32 r1, [r0]; ld.shared.u32 r2, [r0+512]; ld.shared.u32 r3, [r0+1024];";
+            let kind = kernel.fault(line, 0, 0);
+            assert!(matches!(kind, FaultKind::Race { reason: IN_FLIGHT, .. }), "{kind}");
+        }
+        let found = kernel.without_race_checks().words(128);
         let expected = each(32, |thread| {
             let value = |group: u32| if group + left < 3 { (group * 128 + thread * 4) * 17 + 3 } else { 1 };
             [value(0), value(1), value(2), 0]
@@ -176,4 +187,55 @@ fn sizes_and_forms_outside_of_ptx_are_rejected() {
         let error = Kernel::new(format!("{text} ret;")).load_error().to_string();
         assert!(error.contains(text.trim_end_matches(';')), "{error}");
     }
+}
+
+#[test]
+fn memory_of_a_copy_in_flight_belongs_to_it() {
+    let kernel = |while_in_flight: &str| {
+        let body = format!(
+            "{BEGIN} st.shared.u32 [r0], 1;
+             cp.async.ca.shared.global [r0], [d0], 4;\n{while_in_flight}\ncp.async.wait_all; ret;"
+        );
+        Kernel::new(body).declare(ROOM).input(&input())
+    };
+    for (access, is_fault) in [
+        ("ld.shared.u32 r1, [r0];", true),
+        ("st.shared.u32 [r0], 2;", true),
+        ("st.shared.u8 [r0+3], r1;", true),
+        ("cp.async.ca.shared.global [r0], [d0+4], 4;", true),
+        // The source is read until the wait, and may be read by others.
+        ("st.global.u32 [d0], 2;", true),
+        ("ld.global.u32 r1, [d0];", false),
+        ("st.global.u32 [d0+4], 2;", false),
+        ("cp.async.ca.shared.global [r0+4], [d0], 4;", false),
+        ("st.shared.u32 [r0+4], 2;", false),
+    ] {
+        if is_fault {
+            let kind = kernel(access).fault(access, 0, 0);
+            assert!(matches!(kind, FaultKind::Race { reason: IN_FLIGHT, .. }), "{access} {kind}");
+        } else {
+            kernel(access).report();
+        }
+        // After the wait nothing is in flight.
+        kernel(&format!("cp.async.wait_all; {access}")).report();
+    }
+}
+
+#[test]
+fn a_copy_that_begins_writes_at_once() {
+    // A thread reads its cell, and another one's copy to it begins before the barrier but ends behind it.
+    let kernel = |barrier: &str| {
+        Kernel::new(format!(
+            "{BEGIN} st.shared.u32 [r0], 1; bar.sync 0; ld.shared.u32 r1, [r0]; {barrier}
+             xor.b32 r9, tid, 63; mov.u32 r2, room; mad.lo.u32 r2, r9, 16, r2;
+             setp.ge.u32 p0, tid, 32;
+             @p0 cp.async.ca.shared.global [r2], [d0], 4;\nbar.sync 0; cp.async.wait_all; ret;"
+        ))
+        .declare(ROOM)
+        .input(&input())
+        .shape(1, 64)
+    };
+    kernel("bar.sync 0;").report();
+    let kind = kernel("").fault("cp.async.ca.shared.global [r2], [d0], 4;", 0, 32);
+    assert!(matches!(kind, FaultKind::Race { .. }), "{kind}");
 }

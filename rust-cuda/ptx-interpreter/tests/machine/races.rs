@@ -269,7 +269,7 @@ fn asynchronous_copies_of_the_same_value_are_reported_too() {
     };
     assert_eq!(copy("0").report().same_value_races[0].count, 31);
     let input: Vec<u32> = (0..32).collect();
-    let kind = copy("4").input(&input).fault("cp.async.wait_all;", 0, 1);
+    let kind = copy("4").input(&input).fault("cp.async.ca.shared.global [r0], [d0], 4;", 0, 1);
     assert!(matches!(kind, FaultKind::Race { .. }), "{kind}");
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use proptest::prelude::*;
-use ptx_interpreter::memory::races::{AccessKind, Conflict, Phase, Publication, RaceDetector, Scope};
+use ptx_interpreter::memory::races::{AccessKind, BarrierOf, Conflict, Phase, Publication, RaceDetector, Scope};
 
 const LANES: u32 = 2;
 const WARPS: u32 = 2;
@@ -41,6 +41,22 @@ enum Event {
     Fence {
         thread: Thread,
         scope: Scope,
+        is_sc: bool,
+    },
+    /// Some threads of a block meet: bit `warp * LANES + lane` is a thread.
+    Meet {
+        block: u32,
+        threads: u32,
+    },
+    /// A thread arrives at the barrier of all blocks.
+    Arrive {
+        thread: Thread,
+    },
+    /// All threads have arrived there, as far as the detector knows.
+    Complete,
+    /// A thread waits there.
+    Wait {
+        thread: Thread,
     },
     WarpSync {
         block: u32,
@@ -100,7 +116,8 @@ fn logs(blocks: u32, words: usize) -> impl Strategy<Value = Vec<Event>> {
         },
     );
     let store = (threads(blocks), 0..2_usize).prop_map(|(thread, location)| Event::Store { thread, location });
-    let fence = (threads(blocks), scopes()).prop_map(|(thread, scope)| Event::Fence { thread, scope });
+    let fence = (threads(blocks), scopes(), any::<bool>());
+    let fence = fence.prop_map(|(thread, scope, is_sc)| Event::Fence { thread, scope, is_sc });
     let event = prop_oneof![
         8 => access,
         3 => observe,
@@ -109,6 +126,10 @@ fn logs(blocks: u32, words: usize) -> impl Strategy<Value = Vec<Event>> {
         2 => fence,
         2 => (0..blocks, 0..WARPS).prop_map(|(block, warp)| Event::WarpSync { block, warp }),
         3 => (0..blocks).prop_map(|block| Event::Barrier { block }),
+        2 => (0..blocks, 1..1_u32 << (WARPS * LANES)).prop_map(|(block, threads)| Event::Meet { block, threads }),
+        1 => threads(blocks).prop_map(|thread| Event::Arrive { thread }),
+        1 => Just(Event::Complete),
+        1 => threads(blocks).prop_map(|thread| Event::Wait { thread }),
     ];
     prop::collection::vec(event, 1..120)
 }
@@ -135,6 +156,18 @@ struct Graph {
     seen: HashMap<Thread, Vec<(Released, Scope)>>,
     /// The latest fence of a thread that has the scope or a wider one.
     fences: HashMap<(Thread, Scope), usize>,
+    /// The sequentially consistent fences of each block before its last barrier, and those since.
+    sc_fences: HashMap<u32, [Vec<(Scope, usize)>; 2]>,
+    /// What threads of each block have observed before its last barrier by relaxed loads, and what since.
+    seen_by_block: HashMap<u32, [Vec<(Released, Scope)>; 2]>,
+    arrived: Vec<usize>,
+    complete: Vec<usize>,
+}
+
+/// The threads that meet, by warp: the warp and its lanes.
+fn groups(threads: u32) -> impl Iterator<Item = (u32, u32)> {
+    let groups = (0..WARPS).map(move |warp| (warp, threads >> (warp * LANES) & ((1 << LANES) - 1)));
+    groups.filter(|(_, lanes)| *lanes != 0)
 }
 
 impl Graph {
@@ -145,11 +178,18 @@ impl Graph {
         let threads = match event {
             Event::Barrier { block } => all(block, 0..WARPS),
             Event::WarpSync { block, warp } => all(block, warp..warp + 1),
+            Event::Meet { block, threads } => {
+                let is_met = |(_, warp, lane): &Thread| threads >> (warp * LANES + lane) & 1 == 1;
+                all(block, 0..WARPS).into_iter().filter(is_met).collect()
+            }
+            Event::Complete => vec![],
             Event::Access { thread, .. }
             | Event::Observe { thread, .. }
             | Event::Publish { thread, .. }
             | Event::Store { thread, .. }
-            | Event::Fence { thread, .. } => vec![thread],
+            | Event::Fence { thread, .. }
+            | Event::Arrive { thread }
+            | Event::Wait { thread } => vec![thread],
         };
         let mut causes: Vec<usize> = threads.iter().filter_map(|thread| self.latest.get(thread).copied()).collect();
         let mut acquired: Vec<Released> = Vec::new();
@@ -162,7 +202,10 @@ impl Graph {
                     }
                     match acquires {
                         true => acquired.push(released),
-                        false => self.seen.entry(thread).or_default().push((released, distance)),
+                        false => {
+                            self.seen.entry(thread).or_default().push((released, distance));
+                            self.seen_by_block.entry(thread.0).or_default()[1].push((released, distance));
+                        }
                     }
                 }
             }
@@ -172,15 +215,30 @@ impl Graph {
             Event::Store { thread, location } => {
                 self.publish((thread, location, Scope::Device), None, false, Some(number));
             }
-            Event::Fence { thread, scope } => {
+            Event::Fence { thread, scope, is_sc } => {
                 let seen = self.seen.entry(thread).or_default();
                 acquired.extend(seen.iter().filter(|(_, distance)| *distance <= scope).map(|(released, _)| *released));
                 seen.retain(|(_, distance)| *distance > scope);
                 for within in Scope::ALL.into_iter().filter(|within| *within <= scope) {
                     self.fences.insert((thread, within), number);
                 }
+                if is_sc {
+                    let [seen, _] = self.seen_by_block.entry(thread.0).or_default();
+                    let seen = seen.iter().filter(|(_, distance)| *distance <= scope);
+                    acquired.extend(seen.map(|(released, _)| *released));
+                    self.sc_fences.entry(thread.0).or_default()[1].push((scope, number));
+                }
             }
-            _ => {}
+            Event::Barrier { block } => {
+                let [before, since] = self.sc_fences.entry(block).or_default();
+                before.append(since);
+                let [before, since] = self.seen_by_block.entry(block).or_default();
+                before.append(since);
+            }
+            Event::Arrive { .. } => self.arrived.push(number),
+            Event::Complete => self.complete = std::mem::take(&mut self.arrived),
+            Event::Wait { .. } => causes.extend(&self.complete),
+            Event::Access { .. } | Event::WarpSync { .. } | Event::Meet { .. } => {}
         }
         causes.extend(acquired.iter().map(|released| released.event));
         let mut before = vec![false; number];
@@ -219,6 +277,9 @@ impl Graph {
         for within in Scope::ALL.into_iter().filter(|within| *within <= scope) {
             let fence = self.fences.get(&(thread, within));
             published.extend(fence.map(|&event| Released { event, block, scope: within, store }));
+            let of_block = self.sc_fences.get(&block).map(|[before, _]| before).into_iter().flatten();
+            let of_block = of_block.filter(|(scope, _)| *scope >= within);
+            published.extend(of_block.map(|&(_, event)| Released { event, block, scope: within, store }));
         }
     }
 
@@ -288,7 +349,28 @@ fn detect(log: &[Event], words: usize) -> Vec<Result<(), Conflict>> {
                     Publication { scope: Scope::Device, releases: false, is_update: false, is_volatile: true };
                 detector.publish(at, who(thread), publication);
             }
-            Event::Fence { thread, scope } => detector.fence(who(thread), scope),
+            Event::Fence { thread, scope, is_sc } => detector.fence(who(thread), (scope, is_sc)),
+            Event::Meet { block, threads } => {
+                let phase_of = |warp| who((block, warp, 0)).0;
+                match groups(threads).collect::<Vec<_>>()[..] {
+                    [(warp, lanes)] => detector.synchronise_lanes(phase_of(warp), lanes),
+                    ref groups => {
+                        let barrier = BarrierOf::Block { block, number: 3 };
+                        groups.iter().for_each(|&(warp, lanes)| detector.arrive(barrier, (phase_of(warp), lanes)));
+                        detector.complete(barrier);
+                        groups.iter().for_each(|&(warp, lanes)| detector.pass(barrier, (phase_of(warp), lanes)));
+                    }
+                }
+            }
+            Event::Arrive { thread } => {
+                let (phase, lane) = who(thread);
+                detector.arrive(BarrierOf::Cluster(0), (phase, 1 << lane));
+            }
+            Event::Complete => detector.complete(BarrierOf::Cluster(0)),
+            Event::Wait { thread } => {
+                let (phase, lane) = who(thread);
+                detector.pass(BarrierOf::Cluster(0), (phase, 1 << lane));
+            }
             Event::WarpSync { block, warp } => *warp_syncs.entry((block, warp)).or_default() += 1,
             Event::Barrier { block } => *barriers.entry(block).or_default() += 1,
         }

@@ -1,7 +1,7 @@
 //! Synchronisation patterns of kernels, correct and incorrect.
 
 use ptx_interpreter::memory::races::{
-    AccessKind, AccessKind::*, Conflict, Phase, Publication, RaceDetector, Scope, Watched,
+    AccessKind, AccessKind::*, Conflict, Phase, Publication, RaceDetector, Scope, Watched, Why,
 };
 
 const ACQUIRE: (Scope, bool) = (Scope::Device, true);
@@ -56,7 +56,7 @@ fn a_conflict_names_thread_access_and_offset() {
     let mut launch = Launch::new();
     assert_eq!(launch.detector.record((launch.data, 8), 16, Write, at(3, 45, 2), 1234), Ok(()));
     let conflict = launch.access(at(3, 77, 2), 16, 4, Read);
-    let expected = Conflict { block: 3, thread: 45, kind: Write, instruction: 1234, offset: 16 };
+    let expected = Conflict { block: 3, thread: 45, kind: Write, instruction: 1234, offset: 16, why: Why::Unordered };
     assert_eq!(conflict, Err(expected));
 }
 
@@ -172,13 +172,13 @@ fn last_block_adds_up(fences: bool, barrier: bool) -> bool {
         ordered &= launch.access(at(block, 40, 0), 4 * block as usize, 4, Write).is_ok();
         let leader = at(block, 0, u32::from(barrier));
         if fences {
-            launch.detector.fence(leader, Scope::Device);
+            launch.detector.fence(leader, (Scope::Device, false));
         }
         launch.atomic(leader);
     }
     let barriers = u32::from(barrier);
     if fences {
-        launch.detector.fence(at(2, 0, barriers), Scope::Device);
+        launch.detector.fence(at(2, 0, barriers), (Scope::Device, false));
     }
     for block in 0..3 {
         ordered &= launch.access(at(2, 9, barriers + 1), 4 * block as usize, 4, Read).is_ok();
@@ -256,7 +256,7 @@ fn accesses_after_a_release_are_not_released() {
     assert!(launch.read(at(1, 0, 0)).is_err());
     // Nor are accesses between a fence and the store after it.
     let mut launch = Launch::new();
-    launch.detector.fence(at(0, 0, 0), Scope::Device);
+    launch.detector.fence(at(0, 0, 0), (Scope::Device, false));
     assert_eq!(launch.write(at(0, 0, 0)), Ok(()));
     launch.atomic(at(0, 0, 0));
     launch.detector.observe((launch.flags, 0), at(1, 0, 0), ACQUIRE);

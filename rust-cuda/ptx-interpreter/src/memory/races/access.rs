@@ -25,6 +25,8 @@ impl Scope {
 pub enum AccessKind {
     /// A plain load.
     Read,
+    /// A load through the cache for memory that no thread writes while the kernel runs (`ld.global.nc`).
+    ReadOnly,
     /// A plain store.
     Write,
     /// A volatile load.
@@ -62,7 +64,7 @@ impl AccessKind {
     /// The scope of a strong access; None for a plain one.
     pub fn scope(self) -> Option<Scope> {
         match self {
-            Self::Read | Self::Write => None,
+            Self::Read | Self::ReadOnly | Self::Write => None,
             Self::VolatileRead | Self::VolatileWrite => Some(Scope::Device),
             Self::AtomicRead(scope) | Self::AtomicWrite(scope) => Some(scope),
         }
@@ -125,17 +127,23 @@ pub(super) struct Record {
 
 /// The highest number of an instruction that a record has.
 const MAX_INSTRUCTION: u32 = (1 << 30) - 1;
-/// The tag of a volatile access.
+/// The tag of a volatile access, and of a read-only one among the plain ones.
 const VOLATILE: u32 = 3;
 
 impl Record {
     pub(super) fn new(epoch: NonZero<u32>, kind: AccessKind, instruction: u32) -> Self {
-        let tag = if kind.is_volatile() { VOLATILE } else { kind.scope().unwrap_or_default() as u32 };
+        let has_tag = kind.is_volatile() || kind == AccessKind::ReadOnly;
+        let tag = if has_tag { VOLATILE } else { kind.scope().unwrap_or_default() as u32 };
         Self { epoch, tagged: tag << 30 | instruction & MAX_INSTRUCTION }
     }
 
     pub(super) fn instruction(self) -> u32 {
         self.tagged & MAX_INSTRUCTION
+    }
+
+    /// The kind of a plain read.
+    pub(super) fn plain_read(self) -> AccessKind {
+        self.scope().map_or(AccessKind::ReadOnly, |_| AccessKind::Read)
     }
 
     /// The kind of a strong read.

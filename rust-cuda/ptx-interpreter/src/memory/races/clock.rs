@@ -1,6 +1,6 @@
 //! A sparse vector clock over blocks: the accesses that happen before a point in a thread's execution.
 
-use super::access::{ThreadEpoch, Watched};
+use super::access::{Phase, ThreadEpoch, Watched};
 
 /// The accesses of a block that a release by one of its threads publishes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,19 +10,21 @@ struct Released {
     release: u32,
     /// …and before the block's barrier of this number…
     barriers: u32,
-    /// …or by one of these threads before its release, or by its warp before the warp's latest `bar.warp.sync` then. None: or by any
-    /// thread of the block.
+    /// …or by one of these threads before its release, or by its warp before the warp's latest `bar.warp.sync` of all lanes then. None: or
+    /// by any thread of the block.
     by: Option<Vec<Releaser>>,
 }
 
-/// Maximum number of a block's releasing threads between two barriers that are distinguished: a clock with more counts as a release
-/// by all of them.
+/// Maximum number of a block's releasing threads, or groups of a warp's lanes, between two barriers that are distinguished: a clock with
+/// more counts as a release by all of them.
 const MAX_RELEASERS: usize = 64;
 
+/// Lanes of a warp that release together, at the latest of their releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Releaser {
     warp: u32,
-    lane: u32,
+    /// Bit i is lane i.
+    lanes: u32,
     warp_syncs: u32,
     /// The number of its release.
     release: u32,
@@ -37,7 +39,7 @@ impl Released {
         }
         let Some(by) = self.by.as_ref().filter(|_| phase.barriers >= self.barriers) else { return u32::MAX };
         let before = by.iter().filter(|by| by.warp == phase.warp && earlier.release <= by.release);
-        before.fold(0, |lanes, by| lanes | if phase.warp_syncs < by.warp_syncs { u32::MAX } else { 1 << by.lane })
+        before.fold(0, |lanes, by| lanes | if phase.warp_syncs < by.warp_syncs { u32::MAX } else { by.lanes })
     }
 
     /// Makes this an upper bound of both, for the same block: it covers at least what either covers.
@@ -55,10 +57,13 @@ impl Released {
             return;
         };
         for other in others {
-            match by.iter_mut().find(|by| (by.warp, by.lane) == (other.warp, other.lane)) {
-                Some(by) if by.release < other.release => *by = *other,
-                Some(_) => {}
-                None => by.push(*other),
+            // A later release of a warp covers an earlier one of the same lanes, or of some of them.
+            let covers = |one: &Releaser, other: &Releaser| {
+                one.warp == other.warp && one.release >= other.release && one.lanes & other.lanes == other.lanes
+            };
+            if !by.iter().any(|by| covers(by, other)) {
+                by.retain(|by| !covers(other, by));
+                by.push(*other);
             }
         }
         if by.len() > MAX_RELEASERS {
@@ -123,11 +128,10 @@ impl Clock {
         }
     }
 
-    /// Adds a thread's accesses up to now, and those of its warp and block ordered before them.
-    pub(super) fn add_all_before(&mut self, thread: ThreadEpoch) {
-        let phase = thread.phase;
-        let ThreadEpoch { release, .. } = thread;
-        let by = Releaser { warp: phase.warp, lane: thread.lane, warp_syncs: phase.warp_syncs, release };
+    /// Adds the accesses up to now, before the block's release of this number, of lanes of a warp, and those of their warp and block
+    /// ordered before them.
+    pub(super) fn add_all_before(&mut self, phase: Phase, lanes: u32, release: u32) {
+        let by = Releaser { warp: phase.warp, lanes, warp_syncs: phase.warp_syncs, release };
         self.add(&Released { block: phase.block, release, barriers: phase.barriers, by: Some(vec![by]) });
     }
 

@@ -5,26 +5,52 @@ use std::num::NonZero;
 
 use super::access::{Phase, Publication, Record, Scope, ThreadEpoch, Watched};
 use super::clock::Clock;
+use super::history::Current;
 
 /// Maximum number of phases kept at a time: a phase number and a lane fit 32 bits, and the table 128 MiB.
 const MAX_PHASES: usize = 1 << 22;
 
-/// Maximum number of a block's acquiring threads that are distinguished between two barriers.
-const MAX_ACQUIRERS: usize = 32;
+/// Maximum number of a block's acquiring threads, or groups of a warp's lanes, that are distinguished between two barriers.
+const MAX_ACQUIRERS: usize = 64;
 
-/// The clock that a thread has acquired since its block's last barrier.
+/// The clock that lanes of a warp have acquired since their block's last barrier.
 #[derive(Debug)]
 struct Acquired {
     by: Phase,
-    lane: u32,
+    /// Bit i is lane i.
+    lanes: u32,
     clock: Clock,
 }
 
 impl Acquired {
-    fn is_visible_to(&self, phase: Phase, lane: u32) -> bool {
+    /// Whether one of the lanes comes after it.
+    fn is_visible_to(&self, phase: Phase, lanes: u32) -> bool {
         self.by.barriers < phase.barriers
-            || self.by.warp == phase.warp && (self.lane == lane || self.by.warp_syncs < phase.warp_syncs)
+            || self.by.warp == phase.warp && (self.lanes & lanes != 0 || self.by.warp_syncs < phase.warp_syncs)
     }
+}
+
+/// A barrier at which threads arrive and which they pass by themselves, in place of a whole block or warp at once.
+#[derive(Debug, Default)]
+struct SplitBarrier {
+    /// What happens before the arrivals so far.
+    arrived: Clock,
+    /// What happens before those of its last completion.
+    complete: Clock,
+}
+
+/// A barrier of a block, or of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BarrierOf {
+    /// The barrier of this number of a block.
+    Block {
+        /// The block.
+        block: u32,
+        /// The barrier's number.
+        number: u8,
+    },
+    /// The barrier of the cluster of this number.
+    Cluster(u32),
 }
 
 /// Clocks of a thread's relaxed accesses that a fence turns into an acquire or a release.
@@ -53,19 +79,51 @@ struct BlockSync {
     shared: Clock,
     acquired: Vec<Acquired>,
     pending: HashMap<(u32, u32), Pending>,
+    /// What happens before its threads' sequentially consistent fences: each thread publishes it by what it writes after a barrier.
+    fenced: AcrossBarriers,
+    /// What its threads' relaxed loads have observed: each thread acquires it at its next sequentially consistent fence after a barrier.
+    seen: AcrossBarriers,
+}
+
+/// Clocks of a block's threads by scope, of which other threads of the block make use after a barrier.
+#[derive(Debug, Default)]
+struct AcrossBarriers {
+    /// Those before the block's last barrier.
+    before: [Clock; 3],
+    /// Those since.
+    since: [Clock; 3],
+    /// The number of that barrier.
+    barriers: u32,
+}
+
+impl AcrossBarriers {
+    /// The clocks before the block's last barrier.
+    fn before(&mut self, phase: Phase) -> &[Clock; 3] {
+        let Self { before, since, barriers } = self;
+        if *barriers < phase.barriers {
+            *barriers = phase.barriers;
+            before.iter_mut().zip(since).for_each(|(before, since)| before.join(&std::mem::take(since)));
+        }
+        &self.before
+    }
+
+    fn add(&mut self, phase: Phase, within: usize, clock: &Clock) {
+        self.before(phase);
+        self.since[within].join(clock);
+    }
 }
 
 impl BlockSync {
-    /// All that a thread has acquired, without the accesses of its own block.
-    fn acquired_by(&self, phase: Phase, lane: u32) -> Clock {
+    /// All that lanes of a warp have acquired, without the accesses of their own block.
+    fn acquired_by(&self, phase: Phase, lanes: u32) -> Clock {
         let mut clock = self.shared.clone();
-        for acquired in self.acquired.iter().filter(|acquired| acquired.is_visible_to(phase, lane)) {
+        for acquired in self.acquired.iter().filter(|acquired| acquired.is_visible_to(phase, lanes)) {
             clock.join(&acquired.clock);
         }
         clock
     }
 
-    fn acquire(&mut self, phase: Phase, lane: u32, clock: &Clock) {
+    fn acquire(&mut self, phase: Phase, lanes: u32, clock: &Clock) {
         if clock.is_empty() {
             return;
         }
@@ -79,11 +137,19 @@ impl BlockSync {
             !move_to_shared
         });
         // One entry per phase: what is acquired after a warp synchronisation is not yet visible to the warp.
-        let same = |acquired: &&mut Acquired| acquired.by == phase && acquired.lane == lane;
-        match self.acquired.iter_mut().find(same) {
-            Some(acquired) => acquired.clock.join(clock),
-            None => self.acquired.push(Acquired { by: phase, lane, clock: clock.clone() }),
+        let same = |acquired: &&mut Acquired| acquired.by == phase && acquired.lanes == lanes;
+        if let Some(acquired) = self.acquired.iter_mut().find(same) {
+            return acquired.clock.join(clock);
         }
+        // What the whole warp has acquired before is one entry.
+        let of_warp =
+            |acquired: &mut Acquired| acquired.by.warp == phase.warp && acquired.by.warp_syncs < phase.warp_syncs;
+        let of_warp = self.acquired.extract_if(.., of_warp).reduce(|mut all, acquired| {
+            all.clock.join(&acquired.clock);
+            all
+        });
+        self.acquired.extend(of_warp);
+        self.acquired.push(Acquired { by: phase, lanes, clock: clock.clone() });
     }
 }
 
@@ -98,15 +164,26 @@ pub(super) struct HappensBefore {
     latest: HashMap<(u32, u32), usize>,
     blocks: HashMap<u32, BlockSync>,
     locations: HashMap<(Watched, usize), Location>,
+    barriers: HashMap<BarrierOf, SplitBarrier>,
     /// Number of blocks of a cluster.
     cluster: u32,
     /// Whether there are scopes other than the device.
     has_narrow_scopes: bool,
+    /// The size in bytes of each instruction's access; 0 where it is not known.
+    sizes: Vec<u8>,
 }
 
 impl HappensBefore {
-    pub(super) fn new(cluster: u32, has_narrow_scopes: bool) -> Self {
-        Self { cluster, has_narrow_scopes, ..Self::default() }
+    pub(super) fn new(cluster: u32, has_narrow_scopes: bool, sizes: Vec<u8>) -> Self {
+        Self { cluster, has_narrow_scopes, sizes, ..Self::default() }
+    }
+
+    /// Whether an atomic access overlaps an earlier one in part: they are not morally strong then (PTX ISA, Memory Consistency Model,
+    /// Morally Strong Operations). Volatile accesses are not atomic.
+    pub(super) fn differ_in_size(&self, access: &Current, earlier: Record) -> bool {
+        let size = self.sizes.get(earlier.instruction() as usize).copied().unwrap_or(0);
+        let is_volatile = access.kind.is_volatile() || earlier.strong_write().is_volatile();
+        !is_volatile && size != 0 && usize::from(size) != access.bytes
     }
 
     /// The narrowest scope with both threads.
@@ -192,7 +269,7 @@ impl HappensBefore {
         }
         let Some(block) = self.blocks.get(&now.block).filter(|_| lanes != 0) else { return lanes };
         lanes &= !block.shared.covered_lanes(earlier);
-        for acquired in block.acquired.iter().filter(|acquired| acquired.is_visible_to(now, later.lane)) {
+        for acquired in block.acquired.iter().filter(|acquired| acquired.is_visible_to(now, 1 << later.lane)) {
             if lanes == 0 {
                 break;
             }
@@ -208,7 +285,8 @@ impl HappensBefore {
     /// Whether a clock that is visible to a thread covers something.
     fn has_acquired(&self, thread: ThreadEpoch, covers: impl Fn(&Clock) -> bool) -> bool {
         let Some(block) = self.blocks.get(&thread.phase.block) else { return false };
-        let mut acquired = block.acquired.iter().filter(|acquired| acquired.is_visible_to(thread.phase, thread.lane));
+        let mut acquired =
+            block.acquired.iter().filter(|acquired| acquired.is_visible_to(thread.phase, 1 << thread.lane));
         covers(&block.shared) || acquired.any(|acquired| covers(&acquired.clock))
     }
 
@@ -229,6 +307,7 @@ impl HappensBefore {
 
     pub(super) fn end_block(&mut self, block: u32) {
         self.blocks.remove(&block);
+        self.barriers.retain(|barrier, _| !matches!(barrier, BarrierOf::Block { block: of, .. } if *of == block));
         self.latest.retain(|warp, _| warp.0 != block);
     }
 
@@ -251,9 +330,10 @@ impl HappensBefore {
             };
             let Some(clock) = clock else { continue };
             if acquires {
-                block.acquire(phase, lane, clock);
+                block.acquire(phase, 1 << lane, clock);
             } else {
                 block.pending.entry((phase.warp, lane)).or_default().seen[within as usize].join(clock);
+                block.seen.add(phase, within as usize, clock);
             }
         }
     }
@@ -266,30 +346,30 @@ impl HappensBefore {
         }
         let scope = self.effective(scope);
         if releases {
-            let clock = self.release(phase, lane);
+            let clock = self.release(phase, 1 << lane);
             self.add_release(location, phase, scope, &clock);
             return;
         }
-        let pending = self.blocks.get_mut(&phase.block).and_then(|block| block.pending.get_mut(&(phase.warp, lane)));
-        let Some(pending) = pending else { return };
-        let fenced = std::mem::take(&mut pending.fenced);
+        let Some(block) = self.blocks.get_mut(&phase.block) else { return };
+        let mut fenced = block.fenced.before(phase).clone();
+        if let Some(pending) = block.pending.get(&(phase.warp, lane)) {
+            fenced.iter_mut().zip(&pending.fenced).for_each(|(fenced, own)| fenced.join(own));
+        }
+        let mut publishes = false;
         for within in Scope::ALL.into_iter().filter(|within| *within <= scope) {
-            let clock = &fenced[within as usize];
+            let clock = &mut fenced[within as usize];
             if clock.is_empty() {
                 continue;
             }
+            publishes = true;
             if is_volatile {
-                let mut clock = clock.clone();
                 clock.add_store(location, self.thread_epoch(phase, lane));
-                self.add_release(location, phase, within, &clock);
-            } else {
-                self.add_release(location, phase, within, clock);
             }
+            self.add_release(location, phase, within, clock);
         }
-        if let Some(block) = self.blocks.get_mut(&phase.block) {
-            block.pending.entry((phase.warp, lane)).or_default().fenced = fenced;
+        if publishes && is_volatile {
             // The thread's next volatile store is of another epoch.
-            block.releases += u32::from(is_volatile);
+            self.blocks.entry(phase.block).or_default().releases += 1;
         }
     }
 
@@ -308,19 +388,29 @@ impl HappensBefore {
         }
     }
 
-    pub(super) fn fence(&mut self, phase: Phase, lane: u32, scope: Scope) {
+    pub(super) fn fence(&mut self, phase: Phase, lane: u32, (scope, is_sc): (Scope, bool)) {
         let scope = self.effective(scope);
         let scopes = || Scope::ALL.into_iter().filter(|within| *within <= scope).map(|within| within as usize);
         let block = self.blocks.entry(phase.block).or_default();
         for within in scopes() {
             let seen = block.pending.get_mut(&(phase.warp, lane)).map(|pending| &mut pending.seen[within]);
             if let Some(seen) = seen.map(std::mem::take) {
-                block.acquire(phase, lane, &seen);
+                block.acquire(phase, 1 << lane, &seen);
+            }
+            if is_sc && !block.seen.before(phase)[within].is_empty() {
+                let seen = block.seen.before[within].clone();
+                block.acquire(phase, 1 << lane, &seen);
             }
         }
-        let fenced = self.release(phase, lane);
+        let fenced = self.release(phase, 1 << lane);
         let has_narrow_scopes = self.has_narrow_scopes;
         let block = self.blocks.entry(phase.block).or_default();
+        if is_sc {
+            match has_narrow_scopes {
+                true => scopes().for_each(|within| block.fenced.add(phase, within, &fenced)),
+                false => block.fenced.add(phase, scope as usize, &fenced),
+            }
+        }
         let pending = block.pending.entry((phase.warp, lane)).or_default();
         match has_narrow_scopes {
             true => scopes().for_each(|within| pending.fenced[within] = fenced.clone()),
@@ -333,19 +423,42 @@ impl HappensBefore {
     pub(super) fn synchronise(&mut self, phases: &[Phase]) {
         let mut all = Clock::default();
         for phase in phases {
-            all.join(&self.release(*phase, 0));
+            all.join(&self.release(*phase, 1));
         }
         for phase in phases {
             self.blocks.entry(phase.block).or_default().shared.join(&all);
         }
     }
 
-    /// The clock of all accesses that happen before now in this thread. Excludes the block's next accesses.
-    fn release(&mut self, phase: Phase, lane: u32) -> Clock {
+    /// Lanes of a warp pass a barrier that not their whole warp passes: what each did before happens before what all do next.
+    pub(super) fn synchronise_lanes(&mut self, phase: Phase, lanes: u32) {
+        let clock = self.release(phase, lanes);
+        self.blocks.entry(phase.block).or_default().acquire(phase, lanes, &clock);
+    }
+
+    /// Lanes of a warp arrive at a barrier.
+    pub(super) fn arrive(&mut self, barrier: BarrierOf, phase: Phase, lanes: u32) {
+        let clock = self.release(phase, lanes);
+        self.barriers.entry(barrier).or_default().arrived.join(&clock);
+    }
+
+    /// All threads have arrived at a barrier.
+    pub(super) fn complete(&mut self, barrier: BarrierOf) {
+        let barrier = self.barriers.entry(barrier).or_default();
+        barrier.complete = std::mem::take(&mut barrier.arrived);
+    }
+
+    /// Lanes of a warp pass a barrier that is complete.
+    pub(super) fn pass(&mut self, barrier: BarrierOf, phase: Phase, lanes: u32) {
+        let Some(SplitBarrier { complete, .. }) = self.barriers.get(&barrier) else { return };
+        self.blocks.entry(phase.block).or_default().acquire(phase, lanes, complete);
+    }
+
+    /// The clock of all accesses that happen before now in these lanes of a warp. Excludes the block's next accesses.
+    fn release(&mut self, phase: Phase, lanes: u32) -> Clock {
         let block = self.blocks.entry(phase.block).or_default();
-        let mut clock = block.acquired_by(phase, lane);
-        let number = number(0, lane);
-        clock.add_all_before(ThreadEpoch { phase, lane, release: block.releases, number });
+        let mut clock = block.acquired_by(phase, lanes);
+        clock.add_all_before(phase, lanes, block.releases);
         block.releases += 1;
         clock
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::Why;
 use super::access::{AccessKind, Record, ThreadEpoch, Watched};
 use super::happens_before::HappensBefore;
 use super::records::Records;
@@ -32,6 +33,7 @@ pub(super) struct RacingAccess {
     /// Whether both are plain, or both volatile, writes of the same value, or the current one reads the value that its thread has
     /// written too.
     pub(super) same_value: bool,
+    pub(super) why: Why,
 }
 
 /// The access that is being recorded.
@@ -42,6 +44,8 @@ pub(super) struct Current {
     pub(super) kind: AccessKind,
     pub(super) epoch: ThreadEpoch,
     pub(super) instruction: u32,
+    /// Its size.
+    pub(super) bytes: usize,
 }
 
 /// The access history of the four bytes of a word.
@@ -105,7 +109,7 @@ impl History {
         match kind {
             // What races with a thread's write races with its reads after it, until it releases them.
             AccessKind::Read if self.has_own_write(epoch) => {}
-            AccessKind::Read => self.readers.add(order, epoch, record),
+            AccessKind::Read | AccessKind::ReadOnly => self.readers.add(order, epoch, record),
             AccessKind::VolatileRead | AccessKind::AtomicRead(_) => {
                 self.rare.get_or_insert_default().atomic_readers.add(order, epoch, record);
             }
@@ -138,6 +142,18 @@ impl History {
         conflict
     }
 
+    /// A write that the launch has made, in whatever order: a read-only load may miss it.
+    #[cold]
+    fn ordered_write(&self) -> Option<RacingAccess> {
+        let plain = self.writer.map(|record| (AccessKind::Write, record));
+        let strong = || {
+            let record = self.rare.as_ref()?.atomic_writers.latest_of_lanes().next()?;
+            Some((record.strong_write(), record))
+        };
+        let (kind, record) = plain.or_else(strong)?;
+        Some(RacingAccess { kind, record, same_value: false, why: Why::ReadOnly })
+    }
+
     /// Whether a thread has written the value in this epoch, as others may have.
     #[inline]
     fn has_own_write(&self, epoch: ThreadEpoch) -> bool {
@@ -162,17 +178,29 @@ impl History {
                 AccessKind::Read => self.has_own_write(epoch),
                 _ => false,
             };
-            let found = RacingAccess { kind: AccessKind::Write, record, same_value };
+            let found = RacingAccess { kind: AccessKind::Write, record, same_value, why: Why::Unordered };
             if !same_value {
                 return Some(found);
             }
             same = Some(found);
         }
-        if kind.writes()
-            && !self.readers.is_empty()
-            && let Some(record) = self.readers.concurrent_with(order, epoch).next()
+        if kind.writes() && !self.readers.is_empty() {
+            let unordered = || self.readers.concurrent_with(order, epoch).next();
+            let is_of_another = |record: &Record| {
+                let earlier = order.epoch_of(*record);
+                let thread = |epoch: ThreadEpoch| (epoch.phase.block, epoch.phase.warp, epoch.lane);
+                record.plain_read() == AccessKind::ReadOnly && thread(earlier) != thread(epoch)
+            };
+            let ordered = || self.readers.latest_of_lanes().find(is_of_another);
+            let found = unordered().map(|record| (record, Why::Unordered));
+            if let Some((record, why)) = found.or_else(|| Some((ordered()?, Why::ReadOnly))) {
+                return Some(RacingAccess { kind: record.plain_read(), record, same_value: false, why });
+            }
+        }
+        if kind == AccessKind::ReadOnly
+            && let Some(found) = self.ordered_write()
         {
-            return Some(RacingAccess { kind: AccessKind::Read, record, same_value: false });
+            return Some(found);
         }
         let Some(rare) = &self.rare else { return same };
         rare.conflict(order, access, same_value, same)
@@ -191,8 +219,12 @@ impl RareAccesses {
         let Current { kind, epoch, location, .. } = *access;
         for record in self.atomic_writers.concurrent_with(order, epoch) {
             let (earlier, other) = (order.epoch_of(record), record.strong_write());
+            let mut why = Why::Unordered;
             if !kind.races_with(other, order.distance(earlier, epoch)) {
-                continue;
+                if !order.differ_in_size(access, record) {
+                    continue;
+                }
+                why = Why::Size;
             }
             let mut is_same_value = false;
             if (kind, other) == (AccessKind::VolatileWrite, AccessKind::VolatileWrite) {
@@ -201,16 +233,23 @@ impl RareAccesses {
                 }
                 is_same_value = same_value();
             }
-            let found = RacingAccess { kind: other, record, same_value: is_same_value };
+            let found = RacingAccess { kind: other, record, same_value: is_same_value, why };
             if !is_same_value {
                 return Some(found);
             }
             same = same.or(Some(found));
         }
         let mut readers = self.atomic_readers.concurrent_with(order, epoch);
-        let reader = readers
-            .find(|record| kind.races_with(record.strong_read(), order.distance(order.epoch_of(*record), epoch)));
-        reader.map(|record| RacingAccess { kind: record.strong_read(), record, same_value: false }).or(same)
+        let reader = readers.find_map(|record| {
+            let distance = order.distance(order.epoch_of(record), epoch);
+            let why = match kind.races_with(record.strong_read(), distance) {
+                true => Why::Unordered,
+                false if kind.writes() && order.differ_in_size(access, record) => Why::Size,
+                false => return None,
+            };
+            Some(RacingAccess { kind: record.strong_read(), record, same_value: false, why })
+        });
+        reader.or(same)
     }
 }
 

@@ -23,17 +23,17 @@
 //! This detects a missing fence and a missing barrier around a flag, and accepts grid barriers, reductions by the last
 //! block and locks.
 //!
-//! Every reported race is one, except of accesses that only `fence.sc` on both sides orders, of which one is before a barrier of the
-//! block and another thread signals after it. A race may go unreported where
+//! A sequentially consistent fence publishes what happens before it also by what other threads of the block write after a barrier
+//! behind it, and acquires what they have observed before the last barrier: such fences synchronise with each other by their order
+//! (Fence-SC Order), which the observed write implies.
+//!
+//! Every reported race is one. A race may go unreported where
 //! - warps read the same bytes, or access them atomically, by more than 16 instructions without an order: some accesses are dropped,
 //!   first those of a warp or block with other recorded accesses;
-//! - one is between the arrival at a barrier of the cluster and the wait there: it counts as before the barrier if the
-//!   other threads have not all arrived, else as after it;
-//! - threads pass a barrier of some warps of the block or of some lanes of the warp, or arrive at a barrier without a wait: it counts
-//!   as a barrier of the whole block or warp;
-//! - one is of an asynchronous copy, which counts as a read where it begins and as a write where its thread waits for it;
-//! - both are atomic and overlap in part, or one is a read-only load (`ld.global.nc`), which counts as a plain one;
-//! - more than 64 threads of a block release without a barrier between: together they count as a release by the block;
+//! - a fence on one side of a barrier of the block is sequentially consistent, another thread signals or observes on the other side,
+//!   and the threads of the other block have no such fence;
+//! - more than 64 threads of a block release without a barrier between: together they count as a release by the block; and those of a
+//!   block that acquire count as all of it;
 //! - a plain store, or a compare-and-swap that swaps nothing, follows a release at its location: it counts as one that continues it;
 //! - millions of warp phases are between the two accesses.
 
@@ -43,10 +43,13 @@ mod happens_before;
 mod history;
 mod records;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 pub use access::{AccessKind, Phase, Publication, Scope, Watched};
 
+pub use happens_before::BarrierOf;
 use happens_before::HappensBefore;
 use history::{Current, Word};
 
@@ -63,6 +66,43 @@ pub struct Conflict {
     pub instruction: u32,
     /// Offset of the first byte that both access.
     pub offset: usize,
+    /// Why the two race.
+    pub why: Why,
+}
+
+/// Why two accesses race.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Why {
+    /// Neither happens before the other.
+    #[default]
+    Unordered,
+    /// Both are atomic, and overlap in part.
+    Size,
+    /// One is a read-only load, through a cache that need not have what the launch writes, in whatever order.
+    ReadOnly,
+    /// The earlier one is of an asynchronous copy that its thread has not waited for.
+    InFlight,
+}
+
+/// An access of an asynchronous copy in flight.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    block: u32,
+    thread: u32,
+    instruction: u32,
+    /// What it writes to the word; None if it reads.
+    value: Option<u32>,
+}
+
+/// The word at an offset of some bytes.
+fn word_at(data: &[u8], offset: usize) -> Option<u32> {
+    data.get(offset..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+}
+
+/// Whether copies in flight write to their word, all of them this value.
+fn has_value(flights: &[Flight], value: Option<u32>) -> bool {
+    let mut values = flights.iter().filter_map(|flight| flight.value).peekable();
+    value.is_some() && values.peek().is_some() && values.all(|of_flight| Some(of_flight) == value)
 }
 
 /// Records the accesses of one launch and detects those that race.
@@ -75,14 +115,21 @@ pub struct RaceDetector {
     /// Access history of each word of each watched region; empty for a region that is no longer watched.
     regions: Vec<Vec<Word>>,
     free: Vec<Watched>,
+    /// Of each word, the asynchronous copies in flight.
+    flights: HashMap<(Watched, usize), Vec<Flight>>,
 }
 
 impl RaceDetector {
     /// A detector without watched regions, for a launch with clusters of this many blocks. Scopes other than the device's are
     /// distinguished if `has_narrow_scopes` is set; a kernel without any is checked faster without.
     pub fn new(cluster: u8, has_narrow_scopes: bool) -> Self {
-        let happens_before = HappensBefore::new(u32::from(cluster).max(1), has_narrow_scopes);
-        Self { happens_before, regions: Vec::new(), free: Vec::new() }
+        Self::with_sizes(cluster, has_narrow_scopes, Vec::new())
+    }
+
+    /// The same for instructions whose accesses have these sizes in bytes: atomic accesses of different sizes race.
+    pub fn with_sizes(cluster: u8, has_narrow_scopes: bool, sizes: Vec<u8>) -> Self {
+        let happens_before = HappensBefore::new(u32::from(cluster).max(1), has_narrow_scopes, sizes);
+        Self { happens_before, regions: Vec::new(), free: Vec::new(), flights: HashMap::new() }
     }
 
     /// Starts to watch a region of `bytes` bytes, with 40 bytes of history for every 4.
@@ -99,6 +146,7 @@ impl RaceDetector {
     /// Stops watching a region, such as the shared memory of a block that has ended.
     pub fn forget(&mut self, watched: Watched) {
         self.regions[watched.0 as usize] = Vec::new();
+        self.flights.retain(|(of, _), _| *of != watched);
         self.happens_before.forget_locations(watched);
         self.free.push(watched);
     }
@@ -132,25 +180,59 @@ impl RaceDetector {
     /// As `record`; for two plain or two volatile writes, only if they write different values.
     pub fn record_value(
         &mut self,
-        (watched, offset): (Watched, usize),
+        place: (Watched, usize),
         bytes: usize,
+        kind: AccessKind,
+        thread: (Phase, u32),
+        instruction: u32,
+        same_value: impl FnMut(Range<usize>) -> bool,
+    ) -> Result<Option<Conflict>, Conflict> {
+        self.record_access((place, bytes), kind, thread, instruction, (None, same_value))
+    }
+
+    /// As `record_value`, for the write of whole words by an asynchronous copy, which begins or has been waited for. Another copy in flight
+    /// to the same word writes the same value if it has the same `data`.
+    ///
+    /// # Errors
+    /// As `record_value`.
+    pub fn record_copy(
+        &mut self,
+        place: (Watched, usize),
+        data: &[u8],
+        thread: (Phase, u32),
+        instruction: u32,
+        same_value: impl FnMut(Range<usize>) -> bool,
+    ) -> Result<Option<Conflict>, Conflict> {
+        let same_value = (Some(data), same_value);
+        self.record_access((place, data.len()), AccessKind::Write, thread, instruction, same_value)
+    }
+
+    fn record_access(
+        &mut self,
+        ((watched, offset), bytes): ((Watched, usize), usize),
         kind: AccessKind,
         (phase, lane): (Phase, u32),
         instruction: u32,
-        mut same_value: impl FnMut(Range<usize>) -> bool,
+        (copied, mut same_value): (Option<&[u8]>, impl FnMut(Range<usize>) -> bool),
     ) -> Result<Option<Conflict>, Conflict> {
         if self.happens_before.is_full() {
             self.regions.iter_mut().for_each(|region| region.fill(Word::default()));
             self.happens_before.forget_phases();
         }
         let epoch = self.happens_before.thread_epoch(phase, lane);
-        let access = Current { location: (watched, offset), kind, epoch, instruction };
+        let access = Current { location: (watched, offset), kind, epoch, instruction, bytes };
+        let in_flight = self.in_flight((watched, offset), bytes, kind, copied);
         let mut found = Ok(None);
-        let (mut offset, end) = (offset, offset + bytes);
+        let (begin, end, mut offset) = (offset, offset + bytes, offset);
         while offset < end {
             let length = (4 - offset % 4).min(end - offset);
             let start = offset / 4 * 4;
-            let mut same_value = |range: Range<usize>| same_value(start + range.start..start + range.end);
+            let flights = &self.flights;
+            let mut same_value = |range: Range<usize>| {
+                let value = copied.and_then(|data| word_at(data, start.checked_sub(begin)?));
+                let copies = flights.get(&(watched, start / 4)).filter(|flights| has_value(flights, value));
+                copies.is_some() || same_value(start + range.start..start + range.end)
+            };
             let word = &mut self.regions[watched.0 as usize][offset / 4];
             let range = offset % 4..offset % 4 + length;
             let conflict = word.record(&self.happens_before, range, &access, &mut same_value);
@@ -158,12 +240,76 @@ impl RaceDetector {
                 let earlier = self.happens_before.epoch_of(conflict.record);
                 let (block, thread) = (earlier.phase.block, earlier.phase.warp * 32 + earlier.lane);
                 let instruction = conflict.record.instruction();
-                let conflict_here = Conflict { block, thread, kind: conflict.kind, instruction, offset: start + byte };
+                let (kind, offset, why) = (conflict.kind, start + byte, conflict.why);
+                let conflict_here = Conflict { block, thread, kind, instruction, offset, why };
                 found = if conflict.same_value { Ok(same.or(Some(conflict_here))) } else { Err(conflict_here) };
             }
             offset += length;
         }
-        found
+        found.and_then(|same| in_flight.map_or(Ok(same), Err))
+    }
+
+    /// The first copy in flight with which an access races, whichever thread makes it, except copies of the same value.
+    #[inline]
+    fn in_flight(
+        &self,
+        (watched, offset): (Watched, usize),
+        bytes: usize,
+        kind: AccessKind,
+        copied: Option<&[u8]>,
+    ) -> Option<Conflict> {
+        if self.flights.is_empty() {
+            return None;
+        }
+        (offset / 4..(offset + bytes).div_ceil(4)).find_map(|word| {
+            let value = copied.and_then(|data| word_at(data, (4 * word).checked_sub(offset)?));
+            let mut flights = self.flights.get(&(watched, word))?.iter();
+            let races = |flight: &&Flight| match flight.value {
+                Some(of_flight) => value != Some(of_flight),
+                None => kind.writes(),
+            };
+            let Flight { block, thread, instruction, value } = *flights.find(races)?;
+            let kind = if value.is_some() { AccessKind::Write } else { AccessKind::Read };
+            Some(Conflict { block, thread, kind, instruction, offset: offset.max(4 * word), why: Why::InFlight })
+        })
+    }
+
+    /// Registers that an asynchronous copy reads whole words, or writes `data` to them, from now on until [`land`](Self::land). The access
+    /// itself is to be recorded too, here and, for a write, where the copy's thread has waited for it.
+    pub fn take_off(
+        &mut self,
+        (watched, offset): (Watched, usize),
+        bytes: usize,
+        data: Option<&[u8]>,
+        (phase, lane): (Phase, u32),
+        instruction: u32,
+    ) {
+        for word in offset / 4..(offset + bytes) / 4 {
+            let value = data.and_then(|data| word_at(data, 4 * word - offset));
+            let flight = Flight { block: phase.block, thread: phase.warp * 32 + lane, instruction, value };
+            self.flights.entry((watched, word)).or_default().push(flight);
+        }
+    }
+
+    /// Registers that a thread's copy has ended.
+    pub fn land(
+        &mut self,
+        (watched, offset): (Watched, usize),
+        bytes: usize,
+        writes: bool,
+        (phase, lane): (Phase, u32),
+    ) {
+        for word in offset / 4..(offset + bytes) / 4 {
+            let Entry::Occupied(mut flights) = self.flights.entry((watched, word)) else { continue };
+            let thread = (phase.block, phase.warp * 32 + lane, writes);
+            let is_it = |flight: &Flight| (flight.block, flight.thread, flight.value.is_some()) == thread;
+            if let Some(index) = flights.get().iter().position(is_it) {
+                flights.get_mut().swap_remove(index);
+            }
+            if flights.get().is_empty() {
+                flights.remove();
+            }
+        }
     }
 
     /// Registers a strong read of a scope, which may observe a release at the location. With acquire semantics the lane acquires
@@ -188,8 +334,29 @@ impl RaceDetector {
         self.happens_before.synchronise(phases);
     }
 
-    /// Registers a lane's fence of a scope (`fence`, `membar`).
-    pub fn fence(&mut self, (phase, lane): (Phase, u32), scope: Scope) {
+    /// Registers a lane's fence of a scope (`fence`, `membar`), with whether it is sequentially consistent.
+    pub fn fence(&mut self, (phase, lane): (Phase, u32), scope: (Scope, bool)) {
         self.happens_before.fence(phase, lane, scope);
+    }
+
+    /// Registers a `bar.warp.sync` of some lanes of a warp. That of all is another phase.
+    pub fn synchronise_lanes(&mut self, phase: Phase, lanes: u32) {
+        self.happens_before.synchronise_lanes(phase, lanes);
+    }
+
+    /// Registers that lanes of a warp arrive at a barrier which not all threads of a block pass at once: one of some warps, or at which
+    /// some arrive and do not wait, or wait later.
+    pub fn arrive(&mut self, barrier: BarrierOf, (phase, lanes): (Phase, u32)) {
+        self.happens_before.arrive(barrier, phase, lanes);
+    }
+
+    /// Registers that all threads have arrived at such a barrier.
+    pub fn complete(&mut self, barrier: BarrierOf) {
+        self.happens_before.complete(barrier);
+    }
+
+    /// Registers that lanes of a warp pass such a barrier: what happens before the arrivals happens before what they do next.
+    pub fn pass(&mut self, barrier: BarrierOf, (phase, lanes): (Phase, u32)) {
+        self.happens_before.pass(barrier, phase, lanes);
     }
 }

@@ -57,6 +57,11 @@ impl Records {
         self.latest.is_none()
     }
 
+    /// The accesses, one for each group of lanes that made it together.
+    pub(super) fn latest_of_lanes(&self) -> impl Iterator<Item = Record> {
+        self.latest.into_iter().chain(self.others.iter().flat_map(|others| others.0.iter().map(|group| group.record)))
+    }
+
     /// Whether one of the accesses is of an epoch of a thread.
     pub(super) fn has_of(&self, epoch: ThreadEpoch) -> bool {
         let mut groups = self.others.iter().flat_map(|others| others.0.iter());

@@ -35,13 +35,14 @@ pub(super) fn decode(
             if opcode == "fence" && modifiers.take("proxy") {
                 return Ok((proxy_fence(modifiers)?, Class::Barrier));
             }
-            let [_, scope] = match opcode {
+            // A fence without semantics is acq_rel; `membar` is sc (PTX ISA 9.7.13, membar/fence).
+            let [semantics, scope] = match opcode {
                 "fence" => modifiers.take_one_of_each([&["sc", "acq_rel", "acquire", "release"], &SCOPES]),
-                _ => [None, modifiers.take_any(&["cta", "gl", "sys"])],
+                _ => [Some("sc"), modifiers.take_any(&["cta", "gl", "sys"])],
             };
             modifiers.end()?;
             let scope = scope.ok_or(Problem::Missing("the scope"))?;
-            Ok((Action::Fence(scope_named(scope)), Class::Barrier))
+            Ok((Action::Fence { scope: scope_named(scope), is_sc: semantics == Some("sc") }, Class::Barrier))
         }
         _ => Ok((copy_async(symbols, modifiers, operands)?, Class::Memory)),
     }
@@ -92,7 +93,7 @@ fn access(modifiers: &mut ModifierCursor<'_>, loads: bool) -> Result<AccessModif
         {
             let scope = scope_named(scope.ok_or(Problem::Missing("the scope"))?);
             let (acquire, release) = (word == "acquire", word == "release");
-            ordering = MemoryOrdering { strong: true, volatile: false, scope, acquire, release };
+            ordering = MemoryOrdering { strong: true, scope, acquire, release, ..MemoryOrdering::default() };
         }
         (None | Some("weak"), None) => {}
         (_, Some(word)) | (Some(word), None) => return Err(Problem::Modifier(word.to_owned())),
@@ -105,7 +106,8 @@ fn access(modifiers: &mut ModifierCursor<'_>, loads: bool) -> Result<AccessModif
     while modifiers.take_beginning(&["L1::", "L2::"]).is_some()
         || modifiers.take_any(&["ca", "cg", "cs", "lu", "cv", "wb", "wt"]).is_some()
     {}
-    if modifiers.take("nc") && !(loads && matches!(space, AccessSpace::Generic | AccessSpace::Space(Space::Global))) {
+    ordering.read_only = modifiers.take("nc");
+    if ordering.read_only && !(loads && matches!(space, AccessSpace::Generic | AccessSpace::Space(Space::Global))) {
         return Err(Problem::Modifier("nc".to_owned()));
     }
     while modifiers.take_beginning(&["L1::", "L2::"]).is_some() {}
@@ -240,6 +242,7 @@ fn atomic(
         scope: scope.map_or(Scope::Device, scope_named),
         acquire: matches!(order, Some("acquire" | "acq_rel")),
         release: matches!(order, Some("release" | "acq_rel")),
+        read_only: false,
     };
     let operands = [first, second];
     Ok(Action::Atomic(Atomic { space, address, bytes, update, update_global, destination, operands, ordering }))

@@ -7,9 +7,7 @@
 //!
 //! Right and wrong are by PTX's memory consistency model and CUDA's rules of independent thread scheduling (sm_70 and
 //! later), with what the interpreter adds to them: volatile stores are not atomic, volatile loads may poll, all threads
-//! of a block must reach a barrier, and a block may wait for later ones only in a cooperative launch. `known_miss` is
-//! the reason why the interpreter does not find an error, and `known_report` why it reports a right kernel; the test
-//! fails when it no longer does so.
+//! of a block must reach a barrier, and a block may wait for later ones only in a cooperative launch.
 
 mod data;
 mod order;
@@ -109,23 +107,11 @@ struct Case {
     arguments: Vec<Argument>,
     label: Label,
     shows: Shows,
-    /// Why the interpreter does not find the error, if it does not.
-    known_miss: Option<&'static str>,
-    /// Why the interpreter reports a right kernel, if it does.
-    known_report: Option<&'static str>,
 }
 
 impl Case {
     fn shows(self, shows: Shows) -> Self {
         Self { shows, ..self }
-    }
-
-    fn missed(self, reason: &'static str) -> Self {
-        Self { known_miss: Some(reason), ..self }
-    }
-
-    fn reported(self, reason: &'static str) -> Self {
-        Self { known_report: Some(reason), ..self }
     }
 
     fn cooperative(self) -> Self {
@@ -148,7 +134,7 @@ fn case(
     arguments: impl Into<Vec<Argument>>,
 ) -> Case {
     let (config, arguments) = (LaunchConfig::new(grid, block), arguments.into());
-    Case { kernel, config, arguments, label, shows: Shows::First, known_miss: None, known_report: None }
+    Case { kernel, config, arguments, label, shows: Shows::First }
 }
 
 fn right(kernel: &'static str, shape: (impl Into<Dim3>, impl Into<Dim3>), arguments: impl Into<Vec<Argument>>) -> Case {
@@ -235,15 +221,6 @@ impl Run<'_> {
     /// # Errors
     /// The difference from the label.
     fn check(&mut self) -> Result<(), String> {
-        if self.case.known_miss.is_some() {
-            return self.is_silent(SILENT).map(|_| ());
-        }
-        if self.case.known_report.is_some() {
-            return match self.is_silent(SILENT) {
-                Ok(_) => Err("no longer reported".to_owned()),
-                Err(_) => Ok(()),
-            };
-        }
         match (self.case.label, self.case.shows) {
             (Label::Right, _) => {
                 let same_value = self.is_silent(SILENT)?.same_value_races;
