@@ -21,6 +21,7 @@ fn files() -> Vec<(&'static str, String)> {
 }
 
 #[test]
+#[ignore = "builds a package and everything it needs"]
 fn a_crate_of_kernels_outside_of_the_repository_builds_and_runs() {
     // In the system's folder of temporary files, so that no workspace is above it.
     let folder = std::env::temp_dir().join(format!("own-project-{}", std::process::id()));
