@@ -38,8 +38,8 @@ pub(crate) fn replay(fault: &Fault) -> String {
 /// A note's message.
 pub(crate) fn note_text(note: &SameValueRace) -> String {
     format!(
-        "same-value race: {} writes {} at {:#x}, which another thread writes at {} with the same value; {} in all",
-        note.place, note.memory, note.address, note.other_place, note.count
+        "same-value race: {} {} {} at {:#x}, which another thread writes at {} with the same value; {} in all",
+        note.place, note.access, note.memory, note.address, note.other_place, note.count
     )
 }
 

@@ -76,10 +76,12 @@ pub enum FaultKind {
     /// Two unordered plain writes of the same value to the same bytes. A fault only if
     /// [`Options::same_value_races_are_faults`](crate::Options::same_value_races_are_faults) is set.
     #[error(
-        "same-value race: writes {}, which block {other_block}, thread {other_thread} writes at {other_place} with the same value",
+        "same-value race: {access} {}, which block {other_block}, thread {other_thread} writes at {other_place} with the same value",
         Accessed(memory, *address, *bytes)
     )]
     SameValueRace {
+        /// The thread's access: a write, or a read of what it has written itself.
+        access: Access,
         /// Address within the state space.
         address: u64,
         /// Size of the access in bytes.

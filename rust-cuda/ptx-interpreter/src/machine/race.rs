@@ -19,12 +19,14 @@ pub(super) struct RaceChecker {
     pub(super) same_value: BTreeMap<(u32, u32), SameValueRace>,
 }
 
-/// Unordered writes of the same value to the same bytes by several threads, or a read of them by one of these threads. Memory holds that value whichever comes
-/// last. Compilers emit them where lanes hold copies of one result.
+/// Unordered writes of the same value to the same bytes by several threads, or a read of them by one of these threads. Memory holds that
+/// value whichever comes last. Compilers emit them where lanes hold copies of one result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SameValueRace {
     /// The later access, in the interpreter's order of execution.
     pub place: Place,
+    /// Whether it writes, or reads what its thread has written.
+    pub access: Access,
     /// The earlier write, which may be the same instruction of another thread.
     pub other_place: Place,
     /// The allocation or variable of the first such write.

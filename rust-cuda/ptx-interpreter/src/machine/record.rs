@@ -151,12 +151,13 @@ impl Context<'_> {
         warp: &Warp,
         lane: usize,
         (memory, offset): (Memory, usize),
-        RecordedAccess { pc, bytes, .. }: RecordedAccess,
+        RecordedAccess { pc, bytes, access, .. }: RecordedAccess,
         conflict: Conflict,
     ) -> Result<(), Failure> {
         if self.launch.options.same_value_races_are_faults {
             let (memory, address) = self.extent_at(memory, offset);
             let kind = FaultKind::SameValueRace {
+                access,
                 address,
                 bytes,
                 memory: Box::new(memory),
@@ -174,7 +175,7 @@ impl Context<'_> {
         }
         let (memory, address) = self.extent_at(memory, offset);
         let (place, other_place) = (self.place(pc), self.place(conflict.instruction as usize));
-        let race = SameValueRace { place, other_place, memory: memory.to_string(), address, count: 1 };
+        let race = SameValueRace { place, access, other_place, memory: memory.to_string(), address, count: 1 };
         if let Some(races) = &mut self.races {
             races.same_value.insert(pair, race);
         }
