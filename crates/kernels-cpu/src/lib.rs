@@ -8,6 +8,7 @@
 
 pub mod activation;
 pub mod caches;
+pub mod correlation;
 pub mod dispatch;
 mod elementwise;
 pub mod flush_to_zero;
