@@ -32,6 +32,8 @@ pub enum Need {
     Network,
     /// Python with NumPy.
     Numpy,
+    /// Python with SciPy.
+    Scipy,
     /// Other compilers of PTX: clang, NVRTC, Numba and Triton.
     ForeignPtx,
     /// `pdftotext`.
@@ -50,7 +52,7 @@ pub enum Need {
 
 impl Need {
     /// All needs.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Gpu,
         Self::Shader,
         Self::Cc,
@@ -60,6 +62,7 @@ impl Need {
         Self::Stocks,
         Self::Network,
         Self::Numpy,
+        Self::Scipy,
         Self::ForeignPtx,
         Self::PdfToText,
         Self::Node,
@@ -90,6 +93,7 @@ impl fmt::Display for Need {
             Self::Stocks => "stocks",
             Self::Network => "network",
             Self::Numpy => "numpy",
+            Self::Scipy => "scipy",
             Self::ForeignPtx => "foreign-ptx",
             Self::PdfToText => "pdftotext",
             Self::Node => "node",
@@ -158,11 +162,25 @@ pub fn path_in(variable: &str, need: Need) -> Option<PathBuf> {
 /// As [`skip`].
 #[track_caller]
 pub fn python_with_numpy() -> Option<OsString> {
+    python_with("numpy", Need::Numpy)
+}
+
+/// As [`python_with_numpy`], for SciPy.
+///
+/// # Panics
+/// As [`skip`].
+#[track_caller]
+pub fn python_with_scipy() -> Option<OsString> {
+    python_with("scipy", Need::Scipy)
+}
+
+#[track_caller]
+fn python_with(package: &str, need: Need) -> Option<OsString> {
     let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
-    let imports = std::process::Command::new(&python).args(["-c", "import numpy"]).output();
+    let imports = std::process::Command::new(&python).args(["-c", &format!("import {package}")]).output();
     let python = imports.is_ok_and(|output| output.status.success()).then_some(python);
     if python.is_none() {
-        skip(Need::Numpy, "$PYTHON, else python3, cannot import NumPy");
+        skip(need, &format!("$PYTHON, else python3, cannot import {package}"));
     }
     python
 }
