@@ -13,9 +13,10 @@ fn main() {
 }
 
 /// The kernels of a program each, by the beginnings of their names.
-const GROUPS: [cuda_builder::Group<'_>; 4] = [
+const GROUPS: [cuda_builder::Group<'_>; 5] = [
     ("maximum", &["max_"]),
     ("product", &["matmul_"]),
+    ("correlation", &["correlation_"]),
     ("greyscale", &["normalize_", "weigh_", "activate_"]),
     ("network", &["network_"]),
 ];

@@ -25,7 +25,9 @@ const ONE_BLOCK: [&str; 11] = [
 ];
 
 /// Kernels launched with blocks of 256 threads, at least two resident blocks per multiprocessor.
-const BLOCKS_OF_256: [&str; 10] = [
+const BLOCKS_OF_256: [&str; 12] = [
+    "correlation_tiles",
+    "correlation_registers",
     "network_forward_16",
     "network_forward_64",
     "network_backward_16",

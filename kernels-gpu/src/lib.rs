@@ -8,6 +8,7 @@
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
+pub mod correlation;
 pub mod greyscale;
 pub mod latency;
 pub mod maximum;

@@ -11,6 +11,9 @@ pub static MAXIMUM: [PtxVariant; 2] = compiled_kernels!("kernels_gpu.maximum");
 /// Those of [`product`](crate::product).
 pub static PRODUCT: [PtxVariant; 2] = compiled_kernels!("kernels_gpu.product");
 
+/// Those of [`correlation`](crate::correlation).
+pub static CORRELATION: [PtxVariant; 2] = compiled_kernels!("kernels_gpu.correlation");
+
 /// Those of [`greyscale`](crate::greyscale).
 pub static GREYSCALE: [PtxVariant; 2] = compiled_kernels!("kernels_gpu.greyscale");
 

@@ -3,6 +3,7 @@
 //! To add a kernel, write the launch and the reference once for its family, and add a line to [`ENTRIES`].
 
 use cuda_std::{F32x4, LaunchConfig, PtxVariant};
+use kernels_gpu::correlation::{self, SLAB, Shape, correlation_naive, correlation_registers, correlation_tiles};
 use kernels_gpu::greyscale::*;
 use kernels_gpu::latency::{CLUSTER, cluster_exchanges, cluster_loads};
 use kernels_gpu::maximum::max_kernel;
@@ -97,6 +98,26 @@ macro_rules! product {
     };
 }
 
+macro_rules! correlation {
+    ($kernel:ident, $tile_rows:expr, $order:expr) => {
+        entry!(
+            $kernel,
+            |device, case| {
+                let (shape, [kernel, image]) = correlation_input(case);
+                let (kernel, image) = (device.upload(&kernel), device.upload(&image));
+                let mut out = device.uninitialized::<f32>((shape.rows * shape.columns) as usize);
+                let tile_rows: Option<u32> = $tile_rows;
+                let config = case.config.with_dynamic_shared(tile_rows.map_or(0, correlation::shared_bytes));
+                device.launch(&$kernel, config, (&kernel, &image, shape, &mut out))?;
+                device.download(&out)
+            },
+            |case| correlation_reference(case, $order),
+            random_correlation,
+            CORRELATION_CASES
+        )
+    };
+}
+
 macro_rules! greyscale {
     ($kernel:ident, |$x:ident, $w:ident, $out:ident| $arguments:expr, $reference:expr, $agrees:expr) => {
         Entry {
@@ -169,6 +190,9 @@ pub(crate) static ENTRIES: &[Entry] = &[
         random_product,
         RESIDENT_PRODUCT_CASES
     ),
+    correlation!(correlation_naive, None, Order::Rows),
+    correlation!(correlation_tiles, Some(correlation::TILE_ROWS), Order::RowsOfSlabs),
+    correlation!(correlation_registers, Some(correlation::REGISTER_TILE_ROWS), Order::ColumnsOfSlabs),
     greyscale!(normalize_kernel, |x, w, out| (x, &mut out), |x, _| x / 255.0, |result, reference| result == reference),
     greyscale!(weigh_kernel, |x, w, out| (x, w, &mut out), |x, w| x * w, |result, reference| result == reference),
     Entry {
@@ -398,6 +422,72 @@ fn random_product(random: &mut ChaCha8Rng, small: bool) -> Case {
     let (rows, columns) = if small { (45, 20) } else { (170, 50) };
     let sizes = [random.random_range(0..rows), random.random_range(0..columns)];
     Case { seed: random.random(), ..product_case(sizes[0], sizes[1]) }
+}
+
+/// Images of one tile and of several, with rows and columns beyond a tile; even kernels, kernels larger than the image and
+/// larger than a slab; no pixels and no coefficients. The seed sets the kernel's shape, and the last grid has fewer threads
+/// than the image has tiles.
+const CORRELATION_CASES: &[fn() -> Case] = &[
+    || correlation_case(9, 33, (3, 3)),
+    || correlation_case(70, 40, (5, 4)),
+    || correlation_case(1, 1, (2, 7)),
+    || correlation_case(4, 3, (19, 18)),
+    || correlation_case(0, 5, (3, 3)),
+    || correlation_case(5, 4, (0, 2)),
+    || Case { config: LaunchConfig::new(1, correlation::THREADS), ..correlation_case(67, 35, (17, 3)) },
+];
+
+/// Bounds of a kernel's rows and columns: a little more than a slab.
+const KERNEL_SIDES: usize = SLAB as usize + 4;
+
+fn correlation_case(rows: usize, columns: usize, kernel: (usize, usize)) -> Case {
+    let config = LaunchConfig::new(3, correlation::THREADS);
+    Case { sizes: [rows, columns], config, seed: (kernel.0 * KERNEL_SIDES + kernel.1) as u64 }
+}
+
+fn random_correlation(random: &mut ChaCha8Rng, small: bool) -> Case {
+    let sides = if small { 36 } else { 80 };
+    let sizes = [random.random_range(0..sides), random.random_range(0..sides)];
+    let config = LaunchConfig::new(random.random_range(1..6_u32), correlation::THREADS);
+    Case { sizes, config, seed: random.random() }
+}
+
+/// The shapes of the image and the kernel, and the values of the kernel and the image.
+fn correlation_input(case: &Case) -> (Shape, [Vec<f32>; 2]) {
+    let ([rows, columns], sides) = (case.sizes, KERNEL_SIDES as u64);
+    let (kernel_rows, kernel_columns) = (case.seed / sides % sides, case.seed % sides);
+    let kernel = f32::random_values((kernel_rows * kernel_columns) as usize, case.seed);
+    let image = f32::random_values(rows * columns, !case.seed);
+    let (kernel_rows, kernel_columns) = (kernel_rows as u32, kernel_columns as u32);
+    (Shape { rows: rows as u32, columns: columns as u32, kernel_rows, kernel_columns }, [kernel, image])
+}
+
+/// The order of a sum's terms.
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    Rows,
+    RowsOfSlabs,
+    ColumnsOfSlabs,
+}
+
+/// Sums with fused multiply-adds in a rung's documented order.
+fn correlation_reference(case: &Case, order: Order) -> Vec<u8> {
+    let (Shape { rows, columns, kernel_rows, kernel_columns }, [kernel, image]) = correlation_input(case);
+    let mut terms: Vec<(u32, u32)> = (0..kernel_rows).flat_map(|u| (0..kernel_columns).map(move |v| (u, v))).collect();
+    terms.sort_by_key(|&(u, v)| match order {
+        Order::Rows => (0, 0, u, v),
+        Order::RowsOfSlabs => (u / SLAB, v / SLAB, u, v),
+        Order::ColumnsOfSlabs => (u / SLAB, v / SLAB, v, u),
+    });
+    let pixel = |i: u32, j: u32| if i < rows && j < columns { image[(i * columns + j) as usize] } else { 0.0 };
+    let cell = |cell: u32| {
+        let (i, j) = (cell / columns, cell % columns);
+        terms.iter().fold(0.0_f32, |sum, &(u, v)| {
+            let pixel = pixel((i + u).wrapping_sub(kernel_rows / 2), (j + v).wrapping_sub(kernel_columns / 2));
+            kernel[(u * kernel_columns + v) as usize].mul_add(pixel, sum)
+        })
+    };
+    bytes_of(&(0..rows * columns).map(cell).collect::<Vec<f32>>())
 }
 
 /// Sums in ascending order with fused multiply-adds, the order that every kernel of the ladder documents.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use anyhow::Result;
 use cuda_std::F32x4;
 use gpu::{Device, Element, LaunchConfig};
-use kernels_gpu::{greyscale, latency, maximum, product};
+use kernels_gpu::{correlation, greyscale, latency, maximum, product};
 use ndarray::Array2;
 use neural_net::engine::{Engine, GpuEngine, GpuOptions, GpuPath, Parameters};
 use neural_net::network::Initialization;
@@ -22,6 +22,7 @@ pub(super) fn names() -> Vec<&'static str> {
     names.extend(LATENCY);
     names.extend(PRODUCTS.iter().flat_map(|(single, double)| [single, double]));
     names.push(RESIDENT_PRODUCT);
+    names.extend(CORRELATION);
     names.extend(GREYSCALE);
     names.extend(NETWORK);
     names
@@ -38,6 +39,9 @@ const PRODUCTS: [(&str, &str); 5] = [
 
 /// The last rung, which is in single precision only.
 const RESIDENT_PRODUCT: &str = "matmul_resident_f32";
+
+/// The kernel ladder of the correlation.
+const CORRELATION: [&str; 3] = ["correlation_naive", "correlation_tiles", "correlation_registers"];
 
 /// The kernels by which latencies are measured.
 const LATENCY: [&str; 6] =
@@ -77,6 +81,7 @@ const NETWORK: [&str; 16] = [
 pub(super) fn run(device: &Device, kernel: &str) -> Result<Option<(String, LaunchReport)>> {
     let what = match kernel {
         "max_kernel" => Some(run_maximum(device)?),
+        _ if CORRELATION.contains(&kernel) => Some(run_correlation(device, kernel)?),
         _ if LATENCY.contains(&kernel) => Some(run_latency(device, kernel)?),
         _ if GREYSCALE.contains(&kernel) => Some(run_greyscale(device, kernel)?),
         _ if NETWORK.contains(&kernel) => return run_network(device, kernel),
@@ -140,6 +145,29 @@ fn run_maximum(device: &Device) -> Result<String> {
     let mut out = device.uninitialized(1_000_000)?;
     device.launch(&maximum::max_kernel, LaunchConfig::new(1000, 1000), (&a, &b, &mut out))?;
     Ok("the maximum of two 1000 × 1000 matrices by 1000 blocks of 1000 threads".to_owned())
+}
+
+fn run_correlation(device: &Device, kernel: &str) -> Result<String> {
+    let shape = correlation::Shape { rows: 1000, columns: 1000, kernel_rows: 5, kernel_columns: 5 };
+    let values = |count: u32| (0..count).map(|i| (i * 7919 % 251) as f32).collect::<Vec<f32>>();
+    let (coefficients, image) = (device.buffer_from_slice(&values(25))?, device.buffer_from_slice(&values(1_000_000))?);
+    let mut out = device.uninitialized(1_000_000)?;
+    let of_naive = LaunchConfig::new(1_000_000_u32.div_ceil(correlation::THREADS), correlation::THREADS);
+    let of_tiles = |tile_rows| {
+        let config = LaunchConfig::new(shape.tiles(tile_rows), correlation::THREADS);
+        config.with_dynamic_shared(correlation::shared_bytes(tile_rows))
+    };
+    let arguments = (&coefficients, &image, shape, &mut out);
+    match kernel {
+        "correlation_naive" => device.launch(&correlation::correlation_naive, of_naive, arguments)?,
+        "correlation_tiles" => {
+            device.launch(&correlation::correlation_tiles, of_tiles(correlation::TILE_ROWS), arguments)?
+        }
+        _ => {
+            device.launch(&correlation::correlation_registers, of_tiles(correlation::REGISTER_TILE_ROWS), arguments)?
+        }
+    };
+    Ok("the correlation of a 1000 × 1000 image with a 5 × 5 kernel".to_owned())
 }
 
 fn run_greyscale(device: &Device, kernel: &str) -> Result<String> {
