@@ -10,11 +10,12 @@ use std::process::Command;
 
 use serde_json::Value;
 
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 10] = [
     "distributed_functions",
     "max_functions",
     "matmul_functions",
     "activation_functions",
+    "filters",
     "neural-net",
     "compute-shader",
     "regression-studio",

@@ -22,9 +22,10 @@ use crate::table::Counts;
 use crate::targets::Target;
 
 /// The packages whose programs are attacked; each program has its package's name.
-pub(crate) const PACKAGES: [&str; 8] = [
+pub(crate) const PACKAGES: [&str; 9] = [
     "activation_functions",
     "compute-shader",
+    "filters",
     "matmul_functions",
     "max_functions",
     "neural-net",

@@ -122,13 +122,14 @@ impl Report {
     }
 }
 
-/// The JSON key of a time's label: lower case, with blanks and commas replaced by underscores.
+/// The JSON key of a time's label: lower case, with blanks and commas replaced by underscores, and × by x.
 ///
 /// ```
 /// assert_eq!(timing::key("CUDA kernel 5 wide, buffered"), "cuda_kernel_5_wide__buffered");
+/// assert_eq!(timing::key("Rayon 3×3"), "rayon_3x3");
 /// ```
 pub fn key(label: &str) -> String {
-    label.to_lowercase().replace([' ', ','], "_")
+    label.to_lowercase().replace([' ', ','], "_").replace('×', "x")
 }
 
 #[cfg(test)]

@@ -97,6 +97,7 @@ const TRAIN: &[Spec] = &[
 const FORMS: &[Form] = &[
     Form { program: "max_functions", base: &["--repeats", "1", "--size", "3", "5"], options: HOMEWORK },
     Form { program: "matmul_functions", base: &["--repeats", "1", "--size", "3", "5"], options: HOMEWORK },
+    Form { program: "filters", base: &["--repeats", "1", "--size", "3", "5"], options: HOMEWORK },
     Form {
         program: "activation_functions",
         base: &["--repeats", "1", "--size", "100"],

@@ -1,0 +1,170 @@
+use gpu::{Buffer, Device, Error, LaunchConfig};
+use kernels_gpu::correlation::{self, REGISTER_TILE_ROWS, Shape, THREADS, TILE_ROWS, shared_bytes};
+use ndarray::{Array2, ArrayRef2};
+
+use crate::pixel::{Pixel, row_major};
+
+/// Maximum number of blocks of a launch; the kernels' grid-stride loops cover what is beyond the grid.
+const MAX_BLOCKS: u32 = 1 << 20;
+/// The kernels' indices have 32 bits, and sums of two of them do not overflow.
+const MAX_ELEMENTS: usize = (1 << 31) - 1;
+
+/// Labels of the times on a GPU.
+pub mod label {
+    /// That of the fastest rung's kernel, without the ladder.
+    pub const KERNEL: &str = "CUDA kernel";
+    /// That of [`correlation_gpu`](super::correlation_gpu), with its copies.
+    pub const WITH_COPIES: &str = "CUDA";
+}
+
+/// One version of the GPU kernel; each rung adds one idea to the one before ([`kernels_gpu::correlation`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rung {
+    /// The definition: one thread computes one pixel.
+    Naive,
+    /// A tile of the image, with its halo, in shared memory.
+    Tiles,
+    /// Eight pixels of a thread, and a window of eight rows in registers.
+    Registers,
+}
+
+impl Rung {
+    /// All rungs in ascending order.
+    pub const ALL: [Self; 3] = [Self::Naive, Self::Tiles, Self::Registers];
+
+    /// The rung's number and name, as shown in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Naive => "1 naive",
+            Self::Tiles => "2 shared tile",
+            Self::Registers => "3 register rows",
+        }
+    }
+}
+
+/// The errors of [`correlation_gpu`].
+#[derive(Debug, thiserror::Error)]
+pub enum CorrelationGpuError {
+    /// The image or the kernel has 2³¹ elements or more, beyond the kernels' 32-bit indices.
+    #[error("a {rows} × {columns} image or kernel on the GPU: both must have fewer than 2³¹ elements and rows")]
+    TooLarge {
+        /// Rows of what is too large.
+        rows: usize,
+        /// Columns of what is too large.
+        columns: usize,
+    },
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] Error),
+}
+
+/// The correlation of `image` with `kernel` on a device; the result has the image's shape.
+///
+/// # Errors
+/// If the image or the kernel has 2³¹ elements or more, or the device fails.
+///
+/// ```
+/// use ndarray::array;
+/// let (device, difference) = (gpu::Device::simulator(), array![[-1.0, 0.0, 1.0]]);
+/// let result = filters::correlation_gpu(&device, &difference, &array![[1_u8, 2, 4]])?;
+/// assert_eq!(result, array![[2.0, 3.0, -2.0]]);
+/// # Ok::<(), filters::CorrelationGpuError>(())
+/// ```
+pub fn correlation_gpu<P: Pixel>(
+    device: &Device,
+    kernel: &ArrayRef2<f32>,
+    image: &ArrayRef2<P>,
+) -> Result<Array2<f32>, CorrelationGpuError> {
+    let mut work = CorrelationGpu::new(device, kernel, image)?;
+    work.launch(Rung::Registers)?;
+    Ok(work.result()?)
+}
+
+/// The device buffers of an image, a kernel and the result, for launching without copies.
+#[derive(Debug)]
+pub struct CorrelationGpu<'a> {
+    device: &'a Device,
+    kernel: Buffer<f32>,
+    image: Buffer<f32>,
+    out: Buffer<f32>,
+    shape: Shape,
+}
+
+impl<'a> CorrelationGpu<'a> {
+    /// Copies the image, as f32, and the kernel to the device.
+    ///
+    /// # Errors
+    /// If the image or the kernel has 2³¹ elements or more, or the device fails.
+    pub fn new<P: Pixel>(
+        device: &'a Device,
+        kernel: &ArrayRef2<f32>,
+        image: &ArrayRef2<P>,
+    ) -> Result<Self, CorrelationGpuError> {
+        let [rows, columns] = size(image.dim())?;
+        let [kernel_rows, kernel_columns] = size(kernel.dim())?;
+        let shape = Shape { rows, columns, kernel_rows, kernel_columns };
+        Ok(Self {
+            device,
+            kernel: device.buffer_from_slice(&kernel.iter().copied().collect::<Vec<f32>>())?,
+            image: row_major(image, |pixels| device.buffer_from_slice(&pixels.to_f32(0..pixels.len())))?,
+            out: device.uninitialized(image.len())?,
+            shape,
+        })
+    }
+
+    /// As many copies of the buffers as [`Device::sets_beyond_cache`] says: kernels that use them by turns find none in
+    /// the L2 cache.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn beyond_cache<P: Pixel>(
+        device: &'a Device,
+        kernel: &ArrayRef2<f32>,
+        image: &ArrayRef2<P>,
+    ) -> Result<Vec<Self>, CorrelationGpuError> {
+        let sets = device.sets_beyond_cache(2 * size_of::<f32>() * image.len());
+        (0..sets).map(|_| Self::new(device, kernel, image)).collect()
+    }
+
+    /// Launches a rung's kernel; on a GPU the launch is asynchronous.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn launch(&mut self, rung: Rung) -> Result<(), Error> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        let Self { device, kernel, image, out, shape } = self;
+        let (blocks, shared_bytes) = match rung {
+            Rung::Naive => ((shape.rows * shape.columns).div_ceil(THREADS), 0),
+            Rung::Tiles => (shape.tiles(TILE_ROWS), shared_bytes(TILE_ROWS)),
+            Rung::Registers => (shape.tiles(REGISTER_TILE_ROWS), shared_bytes(REGISTER_TILE_ROWS)),
+        };
+        let config = LaunchConfig::new(blocks.min(MAX_BLOCKS), THREADS).with_dynamic_shared(shared_bytes);
+        let arguments = (&*kernel, &*image, *shape, out);
+        match rung {
+            Rung::Naive => device.launch(&correlation::correlation_naive, config, arguments)?,
+            Rung::Tiles => device.launch(&correlation::correlation_tiles, config, arguments)?,
+            Rung::Registers => device.launch(&correlation::correlation_registers, config, arguments)?,
+        };
+        Ok(())
+    }
+
+    /// Copies the result to the host.
+    ///
+    /// # Errors
+    /// If the device or the kernel failed.
+    pub fn result(&self) -> Result<Array2<f32>, Error> {
+        let shape = (self.shape.rows as usize, self.shape.columns as usize);
+        match Array2::from_shape_vec(shape, self.out.to_vec()?) {
+            Ok(result) => Ok(result),
+            Err(error) => unreachable!("the buffer has the image's size: {error}"),
+        }
+    }
+}
+
+/// Rows and columns of an image or a kernel that the kernels' indices reach.
+fn size((rows, columns): (usize, usize)) -> Result<[u32; 2], CorrelationGpuError> {
+    let fits = rows.checked_mul(columns).is_some_and(|elements| elements.max(rows).max(columns) <= MAX_ELEMENTS);
+    if fits { Ok([rows as u32, columns as u32]) } else { Err(CorrelationGpuError::TooLarge { rows, columns }) }
+}

@@ -1,0 +1,85 @@
+//! The GPU versions agree with double precision, on the simulator and on a GPU if there is one.
+
+use filters::{CorrelationGpu, CorrelationGpuError, Reference, Rung, correlation_gpu, correlation_rayon};
+use gpu::{Device, DeviceChoice};
+use ndarray::{Array2, array};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+fn random(shape: (usize, usize), seed: u64) -> Array2<f32> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    Array2::from_shape_simple_fn(shape, || rng.random_range(-1.0..1.0))
+}
+
+/// Image and kernel: around the tiles of each rung, even and large kernels, single rows and columns, none at all.
+const SHAPES: [[(usize, usize); 2]; 12] = [
+    [(1, 1), (1, 1)],
+    [(8, 32), (3, 3)],
+    [(9, 33), (2, 4)],
+    [(64, 31), (7, 7)],
+    [(65, 64), (5, 3)],
+    [(1, 100), (3, 3)],
+    [(100, 1), (6, 1)],
+    [(3, 2), (16, 16)],
+    [(20, 40), (17, 33)],
+    [(0, 5), (3, 3)],
+    [(5, 0), (3, 3)],
+    [(4, 7), (0, 3)],
+];
+
+fn check(device: &Device) {
+    for [image, kernel] in SHAPES {
+        let (kernel, image) = (random(kernel, 1), random(image, 2));
+        let reference = Reference::of(&kernel, &image);
+        let mut work = CorrelationGpu::new(device, &kernel, &image).unwrap();
+        for rung in Rung::ALL {
+            work.launch(rung).unwrap();
+            let outcome = reference.verify(&work.result().unwrap());
+            assert_eq!(outcome, Ok(()), "{rung:?}, {:?} by {:?}", image.dim(), kernel.dim());
+        }
+        let turned = correlation_gpu(device, &kernel, &image.t()).unwrap();
+        assert_eq!(Reference::of(&kernel, &image.t()).verify(&turned), Ok(()));
+    }
+    let mut image = random((20, 40), 3);
+    (image[[3, 5]], image[[12, 30]]) = (f32::NAN, f32::INFINITY);
+    let result = correlation_gpu(device, &filters::SOBEL.kernel(), &image).unwrap();
+    assert_eq!(Reference::of(&filters::SOBEL.kernel(), &image).verify(&result), Ok(()));
+}
+
+/// Pixels and coefficients that are integers leave nothing to rounding.
+fn check_filters(device: &Device) {
+    let image = filters::picture::drawing(70, 90);
+    for filter in filters::EDGES.into_iter().chain([filters::NEIGHBOURS]) {
+        let kernel = filter.kernel();
+        assert_eq!(
+            correlation_gpu(device, &kernel, &image).unwrap(),
+            correlation_rayon(&kernel, &image),
+            "{}",
+            filter.name
+        );
+    }
+}
+
+#[test]
+fn correlation_gpu_is_right_on_the_simulator() {
+    check(&Device::simulator());
+    check_filters(&Device::simulator());
+}
+
+#[test]
+fn correlation_gpu_is_right_on_a_gpu_if_there_is_one() {
+    if gpu_testing::require_gpu() {
+        let device = Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap();
+        check(&device);
+        check_filters(&device);
+    }
+}
+
+#[test]
+fn correlation_gpu_rejects_what_its_indices_do_not_reach() {
+    // Without memory: one pixel, repeated.
+    let pixel = array![[1_u8]];
+    let image = pixel.broadcast((1 << 16, 1 << 15)).unwrap();
+    let error = CorrelationGpu::new(&Device::simulator(), &array![[1.0]], &image).unwrap_err();
+    assert!(matches!(error, CorrelationGpuError::TooLarge { rows: 65_536, columns: 32_768 }), "{error}");
+}
