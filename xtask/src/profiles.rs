@@ -19,7 +19,7 @@ use timing::{Measurement, format_seconds};
 
 use crate::peers::rust_program::OurTime;
 use crate::peers::table::aligned;
-use crate::programs::{Executables, Profile, Program, TIME_PREDICTION};
+use crate::programs::{Executables, Profile, Program, TIME_CORRELATION, TIME_PREDICTION};
 
 /// Largest share by which the two profiles' times of a function may differ, either way.
 ///
@@ -47,6 +47,7 @@ enum Name {
     Max,
     Matmul,
     Activation,
+    Correlation,
     Network,
     Prediction,
     Csv,
@@ -91,6 +92,10 @@ impl Name {
                 timed("matmul f64", "matmul_functions", "--repeats 5 --dtype f64"),
             ],
             Self::Activation => vec![timed("activation", "activation_functions", "--repeats 50")],
+            Self::Correlation => vec![TimedProgram {
+                program: TIME_CORRELATION,
+                ..timed("correlation 5×5", "", "--kernel 5 5 --repeats 50")
+            }],
             Self::Network => vec![
                 network("epoch", "--preset homework --device cpu --epochs 3 --target-accuracy 0", OurTime::Epoch),
                 network(

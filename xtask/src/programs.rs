@@ -22,6 +22,8 @@ pub(crate) enum Program {
 
 /// Times X·Xᵀ without the trivial version, which takes far longer and which the main program includes.
 pub(crate) const TIME_MATMUL: Program = Program::Example("matmul_functions", "time_matmul");
+/// Times the correlation without the trivial version, likewise.
+pub(crate) const TIME_CORRELATION: Program = Program::Example("filters", "time_correlation");
 /// Times predictions of the notebook's network.
 pub(crate) const TIME_PREDICTION: Program = Program::Example("neural-net", "time_prediction");
 

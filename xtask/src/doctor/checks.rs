@@ -155,7 +155,7 @@ fn numpy() -> State {
     let python = command_line::python();
     let mut command = Command::new(&python);
     command.args(["-c", "import numpy; print(numpy.__version__)"]);
-    let fix = format!("run: {} -m pip install numpy numba", python.to_string_lossy());
+    let fix = format!("run: {} -m pip install numpy numba scipy opencv-python-headless", python.to_string_lossy());
     of_command(&mut command, |version| Some(version.trim().to_owned()), &fix)
 }
 

@@ -105,11 +105,12 @@ impl<'a> Contest<'a> {
         rows
     }
 
-    /// The row of our epochs beside those of `alone`, if that is the same training run on one thread and this one is on
-    /// several.
+    /// The row of our time beside that of `alone`, if that is the same workload on one thread and this one is on several, for
+    /// training runs and workloads with a goal for it.
     pub(super) fn row_beside_one_thread(&self, alone: &Contest) -> Option<Row> {
         let is_alone = alone.threads == NonZeroUsize::MIN && alone.work.title == self.work.title;
-        if !self.is_of_epochs() || !is_alone || self.threads == NonZeroUsize::MIN {
+        let has_goal = THREADS_GOALS.iter().any(|(title, ..)| *title == self.work.title);
+        if !(self.is_of_epochs() || has_goal) || !is_alone || self.threads == NonZeroUsize::MIN {
             return None;
         }
         let pairs: Vec<(f64, f64)> = self.ours.iter().copied().zip(alone.ours.iter().copied()).collect();

@@ -17,7 +17,7 @@ pub(super) struct Goal {
 }
 
 /// Workload, peer, threads on both sides, and the largest accepted ours/peer.
-pub(super) const GOALS: [Goal; 17] = [
+pub(super) const GOALS: [Goal; 19] = [
     goal(WorkloadName::Max, "NumPy", 1, 0.85),
     goal(WorkloadName::Max, "Numba parallel", 2, 0.9),
     // For f32 and for f64.
@@ -27,6 +27,9 @@ pub(super) const GOALS: [Goal; 17] = [
     goal(WorkloadName::Activation, "NumPy three passes", 2, 0.05),
     goal(WorkloadName::Activation, "NumPy tanh", 1, 0.5),
     goal(WorkloadName::Activation, "NumPy tanh", 2, 0.3),
+    // For each kernel.
+    goal(WorkloadName::Correlation, "SciPy", 1, 0.2),
+    goal(WorkloadName::Correlation, "OpenCV", 1, 1.0),
     goal(WorkloadName::Network, "NumPy", 1, 0.25),
     goal(WorkloadName::Network, "NumPy", 2, 0.16),
     // PyTorch on one thread only: its time on two is no better, and varies.
@@ -39,8 +42,12 @@ pub(super) const GOALS: [Goal; 17] = [
     goal(WorkloadName::ToTarget, WITHOUT_IMPORTS, 2, 0.17),
 ];
 
-/// The training runs that are compared with themselves on one thread: title, threads, and the largest accepted ratio.
-pub(super) const THREADS_GOALS: [(&str, usize, f64); 5] = [
+/// The workloads that are compared with themselves on one thread: title, threads, and the largest accepted ratio.
+pub(super) const THREADS_GOALS: [(&str, usize, f64); 9] = [
+    ("correlation 3×3", 2, 0.55),
+    ("correlation 5×5", 2, 0.55),
+    ("correlation 7×7", 2, 0.55),
+    ("correlation sobel 5×5", 2, 0.55),
     ("epoch of 60000 images", 2, 0.62),
     ("epoch, batch 16", 2, 0.62),
     ("epoch, batch 64", 2, 0.58),
@@ -106,7 +113,6 @@ impl Count {
 mod tests {
     use super::*;
     use crate::peers::comparison::{Comparison, Outcome, Target};
-    use crate::peers::rust_program::OurTime;
     use crate::peers::workload::Workload;
 
     fn row(goal: Option<f64>, ours: Option<f64>) -> Row {
@@ -141,6 +147,7 @@ mod tests {
             ("max.py", include_str!("../../peers/max.py")),
             ("matmul.py", include_str!("../../peers/matmul.py")),
             ("activation.py", include_str!("../../peers/activation.py")),
+            ("correlation.py", include_str!("../../peers/correlation.py")),
             ("network.py", include_str!("../../peers/network.py")),
             ("notebook.py", include_str!("../../peers/notebook.py")),
             ("prediction.py", include_str!("../../peers/prediction.py")),
@@ -153,17 +160,17 @@ mod tests {
                 let (_, text) = scripts.iter().find(|(name, _)| *name == work.script).unwrap();
                 assert!(text.contains(&format!("{:?}", goal.peer)), "{goal:?}");
             }
-            assert!(!workloads.is_empty() && (0.0..1.0).contains(&goal.at_most), "{goal:?}");
+            assert!(!workloads.is_empty() && (0.0..=1.0).contains(&goal.at_most), "{goal:?}");
         }
     }
 
     #[test]
-    fn peers_every_goal_beside_one_thread_is_of_a_training_run() {
+    fn peers_every_goal_beside_one_thread_is_of_a_workload() {
         let one = std::num::NonZeroUsize::MIN;
         let mut workloads = crate::peers::workload::all(None, one, one, false);
         workloads.extend(crate::peers::growth::all(None, one, one).unwrap());
         for (title, ..) in THREADS_GOALS {
-            assert!(workloads.iter().any(|work| work.title == title && work.time == OurTime::Epoch), "{title}");
+            assert!(workloads.iter().any(|work| work.title == title), "{title}");
         }
     }
 
@@ -179,10 +186,19 @@ mod tests {
             workloads.iter().map(of_work).collect::<Vec<_>>()
         };
         let tables = [
-            [vec![0.85], vec![0.85], vec![0.85], vec![0.05, 0.5], vec![0.25, 0.1], vec![0.1], vec![0.13], vec![0.25]],
-            [vec![0.9], vec![0.8], vec![0.8], vec![0.05, 0.3], vec![0.16], vec![0.1], vec![0.13], vec![0.17]],
+            (
+                vec![vec![0.85], vec![0.85], vec![0.85], vec![0.05, 0.5]],
+                vec![0.2, 1.0],
+                vec![vec![0.25, 0.1], vec![0.1], vec![0.13], vec![0.25]],
+            ),
+            (
+                vec![vec![0.9], vec![0.8], vec![0.8], vec![0.05, 0.3]],
+                vec![],
+                vec![vec![0.16], vec![0.1], vec![0.13], vec![0.17]],
+            ),
         ];
-        assert_eq!([1, 2].map(goals), tables.map(Vec::from));
+        let with_correlations = |(kernels, correlation, networks)| [kernels, vec![correlation; 4], networks].concat();
+        assert_eq!([1, 2].map(goals), tables.map(with_correlations));
         assert!(goals(3).iter().all(Vec::is_empty));
     }
 }

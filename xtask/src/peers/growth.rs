@@ -34,7 +34,7 @@ const PREDICTION_BATCHES: [(usize, usize); 5] = [(1, 200), (10, 200), (100, 200)
 /// # Errors
 /// If the chosen workload has no other sizes.
 pub(super) fn all(only: Option<WorkloadName>, repeats: NonZeroUsize, epochs: NonZeroUsize) -> Result<Vec<Workload>> {
-    if matches!(only, Some(WorkloadName::Notebook | WorkloadName::ToTarget)) {
+    if matches!(only, Some(WorkloadName::Correlation | WorkloadName::Notebook | WorkloadName::ToTarget)) {
         bail!("--growth has no other sizes of this workload: choose max, matmul, activation, network or prediction");
     }
     let chosen = |name| only.is_none_or(|only| only == name);

@@ -6,7 +6,7 @@ use command_line::MAX_REPEATS;
 use super::goal::{GOALS, GROWTH_AT_MOST};
 use super::rust_program::{CUDA, CUDA_FUSED, EPOCH_IMAGES, OurTime, RAYON, RAYON_FUSED};
 use super::workload_name::WorkloadName;
-use crate::programs::{Program, TIME_MATMUL, TIME_PREDICTION};
+use crate::programs::{Program, TIME_CORRELATION, TIME_MATMUL, TIME_PREDICTION};
 
 /// Validation accuracy in percent that stops a to-target training run, on both sides. It exceeds [`TARGET`], since an
 /// accuracy is a little easier to reach on the 10,000 validation images than on the test images.
@@ -89,6 +89,7 @@ pub(super) fn all(
                 ["f32", "f64"].into_iter().flat_map(with_gpus).collect()
             }
             WorkloadName::Activation => with_gpus(|| activation(repeats), "activation_functions", CUDA_FUSED, with_gpu),
+            WorkloadName::Correlation => correlations(repeats),
             WorkloadName::Network => vec![network(epochs)],
             WorkloadName::Notebook => vec![notebook(repeats)],
             WorkloadName::Prediction => vec![prediction()],
@@ -152,6 +153,25 @@ fn activation(repeats: NonZeroUsize) -> Workload {
         script: "activation.py",
         script_arguments: arguments,
     }
+}
+
+/// Kernels of random coefficients, and a separable one.
+fn correlations(repeats: NonZeroUsize) -> Vec<Workload> {
+    let kernels = ["3×3", "5×5", "7×7"].map(|size| (size, format!("--kernel {}", size.replace('×', " "))));
+    let separable = ("sobel 5×5", "--filter sobel_5x5".to_owned());
+    let of_kernel = |(name, kernel): (&str, String)| {
+        let arguments = words(&format!("{kernel} --repeats {}", of_short_calls(repeats)));
+        Workload {
+            title: format!("correlation {name}"),
+            goals: Goals::Of(WorkloadName::Correlation),
+            program: TIME_CORRELATION,
+            program_arguments: arguments.clone(),
+            time: RAYON,
+            script: "correlation.py",
+            script_arguments: arguments,
+        }
+    };
+    kernels.into_iter().chain([separable]).map(of_kernel).collect()
 }
 
 fn network(epochs: NonZeroUsize) -> Workload {
@@ -222,8 +242,9 @@ mod tests {
         let programs = |only| all_of(only).iter().map(|work| work.program.name()).collect();
         let (everything, matmul): (Vec<_>, Vec<_>) = (programs(None), programs(Some(WorkloadName::Matmul)));
         let kernels = ["max_functions", "time_matmul", "time_matmul", "activation_functions"];
+        let correlations = ["time_correlation"; 4];
         let networks = ["neural-net", "neural-net", "time_prediction", "neural-net"];
-        assert_eq!(everything, [kernels, networks].concat());
+        assert_eq!(everything, [kernels, correlations, networks].concat());
         assert_eq!(matmul, ["time_matmul"; 2]);
     }
 

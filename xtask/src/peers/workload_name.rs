@@ -8,6 +8,7 @@ pub(super) enum WorkloadName {
     Max,
     Matmul,
     Activation,
+    Correlation,
     Network,
     Notebook,
     Prediction,
