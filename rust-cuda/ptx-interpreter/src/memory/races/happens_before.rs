@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::num::NonZero;
 
-use super::access::{Phase, Publication, Record, Scope, ThreadEpoch, Watched};
+use super::access::{AccessKind, Phase, Publication, Record, Scope, ThreadEpoch, Watched};
 use super::clock::Clock;
-use super::history::Current;
 
 /// Maximum number of phases kept at a time: a phase number and a lane fit 32 bits, and the table 128 MiB.
 const MAX_PHASES: usize = 1 << 22;
@@ -180,10 +179,10 @@ impl HappensBefore {
 
     /// Whether an atomic access overlaps an earlier one in part: they are not morally strong then (PTX ISA, Memory Consistency Model,
     /// Morally Strong Operations). Volatile accesses are not atomic.
-    pub(super) fn differ_in_size(&self, access: &Current, earlier: Record) -> bool {
+    pub(super) fn differ_in_size(&self, (kind, bytes): (AccessKind, usize), earlier: Record) -> bool {
         let size = self.sizes.get(earlier.instruction() as usize).copied().unwrap_or(0);
-        let is_volatile = access.kind.is_volatile() || earlier.strong_write().is_volatile();
-        !is_volatile && size != 0 && usize::from(size) != access.bytes
+        let is_volatile = kind.is_volatile() || earlier.strong_write().is_volatile();
+        !is_volatile && size != 0 && usize::from(size) != bytes
     }
 
     /// The narrowest scope with both threads.

@@ -221,7 +221,7 @@ impl RareAccesses {
             let (earlier, other) = (order.epoch_of(record), record.strong_write());
             let mut why = Why::Unordered;
             if !kind.races_with(other, order.distance(earlier, epoch)) {
-                if !order.differ_in_size(access, record) {
+                if !order.differ_in_size((kind, access.bytes), record) {
                     continue;
                 }
                 why = Why::Size;
@@ -244,7 +244,7 @@ impl RareAccesses {
             let distance = order.distance(order.epoch_of(record), epoch);
             let why = match kind.races_with(record.strong_read(), distance) {
                 true => Why::Unordered,
-                false if kind.writes() && order.differ_in_size(access, record) => Why::Size,
+                false if kind.writes() && order.differ_in_size((kind, access.bytes), record) => Why::Size,
                 false => return None,
             };
             Some(RacingAccess { kind: record.strong_read(), record, same_value: false, why })
