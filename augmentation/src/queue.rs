@@ -1,7 +1,105 @@
-//! A bounded queue with many writers and one reader.
+//! A bounded queue of many writers, and workers whose results one reader takes in order.
 
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::sync::mpsc;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A first-in, first-out queue of many writers, which has room for a fixed number of items.
+///
+/// The assignment's queue connects processes: its items go through a pipe as bytes, and a lock keeps the writers apart.
+/// Threads share memory, so that items only move into a buffer behind a lock; waiting writers and readers sleep on
+/// condition variables. Several readers are possible, too, each item going to one of them.
+///
+/// ```
+/// let queue = augmentation::Queue::new(std::num::NonZeroUsize::MIN);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| queue.put("first"));
+///     assert_eq!(queue.get(), Some("first"));
+/// });
+/// assert_eq!(queue.length(), 0);
+/// ```
+#[derive(Debug)]
+pub struct Queue<T> {
+    state: Mutex<State<T>>,
+    /// Signalled when an item was put, for a reader, and when the queue was closed.
+    was_put: Condvar,
+    /// Signalled when an item was taken, for a writer, and when the queue was closed.
+    was_taken: Condvar,
+    capacity: usize,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    items: VecDeque<T>,
+    is_closed: bool,
+}
+
+/// The queue is closed; the item was not put into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed;
+
+impl<T> Queue<T> {
+    /// An empty queue with room for `capacity` items.
+    pub fn new(capacity: NonZeroUsize) -> Self {
+        let state = State { items: VecDeque::new(), is_closed: false };
+        Self { state: Mutex::new(state), was_put: Condvar::new(), was_taken: Condvar::new(), capacity: capacity.get() }
+    }
+
+    /// Adds an item at the end; waits while the queue is full.
+    ///
+    /// # Errors
+    /// If the queue is closed.
+    pub fn put(&self, item: T) -> Result<(), Closed> {
+        let mut state = self.lock();
+        while state.items.len() == self.capacity && !state.is_closed {
+            state = self.was_taken.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.is_closed {
+            return Err(Closed);
+        }
+        state.items.push_back(item);
+        self.was_put.notify_one();
+        Ok(())
+    }
+
+    /// Takes the first item; waits while there is none. None if the queue is closed and empty.
+    pub fn get(&self) -> Option<T> {
+        let mut state = self.lock();
+        while state.items.is_empty() && !state.is_closed {
+            state = self.was_put.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let item = state.items.pop_front();
+        self.was_taken.notify_one();
+        item
+    }
+
+    /// Number of items that were put and not taken yet. Other threads may change it at any time.
+    pub fn length(&self) -> usize {
+        self.lock().items.len()
+    }
+
+    /// Accepts no more items. Those in the queue can still be taken.
+    pub fn close(&self) {
+        self.lock().is_closed = true;
+        self.was_put.notify_all();
+        self.was_taken.notify_all();
+    }
+
+    /// No method panics while it holds the lock, so that the state is valid even if a thread has panicked.
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Closes queues when it is dropped, so that no thread waits for one that has panicked.
+struct Closing<'a, T>(&'a [Queue<T>]);
+
+impl<T> Drop for Closing<'_, T> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(Queue::close);
+    }
+}
 
 /// Passes `make(0)`, `make(1)` … `make(count − 1)` to `read`, in this order, until it breaks. `workers` threads make
 /// them ahead, each at most two more than `read` has taken; without workers, they are made when they are needed.
@@ -17,25 +115,21 @@ pub fn in_order<T: Send, B>(
     if workers == 0 {
         return (0..count).try_for_each(|index| read(index, make(index)));
     }
+    // A queue for each worker, which makes every `workers`-th item: none runs ahead of a slow one.
+    let queues: Vec<Queue<T>> = (0..workers).map(|_| Queue::new(NonZeroUsize::MIN)).collect();
     std::thread::scope(|scope| {
-        // Each worker makes every `workers`-th item, so that none runs ahead of a slow one.
-        let start = |worker: usize| {
-            let (sender, receiver) = mpsc::sync_channel(1);
+        for (worker, queue) in queues.iter().enumerate() {
             let make = &make;
             scope.spawn(move || {
-                for index in (worker..count).step_by(workers) {
-                    // The reader is gone if it has broken off.
-                    if sender.send(make(index)).is_err() {
-                        break;
-                    }
-                }
+                let _closing = Closing(std::slice::from_ref(queue));
+                // The reader closes the queue if it has broken off.
+                (worker..count).step_by(workers).try_for_each(|index| queue.put(make(index)))
             });
-            receiver
-        };
-        let receivers: Vec<_> = (0..workers).map(start).collect();
+        }
+        let _closing = Closing(&queues);
         for index in 0..count {
-            // Without its sender, a worker has panicked, which the scope passes on.
-            let Ok(made) = receivers[index % workers].recv() else { break };
+            // A worker that has closed its queue has panicked, which the scope passes on.
+            let Some(made) = queues[index % workers].get() else { break };
             read(index, made)?;
         }
         ControlFlow::Continue(())

@@ -19,8 +19,9 @@ impl Map {
         Self { row: [cos, sin, centre - centre * (cos + sin)], column: [-sin, cos, centre - centre * (cos - sin)] }
     }
 
-    pub(crate) fn shift(right: f32, down: f32) -> Self {
-        Self { row: [1.0, 0.0, -down], column: [0.0, 1.0, -right] }
+    /// Moves by `dx` columns to the left and `dy` rows up.
+    pub(crate) fn shift(dx: f32, dy: f32) -> Self {
+        Self { row: [1.0, 0.0, dy], column: [0.0, 1.0, dx] }
     }
 
     pub(crate) fn skew(tilt: f32) -> Self {
