@@ -10,7 +10,7 @@ mod speedup;
 
 use serde::Serialize;
 
-pub(crate) use self::canvas::{BLACK, BLUE, Canvas, ChartError, GREEN, GREY, LIGHT, ORANGE, PURPLE, Side, WIDTH};
+pub(crate) use self::canvas::{BLACK, BLUE, Canvas, ChartError, GREEN, GREY, LIGHT, ORANGE, Side, WIDTH};
 use crate::Figures;
 use crate::timed::Table;
 

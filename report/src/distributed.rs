@@ -46,14 +46,12 @@ pub struct Figures {
     pub large_batches: Vec<Trained>,
     /// Synchronous training on a batch for each rank.
     pub own_batches: Vec<Trained>,
-    /// Asynchronous training, with staleness-aware learning rates.
+    /// Asynchronous training by 2 and 4 masters, with staleness-aware learning rates.
     pub asynchronous: Vec<Trained>,
-    /// The same with the most workers, whose masters ignore the staleness.
-    pub ignoring: Option<Trained>,
-    /// The same with one master for all layers.
+    /// The runs with 2 masters, whose masters ignore the staleness.
+    pub ignoring: Vec<Trained>,
+    /// The run with 2 masters and the most workers, with one master for all layers.
     pub one_master: Option<Trained>,
-    /// Simulated machines.
-    pub simulated: Vec<Simulated>,
 }
 
 /// The all-reduces on a number of ranks.
@@ -96,17 +94,6 @@ impl Trained {
     fn seconds_of_step(&self, images: usize) -> f64 {
         self.seconds_of_epoch() / (images as f64 / self.batch.max(1) as f64)
     }
-}
-
-/// Simulated speed-ups on a network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Simulated {
-    /// Bandwidth in Gbit/s.
-    pub gigabits: f64,
-    /// Latency of a message in microseconds.
-    pub microseconds: f64,
-    /// For each number of ranks: the speed-up on a batch of fixed size, on a batch for each rank, and asynchronously.
-    pub rows: Vec<(usize, [f64; 3])>,
 }
 
 /// The document for the given figures, with the author's name if given, and the author's explanation, which may be

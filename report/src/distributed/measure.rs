@@ -4,14 +4,13 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use distributed_functions::simulation::{Network, Workload, asynchronous, synchronous};
 use gpu::Device;
 use neural_net::data::Dataset;
 use neural_net::preset::Preset;
 use time::OffsetDateTime;
 
 use super::job::{Done, Job, Mode, TrainJob, library, run as run_job};
-use super::{AllReduces, Figures, Simulated, Trained};
+use super::{AllReduces, Figures, Trained};
 use crate::machine;
 use crate::words::counted;
 
@@ -32,26 +31,30 @@ const LENGTHS: [usize; 4] = [1 << 12, 1 << 15, 1 << 18, 1 << 21];
 /// Samples in a large batch, and in a rank's own batch.
 const LARGE_BATCH: usize = 512;
 
-/// Simulated networks: Gbit/s and microseconds of a message.
-const NETWORKS: [(f64, f64); 3] = [(1.0, 50.0), (10.0, 20.0), (100.0, 2.0)];
-
 /// The stages of a measurement, which [`run`] passes to its progress callback.
-pub const STAGES: [&str; 6] = [
+pub const STAGES: [&str; 5] = [
     "all-reduce",
     "synchronous, small batches",
     "synchronous, large batches",
     "synchronous, a batch for each rank",
     "asynchronous",
-    "simulation",
 ];
 
 impl Plan {
+    /// Numbers of ranks of the homework's network: one is the original, two have a core each on most machines, and the
+    /// assignment asks for the others.
     fn ranks(&self) -> &'static [usize] {
+        if self.quick { &[1, 2, 4] } else { &[1, 2, 4, 8, 16] }
+    }
+
+    /// Numbers of ranks of large batches, and of the all-reduces.
+    fn few_ranks(&self) -> &'static [usize] {
         if self.quick { &[1, 2] } else { &[1, 2, 4, 8] }
     }
 
-    fn workers(&self) -> &'static [usize] {
-        if self.quick { &[2, 4] } else { &[2, 4, 8, 16] }
+    /// Numbers of masters, and of ranks with them: the assignment's, and one more for the graph.
+    fn masters_and_ranks(&self) -> &'static [(usize, usize)] {
+        if self.quick { &[(2, 4), (2, 6), (4, 6)] } else { &[(2, 4), (2, 8), (2, 16), (4, 8), (4, 16)] }
     }
 
     fn epochs(&self, in_full: usize) -> usize {
@@ -76,7 +79,7 @@ pub fn run(plan: &Plan, dataset: &Dataset, progress: &mut dyn FnMut(&str, &str))
     };
 
     let mut all_reduce = Vec::new();
-    for &ranks in plan.ranks().iter().filter(|&&ranks| ranks > 1) {
+    for &ranks in plan.few_ranks().iter().filter(|&&ranks| ranks > 1) {
         progress(STAGES[0], &format!("{ranks} ranks"));
         let repeats = NonZeroUsize::MIN.saturating_add(if plan.quick { 4 } else { 29 });
         let job = Job::AllReduce { lengths: LENGTHS.to_vec(), repeats, seed: plan.seed };
@@ -85,18 +88,19 @@ pub fn run(plan: &Plan, dataset: &Dataset, progress: &mut dyn FnMut(&str, &str))
             Done::Train(_) => return Err("the ranks did another job".to_owned()),
         }
     }
-    let mut synchronous = |stage: &str, mode: Mode, batch: &dyn Fn(usize) -> usize, epochs: usize| {
+    let homework = Preset::Homework.hyperparameters();
+    let small = homework.batch_size.unwrap_or(16);
+    let mut synchronous = |stage: &str, ranks: &[usize], mode: Mode, batch: &dyn Fn(usize) -> usize, epochs: usize| {
         let on_ranks = |&ranks: &usize| {
             progress(stage, &counted(ranks, "rank"));
             train(ranks, job(mode, batch(ranks), plan.epochs(epochs)))
         };
-        plan.ranks().iter().map(on_ranks).collect::<Result<Vec<Trained>, String>>()
+        ranks.iter().map(on_ranks).collect::<Result<Vec<Trained>, String>>()
     };
-    let homework = Preset::Homework.hyperparameters();
-    let small = homework.batch_size.unwrap_or(16);
-    let small_batches = synchronous(STAGES[1], Mode::Homework, &|_| small, homework.epochs)?;
-    let large_batches = synchronous(STAGES[2], Mode::LargeBatches, &|_| LARGE_BATCH, 10)?;
-    let own_batches = synchronous(STAGES[3], Mode::LargeBatches, &|ranks| LARGE_BATCH * ranks, 10)?;
+    let small_batches = synchronous(STAGES[1], plan.ranks(), Mode::Homework, &|_| small, homework.epochs)?;
+    let few = plan.few_ranks();
+    let large_batches = synchronous(STAGES[2], few, Mode::LargeBatches, &|_| LARGE_BATCH, 10)?;
+    let own_batches = synchronous(STAGES[3], few, Mode::LargeBatches, &|ranks| LARGE_BATCH * ranks, 10)?;
 
     let mut by_masters = |workers: usize, masters: usize, ignores_staleness: bool| {
         let how = if ignores_staleness { ", staleness ignored" } else { "" };
@@ -105,16 +109,18 @@ pub fn run(plan: &Plan, dataset: &Dataset, progress: &mut dyn FnMut(&str, &str))
         let mode = Mode::Asynchronous { masters, ignores_staleness };
         train(workers + masters, job(mode, small, plan.epochs(8)))
     };
-    let workers = plan.workers();
-    let asynchronous_runs =
-        workers.iter().map(|&workers| by_masters(workers, 2, false)).collect::<Result<Vec<_>, _>>()?;
-    let most = workers.last().copied().unwrap_or(2);
-    let ignoring = by_masters(most, 2, true)?;
+    let (mut asynchronous, mut ignoring) = (Vec::new(), Vec::new());
+    for &(masters, ranks) in plan.masters_and_ranks() {
+        asynchronous.push(by_masters(ranks - masters, masters, false)?);
+        if masters == 2 {
+            ignoring.push(by_masters(ranks - masters, masters, true)?);
+        }
+    }
+    let most = ignoring.iter().map(|run| run.ranks).max().unwrap_or(2);
     let one_master = by_masters(most, 1, false)?;
 
     let sizes = Preset::Homework.sizes();
-    let layers: Vec<u64> = sizes.windows(2).map(|pair| 4 * (pair[0] as u64 + 1) * pair[1] as u64).collect();
-    let workload = workload(layers, &large_batches, images, plan.seed);
+    let bytes = sizes.windows(2).map(|pair| 4 * (pair[0] as u64 + 1) * pair[1] as u64).sum();
     Ok(Figures {
         date: OffsetDateTime::now_utc().date().to_string(),
         quick: plan.quick,
@@ -122,51 +128,16 @@ pub fn run(plan: &Plan, dataset: &Dataset, progress: &mut dyn FnMut(&str, &str))
         library,
         data: dataset.name.clone(),
         is_mnist: dataset.is_mnist,
-        bytes: workload.bytes(),
+        bytes,
         sizes,
         images: [images, dataset.test.len()],
         all_reduce,
         small_batches,
         large_batches,
         own_batches,
-        asynchronous: asynchronous_runs,
-        ignoring: Some(ignoring),
+        asynchronous,
+        ignoring,
         one_master: Some(one_master),
-        simulated: NETWORKS
-            .into_iter()
-            .map(|(gigabits, microseconds)| {
-                progress(STAGES[5], &format!("{gigabits} Gbit/s"));
-                simulated(gigabits, microseconds, &workload)
-            })
-            .collect(),
         seconds: start.elapsed().as_secs_f64(),
     })
-}
-
-/// The simulated training: the time of a sample is that of a step on one rank, less the update's share.
-fn workload(layers: Vec<u64>, large_batches: &[Trained], images: usize, seed: u64) -> Workload {
-    const UPDATE_SHARE: f64 = 0.05;
-    let step = large_batches.first().map_or(0.0, |alone| alone.seconds_of_step(images));
-    Workload {
-        layers,
-        seconds_of_sample: (1.0 - UPDATE_SHARE) * step / LARGE_BATCH as f64,
-        seconds_of_update: UPDATE_SHARE * step,
-        seconds_of_byte: 1e-10,
-        jitter: 0.02,
-        seed,
-    }
-}
-
-/// The speed-ups of up to 1024 ranks.
-fn simulated(gigabits: f64, microseconds: f64, workload: &Workload) -> Simulated {
-    let network = Network { latency: 1e-6 * microseconds, bandwidth: gigabits * 1e9 / 8.0 };
-    let alone = synchronous(1, LARGE_BATCH as f64, workload, network, 20);
-    let row = |ranks: usize| {
-        let steps = if ranks < 256 { 10 } else { 1 };
-        let strong = synchronous(ranks, LARGE_BATCH.div_ceil(ranks) as f64, workload, network, steps);
-        let weak = synchronous(ranks, LARGE_BATCH as f64, workload, network, steps);
-        let by_masters = asynchronous((ranks, 2), LARGE_BATCH as f64, workload, network, 20);
-        (ranks, [alone / strong, ranks as f64 * alone / weak, alone * by_masters.batches_per_second])
-    };
-    Simulated { gigabits, microseconds, rows: (0..=10).step_by(2).map(|power| row(1 << power)).collect() }
 }
