@@ -1,4 +1,4 @@
-//! hw1.zip: the homework's crates, the crates that they are built from, and the report.
+//! hw1.zip, hw2.zip and hw3.zip: the crates of a hand-in, the crates that they are built from, and the report.
 
 mod reduced;
 
@@ -9,8 +9,42 @@ use std::path::{Path, PathBuf};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
-/// The homework's crates, in the order of its parts.
-pub const CRATES: [&str; 3] = ["utils", "max_functions", "matmul_functions"];
+/// A hand-in's content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandIn {
+    /// The crates that are handed in, with their tests, in the order of the assignment's parts.
+    pub crates: &'static [&'static str],
+    /// Programs that use them, without tests.
+    pub programs: &'static [&'static str],
+    /// The report's file name.
+    pub report: &'static str,
+    readme: &'static str,
+}
+
+impl HandIn {
+    /// Homework 1.
+    pub const HOMEWORK1: Self = Self {
+        crates: &["utils", "max_functions", "matmul_functions"],
+        programs: &[],
+        report: "hw1.pdf",
+        readme: include_str!("../template/hw1-readme.md"),
+    };
+    /// Assignment 3.
+    pub const ASSIGNMENT3: Self = Self {
+        crates: &["distributed_functions"],
+        programs: &["neural-net"],
+        report: "hw3.pdf",
+        readme: include_str!("../template/hw3-readme.md"),
+    };
+    /// All hand-ins.
+    pub const ALL: [Self; 2] = [Self::HOMEWORK1, Self::ASSIGNMENT3];
+
+    /// The crates and programs.
+    pub fn packages(&self) -> impl Iterator<Item = &'static str> {
+        self.crates.iter().chain(self.programs).copied()
+    }
+}
+
 /// The source folders of a crate.
 const FOLDERS: [&str; 4] = ["benches", "examples", "src", "tests"];
 /// The extensions of source files; files of editors and other programs have others.
@@ -18,7 +52,6 @@ const EXTENSIONS: [&str; 3] = ["rs", "toml", "stderr"];
 /// The folders and the extensions of what a crate is built from.
 const BUILD_FOLDERS: [&str; 3] = ["build", "ptx", "src"];
 const BUILD_EXTENSIONS: [&str; 2] = ["rs", "ptx"];
-const README: &str = include_str!("../template/hw1-readme.md");
 
 /// The errors of [`archive`] and [`files`].
 #[derive(Debug, thiserror::Error)]
@@ -53,14 +86,14 @@ pub fn workspace() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// The archive's bytes: the homework's crates, the crates that they are built from, and `pdf` as hw1.pdf. It builds
+/// The archive's bytes: the hand-in's crates, the crates that they are built from, and `pdf` as the report. It builds
 /// without any other file of the workspace. Equal files give equal bytes.
 ///
 /// # Errors
 /// If a file cannot be read, or the workspace's Cargo.toml or Cargo.lock lacks a crate.
-pub fn archive(workspace: &Path, pdf: &[u8]) -> Result<Vec<u8>, ArchiveError> {
-    let mut names = files(workspace)?;
-    let reduced = reduced::reduced(workspace)?;
+pub fn archive(hand_in: HandIn, workspace: &Path, pdf: &[u8]) -> Result<Vec<u8>, ArchiveError> {
+    let mut names = files(hand_in, workspace)?;
+    let reduced = reduced::reduced(hand_in, workspace)?;
     let mut contents: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for (folder, manifest) in reduced.support {
         for inner in BUILD_FOLDERS {
@@ -80,8 +113,8 @@ pub fn archive(workspace: &Path, pdf: &[u8]) -> Result<Vec<u8>, ArchiveError> {
     }
     contents.insert("Cargo.toml".to_owned(), reduced.manifest.into_bytes());
     contents.insert("Cargo.lock".to_owned(), reduced.lock.into_bytes());
-    contents.insert("README.md".to_owned(), README.as_bytes().to_vec());
-    contents.insert("hw1.pdf".to_owned(), pdf.to_vec());
+    contents.insert("README.md".to_owned(), hand_in.readme.as_bytes().to_vec());
+    contents.insert(hand_in.report.to_owned(), pdf.to_vec());
 
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
@@ -100,13 +133,13 @@ fn read(workspace: &Path, name: &str) -> Result<Vec<u8>, ArchiveError> {
     std::fs::read(&path).map_err(|error| ArchiveError::Read { path, error })
 }
 
-/// The paths of the homework's sources relative to the workspace, with slashes, sorted.
+/// The paths of the hand-in's sources relative to the workspace, with slashes, sorted.
 ///
 /// # Errors
 /// If a crate's manifest or folder cannot be read.
-pub fn files(workspace: &Path) -> Result<Vec<String>, ArchiveError> {
+pub fn files(hand_in: HandIn, workspace: &Path) -> Result<Vec<String>, ArchiveError> {
     let mut files = Vec::new();
-    for name in CRATES {
+    for name in hand_in.crates {
         let manifest = workspace.join(name).join("Cargo.toml");
         std::fs::metadata(&manifest).map_err(|error| ArchiveError::Read { path: manifest, error })?;
         files.push(format!("{name}/Cargo.toml"));

@@ -12,6 +12,7 @@ use command_line::{CHECK_FAILED, one_of};
 use gpu::{Device, DeviceChoice};
 use neural_net::data::{Dataset, find_mnist};
 use neural_net::files::{create_directory, require_writable, write_atomically};
+use report::archive::HandIn;
 use report::distributed::job;
 use report::document::{Document, document};
 use report::measure::{MeasureError, Plan};
@@ -41,7 +42,7 @@ struct Arguments {
     /// Your own explanation, as a part of the report: a text file with paragraphs and # headings, at most 64 KiB
     #[arg(long, value_name = "FILE")]
     notes: Option<PathBuf>,
-    /// Also write hw1.zip next to the report: the report and the homework's three crates, ready to build
+    /// Also write a ZIP file next to the report: the report and the crates that are handed in, ready to build
     #[arg(long)]
     zip: bool,
     /// Also write the report as one self-contained HTML page next to it
@@ -83,8 +84,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         };
     }
     let is_third = arguments.assignment == "3";
-    if is_third && (arguments.zip || arguments.python.is_some() || arguments.device != DeviceChoice::default()) {
-        bail!("--zip, --python and --device are for assignment 1: omit them");
+    if is_third && (arguments.python.is_some() || arguments.device != DeviceChoice::default()) {
+        bail!("--python and --device are for assignment 1: omit them");
     }
     let name = if is_third { "report/hw3.pdf" } else { "report/hw1.pdf" };
     let out = arguments.out.clone().unwrap_or_else(|| archive::workspace().join(name));
@@ -127,7 +128,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         },
     };
     let document = document(&figures, arguments.author.as_deref(), &notes)?;
-    write(arguments, &out, &document)?;
+    write(arguments, &out, &document, HandIn::HOMEWORK1)?;
     if let Some(noise) = statements::noise(&figures) {
         command_line::note!("[*] {noise} Measure again while nothing else runs.");
     }
@@ -157,7 +158,7 @@ fn report_on_ranks(arguments: &Arguments, out: &Path, notes: &[Block]) -> Result
         }
     };
     let document = distributed::document(&figures, arguments.author.as_deref(), notes)?;
-    write(arguments, out, &document)?;
+    write(arguments, out, &document, HandIn::ASSIGNMENT3)?;
     if arguments.json {
         command_line::say!("{}", serde_json::to_string(&figures)?);
     }
@@ -218,7 +219,7 @@ fn measured(arguments: &Arguments) -> Result<Result<Figures, MeasureError>> {
 }
 
 /// Writes the report and the other requested files, each atomically.
-fn write(arguments: &Arguments, out: &Path, document: &Document) -> Result<()> {
+fn write(arguments: &Arguments, out: &Path, document: &Document, hand_in: HandIn) -> Result<()> {
     let pdf = typeset::pdf(document)?;
     let keep = |file: &Path, bytes: &[u8]| {
         write_atomically(file, bytes).with_context(|| format!("cannot write {}", file.display()))
@@ -232,11 +233,11 @@ fn write(arguments: &Arguments, out: &Path, document: &Document) -> Result<()> {
     }
     if arguments.zip {
         let file = out.with_extension("zip");
-        keep(&file, &archive::archive(&archive::workspace(), &pdf.bytes)?)?;
+        keep(&file, &archive::archive(hand_in, &archive::workspace(), &pdf.bytes)?)?;
         command_line::note!(
             "[*] {}: {}, what they are built from, and the report",
             file.display(),
-            archive::CRATES.join(", ")
+            hand_in.packages().collect::<Vec<_>>().join(", ")
         );
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The workspace, reduced to the homework's crates and the crates that these are built from.
+//! The workspace, reduced to a hand-in's crates and the crates that these are built from.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -7,17 +7,17 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{ArchiveError, CRATES, read};
+use super::{ArchiveError, HandIn, read};
 
-/// A workspace of the homework's crates and their path dependencies.
+/// A workspace of the hand-in's crates and their path dependencies.
 pub(super) struct Reduced {
     /// The root's Cargo.toml.
     pub(super) manifest: String,
     /// Cargo.lock without the packages that the reduced workspace cannot need. Cargo removes a few more, which only
     /// features of other crates need.
     pub(super) lock: String,
-    /// The path dependencies: each one's folder, relative to the workspace, and its Cargo.toml without
-    /// dev-dependencies.
+    /// The programs and the path dependencies: each one's folder, relative to the workspace, and its Cargo.toml without
+    /// dev-dependencies, tests and benchmarks.
     pub(super) support: BTreeMap<String, String>,
 }
 
@@ -40,8 +40,8 @@ struct Package {
     dependencies: Vec<String>,
 }
 
-/// The workspace without the crates that the homework's crates are not built from.
-pub(super) fn reduced(workspace: &Path) -> Result<Reduced, ArchiveError> {
+/// The workspace without the crates that the hand-in's crates are not built from.
+pub(super) fn reduced(hand_in: HandIn, workspace: &Path) -> Result<Reduced, ArchiveError> {
     let manifest = read_text(workspace, "Cargo.toml")?;
     let root = parse(workspace, "Cargo.toml", &manifest)?;
     let unusable = |file: &str, reason: String| ArchiveError::Unusable { path: workspace.join(file), reason };
@@ -50,7 +50,7 @@ pub(super) fn reduced(workspace: &Path) -> Result<Reduced, ArchiveError> {
     let packages = parsed.map_err(|error: toml::de::Error| unusable("Cargo.lock", error.message().to_owned()))?.package;
 
     let (mut kept, mut support) = (BTreeSet::new(), BTreeMap::new());
-    let mut pending: Vec<String> = CRATES.map(str::to_owned).to_vec();
+    let mut pending: Vec<String> = hand_in.packages().map(str::to_owned).collect();
     while let Some(wanted) = pending.pop() {
         let (name, version) = wanted.split_once(' ').unwrap_or((&wanted, ""));
         let is_wanted = |package: &Package| package.name == name && (version.is_empty() || package.version == version);
@@ -61,7 +61,7 @@ pub(super) fn reduced(workspace: &Path) -> Result<Reduced, ArchiveError> {
         }
         let package = &packages[index];
         let mut needed = package.dependencies.clone();
-        if package.source.is_none() && !CRATES.contains(&name) {
+        if package.source.is_none() && !hand_in.crates.contains(&name) {
             let folder =
                 folder_of(&root, name).ok_or_else(|| unusable("Cargo.toml", format!("it has no path of {name}")))?;
             let file = format!("{folder}/Cargo.toml");
@@ -74,7 +74,7 @@ pub(super) fn reduced(workspace: &Path) -> Result<Reduced, ArchiveError> {
         pending.extend(needed);
     }
     let names: BTreeSet<&str> = kept.iter().map(|index| packages[*index].name.as_str()).collect();
-    let manifest = root_manifest(&manifest, &support, &names);
+    let manifest = root_manifest(hand_in, &manifest, &support, &names);
     // The first part of Cargo.lock is its version, each other part a package.
     let parts = lock.split("\n\n").enumerate().filter(|(part, _)| *part == 0 || kept.contains(&(part - 1)));
     let lock = parts.map(|(_, text)| format!("{}\n", text.trim_end())).collect::<Vec<_>>().join("\n");
@@ -99,13 +99,13 @@ fn folder_of<'a>(root: &'a Table, name: &str) -> Option<&'a str> {
     [dependencies, patches].into_iter().flatten().find_map(|table| table.get(name)?.get("path")?.as_str())
 }
 
-/// A Cargo.toml without its dev-dependencies.
+/// A Cargo.toml without its dev-dependencies, tests and benchmarks.
 fn without_dev_dependencies(manifest: &str) -> String {
     let mut kept = String::new();
     let mut is_kept = true;
     for line in manifest.lines() {
         if line.starts_with('[') {
-            is_kept = !line.contains("dev-dependencies");
+            is_kept = !line.contains("dev-dependencies") && !["[[bench]]", "[[test]]", "[[example]]"].contains(&line);
         }
         if is_kept {
             kept.push_str(line);
@@ -125,11 +125,17 @@ fn dependencies(manifest: &Table) -> BTreeSet<&str> {
 
 /// The root's Cargo.toml with the packages `names` only. Comments are left out, since they are about the whole
 /// workspace.
-fn root_manifest(manifest: &str, support: &BTreeMap<String, String>, names: &BTreeSet<&str>) -> String {
+fn root_manifest(
+    hand_in: HandIn,
+    manifest: &str,
+    support: &BTreeMap<String, String>,
+    names: &BTreeSet<&str>,
+) -> String {
     let mut reduced = String::from("[workspace]\nresolver = \"3\"\n");
-    let homework = CRATES.map(|name| format!("    {name:?},\n")).concat();
+    let listed = |names: &[&str]| names.iter().map(|name| format!("    {name:?},\n")).collect::<String>();
+    let (crates, programs) = (listed(hand_in.crates), listed(hand_in.programs));
     let others: String = support.keys().map(|folder| format!("    {folder:?},\n")).collect();
-    let _ = write!(reduced, "default-members = [\n{homework}]\nmembers = [\n{homework}{others}]\n\n");
+    let _ = write!(reduced, "default-members = [\n{crates}{programs}]\nmembers = [\n{crates}{others}]\n\n");
     let mut section = "";
     for line in manifest.lines().filter(|line| !line.starts_with('#')) {
         if line.starts_with('[') {
@@ -156,10 +162,11 @@ mod tests {
     #[test]
     fn dev_dependencies_are_left_out() {
         let manifest = "[dependencies]\na = \"1\"\n\n[dev-dependencies]\nb = \"1\"\n\n[target.'cfg(unix)'.dev-dependencies]\n\
-                        c = \"1\"\n\n[target.'cfg(unix)'.dependencies]\nd = \"1\"\n\n[build-dependencies]\ne = \"1\"\n";
+                        c = \"1\"\n\n[target.'cfg(unix)'.dependencies]\nd = \"1\"\n\n[[bench]]\nname = \"x\"\n\n\
+                        [build-dependencies]\ne = \"1\"\n";
         let kept = without_dev_dependencies(manifest);
         let table: Table = kept.parse().unwrap();
         assert_eq!(dependencies(&table).into_iter().collect::<Vec<_>>(), ["a", "d", "e"]);
-        assert!(!kept.contains("dev-dependencies"), "{kept}");
+        assert!(!kept.contains("dev-dependencies") && !kept.contains("bench"), "{kept}");
     }
 }

@@ -1,10 +1,10 @@
-//! hw1.zip contains exactly the homework's files and those that they are built from.
+//! Archives contain exactly the hand-in's files and those that they are built from.
 
 use std::io::Cursor;
 use std::path::Path;
 use std::process::Command;
 
-use report::archive::{CRATES, archive, files, workspace};
+use report::archive::{HandIn, archive, files, workspace};
 use test_skips::{Need, skip};
 
 /// Cargo.toml and Cargo.lock of a workspace in which max_functions depends on `support`, and nothing on `other`.
@@ -90,7 +90,7 @@ fn the_archive_has_only_the_homework_and_what_it_is_built_from() {
     };
     let mut expected: Vec<String> =
         ["Cargo.lock", "Cargo.toml", "README.md", "hw1.pdf", "rust-toolchain.toml"].map(str::to_owned).to_vec();
-    for name in CRATES {
+    for name in HandIn::HOMEWORK1.crates {
         for file in
             ["Cargo.toml", "src/lib.rs", "src/deep/er.rs", "tests/promise.rs", "benches/time.rs", "examples/show.rs"]
         {
@@ -129,8 +129,9 @@ fn the_archive_has_only_the_homework_and_what_it_is_built_from() {
     }
     expected.sort();
 
-    let bytes = archive(folder.path(), b"%PDF-the report").unwrap();
-    assert_eq!(bytes, archive(folder.path(), b"%PDF-the report").unwrap(), "equal files give equal bytes");
+    let pack = |pdf: &[u8]| archive(HandIn::HOMEWORK1, folder.path(), pdf);
+    let bytes = pack(b"%PDF-the report").unwrap();
+    assert_eq!(bytes, pack(b"%PDF-the report").unwrap(), "equal files give equal bytes");
     let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
     let names: Vec<String> = (0..zip.len()).map(|index| zip.by_index(index).unwrap().name().to_owned()).collect();
     assert_eq!(names, expected);
@@ -149,53 +150,57 @@ fn the_archive_has_only_the_homework_and_what_it_is_built_from() {
     assert!(lock.contains("version = \"1.12.0\"") && !lock.contains("version = \"1.11.0\""), "{lock}");
 
     write("Cargo.lock", &LOCK.replace("name = \"utils\"", "name = \"tools\""));
-    let error = archive(folder.path(), b"").unwrap_err().to_string();
+    let error = pack(b"").unwrap_err().to_string();
     assert!(error.contains("Cargo.lock: it has no package utils"), "{error}");
 }
 
-/// The archive in a folder of its own is a workspace that cargo builds. The folder is always the same, so that a second
-/// run finds its dependencies compiled.
+/// Each archive in a folder of its own is a workspace that cargo builds. The folders are always the same, so that a
+/// second run finds its dependencies compiled; the archives share them.
 #[test]
-fn the_archive_builds_by_itself() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hw1");
-    let target = folder.with_file_name("hw1-target");
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).unwrap();
+fn the_archives_build_by_themselves() {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hw1-target");
+    for hand_in in HandIn::ALL {
+        let folder = target.with_file_name(hand_in.report.trim_end_matches(".pdf"));
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).unwrap();
+        }
+        let bytes = archive(hand_in, &workspace(), b"%PDF-the report").unwrap();
+        zip::ZipArchive::new(Cursor::new(bytes)).unwrap().extract(&folder).unwrap();
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.args(["check", "--offline", "--target-dir"]).arg(&target).current_dir(&folder);
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() && stderr.contains("--offline") {
+            return skip(Need::Network, "an archive is not built: cargo lacks a library, and must not download it");
+        }
+        assert!(output.status.success(), "{}: {stderr}", hand_in.report);
+        assert!(!stderr.contains("warning"), "{}: {stderr}", hand_in.report);
     }
-    let bytes = archive(&workspace(), b"%PDF-the report").unwrap();
-    zip::ZipArchive::new(Cursor::new(bytes)).unwrap().extract(&folder).unwrap();
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["check", "--offline", "--target-dir"]).arg(target).current_dir(&folder);
-    let output = command.output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() && stderr.contains("--offline") {
-        return skip(Need::Network, "hw1.zip is not built: cargo lacks a library, and must not download it");
-    }
-    assert!(output.status.success(), "{stderr}");
-    assert!(!stderr.contains("warning"), "{stderr}");
 }
 
 #[test]
 fn the_workspaces_sources_are_those_in_git() {
-    let mut command = Command::new("git");
-    command.args(["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "--"]).args(CRATES);
-    let output = command.current_dir(workspace()).output();
-    let Some(output) = output.ok().filter(|output| output.status.success()) else {
-        return skip(
-            Need::Git,
-            "the sources are not compared with git's list: this is not a checkout, or git is missing",
-        );
-    };
-    let mut known: Vec<String> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
-    known.retain(|name| workspace().join(name).exists());
-    known.sort();
-    assert_eq!(files(&workspace()).unwrap(), known);
+    for hand_in in HandIn::ALL {
+        let mut command = Command::new("git");
+        command.args(["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "--"]);
+        let output = command.args(hand_in.crates).current_dir(workspace()).output();
+        let Some(output) = output.ok().filter(|output| output.status.success()) else {
+            return skip(
+                Need::Git,
+                "the sources are not compared with git's list: this is not a checkout, or git is missing",
+            );
+        };
+        let mut known: Vec<String> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
+        known.retain(|name| workspace().join(name).exists());
+        known.sort();
+        assert_eq!(files(hand_in, &workspace()).unwrap(), known);
+    }
 }
 
 #[test]
 fn a_missing_crate_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let error = archive(folder.path(), b"").unwrap_err().to_string();
+    let error = archive(HandIn::HOMEWORK1, folder.path(), b"").unwrap_err().to_string();
     assert!(error.contains("utils") && error.contains("run this from the workspace's sources"), "{error}");
 }

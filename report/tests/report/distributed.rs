@@ -177,14 +177,16 @@ fn the_program_writes_a_report_of_given_figures_and_prints_them() {
     std::fs::write(path("figures.json"), serde_json::to_string(&figures()).unwrap()).unwrap();
     let (file, out) = (path("figures.json"), path("hw3.pdf"));
     let run = |arguments: &[&str]| cargo_bin_cmd!("report").args(arguments).output().unwrap();
-    let output = run(&["--assignment", "3", "--figures", &file, "--out", &out, "--json"]);
+    let output = run(&["--assignment", "3", "--figures", &file, "--out", &out, "--json", "--zip"]);
     assert!(output.status.success(), "{output:?}");
+    let zip = std::fs::File::open(path("hw3.zip")).unwrap();
+    assert!(zip::ZipArchive::new(zip).unwrap().by_name("hw3.pdf").is_ok());
     assert_eq!(serde_json::from_slice::<Figures>(&output.stdout).unwrap(), figures());
     assert!(std::fs::read(&out).unwrap().starts_with(b"%PDF-"));
     let out = path("other.pdf");
     for (arguments, words) in [
         (&["--figures", &file, "--out", &out][..], "is not the output of --assignment 1 --json"),
-        (&["--assignment", "3", "--zip", "--out", &out], "--zip, --python and --device are for assignment 1"),
+        (&["--assignment", "3", "--python", "python3", "--out", &out], "--python and --device are for assignment 1"),
         (&["--assignment", "2", "--out", &out], "possible values: 1, 3"),
     ] {
         let output = run(arguments);
