@@ -8,6 +8,7 @@
 
 mod queue;
 mod warp;
+pub mod ways;
 mod worker;
 
 use rand::rngs::ChaCha8Rng;

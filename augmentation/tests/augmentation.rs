@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use augmentation::{
     Closed, Distortion, Image, Job, PIXELS, Queue, SIDE, Worker, add_noise, in_order, process_image, rotate, shift,
-    skew,
+    skew, ways,
 };
 use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
@@ -292,6 +292,20 @@ fn workers_serve_a_queue_of_jobs_with_the_same_results_on_any_number_of_them() {
     results.close();
     Worker { jobs: &jobs, results: &results, largest: Distortion::default(), seed: 0 }.run();
     assert_eq!(jobs.length(), 0);
+}
+
+#[test]
+fn images_pass_every_way_as_they_are() {
+    let (image, workers) = (random_image(6), NonZeroUsize::new(3).unwrap());
+    for count in [0, 1, 100] {
+        assert_eq!(ways::through_queue(&image, count), count);
+        assert_eq!(ways::through_pipe(&image, count).unwrap(), count);
+        assert_eq!(ways::by_workers(&image, count, workers, &Distortion::default(), 1), count);
+    }
+    let none = Distortion { degrees: 0.0, pixels: 0.0, tilt: 0.0, noise: 0.0 };
+    assert_eq!(ways::one_by_one(&image, 2, &none, 1), image);
+    assert_eq!(ways::by_one_map(&[7; PIXELS], 2, &none, 1), [7; PIXELS]);
+    assert_ne!(ways::by_one_map(&[7; PIXELS], 2, &Distortion::default(), 1), [7; PIXELS]);
 }
 
 #[test]

@@ -29,6 +29,13 @@ impl HandIn {
         report: "hw1.pdf",
         readme: include_str!("../template/hw1-readme.md"),
     };
+    /// Assignment 2.
+    pub const ASSIGNMENT2: Self = Self {
+        crates: &["augmentation", "filters"],
+        programs: &["neural-net"],
+        report: "hw2.pdf",
+        readme: include_str!("../template/hw2-readme.md"),
+    };
     /// Assignment 3.
     pub const ASSIGNMENT3: Self = Self {
         crates: &["distributed_functions"],
@@ -37,7 +44,7 @@ impl HandIn {
         readme: include_str!("../template/hw3-readme.md"),
     };
     /// All hand-ins.
-    pub const ALL: [Self; 2] = [Self::HOMEWORK1, Self::ASSIGNMENT3];
+    pub const ALL: [Self; 3] = [Self::HOMEWORK1, Self::ASSIGNMENT2, Self::ASSIGNMENT3];
 
     /// The crates and programs.
     pub fn packages(&self) -> impl Iterator<Item = &'static str> {
@@ -47,8 +54,8 @@ impl HandIn {
 
 /// The source folders of a crate.
 const FOLDERS: [&str; 4] = ["benches", "examples", "src", "tests"];
-/// The extensions of source files; files of editors and other programs have others.
-const EXTENSIONS: [&str; 3] = ["rs", "toml", "stderr"];
+/// The extensions of source files and of the data of tests; files of editors and other programs have others.
+const EXTENSIONS: [&str; 6] = ["jpg", "py", "rs", "stderr", "toml", "txt"];
 /// The folders and the extensions of what a crate is built from.
 const BUILD_FOLDERS: [&str; 3] = ["build", "ptx", "src"];
 const BUILD_EXTENSIONS: [&str; 2] = ["rs", "ptx"];

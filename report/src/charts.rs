@@ -1,6 +1,7 @@
 //! The charts, drawn with plotters as SVG. Coordinates are points of the page, for a chart as wide as the text; Typst
 //! sets the labels in its embedded fonts.
 
+mod accuracies;
 mod axis;
 mod bars;
 mod canvas;
@@ -10,7 +11,8 @@ mod speedup;
 
 use serde::Serialize;
 
-pub(crate) use self::canvas::{BLACK, BLUE, Canvas, ChartError, GREEN, GREY, LIGHT, ORANGE, Side, WIDTH};
+pub(crate) use self::accuracies::{Line, accuracies};
+pub(crate) use self::canvas::{BLUE, Canvas, ChartError, GREEN, GREY, LIGHT, ORANGE, Side, WIDTH};
 use crate::Figures;
 use crate::timed::Table;
 

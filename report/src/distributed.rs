@@ -125,5 +125,5 @@ pub fn document(figures: &Figures, author: Option<&str>, notes: &[Block]) -> Res
         "questions": questions,
         "charts": alts,
     });
-    Ok(Document { value, charts, template: Template::Assignment3 })
+    Ok(Document { value, charts, pictures: Vec::new(), template: Template::Assignment3 })
 }

@@ -15,6 +15,8 @@ use crate::{tables, words};
 pub enum Template {
     /// hw1.pdf.
     Homework1,
+    /// hw2.pdf.
+    Assignment2,
     /// hw3.pdf.
     Assignment3,
 }
@@ -28,6 +30,17 @@ pub struct Document {
     pub value: Value,
     /// The charts.
     pub charts: Vec<Chart>,
+    /// The pictures.
+    pub pictures: Vec<Picture>,
+}
+
+/// A picture, which the template includes as a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// The file's name without extension.
+    pub name: String,
+    /// The PNG file.
+    pub png: Vec<u8>,
 }
 
 /// The errors of [`document`].
@@ -39,6 +52,9 @@ pub enum DocumentError {
     /// A chart could not be drawn.
     #[error(transparent)]
     Chart(#[from] ChartError),
+    /// A picture could not be encoded.
+    #[error("a picture could not be encoded: {0}")]
+    Picture(String),
 }
 
 /// The document for the given figures, with the author's name if given, and the author's explanation, which may be
@@ -48,8 +64,6 @@ pub enum DocumentError {
 /// If a source file lacks a marker, or a chart cannot be drawn.
 pub fn document(figures: &Figures, author: Option<&str>, notes: &[Block]) -> Result<Document, DocumentError> {
     let charts = charts::all(figures)?;
-    let excerpts = excerpts::all()?;
-    let named = |excerpt: excerpts::Excerpt| (excerpt.name.to_owned(), json!(excerpt));
     let value = json!({
         "author": author,
         "notes": notes,
@@ -68,9 +82,15 @@ pub fn document(figures: &Figures, author: Option<&str>, notes: &[Block]) -> Res
         "text": texts(figures),
         "tables": all_tables(figures),
         "charts": charts.iter().map(|chart| (chart.name.clone(), json!(chart.alt))).collect::<Map<_, _>>(),
-        "code": excerpts.into_iter().map(named).collect::<Map<_, _>>(),
+        "code": code(Template::Homework1)?,
     });
-    Ok(Document { template: Template::Homework1, value, charts })
+    Ok(Document { template: Template::Homework1, value, charts, pictures: Vec::new() })
+}
+
+/// The excerpts of a report by name.
+pub(crate) fn code(report: Template) -> Result<Map<String, Value>, MarkerError> {
+    let named = |excerpt: excerpts::Excerpt| (excerpt.name.to_owned(), json!(excerpt));
+    Ok(excerpts::all(report)?.into_iter().map(named).collect())
 }
 
 /// The sentences by section.

@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use crate::document::Template;
+
 /// An excerpt of a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Excerpt {
@@ -29,13 +31,15 @@ pub struct MarkerError {
 }
 
 macro_rules! sources {
-    ($(($name:literal, $file:literal)),* $(,)?) => {
+    ($list:ident: $(($name:literal, $file:literal)),* $(,)?) => {
         /// Each excerpt's name, its file and the file's text.
-        const SOURCES: &[(&str, &str, &str)] = &[$(($name, $file, include_str!(concat!("../../", $file)))),*];
+        const $list: &[Source] = &[$(($name, $file, include_str!(concat!("../../", $file)))),*];
     };
 }
 
-sources![
+type Source = (&'static str, &'static str, &'static str);
+
+sources![HOMEWORK1:
     ("max_cpu", "max_functions/src/trivial.rs"),
     ("max_rayon", "max_functions/src/parallel.rs"),
     ("max_kernel", "kernels-gpu/src/maximum.rs"),
@@ -49,12 +53,24 @@ sources![
     ("gradients", "neural-net/perceptron/src/reference.rs"),
 ];
 
-/// All excerpts of the report.
+sources![ASSIGNMENT2:
+    ("correlation_trivial", "filters/src/trivial.rs"),
+    ("correlation_rayon", "filters/src/parallel.rs"),
+    ("correlation_naive", "kernels-gpu/src/correlation/rung1_naive.rs"),
+    ("sobel_operator", "filters/src/sobel.rs"),
+];
+
+/// All excerpts of a report; that on assignment 3 has none.
 ///
 /// # Errors
 /// If a file lacks a marker.
-pub fn all() -> Result<Vec<Excerpt>, MarkerError> {
-    SOURCES.iter().map(|&(name, file, text)| excerpt(name, file, text)).collect()
+pub fn all(report: Template) -> Result<Vec<Excerpt>, MarkerError> {
+    let sources = match report {
+        Template::Homework1 => HOMEWORK1,
+        Template::Assignment2 => ASSIGNMENT2,
+        Template::Assignment3 => &[],
+    };
+    sources.iter().map(|&(name, file, text)| excerpt(name, file, text)).collect()
 }
 
 /// The excerpt `name` of a file's text.
@@ -118,9 +134,9 @@ mod tests {
 
     #[test]
     fn every_source_has_its_markers() {
-        let excerpts = all().unwrap();
-        assert_eq!(excerpts.len(), SOURCES.len());
-        for excerpt in excerpts {
+        let excerpts = [Template::Homework1, Template::Assignment2].map(|report| all(report).unwrap());
+        assert_eq!(excerpts.each_ref().map(Vec::len), [HOMEWORK1.len(), ASSIGNMENT2.len()]);
+        for excerpt in excerpts.into_iter().flatten() {
             assert!(!excerpt.source.contains("report:"), "{}", excerpt.source);
             assert!((2..=40).contains(&excerpt.source.lines().count()), "{}: {}", excerpt.name, excerpt.source);
         }

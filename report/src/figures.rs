@@ -280,6 +280,8 @@ pub enum Exercise {
     Product,
     /// The activation.
     Activation,
+    /// The correlation of an image with a kernel.
+    Correlation,
 }
 
 /// A peer's times.

@@ -3,9 +3,10 @@
 //! [`measure`] measures the [`Figures`] on this machine; [`statements`] derives sentences from them; [`document`]
 //! combines both into the template's JSON input; [`typeset`] typesets it with Typst, in process and without a network,
 //! as PDF or HTML; [`archive`] packs the homework. [`notes`] reads the author's explanation. [`distributed`] is the
-//! report on assignment 3, hw3.pdf.
+//! report on assignment 3, hw3.pdf, [`assignment2`] that on assignment 2, hw2.pdf.
 
 pub mod archive;
+pub mod assignment2;
 mod charts;
 mod diagrams;
 pub mod distributed;
@@ -16,6 +17,7 @@ pub mod machine;
 pub mod measure;
 pub mod notes;
 pub mod peers;
+mod questions;
 pub mod recorded;
 pub mod statements;
 pub mod tables;

@@ -3,7 +3,7 @@
 mod activation;
 mod counts;
 mod gpu_run;
-mod interleaved;
+pub(crate) mod interleaved;
 mod maximum;
 mod product;
 mod roofline;
@@ -59,11 +59,11 @@ pub enum MeasureError {
 }
 
 impl MeasureError {
-    fn device(error: impl std::fmt::Display) -> Self {
+    pub(crate) fn device(error: impl std::fmt::Display) -> Self {
         Self::Device(error.to_string())
     }
 
-    fn training(error: impl std::fmt::Display) -> Self {
+    pub(crate) fn training(error: impl std::fmt::Display) -> Self {
         Self::Training(error.to_string())
     }
 }
@@ -214,7 +214,7 @@ fn recorded(plan: &Plan, device: &Device, progress: &mut dyn FnMut(&str, &str)) 
     })
 }
 
-fn pool(threads: usize) -> Result<ThreadPool, MeasureError> {
+pub(crate) fn pool(threads: usize) -> Result<ThreadPool, MeasureError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.map_err(|error| MeasureError::Threads { threads, error })
 }

@@ -59,6 +59,8 @@ struct Job {
     repeats: usize,
     /// Labels of the peers whose times are used; empty for all.
     labels: &'static [&'static str],
+    /// Rows and columns of a correlation's kernel, which the labels get as their end.
+    kernel: Option<usize>,
 }
 
 impl Job {
@@ -69,16 +71,40 @@ impl Job {
     fn on_its_threads(&self) -> String {
         format!("{} on {}", self.name(), on_threads(self.threads))
     }
+
+    fn label(&self, label: String) -> String {
+        match self.kernel {
+            Some(size) => format!("{label}, {size} × {size}"),
+            None => label,
+        }
+    }
 }
 
-/// Measures the peers; `progress` is called with each script's name before it runs.
-pub fn measure(options: &PeerOptions, mut progress: impl FnMut(&str)) -> Peers {
+/// Measures the peers of the homework; `progress` is called with each script's name before it runs.
+pub fn measure(options: &PeerOptions, progress: impl FnMut(&str)) -> Peers {
+    measure_jobs(options, &jobs(options), progress)
+}
+
+/// Measures the peers of the correlation with kernels of these sizes, on one thread; a label ends with its size, as
+/// "SciPy, 3 × 3".
+pub fn measure_correlation(options: &PeerOptions, sizes: &[usize], progress: impl FnMut(&str)) -> Peers {
+    let job = |&size: &usize| Job {
+        exercise: Exercise::Correlation,
+        script: options.scripts.xtask.join("correlation.py"),
+        threads: 1,
+        repeats: options.repeats[0],
+        labels: &[],
+        kernel: Some(size),
+    };
+    measure_jobs(options, &sizes.iter().map(job).collect::<Vec<_>>(), progress)
+}
+
+fn measure_jobs(options: &PeerOptions, jobs: &[Job], mut progress: impl FnMut(&str)) -> Peers {
     let mut peers = Peers::default();
     let Some(python) = &options.python else {
         peers.missing.push("Python's libraries were not measured, as requested".to_owned());
         return peers;
     };
-    let jobs = jobs(options);
     let start = Instant::now();
     let over = format!("the {} s for all of Python's scripts were over", options.budget.as_secs_f64());
     for (index, job) in jobs.iter().enumerate() {
@@ -106,7 +132,7 @@ pub fn measure(options: &PeerOptions, mut progress: impl FnMut(&str)) -> Peers {
                 let python = python.display();
                 peers
                     .missing
-                    .push(format!("Python, NumPy and Numba were not measured: {python} cannot be started ({error})"));
+                    .push(format!("Python's libraries were not measured: {python} cannot be started ({error})"));
                 break;
             }
             Err(Failure::TimeLimit) => {
@@ -135,19 +161,55 @@ fn jobs(options: &PeerOptions) -> Vec<Job> {
             threads: 1,
             repeats: interpreted,
             labels: &[],
+            kernel: None,
         },
-        Job { exercise: Exercise::Maximum, script: script("max.py"), threads: 1, repeats, labels: &["NumPy", "Numba"] },
-        Job { exercise: Exercise::Product, script: script("matmul.py"), threads: 1, repeats, labels: &[] },
-        Job { exercise: Exercise::Activation, script: script("activation.py"), threads: 1, repeats, labels: &[] },
+        Job {
+            exercise: Exercise::Maximum,
+            script: script("max.py"),
+            threads: 1,
+            repeats,
+            labels: &["NumPy", "Numba"],
+            kernel: None,
+        },
+        Job {
+            exercise: Exercise::Product,
+            script: script("matmul.py"),
+            threads: 1,
+            repeats,
+            labels: &[],
+            kernel: None,
+        },
+        Job {
+            exercise: Exercise::Activation,
+            script: script("activation.py"),
+            threads: 1,
+            repeats,
+            labels: &[],
+            kernel: None,
+        },
     ];
     if options.cores > 1 {
         let threads = options.cores;
         let parallel: &[&str] = &["Numba parallel"];
         jobs.insert(
             2,
-            Job { exercise: Exercise::Maximum, script: script("max.py"), threads, repeats, labels: parallel },
+            Job {
+                exercise: Exercise::Maximum,
+                script: script("max.py"),
+                threads,
+                repeats,
+                labels: parallel,
+                kernel: None,
+            },
         );
-        jobs.push(Job { exercise: Exercise::Product, script: script("matmul.py"), threads, repeats, labels: &[] });
+        jobs.push(Job {
+            exercise: Exercise::Product,
+            script: script("matmul.py"),
+            threads,
+            repeats,
+            labels: &[],
+            kernel: None,
+        });
     }
     jobs
 }
@@ -169,6 +231,7 @@ fn take(peers: &mut Peers, job: &Job, output: Output) {
         }
     }
     for (label, times) in output.seconds.into_iter().filter(|(label, _)| wanted(label)) {
+        let label = job.label(label);
         peers.times.push(PeerTime { exercise: job.exercise, label, threads: job.threads, times });
     }
     for (label, package) in output.missing.into_iter().filter(|(label, _)| wanted(label)) {
@@ -192,6 +255,9 @@ fn run(python: &OsStr, job: &Job, limit: Duration) -> Result<Output, Failure> {
     let (mut stdout, mut stderr) = (tempfile::tempfile().map_err(script)?, tempfile::tempfile().map_err(script)?);
     let mut command = Command::new(python);
     command.arg(&job.script).args(["--repeats", &job.repeats.to_string()]);
+    if let Some(size) = job.kernel.map(|size| size.to_string()) {
+        command.args(["--kernel", &size, &size]);
+    }
     if job.script.file_name() != Some(OsStr::new("python_max.py")) {
         command.args(["--threads", &threads]);
     }
@@ -242,18 +308,36 @@ mod tests {
 
     fn peers_within(script: &str, limit: Duration, budget: Duration) -> Peers {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["python_max.py", "max.py", "matmul.py", "activation.py"] {
+        for name in ["python_max.py", "max.py", "matmul.py", "activation.py", "correlation.py"] {
             std::fs::write(folder.path().join(name), script).unwrap();
         }
-        let options = PeerOptions {
+        measure(&options(folder.path(), limit, budget), |_| {})
+    }
+
+    fn options(scripts: &Path, limit: Duration, budget: Duration) -> PeerOptions {
+        PeerOptions {
             python: Some("sh".into()),
-            scripts: Scripts { xtask: folder.path().into(), report: folder.path().into() },
+            scripts: Scripts { xtask: scripts.into(), report: scripts.into() },
             limit,
             budget,
             repeats: [2, 1],
             cores: 2,
-        };
-        measure(&options, |_| {})
+        }
+    }
+
+    #[test]
+    fn peers_of_the_correlation_are_labelled_with_the_kernels_size() {
+        let folder = tempfile::tempdir().unwrap();
+        // The arguments are --repeats 2 --kernel ROWS COLUMNS --threads 1.
+        let script = r#"printf '{"peer": "SciPy 1.17", "missing": {"Numba": "numba"},
+            "seconds": {"SciPy": {"min": 0.01, "median": 0.0%s%s, "repeats": 2}}}' $4 $5"#;
+        std::fs::write(folder.path().join("correlation.py"), script).unwrap();
+        let limit = Duration::from_secs(20);
+        let peers = measure_correlation(&options(folder.path(), limit, 10 * limit), &[3, 5], |_| {});
+        let labels: Vec<(&str, f64)> =
+            peers.times.iter().map(|time| (time.label.as_str(), time.times.median)).collect();
+        assert_eq!(labels, [("SciPy, 3 × 3", 0.033), ("SciPy, 5 × 5", 0.055)]);
+        assert_eq!(peers.missing, ["Numba was not measured: the package numba is not installed"]);
     }
 
     #[test]

@@ -14,11 +14,12 @@ use neural_net::data::{Dataset, find_mnist};
 use neural_net::files::{create_directory, require_writable, write_atomically};
 use report::archive::HandIn;
 use report::distributed::job;
-use report::document::{Document, document};
-use report::measure::{MeasureError, Plan};
+use report::document::{Document, DocumentError, document};
+use report::measure::Plan;
 use report::notes::Block;
 use report::peers::{PeerOptions, Scripts};
-use report::{Figures, archive, distributed, measure, notes, recorded, statements, typeset};
+use report::{Figures, archive, assignment2, distributed, measure, notes, recorded, statements, typeset};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::progress::Progress;
@@ -27,8 +28,9 @@ use self::progress::Progress;
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// Assignment to report on: 1 measures the homework; 3 trains on ranks that exchange messages, and writes hw3.pdf
-    #[arg(long, value_name = "N", default_value = "1", value_parser = ["1", "3"])]
+    /// Assignment to report on: 1 measures the homework; 2 trains on distorted images and filters pictures, and writes
+    /// hw2.pdf; 3 trains on ranks that exchange messages, and writes hw3.pdf
+    #[arg(long, value_name = "N", default_value = "1", value_parser = ["1", "2", "3"])]
     assignment: String,
     /// Few repeats, two training runs, a smaller product to count: under 30 seconds instead of one to two minutes
     #[arg(long)]
@@ -83,12 +85,32 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
             Err(error) => bail!("{error}"),
         };
     }
-    let is_third = arguments.assignment == "3";
-    if is_third && (arguments.python.is_some() || arguments.device != DeviceChoice::default()) {
-        bail!("--python and --device are for assignment 1: omit them");
+    match &arguments.assignment[..] {
+        "2" => report::<assignment2::Figures>(arguments),
+        "3" => report::<distributed::Figures>(arguments),
+        _ => report::<Figures>(arguments),
     }
-    let name = if is_third { "report/hw3.pdf" } else { "report/hw1.pdf" };
-    let out = arguments.out.clone().unwrap_or_else(|| archive::workspace().join(name));
+}
+
+/// The figures of an assignment's report.
+trait Report: Serialize + DeserializeOwned {
+    /// What is handed in with it.
+    const HAND_IN: HandIn;
+
+    /// Measures the figures. The outer error is invalid input, the inner one a failed measurement.
+    fn measure(arguments: &Arguments) -> Result<Result<Self, String>>;
+
+    fn document(&self, author: Option<&str>, notes: &[Block]) -> Result<Document, DocumentError>;
+
+    /// A reason to measure again.
+    fn noise(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Measures or reads the figures, and writes the report and the other requested files.
+fn report<R: Report>(arguments: &Arguments) -> Result<ExitCode> {
+    let out = arguments.out.clone().unwrap_or_else(|| archive::workspace().join("report").join(R::HAND_IN.report));
     let mut files = vec![out.clone()];
     files.extend(arguments.html.then(|| out.with_extension("html")));
     files.extend(arguments.zip.then(|| out.with_extension("zip")));
@@ -99,14 +121,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         bail!("--author has a control character: give a name in plain text");
     }
     let notes = arguments.notes.as_deref().map(notes::read).transpose()?.unwrap_or_default();
-    let given = arguments.figures.as_deref().map(read).transpose()?;
-    if let Some(text) = &given {
-        // Before anything is written.
-        match is_third {
-            true => parsed::<distributed::Figures>(arguments, text).map(drop)?,
-            false => parsed::<Figures>(arguments, text).map(drop)?,
-        }
-    }
+    // Before anything is written.
+    let given: Option<R> = arguments.figures.as_deref().map(|file| read(arguments, file)).transpose()?;
     let cannot_write = |file: &Path| format!("cannot write {}: choose another path with --out", file.display());
     if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         create_directory(folder).with_context(|| cannot_write(&out))?;
@@ -114,12 +130,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     for file in &files {
         require_writable(file).with_context(|| cannot_write(file))?;
     }
-    if is_third {
-        return report_on_ranks(arguments, &out, &notes);
-    }
-    let figures: Figures = match given {
-        Some(text) => parsed(arguments, &text)?,
-        None => match measured(arguments)? {
+    let figures = match given {
+        Some(figures) => figures,
+        None => match R::measure(arguments)? {
             Ok(figures) => figures,
             Err(error) => {
                 command_line::note!("error: {error}");
@@ -127,9 +140,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
             }
         },
     };
-    let document = document(&figures, arguments.author.as_deref(), &notes)?;
-    write(arguments, &out, &document, HandIn::HOMEWORK1)?;
-    if let Some(noise) = statements::noise(&figures) {
+    let document = figures.document(arguments.author.as_deref(), &notes)?;
+    write(arguments, &out, &document, R::HAND_IN)?;
+    if let Some(noise) = figures.noise() {
         command_line::note!("[*] {noise} Measure again while nothing else runs.");
     }
     if arguments.json {
@@ -138,42 +151,82 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The report on assignment 3.
-fn report_on_ranks(arguments: &Arguments, out: &Path, notes: &[Block]) -> Result<ExitCode> {
-    let figures = match &arguments.figures {
-        Some(file) => parsed(arguments, &read(file)?)?,
-        None => {
-            let dataset = found_dataset(arguments)?;
-            let plan = distributed::Plan { quick: arguments.quick, seed: arguments.seed, data: arguments.data.clone() };
-            let progress = Progress::new(&distributed::measure::STAGES);
-            let measured = distributed::measure::run(&plan, &dataset, &mut |stage, what| progress.stage(stage, what));
-            progress.finish();
-            match measured {
-                Ok(figures) => figures,
-                Err(error) => {
-                    command_line::note!("error: {error}");
-                    return Ok(ExitCode::from(CHECK_FAILED));
-                }
-            }
-        }
-    };
-    let document = distributed::document(&figures, arguments.author.as_deref(), notes)?;
-    write(arguments, out, &document, HandIn::ASSIGNMENT3)?;
-    if arguments.json {
-        command_line::say!("{}", serde_json::to_string(&figures)?);
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn read(file: &Path) -> Result<String> {
-    std::fs::read_to_string(file).with_context(|| format!("cannot read the figures in {}", file.display()))
-}
-
-/// The figures in the text of the file `--figures`.
-fn parsed<F: DeserializeOwned>(arguments: &Arguments, text: &str) -> Result<F> {
-    let name = arguments.figures.as_deref().unwrap_or(Path::new("")).display();
+/// The figures in the file `--figures`.
+fn read<R: Report>(arguments: &Arguments, file: &Path) -> Result<R> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the figures in {name}"))?;
     let of = &arguments.assignment;
-    serde_json::from_str(text).with_context(|| format!("{name} is not the output of --assignment {of} --json"))
+    serde_json::from_str(&text).with_context(|| format!("{name} is not the output of --assignment {of} --json"))
+}
+
+impl Report for Figures {
+    const HAND_IN: HandIn = HandIn::HOMEWORK1;
+
+    fn measure(arguments: &Arguments) -> Result<Result<Self, String>> {
+        let dataset = found_dataset(arguments)?;
+        let device = Device::open(arguments.device, &kernels_gpu::PTX)?;
+        let plan = Plan {
+            quick: arguments.quick,
+            seed: arguments.seed,
+            peers: peers(arguments),
+            recorded: recorded::folder(),
+        };
+        let progress = Progress::new(&measure::STAGES);
+        let figures = measure::run(&plan, &device, &dataset, &mut |stage, what| progress.stage(stage, what));
+        progress.finish();
+        Ok(figures.map_err(|error| error.to_string()))
+    }
+
+    fn document(&self, author: Option<&str>, notes: &[Block]) -> Result<Document, DocumentError> {
+        document(self, author, notes)
+    }
+
+    fn noise(&self) -> Option<String> {
+        statements::noise(self)
+    }
+}
+
+impl Report for assignment2::Figures {
+    const HAND_IN: HandIn = HandIn::ASSIGNMENT2;
+
+    fn measure(arguments: &Arguments) -> Result<Result<Self, String>> {
+        let dataset = found_dataset(arguments)?;
+        let device = Device::open(arguments.device, &kernels_gpu::PTX)?;
+        let plan = assignment2::measure::Plan { quick: arguments.quick, seed: arguments.seed, peers: peers(arguments) };
+        let progress = Progress::new(&assignment2::measure::STAGES);
+        let mut stage = |stage: &str, what: &str| progress.stage(stage, what);
+        let figures = assignment2::measure::run(&plan, &device, &dataset, &mut stage);
+        progress.finish();
+        Ok(figures.map_err(|error| error.to_string()))
+    }
+
+    fn document(&self, author: Option<&str>, notes: &[Block]) -> Result<Document, DocumentError> {
+        assignment2::document(self, author, notes)
+    }
+
+    fn noise(&self) -> Option<String> {
+        assignment2::noise(self)
+    }
+}
+
+impl Report for distributed::Figures {
+    const HAND_IN: HandIn = HandIn::ASSIGNMENT3;
+
+    fn measure(arguments: &Arguments) -> Result<Result<Self, String>> {
+        if arguments.python.is_some() || arguments.device != DeviceChoice::default() {
+            bail!("--python and --device are for assignments 1 and 2: omit them");
+        }
+        let dataset = found_dataset(arguments)?;
+        let plan = distributed::Plan { quick: arguments.quick, seed: arguments.seed, data: arguments.data.clone() };
+        let progress = Progress::new(&distributed::measure::STAGES);
+        let figures = distributed::measure::run(&plan, &dataset, &mut |stage, what| progress.stage(stage, what));
+        progress.finish();
+        Ok(figures)
+    }
+
+    fn document(&self, author: Option<&str>, notes: &[Block]) -> Result<Document, DocumentError> {
+        distributed::document(self, author, notes)
+    }
 }
 
 /// The images: MNIST, or others with a note.
@@ -193,29 +246,17 @@ fn found_dataset(arguments: &Arguments) -> Result<Dataset> {
     Ok(dataset)
 }
 
-/// Measures the figures. The outer error is invalid input, the inner one a failed measurement.
-fn measured(arguments: &Arguments) -> Result<Result<Figures, MeasureError>> {
-    let dataset = found_dataset(arguments)?;
-    let device = Device::open(arguments.device, &kernels_gpu::PTX)?;
-    let quick = arguments.quick;
-    let [limit, budget] = Plan::peer_limits(quick);
-    let plan = Plan {
-        quick,
-        seed: arguments.seed,
-        peers: PeerOptions {
-            python: (!arguments.no_python).then(|| arguments.python.clone().unwrap_or_else(command_line::python)),
-            scripts: Scripts::of_workspace(),
-            limit,
-            budget,
-            repeats: Plan::peer_repeats(quick),
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
-        },
-        recorded: recorded::folder(),
-    };
-    let progress = Progress::new(&measure::STAGES);
-    let figures = measure::run(&plan, &device, &dataset, &mut |stage, what| progress.stage(stage, what));
-    progress.finish();
-    Ok(figures)
+/// The settings of the peers' measurement.
+fn peers(arguments: &Arguments) -> PeerOptions {
+    let [limit, budget] = Plan::peer_limits(arguments.quick);
+    PeerOptions {
+        python: (!arguments.no_python).then(|| arguments.python.clone().unwrap_or_else(command_line::python)),
+        scripts: Scripts::of_workspace(),
+        limit,
+        budget,
+        repeats: Plan::peer_repeats(arguments.quick),
+        cores: std::thread::available_parallelism().map_or(1, usize::from),
+    }
 }
 
 /// Writes the report and the other requested files, each atomically.

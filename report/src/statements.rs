@@ -11,6 +11,7 @@ mod training;
 
 pub(crate) use self::gpu::needed_share;
 pub use self::noise::noise;
+pub(crate) use self::noise::noise_of;
 pub(crate) use self::training::seeds;
 use crate::figures::{Exercise, Figures, OnThreads};
 use crate::timed::{self, Table, Timed, on_threads};
@@ -84,7 +85,7 @@ fn comparison<'a>(table: Table, subject: &Timed, objects: impl IntoIterator<Item
         let verdict = compare(&subject.times, &object.times);
         results.push(format!(
             "{} {} at {}",
-            result(verdict, subject, object),
+            result(verdict, &subject.times, &object.times),
             object.label,
             words::seconds(object.times.median)
         ));
@@ -97,11 +98,11 @@ fn comparison<'a>(table: Table, subject: &Timed, objects: impl IntoIterator<Item
 }
 
 /// The verdict in words, up to the object's name.
-fn result(verdict: Verdict, subject: &Timed, object: &Timed) -> String {
+pub(crate) fn result(verdict: Verdict, subject: &Times, object: &Times) -> String {
     match verdict {
         Verdict::Faster(factor) => format!("{} times as fast as", words::significant(factor)),
         Verdict::Slower(factor) => format!("{} times as long as", words::significant(factor)),
-        Verdict::NoClearDifference if overlap(&subject.times, &object.times) => {
+        Verdict::NoClearDifference if overlap(subject, object) => {
             "no clear difference, by overlapping interquartile ranges, from".to_owned()
         }
         Verdict::NoClearDifference => {

@@ -19,6 +19,7 @@ const SHARED: &str = include_str!("../template/shared.typ");
 fn source_of(template: Template) -> (&'static str, &'static str) {
     match template {
         Template::Homework1 => ("report.typ", include_str!("../template/report.typ")),
+        Template::Assignment2 => ("hw2.typ", include_str!("../template/hw2.typ")),
         Template::Assignment3 => ("hw3.typ", include_str!("../template/hw3.typ")),
     }
 }
@@ -82,6 +83,9 @@ impl TemplateWorld {
         files.insert(file("references.yml")?, Bytes::new(REFERENCES.as_bytes()));
         for chart in &document.charts {
             files.insert(file(&format!("{}.svg", chart.name))?, Bytes::new(chart.svg.clone().into_bytes()));
+        }
+        for picture in &document.pictures {
+            files.insert(file(&format!("{}.png", picture.name))?, Bytes::new(picture.png.clone()));
         }
         Ok(Self {
             library: LazyHash::new(library.build()),

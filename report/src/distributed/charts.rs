@@ -3,84 +3,17 @@
 use plotters::style::RGBColor;
 
 use super::{Figures, Trained};
-use crate::charts::{BLACK, BLUE, Canvas, Chart, ChartError, GREEN, GREY, LIGHT, ORANGE, Side};
-use crate::words::{accuracy, percent};
-
-const HEIGHT: f64 = 145.0;
-const LEFT: f64 = 52.0;
-const RIGHT: f64 = 300.0;
-const TOP: f64 = 20.0;
-const BOTTOM: f64 = 112.0;
-const Y_TITLE: &str = "test accuracy";
-
-/// A line of a chart: its name, its colour and its points.
-struct Line {
-    name: String,
-    colour: RGBColor,
-    points: Vec<(f64, f64)>,
-}
+use crate::charts::{BLUE, Chart, ChartError, GREEN, Line, ORANGE, accuracies};
 
 pub(super) fn all(figures: &Figures) -> Result<Vec<Chart>, ChartError> {
     let charts = [synchronous(figures)?, asynchronous(figures)?];
     Ok(charts.into_iter().flatten().collect())
 }
 
-/// Accuracies by number of ranks or workers, on a logarithmic axis whose ticks are the lines' values; None if no line
-/// has two points.
-fn chart(name: &str, x_title: &str, lines: &[Line]) -> Result<Option<Chart>, ChartError> {
-    let values = |of: fn(&(f64, f64)) -> f64| lines.iter().flat_map(move |line| line.points.iter().map(of));
-    let bounds = |all: &mut dyn Iterator<Item = f64>| {
-        all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
-    };
-    let (left, right) = bounds(&mut values(|point| point.0));
-    let (low, high) = bounds(&mut values(|point| point.1));
-    // Counts are positive; a NaN or an infinity has no place on an axis.
-    if !(left > 0.0 && right > left && low.is_finite() && high.is_finite()) {
-        return Ok(None);
-    }
-    let (low, high) = ((10.0 * low).floor() / 10.0, (10.0 * high).ceil() / 10.0);
-    let (low, high) = if low < high { (low, high) } else { (low, low + 1.0) };
-    let x = |value: f64| LEFT + 12.0 + (value / left).ln() / (right / left).ln() * (RIGHT - LEFT - 24.0);
-    let y = |value: f64| BOTTOM - ((value - low) / (high - low)).clamp(0.0, 1.0) * (BOTTOM - TOP);
-    let svg = Canvas::draw(HEIGHT as u32, |canvas| {
-        for tick in (0..=5).map(|part| low + (high - low) * f64::from(part) / 5.0) {
-            canvas.line(&[(LEFT, y(tick)), (RIGHT, y(tick))], LIGHT, 0.5)?;
-            canvas.text(&percent(tick), (LEFT - 5.0, y(tick)), Side::Left, 8.5, BLACK)?;
-        }
-        let mut shown: Vec<f64> = values(|point| point.0).collect();
-        shown.sort_by(f64::total_cmp);
-        shown.dedup();
-        for value in shown {
-            canvas.text(&value.to_string(), (x(value), BOTTOM + 9.0), Side::Centre, 8.5, BLACK)?;
-        }
-        canvas.text(x_title, (0.5 * (LEFT + RIGHT), BOTTOM + 23.0), Side::Centre, 9.0, BLACK)?;
-        canvas.text(Y_TITLE, (LEFT - 30.0, TOP - 12.0), Side::Right, 9.0, BLACK)?;
-        canvas.line(&[(LEFT, BOTTOM), (RIGHT, BOTTOM)], GREY, 0.75)?;
-        let mut at = (RIGHT + 18.0, TOP + 8.0);
-        for Line { name, colour, points } in lines.iter().filter(|line| !line.points.is_empty()) {
-            let points: Vec<(f64, f64)> = points.iter().map(|point| (x(point.0), y(point.1))).collect();
-            canvas.line(&points, *colour, 1.5)?;
-            points.iter().try_for_each(|&point| canvas.dot(point, *colour))?;
-            canvas.line(&[at, (at.0 + 18.0, at.1)], *colour, 1.5)?;
-            canvas.text(name, (at.0 + 24.0, at.1), Side::Right, 9.0, BLACK)?;
-            at.1 += 17.0;
-        }
-        Ok(())
-    })?;
-    let alt: Vec<String> = lines
-        .iter()
-        .map(|Line { name, points, .. }| {
-            let points: Vec<String> = points.iter().map(|&(x, y)| format!("{} at {x}", accuracy(y))).collect();
-            format!("{name}: {}", points.join(", "))
-        })
-        .collect();
-    Ok(Some(Chart { name: name.to_owned(), svg, alt: format!("{Y_TITLE} by {x_title}. {}", alt.join("; ")) }))
-}
-
 /// The accuracy of synchronous runs by number of ranks.
 fn synchronous(figures: &Figures) -> Result<Option<Chart>, ChartError> {
     let lines = [line("synchronous", BLUE, figures.small_batches.iter())];
-    chart("synchronous", "ranks", &lines)
+    accuracies("synchronous", "ranks", true, &lines)
 }
 
 /// The accuracy of asynchronous runs by number of workers.
@@ -91,10 +24,10 @@ fn asynchronous(figures: &Figures) -> Result<Option<Chart>, ChartError> {
         line("4 masters", GREEN, by(4)),
         line("2 masters, staleness ignored", ORANGE, figures.ignoring.iter()),
     ];
-    chart("asynchronous", "workers", &lines)
+    accuracies("asynchronous", "workers", true, &lines)
 }
 
-fn line<'a>(name: &str, colour: RGBColor, runs: impl Iterator<Item = &'a Trained>) -> Line {
+fn line<'a>(name: &'static str, colour: RGBColor, runs: impl Iterator<Item = &'a Trained>) -> Line {
     let points = runs.filter(|run| !run.diverged).map(|run| (run.ranks as f64, run.accuracy));
-    Line { name: name.to_owned(), colour, points: points.collect() }
+    Line { name, colour, points: points.collect() }
 }

@@ -1,34 +1,11 @@
 //! The questions, and the answers that follow from the figures.
 
 use distributed_functions::{Measured, Model, bytes_by_formula};
-use serde::Serialize;
 
 use super::{Figures, Trained};
+use crate::questions::{CaptionedChart, CaptionedTable, Question, text};
 use crate::tables::FormattedTable;
 use crate::words::{accuracy, counted, grouped, listed, percent, seconds, significant};
-
-/// A question with its answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Question {
-    question: &'static str,
-    paragraphs: Vec<String>,
-    table: Option<CaptionedTable>,
-    charts: Vec<CaptionedChart>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct CaptionedTable {
-    name: &'static str,
-    caption: String,
-    #[serde(flatten)]
-    table: FormattedTable,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct CaptionedChart {
-    name: &'static str,
-    caption: String,
-}
 
 /// Minimum relative difference of two times that counts: every run was made once.
 const MIN_DIFFERENCE: f64 = 0.1;
@@ -50,10 +27,6 @@ pub(super) fn all(figures: &Figures) -> Vec<Question> {
         all_reduces(figures),
         complexity(figures),
     ]
-}
-
-fn text(question: &'static str, paragraphs: impl IntoIterator<Item = String>) -> Question {
-    Question { question, paragraphs: paragraphs.into_iter().collect(), table: None, charts: Vec::new() }
 }
 
 /// "2 ranks", and for more ranks than cores "4 ranks on 2 cores".

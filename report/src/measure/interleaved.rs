@@ -10,7 +10,7 @@ use crate::Times;
 use crate::figures::OnThreads;
 
 /// A version to time.
-pub(super) struct Version<'a> {
+pub(crate) struct Version<'a> {
     name: &'static str,
     repeats: NonZeroUsize,
     threads: usize,
@@ -20,7 +20,7 @@ pub(super) struct Version<'a> {
 
 impl<'a> Version<'a> {
     /// `work`, run on a pool; its result is dropped outside the timed span.
-    pub(super) fn new<R>(
+    pub(crate) fn new<R>(
         name: &'static str,
         repeats: NonZeroUsize,
         pool: &'a ThreadPool,
@@ -37,7 +37,7 @@ impl<'a> Version<'a> {
 }
 
 /// Times all versions round-robin for `rounds` rounds; the times are in the order of `versions`.
-pub(super) fn time_interleaved(rounds: usize, mut versions: Vec<Version>) -> Result<Vec<OnThreads>, MeasureError> {
+pub(crate) fn time_interleaved(rounds: usize, mut versions: Vec<Version>) -> Result<Vec<OnThreads>, MeasureError> {
     for _ in 0..rounds {
         for version in &mut versions {
             let seconds = (version.run)(version.repeats);
@@ -49,7 +49,7 @@ pub(super) fn time_interleaved(rounds: usize, mut versions: Vec<Version>) -> Res
 
 /// Times `one` version and `ladders` of versions by ascending number of threads, all interleaved; returns `one`'s times
 /// and the ladders'.
-pub(super) fn one_and_ladders<const N: usize>(
+pub(crate) fn one_and_ladders<const N: usize>(
     rounds: usize,
     one: Version,
     ladders: [Vec<Version>; N],

@@ -15,7 +15,11 @@ pub fn noise(figures: &Figures) -> Option<String> {
     let Figures { maximum, product, activation, machine, .. } = figures;
     let ladders = [&maximum.rayon, &product.rayon, &activation.three_passes, &activation.fused];
     let ladders = ladders.into_iter().flatten().filter(|on: &&OnThreads| on.threads <= machine.cores);
-    let times = [&maximum.cpu, &product.trivial, &activation.cpu].into_iter().chain(ladders.map(|on| &on.times));
+    noise_of([&maximum.cpu, &product.trivial, &activation.cpu].into_iter().chain(ladders.map(|on| &on.times)))
+}
+
+/// The same of any times on at most one thread per core.
+pub(crate) fn noise_of<'a>(times: impl Iterator<Item = &'a Times>) -> Option<String> {
     let spread = |times: &Times| times.quartiles.map(|[lower, upper]| (upper - lower) / times.median);
     let spreads: Vec<f64> = times.filter_map(spread).collect();
     let widest = spreads.iter().copied().fold(0.0, f64::max);

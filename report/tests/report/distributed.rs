@@ -186,8 +186,11 @@ fn the_program_writes_a_report_of_given_figures_and_prints_them() {
     let out = path("other.pdf");
     for (arguments, words) in [
         (&["--figures", &file, "--out", &out][..], "is not the output of --assignment 1 --json"),
-        (&["--assignment", "3", "--python", "python3", "--out", &out], "--python and --device are for assignment 1"),
-        (&["--assignment", "2", "--out", &out], "possible values: 1, 3"),
+        (
+            &["--assignment", "3", "--python", "python3", "--out", &out],
+            "--python and --device are for assignments 1 and 2",
+        ),
+        (&["--assignment", "4", "--out", &out], "possible values: 1, 2, 3"),
     ] {
         let output = run(arguments);
         let error = String::from_utf8(output.stderr).unwrap();

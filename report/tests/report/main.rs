@@ -1,6 +1,7 @@
 //! The report's tests, in one binary, since linking Typst is slow.
 
 mod archive;
+mod assignment2;
 mod distributed;
 mod figures;
 mod pdf;
