@@ -6,7 +6,7 @@ use report::figures::{Exercise, MeasurementInfo, OnThreads, PeerTime, Peers};
 use report::{Times, notes, typeset};
 
 use super::figures::{around, recorded, without_gpu};
-use super::pdf::{pages_of, squeezed};
+use super::pdf::{assert_has_questions, pages_of, squeezed};
 
 /// Figures as of a machine with two cores.
 fn figures() -> Figures {
@@ -95,12 +95,7 @@ fn every_question_of_assignment_2_is_answered_from_the_figures() {
     assert!(pdf.pages <= 7, "{} pages, and the assignment allows 7", pdf.pages);
     let Some(pages) = pages_of(&pdf) else { return };
     let text = pages.concat();
-    let mut at = 0;
-    for (index, question) in QUESTIONS.into_iter().enumerate() {
-        let heading = squeezed(&format!("{} {question}", index + 1));
-        let found = text[at..].find(&heading);
-        at += found.unwrap_or_else(|| panic!("{heading} is missing, or not in the assignment's order, in {text}"));
-    }
+    assert_has_questions(&text, &QUESTIONS);
     for words in [
         "homework 2",
         "Ada Student",

@@ -11,7 +11,7 @@ use report::{notes, typeset};
 use test_skips::{Need, skip};
 
 use super::figures::without_gpu;
-use super::pdf::{pages_of, squeezed};
+use super::pdf::{assert_has_questions, pages_of, squeezed};
 
 /// Figures as of a machine with two cores, on which two ranks gain in large batches only.
 fn figures() -> Figures {
@@ -87,12 +87,7 @@ fn every_question_is_answered_from_the_figures() {
     let last = pages.last().unwrap();
     assert!(last.contains("References") && !last.starts_with("References"), "references only: {last}");
     let text = pages.concat();
-    let mut at = 0;
-    for (index, question) in QUESTIONS.into_iter().enumerate() {
-        let heading = squeezed(&format!("{} {question}", index + 1));
-        let found = text[at..].find(&heading);
-        at += found.unwrap_or_else(|| panic!("{heading} is missing, or not in the assignment's order, in {text}"));
-    }
+    assert_has_questions(&text, &QUESTIONS);
     for words in [
         "homework 3",
         "Ada Student",

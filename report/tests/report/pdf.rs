@@ -39,6 +39,17 @@ pub(crate) fn squeezed(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_whitespace() && *letter != '-').collect()
 }
 
+/// Asserts that an assignment's questions are headings of the squeezed text, numbered and in order.
+#[track_caller]
+pub(crate) fn assert_has_questions(text: &str, questions: &[&str]) {
+    let mut at = 0;
+    for (index, question) in questions.iter().enumerate() {
+        let heading = squeezed(&format!("{} {question}", index + 1));
+        let found = text[at..].find(&heading);
+        at += found.unwrap_or_else(|| panic!("{heading} is missing, or not in the assignment's order, in {text}"));
+    }
+}
+
 /// Typesets the figures and checks what must hold for every report; returns the PDF's text.
 fn report_of(figures: &Figures) -> Option<String> {
     let document = document::document(figures, Some("Ada Student"), &[]).unwrap();
