@@ -3,7 +3,10 @@
 mod gpu;
 mod machine;
 
+use std::time::Instant;
+
 use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
 
 pub use self::gpu::{
     FailedProgram, Gpu, GpuActivation, GpuFacts, GpuMaximum, GpuProduct, GpuRun, GpuTraining, RungTimes,
@@ -50,6 +53,14 @@ pub struct MeasurementInfo {
     pub rounds: usize,
     /// Device on which the GPU versions were checked: a GPU's name, or "simulator".
     pub checked_on: String,
+}
+
+impl MeasurementInfo {
+    /// Of a measurement that ends now, with its `--quick` and its number of rounds.
+    pub(crate) fn now(start: Instant, (quick, rounds): (bool, usize), checked_on: &str) -> Self {
+        let (date, seconds) = (OffsetDateTime::now_utc().date().to_string(), start.elapsed().as_secs_f64());
+        Self { date, seconds, quick, rounds, checked_on: checked_on.to_owned() }
+    }
 }
 
 /// The memory roof and the compute roof on a number of threads, measured on this machine.

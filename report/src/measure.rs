@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 use gpu::Device;
 use neural_net::data::Dataset;
 use rayon::ThreadPool;
-use time::OffsetDateTime;
 
 use crate::figures::{Counts, Figures, Gpu, MeasurementInfo, Training};
 use crate::machine;
@@ -183,13 +182,7 @@ pub fn run(
     };
     let peers = peers::measure(&plan.peers, |script| progress(STAGES[7], script));
     Ok(Figures {
-        made: MeasurementInfo {
-            date: OffsetDateTime::now_utc().date().to_string(),
-            seconds: start.elapsed().as_secs_f64(),
-            quick: plan.quick,
-            rounds: plan.rounds(),
-            checked_on: device.name().to_owned(),
-        },
+        made: MeasurementInfo::now(start, (plan.quick, plan.rounds()), device.name()),
         machine: machine::describe(device),
         roofs,
         maximum: maximum_figures,

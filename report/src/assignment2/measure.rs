@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use gpu::Device;
 use neural_net::data::Dataset;
-use time::OffsetDateTime;
 
 use super::Figures;
 use crate::figures::MeasurementInfo;
@@ -64,13 +63,7 @@ pub fn run(
     let sizes = correlation::PEERS_SIZES;
     let peers = peers::measure_correlation(&plan.peers, &sizes, |script| progress(STAGES[3], script));
     Ok(Figures {
-        made: MeasurementInfo {
-            date: OffsetDateTime::now_utc().date().to_string(),
-            seconds: start.elapsed().as_secs_f64(),
-            quick: plan.quick,
-            rounds: plan.rounds(),
-            checked_on: device.name().to_owned(),
-        },
+        made: MeasurementInfo::now(start, (plan.quick, plan.rounds()), device.name()),
         machine: machine::describe(device),
         augmentation,
         correlation,
