@@ -16,7 +16,7 @@ use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use support::cases::{Case, assert_close, case, random_samples, start, train_by_reference};
+use support::cases::{Case, assert_close, case, random_samples, start, train_by_reference, undecided_samples};
 
 /// Trains in the given order, and returns the parameters and the steps' losses.
 fn train(engine: &mut dyn Engine, order: &[u32]) -> (Parameters, Vec<f64>) {
@@ -84,10 +84,14 @@ fn check_with(device: &Device, case: &Case, options: &GpuOptions) -> Result<(), 
     let on_cpu = cpu.evaluate_training_samples().unwrap();
     prop_assert_eq!(evaluation.count, *count);
     prop_assert!((evaluation.loss - on_cpu.loss).abs() <= 2e-6 * on_cpu.loss.max(1.0));
-    // With ReLU, outputs may be equal except for their last bits, which decide the predicted class.
-    if architecture.output_activation() != Activation::Relu {
-        prop_assert_eq!(evaluation.correct, on_cpu.correct);
-    }
+    let undecided = undecided_samples(&trained.network, &samples);
+    prop_assert!(
+        evaluation.correct.abs_diff(on_cpu.correct) <= undecided,
+        "{} samples are right, not {}, of which {} are undecided",
+        evaluation.correct,
+        on_cpu.correct,
+        undecided
+    );
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Random networks, samples and hyperparameters, and training by the reference.
 
-use ndarray::{Array2, Axis};
+use ndarray::{Array2, ArrayView1, Axis};
 use neural_net::engine::{LayerArrays, Parameters};
 use neural_net::preset::Preset;
 use neural_net::reference::{self, Gradients, State};
@@ -74,6 +74,18 @@ fn is_at_a_kink_of_relu(network: &Network<f64>, samples: &Samples<f64>) -> bool 
         let sums = layers[layer].0.iter();
         network.architecture().activation(layer) == Activation::Relu && sums.zip(&absolute_values).any(is_near)
     })
+}
+
+/// How many samples have two outputs so near each other that rounding in single precision may decide the predicted class: classes that training
+/// has treated alike have equal outputs for an input of zeros, and outputs of ReLU or of a saturated sigmoid may be equal as well.
+pub(crate) fn undecided_samples(network: &Network, samples: &Samples) -> usize {
+    let layers = reference::forward(&network_in_f64(network), samples_in_f64(samples).inputs().view());
+    let is_undecided = |outputs: ArrayView1<f64>| {
+        let mut sorted = outputs.to_vec();
+        sorted.sort_by(|a, b| b.total_cmp(a));
+        sorted.len() > 1 && sorted[0] - sorted[1] <= 2e-6 * sorted[0].abs().max(1.0)
+    };
+    layers.last().unwrap().1.outer_iter().filter(|&outputs| is_undecided(outputs)).count()
 }
 
 /// The state of the optimizer before the first step.
