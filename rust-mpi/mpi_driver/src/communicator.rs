@@ -1,10 +1,13 @@
 //! A group of ranks that exchange messages.
 
+use std::cell::RefCell;
+
 use crate::element::{Datatype, Number, Operation};
 use crate::error::Error;
 use crate::message::{Received, Source};
 use crate::mpi::MpiCommunicator;
 use crate::scope::{self, Scope};
+use crate::sent::Sent;
 use crate::threads::ThreadCommunicator;
 
 /// Maximum tag of a message: the least that the standard guarantees.
@@ -14,6 +17,7 @@ pub const MAX_TAG: u16 = 32_767;
 #[derive(Debug)]
 pub struct Communicator {
     pub(crate) backend: Backend,
+    sent: RefCell<Sent>,
 }
 
 #[derive(Debug)]
@@ -33,6 +37,12 @@ macro_rules! on_backend {
 }
 
 impl Communicator {
+    pub(crate) fn new(backend: Backend) -> Self {
+        let communicator = Self { backend, sent: RefCell::default() };
+        communicator.sent.replace(Sent::nothing(communicator.size()));
+        communicator
+    }
+
     /// This rank, from 0.
     pub fn rank(&self) -> usize {
         on_backend!(self, backend => backend.rank())
@@ -48,11 +58,18 @@ impl Communicator {
         matches!(self.backend, Backend::Threads(_))
     }
 
+    /// What this rank has sent through this communicator since it was created; one by [`Self::split`] counts its own
+    /// messages.
+    pub fn sent(&self) -> Sent {
+        self.sent.borrow().clone()
+    }
+
     /// Waits until every rank has called it.
     ///
     /// # Errors
     /// If a rank has ended, or MPI fails.
     pub fn barrier(&self) -> Result<(), Error> {
+        self.count_collective();
         on_backend!(self, backend => backend.barrier())
     }
 
@@ -62,6 +79,7 @@ impl Communicator {
     /// If `root` is not a rank, the lengths differ, a rank has ended, or MPI fails.
     pub fn broadcast<T: Datatype>(&self, buffer: &mut [T], root: usize) -> Result<(), Error> {
         self.require_rank("MPI_Bcast", root)?;
+        self.count_collective();
         on_backend!(self, backend => backend.broadcast(buffer, root))
     }
 
@@ -72,6 +90,7 @@ impl Communicator {
     /// If the lengths differ, a rank has ended, or MPI fails.
     pub fn all_reduce<T: Number>(&self, send: &[T], receive: &mut [T], operation: Operation) -> Result<(), Error> {
         Error::require_equal_lengths("MPI_Allreduce", send, receive)?;
+        self.count_collective();
         on_backend!(self, backend => backend.all_reduce(Some(send), receive, operation))
     }
 
@@ -80,6 +99,7 @@ impl Communicator {
     /// # Errors
     /// Those of [`Self::all_reduce`].
     pub fn all_reduce_in_place<T: Number>(&self, buffer: &mut [T], operation: Operation) -> Result<(), Error> {
+        self.count_collective();
         on_backend!(self, backend => backend.all_reduce(None, buffer, operation))
     }
 
@@ -90,6 +110,7 @@ impl Communicator {
     /// If `root` is not a rank, the lengths differ, a rank has ended, or MPI fails.
     pub fn gather<T: Datatype>(&self, send: &[T], root: usize) -> Result<Option<Vec<T>>, Error> {
         self.require_rank("MPI_Gather", root)?;
+        self.count_collective();
         on_backend!(self, backend => backend.gather(send, root))
     }
 
@@ -99,6 +120,7 @@ impl Communicator {
     /// If `to` is not a rank, `tag` is above [`MAX_TAG`], or MPI fails.
     pub fn send<T: Datatype>(&self, buffer: &[T], to: usize, tag: u16) -> Result<(), Error> {
         self.require_message("MPI_Send", Some(to), tag)?;
+        self.count(buffer, to);
         on_backend!(self, backend => backend.send(buffer, to, tag))
     }
 
@@ -124,6 +146,7 @@ impl Communicator {
     ) -> Result<Received, Error> {
         self.require_message("MPI_Sendrecv", Some(to), tag)?;
         self.require_message("MPI_Sendrecv", from.rank(), tag)?;
+        self.count(send, to);
         on_backend!(self, backend => backend.send_receive((send, to), (receive, from), tag))
     }
 
@@ -159,12 +182,11 @@ impl Communicator {
         };
         let color = i32::try_from(color).map_err(|_| too_large())?;
         let key = i32::try_from(key).map_err(|_| too_large())?;
-        Ok(Self {
-            backend: match &self.backend {
-                Backend::Mpi(backend) => Backend::Mpi(backend.split(color, key)?),
-                Backend::Threads(backend) => Backend::Threads(backend.split(color, key)?),
-            },
-        })
+        self.count_collective();
+        Ok(Self::new(match &self.backend {
+            Backend::Mpi(backend) => Backend::Mpi(backend.split(color, key)?),
+            Backend::Threads(backend) => Backend::Threads(backend.split(color, key)?),
+        }))
     }
 
     /// Seconds since some time in the past, which may differ between ranks.
@@ -179,6 +201,15 @@ impl Communicator {
     /// Always, on threads.
     pub fn abort(&self, code: u8) -> ! {
         on_backend!(self, backend => backend.abort(code))
+    }
+
+    /// Counts a message that is about to be sent.
+    pub(crate) fn count<T>(&self, message: &[T], to: usize) {
+        self.sent.borrow_mut().add(message, to);
+    }
+
+    fn count_collective(&self) {
+        self.sent.borrow_mut().collectives += 1;
     }
 
     pub(crate) fn require_message(&self, operation: &'static str, peer: Option<usize>, tag: u16) -> Result<(), Error> {

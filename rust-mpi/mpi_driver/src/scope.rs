@@ -68,6 +68,7 @@ impl<'scope> Scope<'scope, '_> {
         tag: u16,
     ) -> Result<SendRequest<'scope>, Error> {
         self.communicator.require_message("MPI_Isend", Some(to), tag)?;
+        self.communicator.count(buffer, to);
         let pending = match &self.communicator.backend {
             // SAFETY: the buffer is borrowed for the scope, which completes the request before it ends.
             Backend::Mpi(mpi) => Pending::MpiSend(unsafe { mpi.start_send(buffer, to, tag) }?),

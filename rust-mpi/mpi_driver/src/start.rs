@@ -64,7 +64,8 @@ pub fn run_again_as_ranks(mpiexec: &Path, ranks: usize) -> io::Result<ExitCode> 
 }
 
 /// Runs `body` on `ranks` threads, each with its communicator of all of them; returns the results in the order of the
-/// ranks.
+/// ranks. A send does not wait for its receiver. A receive whose message can no longer come is an error: its source has
+/// ended, or every rank waits for one.
 ///
 /// # Panics
 /// If `body` panics on a rank, after all ranks have ended: operations of the others that need that rank fail. Also if
@@ -73,7 +74,7 @@ pub fn threads<R: Send>(ranks: usize, body: impl Fn(&Communicator) -> R + Sync) 
     assert!(ranks > 0, "a world needs a rank");
     let world = Arc::new(World::new(ranks));
     let run = |rank: usize| {
-        let communicator = Communicator { backend: Backend::Threads(ThreadCommunicator::world(&world, rank)) };
+        let communicator = Communicator::new(Backend::Threads(ThreadCommunicator::world(&world, rank)));
         let result = catch_unwind(AssertUnwindSafe(|| body(&communicator)));
         world.end(rank, result.is_err());
         result

@@ -41,7 +41,7 @@ impl Universe {
             Some(launcher) if launcher.processes != seen => {
                 Err(Unavailable::OtherLauncher { started: launcher.processes, seen, library })
             }
-            _ => Ok(Self { world: Communicator { backend: Backend::Mpi(world) }, mpi }),
+            _ => Ok(Self { world: Communicator::new(Backend::Mpi(world)), mpi }),
         }
     }
 

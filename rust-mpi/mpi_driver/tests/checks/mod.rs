@@ -12,6 +12,7 @@ pub(crate) fn run(world: &Communicator) -> Result<(), Error> {
     probes_see_a_message_before_it_is_received(world)?;
     groups_have_their_own_messages(world)?;
     arguments_out_of_range_are_rejected(world);
+    every_message_is_counted(world)?;
     let before = world.wall_time();
     world.barrier()?;
     assert!(world.wall_time() >= before);
@@ -266,4 +267,46 @@ fn arguments_out_of_range_are_rejected(world: &Communicator) {
     assert_eq!(error.to_string(), "MPI_Allreduce: 1 elements are sent, but 2 received");
     assert!(world.broadcast(&mut [0_u8], size).is_err() && world.gather(&[0_u8], size).is_err());
     assert!(world.split(u32::MAX, 0).is_err());
+}
+
+/// By each way to send one, with the bytes of its elements, and to its receiver. What is rejected is not counted.
+fn every_message_is_counted(world: &Communicator) -> Result<(), Error> {
+    let (rank, size) = (world.rank(), world.size());
+    let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
+    let before = world.sent();
+    let (mut received, mut changeable) = (vec![0.0_f64; 3], [1_i32; 2]);
+    world.send_receive((&[1.0, 2.0, 3.0], right), (&mut received, Source::Rank(left)), 21)?;
+    world.scope(|scope| -> Result<(), Error> {
+        let sends = (scope.send(&[1_u8], right, 22)?, scope.send_mut(&mut changeable, right, 23)?);
+        world.receive(&mut [0_u8], Source::Rank(left), 22)?;
+        world.receive(&mut [0_i32; 2], Source::Rank(left), 23)?;
+        sends.0.wait()?;
+        sends.1.wait().map(drop)
+    })?;
+    if rank > 0 {
+        world.send::<i32>(&[], 0, 24)?;
+    }
+    for _ in 1..if rank == 0 { size } else { 1 } {
+        world.receive::<i32>(&mut [], Source::Any, 24)?;
+    }
+    assert!(world.send(&[1_i32], size, 0).is_err());
+    let mut expected = before.clone();
+    expected.messages[right] += 3;
+    expected.bytes[right] += 24 + 1 + 8;
+    expected.messages[0] += u64::from(rank > 0);
+    assert_eq!(world.sent(), expected);
+
+    // The messages of collective operations are MPI's own.
+    world.barrier()?;
+    world.broadcast(&mut [0_u8], 0)?;
+    world.all_reduce(&[1], &mut [0], Operation::Sum)?;
+    world.all_reduce_in_place(&mut [0], Operation::Sum)?;
+    world.gather(&[1.0], 0)?;
+    let group = world.split(0, rank)?;
+    group.send_receive((&[7], right), (&mut [0], Source::Rank(left)), 25)?;
+    expected.collectives += 6;
+    assert_eq!(world.sent(), expected);
+    let sent = group.sent();
+    assert_eq!((sent.messages[right], sent.bytes[right], sent.collectives), (1, 4, 0));
+    Ok(())
 }
