@@ -16,6 +16,10 @@ pub(crate) struct World {
     ended: Vec<AtomicBool>,
     /// The first rank that panicked.
     panicked: AtomicUsize,
+    /// Number of ranks that wait for a message, or have ended.
+    idle: AtomicUsize,
+    /// Whether all ranks were idle at the same time: no message comes any more.
+    is_deadlocked: AtomicBool,
     /// The context of the next communicator.
     contexts: AtomicU64,
     start: Instant,
@@ -23,8 +27,15 @@ pub(crate) struct World {
 
 #[derive(Debug, Default)]
 struct Mailbox {
-    messages: Mutex<VecDeque<Message>>,
+    inbox: Mutex<Inbox>,
     changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Inbox {
+    messages: VecDeque<Message>,
+    /// Whether its rank waits, and nothing has changed since it has looked.
+    is_waiting: bool,
 }
 
 /// A message in its receiver's mailbox.
@@ -47,6 +58,8 @@ impl World {
             mailboxes: (0..ranks).map(|_| Mailbox::default()).collect(),
             ended: (0..ranks).map(|_| AtomicBool::new(false)).collect(),
             panicked: AtomicUsize::new(usize::MAX),
+            idle: AtomicUsize::new(0),
+            is_deadlocked: AtomicBool::new(false),
             contexts: AtomicU64::new(1),
             start: Instant::now(),
         }
@@ -64,17 +77,39 @@ impl World {
             _ = self.panicked.compare_exchange(none, rank, Ordering::Relaxed, Ordering::Relaxed);
         }
         self.ended[rank].store(true, Ordering::Release);
-        for mailbox in &self.mailboxes {
-            // A receiver between its check and its wait holds the lock.
-            drop(mailbox.lock());
-            mailbox.changed.notify_all();
+        self.wake_all();
+        // Only now: until they have looked, ranks that wait for this one are not in a deadlock.
+        if self.add_idle() {
+            self.wake_all();
         }
+    }
+
+    /// Lets a rank look at its mailbox again. A receiver between its check and its wait holds the lock.
+    fn wake(&self, mailbox: &Mailbox, mut inbox: MutexGuard<'_, Inbox>) {
+        if std::mem::take(&mut inbox.is_waiting) {
+            self.idle.fetch_sub(1, Ordering::AcqRel);
+        }
+        mailbox.changed.notify_all();
+    }
+
+    fn wake_all(&self) {
+        self.mailboxes.iter().for_each(|mailbox| self.wake(mailbox, mailbox.lock()));
+    }
+
+    /// Counts one more idle rank; returns whether it was the last one, so that all who wait must be woken. A rank that
+    /// sends, or ends, is not idle before the ranks that this concerns are no longer.
+    fn add_idle(&self) -> bool {
+        let are_all = self.idle.fetch_add(1, Ordering::AcqRel) + 1 == self.mailboxes.len();
+        if are_all {
+            self.is_deadlocked.store(true, Ordering::Release);
+        }
+        are_all
     }
 }
 
 impl Mailbox {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Message>> {
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -156,8 +191,8 @@ impl ThreadCommunicator {
     }
 
     pub(crate) fn probe<T: Datatype>(&self, from: Source, tag: u16) -> Result<Option<Received>, Error> {
-        let messages = self.world.mailboxes[self.members[self.rank]].lock();
-        let found = messages.iter().find(|message| self.matches(message, from, tag.into()));
+        let inbox = self.world.mailboxes[self.members[self.rank]].lock();
+        let found = inbox.messages.iter().find(|message| self.matches(message, from, tag.into()));
         Ok(found.map(|message| Received {
             source: self.rank_of(message.source),
             count: message.bytes.len() / size_of::<T>(),
@@ -212,9 +247,9 @@ impl ThreadCommunicator {
 
     /// Whether [`Self::complete`] returns without waiting.
     pub(crate) fn is_there(&self, posted: &PostedReceive) -> bool {
-        let messages = self.world.mailboxes[self.members[self.rank]].lock();
+        let inbox = self.world.mailboxes[self.members[self.rank]].lock();
         let is_silent = self.silent(posted.from).is_some();
-        is_silent || messages.iter().any(|message| self.matches(message, posted.from, posted.tag.into()))
+        is_silent || inbox.messages.iter().any(|message| self.matches(message, posted.from, posted.tag.into()))
     }
 
     /// Puts a message into a member's mailbox.
@@ -222,8 +257,9 @@ impl ThreadCommunicator {
         let bytes = bytemuck::cast_slice(buffer).to_vec();
         let source = self.members[self.rank];
         let mailbox = &self.world.mailboxes[self.members[to]];
-        mailbox.lock().push_back(Message { context: self.context, source, tag, kind: T::KIND, bytes });
-        mailbox.changed.notify_all();
+        let mut inbox = mailbox.lock();
+        inbox.messages.push_back(Message { context: self.context, source, tag, kind: T::KIND, bytes });
+        self.world.wake(mailbox, inbox);
     }
 
     /// Takes the first matching message out of this rank's mailbox.
@@ -236,19 +272,27 @@ impl ThreadCommunicator {
         operation: &'static str,
     ) -> Result<Received, Error> {
         let mailbox = &self.world.mailboxes[self.members[self.rank]];
-        let mut messages = mailbox.lock();
+        let mut inbox = mailbox.lock();
         let message = loop {
             // Whether a message can still come is found out before it is looked for.
             let silent = self.silent(from);
-            if let Some(place) = messages.iter().position(|message| self.matches(message, from, tag)) {
-                break messages.remove(place).expect("its place was found");
+            if let Some(place) = inbox.messages.iter().position(|message| self.matches(message, from, tag)) {
+                break inbox.messages.remove(place).expect("its place was found");
             }
             if let Some(reason) = silent {
                 return Err(Error { operation, peer: from.rank(), reason });
             }
-            messages = mailbox.changed.wait(messages).unwrap_or_else(PoisonError::into_inner);
+            inbox.is_waiting = true;
+            if self.world.add_idle() {
+                drop(inbox);
+                self.world.wake_all();
+                inbox = mailbox.lock();
+            }
+            while inbox.is_waiting {
+                inbox = mailbox.changed.wait(inbox).unwrap_or_else(PoisonError::into_inner);
+            }
         };
-        drop(messages);
+        drop(inbox);
         let source = self.rank_of(message.source);
         let failed = |reason: String| Error { operation, peer: Some(source), reason };
         if message.kind != kind {
@@ -277,7 +321,11 @@ impl ThreadCommunicator {
         };
         match self.members.iter().position(|&member| member == panicked) {
             Some(rank) => Some(format!("rank {rank} has panicked")),
-            None => is_silent.then(|| "the rank has ended".to_owned()),
+            None if is_silent => Some("the rank has ended".to_owned()),
+            None if self.world.is_deadlocked.load(Ordering::Acquire) => {
+                Some("a deadlock: every rank waits for a message, and none sends one".to_owned())
+            }
+            None => None,
         }
     }
 

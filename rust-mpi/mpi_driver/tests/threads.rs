@@ -53,3 +53,44 @@ fn a_panic_ends_all_ranks_and_is_passed_on() {
     let payload = caught.expect_err("it panics");
     assert!(payload.downcast_ref::<String>().is_some_and(|text| text.contains("two fails")));
 }
+
+#[test]
+fn ranks_that_all_wait_for_each_other_get_an_error() {
+    let reason = "a deadlock: every rank waits for a message, and none sends one";
+    for ranks in 1..=5 {
+        let left_of = |rank: usize| (rank + ranks - 1) % ranks;
+        let errors = threads(ranks, |world| {
+            let rank = world.rank();
+            // Some messages first, so that ranks wait more than once.
+            world.send(&[rank as i32], (rank + 1) % ranks, 0)?;
+            world.receive(&mut [0], Source::Rank(left_of(rank)), 0)?;
+            world.receive(&mut [0], Source::Rank(left_of(rank)), 1)
+        });
+        let found: Vec<_> = errors.into_iter().map(|result| result.unwrap_err().reason).collect();
+        // A rank that has failed ends, and others may see that first.
+        assert!(found.iter().any(|found| found == reason), "{found:?}");
+        assert!(found.iter().all(|found| found == reason || found == "the rank has ended"), "{found:?}");
+    }
+}
+
+/// A rank that ends, and one that computes, are not in a deadlock with those that wait.
+#[test]
+fn ranks_that_wait_for_one_that_computes_or_ends_are_in_no_deadlock() {
+    for round in 0..200 {
+        let received = threads(4, |world| {
+            let (mut buffer, rank) = ([0], world.rank());
+            match rank {
+                // It learns that rank 1 has ended, and sends then.
+                0 => {
+                    assert!(world.receive(&mut buffer, Source::Rank(1), 0).is_err());
+                    std::thread::sleep(std::time::Duration::from_micros(round));
+                    (2..4).try_for_each(|to| world.send(&[7], to, 0))?;
+                }
+                1 => {}
+                _ => assert_eq!(world.receive(&mut buffer, Source::Any, 0)?.source, 0),
+            }
+            Ok::<i32, mpi_driver::Error>(buffer[0])
+        });
+        assert_eq!(received, [Ok(0), Ok(0), Ok(7), Ok(7)]);
+    }
+}
