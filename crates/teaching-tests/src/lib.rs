@@ -9,6 +9,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,17 @@ thread_local! {
     static IS_SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Number of calls in progress.
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a panic of this thread is told by [`call`]: of its own thread, or of one that the code under test has started. Those have no
+/// names, other than the ranks of an MPI of threads; those of the tests do.
+fn is_told_by_call() -> bool {
+    let thread = std::thread::current();
+    let is_started_by_code = thread.name().is_none_or(|name| name.starts_with("rank "));
+    IS_SILENT.get() || is_started_by_code && CALLS.load(Ordering::Relaxed) > 0
+}
+
 /// Messages and places of the last panics of any thread: rayon passes the payload of a worker's panic on, and not the place.
 static LAST_PANICS: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
@@ -77,13 +89,15 @@ pub fn call<T, E: fmt::Display>(function: impl FnOnce() -> Result<T, E>) -> Resu
                 }
                 panics.push((message_of(info.payload()).to_owned(), place(location)));
             }
-            if !IS_SILENT.get() {
+            if !is_told_by_call() {
                 others(info);
             }
         }));
     });
     let before = IS_SILENT.replace(true);
+    CALLS.fetch_add(1, Ordering::Relaxed);
     let result = catch_unwind(AssertUnwindSafe(function));
+    CALLS.fetch_sub(1, Ordering::Relaxed);
     IS_SILENT.set(before);
     match result {
         Ok(result) => result.map_err(|error| error.to_string()),
@@ -100,12 +114,17 @@ fn message_of(payload: &(dyn Any + Send)) -> &str {
     }
 }
 
+/// What `std::thread::scope` panics with: the thread's own panic was before.
+const OF_SCOPE: &str = "a scoped thread panicked";
+
 /// The message with the place of the last panic that had it.
 fn with_place(message: &str) -> String {
     let panics = LAST_PANICS.lock().unwrap_or_else(PoisonError::into_inner);
-    match panics.iter().rev().find(|(of, _)| of == message) {
-        Some((_, place)) if !message.starts_with(NOT_WRITTEN) => format!("{message} ({place})"),
-        _ => message.to_owned(),
+    let is_it = |of: &String| if message == OF_SCOPE { of != OF_SCOPE } else { of == message };
+    match panics.iter().rev().find(|(of, _)| is_it(of)) {
+        Some((of, place)) if !of.starts_with(NOT_WRITTEN) => format!("{of} ({place})"),
+        Some((of, _)) => of.clone(),
+        None => message.to_owned(),
     }
 }
 
@@ -254,6 +273,20 @@ mod tests {
         let times = best_times([&mut || short += 1, &mut waits], Duration::from_secs(60));
         assert!(times[0] < times[1], "{times:?}");
         assert_eq!((short, long), (3, 3));
+    }
+
+    #[test]
+    fn a_panic_of_a_scoped_thread_has_its_own_message() {
+        let one = std::hint::black_box(1_usize);
+        let line = line!() + 1;
+        let subtract = move || one.checked_sub(2).expect("a scoped thread subtracts");
+        let in_a_scope = || -> Result<(), String> {
+            std::thread::scope(|scope| drop(scope.spawn(subtract)));
+            Ok(())
+        };
+        let expected = format!("a scoped thread subtracts ({}:{line})", file!());
+        // Another test's thread may panic at the same time.
+        assert!((0..20).any(|_| call(in_a_scope) == Err(expected.clone())));
     }
 
     #[test]
