@@ -7,6 +7,7 @@
 
 #![cfg(unix)]
 
+mod allocations;
 mod gpu_calls;
 mod matrix;
 mod runner;
@@ -18,6 +19,7 @@ use std::io::{self, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use allocations::allocations_of;
 pub use gpu_calls::{
     Launch, by_simulator, launched, launched_of, of_interpreter, of_interpreter_without_races, on_gpu, only_launch,
     require_kernels, require_writes,
