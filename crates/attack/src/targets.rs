@@ -5,6 +5,7 @@ mod csv;
 mod figures;
 mod idx;
 mod model;
+mod picture;
 mod png;
 mod ptx;
 mod safetensors;
@@ -48,6 +49,8 @@ pub(crate) enum Target {
     Settings,
     /// Images of a digit
     Png,
+    /// JPEG and PNG files of the filters
+    Picture,
     /// Figures of a report
     Figures,
     /// PTX modules, loaded and run
@@ -65,13 +68,14 @@ pub(crate) enum Target {
 
 impl Target {
     /// All targets except the attack's own test.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Idx,
         Self::Csv,
         Self::Model,
         Self::Checkpoint,
         Self::Settings,
         Self::Png,
+        Self::Picture,
         Self::Figures,
         Self::Ptx,
         Self::Cli,
@@ -88,6 +92,7 @@ impl Target {
             Self::Checkpoint => "checkpoint",
             Self::Settings => "settings",
             Self::Png => "png",
+            Self::Picture => "picture",
             Self::Figures => "figures",
             Self::Ptx => "ptx",
             Self::Cli => "cli",
@@ -124,6 +129,7 @@ impl Target {
             Self::Checkpoint => Box::new(checkpoint::Checkpoints::new(folder)?),
             Self::Settings => Box::new(settings::SettingsFiles::new(folder)),
             Self::Png => Box::new(png::Png::new(folder)),
+            Self::Picture => Box::new(picture::Picture::new(folder)),
             Self::Figures => Box::new(figures::FigureFiles::new(folder)),
             Self::Ptx => Box::new(ptx::Ptx::new()),
             Self::Selftest => Box::new(selftest::Selftest),

@@ -31,22 +31,7 @@ type Chunk = ([u8; 4], Vec<u8>);
 
 impl Reader for Png {
     fn case(&self, random: &mut Random) -> Case {
-        let mut chunks = picture(random);
-        if !random.one_in(8) {
-            for _ in 0..1 + random.below(3) {
-                change(random, &mut chunks);
-            }
-        }
-        let mut bytes = file(&chunks);
-        if random.one_in(8) {
-            mutate::bytes(random, &mut bytes);
-        }
-        if random.one_in(16) && bytes.len() > 8 {
-            // Overwrite an aligned word: often a chunk's length or checksum.
-            let word = 4 * random.below(bytes.len() / 4);
-            bytes[word..word + 4].copy_from_slice(&(mutate::edge(random) as u32).to_be_bytes());
-        }
-        Case { name: "digit.png".to_owned(), bytes, expected: Expected::Any }
+        Case { name: "digit.png".to_owned(), bytes: changed(random), expected: Expected::Any }
     }
 
     fn read(&self, case: &Case) -> Verdict {
@@ -69,6 +54,26 @@ fn file(chunks: &[Chunk]) -> Vec<u8> {
         checksum.update(kind);
         checksum.update(data);
         bytes.extend([&(data.len() as u32).to_be_bytes()[..], kind, data, &checksum.finalize().to_be_bytes()].concat());
+    }
+    bytes
+}
+
+/// A PNG file, most often not a valid one.
+pub(super) fn changed(random: &mut Random) -> Vec<u8> {
+    let mut chunks = picture(random);
+    if !random.one_in(8) {
+        for _ in 0..1 + random.below(3) {
+            change(random, &mut chunks);
+        }
+    }
+    let mut bytes = file(&chunks);
+    if random.one_in(8) {
+        mutate::bytes(random, &mut bytes);
+    }
+    if random.one_in(16) && bytes.len() > 8 {
+        // Overwrite an aligned word: often a chunk's length or checksum.
+        let word = 4 * random.below(bytes.len() / 4);
+        bytes[word..word + 4].copy_from_slice(&(mutate::edge(random) as u32).to_be_bytes());
     }
     bytes
 }
