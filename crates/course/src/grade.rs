@@ -39,7 +39,7 @@ use self::rules::Rules;
 use self::sandbox::Sandbox;
 use self::submission::PartFiles;
 use self::workspace::Workspace;
-use crate::starter::Part;
+use crate::starter::{Assignment, Part};
 
 /// What `cargo xtask grade` is asked to do.
 #[derive(Args)]
@@ -56,8 +56,11 @@ pub struct Options {
     /// With --all: a folder for each submission's results, NAME.txt as a student reads them and NAME.json for Gradescope
     #[arg(long, value_name = "DIR", requires = "all")]
     feedback: Option<PathBuf>,
-    /// Part of the homework that is graded, of 100 points [default: 1, 2, 3 and activation]; may be repeated, or a list with commas
-    #[arg(long, value_delimiter = ',', value_parser = one_of(&Part::HOMEWORK, Part::name, Part::description))]
+    /// Assignment that is graded [default: that of --part, or 1]
+    #[arg(long, value_parser = one_of(&Assignment::ALL, Assignment::name, Assignment::description))]
+    assignment: Option<Assignment>,
+    /// Part of the assignment that is graded, of 100 points [default: all]; may be repeated, or a list with commas
+    #[arg(long, value_delimiter = ',', value_parser = one_of(&Part::GRADED, Part::name, Part::description))]
     part: Vec<Part>,
     /// With --all: a page on the class, with how many pass each test, and submissions that are alike
     #[arg(long, value_name = "FILE.html", requires = "all")]
@@ -125,14 +128,28 @@ fn name_of(submission: &Path) -> String {
 }
 
 impl Options {
-    /// The parts that are graded, in the homework's order.
-    fn parts(&self) -> Vec<Part> {
-        Part::HOMEWORK.into_iter().filter(|part| self.part.is_empty() || self.part.contains(part)).collect()
+    /// The assignment that is graded.
+    ///
+    /// # Errors
+    /// If the parts are of another one, or of several.
+    fn assignment(&self) -> Result<Assignment> {
+        let of_part = self.part.first().and_then(|&part| Assignment::of(part));
+        let assignment = self.assignment.or(of_part).unwrap_or_default();
+        if let Some(other) = self.part.iter().find(|part| !assignment.parts().contains(part)) {
+            bail!("part {} is not of assignment {}: grade one assignment at a time", other.name(), assignment.name());
+        }
+        Ok(assignment)
+    }
+
+    /// The parts that are graded, in the assignment's order.
+    fn parts(&self) -> Result<Vec<Part>> {
+        let parts = self.assignment()?.parts().iter().copied();
+        Ok(parts.filter(|part| self.part.is_empty() || self.part.contains(part)).collect())
     }
 
     /// What counts beside the tests.
     fn rules(&self) -> Result<Rules> {
-        let (all, parts) = (points::tests(self.points.as_deref())?, self.parts());
+        let (all, parts) = (points::tests(self.points.as_deref())?, self.parts()?);
         let graded: Vec<Test> = all.iter().filter(|test| parts.contains(&test.part)).cloned().collect();
         self.rules.read(&all, &graded)
     }
@@ -160,7 +177,8 @@ struct Grader {
     judge_of_project: OnceCell<Vec<JudgeProgram>>,
     /// One grader at a time compiles there.
     _lock: DirectoryLock,
-    /// The parts that are graded, in the homework's order.
+    assignment: Assignment,
+    /// The parts that are graded, in the assignment's order.
     parts: Vec<Part>,
     /// Their tests.
     tests: Vec<Test>,
@@ -177,7 +195,7 @@ struct Grader {
 
 impl Grader {
     fn new(options: &Options) -> Result<Self> {
-        let parts = options.parts();
+        let (assignment, parts) = (options.assignment()?, options.parts()?);
         let mut tests = points::tests(options.points.as_deref())?;
         tests.retain(|test| parts.contains(&test.part));
         ensure!(!tests.is_empty(), "there are no tests of these parts");
@@ -194,10 +212,15 @@ impl Grader {
         let lock = DirectoryLock::acquire(&folder)?;
         let has_ptx_toolchain = find_toolchain(&toolchain_candidates(), Arch::Sm75, crate::workspace_root()).is_ok();
         note!("preparing: compiling the tests and what submissions depend on");
-        let (workspace, target) = (Workspace::create(&folder.join("homework"))?, folder.join("submissions"));
+        let workspace = Workspace::create(&folder.join("homework"), assignment.parts())?;
+        let target = folder.join("submissions");
         let mut build = command(workspace.folder(), &target);
-        build.args(["build", "--quiet", "--workspace", "--lib", "--bins"]);
-        for part in Part::HOMEWORK {
+        build.args(["build", "--quiet", "--workspace", "--bins"]);
+        if has_ptx_toolchain && assignment.parts().iter().any(|part| part.kernel().is_some()) {
+            // The packages of the kernels are libraries.
+            build.arg("--lib");
+        }
+        for part in assignment.parts() {
             // Programs are given, and not compiled.
             build.args(["--exclude", part.package()]);
         }
@@ -212,11 +235,12 @@ impl Grader {
         Ok(Self {
             kept,
             readable,
-            judge: compiled_judge(&folder.join("judge"), &folder.join("tests"), &Part::HOMEWORK, false)?,
+            judge: compiled_judge(&folder.join("judge"), &folder.join("tests"), assignment.parts(), false)?,
             judge_of_project: OnceCell::new(),
             workspace,
             target,
             _lock: lock,
+            assignment,
             parts,
             tests,
             seed: options.seed,
@@ -262,7 +286,7 @@ impl Grader {
     /// # Errors
     /// If the grader itself fails.
     fn grade(&self, path: &Path) -> Result<Grade> {
-        let sources = match submission::read(path) {
+        let sources = match submission::read(path, self.assignment) {
             Ok(sources) => sources,
             Err(reason) => {
                 let items = self.tests().map(|test| Item::failed(test, &reason));
@@ -515,4 +539,39 @@ fn compiled_judge(workspace: &Path, target: &Path, parts: &[Part], is_of_project
         }
     }
     Ok(programs)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// clap checks it where debug assertions are on.
+    #[test]
+    fn grade_has_no_two_options_of_one_name() {
+        let command = Options::augment_args(clap::Command::new("grade"));
+        let mut names = BTreeSet::new();
+        for option in command.get_arguments() {
+            assert!(names.insert(option.get_id().to_string()), "{}", option.get_id());
+        }
+        assert!(names.contains("canvas_assignment") && names.contains("assignment"), "{names:?}");
+    }
+
+    #[test]
+    fn grade_takes_parts_of_one_assignment() {
+        let parts = |arguments: &[&str]| {
+            let command = Options::augment_args(clap::Command::new("grade"));
+            let matches = command.try_get_matches_from([&["grade", "homework.zip"], arguments].concat()).unwrap();
+            let options = <Options as clap::FromArgMatches>::from_arg_matches(&matches).unwrap();
+            options.parts().map_err(|error| error.to_string())
+        };
+        assert_eq!(parts(&[]).unwrap(), Assignment::One.parts());
+        assert_eq!(parts(&["--assignment", "2"]).unwrap(), [Part::Augmentation, Part::Filters]);
+        assert_eq!(parts(&["--part", "filters"]).unwrap(), [Part::Filters]);
+        assert_eq!(parts(&["--assignment", "1", "--part", "activation,2"]).unwrap(), [Part::Two, Part::Activation]);
+        let message = "part 1 is not of assignment 2: grade one assignment at a time";
+        assert_eq!(parts(&["--assignment", "2", "--part", "1"]).unwrap_err(), message);
+        assert_eq!(parts(&["--part", "filters,1"]).unwrap_err(), message);
+    }
 }

@@ -19,7 +19,15 @@ pub struct Options {
     /// Folder of the workspace, which must not exist yet or be empty
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Part of the homework [default: 1, 2, 3 and activation]; may be repeated, or a list with commas
+    /// Assignment of the course: all of its parts
+    #[arg(
+        long,
+        default_value = "1",
+        conflicts_with = "part",
+        value_parser = one_of(&Assignment::ALL, Assignment::name, Assignment::description)
+    )]
+    assignment: Assignment,
+    /// Part of an assignment, in place of all; may be repeated, or a list with commas
     #[arg(long, value_delimiter = ',', value_parser = one_of(&Part::ALL, Part::name, Part::description))]
     part: Vec<Part>,
     /// Fill in the solutions
@@ -33,20 +41,77 @@ pub struct Options {
     rev: Option<String>,
 }
 
-/// A part of the homework: one crate.
+/// An assignment of the course, of 100 points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Assignment {
+    #[default]
+    One,
+    Two,
+    Three,
+}
+
+impl Assignment {
+    pub(crate) const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::One => "1",
+            Self::Two => "2",
+            Self::Three => "3",
+        }
+    }
+
+    pub(crate) fn description(self) -> &'static str {
+        match self {
+            Self::One => "The homework's parts 1, 2 and 3, and activation",
+            Self::Two => "augmentation and filters",
+            Self::Three => "distributed, the all-reduce and training on many ranks",
+        }
+    }
+
+    /// Its parts, in their order.
+    pub(crate) fn parts(self) -> &'static [Part] {
+        match self {
+            Self::One => &[Part::One, Part::Two, Part::Three, Part::Activation],
+            Self::Two => &[Part::Augmentation, Part::Filters],
+            Self::Three => &[Part::Distributed],
+        }
+    }
+
+    /// The assignment of a part; none of what is not graded.
+    pub(crate) fn of(part: Part) -> Option<Self> {
+        Self::ALL.into_iter().find(|assignment| assignment.parts().contains(&part))
+    }
+}
+
+/// A part of an assignment: one crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     One,
     Two,
     Three,
     Activation,
+    Augmentation,
+    Filters,
+    Distributed,
     /// The kernels of `docs/learn`, which are not graded.
     Learn,
 }
 
 impl Part {
-    pub(crate) const HOMEWORK: [Self; 4] = [Self::One, Self::Two, Self::Three, Self::Activation];
-    const ALL: [Self; 5] = [Self::One, Self::Two, Self::Three, Self::Activation, Self::Learn];
+    /// All parts that are graded, in the assignments' order.
+    pub(crate) const GRADED: [Self; 7] =
+        [Self::One, Self::Two, Self::Three, Self::Activation, Self::Augmentation, Self::Filters, Self::Distributed];
+    const ALL: [Self; 8] = [
+        Self::One,
+        Self::Two,
+        Self::Three,
+        Self::Activation,
+        Self::Augmentation,
+        Self::Filters,
+        Self::Distributed,
+        Self::Learn,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -54,6 +119,9 @@ impl Part {
             Self::Two => "2",
             Self::Three => "3",
             Self::Activation => "activation",
+            Self::Augmentation => "augmentation",
+            Self::Filters => "filters",
+            Self::Distributed => "distributed",
             Self::Learn => "learn",
         }
     }
@@ -64,6 +132,9 @@ impl Part {
             Self::Two => "The element-wise maximum, max_functions",
             Self::Three => "X·Xᵀ, matmul_functions",
             Self::Activation => "NVIDIA's exercise, activation_functions",
+            Self::Augmentation => "Assignment 2: distorted images, workers and their queue, augmentation",
+            Self::Filters => "Assignment 2: correlation and edges, filters",
+            Self::Distributed => "Assignment 3: all-reduce and training on many ranks, distributed_functions",
             Self::Learn => "Ten kernels to learn by, learn; docs/learn has a page for each",
         }
     }
@@ -74,7 +145,35 @@ impl Part {
             Self::Two => "max_functions",
             Self::Three => "matmul_functions",
             Self::Activation => "activation_functions",
+            Self::Augmentation => "augmentation",
+            Self::Filters => "filters",
+            Self::Distributed => "distributed_functions",
             Self::Learn => "learn",
+        }
+    }
+
+    /// The name of a function that is to be written.
+    fn function(self) -> &'static str {
+        match self {
+            Self::One => "sigmoid",
+            Self::Two => "max_cpu",
+            Self::Three => "matmul_transpose_trivial",
+            Self::Activation => "normalize",
+            Self::Augmentation => "rotate",
+            Self::Filters => "correlation_trivial",
+            Self::Distributed => "naive_allreduce",
+            Self::Learn => "double",
+        }
+    }
+
+    /// The file of the kernels, without `.rs`, and the name of one of them; None of a part that has no graded kernels.
+    pub(crate) fn kernel(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Two => Some(("kernel", "max_kernel")),
+            Self::Three => Some(("kernel", "matmul_kernel")),
+            Self::Activation => Some(("kernels", "normalize_kernel")),
+            Self::Filters => Some(("kernel", "correlation_kernel")),
+            Self::One | Self::Augmentation | Self::Distributed | Self::Learn => None,
         }
     }
 }
@@ -84,9 +183,9 @@ impl Part {
 /// # Errors
 /// If the folder exists and is not empty, or cannot be written.
 pub fn run(options: &Options) -> Result<ExitCode> {
-    let Options { directory, part, solutions, git, rev } = options;
+    let Options { directory, assignment, part, solutions, git, rev } = options;
     let parts: Vec<Part> = match part.is_empty() {
-        true => Part::HOMEWORK.to_vec(),
+        true => assignment.parts().to_vec(),
         false => Part::ALL.into_iter().filter(|known| part.contains(known)).collect(),
     };
     let is_free = match std::fs::read_dir(directory) {
@@ -114,7 +213,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 /// kernels the commands for these.
 fn tools_for(parts: &[Part]) -> Vec<&'static str> {
     let trains = parts.contains(&Part::One).then_some("train");
-    let has_kernels = parts.iter().any(|&part| part != Part::One);
+    let has_kernels = parts.iter().any(|part| *part == Part::Learn || part.kernel().is_some());
     ["check_homework"].into_iter().chain(trains).chain(has_kernels.then_some("see_kernels")).collect()
 }
 
@@ -272,11 +371,17 @@ fn manifest(template: &str, parts: &[Part], tools: &[&str], source: Source) -> R
     let packages: Vec<&str> = parts.iter().map(|part| part.package()).collect();
     let list = |packages: &[&str]| packages.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
     let members = list(&[&packages, tools].concat());
-    let (has_matrices, trains) = (parts.iter().any(|&part| part != Part::Learn), tools.contains(&"train"));
+    let trains = tools.contains(&"train");
+    let has_kernels = parts.iter().any(|part| *part == Part::Learn || part.kernel().is_some());
+    let has_matrices = parts.iter().any(|part| *part == Part::One || part.kernel().is_some());
     // A setting for a package that no member uses is a warning. Without tools, all members are the default.
     let is_used = |line: &&str| match line.split_once(".opt-level").map(|(name, _)| name) {
+        Some("corosensei" | "cuda_std" | "gpu") => has_kernels,
         Some("ndarray" | "matrixmultiply") => has_matrices,
+        Some("rayon" | "rayon-core") => has_kernels || has_matrices,
         Some("digits" | "zlib-rs") => trains,
+        Some("mpi_driver") => parts.contains(&Part::Distributed),
+        _ if *line == "[patch.crates-io]" || line.starts_with("find_cuda_helper = ") => has_kernels,
         _ if line.starts_with("default-members = ") => !tools.is_empty(),
         _ => !line.starts_with("utils = ") || trains,
     };
@@ -299,7 +404,8 @@ fn manifest(template: &str, parts: &[Part], tools: &[&str], source: Source) -> R
             }
         });
     }
-    Ok(lines.join("\n") + "\n")
+    let text = lines.join("\n") + "\n";
+    Ok(text.replace("\n\n\n", "\n\n"))
 }
 
 /// A path as a string of TOML. On Windows, whose separator is `\`, with `/`, which Cargo reads there too.
@@ -308,10 +414,15 @@ fn path_in_toml(path: &str, separator: char) -> String {
     format!("\"{}\"", path.replace('"', "\\\""))
 }
 
-/// Whether a text for a package is for these parts. One for any of the homework is for each part that is graded.
-fn is_for(package: &str, parts: &[Part]) -> bool {
-    const ANY: &str = "any of the homework";
-    parts.iter().any(|part| part.package() == package || package == ANY && *part != Part::Learn)
+/// Whether a text is for these parts: for a package, or for any part of a kind.
+fn is_for(wanted: &str, parts: &[Part]) -> bool {
+    parts.iter().any(|part| match wanted {
+        "any" => true,
+        "any that is graded" => *part != Part::Learn,
+        "any with kernels" => part.kernel().is_some(),
+        "any that is timed" => matches!(part, Part::Two | Part::Three | Part::Filters),
+        package => part.package() == package,
+    })
 }
 
 /// A given file without the lines for other parts, which are between `part: PACKAGE` and `end part` in comments.
@@ -329,7 +440,8 @@ fn for_parts(text: &str, parts: &[Part]) -> String {
     result
 }
 
-/// The assignment, with the sections of the parts, and those of any part that is graded.
+/// The assignment, with the sections of the parts and those of their kinds. Its examples are of the first part that has kernels, if one
+/// does.
 fn readme(template: &str, parts: &[Part]) -> String {
     let mut sections = template.split("<!-- part: ");
     let mut text = sections.next().unwrap_or_default().to_owned();
@@ -339,7 +451,12 @@ fn readme(template: &str, parts: &[Part]) -> String {
             text.push_str(section);
         }
     }
-    text
+    let example = parts.iter().find(|part| part.kernel().is_some()).or(parts.first());
+    let package = example.map_or("", |part| part.package());
+    let (module, kernel) = example.and_then(|part| part.kernel()).unwrap_or_default();
+    let function = parts.first().map_or("", |part| part.function());
+    let names = [("PACKAGE", package), ("MODULE", module), ("KERNEL", kernel), ("EXAMPLE", function)];
+    names.into_iter().fold(text, |text, (name, value)| text.replace(name, value))
 }
 
 #[cfg(test)]
@@ -400,17 +517,18 @@ mod tests {
         }
         let assignment = read(&templates.join("README.md")).unwrap();
         std::fs::write(folder.path().join("README.md"), assignment.replace('\n', "\r\n")).unwrap();
-        let from_crlf = readme(&read(&folder.path().join("README.md")).unwrap(), &Part::HOMEWORK);
-        assert_eq!(from_crlf, readme(&assignment, &Part::HOMEWORK));
+        let from_crlf = readme(&read(&folder.path().join("README.md")).unwrap(), Assignment::One.parts());
+        assert_eq!(from_crlf, readme(&assignment, Assignment::One.parts()));
         assert!(from_crlf.lines().count() > 60, "{from_crlf}");
     }
 
     #[test]
     fn a_given_file_has_the_lines_of_the_chosen_parts() {
-        let text = "a\n  // part: learn\n  b\n  // end part\n# part: any of the homework\nc\n# end part\nd\n";
+        let text = "a\n  // part: learn\n  b\n  // end part\n# part: any with kernels\nc\n# end part\nd\n";
         assert_eq!(for_parts(text, &[Part::Learn]), "a\n  b\nd\n");
         assert_eq!(for_parts(text, &[Part::Two]), "a\nc\nd\n");
-        for parts in [vec![Part::One], vec![Part::Learn], Part::HOMEWORK.to_vec()] {
+        assert_eq!(for_parts(text, &[Part::One]), "a\nd\n");
+        for parts in [vec![Part::One], vec![Part::Learn], Assignment::One.parts().to_vec()] {
             let has_kernels = tools_for(&parts).contains(&"see_kernels");
             assert_eq!(has_kernels, parts != [Part::One], "{parts:?}");
         }
@@ -425,7 +543,7 @@ mod tests {
 
     #[test]
     fn every_block_of_the_homework_has_hints() {
-        for part in Part::HOMEWORK {
+        for part in Part::GRADED {
             let (mut blocks, mut hints) = (Vec::new(), None);
             for (name, file) in templates_of(part).unwrap() {
                 let text = read(&file).unwrap();
@@ -465,6 +583,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(blocks, 32);
+        assert_eq!(blocks, 52);
     }
 }

@@ -1,5 +1,4 @@
-//! answers.md: the times of the programs of parts 2 and 3 in tables, which are replaced at each measurement, and the student's
-//! explanations, which are not.
+//! answers.md: the times of programs in tables, which are replaced at each measurement, and the student's explanations, which are not.
 
 use std::fs;
 use std::path::Path;
@@ -19,25 +18,29 @@ pub(crate) const FILE: &str = "answers.md";
 /// A place for an explanation.
 pub(crate) const BLANK: &str = "(your explanation)";
 const TEMPLATE: &str = include_str!("answers.md");
-const PACKAGES: [&str; 2] = ["max_functions", "matmul_functions"];
+/// The programs that are timed, and what follows "CPU" and "Rayon" in the lines that are taken.
+const PROGRAMS: [(&str, &str); 3] = [("max_functions", ""), ("matmul_functions", ""), ("filters", " 5×5")];
 const THREADS: [usize; 4] = [1, 2, 4, 8];
 
 /// Times the programs, and writes their tables.
 pub(crate) fn measure(root: &Path, parts: &[Part]) -> Result<ExitCode> {
-    let packages: Vec<&str> =
-        PACKAGES.into_iter().filter(|name| parts.iter().any(|part| part.package == *name)).collect();
-    if packages.is_empty() {
-        bail!("this workspace has neither part 2 nor part 3, whose programs are timed");
+    let is_there = |(package, _): &(&str, &str)| parts.iter().any(|part| part.package == *package);
+    let programs: Vec<(&str, &str)> = PROGRAMS.into_iter().filter(is_there).collect();
+    if programs.is_empty() {
+        let packages = PROGRAMS.map(|(package, _)| package).join(", ");
+        bail!("this workspace has no program that is timed, which are {packages}");
     }
     let file = root.join(FILE);
     let mut text = match fs::read_to_string(&file) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => sections(&packages),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            sections(&programs.iter().map(|(package, _)| *package).collect::<Vec<_>>())
+        }
         Err(error) => return Err(error).with_context(|| format!("cannot read {FILE}")),
     };
     let mut code = ExitCode::SUCCESS;
-    for package in packages {
-        match table(root, package)? {
+    for (package, what) in programs {
+        match table(root, package, what)? {
             Ok(table) => {
                 say!("{package}\n{table}");
                 text = with_table(&text, package, &table);
@@ -68,7 +71,7 @@ fn sections(packages: &[&str]) -> String {
 }
 
 /// The times for each number of threads as a table, or the reason why there are none.
-fn table(root: &Path, package: &str) -> Result<Result<String, String>> {
+fn table(root: &Path, package: &str, what: &str) -> Result<Result<String, String>> {
     let cores = available_parallelism().map_or(1, usize::from);
     let mut table = format!(
         "Measured on a machine with {}.\n\n| threads | CPU | Rayon | speed-up |\n|---|---|---|---|\n",
@@ -86,8 +89,9 @@ fn table(root: &Path, package: &str) -> Result<Result<String, String>> {
             let reason = lines.find(|line| line.starts_with("[-]") || line.starts_with("error"));
             return Ok(Err(reason.unwrap_or("it fails").to_owned()));
         }
-        let times: Option<Vec<&str>> =
-            ["CPU", "Rayon", "Speed-up Rayon over CPU"].iter().map(|label| value(&printed, label)).collect();
+        let [cpu, rayon] = ["CPU", "Rayon"].map(|version| format!("{version}{what}"));
+        let speed_up = format!("Speed-up {rayon} over {cpu}");
+        let times: Option<Vec<&str>> = [cpu, rayon, speed_up].iter().map(|label| value(&printed, label)).collect();
         let Some(times) = times else { return Ok(Err("it prints no times".to_owned())) };
         table.push_str(&format!("| {threads} | {} |\n", times.join(" | ")));
     }

@@ -54,7 +54,7 @@ enum Command {
         /// Also hand in a part that does not compile
         #[arg(long)]
         anyway: bool,
-        /// Instead, time parts 2 and 3 with 1, 2, 4 and 8 threads, and write the times into answers.md
+        /// Instead, time what was written with 1, 2, 4 and 8 threads, and write the times into answers.md
         #[arg(long, conflicts_with = "anyway")]
         measure: bool,
     },

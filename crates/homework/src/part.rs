@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 
-/// A part of the homework: one package.
+/// A part of an assignment: one package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     /// Its name in sentences.
@@ -15,11 +15,14 @@ pub(crate) struct Part {
 }
 
 /// In the order in which they are written.
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 8] = [
     Part { name: "part 1", package: "utils" },
     Part { name: "part 2", package: "max_functions" },
     Part { name: "part 3", package: "matmul_functions" },
     Part { name: "activation", package: "activation_functions" },
+    Part { name: "augmentation", package: "augmentation" },
+    Part { name: "filters", package: "filters" },
+    Part { name: "distributed", package: "distributed_functions" },
     Part { name: "learn", package: "learn" },
 ];
 

@@ -60,9 +60,13 @@ impl Tested {
 /// The list of tests, with a heading.
 impl fmt::Display for Tested {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut heading = self.part.name.chars();
+        let Part { name, package } = self.part;
+        let mut heading = name.chars();
         let first = heading.next().into_iter().flat_map(char::to_uppercase);
-        write!(f, "{}{}: {}", first.collect::<String>(), heading.as_str(), self.part.package)?;
+        write!(f, "{}{}", first.collect::<String>(), heading.as_str())?;
+        if name != package {
+            write!(f, ": {package}")?;
+        }
         if let Some(error) = &self.compile_error {
             return write!(f, "\n  ✗ it does not compile: {}", plain(error));
         }

@@ -62,7 +62,8 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
     }
     if let Some(page) = page {
         // What cannot be read has no points, and nothing to compare.
-        let sources = |path: &PathBuf| submission::read(path).map(|sources| sources.files).unwrap_or_default();
+        let sources =
+            |path: &PathBuf| submission::read(path, grader.assignment).map(|sources| sources.files).unwrap_or_default();
         let names = grades.iter().map(|(name, _)| name.clone());
         let submissions: Vec<_> = names.zip(submissions.iter().map(sources)).collect();
         let pairs = similarity::pairs(&submissions, grader.workspace.given());

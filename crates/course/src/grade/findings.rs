@@ -22,7 +22,7 @@ pub(super) fn of(sources: &Sources) -> Vec<String> {
         .map(|path| format!("{}: it would run while cargo compiles, and is not taken", path.display()))
         .chain(sources.notes.iter().cloned())
         .collect();
-    for part in Part::HOMEWORK {
+    for part in Part::GRADED {
         of_package(&sources.of(part), &mut all);
     }
     let mut known = BTreeSet::new();
@@ -67,6 +67,11 @@ const SUSPICIOUS: [(&[&str], &str); 12] = [
     (&["catch_unwind", "set_hook", "take_hook"], "it hides panics"),
     (&["asm", "global_asm", "naked_asm"], "assembly"),
 ];
+
+/// Whether a name starts a thread.
+fn is_thread(name: &str) -> bool {
+    matches!(name, "spawn" | "spawn_scoped")
+}
 
 /// Attributes that change what is compiled, or what calls it.
 const ATTRIBUTES: [(&[&str], &str); 3] = [
@@ -215,12 +220,15 @@ impl Finder<'_> {
         };
         let meanings = self.imports.meanings(name);
         let is_of_path = place != Place::Value || is_separator(tokens, at + 1) || context.is_import;
+        // Its workers are threads.
+        let starts_threads = self.path.starts_with(Part::Augmentation.package());
         let is_kernel = self.path.ends_with("src/kernel.rs") || self.path.ends_with("src/kernels.rs");
         for meaning in &meanings {
-            let reason = match why(&SUSPICIOUS, meaning).filter(|_| is_of_path) {
-                None if context.is_attribute => why(&ATTRIBUTES, meaning),
-                reason => reason,
-            };
+            let reason =
+                match why(&SUSPICIOUS, meaning).filter(|_| is_of_path && !(starts_threads && is_thread(meaning))) {
+                    None if context.is_attribute => why(&ATTRIBUTES, meaning),
+                    reason => reason,
+                };
             let reason = reason.or_else(|| why(&CONDITIONS, meaning).filter(|_| !is_kernel));
             if let Some(reason) = reason {
                 let alias = if meaning == name { String::new() } else { format!(", as {name}") };
@@ -238,6 +246,7 @@ impl Finder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::starter::Assignment;
 
     fn found_in_files(files: &[(&str, &str)]) -> Vec<String> {
         let files = files.iter().map(|(path, text)| (path.into(), (*text).to_owned())).collect();
@@ -373,8 +382,11 @@ mod tests {
     fn grade_finds_nothing_in_the_solutions() {
         let folder = tempfile::tempdir().unwrap();
         let homework = folder.path().join("homework");
-        crate::starter::write(&homework, &Part::HOMEWORK, true).unwrap();
-        assert_eq!(of(&super::super::submission::read(&homework).unwrap()), [""; 0]);
+        crate::starter::write(&homework, &Part::GRADED, true).unwrap();
+        for assignment in Assignment::ALL {
+            let sources = super::super::submission::read(&homework, assignment).unwrap();
+            assert_eq!(of(&sources), [""; 0], "{assignment:?}");
+        }
     }
 
     #[test]

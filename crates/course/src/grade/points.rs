@@ -40,6 +40,12 @@ struct File {
     three: Vec<Row>,
     #[serde(default)]
     activation: Vec<Row>,
+    #[serde(default)]
+    augmentation: Vec<Row>,
+    #[serde(default)]
+    filters: Vec<Row>,
+    #[serde(default)]
+    distributed: Vec<Row>,
 }
 
 #[derive(Deserialize)]
@@ -69,8 +75,16 @@ pub(super) fn tests(file: Option<&Path>) -> Result<Vec<Test>> {
 }
 
 fn of_text(text: &str) -> Result<Vec<Test>> {
-    let File { one, two, three, activation } = toml::from_str(text)?;
-    let parts = [(Part::One, one), (Part::Two, two), (Part::Three, three), (Part::Activation, activation)];
+    let File { one, two, three, activation, augmentation, filters, distributed } = toml::from_str(text)?;
+    let parts = [
+        (Part::One, one),
+        (Part::Two, two),
+        (Part::Three, three),
+        (Part::Activation, activation),
+        (Part::Augmentation, augmentation),
+        (Part::Filters, filters),
+        (Part::Distributed, distributed),
+    ];
     let mut tests: Vec<Test> = Vec::new();
     for (part, rows) in parts {
         let known = names(part)?;
@@ -116,13 +130,17 @@ fn names(part: Part) -> Result<Vec<(Program, String)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::starter::Assignment;
 
     /// Every test of the starter and of the grader has points.
     #[test]
-    fn grade_gives_points_for_every_test_and_100_in_all() {
+    fn grade_gives_points_for_every_test_and_100_for_an_assignment() {
         let tests = tests(None).unwrap();
-        assert_eq!(tests.iter().map(|test| test.points).sum::<f64>(), 100.0);
-        for part in Part::HOMEWORK {
+        for assignment in Assignment::ALL {
+            let graded = tests.iter().filter(|test| assignment.parts().contains(&test.part));
+            assert_eq!(graded.map(|test| test.points).sum::<f64>(), 100.0, "{assignment:?}");
+        }
+        for part in Part::GRADED {
             let graded = tests.iter().filter(|test| test.part == part).count();
             assert_eq!(graded, names(part).unwrap().len(), "{}", part.package());
         }

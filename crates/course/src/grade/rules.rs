@@ -215,12 +215,14 @@ fn target_of(name: &str, tests: &[Test]) -> Result<Target> {
     if name == "total" {
         return Ok(Target::Total);
     }
-    if let Some(part) = Part::HOMEWORK.into_iter().find(|part| part.package() == name) {
+    if let Some(part) = Part::GRADED.into_iter().find(|part| part.package() == name) {
         return Ok(Target::Part(part.package()));
     }
     let mut found = tests.iter().filter(|test| test.name == name);
     let Some(test) = found.next() else {
-        let packages = Part::HOMEWORK.map(Part::package).join(", ");
+        let mut packages: Vec<&str> = tests.iter().map(|test| test.part.package()).collect();
+        packages.dedup();
+        let packages = packages.join(", ");
         bail!("there is no test {name:?}: it is a name in the file of points, one of {packages}, or total")
     };
     ensure!(found.next().is_none(), "several parts have a test {name:?}");
@@ -234,11 +236,16 @@ mod tests {
     use crate::grade::points::tests;
     use crate::grade::results::Item;
 
+    fn of_assignment_1() -> Vec<Test> {
+        let all = tests(None).unwrap().into_iter();
+        all.filter(|test| crate::starter::Assignment::One.parts().contains(&test.part)).collect()
+    }
+
     fn rules(overrides: &str) -> Result<Rules> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("overrides.csv");
         std::fs::write(&file, format!("name,test,points,reason,by\n{overrides}")).unwrap();
-        let all = tests(None).unwrap();
+        let all = of_assignment_1();
         let graded: Vec<Test> = all.iter().filter(|test| test.part != Part::One).cloned().collect();
         Options { late: None, times: None, metadata: None, overrides: Some(file) }.read(&all, &graded)
     }
@@ -251,7 +258,7 @@ mod tests {
         let names = ["ann", "bob"].map(str::to_owned);
         assert_eq!(rules.not_graded.len(), 1);
         assert!(rules.unused(&names).unwrap()[0].ends_with("overrides.csv, line 6: utils is not graded"));
-        let all = tests(None).unwrap();
+        let all = of_assignment_1();
         let items: Vec<Item> = all.iter().filter(|test| test.part != Part::One).map(Item::passed).collect();
         let grade = rules.apply("ann", Grade::new(items.clone(), 75.0, Vec::new()));
         let targets: Vec<String> = grade.by_hand.iter().map(|set| set.target.to_string()).collect();
@@ -293,7 +300,7 @@ mod tests {
             std::fs::write(&metadata, text).unwrap();
             let options =
                 Options { late: Some(late.clone()), times: None, metadata: Some(metadata.clone()), overrides: None };
-            let all = tests(None).unwrap();
+            let all = of_assignment_1();
             let rules = options.read(&all, &all).map_err(|error| format!("{error:#}"))?;
             Ok(rules.apply("submission", Grade::new(Vec::new(), 100.0, Vec::new())).hand_in)
         };

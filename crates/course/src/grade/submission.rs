@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use command_line::counted;
 
 use self::tree::{Entry, Kind, Opened, Tree};
-use crate::starter::{Part, files_below, read as read_text};
+use crate::starter::{Assignment, Part, files_below, read as read_text};
 use crate::workspace_root;
 
 /// This project's crates that its own parts are built from, besides those that every submission is given.
@@ -84,7 +84,7 @@ impl Sources {
 
     fn cannot_read(&mut self, path: &Path, reason: &str) {
         let reason = format!("{}{reason}", path.display());
-        let package = Part::HOMEWORK.iter().map(|part| part.package()).find(|package| path.starts_with(package));
+        let package = Part::GRADED.iter().map(|part| part.package()).find(|package| path.starts_with(package));
         match package {
             // Programs are given, and not compiled.
             _ if path.ends_with("src/main.rs") => self.notes.push(reason),
@@ -136,9 +136,10 @@ struct Source<'a> {
     path: PathBuf,
 }
 
-/// The source that an entry is. None for what is not graded.
-fn source_of(names: &[String]) -> Option<Source<'_>> {
-    let package = |name: &str| Part::HOMEWORK.iter().map(|part| part.package()).find(|package| *package == name);
+/// The source that an entry is. None for what is not of the assignment.
+fn source_of(names: &[String], assignment: Assignment) -> Option<Source<'_>> {
+    let parts = assignment.parts().iter();
+    let package = |name: &str| parts.clone().map(|part| part.package()).find(|package| *package == name);
     let start =
         names.windows(2).take(MAX_FOLDERS + 1).position(|pair| package(&pair[0]).is_some() && pair[1] == "src")?;
     let below = &names[start..];
@@ -181,17 +182,18 @@ struct Choice<'a> {
 
 impl<'a> Choice<'a> {
     /// Of each package the copy that is nearest the top, of two in equal depth the first by name.
-    fn of(entries: &'a [Entry]) -> Self {
+    fn of(entries: &'a [Entry], assignment: Assignment) -> Self {
         let mut choice = Self::default();
         let mut copies: BTreeMap<&str, Copies<'_>> = BTreeMap::new();
-        let kernels = kernels_of_project();
+        // Of the first assignment alone, this project's own crates are graded as well.
+        let kernels = if assignment == Assignment::One { kernels_of_project() } else { BTreeMap::new() };
         for entry in entries {
             let of_project = (0..entry.names.len()).find_map(|start| kernels.get(&entry.names[start..]));
             if let (Some(file), Kind::File) = (of_project, entry.kind) {
                 choice.kernels.push((file.clone(), entry));
                 continue;
             }
-            match source_of(&entry.names) {
+            match source_of(&entry.names, assignment) {
                 Some(source) if entry.kind == Kind::File => {
                     let copies = copies.entry(source.package).or_default();
                     copies.entry((source.root.len(), source.root)).or_default().push((source.path, entry));
@@ -206,7 +208,7 @@ impl<'a> Choice<'a> {
             }
         }
         let (mut roots, mut beside, mut others) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        for part in Part::HOMEWORK {
+        for part in assignment.parts() {
             let package = part.package();
             let mut copies = copies.remove(package).unwrap_or_default().into_iter();
             let Some(((depth, root), files)) = copies.next() else { continue };
@@ -312,16 +314,20 @@ fn contents(entries: &[Entry]) -> String {
     }
 }
 
-const NO_SOURCES: &str = "no sources such as max_functions/src/trivial.rs";
+/// What a submission without sources of the assignment does not have.
+fn no_sources(assignment: Assignment) -> String {
+    let packages: Vec<&str> = assignment.parts().iter().map(|part| part.package()).collect();
+    format!("no sources {}/src/….rs", packages.join("/src/….rs or "))
+}
 
-/// Reads a submission, or the archive that is in it.
+/// Reads a submission of an assignment, or the archive that is in it.
 ///
 /// # Errors
 /// The reason, in one line.
-pub(super) fn read(path: &Path) -> Result<Sources, String> {
+pub(super) fn read(path: &Path, assignment: Assignment) -> Result<Sources, String> {
     let mut tree = Tree::open(path)?;
     let entries = tree.entries()?;
-    let choice = Choice::of(&entries);
+    let choice = Choice::of(&entries, assignment);
     if !choice.files.is_empty() {
         return choice.sources(&mut tree);
     }
@@ -329,7 +335,7 @@ pub(super) fn read(path: &Path) -> Result<Sources, String> {
     let (mut others, mut reasons) = (Vec::new(), Vec::new());
     for archive in tree.archives(&entries)?.iter().take(MAX_ARCHIVES) {
         let name = archive.shown();
-        match of_archive(&mut tree, archive) {
+        match of_archive(&mut tree, archive, assignment) {
             Ok(sources) if of_first.is_none() => of_first = Some((name, sources)),
             Ok(_) => others.push(name),
             Err(reason) => reasons.push(reason),
@@ -343,19 +349,19 @@ pub(super) fn read(path: &Path) -> Result<Sources, String> {
             Ok(sources)
         }
         (None, Some(reason)) => Err(reason.clone()),
-        (None, None) => Err(format!("{NO_SOURCES}; it has {}", contents(&entries))),
+        (None, None) => Err(format!("{}; it has {}", no_sources(assignment), contents(&entries))),
     }
 }
 
 /// Reads an archive in a submission. Archives within it are not read.
-fn of_archive(outer: &mut Tree, archive: &Entry) -> Result<Sources, String> {
+fn of_archive(outer: &mut Tree, archive: &Entry, assignment: Assignment) -> Result<Sources, String> {
     let name = archive.shown();
     let mut read = || {
         let mut tree = outer.open_archive(archive)?;
         let entries = tree.entries()?;
-        let choice = Choice::of(&entries);
+        let choice = Choice::of(&entries, assignment);
         match choice.files.is_empty() {
-            true => Err(format!("{NO_SOURCES}; it has {}", contents(&entries))),
+            true => Err(format!("{}; it has {}", no_sources(assignment), contents(&entries))),
             false => choice.sources(&mut tree),
         }
     };
@@ -372,6 +378,10 @@ mod tests {
     use zip::write::{SimpleFileOptions, ZipWriter};
 
     use super::*;
+
+    fn read(path: &Path) -> Result<Sources, String> {
+        super::read(path, Assignment::One)
+    }
 
     const SOURCE: &str = "max_functions/src/trivial.rs";
 
@@ -447,9 +457,12 @@ mod tests {
             ("max_functions/tests/public.rs", None),
             ("max_functions/src/data.bin", None),
             ("other/src/lib.rs", None),
+            ("filters/src/sobel.rs", None),
         ] {
-            let found = source_of(&names(path)).map(|source| source.path);
+            let names = names(path);
+            let found = source_of(&names, Assignment::One).map(|source| source.path);
             assert_eq!(found, expected.map(PathBuf::from), "{path}");
+            assert_eq!(source_of(&names, Assignment::Two).is_some(), path.starts_with("filters"), "{path}");
         }
     }
 
@@ -554,7 +567,7 @@ mod tests {
         assert_eq!(sources.notes, ["not taken, since 1.zip counts: 2.zip"]);
         let twice = zip(&[("homework.zip", &inner)]);
         let reason = read_zip(&[("outer.zip", &twice)]).unwrap_err();
-        assert_eq!(reason, format!("outer.zip: {NO_SOURCES}; it has homework.zip"));
+        assert_eq!(reason, format!("outer.zip: {}; it has homework.zip", no_sources(Assignment::One)));
     }
 
     #[test]
@@ -621,7 +634,7 @@ mod tests {
             (&["../utils/src/lists.rs"], "../utils/src/lists.rs (which leads out of it)"),
         ] {
             let files: Vec<(&str, &[u8])> = files.iter().map(|name| (*name, &b"x"[..])).collect();
-            assert_eq!(read_zip(&files).unwrap_err(), format!("{NO_SOURCES}; it has {expected}"));
+            assert_eq!(read_zip(&files).unwrap_err(), format!("{}; it has {expected}", no_sources(Assignment::One)));
         }
         for (name, content, expected) in [
             ("homework.7z", &b"7z\xbc\xaf\x27\x1c"[..], "a 7z archive: ask for a ZIP file"),
@@ -634,7 +647,10 @@ mod tests {
         }
         let moodle = with_file("homework.7z", b"7z\xbc\xaf\x27\x1c");
         assert_eq!(read(moodle.path()).unwrap_err(), "homework.7z: a 7z archive: ask for a ZIP file");
-        assert_eq!(read(tempfile::tempdir().unwrap().path()).unwrap_err(), format!("{NO_SOURCES}; it has no files"));
+        assert_eq!(
+            read(tempfile::tempdir().unwrap().path()).unwrap_err(),
+            format!("{}; it has no files", no_sources(Assignment::One))
+        );
     }
 
     #[test]

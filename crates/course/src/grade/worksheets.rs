@@ -25,7 +25,7 @@ pub(super) struct Options {
     canvas: Option<PathBuf>,
     /// With --canvas: the assignment's name or number, if the gradebook has several
     #[arg(long, value_name = "NAME", requires = "canvas")]
-    assignment: Option<String>,
+    canvas_assignment: Option<String>,
 }
 
 /// A table with a row for each student.
@@ -64,7 +64,8 @@ impl Options {
     pub(super) fn read(&self) -> Result<Vec<Worksheet>> {
         let moodle = self.moodle.iter().map(|file| Worksheet::of_moodle(Sheet::read(file)?, file));
         let canvas = self.canvas.iter();
-        let canvas = canvas.map(|file| Worksheet::of_canvas(Sheet::read(file)?, file, self.assignment.as_deref()));
+        let canvas =
+            canvas.map(|file| Worksheet::of_canvas(Sheet::read(file)?, file, self.canvas_assignment.as_deref()));
         moodle.chain(canvas).collect()
     }
 }
@@ -245,10 +246,10 @@ fn assignment_in(sheet: &Sheet, wanted: Option<&str>) -> Result<usize> {
     match (&assignments[..], wanted) {
         ([(column, _)], _) => Ok(*column),
         ([], None) => bail!("the gradebook has no assignment, which is a column \"NAME (NUMBER)\""),
-        ([], Some(wanted)) => bail!("the gradebook has no assignment {wanted:?}: --assignment is one of {all}"),
-        (_, None) => bail!("the gradebook has several assignments: add --assignment with one of {all}"),
+        ([], Some(wanted)) => bail!("the gradebook has no assignment {wanted:?}: --canvas-assignment is one of {all}"),
+        (_, None) => bail!("the gradebook has several assignments: add --canvas-assignment with one of {all}"),
         (_, Some(wanted)) => {
-            bail!("the gradebook has several assignments {wanted:?}: give the number to --assignment: {all}")
+            bail!("the gradebook has several assignments {wanted:?}: give the number to --canvas-assignment: {all}")
         }
     }
 }
@@ -297,7 +298,7 @@ mod tests {
         let options = Options {
             moodle: is_moodle.then(|| file.clone()),
             canvas: (!is_moodle).then_some(file),
-            assignment: assignment.map(str::to_owned),
+            canvas_assignment: assignment.map(str::to_owned),
         };
         let worksheets = options.read();
         (folder, worksheets)
@@ -379,14 +380,19 @@ mod tests {
             ("moodle", MOODLE.replace("\"10,00\"", "-"), None, "line 3: the maximum of the grade is \"-\""),
             ("moodle", CANVAS.to_owned(), None, "has no column \"Identifier\""),
             ("canvas", MOODLE.to_owned(), None, "no gradebook of Canvas"),
-            ("canvas", CANVAS.to_owned(), None, "add --assignment with one of Essay (11), HW 1 (12)"),
+            ("canvas", CANVAS.to_owned(), None, "add --canvas-assignment with one of Essay (11), HW 1 (12)"),
             (
                 "canvas",
                 CANVAS.to_owned(),
                 Some("HW"),
-                "no assignment \"HW\": --assignment is one of Essay (11), HW 1 (12)",
+                "no assignment \"HW\": --canvas-assignment is one of Essay (11), HW 1 (12)",
             ),
-            ("canvas", CANVAS.replace("Essay (11)", "HW 1 (11)"), Some("HW 1"), "give the number to --assignment"),
+            (
+                "canvas",
+                CANVAS.replace("Essay (11)", "HW 1 (11)"),
+                Some("HW 1"),
+                "give the number to --canvas-assignment",
+            ),
             (
                 "canvas",
                 CANVAS.replace("    Points Possible,,,,,10.00,50.00", "x,,,,,,"),

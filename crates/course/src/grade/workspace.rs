@@ -22,6 +22,7 @@ const NO_KERNEL: &str = "#[cuda_std::kernel]\npub fn nothing(x: &[f32]) {\n    l
 
 pub(super) struct Workspace {
     folder: PathBuf,
+    parts: Vec<Part>,
     /// The sources as they are given, in place of a part that a submission does not have.
     given: BTreeMap<PathBuf, String>,
     /// The parts' manifests as they are given, by the packages' names.
@@ -29,15 +30,21 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    /// Writes the workspace for submissions to a folder, which is replaced.
-    pub(super) fn create(folder: &Path) -> Result<Self> {
-        write_starter(folder, &Part::HOMEWORK, false)?;
+    /// Writes the workspace for submissions of these parts to a folder, which is replaced.
+    pub(super) fn create(folder: &Path, parts: &[Part]) -> Result<Self> {
+        write_starter(folder, parts, false)?;
         let mut members = Vec::new();
-        for part in Part::HOMEWORK {
+        for &part in parts {
             let package = part.package();
             let runner = folder.join(runner(part));
-            write(&runner.join("Cargo.toml"), &template("runner/Cargo.toml", part)?)?;
+            // What counts messages is not the submission's.
+            let more = if part == Part::Distributed { "mpi_driver.workspace = true\n" } else { "" };
+            write(&runner.join("Cargo.toml"), &format!("{}{more}", template("runner/Cargo.toml", part)?))?;
             write(&runner.join("src/main.rs"), &template(&format!("{package}/runner.rs"), part)?)?;
+            // What drives the functions is given, and the submission's is not used.
+            if let Some(drive) = given(part, "drive.rs")? {
+                write(&runner.join("src/drive.rs"), &drive)?;
+            }
             members.push(self::runner(part));
             if kernels(part).is_some() {
                 let ptx = folder.join(ptx(part));
@@ -49,14 +56,14 @@ impl Workspace {
         }
         add_members(folder, &members)?;
         let (mut given, mut manifests) = (BTreeMap::new(), BTreeMap::new());
-        for part in Part::HOMEWORK {
+        for &part in parts {
             manifests.insert(part.package(), read(&folder.join(part.package()).join("Cargo.toml"))?);
             for file in starter::files_below(&folder.join(part.package()).join("src"))? {
                 let name = file.strip_prefix(folder).context("the file is below the folder")?.to_owned();
                 given.insert(name, read(&file)?);
             }
         }
-        Ok(Self { folder: folder.to_owned(), given, manifests })
+        Ok(Self { folder: folder.to_owned(), parts: parts.to_vec(), given, manifests })
     }
 
     /// The sources that students are given, by their paths.
@@ -93,7 +100,7 @@ impl Workspace {
 
     /// Replaces the sources by a submission's. Programs are given, and not compiled: a library alone compiles faster.
     pub(super) fn put(&self, sources: &Sources) -> Result<()> {
-        for part in Part::HOMEWORK {
+        for &part in &self.parts {
             let package = part.package();
             let files = if sources.has(part) { &sources.files } else { &self.given };
             let program = Path::new(package).join("src/main.rs");
@@ -199,11 +206,13 @@ pub(super) fn judge(part: Part) -> String {
 
 /// The file of a part's kernels, without `.rs`.
 pub(super) fn kernels(part: Part) -> Option<&'static str> {
-    match part {
-        Part::One | Part::Learn => None,
-        Part::Two | Part::Three => Some("kernel"),
-        Part::Activation => Some("kernels"),
-    }
+    part.kernel().map(|(file, _)| file)
+}
+
+/// A given source of a part, if the starter has it.
+fn given(part: Part, name: &str) -> Result<Option<String>> {
+    let file = workspace_root().join("crates/course/starter").join(part.package()).join("src").join(name);
+    if file.exists() { read(&file).map(Some) } else { Ok(None) }
 }
 
 /// Writes the judge's workspace to a folder, which is replaced: the tests of these parts. They launch a submission's PTX
@@ -211,7 +220,7 @@ pub(super) fn kernels(part: Part) -> Option<&'static str> {
 pub(super) fn create_judge(folder: &Path, parts: &[Part], is_of_project: bool) -> Result<()> {
     let (starter, root) = (workspace_root().join("crates/course/starter"), workspace_root());
     // Part 1, which has no kernels, is the same; two packages of one name are not in a workspace.
-    write_starter(folder, if is_of_project { &[Part::One] } else { &Part::HOMEWORK }, true)?;
+    write_starter(folder, if is_of_project { &[Part::One] } else { parts }, true)?;
     let mut members = Vec::new();
     for &part in parts {
         let package = part.package();
@@ -222,9 +231,8 @@ pub(super) fn create_judge(folder: &Path, parts: &[Part], is_of_project: bool) -
             if is_of_project { manifest.replace(&format!("path = \"../{package}\""), &own) } else { manifest };
         write(&judge.join("Cargo.toml"), &manifest)?;
         write(&judge.join("src/lib.rs"), &template(&format!("{package}/proxy.rs"), part)?)?;
-        let check = starter.join(package).join("src/check.rs");
-        if check.exists() {
-            write(&judge.join("src/check.rs"), &read(&check)?)?;
+        if let Some(check) = given(part, "check.rs")? {
+            write(&judge.join("src/check.rs"), &check)?;
         }
         let public = read(&starter.join(package).join("tests/public.rs"))?;
         let mut public = public.replace(&format!("use {package}::"), &format!("use {package}_judge::"));
@@ -277,6 +285,13 @@ fn add_members(folder: &Path, packages: &[String]) -> Result<()> {
     for (from, to) in edits {
         ensure!(text.matches(&from).count() == 1, "the starter's Cargo.toml does not have one {from:?}");
         text = text.replace(&from, &to);
+    }
+    // The judge's crates use a GPU's driver, also where a part's do not.
+    if !text.contains("[patch.crates-io]") {
+        text.push_str(&format!(
+            "\n[patch.crates-io]\nfind_cuda_helper = {{ path = {:?} }}\n",
+            path("rust-cuda/find_cuda_helper")
+        ));
     }
     write(&manifest, &text)
 }

@@ -35,7 +35,7 @@ pub(super) enum Place {
 }
 
 /// Functions that must be written in loops, and the library calls that would do their work.
-const TRIVIAL: [(&str, &[&str]); 2] = [
+const TRIVIAL: [(&str, &[&str]); 3] = [
     (
         "max_cpu",
         &[
@@ -68,6 +68,21 @@ const TRIVIAL: [(&str, &[&str]); 2] = [
             "par_for_each",
             "try_fold",
             "reduce",
+        ],
+    ),
+    (
+        "correlation_trivial",
+        &[
+            "dot",
+            "fold",
+            "for_each",
+            "par_for_each",
+            "reduce",
+            "scaled_add",
+            "sum",
+            "try_fold",
+            "windows",
+            "zip_mut_with",
         ],
     ),
 ];

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use kernel_tools::Kernel;
-// part: any of the homework
+// part: any with kernels
 use ndarray::Array2;
 use teaching_tests::call;
 // end part
@@ -49,6 +49,19 @@ fn main() -> ExitCode {
             },
         });
     }
+    // end part
+    // part: filters
+    kernels.push(Kernel {
+        name: "correlation_kernel",
+        package: "filters",
+        module: "kernel",
+        launch: "a 3 × 3 kernel and an image of 24 × 40",
+        run: |device| {
+            let image = Array2::from_shape_fn((24, 40), |(i, j)| ((40 * i + j) * 7 % 256) as f32);
+            let kernel = Array2::from_shape_fn((3, 3), |(u, v)| (u + v) as f32);
+            call(|| filters::correlation_gpu(device, &kernel, &image)).map(drop)
+        },
+    });
     // end part
     // part: learn
     kernels.extend(learn_kernels());
