@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use clap::Parser;
-use command_line::{parse_ranks, parse_size};
+use command_line::{counted, parse_ranks, parse_size};
 use distributed_functions::{
     all_reduced, asynchronous_towards, naive_allreduce, ring_allreduce, synchronous, verify, verify_step,
 };
@@ -121,7 +121,8 @@ fn show(report: &mut Report, ranks: usize, times: Times) {
     let labels = ["Naive", "Ring"].map(|label| format!("{label} {ranks} ranks"));
     for (label, (measurement, sent)) in labels.iter().zip(times) {
         let (messages, bytes): (u64, u64) = (sent.messages.iter().sum(), sent.bytes.iter().sum());
-        report.time(label, &format!(", a rank sends {messages} messages, {bytes} bytes"), measurement);
+        let messages = counted(messages as usize, "message");
+        report.time(label, &format!(", a rank sends {messages}, {bytes} bytes"), measurement);
     }
     report.speedup(&labels[1], &labels[0]);
 }
