@@ -19,5 +19,5 @@ cd "$root/project"
 git checkout --detach GIT_REV
 cargo build -p xtask
 # Compiles the tests and what submissions depend on.
-target/debug/xtask starter "$root/solved" --solutions
+target/debug/xtask starter "$root/solved" --solutions --part 1,2,3,activation,augmentation,filters,distributed
 target/debug/xtask grade "$root/solved" GRADE_OPTIONS

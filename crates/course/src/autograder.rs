@@ -36,7 +36,7 @@ pub struct Options {
     /// For Gradescope: tests and their points, as for `grade --points`
     #[arg(long, value_name = "FILE")]
     points: Option<PathBuf>,
-    /// Options of `grade`, after --: -- --seed 4711 --part 1,2
+    /// Options of `grade`, after --: -- --seed 4711 --assignment 2
     #[arg(last = true, value_name = "OPTION")]
     grade: Vec<String>,
 }
