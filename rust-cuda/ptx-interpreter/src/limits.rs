@@ -25,6 +25,9 @@ pub const MAX_BLOCK_DEPTH: usize = 64;
 /// Maximum nesting depth of blocks and calls once each call is replaced by the function's body.
 pub const MAX_CALL_DEPTH: usize = 256;
 
+/// Size in bytes of the frames of a thread's calls, in local memory. A GPU has 1 KiB, if the host does not ask for more.
+pub const STACK_BYTES: usize = 16 << 10;
+
 /// Maximum number of statements inlined into a module's kernels plus entries of its `brx.idx` branch tables.
 pub const MAX_EXPANSION: usize = 1 << 20;
 

@@ -51,6 +51,7 @@ impl Warp {
         self.divergence.start(self.existing);
         self.copies.clear();
         self.uninitialised.clear();
+        self.activations.iter_mut().for_each(Vec::clear);
         if self.local.bytes() > 0 {
             self.local.poison();
         }
@@ -294,6 +295,14 @@ impl Warp {
                 self.branch_by_value((index, active), *register, target, *reconvergence, context)?;
                 return Ok(Next::Jumped);
             }
+            Action::Call(call) => {
+                self.call(index, call, active, context)?;
+                return Ok(Next::Jumped);
+            }
+            Action::Return { reconvergence, .. } => {
+                self.return_to_callers(index, *reconvergence, context)?;
+                return Ok(Next::Jumped);
+            }
             Action::Exit => {
                 self.exited |= active;
                 for copy in self.copies.discard(active) {
@@ -304,7 +313,6 @@ impl Warp {
                 self.complete_collectives(active, context)?;
                 return Ok(Next::Stop);
             }
-            Action::Recurse(function) => return Err(FaultKind::Recursion { function: function.as_ref().into() }.into()),
             Action::Trap => return Err(self.trap(pc, active, context).into()),
             Action::Barrier(barrier) => return self.barrier(index, barrier, active, context),
             Action::ClusterArrive => self.cluster_arrive(active, context)?,
@@ -375,10 +383,23 @@ impl Warp {
         reconvergence: Option<usize>,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
+        let values = self.registers[register as usize];
+        let target = |lane: usize| target(values[lane]).map_err(|kind| Failure::at(lane, kind));
+        self.jump((index, active), target, reconvergence, context)
+    }
+
+    /// Jumps to each active lane's target; the other lanes go on.
+    pub(super) fn jump(
+        &mut self,
+        (index, active): (usize, u32),
+        target: impl Fn(usize) -> Result<usize, Failure>,
+        reconvergence: Option<usize>,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
         let path = self.divergence.paths[index];
         let mut paths: Vec<(u32, usize)> = vec![(path.mask & !active, path.pc + 1)];
         for lane in lanes_of(active) {
-            let target = target(self.registers[register as usize][lane]).map_err(|kind| Failure::at(lane, kind))?;
+            let target = target(lane)?;
             match paths.iter_mut().find(|(_, pc)| *pc == target) {
                 Some((mask, _)) => *mask |= 1 << lane,
                 None => paths.push((1 << lane, target)),

@@ -7,6 +7,7 @@ pub use cuda_launch::Access;
 use cuda_launch::{Dim3, Schedule};
 use thiserror::Error;
 
+use crate::limits::STACK_BYTES;
 use crate::memory::races::Scope;
 use crate::memory::{AccessError, Accessed, Extent};
 use crate::program::Place;
@@ -224,8 +225,8 @@ pub enum FaultKind {
         /// The buffer's elements.
         length: u64,
     },
-    /// A call by which a function calls itself, directly or indirectly. A GPU executes it.
-    #[error("`{function}` calls itself, which the interpreter does not support: write a loop")]
+    /// A call for which a thread's stack has no room: a function calls itself too often, directly or indirectly.
+    #[error("a call of `{function}` exceeds the {} KiB of the thread's stack: do its calls of itself end?", STACK_BYTES >> 10)]
     Recursion {
         /// The function's name in the PTX.
         function: String,

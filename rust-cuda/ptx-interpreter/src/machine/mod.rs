@@ -5,6 +5,7 @@ mod barrier;
 mod block;
 mod block_state;
 mod by_schedule;
+mod calls;
 mod collective;
 mod context;
 mod copies;

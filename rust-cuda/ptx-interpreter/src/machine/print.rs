@@ -8,18 +8,19 @@ use super::printed::Printed;
 use super::warp::Warp;
 use crate::limits::MAX_TEXT_BYTES;
 use crate::memory::{AccessError, from_generic, space_of};
-use crate::program::instruction::{FailAssertion, Print};
+use crate::program::instruction::{EffectiveAddress, FailAssertion, Print};
 use crate::syntax::Space;
 
 impl Warp {
     pub(super) fn print(&mut self, print: &Print, active: u32, context: &mut Context<'_>) -> Result<(), Failure> {
         for lane in lanes_of(active) {
             let fail = |error| Failure::at(lane, FaultKind::Access { access: Access::Read, error });
-            let format = self.parameter(lane, print.format, 8, context).map_err(fail)?;
-            let arguments = self.parameter(lane, print.arguments, 8, context).map_err(fail)?;
+            let format = self.parameter(lane, &print.format, 8, context).map_err(fail)?;
+            let arguments = self.parameter(lane, &print.arguments, 8, context).map_err(fail)?;
             let format = self.text(lane, format, context).map_err(fail)?;
             let (text, count) = self.formatted(lane, &format, arguments, context).map_err(fail)?;
             if let Some(result) = print.result {
+                let result = self.addresses(&result)[lane];
                 let (memory, offset) = context.resolve(self, Space::Local, lane, result, 4).map_err(fail)?;
                 context.region(memory, self).store(offset, 4, count);
             }
@@ -39,14 +40,14 @@ impl Warp {
         context: &mut Context<'_>,
     ) -> Failure {
         let lane = active.trailing_zeros() as usize;
-        let mut text = |parameter: u64| match self.parameter(lane, parameter, 8, context) {
+        let mut text = |parameter: &EffectiveAddress| match self.parameter(lane, parameter, 8, context) {
             Ok(0) => Ok(String::new()),
             Ok(pointer) => self.text(lane, pointer, context),
             Err(error) => Err(error),
         };
-        let message = text(assertion.message);
-        let file = text(assertion.file);
-        let line = self.parameter(lane, assertion.line, 4, context);
+        let message = text(&assertion.message);
+        let file = text(&assertion.file);
+        let line = self.parameter(lane, &assertion.line, 4, context);
         match (message, file, line) {
             (Ok(message), Ok(file), Ok(line)) => {
                 Failure::at(lane, FaultKind::AssertionFailed { message, file, line: line as u32 })
@@ -61,10 +62,11 @@ impl Warp {
     fn parameter(
         &self,
         lane: usize,
-        address: u64,
+        address: &EffectiveAddress,
         bytes: usize,
         context: &mut Context<'_>,
     ) -> Result<u64, AccessError> {
+        let address = self.addresses(address)[lane];
         let (memory, offset) = context.resolve(self, Space::Local, lane, address, bytes)?;
         Ok(context.region(memory, self).load(offset, bytes))
     }

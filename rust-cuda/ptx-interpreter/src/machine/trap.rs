@@ -80,10 +80,15 @@ fn ways_to(kernel: &Kernel, target: usize) -> impl Iterator<Item = (usize, bool)
         Action::Branch { target: of_branch, .. } => *of_branch == target,
         Action::BranchTable { targets, .. } => targets.contains(&target),
         Action::BranchToFunction { functions, .. } => functions.iter().any(|(_, start)| *start == target),
+        Action::Call(call) => call.start == target,
+        Action::Return { sites, .. } => sites.contains(&target),
         _ => false,
     });
     let before = target.checked_sub(1).filter(|&before| {
-        let ends = matches!(instructions[before].action, Action::Branch { .. } | Action::Exit | Action::Trap);
+        let ends = matches!(
+            instructions[before].action,
+            Action::Branch { .. } | Action::Call(_) | Action::Return { .. } | Action::Exit | Action::Trap
+        );
         !ends || instructions[before].guard.is_some()
     });
     jumps.map(|pc| (pc, true)).chain(before.map(|pc| (pc, false)))
@@ -106,6 +111,8 @@ fn ends_block(kernel: &Kernel, pc: usize) -> bool {
         Action::Branch { .. }
             | Action::BranchTable { .. }
             | Action::BranchToFunction { .. }
+            | Action::Call(_)
+            | Action::Return { .. }
             | Action::Exit
             | Action::Trap
     )

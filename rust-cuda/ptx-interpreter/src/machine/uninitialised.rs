@@ -297,7 +297,8 @@ impl Action {
             | Self::ReadClock { .. }
             | Self::Print(_)
             | Self::FailAssertion(_)
-            | Self::Recurse(_)
+            | Self::Call(_)
+            | Self::Return { .. }
             | Self::ClusterArrive
             | Self::ClusterWait
             | Self::Nothing => {}
@@ -351,7 +352,8 @@ impl Action {
             | Self::WarpBarrier { .. }
             | Self::Print(_)
             | Self::FailAssertion(_)
-            | Self::Recurse(_)
+            | Self::Call(_)
+            | Self::Return { .. }
             | Self::Nothing => {}
         }
     }

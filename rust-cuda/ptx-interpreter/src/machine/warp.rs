@@ -1,5 +1,6 @@
 //! A warp: its registers and its lanes.
 
+use super::calls::Activation;
 use super::divergence::{Divergence, Path, PathState};
 use super::fault::FaultKind;
 use super::lanes::{ALL, write, write_bits};
@@ -26,6 +27,8 @@ pub(super) struct Warp {
     pub(super) divergence: Divergence,
     /// Local memory, one lane's after the other's.
     pub(super) local: Region,
+    /// Each lane's calls that have not returned, the innermost last; empty before the first call.
+    pub(super) activations: Vec<Vec<Activation>>,
     pub(super) copies: PendingCopies,
     /// Number of `bar.warp.sync`s that all its lanes have executed.
     pub(super) warp_syncs: u32,
@@ -85,6 +88,7 @@ impl Warp {
             carry: 0,
             divergence: Divergence::default(),
             local: Region::private(kernel.local.bytes().next_multiple_of(16) * LANES),
+            activations: Vec::new(),
             copies: PendingCopies::default(),
             warp_syncs: 0,
             uninitialised: Vec::new(),
@@ -104,7 +108,8 @@ impl Warp {
     pub(super) fn host_bytes(&self) -> usize {
         let registers = size_of_val(&*self.registers) + size_of_val(&*self.predicates);
         let rest = self.divergence.bytes() + self.copies.bytes() + size_of_val(&*self.uninitialised);
-        size_of::<Self>() + registers + rest + self.local.host_bytes()
+        let activations: usize = self.activations.iter().flatten().map(Activation::host_bytes).sum();
+        size_of::<Self>() + registers + rest + activations + self.local.host_bytes()
     }
 
     /// The lanes that have not exited the kernel.

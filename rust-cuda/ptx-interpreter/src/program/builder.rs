@@ -1,19 +1,23 @@
 //! Translation of a kernel's statements to a list of decoded instructions, with calls inlined.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::called::{Called, CalledFunction, Stack, reaches_a_cycle};
 use super::control_flow::{Successors, immediate_postdominators};
 use super::decode;
 use super::error::{LoadError, Problem, at};
 use super::globals::Globals;
-use super::instruction::{Action, DecodedInstruction, Description, FailAssertion, Print};
+use super::instruction::{
+    Action, Call, DecodedInstruction, Description, EffectiveAddress, FailAssertion, Predicate, Print,
+};
 use super::kernel::{Kernel, splits_cluster_barriers};
 use super::names::{Label, Named};
 use super::ranges::Ranges;
-use super::symbols::{Resources, Symbols};
+use super::symbols::{Resources, Symbols, in_frame};
 
-use crate::limits::MAX_CALL_DEPTH;
+use crate::limits::{MAX_CALL_DEPTH, STACK_BYTES};
+use crate::memory::first_address;
 use crate::semantics::Class;
 use crate::syntax::{self, Function, Location, Module, Operand, Space, Statement, Variable};
 
@@ -28,6 +32,13 @@ struct Builder<'a> {
     location: Option<Location>,
     /// For source locations in functions that the compiler inlined, the location of the call.
     inlined: HashMap<[u32; 3], [u32; 3]>,
+    /// The functions that are not inlined, since they may call themselves or others that do.
+    not_inlined: HashSet<&'a str>,
+    /// Those that the kernel calls, and the one that is being translated.
+    called: Vec<Called<'a>>,
+    caller: Option<usize>,
+    /// The instructions at which the kernel's functions begin: nothing runs on to them.
+    starts: Vec<usize>,
 }
 
 /// Decodes a kernel and inlines the functions that it calls.
@@ -48,6 +59,10 @@ pub(crate) fn build(
         labels: Vec::new(),
         location: None,
         inlined: HashMap::new(),
+        not_inlined: reaches_a_cycle(module, globals),
+        called: Vec::new(),
+        caller: None,
+        starts: Vec::new(),
     };
     let mut parameters = Ranges::new(Space::Param);
     builder.symbols.scopes.enter();
@@ -60,9 +75,19 @@ pub(crate) fn build(
     }
     builder.statements(entry.body.as_deref().unwrap_or_default())?;
     builder.symbols.scopes.leave();
+    let functions = builder.called_functions()?;
     builder.resolve_branches(entry)?;
-    let Builder { symbols, instructions, descriptions, .. } = builder;
-    let Resources { registers, predicates, register_names, shared, local } = symbols.into_resources();
+    let Builder { mut symbols, instructions, descriptions, .. } = builder;
+    let register = if functions.is_empty() { None } else { Some(symbols.frame_register()) };
+    let Resources { registers, predicates, register_names, shared, mut local } = symbols.into_resources();
+    let stack = match register {
+        None => None,
+        Some(register) => {
+            let problem = |problem| at(entry.line, &entry.name, problem);
+            let start = local.append("the stack of calls", STACK_BYTES, 16).map_err(problem)?;
+            Some(Stack { start, end: start + STACK_BYTES as u64, register, functions })
+        }
+    };
     Ok(Kernel {
         splits_cluster_barriers: splits_cluster_barriers(&instructions),
         name: entry.name.as_str().into(),
@@ -74,6 +99,7 @@ pub(crate) fn build(
         register_names,
         shared,
         local,
+        stack,
         max_threads: entry.performance.max_threads,
         required_threads: entry.performance.required_threads,
         required_cluster: entry.performance.required_cluster,
@@ -146,6 +172,7 @@ impl<'a> Builder<'a> {
             Statement::Instruction(instruction) => {
                 let decoded = decode::decode(&mut self.symbols, instruction);
                 let (decoded, class) = decoded.map_err(|problem| at(instruction.line, &instruction.text, problem))?;
+                self.push_before(instruction);
                 self.push(decoded, class, instruction);
                 Ok(())
             }
@@ -215,7 +242,10 @@ impl<'a> Builder<'a> {
             self.push(DecodedInstruction { guard: None, action }, Class::Control, call);
             for (callee, _, start) in starts {
                 self.labels[start] = Some(self.instructions.len());
-                self.inline(callee, &arguments, after, call)?;
+                match self.not_inlined.contains(&*callee.name) {
+                    true => self.push_call(callee, &arguments, None, call)?,
+                    false => self.inline(callee, &arguments, after, call)?,
+                }
                 // A body that ends without a return.
                 let action = Action::Branch { target: after, reconvergence: None };
                 self.push(DecodedInstruction { guard: None, action }, Class::Control, call);
@@ -233,6 +263,13 @@ impl<'a> Builder<'a> {
                 return Err(problem(Problem::Undeclared(arguments.function.to_owned())));
             }
         };
+        if self.not_inlined.contains(&*callee.name) {
+            let guard = match &call.guard {
+                Some(guard) => Some(decode::guard(&self.symbols, guard).map_err(problem)?),
+                None => None,
+            };
+            return self.push_call(callee, &arguments, guard, call);
+        }
         self.skip_call(call, after)?;
         self.inline(callee, &arguments, after, call)?;
         self.labels[after] = Some(self.instructions.len());
@@ -270,7 +307,110 @@ impl<'a> Builder<'a> {
         Ok(functions.filter_map(|function| Some((function, self.symbols.function_address(&function.name)?))).collect())
     }
 
-    /// Inlines a function's body, from which a return jumps to `after`. In the body of the same function it is a fault.
+    /// Calls a function that is not inlined.
+    fn push_call(
+        &mut self,
+        callee: &'a Function,
+        arguments: &decode::Call<'_>,
+        guard: Option<(Predicate, bool)>,
+        call: &syntax::Instruction,
+    ) -> Result<(), LoadError> {
+        let problem = |problem| at(call.line, &call.text, problem);
+        if let Some(error) = &callee.unsupported {
+            return Err(error.clone().into());
+        }
+        let function = match self.called.iter().position(|called| called.function.name == callee.name) {
+            Some(index) => index,
+            None => {
+                let (mut frame, mut formals) = (Ranges::new(Space::Local), Vec::new());
+                for formal in callee.returns.iter().chain(&callee.parameters) {
+                    let bytes = formal.bytes().ok_or(problem(Problem::Unsupported("a parameter without a size")))?;
+                    let address = frame.append_packed(&formal.name, bytes, formal.align).map_err(problem)?;
+                    formals.push((address - first_address(Space::Local), bytes));
+                }
+                let start = self.new_label();
+                self.called.push(Called { function: callee, start, frame, formals });
+                self.called.len() - 1
+            }
+        };
+        let formals = self.called[function].formals.clone();
+        let returns = callee.returns.len();
+        if arguments.returns.len() != returns || arguments.parameters.len() != callee.parameters.len() {
+            return Err(problem(Problem::OperandCount {
+                expected: "one per parameter of the function",
+                found: arguments.returns.len() + arguments.parameters.len(),
+            }));
+        }
+        let actual = arguments.returns.iter().chain(&arguments.parameters).zip(formals);
+        let places = actual.map(|(name, (offset, bytes))| Ok((self.argument(name)?, offset, bytes)));
+        let mut places = places.collect::<Result<Vec<_>, _>>().map_err(problem)?;
+        let of_parameters = places.split_off(returns);
+        let action = Action::Call(Box::new(Call {
+            function,
+            start: self.called[function].start,
+            caller: self.caller,
+            arguments: of_parameters,
+            results: places,
+            reconvergence: None,
+        }));
+        self.push(DecodedInstruction { guard, action }, Class::Control, call);
+        Ok(())
+    }
+
+    /// Translates the functions that are called, and those that they call.
+    fn called_functions(&mut self) -> Result<Vec<CalledFunction>, LoadError> {
+        let mut functions = Vec::new();
+        while let Some(called) = self.called.get_mut(functions.len()) {
+            let (callee, start, formals) = (called.function, called.start, called.formals.clone());
+            let frame = std::mem::replace(&mut called.frame, Ranges::new(Space::Local));
+            self.labels[start] = Some(self.instructions.len());
+            self.starts.push(self.instructions.len());
+            self.caller = Some(functions.len());
+            self.symbols.frame = Some(frame);
+            let (registers, predicates) = self.symbols.counts();
+            let hidden = self.symbols.scopes.hide();
+            self.location = None;
+            self.symbols.scopes.enter();
+            for (formal, (offset, _)) in callee.returns.iter().chain(&callee.parameters).zip(formals) {
+                let named = Named::Variable { space: Space::Local, address: in_frame(offset) };
+                self.declare(&formal.name, named, formal.line)?;
+            }
+            let end = self.new_label();
+            self.symbols.calls.push((callee.name.clone(), end));
+            self.statements(callee.body.as_deref().unwrap_or_default())?;
+            self.symbols.calls.pop();
+            self.symbols.scopes.leave();
+            self.symbols.scopes.show(hidden);
+            self.labels[end] = Some(self.instructions.len());
+            let action = Action::Return { sites: Vec::new(), function: functions.len(), reconvergence: None };
+            self.instructions.push(DecodedInstruction { guard: None, action });
+            let text = format!("ret; // of {}", callee.name).into();
+            let class = Class::Control;
+            self.descriptions.push(Description { line: callee.line, text, location: self.location, class });
+            let (end_of_registers, end_of_predicates) = self.symbols.counts();
+            let frame = self.symbols.frame.take();
+            functions.push(CalledFunction {
+                name: callee.name.as_str().into(),
+                // Not 0, so that calls without variables have an end, too.
+                frame_bytes: frame.map_or(0, |frame| frame.bytes()).max(1).next_multiple_of(16) as u64,
+                registers: registers..end_of_registers,
+                predicates: predicates..end_of_predicates,
+            });
+        }
+        self.caller = None;
+        Ok(functions)
+    }
+
+    /// The place of an argument of a call, a variable in local memory.
+    fn argument(&mut self, name: &str) -> Result<EffectiveAddress, Problem> {
+        match self.symbols.find(name) {
+            Some(&Named::Variable { space: Space::Local, address }) => Ok(self.symbols.effective(address, 0)),
+            Some(_) => Err(Problem::Unsupported("a register as an argument of a call")),
+            None => Err(Problem::Undeclared(name.to_owned())),
+        }
+    }
+
+    /// Inlines a function's body, from which a return jumps to `after`.
     fn inline(
         &mut self,
         callee: &Function,
@@ -281,11 +421,6 @@ impl<'a> Builder<'a> {
         let problem = |problem| at(call.line, &call.text, problem);
         if let Some(error) = &callee.unsupported {
             return Err(error.clone().into());
-        }
-        if self.symbols.calls.iter().any(|(name, _)| *name == callee.name) {
-            let action = Action::Recurse(callee.name.as_str().into());
-            self.push(DecodedInstruction { guard: None, action }, Class::Control, call);
-            return Ok(());
         }
         let formal: Vec<&Variable> = callee.returns.iter().chain(&callee.parameters).collect();
         let actual: Vec<&str> = arguments.returns.iter().chain(&arguments.parameters).copied().collect();
@@ -319,12 +454,8 @@ impl<'a> Builder<'a> {
     /// A call of a function that a GPU's driver provides.
     fn driver_call(&mut self, arguments: &decode::Call<'_>, call: &syntax::Instruction) -> Result<(), LoadError> {
         let problem = |problem| at(call.line, &call.text, problem);
-        let address = |name: &&str| match self.symbols.find(name) {
-            Some(Named::Variable { space: Space::Local, address }) => Ok(*address),
-            Some(_) => Err(problem(Problem::Unsupported("a register as an argument of a call"))),
-            None => Err(problem(Problem::Undeclared((*name).to_owned()))),
-        };
-        let parameters = arguments.parameters.iter().map(address).collect::<Result<Vec<_>, _>>()?;
+        let mut address = |name: &&str| self.argument(name).map_err(problem);
+        let parameters = arguments.parameters.iter().map(&mut address).collect::<Result<Vec<_>, _>>()?;
         let result = arguments.returns.first().map(address).transpose()?;
         let action = match (arguments.function, &parameters[..]) {
             ("vprintf", &[format, arguments]) => Action::Print(Print { result, format, arguments }),
@@ -342,6 +473,13 @@ impl<'a> Builder<'a> {
         };
         self.push(DecodedInstruction { guard, action }, Class::Control, call);
         Ok(())
+    }
+
+    /// Pushes what is to be computed before an instruction.
+    fn push_before(&mut self, source: &syntax::Instruction) {
+        for action in std::mem::take(&mut self.symbols.before) {
+            self.push(DecodedInstruction { guard: None, action }, Class::Move, source);
+        }
     }
 
     fn push(&mut self, instruction: DecodedInstruction, class: Class, source: &syntax::Instruction) {
@@ -373,7 +511,19 @@ impl<'a> Builder<'a> {
                 Action::BranchToFunction { functions, .. } => {
                     functions.iter_mut().for_each(|(_, start)| *start = target_of(*start));
                 }
+                Action::Call(call) => call.start = target_of(call.start),
                 _ => {}
+            }
+        }
+        let mut sites = vec![Vec::new(); self.called.len()];
+        for (index, instruction) in self.instructions.iter().enumerate() {
+            if let Action::Call(call) = &instruction.action {
+                sites[call.function].push(index + 1);
+            }
+        }
+        for instruction in &mut self.instructions {
+            if let Action::Return { function, sites: of_function, .. } = &mut instruction.action {
+                of_function.clone_from(&sites[*function]);
             }
         }
         let jumps: Vec<Option<Vec<usize>>> = self.instructions.iter().enumerate().map(jumps).collect();
@@ -384,15 +534,18 @@ impl<'a> Builder<'a> {
                 (Some(targets), ..) => Successors::Jump(targets),
                 (None, Action::Exit, None) => Successors::Exit,
                 // A trap ends the launch: other lanes need not wait for lanes on a path to one.
-                (None, Action::Trap | Action::FailAssertion(_) | Action::Recurse(_), None) => Successors::Jump(&[]),
+                (None, Action::Trap | Action::FailAssertion(_), None) => Successors::Jump(&[]),
                 _ => Successors::Next,
             })
             .collect();
         for (index, successors) in successors.iter().enumerate() {
-            let past_the_end = match successors {
-                Successors::Next => index + 1 >= count,
-                Successors::Jump(targets) => targets.iter().any(|&target| target >= count),
-                Successors::Exit => false,
+            // The end of the kernel's own instructions, or of all.
+            let is_end = |target: usize| target >= count || self.starts.contains(&target);
+            let past_the_end = match (successors, &self.instructions[index].action) {
+                (_, Action::Call(_)) => is_end(index + 1),
+                (Successors::Next, _) => is_end(index + 1),
+                (Successors::Jump(targets), _) => targets.iter().any(|&target| is_end(target)),
+                (Successors::Exit, _) => false,
             };
             if past_the_end {
                 let Description { line, text, .. } = &self.descriptions[index];
@@ -406,9 +559,12 @@ impl<'a> Builder<'a> {
         for (instruction, point) in self.instructions.iter_mut().zip(points) {
             if let Action::Branch { reconvergence, .. }
             | Action::BranchTable { reconvergence, .. }
-            | Action::BranchToFunction { reconvergence, .. } = &mut instruction.action
+            | Action::BranchToFunction { reconvergence, .. }
+            | Action::Return { reconvergence, .. } = &mut instruction.action
             {
                 *reconvergence = point;
+            } else if let Action::Call(call) = &mut instruction.action {
+                call.reconvergence = point;
             }
         }
         Ok(())
@@ -421,9 +577,9 @@ fn jumps((index, instruction): (usize, &DecodedInstruction)) -> Option<Vec<usize
         Action::Branch { target, .. } => vec![*target],
         Action::BranchTable { targets, .. } => targets.clone(),
         Action::BranchToFunction { functions, .. } => functions.iter().map(|(_, start)| *start).collect(),
-        Action::Exit | Action::Trap | Action::FailAssertion(_) | Action::Recurse(_) if instruction.guard.is_some() => {
-            vec![]
-        }
+        Action::Call(call) => vec![call.start],
+        Action::Return { sites, .. } => sites.clone(),
+        Action::Exit | Action::Trap | Action::FailAssertion(_) if instruction.guard.is_some() => vec![],
         _ => return None,
     };
     if instruction.guard.is_some() {

@@ -143,6 +143,16 @@ pub(crate) enum Action {
         functions: Vec<(u64, Target)>,
         reconvergence: Option<Target>,
     },
+    /// A call of a function that may call itself.
+    Call(Box<Call>),
+    /// The end of such a function: each thread goes on after its call.
+    Return {
+        /// The instructions after the calls of the function.
+        sites: Vec<Target>,
+        /// The function's index.
+        function: usize,
+        reconvergence: Option<Target>,
+    },
     /// Ends the threads whose guard is true.
     Exit,
     /// `trap`
@@ -186,8 +196,6 @@ pub(crate) enum Action {
     Print(Print),
     /// A call of `__assertfail`, which the GPU's driver provides: ends the launch.
     FailAssertion(FailAssertion),
-    /// A call by which the function of this name calls itself, directly or indirectly. Calls are inlined: it is a fault.
-    Recurse(Arc<str>),
     /// `mma.sync`
     Matrix(Matrix),
     /// `ldmatrix`
@@ -215,26 +223,41 @@ pub(crate) struct Clock {
     pub(crate) shift: u32,
 }
 
+/// A call of a function that may call itself.
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// The function's index.
+    pub(crate) function: usize,
+    pub(crate) start: Target,
+    /// The index of the function that calls; None for the kernel itself.
+    pub(crate) caller: Option<usize>,
+    /// Each argument's address in local memory, its offset in the frame, and its size.
+    pub(crate) arguments: Vec<(EffectiveAddress, u64, usize)>,
+    /// The same of each result.
+    pub(crate) results: Vec<(EffectiveAddress, u64, usize)>,
+    pub(crate) reconvergence: Option<Target>,
+}
+
 /// Addresses in local memory of the parameters of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Print {
     /// The count of arguments, 32 bits; None if the call takes no result.
-    pub(crate) result: Option<u64>,
+    pub(crate) result: Option<EffectiveAddress>,
     /// A generic pointer to the format, which ends with a zero.
-    pub(crate) format: u64,
+    pub(crate) format: EffectiveAddress,
     /// A generic pointer to the arguments, each at a multiple of its size.
-    pub(crate) arguments: u64,
+    pub(crate) arguments: EffectiveAddress,
 }
 
 /// Addresses in local memory of the parameters of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FailAssertion {
     /// A generic pointer to the condition's text, or 0.
-    pub(crate) message: u64,
+    pub(crate) message: EffectiveAddress,
     /// A generic pointer to the file's name, or 0.
-    pub(crate) file: u64,
+    pub(crate) file: EffectiveAddress,
     /// The line, 32 bits.
-    pub(crate) line: u64,
+    pub(crate) line: EffectiveAddress,
 }
 
 /// The extension of a value to a wider destination register.

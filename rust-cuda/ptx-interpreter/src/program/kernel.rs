@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::called::Stack;
 use super::instruction::{Action, Atomic, DecodedInstruction, Description, Load, Store};
 use super::ranges::Ranges;
 use super::registers::{Initial, NamedRegister};
@@ -25,8 +26,10 @@ pub(crate) struct Kernel {
     pub(crate) register_names: Vec<NamedRegister>,
     /// Static shared memory.
     pub(crate) shared: Ranges,
-    /// Local memory of one thread.
+    /// Local memory of one thread, the stack last.
     pub(crate) local: Ranges,
+    /// The stack, if functions may call themselves.
+    pub(crate) stack: Option<Stack>,
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
     pub(crate) required_cluster: Option<[u32; 3]>,

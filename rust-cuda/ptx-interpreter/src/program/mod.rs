@@ -2,6 +2,7 @@
 
 mod atomic;
 mod builder;
+mod called;
 mod control_flow;
 mod decode;
 mod error;
@@ -18,6 +19,7 @@ mod symbols;
 
 use std::sync::Arc;
 
+pub(crate) use called::Stack;
 pub use error::{LoadError, Problem};
 pub(crate) use immediate::truncate;
 pub(crate) use kernel::Kernel;

@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use super::error::Problem;
 use super::globals::Globals;
 use super::immediate::truncate;
-use super::instruction::{Predicate, Register};
+use super::instruction::{Action, EffectiveAddress, Extend, Predicate, Register};
 use super::names::{Label, Named, Scopes};
 use super::ranges::Ranges;
 use super::registers::{Initial, NamedRegister, Special};
 use crate::memory::{first_address, window_bytes};
+use crate::semantics;
 use crate::syntax::{Linkage, Module, ScalarType, Space, Variable};
 
 /// First address of dynamic shared memory: after the range of static arrays.
@@ -27,6 +28,12 @@ pub(crate) struct Symbols<'a> {
     register_names: Vec<NamedRegister>,
     shared: Ranges,
     local: Ranges,
+    /// Within a function that may call itself, the variables of its frame.
+    pub(crate) frame: Option<Ranges>,
+    /// The register with the address of the current frame.
+    frame_register: Option<Register>,
+    /// What is to be computed before the instruction that is being decoded.
+    pub(crate) before: Vec<Action>,
     /// The functions being inlined, the outermost first, each with the label after its body.
     pub(crate) calls: Vec<(String, Label)>,
     /// Remaining budget of the module for inlined statements and branch table entries.
@@ -54,6 +61,9 @@ impl<'a> Symbols<'a> {
             register_names: Vec::new(),
             shared: Ranges::new(Space::Shared),
             local: Ranges::new(Space::Local),
+            frame: None,
+            frame_register: None,
+            before: Vec::new(),
             calls: Vec::new(),
             expansion_left,
         }
@@ -116,6 +126,10 @@ impl<'a> Symbols<'a> {
             _ => return Err(UNSUPPORTED_VARIABLE),
         };
         let bytes = variable.bytes().ok_or(UNSUPPORTED_VARIABLE)?;
+        if let (Some(frame), Space::Local) = (&mut self.frame, space) {
+            let address = frame.append_packed(&variable.name, bytes, variable.align)?;
+            return Ok(Named::Variable { space, address: in_frame(address - first_address(Space::Local)) });
+        }
         let address = ranges.append(&variable.name, bytes, variable.align)?;
         Ok(Named::Variable { space, address })
     }
@@ -123,6 +137,50 @@ impl<'a> Symbols<'a> {
     /// The address of a function whose name no variable or register hides.
     pub(crate) fn function_address(&self, name: &str) -> Option<u64> {
         self.scopes.find(name).is_none().then(|| self.globals.function(name)).flatten()
+    }
+
+    /// Number of registers and of predicates so far.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        (self.registers.len(), self.predicates)
+    }
+
+    /// The register with the address of the current frame.
+    pub(crate) fn frame_register(&mut self) -> Register {
+        match self.frame_register {
+            Some(register) => register,
+            None => {
+                let register = self.new_register(Initial::Uninitialised(64));
+                *self.frame_register.insert(register)
+            }
+        }
+    }
+
+    /// An address of a variable, plus an offset.
+    pub(crate) fn effective(&mut self, address: u64, offset: i64) -> EffectiveAddress {
+        match address.checked_sub(FRAME) {
+            Some(of_frame) => {
+                let base = Some(self.frame_register());
+                EffectiveAddress { base, offset: offset.wrapping_add_unsigned(of_frame), narrow: false }
+            }
+            None => EffectiveAddress { base: None, offset: offset.wrapping_add_unsigned(address), narrow: false },
+        }
+    }
+
+    /// A register with the address of a variable, plus an offset.
+    ///
+    /// # Errors
+    /// None, but the type of an addition's.
+    pub(crate) fn address_in_register(&mut self, address: u64, offset: i64) -> Result<Register, Problem> {
+        let EffectiveAddress { base, offset, .. } = self.effective(address, offset);
+        let distance = self.constant(offset as u64, 64);
+        let Some(frame) = base else { return Ok(distance) };
+        let semantics::Compute::Value(compute) = semantics::operation("add", &["u64"])?.compute else {
+            return Err(Problem::Unsupported("an address"));
+        };
+        let destination = self.new_register(Initial::Uninitialised(64));
+        let sources = [frame, distance, 0, 0];
+        self.before.push(Action::Compute { compute, destination, sources, extend: Extend::Zero, masking: None });
+        Ok(destination)
     }
 
     fn new_register(&mut self, initial: Initial) -> Register {
@@ -191,6 +249,14 @@ impl<'a> Symbols<'a> {
         };
         Ok(Some((Space::Shared, start)))
     }
+}
+
+/// Added to the offset of a variable in a frame of calls, in the place of its address.
+const FRAME: u64 = 1 << 48;
+
+/// What stands for the address of a variable in a frame.
+pub(super) fn in_frame(offset: u64) -> u64 {
+    FRAME + offset
 }
 
 const UNSUPPORTED_VARIABLE: Problem = Problem::Unsupported("a variable of this space in a function");

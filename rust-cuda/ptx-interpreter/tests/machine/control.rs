@@ -5,7 +5,7 @@ use ptx_interpreter::{FaultKind, LoadError, Problem};
 
 /// Number of times that warps issued the only instruction with this text.
 #[track_caller]
-fn issued(kernel: &Kernel, text: &str) -> u64 {
+pub(crate) fn issued(kernel: &Kernel, text: &str) -> u64 {
     let report = kernel.report();
     let mut found = report.instructions.iter().filter(|instruction| instruction.place.text.contains(text));
     let issued = found.next().expect("an instruction has this text").counts.issued;
@@ -186,7 +186,7 @@ fn a_trap_is_a_fault_of_the_lane_that_reaches_it() {
 const SQUARE: &str = ".func (.param .b32 result) square(.param .b32 x)
     { .reg .b32 r<2>; ld.param.b32 r0, [x]; mul.lo.u32 r1, r0, r0; st.param.b32 [result], r1; ret; }\n";
 
-fn call(function: &str, from: &str, to: &str) -> String {
+pub(crate) fn call(function: &str, from: &str, to: &str) -> String {
     format!(
         "{{ .param .b32 a; .param .b32 b; st.param.b32 [a], {from}; call.uni (b), {function}, (a); ld.param.b32 {to}, [b]; }}\n"
     )
@@ -287,37 +287,14 @@ fn a_call_through_a_pointer_to_another_function_is_a_fault() {
 }
 
 #[test]
-fn a_function_may_call_another_through_a_pointer_but_not_itself() {
+fn a_function_may_call_another_through_a_pointer() {
     let apply = ".func (.param .b32 y) apply(.param .b64 g, .param .b32 x) { .reg .b64 f; .reg .b32 r; ld.param.b64 f, [g]; ld.param.b32 r, [x];
          { .param .b32 a; .param .b32 b; st.param.b32 [a], r; P: .callprototype (.param .b32 _) _ (.param .b32 _); call.uni (b), f, (a), P; ld.param.b32 r, [b]; }
-         st.param.b32 [y], r; ret; }\n
-        .func (.param .b32 y) again(.param .b32 x) { .reg .b64 f; .reg .b32 r; ld.param.b32 r, [x]; mov.u64 f, again;
-         { .param .b32 a; .param .b32 b; st.param.b32 [a], r; P: .callprototype (.param .b32 _) _ (.param .b32 _);
-         call (b), f, (a), P;\n ld.param.b32 r, [b]; } st.param.b32 [y], r; ret; }\n";
-    let kernel = |function: &str| {
-        let call = format!(
-            ".reg .b64 f; mov.u64 f, {function}; {{ .param .b64 g; .param .b32 x; .param .b32 y; st.param.b64 [g], f; st.param.b32 [x], tid;
-             call (y), apply, (g, x); ld.param.b32 r0, [y]; }} st.global.u32 [cell], r0; ret;"
-        );
-        Kernel::new(call).declare(&format!("{FUNCTIONS}{apply}"))
-    };
-    assert_eq!(kernel("plus7").words(32), each(32, |thread| thread + 7));
-    let fault = kernel("again").fault("call (b), f, (a), P;", 0, 0);
-    assert_eq!(fault, FaultKind::Recursion { function: "again".to_owned() });
-}
-
-/// A call that a function makes of itself faults when it is executed, and not before.
-#[test]
-fn recursion_is_a_fault_where_it_happens() {
-    let body = format!(
-        ".func (.param .b32 result) f(.param .b32 x) {{ .reg .b32 r<2>; .reg .pred p; ld.param.b32 r0, [x]; setp.lt.u32 p, r0, 5;\n\
-         @p bra END;\n{} END: st.param.b32 [result], r0; ret; }}\n",
-        call("f", "r0", "r1")
-    );
-    let calls_f = "{ .param .b32 one; .param .b32 two; st.param.b32 [one], tid; call.uni (two), f, (one); } ret;";
-    Kernel::new(calls_f).shape(1, 5).declare(&body).report();
-    let fault = Kernel::new(calls_f).shape(1, 8).declare(&body).fault("call.uni (b), f, (a);", 0, 5);
-    assert_eq!(fault, FaultKind::Recursion { function: "f".to_owned() });
+         st.param.b32 [y], r; ret; }\n";
+    let body = ".reg .b64 f; mov.u64 f, plus7; { .param .b64 g; .param .b32 x; .param .b32 y; st.param.b64 [g], f; st.param.b32 [x], tid;
+         call (y), apply, (g, x); ld.param.b32 r0, [y]; } st.global.u32 [cell], r0; ret;";
+    let kernel = Kernel::new(body).declare(&format!("{FUNCTIONS}{apply}"));
+    assert_eq!(kernel.words(32), each(32, |thread| thread + 7));
 }
 
 #[test]

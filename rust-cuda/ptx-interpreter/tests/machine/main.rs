@@ -17,6 +17,7 @@ mod moves;
 mod observer;
 mod padding;
 mod races;
+mod recursion;
 mod rejects;
 mod schedules;
 mod scopes;

@@ -151,13 +151,13 @@ fn clock(name: &str) -> Option<Clock> {
     })
 }
 
-/// A constant register with the address of a variable within its state space.
+/// A register with the address of a variable within its state space.
 fn variable(symbols: &mut Symbols<'_>, name: &str, offset: i64, space: Option<Space>) -> Result<Register, Problem> {
     let (found, address) = symbols.variable_address(name)?.ok_or_else(|| Problem::Undeclared(name.to_owned()))?;
     if space.is_some_and(|space| space != found) {
         return Err(Problem::Operand { number: 2, expected: "a variable of this state space" });
     }
-    Ok(symbols.constant(address.wrapping_add_signed(offset), 64))
+    symbols.address_in_register(address, offset)
 }
 
 /// As `variable`, for a destination of `bits` bits. Addresses of global memory need 64, those of other spaces fit in

@@ -197,8 +197,7 @@ pub(super) fn address(
         AddressBase::Name(name) => name,
     };
     if let Some((space, address)) = symbols.variable_address(name)? {
-        let offset = (address as i64).wrapping_add(*offset);
-        return Ok((EffectiveAddress { base: None, offset, narrow: false }, Some(space)));
+        return Ok((symbols.effective(address, *offset), Some(space)));
     }
     match symbols.find(name) {
         Some(Named::Register { register, bits: bits @ (32 | 64) }) => {
