@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::called::{Called, CalledFunction, Stack, reaches_a_cycle};
+use super::called::{Called, CalledFunction, Stack};
 use super::control_flow::{Successors, immediate_postdominators};
 use super::decode;
 use super::error::{LoadError, Problem, at};
@@ -33,7 +33,7 @@ struct Builder<'a> {
     /// For source locations in functions that the compiler inlined, the location of the call.
     inlined: HashMap<[u32; 3], [u32; 3]>,
     /// The functions that are not inlined, since they may call themselves or others that do.
-    not_inlined: HashSet<&'a str>,
+    not_inlined: &'a HashSet<&'a str>,
     /// Those that the kernel calls, and the one that is being translated.
     called: Vec<Called<'a>>,
     caller: Option<usize>,
@@ -41,10 +41,11 @@ struct Builder<'a> {
     starts: Vec<usize>,
 }
 
-/// Decodes a kernel and inlines the functions that it calls.
+/// Decodes a kernel and inlines the functions that it calls, except those of `not_inlined`.
 pub(crate) fn build(
     module: &Module,
     globals: &Globals,
+    not_inlined: &HashSet<&str>,
     entry: &Function,
     expansion_left: &mut usize,
 ) -> Result<Kernel, LoadError> {
@@ -59,7 +60,7 @@ pub(crate) fn build(
         labels: Vec::new(),
         location: None,
         inlined: HashMap::new(),
-        not_inlined: reaches_a_cycle(module, globals),
+        not_inlined,
         called: Vec::new(),
         caller: None,
         starts: Vec::new(),

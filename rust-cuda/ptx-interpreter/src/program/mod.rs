@@ -61,10 +61,11 @@ impl Program {
                 globals.initialise(variable, address, memory)?;
             }
         }
+        let not_inlined = called::reaches_a_cycle(&module, &globals);
         let mut expansion_left = MAX_EXPANSION;
         let (mut kernels, mut refused) = (Vec::new(), Vec::new());
         for entry in module.functions.iter().filter(|function| function.is_entry) {
-            match builder::build(&module, &globals, entry, &mut expansion_left) {
+            match builder::build(&module, &globals, &not_inlined, entry, &mut expansion_left) {
                 Ok(kernel) => kernels.push(kernel),
                 Err(error) => refused.push((entry.name.clone(), error)),
             }
