@@ -29,9 +29,7 @@ mod tests {
             black_box(boxes.unwrap()).iter().map(|number| **number).sum::<u32>()
         });
         assert_eq!(sum, 499_500);
-        // The list and the thread take some more; other tests may allocate at the same time.
-        assert!((1001..100_000).contains(&count), "{count}");
-        let (_, count) = allocations_of(|| black_box([1; 100]));
-        assert!(count < 100_000, "{count}");
+        // The list and the thread take some more, as may other tests at the same time.
+        assert!(count > 1000, "{count}");
     }
 }
