@@ -19,7 +19,7 @@ use std::io::{self, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use allocations::allocations_of;
+pub use allocations::{COUNTING_ALLOCATOR, CountingAllocator, allocations_of};
 pub use gpu_calls::{
     Launch, by_simulator, launched, launched_of, of_interpreter, of_interpreter_without_races, on_gpu, only_launch,
     require_kernels, require_writes,

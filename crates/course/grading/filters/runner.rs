@@ -1,8 +1,11 @@
 //! The filters' functions, for the judge.
 
 use filters::{correlation_gpu, correlation_rayon, correlation_trivial, sobel_operator};
-use judging::{Functions, Matrix, allocations_of, by_simulator};
+use judging::{COUNTING_ALLOCATOR, CountingAllocator, Functions, Matrix, allocations_of, by_simulator};
 use ndarray::Array2;
+
+#[global_allocator]
+static ALLOCATOR: &CountingAllocator = &COUNTING_ALLOCATOR;
 
 /// A kernel and an image.
 type Both = (Matrix<f32>, Matrix<f32>);
