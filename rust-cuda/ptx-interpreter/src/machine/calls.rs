@@ -5,33 +5,12 @@ use std::ops::Range;
 use super::context::Context;
 use super::fault::{Failure, FaultKind};
 use super::lanes::lanes_of;
-use super::warp::{UninitialisedRegister, Warp};
+use super::warp::{Activation, UninitialisedRegister, Warp};
 use crate::memory::first_address;
 use crate::program::Stack;
 use crate::program::instruction::{Action, Call};
 use crate::semantics::LANES;
 use crate::syntax::Space;
-
-/// A call that has not returned.
-#[derive(Clone, Debug)]
-pub(super) struct Activation {
-    /// The instruction that calls.
-    call: usize,
-    /// The caller's frame, registers and predicates.
-    frame: u64,
-    registers: Vec<u64>,
-    predicates: Vec<bool>,
-    /// Of the registers, those with uninitialised bytes in the lane.
-    uninitialised: Vec<UninitialisedRegister>,
-}
-
-impl Activation {
-    /// Size on the host in bytes.
-    pub(super) fn host_bytes(&self) -> usize {
-        let uninitialised = size_of_val(&*self.uninitialised);
-        size_of::<Self>() + size_of_val(&*self.registers) + size_of_val(&*self.predicates) + uninitialised
-    }
-}
 
 /// The stack of a kernel that has calls.
 fn stack_of<'a>(context: &Context<'a>) -> &'a Stack {

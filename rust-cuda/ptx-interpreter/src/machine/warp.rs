@@ -1,6 +1,5 @@
 //! A warp: its registers and its lanes.
 
-use super::calls::Activation;
 use super::divergence::{Divergence, Path, PathState};
 use super::fault::FaultKind;
 use super::lanes::{ALL, write, write_bits};
@@ -63,6 +62,27 @@ pub(super) struct UninitialisedRegister {
     pub(super) kind: FaultKind,
     /// Whether the value is computed of the bytes that the load read, and no copy of them.
     pub(super) is_computed: bool,
+}
+
+/// A call that has not returned.
+#[derive(Clone, Debug)]
+pub(super) struct Activation {
+    /// The instruction that calls.
+    pub(super) call: usize,
+    /// The caller's frame, registers and predicates.
+    pub(super) frame: u64,
+    pub(super) registers: Vec<u64>,
+    pub(super) predicates: Vec<bool>,
+    /// Of the registers, those with uninitialised bytes in the lane.
+    pub(super) uninitialised: Vec<UninitialisedRegister>,
+}
+
+impl Activation {
+    /// Size on the host in bytes.
+    fn host_bytes(&self) -> usize {
+        let uninitialised = size_of_val(&*self.uninitialised);
+        size_of::<Self>() + size_of_val(&*self.registers) + size_of_val(&*self.predicates) + uninitialised
+    }
 }
 
 /// How a path continues after an instruction.
