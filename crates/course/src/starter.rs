@@ -215,8 +215,12 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 /// kernels the commands for these.
 fn tools_for(parts: &[Part]) -> Vec<&'static str> {
     let trains = parts.contains(&Part::One).then_some("train");
-    let has_kernels = parts.iter().any(|part| *part == Part::Learn || part.kernel().is_some());
-    ["check_homework"].into_iter().chain(trains).chain(has_kernels.then_some("see_kernels")).collect()
+    ["check_homework"].into_iter().chain(trains).chain(have_kernels(parts).then_some("see_kernels")).collect()
+}
+
+/// Whether a part has kernels, graded or not.
+fn have_kernels(parts: &[Part]) -> bool {
+    parts.iter().any(|part| *part == Part::Learn || part.kernel().is_some())
 }
 
 /// Writes the workspace of these parts to a new folder, with this folder's crates and without the students' commands.
@@ -374,7 +378,7 @@ fn manifest(template: &str, parts: &[Part], tools: &[&str], source: Source) -> R
     let list = |packages: &[&str]| packages.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
     let members = list(&[&packages, tools].concat());
     let trains = tools.contains(&"train");
-    let has_kernels = parts.iter().any(|part| *part == Part::Learn || part.kernel().is_some());
+    let has_kernels = have_kernels(parts);
     let has_matrices = parts.iter().any(|part| *part == Part::One || part.kernel().is_some());
     // A setting for a package that no member uses is a warning. Without tools, all members are the default.
     let is_used = |line: &&str| match line.split_once(".opt-level").map(|(name, _)| name) {

@@ -59,9 +59,9 @@ thread_local! {
 /// Number of calls in progress.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether a panic of this thread is told by [`call`]: of its own thread, or of one that the code under test has started. Those have no
+/// Whether [`call`] reports a panic of this thread: its own thread, or of one that the code under test has started. Those have no
 /// names, other than the ranks of an MPI of threads; those of the tests do.
-fn is_told_by_call() -> bool {
+fn is_reported_by_call() -> bool {
     let thread = std::thread::current();
     let is_started_by_code = thread.name().is_none_or(|name| name.starts_with("rank "));
     IS_SILENT.get() || is_started_by_code && CALLS.load(Ordering::Relaxed) > 0
@@ -89,7 +89,7 @@ pub fn call<T, E: fmt::Display>(function: impl FnOnce() -> Result<T, E>) -> Resu
                 }
                 panics.push((message_of(info.payload()).to_owned(), place(location)));
             }
-            if !is_told_by_call() {
+            if !is_reported_by_call() {
                 others(info);
             }
         }));

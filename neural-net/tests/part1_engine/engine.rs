@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use crate::support::cases::{Case, assert_close, case, random_samples, start, train_by_reference, undecided_samples};
+use crate::support::cases::{
+    Case, assert_as_many_correct, assert_close, case, random_samples, start, train_by_reference,
+};
 use ndarray::ArcArray2;
 use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters, Threads};
 use neural_net::network::{Initialization, argmax};
@@ -59,14 +61,7 @@ fn check(case: &Case, tolerance: f64) -> Result<(), TestCaseError> {
     let outputs = samples.inputs().outer_iter().map(|input| trained.network.predict(&input.to_vec()));
     let correct =
         outputs.enumerate().filter(|(index, output)| argmax(output) == argmax(samples.target(*index))).count();
-    let undecided = undecided_samples(&trained.network, &samples);
-    prop_assert!(
-        evaluation.correct.abs_diff(correct) <= undecided,
-        "{} samples are right, not {}, of which {} are undecided",
-        evaluation.correct,
-        correct,
-        undecided
-    );
+    assert_as_many_correct(evaluation.correct, correct, &trained.network, &samples)?;
     prop_assert_eq!(evaluation.count, *count);
     Ok(())
 }

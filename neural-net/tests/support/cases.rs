@@ -78,7 +78,7 @@ fn is_at_a_kink_of_relu(network: &Network<f64>, samples: &Samples<f64>) -> bool 
 
 /// How many samples have two outputs so near each other that rounding in single precision may decide the predicted class: classes that training
 /// has treated alike have equal outputs for an input of zeros, and outputs of ReLU or of a saturated sigmoid may be equal as well.
-pub(crate) fn undecided_samples(network: &Network, samples: &Samples) -> usize {
+fn undecided_samples(network: &Network, samples: &Samples) -> usize {
     let layers = reference::forward(&network_in_f64(network), samples_in_f64(samples).inputs().view());
     let is_undecided = |outputs: ArrayView1<f64>| {
         let mut sorted = outputs.to_vec();
@@ -86,6 +86,24 @@ pub(crate) fn undecided_samples(network: &Network, samples: &Samples) -> usize {
         sorted.len() > 1 && sorted[0] - sorted[1] <= 2e-6 * sorted[0].abs().max(1.0)
     };
     layers.last().unwrap().1.outer_iter().filter(|&outputs| is_undecided(outputs)).count()
+}
+
+/// The number of samples whose class is predicted, except those for which rounding decides.
+pub(crate) fn assert_as_many_correct(
+    got: usize,
+    expected: usize,
+    network: &Network,
+    samples: &Samples,
+) -> Result<(), TestCaseError> {
+    let undecided = undecided_samples(network, samples);
+    prop_assert!(
+        got.abs_diff(expected) <= undecided,
+        "{} samples are right, not {}, of which {} are undecided",
+        got,
+        expected,
+        undecided
+    );
+    Ok(())
 }
 
 /// The state of the optimizer before the first step.

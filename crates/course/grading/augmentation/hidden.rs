@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The threads are counted while 2000 images are distorted. Whoever puts the jobs may be one more.
+/// The threads are counted while 2000 images are distorted. The thread that puts the jobs may be one more.
 #[test]
 fn augmented_starts_its_workers_and_ends_them() -> Result<(), Failure> {
     for workers in [2_usize, 5] {

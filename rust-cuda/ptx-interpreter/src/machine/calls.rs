@@ -57,19 +57,12 @@ impl Warp {
             lanes_of(active).for_each(|lane| self.copy_local(lane, from[lane], frames[lane] + to, *bytes));
         }
         self.write(register, &frames, active);
-        self.jump((index, active), |_| Ok(call.start), call.reconvergence, context)
+        self.jump((index, active), &[call.start; LANES], call.reconvergence, context);
+        Ok(())
     }
 
     /// Ends the calls of a path's lanes: their callers get the results, and their registers back.
-    ///
-    /// # Errors
-    /// None.
-    pub(super) fn return_to_callers(
-        &mut self,
-        index: usize,
-        reconvergence: Option<usize>,
-        context: &mut Context<'_>,
-    ) -> Result<(), Failure> {
+    pub(super) fn return_to_callers(&mut self, index: usize, reconvergence: Option<usize>, context: &mut Context<'_>) {
         let (stack, kernel) = (stack_of(context), context.kernel);
         let (mask, mut sites) = (self.divergence.paths[index].mask, [0; LANES]);
         for lane in lanes_of(mask) {
@@ -95,7 +88,7 @@ impl Warp {
             }
             sites[lane] = activation.call + 1;
         }
-        self.jump((index, mask), |lane| Ok(sites[lane]), reconvergence, context)
+        self.jump((index, mask), &sites, reconvergence, context);
     }
 
     /// The uninitialised bytes of registers in one lane, which are then no longer noted.

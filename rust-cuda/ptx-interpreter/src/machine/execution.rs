@@ -300,7 +300,7 @@ impl Warp {
                 return Ok(Next::Jumped);
             }
             Action::Return { reconvergence, .. } => {
-                self.return_to_callers(index, *reconvergence, context)?;
+                self.return_to_callers(index, *reconvergence, context);
                 return Ok(Next::Jumped);
             }
             Action::Exit => {
@@ -383,26 +383,29 @@ impl Warp {
         reconvergence: Option<usize>,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        let values = self.registers[register as usize];
-        let target = |lane: usize| target(values[lane]).map_err(|kind| Failure::at(lane, kind));
-        self.jump((index, active), target, reconvergence, context)
+        let mut targets = [0; LANES];
+        for lane in lanes_of(active) {
+            let value = self.registers[register as usize][lane];
+            targets[lane] = target(value).map_err(|kind| Failure::at(lane, kind))?;
+        }
+        self.jump((index, active), &targets, reconvergence, context);
+        Ok(())
     }
 
     /// Jumps to each active lane's target; the other lanes go on.
     pub(super) fn jump(
         &mut self,
         (index, active): (usize, u32),
-        target: impl Fn(usize) -> Result<usize, Failure>,
+        targets: &[usize; LANES],
         reconvergence: Option<usize>,
         context: &mut Context<'_>,
-    ) -> Result<(), Failure> {
+    ) {
         let path = self.divergence.paths[index];
         let mut paths: Vec<(u32, usize)> = vec![(path.mask & !active, path.pc + 1)];
         for lane in lanes_of(active) {
-            let target = target(lane)?;
-            match paths.iter_mut().find(|(_, pc)| *pc == target) {
+            match paths.iter_mut().find(|(_, pc)| *pc == targets[lane]) {
                 Some((mask, _)) => *mask |= 1 << lane,
-                None => paths.push((1 << lane, target)),
+                None => paths.push((1 << lane, targets[lane])),
             }
         }
         paths.retain(|(mask, _)| *mask != 0);
@@ -416,7 +419,6 @@ impl Warp {
                 self.divergence.diverge(index, &paths, reconvergence);
             }
         }
-        Ok(())
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct CalledFunction {
     pub(crate) name: Arc<str>,
     /// Size of a frame.
     pub(crate) frame_bytes: u64,
-    /// Its registers and predicates, which each call has anew.
+    /// Its registers and predicates, of which each call has its own.
     pub(crate) registers: Range<usize>,
     pub(crate) predicates: Range<usize>,
 }

@@ -254,7 +254,7 @@ impl<'a> Symbols<'a> {
 /// Added to the offset of a variable in a frame of calls, in the place of its address.
 const FRAME: u64 = 1 << 48;
 
-/// What stands for the address of a variable in a frame.
+/// The mark of a variable in a frame, in the place of its address.
 pub(super) fn in_frame(offset: u64) -> u64 {
     FRAME + offset
 }

@@ -173,7 +173,7 @@ fn a_guarded_call_and_one_through_a_pointer_may_be_of_the_same_function() {
     assert_eq!(kernel.words(32), each(32, |thread| (thread % 20) * (thread % 20 + 1) / 2));
 }
 
-/// A function that is called within one that calls itself has its registers anew as well.
+/// A function that is called within one that calls itself has its own registers in each call as well.
 #[test]
 fn a_function_between_two_calls_is_part_of_the_frame() {
     let add = function("add", "add.u32 r0, r0, 100;");
