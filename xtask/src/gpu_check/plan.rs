@@ -104,12 +104,13 @@ const fn of_gpu(program: &'static str, filter: &'static str) -> Test {
 }
 
 /// The tests that need a GPU.
-pub(super) const TESTS: [Test; 11] = [
+pub(super) const TESTS: [Test; 12] = [
     of_gpu("on_a_gpu", ""),
     test("neural-net", "part1_gpu_engine", "on_a_gpu"),
     test("matmul_functions", "matmul_gpu_is_right", "on_a_gpu"),
     test("max_functions", "max_gpu_is_right", "on_a_gpu"),
     test("activation_functions", "activation_gpu_is_right", "on_a_gpu"),
+    test("filters", "correlation_gpu_is_right", "on_a_gpu"),
     // These compare a GPU's bits with the interpreter's.
     test("kernels-gpu", "every_kernel", "on_a_gpu"),
     of_gpu("interpreter", "runs_"),
