@@ -30,8 +30,9 @@ const THREADS: u32 = 256;
 const LAUNCHES: u32 = 200;
 /// Replays of that graph between two events.
 const REPLAYS: u32 = 20;
-/// Barriers, loads or exchanges of a launch.
+/// Barriers, loads or exchanges of a launch, and those of a device that is not timed.
 const ROUNDS: u32 = 1000;
+const UNTIMED_ROUNDS: u32 = 2;
 
 /// Times launches, grid barriers and training steps on a GPU
 #[derive(Parser)]
@@ -69,7 +70,11 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let device = Device::open(arguments.device, &kernels_gpu::ptx::NETWORK)?;
+    let ptx = match arguments.part {
+        Part::Latency => &kernels_gpu::PTX,
+        Part::Persistent | Part::Steps => &kernels_gpu::ptx::NETWORK,
+    };
+    let device = Device::open(arguments.device, ptx)?;
     let mut sweep = Sweep { device, report: Report::new("gpu_sweep", arguments.json), repeats: arguments.repeats };
     match arguments.part {
         Part::Latency => sweep.latency()?,
@@ -154,8 +159,9 @@ impl Sweep {
     /// Times one round of a launch of many: the time of a launch without rounds is subtracted.
     fn rounds(&mut self, label: &str, mut launch: impl FnMut(&Device, u32) -> Result<(), gpu::Error>) -> Result<()> {
         let mut time = |rounds| self.device.time_repeats(self.repeats, |_| launch(&self.device, rounds));
-        let (many, none) = (time(ROUNDS)?, time(0)?);
-        self.time(label, beyond(many, none), ROUNDS);
+        let count = if self.device.is_gpu() { ROUNDS } else { UNTIMED_ROUNDS };
+        let (many, none) = (time(count)?, time(0)?);
+        self.time(label, beyond(many, none), count);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! `--rehearse`: the folder is made, and all of its calls run here without a GPU, so that no lease is lost to a script.
 //!
-//! Each program must end with the message that there is no GPU. Stand-ins for Nsight Compute and compute-sanitizer record
+//! The sweep's parts run on the interpreter. Each program must end with the message that there is no GPU. Stand-ins for Nsight Compute and compute-sanitizer record
 //! their arguments and run the program that they are given.
 
 use std::path::Path;
@@ -12,9 +12,10 @@ use clap::ValueEnum;
 use command_line::say;
 use serde_json::Value;
 
-use super::plan::{COUNTED, Call, PROGRAMS, SANITIZED, STARTS, SWEEP_PARTS, TESTS};
+use super::plan::{COUNTED, Call, PROGRAMS, SANITIZED, STARTS, SWEEP, SWEEP_PARTS, TESTS};
 use super::results::{FILE, Outcome, Results};
 use super::{folder, python, show};
+use crate::capture::stdout_of;
 
 /// A driver's library that no machine has.
 const NO_DRIVER: &str = "no-such-libcuda.so.1";
@@ -40,6 +41,11 @@ pub(super) fn run() -> Result<ExitCode> {
     let tools = tempfile::tempdir().context("cannot make a folder for the stand-ins")?;
     for name in TOOLS {
         make_executable(&tools.path().join(name))?;
+    }
+    for part in SWEEP_PARTS {
+        let arguments = [part, "--device", "ptx", "--repeats", "1", "--steps", "1"];
+        stdout_of(Command::new(folder.join(SWEEP)).args(arguments))?;
+        say!("[+] {SWEEP} {part} runs on the interpreter");
     }
     for call in Call::value_variants() {
         let lines = run_call(*call, &folder, tools.path())?;

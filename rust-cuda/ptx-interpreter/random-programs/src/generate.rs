@@ -114,6 +114,11 @@ impl Generator {
         self.steps.push(Step { guard: None, action });
     }
 
+    /// The guard of a form's instruction: none for `set`.
+    fn guard_of(&mut self, form: &Form<'_>) -> Option<(Predicate, bool)> {
+        if form.opcode == "set" { None } else { self.guard() }
+    }
+
     /// A guard, with probability 1/6.
     fn guard(&mut self) -> Option<(Predicate, bool)> {
         let guarded = self.random.random_ratio(1, 6);
@@ -172,9 +177,11 @@ impl Generator {
                 self.mask(base, sources[1], 31);
                 sources[1] = Source::Register(base);
             }
+            "bfe" => self.make_bytes(&mut sources[1..]),
+            "bfi" => self.make_bytes(&mut sources[2..]),
             _ => {}
         }
-        let guard = self.guard();
+        let guard = self.guard_of(form);
         let width = self.width(form, to);
         let destination = self.destination(width, guard.is_some());
         let action = Action::Value { form: name.to_owned(), destination, to, sources, from };
@@ -193,7 +200,7 @@ impl Generator {
             && let Some(immediate) = self.immediate(scalar_type)
         {
             return match immediate {
-                // ptxas requires a field's position and length to fit a byte; in a register only the low byte counts.
+                // A field's position and length fit a byte.
                 Source::Immediate(bits) if form.opcode.starts_with("bf") => Source::Immediate(bits & 0xff),
                 immediate => immediate,
             };
@@ -240,6 +247,15 @@ impl Generator {
             }
         }
         sources[1] = Source::Register(divisor);
+    }
+
+    /// Reduces a field's position and length to a byte.
+    fn make_bytes(&mut self, sources: &mut [Source]) {
+        for (number, source) in sources.iter_mut().enumerate() {
+            let byte = Register::scratch(Width::Bits32, number);
+            self.mask(byte, *source, 0xff);
+            *source = Source::Register(byte);
+        }
     }
 
     fn mask(&mut self, destination: Register, source: Source, mask: u64) {

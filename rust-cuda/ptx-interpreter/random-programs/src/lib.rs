@@ -6,7 +6,7 @@
 //!
 //! # Coverage
 //!
-//! Every form of [`ptx_interpreter::semantics::forms`] that the [`Target`] has, some of them guarded. The forms are
+//! Every form of [`ptx_interpreter::semantics::forms`] that the [`Target`] has, some of them guarded, except `set`. The forms are
 //! shuffled and distributed, so that [`Program::for_all_forms`] consecutive programs have all of them. Between them are
 //! carry chains, `setp` with boolean operations and a second predicate, `selp`, predicate logic, packed and unpacked
 //! registers, shuffles, votes, matches and reductions of whole warps, and special registers.
@@ -24,8 +24,14 @@
 //! - the bits of tf32 beyond its precision: they are cleared;
 //! - a shuffle distance beyond 31, which the interpreter rejects and of which a GPU takes the low five bits;
 //! - a start of `fns` beyond bit 31: it is reduced;
+//! - a field's position or length beyond 255: it is reduced. PTX ISA 9.7.1 restricts them to a byte, and `bfi.b64` of a
+//!   GPU takes more bits than that;
 //! - carry flags written by one family of instructions and read by another: a chain only adds or only subtracts, at one
 //!   width.
+//!
+//! A guarded `set` whose result has another type than its comparison (`@%p set.lt.f32.s32`) is specified, and left out:
+//! ptxas 12.9 to 13.5 and driver 580 guard the comparison, but not the conversion of its result, so that a lane that skips
+//! the instruction has its register converted. No compiler is known to emit it.
 
 mod evaluate;
 mod generate;
