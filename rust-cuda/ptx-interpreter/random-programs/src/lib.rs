@@ -6,9 +6,9 @@
 //!
 //! # Coverage
 //!
-//! Every form of [`ptx_interpreter::semantics::forms`] that the [`Target`] has, some of them guarded, except `set`. The forms are
-//! shuffled and distributed, so that [`Program::for_all_forms`] consecutive programs have all of them. Between them are
-//! carry chains, `setp` with boolean operations and a second predicate, `selp`, predicate logic, packed and unpacked
+//! Every form of [`ptx_interpreter::semantics::forms`] that the [`Target`] has but the conversions below, some of them
+//! guarded. The forms are shuffled and distributed, so that [`Program::for_all_forms`] consecutive programs have all of
+//! them. Between them are carry chains, `setp` with boolean operations and a second predicate, `selp`, predicate logic, packed and unpacked
 //! registers, shuffles, votes, matches and reductions of whole warps, and special registers.
 //!
 //! # Exclusions
@@ -29,9 +29,12 @@
 //! - carry flags written by one family of instructions and read by another: a chain only adds or only subtracts, at one
 //!   width.
 //!
-//! A guarded `set` whose result has another type than its comparison (`@%p set.lt.f32.s32`) is specified, and left out:
-//! ptxas 12.9 to 13.5 and driver 580 guard the comparison, but not the conversion of its result, so that a lane that skips
-//! the instruction has its register converted. No compiler is known to emit it.
+//! What ptxas 12.9 and 13.5 and driver 580 translate otherwise than PTX ISA specifies is left out too. No compiler is known
+//! to emit it:
+//! - a guarded `set` whose result has another type than its comparison (`@%p set.lt.f32.s32`): the comparison is guarded,
+//!   the conversion of its result is not, so that a lane that skips the instruction has its register converted;
+//! - a guarded `testp`: it is executed without its guard;
+//! - `cvt.rm.ftz.f16.f32` and `cvt.rp.ftz.f16.f32`: subnormal numbers are not flushed.
 
 mod evaluate;
 mod generate;
