@@ -14,7 +14,8 @@ use crate::{ByValue, Element};
 /// A launch passes to a GPU, unchecked, the values that [`push_arguments`](Self::push_arguments) appends. They are: for
 /// each buffer of the arguments its own address and length, through [`RawParameters::push_buffer`] and
 /// [`push_buffer_mut`](RawParameters::push_buffer_mut), and for each other parameter its value, in the order and of the types of
-/// `SIGNATURE`.
+/// `SIGNATURE`. For an unsafe kernel, whose value only an unsafe function makes, its caller promises what the kernel's contract
+/// asks of the launches, and that no value that is passed has padding.
 #[allow(unsafe_code)]
 pub unsafe trait Kernel: Copy + Send + Sync + 'static {
     /// The name of the entry in the PTX.
@@ -166,6 +167,11 @@ pub enum ArgumentError {
         /// The kernel's parameter.
         parameter: &'static str,
     },
+    /// The launch is on the simulator, which cannot check the accesses of an unsafe kernel.
+    #[error(
+        "the simulator runs no unsafe kernel, whose accesses by pointers it cannot check; the interpreter runs its PTX"
+    )]
+    UnsafeKernel,
     /// The buffer belongs to another GPU, or to the same GPU opened a second time, whose launches are not ordered with
     /// those of this one.
     #[error("the buffer for parameter `{parameter}` belongs to another device than the launch")]
@@ -180,14 +186,14 @@ pub enum ArgumentError {
 pub struct RawParameters {
     /// The memory of the device that the launch is on.
     memory: MemoryId,
-    /// One entry of 64 bytes for each value: aligned for every scalar, and large enough for structs of them.
+    /// One entry for each value: aligned for every scalar, and large enough for structs of them.
     values: Vec<Value>,
     /// The names of the kernel's parameters.
     names: Vec<&'static str>,
 }
 
 /// Maximum size of a parameter that is passed by value.
-const MAX_BYTES: usize = 64;
+const MAX_BYTES: usize = 256;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
@@ -246,22 +252,67 @@ impl RawParameters {
         }
     }
 
+    /// Appends the address of a buffer that the kernel reads.
+    ///
+    /// # Errors
+    /// If it is not in the memory of the launch's device.
+    pub fn push_pointer<M: Memory, T: Element>(
+        &mut self,
+        parameter: &'static str,
+        buffer: &M::Buffer<T>,
+    ) -> Result<(), ArgumentError> {
+        self.push_buffer::<M, T>(parameter, buffer)?;
+        self.values.pop();
+        Ok(())
+    }
+
+    /// Appends the address of a buffer that the kernel writes.
+    ///
+    /// # Errors
+    /// If it is not in the memory of the launch's device.
+    pub fn push_pointer_mut<M: Memory, T: Element>(
+        &mut self,
+        parameter: &'static str,
+        buffer: &mut M::Buffer<T>,
+    ) -> Result<(), ArgumentError> {
+        self.push_buffer_mut::<M, T>(parameter, buffer)?;
+        self.values.pop();
+        Ok(())
+    }
+
+    /// Appends a value of an unsafe kernel.
+    ///
+    /// # Safety
+    /// Each of its bytes is initialised: it has no padding.
+    #[allow(unsafe_code)]
+    pub unsafe fn push_copy<V: Copy + Send + Sync + 'static>(&mut self, parameter: &'static str, value: V) {
+        self.names.push(parameter);
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { self.push_bytes(value) };
+    }
+
     /// Appends a value.
     pub fn push_value<V: ByValue>(&mut self, parameter: &'static str, value: V) {
         self.names.push(parameter);
-        self.push_bytes(value);
-    }
-
-    fn push_bytes<V: ByValue>(&mut self, value: V) {
-        const { assert!(size_of::<V>() <= MAX_BYTES, "a kernel's parameter has at most 64 bytes") };
-        const { assert!(align_of::<V>() <= align_of::<Value>()) };
-        let mut bytes = Value([0; MAX_BYTES]);
-        // SAFETY: by the assertions above, the value fits into `bytes` and is aligned in it. It has no padding, so that
-        // all bytes stay initialised.
+        // SAFETY: a value of this trait has no padding.
         #[allow(unsafe_code)]
         unsafe {
-            (&raw mut bytes).cast::<V>().write(value);
+            self.push_bytes(value);
         }
+    }
+
+    /// Appends a value.
+    ///
+    /// # Safety
+    /// Each of its bytes is initialised.
+    #[allow(unsafe_code)]
+    unsafe fn push_bytes<V: Copy>(&mut self, value: V) {
+        const { assert!(size_of::<V>() <= MAX_BYTES, "a kernel's parameter has at most 256 bytes") };
+        const { assert!(align_of::<V>() <= align_of::<Value>()) };
+        let mut bytes = Value([0; MAX_BYTES]);
+        // SAFETY: by the assertions above, the value fits into `bytes` and is aligned in it. The caller promises that it has
+        // no padding, so that all bytes stay initialised.
+        unsafe { (&raw mut bytes).cast::<V>().write(value) };
         self.values.push(bytes);
     }
 
@@ -282,7 +333,11 @@ impl RawParameters {
 
     fn push_slice(&mut self, parameter: &'static str, address: u64, length: usize) {
         self.names.push(parameter);
-        self.push_bytes(address);
-        self.push_bytes(length);
+        // SAFETY: integers have no padding.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.push_bytes(address);
+            self.push_bytes(length);
+        }
     }
 }

@@ -162,6 +162,7 @@ extern crate self as cuda_std;
 mod element;
 pub mod hint;
 pub mod math;
+mod order;
 mod print;
 mod scalar;
 pub mod signature;
@@ -197,7 +198,7 @@ pub use simulator::{
     thread, warp,
 };
 
-pub use element::{AtomicElement, Element};
+pub use element::{AtomicElement, AtomicInteger, Element};
 pub use scalar::{ByValue, Scalar};
 pub use vector::F32x4;
 
@@ -207,14 +208,45 @@ pub use vector::F32x4;
 /// - `&[T]`: memory that the kernel only reads. The body sees a [`Global<T>`](Global), which indexes like a slice and
 ///   whose accesses the simulator counts and checks; a function that the body calls takes `Global<T>` too.
 /// - [`GlobalMut<T>`](GlobalMut): memory that the kernel writes;
-/// - a [`Scalar`], or a struct of scalars that [`plain_data!`] declares, by value.
+/// - what is passed by value ([`ByValue`](trait@ByValue)): a [`Scalar`], an array, or a struct of them that [`plain_data!`]
+///   declares or that derives `ByValue`.
 ///
-/// where T is an [`Element`]. The function returns nothing, is not generic and not `async`.
+/// where T is an [`Element`]: an integer of 8 to 128 bits, f32, f64 or `F32x4`. The function returns nothing, is not generic and not
+/// `async`.
+///
+/// An `unsafe fn` also takes what Rust-CUDA's kernels take: `&[T]` is a slice of the language in its body, `*const T` and
+/// `*mut T` are the addresses of buffers, and a value may be of any type that is `Copy` and has no padding; make it
+/// `#[repr(C)]`, since host and GPU may lay out others differently. The simulator cannot check such accesses and rejects the
+/// launch; the interpreter of PTX checks each. Its value comes from an unsafe function, whose caller promises that all launches of
+/// the value keep the kernel's contract:
+///
+/// ```
+/// use cuda_std::{kernel, thread};
+///
+/// /// # Safety
+/// /// `c` has as many elements as `a`, and `b` has no fewer.
+/// #[kernel]
+/// pub unsafe fn vecadd(a: &[f32], b: &[f32], c: *mut f32) {
+///     let idx = thread::index_1d() as usize;
+///     if idx < a.len() {
+///         unsafe { *c.add(idx) = a[idx] + b[idx] };
+///     }
+/// }
+///
+/// // SAFETY: the launches below pass buffers of the same length.
+/// let vecadd = unsafe { vecadd() };
+/// // device.launch(&vecadd, LaunchConfig::for_elements(n, 256), (&a, &b, &mut c))?;
+/// # let _ = vecadd;
+/// ```
 ///
 /// On `nvptx64` it becomes the PTX entry of the same name, in which a slice is two parameters, an address and a length.
 /// On the host it becomes a value of that name that implements `Kernel`, which [`simulator::launch`] and a CUDA device
 /// launch. The compiler checks the types of its arguments: `&buffer` for `&[T]`, `&mut buffer` for `GlobalMut<T>`.
 pub use cuda_std_macros::kernel;
+
+/// Implements [`ByValue`](trait@ByValue) for a `#[repr(C)]` struct of which every field does, so that kernels take it by value.
+/// A struct with padding does not compile: order the fields by size, largest first.
+pub use cuda_std_macros::ByValue;
 
 /// Declares an array in the block's shared memory: `let tile = shared_array![f32; 32 * 32];`.
 ///

@@ -3,19 +3,30 @@
 //! `#[kernel]` puts the same string into both: into the PTX as a constant called `NAME__signature`, into the program as
 //! [`Kernel::SIGNATURE`](crate::Kernel::SIGNATURE). A launch compares them, so that a kernel of the program never runs
 //! code that was compiled for other types. A buffer or a scalar is two bytes: its kind, which is one of the constants
-//! below, and the code of its type. A struct is the codes of its fields between [`STRUCT`] and [`END_OF_STRUCT`].
-//! [`START`] precedes the first parameter, [`END`] follows the last one.
+//! below, and the code of its type. A struct is its fields between [`STRUCT`] and [`END_OF_STRUCT`], where a scalar is only
+//! its code; an array is its element between [`ARRAY`] and [`END_OF_ARRAY`], before which a `;` and its length in decimal
+//! digits are. [`START`] precedes the first parameter, [`END`] follows the last one.
 
 /// A parameter `&[T]`.
 pub const READ_ONLY: u8 = b'r';
 /// A parameter `GlobalMut<T>`.
 pub const MUTABLE: u8 = b'w';
+/// A parameter `*const T` of an unsafe kernel.
+pub const POINTER: u8 = b'p';
+/// A parameter `*mut T` of an unsafe kernel.
+pub const POINTER_MUT: u8 = b'P';
+/// A value of an unsafe kernel of which only the size is known, in two bytes.
+pub const COPIED: u8 = b'x';
 /// A scalar that is passed by value.
 pub const SCALAR: u8 = b's';
 /// The start of a struct that is passed by value.
 pub const STRUCT: u8 = b'{';
 /// The end of a struct.
 pub const END_OF_STRUCT: u8 = b'}';
+/// The start of an array that is passed by value.
+pub const ARRAY: u8 = b'[';
+/// The end of an array.
+pub const END_OF_ARRAY: u8 = b']';
 /// The start of the signature.
 pub const START: u8 = b'(';
 /// The end of the signature.
@@ -49,35 +60,104 @@ pub const fn concat<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
     bytes
 }
 
+/// The part of a value of an unsafe kernel that has `size` bytes.
+#[doc(hidden)]
+pub const fn copied(size: usize) -> [u8; 3] {
+    assert!(size < 1 << 16, "a kernel's parameter is too large");
+    [COPIED, (size >> 8) as u8, size as u8]
+}
+
+/// Maximum length of an array's part.
+#[doc(hidden)]
+pub const MAX_ARRAY: usize = 256;
+
+/// The part of an array of `count` elements whose part is `element`, and its length.
+#[doc(hidden)]
+pub const fn array(element: &[u8], count: usize) -> ([u8; MAX_ARRAY], usize) {
+    let mut bytes = [0; MAX_ARRAY];
+    bytes[0] = ARRAY;
+    let mut end = 1;
+    while end <= element.len() {
+        bytes[end] = element[end - 1];
+        end += 1;
+    }
+    bytes[end] = b';';
+    end += 1;
+    let mut place = 1;
+    while count / place >= 10 {
+        place *= 10;
+    }
+    while place > 0 {
+        bytes[end] = b'0' + (count / place % 10) as u8;
+        end += 1;
+        place /= 10;
+    }
+    bytes[end] = END_OF_ARRAY;
+    (bytes, end + 1)
+}
+
 /// A signature in Rust's notation: `(&[i32], GlobalMut<f32>, {u32, f32}, u32)`, where the third parameter is a struct.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn display(signature: &[u8]) -> String {
-    let name = |code: Option<&u8>| match code {
-        Some(b'b') => "u8",
-        Some(b'u') => "u32",
-        Some(b'U') => "u64",
-        Some(b'i') => "i32",
-        Some(b'I') => "i64",
-        Some(b'f') => "f32",
-        Some(b'd') => "f64",
-        Some(b'q') => "F32x4",
-        _ => "?",
-    };
     let mut parameters = Vec::new();
-    let mut bytes = signature.iter().skip(1);
-    while let Some(&kind) = bytes.next() {
+    let mut bytes = signature.iter().copied().skip(1);
+    while let Some(kind) = bytes.next() {
         parameters.push(match kind {
             END => break,
             READ_ONLY => format!("&[{}]", name(bytes.next())),
             MUTABLE => format!("GlobalMut<{}>", name(bytes.next())),
-            STRUCT => {
-                let fields = bytes.by_ref().take_while(|&&code| code != END_OF_STRUCT);
-                format!("{{{}}}", fields.map(|code| name(Some(code))).collect::<Vec<_>>().join(", "))
+            POINTER => format!("*const {}", name(bytes.next())),
+            POINTER_MUT => format!("*mut {}", name(bytes.next())),
+            COPIED => {
+                let size = bytes.by_ref().take(2).fold(0, |size, byte| size << 8 | u32::from(byte));
+                format!("{size} bytes")
             }
-            _ => name(bytes.next()).to_owned(),
+            SCALAR => name(bytes.next()).to_owned(),
+            _ => part(kind, &mut bytes),
         });
     }
     format!("({})", parameters.join(", "))
+}
+
+/// The type that begins with `first`.
+#[cfg(not(target_arch = "nvptx64"))]
+fn part(first: u8, rest: &mut impl Iterator<Item = u8>) -> String {
+    match first {
+        STRUCT => {
+            let mut fields = Vec::new();
+            while let Some(first) = rest.next().filter(|&byte| byte != END_OF_STRUCT) {
+                fields.push(part(first, rest));
+            }
+            format!("{{{}}}", fields.join(", "))
+        }
+        ARRAY => {
+            let element = rest.next().map_or_else(|| "?".to_owned(), |first| part(first, rest));
+            let count = rest.skip(1).take_while(|&byte| byte != END_OF_ARRAY).map(char::from);
+            format!("[{element}; {}]", count.collect::<String>())
+        }
+        code => name(Some(code)).to_owned(),
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+fn name(code: Option<u8>) -> &'static str {
+    match code {
+        Some(b'b') => "u8",
+        Some(b'c') => "i8",
+        Some(b'h') => "u16",
+        Some(b'j') => "i16",
+        Some(b'u') => "u32",
+        Some(b'i') => "i32",
+        Some(b'U') => "u64",
+        Some(b'I') => "i64",
+        Some(b'w') => "u128",
+        Some(b'W') => "i128",
+        Some(b'B') => "bool",
+        Some(b'f') => "f32",
+        Some(b'd') => "f64",
+        Some(b'q') => "F32x4",
+        _ => "?",
+    }
 }
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]
@@ -101,6 +181,30 @@ mod tests {
         assert_eq!(display(b"()"), "()");
         let Mixed { seed, rate, count } = Mixed { seed: 1, rate: 2.0, count: 3 };
         assert_eq!((seed, rate, count), (1, 2.0, 3));
+    }
+
+    crate::plain_data! {
+        struct Nested {
+            mixed: Mixed,
+            corners: [[f32; 2]; 12],
+            is_closed: bool,
+            mode: [u8; 3],
+            wide: [i16; 2],
+            offset: [u64; 0],
+        }
+    }
+
+    #[test]
+    fn a_nested_struct_is_displayed_by_its_parts() {
+        let shown = "({{u64, f32, u32}, [[f32; 2]; 12], bool, [u8; 3], [i16; 2], [u64; 0]})";
+        assert_eq!(display(&[b"(", Nested::SIGNATURE, b")"].concat()), shown);
+        assert_eq!(display(&[b"(", <[Mixed; 100]>::SIGNATURE, b"sB)"].concat()), "([{u64, f32, u32}; 100], bool)");
+    }
+
+    #[test]
+    fn an_unsafe_kernels_signature_is_displayed() {
+        let signature = [b"(rfpuPd".as_slice(), &copied(1000), b"su)"].concat();
+        assert_eq!(display(&signature), "(&[f32], *const u32, *mut f64, 1000 bytes, u32)");
     }
 
     #[test]

@@ -15,10 +15,11 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenS
     let mut function = parse_function(body::keep_fragments(item))?;
     check_signature(&function)?;
 
+    let is_unsafe = matches!(function.sig.safety, syn::Safety::Unsafe(_));
     let mut parameters = Vec::new();
     let mut errors: Option<Error> = None;
     for input in &function.sig.inputs {
-        match Parameter::parse(input) {
+        match Parameter::parse(input, is_unsafe) {
             Ok(parameter) => parameters.push(parameter),
             Err(error) => match &mut errors {
                 Some(errors) => errors.combine(error),
@@ -29,9 +30,10 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenS
     if let Some(error) = errors {
         return Err(error);
     }
-    body::without_std(&mut function.block, &parameters)?;
-    let entry = entry(&function, &parameters);
-    let launcher = launcher(&function, &parameters);
+    // An unsafe kernel has slices of the language.
+    body::without_std(&mut function.block, if is_unsafe { &[] } else { &parameters })?;
+    let entry = entry(&function, &parameters, is_unsafe);
+    let launcher = launcher(&function, &parameters, is_unsafe);
     Ok(quote!(#entry #launcher))
 }
 
@@ -89,38 +91,41 @@ fn check_signature(function: &ItemFn) -> Result<()> {
     if let ReturnType::Type(_, ty) = &signature.output {
         return Err(Error::new_spanned(ty, "a kernel returns nothing: write results to a `GlobalMut`"));
     }
-    if !matches!(signature.safety, syn::Safety::Default) {
-        return Err(Error::new_spanned(
-            &signature.safety,
-            "a kernel is launched, never called: `unsafe` would have no caller to bind",
-        ));
+    if let syn::Safety::Safe(token) = &signature.safety {
+        return Err(Error::new_spanned(token, "a kernel is safe unless it is `unsafe`: leave the word out"));
     }
     Ok(())
 }
 
 /// The name of the function with the body, which no user's name equals.
-fn body_function(in_body: impl Iterator<Item = TokenStream>, body: &Block) -> TokenStream {
+fn body_function(in_body: impl Iterator<Item = TokenStream>, body: &Block, is_unsafe: bool) -> TokenStream {
+    let safety = is_unsafe.then(|| quote!(unsafe));
     quote! {
-        fn __cuda_std_kernel_body(#(#in_body),*) #body
+        #[allow(clippy::too_many_arguments)]
+        #safety fn __cuda_std_kernel_body(#(#in_body),*) #body
     }
 }
 
 /// The function that PTX exports.
-fn entry(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
+fn entry(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool) -> TokenStream {
     let (attributes, name) = (&function.attrs, &function.sig.ident);
     let in_entry = parameters.iter().map(Parameter::in_entry);
-    let body = body_function(parameters.iter().map(Parameter::in_body), &function.block);
+    let body = body_function(parameters.iter().map(Parameter::in_body), &function.block, is_unsafe);
     let passed = parameters.iter().map(Parameter::passed_to_body);
+    let mut call = quote!(__cuda_std_kernel_body(#(#passed),*));
+    if is_unsafe {
+        call = quote!(unsafe { #call });
+    }
     let (parts, symbol) = (signature_parts(parameters), format!("{}__signature", name.unraw()));
     quote! {
         #[cfg(target_arch = "nvptx64")]
         #(#attributes)*
-        #[allow(unsafe_code, clippy::all)]
+        #[allow(unsafe_code, improper_ctypes_definitions, clippy::all)]
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn #name(#(#in_entry),*) {
             #[inline(always)]
             #body
-            __cuda_std_kernel_body(#(#passed),*);
+            #call;
         }
 
         #[cfg(target_arch = "nvptx64")]
@@ -142,37 +147,90 @@ fn signature_parts(parameters: &[Parameter]) -> TokenStream {
 /// The value by which the host launches the kernel: a function without callers, since a variable may have a function's
 /// name, but not that of a constant or of a struct without fields. Its type has a name of its own, since a module or a type
 /// may have the kernel's: `use cuda_std::thread; fn thread() {}` compiles in Rust.
-fn launcher(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
+///
+/// An unsafe kernel's value is made by an unsafe function, whose caller promises that all launches keep the kernel's contract.
+/// The simulator cannot check its accesses and rejects the launch, but the host's compiler checks the types of its body.
+fn launcher(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool) -> TokenStream {
     let (attributes, name) = (&function.attrs, &function.sig.ident);
     let (visibility, text) = (&function.vis, name.unraw().to_string());
     let names: Vec<_> = parameters.iter().map(|parameter| &parameter.name).collect();
     let argument_types = parameters.iter().map(Parameter::argument_type);
-    let parameter_types = parameters.iter().map(|parameter| parameter.type_in_body(quote!('a)));
+    let parameter_types: Vec<TokenStream> = match is_unsafe {
+        true => Vec::new(),
+        false => parameters.iter().map(|parameter| parameter.type_in_body(quote!('a))).collect(),
+    };
     let pushes = parameters.iter().map(Parameter::push);
-    let binds = parameters.iter().enumerate().map(|(index, parameter)| parameter.bind(index));
     let mut block = (*function.block).clone();
-    body::count_loops(&mut block);
-    let body = body_function(parameters.iter().map(Parameter::in_body), &block);
+    if !is_unsafe {
+        body::count_loops(&mut block);
+    }
+    let body = body_function(parameters.iter().map(Parameter::in_body), &block, is_unsafe);
     let parts = signature_parts(parameters);
     let (raw, visit) = (internal("raw"), internal("visit"));
-    let mutable_or_none = parameters.iter().map(|parameter| {
-        let name = &parameter.name;
-        if parameter.is_mutable() { quote!(#name) } else { quote!(_) }
-    });
-    let mutable = parameters.iter().filter(|parameter| parameter.is_mutable()).map(|parameter| &parameter.name);
+    let simulated = match is_unsafe {
+        true => quote! {
+            fn bind_arguments<'a, __Memory: ::cuda_std::Memory>(
+                _: Self::Arguments<'a, __Memory>,
+            ) -> ::core::result::Result<Self::Parameters<'a>, ::cuda_std::ArgumentError> {
+                ::core::result::Result::Err(::cuda_std::ArgumentError::UnsafeKernel)
+            }
+
+            fn for_each_mutable(
+                _: &Self::Parameters<'_>,
+                _: &mut dyn ::core::ops::FnMut(&dyn ::cuda_std::simulator::Saved),
+            ) {}
+
+            fn run_thread(_: &Self::Parameters<'_>) {
+                #[allow(dead_code, unused, unsafe_code, clippy::all)]
+                #body
+            }
+        },
+        false => {
+            let binds = parameters.iter().enumerate().map(|(index, parameter)| parameter.bind(index));
+            let mutable_or_none = parameters.iter().map(|parameter| {
+                let name = &parameter.name;
+                if parameter.is_mutable() { quote!(#name) } else { quote!(_) }
+            });
+            let mutable = parameters.iter().filter(|parameter| parameter.is_mutable()).map(|parameter| &parameter.name);
+            quote! {
+                fn bind_arguments<'a, __Memory: ::cuda_std::Memory>(
+                    (#(#names,)*): Self::Arguments<'a, __Memory>,
+                ) -> ::core::result::Result<Self::Parameters<'a>, ::cuda_std::ArgumentError> {
+                    ::core::result::Result::Ok((#(#binds,)*))
+                }
+
+                fn for_each_mutable(
+                    (#(#mutable_or_none,)*): &Self::Parameters<'_>,
+                    #visit: &mut dyn ::core::ops::FnMut(&dyn ::cuda_std::simulator::Saved),
+                ) {
+                    #(#visit(#mutable);)*
+                }
+
+                fn run_thread((#(#names,)*): &Self::Parameters<'_>) {
+                    #body
+                    __cuda_std_kernel_body(#(::core::clone::Clone::clone(#names)),*);
+                }
+            }
+        }
+    };
+    let launched_not_called = if is_unsafe { quote!() } else { quote!(_: ::cuda_std::LaunchedNotCalled) };
+    let safety = is_unsafe.then(|| quote!(unsafe));
     let launcher = Ident::new(&format!("__cuda_std_kernel_{text}"), name.span());
     quote! {
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attributes)*
-        #visibility fn #name(_: ::cuda_std::LaunchedNotCalled) -> #launcher {
-            #launcher
+        #[allow(unsafe_code)]
+        #visibility #safety fn #name(#launched_not_called) -> #launcher {
+            #launcher { _private: () }
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
         #[doc(hidden)]
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Debug)]
-        #visibility struct #launcher;
+        #visibility struct #launcher {
+            _private: (),
+        }
 
         #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: the arguments are pushed in the order of the signature, each by the method of its type.
@@ -196,23 +254,7 @@ fn launcher(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
                 ::core::result::Result::Ok(())
             }
 
-            fn bind_arguments<'a, __Memory: ::cuda_std::Memory>(
-                (#(#names,)*): Self::Arguments<'a, __Memory>,
-            ) -> ::core::result::Result<Self::Parameters<'a>, ::cuda_std::ArgumentError> {
-                ::core::result::Result::Ok((#(#binds,)*))
-            }
-
-            fn for_each_mutable(
-                (#(#mutable_or_none,)*): &Self::Parameters<'_>,
-                #visit: &mut dyn ::core::ops::FnMut(&dyn ::cuda_std::simulator::Saved),
-            ) {
-                #(#visit(#mutable);)*
-            }
-
-            fn run_thread((#(#names,)*): &Self::Parameters<'_>) {
-                #body
-                __cuda_std_kernel_body(#(::core::clone::Clone::clone(#names)),*);
-            }
+            #simulated
         }
     }
 }

@@ -1,8 +1,9 @@
-//! The procedural macros of `cuda_std`: `#[kernel]` and `shared_array!`.
+//! The procedural macros of `cuda_std`: `#[kernel]`, `shared_array!` and `#[derive(ByValue)]`.
 //!
 //! Use them through `cuda_std`, which documents them; the code that they produce names its items.
 
 mod body;
+mod by_value;
 mod cuda_c;
 mod float_methods;
 mod kernel;
@@ -21,4 +22,10 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn shared_array(input: TokenStream) -> TokenStream {
     shared_array::expand(body::keep_fragments(input.into())).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// A struct that a kernel takes by value. See `cuda_std::ByValue`.
+#[proc_macro_derive(ByValue)]
+pub fn by_value(item: TokenStream) -> TokenStream {
+    by_value::expand(item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }

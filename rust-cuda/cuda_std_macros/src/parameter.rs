@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Error, FnArg, GenericArgument, Pat, PathArguments, Result, Type, TypePath, parse_quote};
+use syn::{Error, FnArg, GenericArgument, Pat, PathArguments, PointerMutability, Result, Type, TypePath, parse_quote};
 
 /// A variable of the macro's own, which a user's variable of that name does not meet.
 pub(crate) fn internal(name: &str) -> Ident {
@@ -17,8 +17,14 @@ enum Kind {
     ReadOnly(Type),
     /// `GlobalMut<T>`: memory that the kernel writes. Holds the path as written in the source, and T.
     Mutable(TypePath, Type),
-    /// A scalar or a struct of scalars, by value. Holds its type.
+    /// What is passed by value. Holds its type.
     Value(Type),
+    /// `&[T]` of an unsafe kernel, a slice of the language. Holds T.
+    Slice(Type),
+    /// `*const T` or `*mut T` of an unsafe kernel: the address of a buffer. Holds T, and whether the kernel writes.
+    Pointer(Type, bool),
+    /// A value of an unsafe kernel that has a path, of any type that is `Copy`.
+    Copied(Type),
 }
 
 /// One parameter of a kernel.
@@ -33,7 +39,7 @@ impl Parameter {
     ///
     /// # Errors
     /// At the span of `input`, if a kernel cannot have such a parameter.
-    pub(crate) fn parse(input: &FnArg) -> Result<Self> {
+    pub(crate) fn parse(input: &FnArg, is_unsafe: bool) -> Result<Self> {
         let typed = match input {
             FnArg::Typed(typed) => typed,
             FnArg::Receiver(receiver) => return Err(Error::new_spanned(receiver, "a kernel cannot be a method")),
@@ -45,13 +51,16 @@ impl Parameter {
                 return Err(Error::new_spanned(&typed.pat, message));
             }
         };
-        let kind = Kind::parse(&typed.ty)?;
+        let kind = match is_unsafe {
+            true => Kind::parse_unsafe(&typed.ty)?,
+            false => Kind::parse(&typed.ty)?,
+        };
         Ok(Self { name: pattern.ident.clone(), is_mutable: pattern.mutability.is_some(), kind })
     }
 
     /// Whether it is memory of the launch.
     pub(crate) fn is_memory(&self) -> bool {
-        !matches!(self.kind, Kind::Value(_))
+        matches!(self.kind, Kind::ReadOnly(_) | Kind::Mutable(..))
     }
 
     /// The element type of memory that the kernel only reads, as text.
@@ -82,20 +91,23 @@ impl Parameter {
                 }
                 quote!(#path)
             }
-            Kind::Value(value) => quote!(#value),
+            Kind::Value(value) | Kind::Copied(value) => quote!(#value),
+            Kind::Slice(element) => quote!(&#lifetime [#element]),
+            Kind::Pointer(element, false) => quote!(*const #element),
+            Kind::Pointer(element, true) => quote!(*mut #element),
         }
     }
 
     /// The type of the launch's argument, whose buffer is in the memory `__Memory`.
     pub(crate) fn argument_type(&self) -> TokenStream {
         match &self.kind {
-            Kind::ReadOnly(element) => {
+            Kind::ReadOnly(element) | Kind::Slice(element) | Kind::Pointer(element, false) => {
                 quote_spanned!(element.span()=> &'a <__Memory as ::cuda_std::Memory>::Buffer<#element>)
             }
-            Kind::Mutable(_, element) => {
+            Kind::Mutable(_, element) | Kind::Pointer(element, true) => {
                 quote_spanned!(element.span()=> &'a mut <__Memory as ::cuda_std::Memory>::Buffer<#element>)
             }
-            Kind::Value(value) => quote!(#value),
+            Kind::Value(value) | Kind::Copied(value) => quote!(#value),
         }
     }
 
@@ -104,9 +116,17 @@ impl Parameter {
         let (name, raw) = (&self.name, internal("raw"));
         let text = name.unraw().to_string();
         match &self.kind {
-            Kind::ReadOnly(element) => {
+            Kind::ReadOnly(element) | Kind::Slice(element) => {
                 quote_spanned!(element.span()=> #raw.push_buffer::<__Memory, #element>(#text, #name)?;)
             }
+            Kind::Pointer(element, false) => {
+                quote_spanned!(element.span()=> #raw.push_pointer::<__Memory, #element>(#text, #name)?;)
+            }
+            Kind::Pointer(element, true) => {
+                quote_spanned!(element.span()=> #raw.push_pointer_mut::<__Memory, #element>(#text, #name)?;)
+            }
+            // SAFETY (of the produced code): who made the kernel's value has promised that it has no padding.
+            Kind::Copied(value) => quote_spanned!(value.span()=> unsafe { #raw.push_copy::<#value>(#text, #name) };),
             Kind::Mutable(_, element) => {
                 quote_spanned!(element.span()=> #raw.push_buffer_mut::<__Memory, #element>(#text, #name)?;)
             }
@@ -118,8 +138,15 @@ impl Parameter {
     /// The parameter's part of the kernel's signature, a slice of bytes.
     pub(crate) fn signature(&self) -> TokenStream {
         match &self.kind {
-            Kind::ReadOnly(element) => {
+            Kind::ReadOnly(element) | Kind::Slice(element) => {
                 quote_spanned!(element.span()=> &[::cuda_std::signature::READ_ONLY, <#element as ::cuda_std::Element>::CODE])
+            }
+            Kind::Pointer(element, is_mutable) => {
+                let kind = if *is_mutable { quote!(POINTER_MUT) } else { quote!(POINTER) };
+                quote_spanned!(element.span()=> &[::cuda_std::signature::#kind, <#element as ::cuda_std::Element>::CODE])
+            }
+            Kind::Copied(value) => {
+                quote_spanned!(value.span()=> &::cuda_std::signature::copied(::core::mem::size_of::<#value>()))
             }
             Kind::Mutable(_, element) => {
                 quote_spanned!(element.span()=> &[::cuda_std::signature::MUTABLE, <#element as ::cuda_std::Element>::CODE])
@@ -130,12 +157,12 @@ impl Parameter {
         }
     }
 
-    /// The value that the simulator passes to each thread.
     /// Whether the kernel writes the buffer.
     pub(crate) fn is_mutable(&self) -> bool {
         matches!(self.kind, Kind::Mutable(..))
     }
 
+    /// The value that the simulator passes to each thread.
     pub(crate) fn bind(&self, index: usize) -> TokenStream {
         let name = &self.name;
         let text = name.unraw().to_string();
@@ -147,7 +174,8 @@ impl Parameter {
             Kind::Mutable(_, element) => {
                 quote_spanned!(element.span()=> ::cuda_std::GlobalMut::<#element>::bind::<__Memory>(#text, #index, #name)?)
             }
-            Kind::Value(_) => quote!(#name),
+            // The simulator runs no unsafe kernel.
+            Kind::Value(_) | Kind::Slice(_) | Kind::Pointer(..) | Kind::Copied(_) => quote!(#name),
         }
     }
 
@@ -158,9 +186,13 @@ impl Parameter {
         match &self.kind {
             // A reference to zero elements: LLVM infers that nothing else writes there and emits loads through the
             // read-only cache (ld.global.nc).
-            Kind::ReadOnly(element) => quote!(#pointer: &'static [#element; 0], #length: usize),
+            Kind::ReadOnly(element) | Kind::Slice(element) => {
+                quote!(#pointer: &'static [#element; 0], #length: usize)
+            }
             Kind::Mutable(_, element) => quote!(#pointer: *mut #element, #length: usize),
-            Kind::Value(value) => quote!(#name: #value),
+            Kind::Pointer(element, false) => quote!(#name: *const #element),
+            Kind::Pointer(element, true) => quote!(#name: *mut #element),
+            Kind::Value(value) | Kind::Copied(value) => quote!(#name: #value),
         }
     }
 
@@ -172,7 +204,8 @@ impl Parameter {
             // SAFETY (of the produced code): the launch passes each buffer's own address and length.
             Kind::ReadOnly(_) => quote!(unsafe { ::cuda_std::Global::from_raw_parts(#pointer.as_ptr(), #length) }),
             Kind::Mutable(..) => quote!(unsafe { ::cuda_std::GlobalMut::from_raw_parts(#pointer, #length) }),
-            Kind::Value(_) => quote!(#name),
+            Kind::Slice(_) => quote!(unsafe { ::core::slice::from_raw_parts(#pointer.as_ptr(), #length) }),
+            Kind::Value(_) | Kind::Pointer(..) | Kind::Copied(_) => quote!(#name),
         }
     }
 
@@ -183,6 +216,26 @@ impl Parameter {
 }
 
 impl Kind {
+    /// A parameter of an unsafe kernel, which takes slices and pointers of the language besides what others take.
+    fn parse_unsafe(ty: &Type) -> Result<Self> {
+        match ty {
+            Type::Reference(reference) if reference.mutability.is_none() => match &*reference.elem {
+                Type::Slice(slice) => Ok(Self::Slice((*slice.elem).clone())),
+                _ => Self::parse(ty),
+            },
+            Type::Ptr(pointer) => {
+                let is_mutable = matches!(pointer.mutability, PointerMutability::Mut(_));
+                Ok(Self::Pointer((*pointer.elem).clone(), is_mutable))
+            }
+            Type::Path(path)
+                if !is_named(path, "GlobalMut") && path.path.get_ident().is_none_or(|name| !is_scalar(name)) =>
+            {
+                Ok(Self::Copied(ty.clone()))
+            }
+            _ => Self::parse(ty),
+        }
+    }
+
     fn parse(ty: &Type) -> Result<Self> {
         let error = |message: String| Err(Error::new_spanned(ty, message));
         match ty {
@@ -249,13 +302,10 @@ impl Kind {
             Type::Group(inner) => Self::parse(&inner.elem),
             Type::Ptr(_) => error(
                 "a kernel takes `&[T]` or `GlobalMut<T>`, no raw pointer: the launch passes a buffer's address with \
-                 its length, so that each access is checked"
+                 its length, so that each access is checked. An `unsafe fn` may take pointers"
                     .to_owned(),
             ),
-            Type::Array(array) => {
-                let element = text(&array.elem);
-                error(format!("a kernel takes no array: take `&[{element}]`, or a struct of scalars by `plain_data!`"))
-            }
+            Type::Array(_) => Ok(Self::Value(ty.clone())),
             Type::Tuple(_) => error(
                 "a kernel takes no tuple: give each value a parameter, or declare a struct of scalars by `plain_data!`"
                     .to_owned(),
@@ -267,7 +317,7 @@ impl Kind {
     }
 }
 
-const TAKES: &str = "a kernel takes `&[T]`, `GlobalMut<T>`, a scalar or a struct of scalars";
+const TAKES: &str = "a kernel takes `&[T]`, `GlobalMut<T>`, a scalar, an array or a struct";
 const NO_TEXT: &str = "a GPU has no strings: take the text's bytes, `&[u8]`";
 const NO_FUNCTION: &str =
     "a kernel takes no function: the host's code is not on the GPU. Call a function of the kernel's crate by its name";
@@ -278,9 +328,8 @@ fn instead_of_element(element: &Type) -> Option<String> {
     let advice = match element {
         Type::Path(path) => match path.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
             "bool" => "store 0 and 1 as `u8` or `u32`",
-            "char" | "u16" | "usize" => "store it as `u32`",
-            "i8" | "i16" | "isize" => "store it as `i32`",
-            "u64" | "i64" | "u128" | "i128" => "store its low and high halves as `u32`, or its value as `f64`",
+            "char" | "usize" => "store it as `u32` or `u64`",
+            "isize" => "store it as `i32` or `i64`",
             _ if is_named(path, "Vec") || is_named(path, "Box") || is_named(path, "String") => ROWS,
             _ => return None,
         },
@@ -288,7 +337,9 @@ fn instead_of_element(element: &Type) -> Option<String> {
         Type::Tuple(_) => "give each part a buffer of its own",
         _ => return None,
     };
-    Some(format!("`{name}` is no element of a GPU's memory, which has u8, i32, u32, f32, f64 and F32x4: {advice}"))
+    Some(format!(
+        "`{name}` is no element of a GPU's memory, which has integers of 8 to 128 bits, f32, f64 and F32x4: {advice}"
+    ))
 }
 
 const ROWS: &str = "store all rows one after the other in one buffer, and pass their length";
@@ -297,15 +348,20 @@ const ROWS: &str = "store all rows one after the other in one buffer, and pass t
 fn instead_of_value(path: &TypePath) -> Option<String> {
     let name = text(path);
     let advice = match path.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
-        "bool" => "pass a `u32` and compare it with 0",
-        "char" | "u16" => "pass a `u32`",
-        "i8" | "i16" => "pass an `i32`",
-        "isize" => "pass an `i64`",
-        "u128" | "i128" => "pass its low and high halves as `u64`",
+        "char" => "pass a `u32`",
         _ if is_named(path, "Option") => "pass the value, and a `u32` that says whether there is one",
         _ => return None,
     };
     Some(format!("a launch passes no `{name}`: {advice}"))
+}
+
+/// Whether a type of this name is a scalar of `cuda_std`.
+fn is_scalar(name: &Ident) -> bool {
+    let scalars = [
+        "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "bool", "f32", "f64",
+        "F32x4",
+    ];
+    scalars.iter().any(|scalar| name == scalar)
 }
 
 fn of_elements(element: &Type) -> String {

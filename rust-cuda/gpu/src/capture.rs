@@ -99,18 +99,23 @@ impl Capture {
         let mut next = || values.next().expect("a launch has all values of its signature");
         for (name, parameter) in raw.names().iter().zip(parameters(K::SIGNATURE)) {
             arguments.push(match parameter {
-                Parameter::Buffer { element, parts } => {
-                    let (address, length) = (word(next()), word(next()));
-                    let bytes = length * (parts * element.bytes) as u64;
-                    let (contents, written) = contents(machine.memory(), address, bytes);
+                Parameter::Buffer { element, parts, has_length } => {
+                    let address = word(next());
+                    let size = (parts * element.bytes) as u64;
+                    let length = match has_length {
+                        true => word(next()),
+                        false => bytes_from(machine.memory(), address) / size,
+                    };
+                    let (contents, written) = contents(machine.memory(), address, length * size);
                     let file = format!("{name}.bin");
                     put(&file, &contents)?;
                     let shape = if parts == 1 { length.to_string() } else { format!("{length}, {parts}") };
                     let written: Vec<String> =
                         written.iter().map(|(start, end)| format!("[{start}, {end}]")).collect();
                     format!(
-                        r#"{{"name": "{name}", "type": "{}", "shape": [{shape}], "values": {{"file": "{file}", "written": [{}]}}}}"#,
+                        r#"{{"name": "{name}", "type": "{}", "shape": [{shape}], {}"values": {{"file": "{file}", "written": [{}]}}}}"#,
                         element.name,
+                        if has_length { "" } else { r#""length": false, "# },
                         written.join(", ")
                     )
                 }
@@ -153,8 +158,8 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::rename(&partial, path)
 }
 
-fn word(value: &[u8; 64]) -> u64 {
-    let (word, _) = value.split_first_chunk().expect("a value has 64 bytes");
+fn word(value: &[u8]) -> u64 {
+    let (word, _) = value.split_first_chunk().expect("a value has room for an address");
     u64::from_le_bytes(*word)
 }
 
@@ -180,12 +185,20 @@ fn contents(memory: &GlobalMemory, address: u64, bytes: u64) -> (Vec<u8>, Vec<(u
     (contents, written)
 }
 
+/// The bytes from an address to the end of its allocation.
+fn bytes_from(memory: &GlobalMemory, address: u64) -> u64 {
+    let view = memory.view();
+    let found = view.find(address, 1).ok();
+    found.map_or(0, |(index, start)| (view.allocations()[index].region.bytes() - start) as u64)
+}
+
 /// A kernel's parameter.
 enum Parameter {
-    /// A buffer whose elements each consist of some numbers.
+    /// A buffer whose elements each consist of some numbers, with its length or as an address alone.
     Buffer {
         element: Element,
         parts: usize,
+        has_length: bool,
     },
     Scalar(Element),
     /// A structure.
@@ -202,42 +215,70 @@ struct Element {
 
 /// The parameters in a signature.
 fn parameters(signature: &[u8]) -> Vec<Parameter> {
-    let element = |code: Option<&u8>| {
-        let (name, bytes) = match code {
-            Some(b'b') => ("u8", 1),
-            Some(b'u') => ("u32", 4),
-            Some(b'U') => ("u64", 8),
-            Some(b'i') => ("i32", 4),
-            Some(b'I') => ("i64", 8),
-            Some(b'd') => ("f64", 8),
-            // Of F32x4, the type of each part.
-            Some(b'f' | b'q') => ("f32", 4),
-            code => unreachable!("signatures have no type {code:?}"),
-        };
-        Element { name, bytes }
-    };
-    let size = |code: &u8| element(Some(code)).bytes * if *code == b'q' { 4 } else { 1 };
     let mut parameters = Vec::new();
-    let mut codes = signature.iter().skip(1);
-    while let Some(&kind) = codes.next() {
+    let mut bytes = signature.iter().copied().skip(1);
+    while let Some(kind) = bytes.next() {
         parameters.push(match kind {
             signature::END => break,
-            signature::STRUCT => {
-                let fields = codes.by_ref().take_while(|&&code| code != signature::END_OF_STRUCT);
-                // Structures have no padding.
-                Parameter::Value { bytes: fields.map(size).sum() }
+            signature::COPIED => {
+                Parameter::Value { bytes: bytes.by_ref().take(2).fold(0, |size, byte| size << 8 | usize::from(byte)) }
             }
-            signature::SCALAR => match codes.next() {
-                Some(code @ b'q') => Parameter::Value { bytes: size(code) },
-                code => Parameter::Scalar(element(code)),
+            signature::SCALAR => match numbers(bytes.next()) {
+                (Some(element), 1) => Parameter::Scalar(element),
+                (element, parts) => Parameter::Value { bytes: parts * element.map_or(1, |element| element.bytes) },
             },
-            _ => {
-                let code = codes.next();
-                Parameter::Buffer { element: element(code), parts: if code == Some(&b'q') { 4 } else { 1 } }
+            signature::READ_ONLY | signature::MUTABLE | signature::POINTER | signature::POINTER_MUT => {
+                let (element, parts) = numbers(bytes.next());
+                let has_length = [signature::READ_ONLY, signature::MUTABLE].contains(&kind);
+                Parameter::Buffer { element: element.expect("a buffer has elements"), parts, has_length }
             }
+            _ => Parameter::Value { bytes: size(kind, &mut bytes) },
         });
     }
     parameters
+}
+
+/// The numbers of which a type with this code consists, in a type that launch files have; None for bool.
+fn numbers(code: Option<u8>) -> (Option<Element>, usize) {
+    let (name, bytes, parts) = match code {
+        Some(b'b') => ("u8", 1, 1),
+        Some(b'c') => ("i8", 1, 1),
+        Some(b'h') => ("u16", 2, 1),
+        Some(b'j') => ("i16", 2, 1),
+        Some(b'u') => ("u32", 4, 1),
+        Some(b'i') => ("i32", 4, 1),
+        Some(b'U') => ("u64", 8, 1),
+        Some(b'I') => ("i64", 8, 1),
+        Some(b'w' | b'W') => ("u64", 8, 2),
+        Some(b'f') => ("f32", 4, 1),
+        Some(b'd') => ("f64", 8, 1),
+        Some(b'q') => ("f32", 4, 4),
+        Some(b'B') => return (None, 1),
+        code => unreachable!("signatures have no type {code:?}"),
+    };
+    (Some(Element { name, bytes }), parts)
+}
+
+/// Bytes of the type whose part begins with `first`; structures and arrays have no padding.
+fn size(first: u8, rest: &mut impl Iterator<Item = u8>) -> usize {
+    match first {
+        signature::STRUCT => {
+            let mut bytes = 0;
+            while let Some(first) = rest.next().filter(|&byte| byte != signature::END_OF_STRUCT) {
+                bytes += size(first, rest);
+            }
+            bytes
+        }
+        signature::ARRAY => {
+            let element = rest.next().map_or(0, |first| size(first, rest));
+            let digits = rest.skip(1).take_while(|&byte| byte != signature::END_OF_ARRAY);
+            element * digits.fold(0, |count, digit| 10 * count + usize::from(digit - b'0'))
+        }
+        code => {
+            let (element, parts) = numbers(Some(code));
+            parts * element.map_or(1, |element| element.bytes)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -248,13 +289,16 @@ mod tests {
     fn parameters_have_the_sizes_of_their_types() {
         let shown = |signature: &[u8]| {
             let of = |parameter: &Parameter| match parameter {
-                Parameter::Buffer { element, parts } => format!("{parts} × {}", element.name),
+                Parameter::Buffer { element, parts, has_length: true } => format!("{parts} × {}", element.name),
+                Parameter::Buffer { element, parts, has_length: false } => format!("*{parts} × {}", element.name),
                 Parameter::Scalar(element) => element.name.to_owned(),
                 Parameter::Value { bytes } => format!("{bytes} bytes"),
             };
             parameters(signature).iter().map(of).collect::<Vec<_>>()
         };
         assert_eq!(shown(b"(rfsusUwq{fuU}sq)"), ["1 × f32", "u32", "u64", "4 × f32", "16 bytes", "16 bytes"]);
+        let expected = ["*2 × u64", "*1 × i16", "260 bytes", "1 bytes", "u16", "16 bytes", "72 bytes"];
+        assert_eq!(shown(b"(pwPjx\x01\x04sBshsW{[[f;2];8]{bbh}i})"), expected);
         assert!(shown(b"()").is_empty());
     }
 

@@ -9,6 +9,7 @@ pub mod atomics;
 pub mod control_flow;
 pub mod half_precision;
 pub mod integers;
+pub mod language;
 pub mod memory;
 pub mod others;
 #[cfg(not(target_arch = "nvptx64"))]

@@ -2,6 +2,15 @@
 
 use core::arch::nvptx;
 
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.barrier0.popc"]
+    fn barrier_popc(predicate: i32) -> i32;
+    #[link_name = "llvm.nvvm.barrier0.and"]
+    fn barrier_and(predicate: i32) -> i32;
+    #[link_name = "llvm.nvvm.barrier0.or"]
+    fn barrier_or(predicate: i32) -> i32;
+}
+
 macro_rules! registers {
     ($($(#[$doc:meta])* $name:ident: $register:ident;)*) => {$(
         $(#[$doc])*
@@ -40,6 +49,8 @@ registers! {
     grid_dim_z: _grid_dim_z;
 }
 
+include!("../indices.rs");
+
 /// The thread's index in the grid, along x.
 #[inline(always)]
 pub fn index_1d() -> u32 {
@@ -52,4 +63,25 @@ pub fn index_1d() -> u32 {
 pub fn sync_threads() {
     // SAFETY: a barrier accesses no memory; the simulator checks that all threads reach it.
     unsafe { nvptx::_syncthreads() }
+}
+
+/// As [`sync_threads`], and the number of the block's threads whose `predicate` holds.
+#[inline(always)]
+pub fn sync_threads_count(predicate: bool) -> u32 {
+    // SAFETY: as for `sync_threads`.
+    unsafe { barrier_popc(predicate.into()) as u32 }
+}
+
+/// As [`sync_threads`], and whether `predicate` holds for all of the block's threads.
+#[inline(always)]
+pub fn sync_threads_and(predicate: bool) -> bool {
+    // SAFETY: as for `sync_threads`.
+    unsafe { barrier_and(predicate.into()) != 0 }
+}
+
+/// As [`sync_threads`], and whether `predicate` holds for any of the block's threads.
+#[inline(always)]
+pub fn sync_threads_or(predicate: bool) -> bool {
+    // SAFETY: as for `sync_threads`.
+    unsafe { barrier_or(predicate.into()) != 0 }
 }

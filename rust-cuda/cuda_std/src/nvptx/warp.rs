@@ -15,6 +15,10 @@ unsafe extern "C" {
     fn vote_any(lanes: i32, predicate: bool) -> bool;
     #[link_name = "llvm.nvvm.vote.all.sync"]
     fn vote_all(lanes: i32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.match.any.sync.i32"]
+    fn match_any_word(lanes: i32, word: i32) -> i32;
+    #[link_name = "llvm.nvvm.bar.warp.sync"]
+    fn bar_warp_sync(lanes: i32);
 }
 
 /// The member mask with all lanes of the warp.
@@ -38,30 +42,30 @@ pub fn lane_id() -> u32 {
 
 /// The `value` of lane `lane_id() ^ mask`.
 #[inline(always)]
-pub fn shuffle_xor<T: WarpValue>(value: T, mask: u32) -> T {
+pub fn shuffle_xor<T: Shuffled>(value: T, mask: u32) -> T {
     // SAFETY: the intrinsic moves registers between lanes; the simulator checks that all lanes reach it.
-    T::from_bits(unsafe { shuffle_butterfly(ALL_LANES, value.to_bits() as i32, mask as i32, LAST_LANE) } as u32)
+    value.exchanged(|word| unsafe { shuffle_butterfly(ALL_LANES, word as i32, mask as i32, LAST_LANE) } as u32)
 }
 
 /// The `value` of the lane `delta` below; the lowest `delta` lanes keep their own.
 #[inline(always)]
-pub fn shuffle_up<T: WarpValue>(value: T, delta: u32) -> T {
+pub fn shuffle_up<T: Shuffled>(value: T, delta: u32) -> T {
     // SAFETY: see `shuffle_xor`.
-    T::from_bits(unsafe { shuffle_from_below(ALL_LANES, value.to_bits() as i32, delta as i32, FIRST_LANE) } as u32)
+    value.exchanged(|word| unsafe { shuffle_from_below(ALL_LANES, word as i32, delta as i32, FIRST_LANE) } as u32)
 }
 
 /// The `value` of the lane `delta` above; the highest `delta` lanes keep their own.
 #[inline(always)]
-pub fn shuffle_down<T: WarpValue>(value: T, delta: u32) -> T {
+pub fn shuffle_down<T: Shuffled>(value: T, delta: u32) -> T {
     // SAFETY: see `shuffle_xor`.
-    T::from_bits(unsafe { shuffle_from_above(ALL_LANES, value.to_bits() as i32, delta as i32, LAST_LANE) } as u32)
+    value.exchanged(|word| unsafe { shuffle_from_above(ALL_LANES, word as i32, delta as i32, LAST_LANE) } as u32)
 }
 
 /// The `value` of lane `source` modulo 32.
 #[inline(always)]
-pub fn shuffle_idx<T: WarpValue>(value: T, source: u32) -> T {
+pub fn shuffle_idx<T: Shuffled>(value: T, source: u32) -> T {
     // SAFETY: see `shuffle_xor`.
-    T::from_bits(unsafe { shuffle_from(ALL_LANES, value.to_bits() as i32, source as i32, LAST_LANE) } as u32)
+    value.exchanged(|word| unsafe { shuffle_from(ALL_LANES, word as i32, source as i32, LAST_LANE) } as u32)
 }
 
 /// The lanes whose `predicate` holds: bit i is lane i, 0 if it has exited.
@@ -83,4 +87,24 @@ pub fn any(predicate: bool) -> bool {
 pub fn all(predicate: bool) -> bool {
     // SAFETY: see `shuffle_xor`.
     unsafe { vote_all(ALL_LANES, predicate) }
+}
+
+/// The lanes whose value equals this one's: bit i is lane i, 0 if it has exited.
+#[inline(always)]
+pub fn match_any<T: WarpInteger>(value: T) -> u32 {
+    let mut equal = u32::MAX;
+    // Lanes are equal if all words are.
+    let _ = value.exchanged(|word| {
+        // SAFETY: see `shuffle_xor`.
+        equal &= unsafe { match_any_word(ALL_LANES, word as i32) } as u32;
+        word
+    });
+    equal
+}
+
+/// Waits for the other lanes. Their accesses to memory before it are ordered before this lane's after it.
+#[inline(always)]
+pub fn sync_warp() {
+    // SAFETY: see `shuffle_xor`.
+    unsafe { bar_warp_sync(ALL_LANES) }
 }

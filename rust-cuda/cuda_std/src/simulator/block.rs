@@ -9,6 +9,7 @@ use super::launch::Launch;
 use super::report::LaunchReport;
 use super::shadow::{Accessor, GlobalShadows, shadow_epoch};
 use super::shared_memory::SharedMemory;
+use super::synchronization;
 use crate::Dim3;
 use cuda_launch::StartOrder;
 
@@ -23,6 +24,7 @@ pub(super) struct Block {
     /// The block's cluster, in a launch with clusters.
     pub(super) cluster: Option<Rc<Cluster>>,
     pub(super) exchange: Exchange,
+    pub(super) votes: Votes,
     pub(super) threads: u32,
     /// The number of threads that have started.
     pub(super) next: Cell<u32>,
@@ -54,6 +56,7 @@ impl Block {
             global_shadows,
             cluster,
             exchange: Exchange::new(threads),
+            votes: Votes::default(),
             threads,
             next: Cell::new(0),
             turns: Cell::new(0),
@@ -103,9 +106,40 @@ impl Block {
         }
     }
 
-    /// Whether an access of another block was before the last barrier of this block's cluster.
+    /// Whether an access was before the last barrier of this block's cluster, or atomic operations have ordered it before the
+    /// current thread's next ones.
     pub(super) fn has_ordered(&self, earlier: Accessor) -> bool {
         self.cluster.as_ref().is_some_and(|cluster| cluster.has_ordered(earlier))
+            || synchronization::has_ordered(earlier)
+    }
+}
+
+/// The votes of a block's threads at a barrier. A thread may vote at the next barrier while others still read the votes at this one,
+/// but not at the one after that.
+#[derive(Default)]
+pub(super) struct Votes([Cell<VotesAtBarrier>; 2]);
+
+/// The number of barriers before, and the votes.
+#[derive(Clone, Copy, Default)]
+struct VotesAtBarrier {
+    epoch: u32,
+    votes: u32,
+    threads: u32,
+}
+
+impl Votes {
+    /// Adds a thread's vote at the barrier after `epoch` others.
+    pub(super) fn add(&self, epoch: u32, predicate: bool) {
+        let at = &self.0[epoch as usize % 2];
+        let before = Some(at.get()).filter(|before| before.epoch == epoch);
+        let VotesAtBarrier { votes, threads, .. } = before.unwrap_or_default();
+        at.set(VotesAtBarrier { epoch, votes: votes + u32::from(predicate), threads: threads + 1 });
+    }
+
+    /// The votes for the predicate at that barrier, and all votes.
+    pub(super) fn of(&self, epoch: u32) -> (u32, u32) {
+        let VotesAtBarrier { votes, threads, .. } = self.0[epoch as usize % 2].get();
+        (votes, threads)
     }
 }
 
@@ -176,6 +210,7 @@ impl Cluster {
             let block = block.upgrade().expect("the blocks of a cluster live as long as it runs");
             epoch.set(shadow_epoch(block.saved.get().epoch + 1));
         }
+        synchronization::pass_wide_barrier(self.first..self.first + self.epochs.len() as u32);
     }
 
     /// Whether an access was before the last barrier of the cluster, by one of its blocks.

@@ -8,6 +8,7 @@ use corosensei::Yielder;
 
 use super::block::{Block, Saved};
 use super::shadow::{Accessor, shadow_epoch};
+use super::synchronization;
 use super::watchdog::{self, Worker};
 use crate::Dim3;
 use cuda_launch::Switches;
@@ -51,7 +52,7 @@ pub(super) struct Current {
     /// The block's linear index in the grid, from 1.
     block_number: Cell<u32>,
     /// The number of barriers that the block has passed.
-    epoch: Cell<u32>,
+    pub(super) epoch: Cell<u32>,
     /// That number as the shadow memory keeps it.
     shadow_epoch: Cell<u32>,
     /// Whether accesses are recorded to detect races.
@@ -259,6 +260,7 @@ pub(super) fn next_epoch() {
         current.shadow_epoch.set(shadow_epoch(current.epoch.get()));
         current.shadow_epoch.get()
     });
+    synchronization::pass_barrier(with(|current| current.block_number.get()));
     if epoch == shadow_epoch(0) {
         with_block(Block::forget_epochs);
     }

@@ -205,6 +205,9 @@ pub enum FaultKind {
         /// The value that an arriving block found.
         value: u32,
     },
+    /// A fence that orders nothing.
+    #[error("a fence orders accesses: it acquires, releases or both, and is not relaxed")]
+    RelaxedFence,
     /// A warp-wide operation that not all lanes reach.
     #[error("lanes missing from a warp's operation: {missing:#034b} of {expected:#034b}")]
     MissingLanes {

@@ -99,23 +99,3 @@ macro_rules! not_iterated {
 
 not_iterated!(Global, iter);
 not_iterated!(GlobalMut, iter iter_mut);
-
-/// What `fetch_min` would need. No type has it: its only purpose is the compiler's message.
-#[diagnostic::on_unimplemented(
-    message = "cuda_std has no atomic `fetch_min`",
-    label = "not there",
-    note = "min(a, b) = -max(-a, -b): store the negated values, of unsigned integers `!value`, and use `fetch_max`"
-)]
-#[doc(hidden)]
-pub trait AtomicMinimum {}
-
-impl<T: AtomicElement, const IS_SHARED: bool> Atomic<'_, T, IS_SHARED> {
-    /// For the compiler's message only.
-    #[doc(hidden)]
-    pub fn fetch_min(self, _: T) -> T
-    where
-        T: AtomicMinimum,
-    {
-        unreachable!("no type is AtomicMinimum")
-    }
-}

@@ -41,6 +41,7 @@ mod shadow;
 mod shared;
 mod shared_memory;
 mod stacks;
+mod synchronization;
 pub mod thread;
 mod together;
 pub mod warp;

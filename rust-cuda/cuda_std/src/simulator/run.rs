@@ -17,7 +17,7 @@ use super::report::LaunchReport;
 use super::scheduler::Scheduler;
 use super::shadow::GlobalShadows;
 use super::stacks::{Stacks, max_concurrent_blocks};
-use super::{LaunchError, current, fault, together, watchdog};
+use super::{LaunchError, current, fault, synchronization, together, watchdog};
 
 /// Maximum number of blocks whose threads have given way, at a time, before these run on.
 const MAX_GIVEN_WAY: usize = 64;
@@ -35,6 +35,7 @@ impl Launch {
     /// Runs `thread` once for each thread of the grid.
     pub(super) fn run(&self, thread: &(dyn Fn() + Sync)) -> Result<LaunchReport, LaunchError> {
         fault::install_panic_hook(current::is_simulated);
+        synchronization::reset();
         let schedule = &self.options.schedule;
         current::set_switches((!schedule.is_default()).then(|| Switches::new(schedule)));
         #[cfg(unix)]

@@ -44,13 +44,11 @@ impl Accessor {
         self.stamp >> 10
     }
 
-    /// Whether this access and a later one, `now`, are unordered: in different blocks with no barrier of their cluster between,
-    /// which `is_ordered` knows, or different threads of a block with no barrier between.
+    /// Whether this access and a later one, `now`, are unordered: in different blocks, or by different threads of a block with no
+    /// barrier between, unless something else has ordered them, which `is_ordered` knows.
     fn is_concurrent(self, now: Self, is_ordered: impl Fn(Self) -> bool) -> bool {
-        if self.block != now.block {
-            return !is_ordered(self);
-        }
-        self.epoch() == now.epoch() && self.stamp != now.stamp
+        let may_be = self.block != now.block || self.epoch() == now.epoch() && self.stamp != now.stamp;
+        may_be && !is_ordered(self)
     }
 }
 
@@ -124,8 +122,8 @@ impl Shadow {
 
 impl Writes {
     /// Records an access to the element whose other accesses are `others`, and returns whether it writes the value that a
-    /// concurrent thread has written. `is_ordered` tells whether an access of another block is before the last barrier of their
-    /// cluster, `same_value` whether the access writes the value that the element has. A write does not change `others`.
+    /// concurrent thread has written. `is_ordered` tells whether a barrier of a cluster or atomic operations have ordered an access before
+    /// this one, `same_value` whether the access writes the value that the element has. A write does not change `others`.
     ///
     /// # Errors
     /// The earlier access with which it races.

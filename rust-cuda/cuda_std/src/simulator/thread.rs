@@ -41,6 +41,8 @@ indices! {
     grid_dim_z: grid_dim.z;
 }
 
+include!("../indices.rs");
+
 /// The thread's index in the grid, along x.
 #[inline]
 pub fn index_1d() -> u32 {
@@ -55,4 +57,32 @@ pub fn index_1d() -> u32 {
 #[track_caller]
 pub fn sync_threads() {
     current::wait(Wait::Barrier(Location::caller()));
+}
+
+/// As [`sync_threads`], and the number of the block's threads whose `predicate` holds.
+#[track_caller]
+pub fn sync_threads_count(predicate: bool) -> u32 {
+    votes(predicate).0
+}
+
+/// As [`sync_threads`], and whether `predicate` holds for all of the block's threads.
+#[track_caller]
+pub fn sync_threads_and(predicate: bool) -> bool {
+    let (votes, threads) = votes(predicate);
+    votes == threads
+}
+
+/// As [`sync_threads`], and whether `predicate` holds for any of the block's threads.
+#[track_caller]
+pub fn sync_threads_or(predicate: bool) -> bool {
+    votes(predicate).0 > 0
+}
+
+/// The votes for a predicate, and all votes, at a barrier.
+#[track_caller]
+fn votes(predicate: bool) -> (u32, u32) {
+    let epoch = current::with(|current| current.epoch.get());
+    current::with_block(|block| block.votes.add(epoch, predicate));
+    current::wait(Wait::Barrier(Location::caller()));
+    current::with_block(|block| block.votes.of(epoch))
 }

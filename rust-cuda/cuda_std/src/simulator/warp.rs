@@ -10,6 +10,7 @@ use std::panic::Location;
 use super::current::{self, Wait};
 use super::exchange::LANES;
 use super::fault::{self, FaultKind};
+use super::synchronization;
 
 include!("../warp_values.rs");
 
@@ -21,13 +22,13 @@ pub fn lane_id() -> u32 {
 
 /// The `value` of lane `lane_id() ^ mask`.
 #[track_caller]
-pub fn shuffle_xor<T: WarpValue>(value: T, mask: u32) -> T {
+pub fn shuffle_xor<T: Shuffled>(value: T, mask: u32) -> T {
     shuffle(value, lane_id() ^ mask, Location::caller())
 }
 
 /// The `value` of the lane `delta` below; the lowest `delta` lanes keep their own.
 #[track_caller]
-pub fn shuffle_up<T: WarpValue>(value: T, delta: u32) -> T {
+pub fn shuffle_up<T: Shuffled>(value: T, delta: u32) -> T {
     let lane = lane_id();
     // A delta of 32 or more is an invalid lane for every lane.
     let source = if delta >= LANES { delta } else { lane.checked_sub(delta).unwrap_or(lane) };
@@ -36,7 +37,7 @@ pub fn shuffle_up<T: WarpValue>(value: T, delta: u32) -> T {
 
 /// The `value` of the lane `delta` above; the highest `delta` lanes keep their own.
 #[track_caller]
-pub fn shuffle_down<T: WarpValue>(value: T, delta: u32) -> T {
+pub fn shuffle_down<T: Shuffled>(value: T, delta: u32) -> T {
     let lane = lane_id();
     let source = if delta < LANES && lane + delta >= LANES { lane } else { lane.saturating_add(delta) };
     shuffle(value, source, Location::caller())
@@ -44,7 +45,7 @@ pub fn shuffle_down<T: WarpValue>(value: T, delta: u32) -> T {
 
 /// The `value` of lane `source` modulo 32.
 #[track_caller]
-pub fn shuffle_idx<T: WarpValue>(value: T, source: u32) -> T {
+pub fn shuffle_idx<T: Shuffled>(value: T, source: u32) -> T {
     shuffle(value, source % LANES, Location::caller())
 }
 
@@ -75,15 +76,39 @@ fn exchange<R>(bits: u32, location: &'static Location<'static>, read: impl FnOnc
     current::with_block(|block| read(block.exchange.of_warp(thread)))
 }
 
-fn shuffle<T: WarpValue>(value: T, source: u32, location: &'static Location<'static>) -> T {
-    let received = exchange(value.to_bits(), location, |values| match values.get(source as usize) {
-        Some(value) => value.get().ok_or(FaultKind::ExitedLane { lane: source }),
-        None => Err(FaultKind::NoSuchLane { lane: source, lanes: values.len() as u32 }),
+fn shuffle<T: Shuffled>(value: T, source: u32, location: &'static Location<'static>) -> T {
+    value.exchanged(|word| {
+        let received = exchange(word, location, |values| match values.get(source as usize) {
+            Some(value) => value.get().ok_or(FaultKind::ExitedLane { lane: source }),
+            None => Err(FaultKind::NoSuchLane { lane: source, lanes: values.len() as u32 }),
+        });
+        received.unwrap_or_else(|kind| fault::raise(kind, location))
+    })
+}
+
+/// The lanes whose value equals this one's: bit i is lane i, 0 if it has exited.
+#[track_caller]
+pub fn match_any<T: WarpInteger>(value: T) -> u32 {
+    let location = Location::caller();
+    let mut equal = u32::MAX;
+    // Lanes are equal if all words are.
+    let _ = value.exchanged(|word| {
+        equal &= exchange(word, location, |words| {
+            let is_equal = |other: &Cell<Option<u32>>| other.get() == Some(word);
+            words.iter().enumerate().fold(0, |lanes, (lane, other)| lanes | u32::from(is_equal(other)) << lane)
+        });
+        word
     });
-    match received {
-        Ok(bits) => T::from_bits(bits),
-        Err(kind) => fault::raise(kind, location),
-    }
+    equal
+}
+
+/// Waits for the other lanes. Their accesses to memory before it are ordered before this lane's after it.
+#[track_caller]
+pub fn sync_warp() {
+    let warp = current::with(|current| current.thread.get()) / LANES;
+    synchronization::leave_for_warp(warp);
+    exchange(0, Location::caller(), |_| ());
+    synchronization::take_from_warp(warp);
 }
 
 /// The votes, and the number of lanes.

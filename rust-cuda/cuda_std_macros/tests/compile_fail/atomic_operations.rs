@@ -1,4 +1,4 @@
-//! Atomic operations as Rust's own types have them.
+//! Atomic operations as Rust's own types have them, and those that a type has not.
 
 use cuda_std::{GlobalMut, kernel};
 use std::sync::atomic::Ordering;
@@ -19,9 +19,8 @@ fn without_an_index(out: GlobalMut<u32>) {
 }
 
 #[kernel]
-fn not_there(out: GlobalMut<u32>) {
-    out.atomic(0).fetch_min(1);
-    out.atomic(0).store(1);
+fn bits_of_a_float(out: GlobalMut<f32>) {
+    out.atomic(0).fetch_and(1.0);
 }
 
 fn main() {}

@@ -12,10 +12,7 @@ fn sizes(out: GlobalMut<usize>) {}
 fn letters(x: &[char], out: GlobalMut<u32>) {}
 
 #[kernel]
-fn short_integers(x: &[i16], out: GlobalMut<i8>) {}
-
-#[kernel]
-fn long_integers(x: &[u64], out: GlobalMut<u64>) {}
+fn signed_sizes(x: &[isize], out: GlobalMut<i8>) {}
 
 #[kernel]
 fn rows(x: &[[f32; 4]], out: GlobalMut<f32>) {}

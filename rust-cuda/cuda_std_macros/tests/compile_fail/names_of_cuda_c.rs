@@ -14,6 +14,8 @@ fn as_in_c(x: &[f32], out: GlobalMut<f32>) {
     if threadIdx.x % warpSize == 0 {
         atomicAdd(out, sum);
         atomicMax(out, __popc(vote));
+        atomicCAS(out, 0, 1);
+        __threadfence();
     }
 }
 

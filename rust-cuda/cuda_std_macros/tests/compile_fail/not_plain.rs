@@ -5,9 +5,6 @@ use cuda_std::kernel;
 #[kernel]
 async fn waits(x: &[f32]) {}
 
-#[kernel]
-unsafe fn has_duties(x: &[f32]) {}
-
 #[kernel(fast)]
 fn has_arguments(x: &[f32]) {}
 

@@ -12,7 +12,7 @@ fn takes_a_box(x: Box<[f32]>, out: GlobalMut<f32>) {}
 fn takes_a_text(name: String, out: GlobalMut<u8>) {}
 
 #[kernel]
-fn takes_an_array(weights: [f32; 3], out: GlobalMut<f32>) {}
+fn takes_an_array_of_texts(names: [&'static str; 3], out: GlobalMut<f32>) {}
 
 #[kernel]
 fn takes_a_tuple(size: (u32, u32), out: GlobalMut<f32>) {}

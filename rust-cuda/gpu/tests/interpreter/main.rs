@@ -7,6 +7,7 @@ mod interpreters;
 mod is_a_device;
 mod runs_instructions;
 mod runs_kernels_of_others;
+mod runs_language;
 mod runs_test_kernels;
 #[path = "../support/mod.rs"]
 mod support;

@@ -117,9 +117,12 @@ impl Type {
         match (&self.kind, self.bytes) {
             (Kind::Float, 4) => Some(ElementType::F32),
             (Kind::Float, 8) => Some(ElementType::F64),
+            (Kind::Signed, 1) => Some(ElementType::I8),
+            (Kind::Signed, 2) => Some(ElementType::I16),
             (Kind::Signed, 4) => Some(ElementType::I32),
             (Kind::Signed, 8) => Some(ElementType::I64),
             (Kind::Unsigned, 1) => Some(ElementType::U8),
+            (Kind::Unsigned, 2) => Some(ElementType::U16),
             (Kind::Unsigned, 4) => Some(ElementType::U32),
             (Kind::Unsigned, 8) => Some(ElementType::U64),
             _ => None,

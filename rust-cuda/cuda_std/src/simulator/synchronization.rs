@@ -1,0 +1,237 @@
+//! What threads know of each other's accesses by atomic operations: which of them are before their own next ones.
+//!
+//! An operation that releases leaves at its place what its thread knows, and what it did itself; one that acquires takes what it finds
+//! there (PTX ISA 8.9.5, release and acquire patterns). A fence does so for the relaxed operations beside it. Operations that read and
+//! write pass on what they find. Of a thread, all of the time between two barriers counts as one: a race with what it does after it
+//! has released may be missed, but no access that is ordered is called a race.
+//!
+//! Launches that check races run on one thread of the host, which has their state.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+
+use super::current;
+use super::shadow::Accessor;
+use crate::order::Scope;
+
+/// What is known of the threads of one block: accesses before this epoch, and those of some threads up to an epoch.
+#[derive(Clone, Debug, Default)]
+struct KnownOfBlock {
+    before: u32,
+    threads: BTreeMap<u64, u32>,
+}
+
+/// Accesses that are ordered, by blocks.
+#[derive(Clone, Debug, Default)]
+struct Knowledge(BTreeMap<u64, KnownOfBlock>);
+
+impl Knowledge {
+    fn join(&mut self, other: &Self) {
+        for (block, of_block) in &other.0 {
+            let known = self.0.entry(*block).or_default();
+            known.before = known.before.max(of_block.before);
+            for (thread, epoch) in &of_block.threads {
+                let known = known.threads.entry(*thread).or_insert(0);
+                *known = (*known).max(*epoch);
+            }
+        }
+    }
+
+    /// Adds what `accessor` has done, and what the last barrier of its block has ordered before that.
+    fn add(&mut self, accessor: Accessor) {
+        let known = self.0.entry(accessor.block()).or_default();
+        known.before = known.before.max(accessor.epoch());
+        known.threads.insert(accessor.thread(), accessor.epoch());
+    }
+
+    fn has(&self, accessor: Accessor) -> bool {
+        self.0.get(&accessor.block()).is_some_and(|known| {
+            accessor.epoch() < known.before
+                || known.threads.get(&accessor.thread()).is_some_and(|&epoch| accessor.epoch() <= epoch)
+        })
+    }
+}
+
+/// What a thread knows, beside its block.
+#[derive(Default)]
+struct Thread {
+    known: Knowledge,
+    /// What relaxed operations have found, for a fence behind them.
+    found: Knowledge,
+    /// What a fence has left for the relaxed operations behind it.
+    fenced: Option<Knowledge>,
+}
+
+/// A block's threads, and what all of them know since its last barrier.
+#[derive(Default)]
+struct Block {
+    common: Knowledge,
+    threads: HashMap<u64, Thread>,
+}
+
+impl Block {
+    fn pass_barrier(&mut self) {
+        for thread in self.threads.values_mut() {
+            self.common.join(&std::mem::take(&mut thread.known));
+        }
+    }
+}
+
+#[derive(Default)]
+struct State {
+    blocks: HashMap<u64, Block>,
+    /// What has been left at a place, for all blocks or for one.
+    left: HashMap<(usize, Option<u64>), Knowledge>,
+}
+
+/// Where operations of a scope leave what they know, and find it. One whose scope is the block orders nothing for others, and a wider
+/// one orders for the block too.
+fn places(place: usize, scope: Scope, block: u64) -> impl Iterator<Item = (usize, Option<u64>)> {
+    let wider = (scope != Scope::Block).then_some((place, None));
+    [(place, Some(block))].into_iter().chain(wider)
+}
+
+impl State {
+    fn thread(&mut self, accessor: Accessor) -> &mut Thread {
+        self.blocks.entry(accessor.block()).or_default().threads.entry(accessor.thread()).or_default()
+    }
+
+    /// What the thread knows, and what it has done.
+    fn known_to(&mut self, accessor: Accessor) -> Knowledge {
+        let mut known = self.thread(accessor).known.clone();
+        known.join(&self.blocks[&accessor.block()].common);
+        known.add(accessor);
+        known
+    }
+}
+
+thread_local! {
+    /// Whether the launch has ordered anything.
+    static IS_USED: Cell<bool> = const { Cell::new(false) };
+    static STATE: RefCell<State> = RefCell::default();
+}
+
+/// Forgets the last launch.
+pub(super) fn reset() {
+    if IS_USED.replace(false) {
+        STATE.set(State::default());
+    }
+}
+
+fn with_state<R>(change: impl FnOnce(&mut State, Accessor) -> R) -> R {
+    STATE.with_borrow_mut(|state| change(state, current::accessor()))
+}
+
+/// Notes that the current thread stores to a place, before it does: an update, of a value that it reads, or any other.
+#[inline]
+pub(super) fn before_store(place: usize, scope: Scope, releases: bool, is_update: bool) {
+    if !current::with(|current| current.checks_races.get()) || !releases && !IS_USED.get() {
+        return;
+    }
+    IS_USED.set(true);
+    with_state(|state, accessor| {
+        let left = match releases {
+            true => Some(state.known_to(accessor)),
+            false => state.thread(accessor).fenced.clone(),
+        };
+        for place in places(place, scope, accessor.block()) {
+            match (&left, is_update) {
+                (Some(left), true) => state.left.entry(place).or_default().join(left),
+                (Some(left), false) => drop(state.left.insert(place, left.clone())),
+                (None, true) => {}
+                (None, false) => drop(state.left.remove(&place)),
+            }
+        }
+    });
+}
+
+/// Notes that the current thread has loaded from a place.
+#[inline]
+pub(super) fn after_load(place: usize, scope: Scope, acquires: bool) {
+    if !IS_USED.get() || !current::with(|current| current.checks_races.get()) {
+        return;
+    }
+    with_state(|state, accessor| {
+        for place in places(place, scope, accessor.block()) {
+            let Some(left) = state.left.get(&place).cloned() else { continue };
+            let thread = state.thread(accessor);
+            let to = if acquires { &mut thread.known } else { &mut thread.found };
+            to.join(&left);
+        }
+    });
+}
+
+/// Notes a fence of the current thread.
+pub(super) fn fence(releases: bool, acquires: bool) {
+    if !current::with(|current| current.checks_races.get()) {
+        return;
+    }
+    IS_USED.set(true);
+    with_state(|state, accessor| {
+        if acquires {
+            let thread = state.thread(accessor);
+            let found = std::mem::take(&mut thread.found);
+            thread.known.join(&found);
+        }
+        if releases {
+            let known = state.known_to(accessor);
+            state.thread(accessor).fenced = Some(known);
+        }
+    });
+}
+
+/// The place at which the lanes of a warp of each block leave what they know: none of a cell.
+fn place_of_warp(warp: u32) -> usize {
+    usize::MAX - warp as usize
+}
+
+/// Notes that the current thread waits for the lanes of its warp.
+pub(super) fn leave_for_warp(warp: u32) {
+    before_store(place_of_warp(warp), Scope::Block, true, true);
+}
+
+/// Notes that all lanes of the current thread's warp have waited.
+pub(super) fn take_from_warp(warp: u32) {
+    after_load(place_of_warp(warp), Scope::Block, true);
+}
+
+/// Notes that a block, by its number from 1, passes a barrier.
+pub(super) fn pass_barrier(block: u32) {
+    if IS_USED.get() {
+        STATE.with_borrow_mut(|state| {
+            if let Some(block) = state.blocks.get_mut(&(u64::from(block) - 1)) {
+                block.pass_barrier();
+            }
+        });
+    }
+}
+
+/// Notes that blocks, by their numbers from 1, pass a barrier together.
+pub(super) fn pass_wide_barrier(blocks: impl Iterator<Item = u32> + Clone) {
+    if !IS_USED.get() {
+        return;
+    }
+    STATE.with_borrow_mut(|state| {
+        let mut all = Knowledge::default();
+        for block in blocks.clone() {
+            if let Some(block) = state.blocks.get_mut(&(u64::from(block) - 1)) {
+                block.pass_barrier();
+                all.join(&block.common);
+            }
+        }
+        for block in blocks {
+            state.blocks.entry(u64::from(block) - 1).or_default().common = all.clone();
+        }
+    });
+}
+
+/// Whether an access is before the current thread's next ones, by atomic operations.
+pub(super) fn has_ordered(earlier: Accessor) -> bool {
+    IS_USED.get()
+        && with_state(|state, accessor| {
+            state.blocks.get(&accessor.block()).is_some_and(|block| {
+                let thread = block.threads.get(&accessor.thread());
+                block.common.has(earlier) || thread.is_some_and(|thread| thread.known.has(earlier))
+            })
+        })
+}
