@@ -40,8 +40,12 @@ const BLOCKS_OF_256: [&str; 12] = [
     "network_evaluate",
 ];
 
+/// Kernels launched with blocks of 128 threads, one per multiprocessor: each thread may use the maximum of 255 registers.
+const BLOCKS_OF_128: [&str; 1] = ["matmul_grid_f32"];
+
 /// The kernels with one block of 256 threads per multiprocessor: each thread may use the maximum of 255 registers.
-const ONE_BLOCK_PER_MULTIPROCESSOR: [&str; 2] = ["network_train_persistently", "network_train_homework"];
+const ONE_BLOCK_PER_MULTIPROCESSOR: [&str; 3] =
+    ["network_train_persistently", "network_train_homework", "network_train_by_adam"];
 
 /// The kernels with clusters of 16 blocks of 256 threads, for sm_90 and later.
 const CLUSTERS: [&str; 4] = ["network_train_cluster", "cluster_barriers", "cluster_loads", "cluster_exchanges"];
@@ -51,6 +55,7 @@ pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
     let builder = kernel_crate::builder(kernels, arch);
     let builder =
         ONE_BLOCK_PER_MULTIPROCESSOR.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 1));
+    let builder = BLOCKS_OF_128.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 128, 1));
     let builder = BLOCKS_OF_256.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 2));
     let builder = ONE_BLOCK.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 1024, 1));
     match arch >= Arch::Sm90 {

@@ -1,4 +1,5 @@
-//! X·Xᵀ by one block of 1024 threads, as a ladder: each rung adds one idea to the one before.
+//! X·Xᵀ as a ladder: each rung adds one idea to the one before. Rungs 1 to 6 are one block of 1024 threads, as the
+//! homework asks.
 //!
 //! | rung | idea |
 //! |---|---|
@@ -8,9 +9,10 @@
 //! | 4 register tiles | each thread computes a tile of sums in registers |
 //! | 5 double-buffered | the next tile is loaded while the current one is multiplied |
 //! | 6 resident | columns of all rows stay in shared memory, and warps compute tiles without barriers |
+//! | 7 grid | the tiles are distributed over many blocks, which run on all multiprocessors |
 //!
 //! Every kernel takes `x`, a row-major `rows` × `columns` matrix, and `out`, `rows` × `rows`. `x` and `out` must have
-//! fewer than 2³² elements each. Rungs 1 to 5 exist in single and in double precision, rung 6 in single precision.
+//! fewer than 2³² elements each. Rungs 1 to 5 exist in single and in double precision, rungs 6 and 7 in single precision.
 
 mod cells;
 mod rung1_naive;
@@ -19,6 +21,7 @@ mod rung3_shared_tiles;
 mod rung4_register_tiles;
 mod rung5_double_buffered;
 mod rung6_resident;
+mod rung7_grid;
 mod scalar;
 
 pub use rung1_naive::{matmul_naive_f32, matmul_naive_f64};
@@ -27,8 +30,9 @@ pub use rung3_shared_tiles::{matmul_tiles_f32, matmul_tiles_f64};
 pub use rung4_register_tiles::{matmul_registers_f32, matmul_registers_f64};
 pub use rung5_double_buffered::{matmul_kernel_f32, matmul_kernel_f64};
 pub use rung6_resident::matmul_resident_f32;
+pub use rung7_grid::{GRID_SHARED_BYTES, matmul_grid_f32};
 
-/// Threads per block.
+/// Threads per block of rungs 1 to 6.
 pub const THREADS: u32 = 1024;
 
 /// Rows and columns of an output tile of [`matmul_resident_f32`].
@@ -38,4 +42,26 @@ const RESIDENT_TILE: u32 = 32;
 /// store adjacent columns, write to different banks.
 pub const fn resident_stride(rows: u32) -> u32 {
     rows.div_ceil(RESIDENT_TILE) * (RESIDENT_TILE / 4) + 1
+}
+
+/// Threads per block of [`matmul_grid_f32`].
+pub const GRID_THREADS: u32 = 128;
+
+/// Rows of an output tile of [`matmul_grid_f32`].
+const GRID_ROWS: u32 = 64;
+/// Columns of an output tile of [`matmul_grid_f32`].
+const GRID_COLUMNS: u32 = 48;
+
+/// Number of output tiles of [`matmul_grid_f32`] in the lower triangle for `rows` rows of X: blocks of a launch with one
+/// tile each.
+pub const fn grid_tiles(rows: u32) -> u32 {
+    let rows_of_tiles = rows.div_ceil(GRID_ROWS);
+    // The last row of tiles has less than a tile's rows, and may have one tile less.
+    let last = grid_tiles_before(rows_of_tiles) - grid_tiles_before(rows_of_tiles.saturating_sub(1));
+    grid_tiles_before(rows_of_tiles) - last.saturating_sub(rows.div_ceil(GRID_COLUMNS))
+}
+
+/// Number of output tiles of [`matmul_grid_f32`] in the rows of tiles before row `i`: row k has (k + 1) · 4 / 3, rounded up.
+const fn grid_tiles_before(i: u32) -> u32 {
+    (i * (2 * i + 3)).div_ceil(3)
 }

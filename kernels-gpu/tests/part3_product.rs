@@ -62,6 +62,12 @@ fn check_resident(rows: usize, columns: usize, depth: u32, seed: u64) {
     check!(matmul_resident_f32, f32, rows, columns, seed, resident(rows, depth), depth);
 }
 
+/// Rung 7 with `blocks` blocks.
+fn check_grid(rows: usize, columns: usize, blocks: u32, seed: u64) {
+    let config = LaunchConfig::new(blocks, GRID_THREADS).with_dynamic_shared(GRID_SHARED_BYTES);
+    check!(matmul_grid_f32, f32, rows, columns, seed, config,);
+}
+
 fn check_all(rows: usize, columns: usize, seed: u64) {
     check!(matmul_naive_f32, f32, rows, columns, seed);
     check!(matmul_naive_f64, f64, rows, columns, seed);
@@ -75,6 +81,7 @@ fn check_all(rows: usize, columns: usize, seed: u64) {
     check!(matmul_kernel_f64, f64, rows, columns, seed);
     check_resident(rows, columns, 2, seed);
     check_resident(rows, columns, 64, seed);
+    check_grid(rows, columns, grid_tiles(rows as u32).max(1), seed);
 }
 
 #[test]
@@ -97,6 +104,22 @@ proptest! {
     ) {
         check_resident(rows, columns, 2 * half_depth, seed);
         check_resident(rows.next_multiple_of(4), columns, 2 * half_depth, seed);
+    }
+}
+
+#[test]
+fn part3_products_by_fewer_and_by_more_blocks_than_tiles_are_right() {
+    for (rows, columns, blocks) in [(1, 1, 3), (64, 32, 2), (65, 36, 1), (200, 5, 4), (193, 64, 7)] {
+        check_grid(rows, columns, blocks, 5);
+    }
+}
+
+#[test]
+fn part3_the_tiles_of_the_last_rung_cover_the_lower_triangle() {
+    assert_eq!((grid_tiles(0), grid_tiles(1), grid_tiles(64), grid_tiles(784)), (0, 1, 2, 125));
+    for rows in 1..1000_u32 {
+        let across = |i: u32| (64 * (i + 1)).min(rows).div_ceil(48);
+        assert_eq!(grid_tiles(rows), (0..rows.div_ceil(64)).map(across).sum(), "{rows} rows");
     }
 }
 

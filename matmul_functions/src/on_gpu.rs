@@ -6,7 +6,7 @@ use crate::MatmulElement;
 
 /// Labels of the times on a GPU.
 pub mod label {
-    /// That of the fastest rung's kernel, without the ladder.
+    /// That of the kernel of [`MatmulGpu::fastest`](super::MatmulGpu::fastest), without the ladder.
     pub const KERNEL: &str = "CUDA kernel";
     /// That of [`matmul_transpose_gpu`](super::matmul_transpose_gpu), with its copies.
     pub const WITH_COPIES: &str = "CUDA";
@@ -28,12 +28,22 @@ pub enum Rung {
     /// A K-block of all rows stays in shared memory. Only in single precision, and for rows of which at least
     /// [`MIN_RESIDENT_COLUMNS`] columns fit: see [`MatmulGpu::rungs`].
     Resident,
+    /// Tiles for all multiprocessors: the only rung of more than one block. Only in single precision.
+    Grid,
 }
 
 impl Rung {
     /// All rungs in ascending order.
-    pub const ALL: [Self; 6] =
+    pub const ALL: [Self; 7] =
+        [Self::Naive, Self::Symmetric, Self::Tiles, Self::Registers, Self::Buffered, Self::Resident, Self::Grid];
+
+    /// The rungs of one block of 1024 threads, as the homework asks, in ascending order.
+    pub const ONE_BLOCK: [Self; 6] =
         [Self::Naive, Self::Symmetric, Self::Tiles, Self::Registers, Self::Buffered, Self::Resident];
+
+    /// The rungs in single precision where [`Self::Resident`] has no kernel for the shape.
+    const WITHOUT_RESIDENT: [Self; 6] =
+        [Self::Naive, Self::Symmetric, Self::Tiles, Self::Registers, Self::Buffered, Self::Grid];
 
     /// The rung's number and name, as shown in tables.
     pub fn name(self) -> &'static str {
@@ -44,6 +54,7 @@ impl Rung {
             Self::Registers => "4 register tiles",
             Self::Buffered => "5 wide, buffered",
             Self::Resident => "6 resident",
+            Self::Grid => "7 all multiprocessors",
         }
     }
 
@@ -83,9 +94,9 @@ pub enum MatmulGpuError {
 
 /// The element types with GPU kernels.
 pub trait OnGpu: gpu::Element {
-    /// The highest rung with a kernel for the element type.
+    /// Whether the rungs above [`Rung::Buffered`] have a kernel for the element type.
     #[doc(hidden)]
-    const HIGHEST: Rung;
+    const HAS_ALL_RUNGS: bool;
 
     /// Launches the kernel of a rung; that of [`Rung::Resident`] with K-blocks of `depth` columns.
     #[doc(hidden)]
@@ -100,9 +111,9 @@ pub trait OnGpu: gpu::Element {
 }
 
 macro_rules! on_gpu {
-    ($element:ty, $highest:ident: $($rung:ident = $kernel:ident),* $(; Resident = $resident:ident)?) => {
+    ($element:ty, $all:literal: $($rung:ident = $kernel:ident),* $(; Resident = $resident:ident, Grid = $grid:ident)?) => {
         impl OnGpu for $element {
-            const HIGHEST: Rung = Rung::$highest;
+            const HAS_ALL_RUNGS: bool = $all;
 
             fn launch(
                 rung: Rung,
@@ -118,8 +129,14 @@ macro_rules! on_gpu {
                     $((Rung::Resident, Some(depth)) => {
                         let config = config.with_dynamic_shared(depth * bytes_per_column(rows));
                         device.launch(&product::$resident, config, (x, rows, columns, depth, out))?
+                    }
+                    (Rung::Grid, _) => {
+                        let config = LaunchConfig::new(product::grid_tiles(rows).max(1), product::GRID_THREADS)
+                            .with_dynamic_shared(product::GRID_SHARED_BYTES);
+                        device.launch(&product::$grid, config, (x, rows, columns, out))?
                     })?
-                    (Rung::Resident, _) => return Err(MatmulGpuError::NoKernel { rung, rows }),
+                    #[allow(unreachable_patterns, reason = "only single precision has a kernel of the last rung")]
+                    (Rung::Resident | Rung::Grid, _) => return Err(MatmulGpuError::NoKernel { rung, rows }),
                 };
                 Ok(())
             }
@@ -128,11 +145,11 @@ macro_rules! on_gpu {
 }
 
 on_gpu!(
-    f32, Resident: Naive = matmul_naive_f32, Symmetric = matmul_symmetric_f32, Tiles = matmul_tiles_f32,
-    Registers = matmul_registers_f32, Buffered = matmul_kernel_f32; Resident = matmul_resident_f32
+    f32, true: Naive = matmul_naive_f32, Symmetric = matmul_symmetric_f32, Tiles = matmul_tiles_f32,
+    Registers = matmul_registers_f32, Buffered = matmul_kernel_f32; Resident = matmul_resident_f32, Grid = matmul_grid_f32
 );
 on_gpu!(
-    f64, Buffered: Naive = matmul_naive_f64, Symmetric = matmul_symmetric_f64, Tiles = matmul_tiles_f64,
+    f64, false: Naive = matmul_naive_f64, Symmetric = matmul_symmetric_f64, Tiles = matmul_tiles_f64,
     Registers = matmul_registers_f64, Buffered = matmul_kernel_f64
 );
 
@@ -198,21 +215,24 @@ impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
         }
         let x = x.as_standard_layout();
         let x = device.buffer_from_slice(x.as_slice().expect("the standard layout is row-major"))?;
-        let depth = match F::HIGHEST {
-            Rung::Resident => resident_depth((m, n), device.max_shared_bytes()),
-            _ => None,
+        let depth = match F::HAS_ALL_RUNGS {
+            true => resident_depth((m, n), device.max_shared_bytes()),
+            false => None,
         };
         Ok(Self { device, x, out: device.uninitialized(rows * rows)?, shape: (m, n), depth })
     }
 
-    /// The rungs with a kernel for the element type and the shape, in ascending order: the first five, and
-    /// [`Rung::Resident`] in single precision where enough columns of X fit into the device's shared memory.
+    /// The rungs with a kernel for the element type and the shape, in ascending order: the first five, and in single
+    /// precision [`Rung::Grid`], and [`Rung::Resident`] where enough columns of X fit into the device's shared memory.
     pub fn rungs(&self) -> &'static [Rung] {
-        let count = Rung::ALL.len() - usize::from(self.depth.is_none());
-        &Rung::ALL[..count]
+        match (F::HAS_ALL_RUNGS, self.depth) {
+            (true, Some(_)) => &Rung::ALL,
+            (true, None) => &Rung::WITHOUT_RESIDENT,
+            (false, _) => &Rung::ALL[..5],
+        }
     }
 
-    /// The last of [`Self::rungs`].
+    /// The last of [`Self::rungs`] that is one block, as the homework asks.
     pub fn fastest(&self) -> Rung {
         if self.depth.is_some() { Rung::Resident } else { Rung::Buffered }
     }

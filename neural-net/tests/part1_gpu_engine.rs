@@ -11,7 +11,7 @@ use gpu::{Device, DeviceChoice, InterpreterOptions, PtxVariant};
 use neural_net::engine::{CpuEngine, Engine, EngineError, GpuEngine, GpuOptions, GpuPath, Parameters, TrainingKernel};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
-use neural_net::training::Optimizer;
+use neural_net::training::{GradientScale, Optimizer};
 use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network};
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -39,9 +39,13 @@ fn check(device: &Device, case: &Case) -> Result<(), TestCaseError> {
     };
     check_with(device, case, &GpuOptions { path: GpuPath::Steps, max_blocks: None, no_clusters: false })?;
     let batch_size = case.hyperparameters.batch_size.unwrap_or(case.count).min(case.count);
-    let is_sgd = case.hyperparameters.optimizer == Optimizer::Sgd;
-    let is_small = is_sgd && batch_size <= 64 && case.architecture.sizes().iter().all(|&size| size < 100);
-    if is_small {
+    let sizes = case.architecture.sizes();
+    let is_small = match case.hyperparameters.optimizer {
+        Optimizer::Sgd => batch_size <= 64,
+        // The activations and errors of a batch, rounded up, fit into shared memory beside the parameters.
+        Optimizer::Adam => batch_size <= 256 && batch_size * sizes.iter().map(|size| size + 8).sum::<usize>() <= 16_000,
+    };
+    if is_small && sizes.iter().all(|&size| size < 100) {
         check_with(device, case, &persistent([0, 3, 1][case.count % 3]))?;
     }
     Ok(())
@@ -158,6 +162,7 @@ fn check_compiled_kernels(variant: &PtxVariant) {
     // From here on the device records its launches.
     device.take_ptx_reports();
     check_large_layers_and_batches(&device);
+    check_adam_in_one_launch(&device);
     let architecture = Architecture::new(vec![6, 5, 4], Activation::Sigmoid, Activation::Softmax).unwrap();
     let hyperparameters = Hyperparameters { batch_size: Some(5), ..Preset::Homework.hyperparameters() };
     check(&device, &Case { architecture, hyperparameters, count: 13, seed: 9 }).unwrap();
@@ -182,6 +187,63 @@ fn part1_the_gpu_engine_is_right_for_large_layers_and_batches() {
 
 fn check_large_layers_and_batches(device: &Device) {
     check_sizes(device, &[(vec![20, 40, 10], 700), (vec![70, 600, 530, 2], 33)]);
+}
+
+/// Adam in one launch, by one block and by several: batches of 1, of 128 and of 256 samples, a shorter last one, sizes
+/// that are no multiples of four, one layer and three, one output and more than a quad of them.
+fn check_adam_in_one_launch(device: &Device) {
+    use Activation::{Identity, Softmax, Tanh};
+    let cases = [
+        (vec![8, 32, 16, 1], Identity, 128, 300, 1),
+        (vec![5, 3], Softmax, 1, 3, 1),
+        (vec![9, 17, 2, 6], Softmax, 130, 131, 1),
+        (vec![3, 1], Identity, 256, 300, 1),
+        (vec![52, 21, 5], Softmax, 128, 140, 6),
+        (vec![99, 6], Softmax, 190, 200, 2),
+    ];
+    for (sizes, output, batch_size, count, blocks) in cases {
+        let loss = if output == Softmax { Loss::CrossEntropy } else { Loss::SquaredError };
+        for gradient in [GradientScale::Mean, GradientScale::Sum] {
+            let hyperparameters = Hyperparameters {
+                loss,
+                optimizer: Optimizer::Adam,
+                learning_rate: 0.001,
+                momentum: 0.9,
+                weight_decay: 0.1,
+                batch_size: Some(batch_size),
+                gradient,
+                ..Preset::Homework.hyperparameters()
+            };
+            let architecture = Architecture::new(sizes.clone(), Tanh, output).unwrap();
+            let options = GpuOptions { path: GpuPath::Persistent, max_blocks: None, no_clusters: false };
+            assert_eq!(blocks_by_adam(device, &architecture, &hyperparameters, count, &options), blocks, "{sizes:?}");
+            let case = Case { architecture, hyperparameters, count, seed: 4 };
+            check_with(device, &case, &options).unwrap_or_else(|error| panic!("{sizes:?}, {gradient:?}: {error}"));
+        }
+    }
+}
+
+/// Number of blocks of the launch by Adam.
+fn blocks_by_adam(
+    device: &Device,
+    architecture: &Architecture,
+    hyperparameters: &Hyperparameters,
+    count: usize,
+    options: &GpuOptions,
+) -> u32 {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let parameters = Parameters::new(Network::random(architecture.clone(), Initialization::Xavier, &mut rng));
+    let samples = random_samples(count, architecture.inputs(), architecture.outputs(), &mut rng);
+    let engine = GpuEngine::new(device, &samples, &parameters, hyperparameters, options).unwrap();
+    let (kernel, blocks) = engine.training_kernel().unwrap();
+    assert_eq!(kernel, TrainingKernel::Adam);
+    assert!(engine.device().ends_with("one launch for many steps, network_train_by_adam"), "{}", engine.device());
+    blocks
+}
+
+#[test]
+fn part1_the_gpu_engine_trains_by_adam_in_one_launch() {
+    check_adam_in_one_launch(&Device::simulator());
 }
 
 /// The smallest network that uses each of the kernels with tiles of 64 × 64, gradients in parts included.
@@ -283,6 +345,7 @@ fn part1_the_gpu_engine_resumes_after_the_last_observed_step() {
     resumes_after_the_last_observed_step(GpuPath::Steps, Optimizer::Sgd);
     resumes_after_the_last_observed_step(GpuPath::Steps, Optimizer::Adam);
     resumes_after_the_last_observed_step(GpuPath::Persistent, Optimizer::Sgd);
+    resumes_after_the_last_observed_step(GpuPath::Persistent, Optimizer::Adam);
 }
 
 fn resumes_after_the_last_observed_step(path: GpuPath, optimizer: Optimizer) {
@@ -323,6 +386,7 @@ fn part1_the_gpu_engine_trains_as_the_reference_does_on_a_gpu_if_there_is_one() 
         let device = Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap();
         check_every_activation_and_loss(&device);
         check_large_layers_and_batches(&device);
+        check_adam_in_one_launch(&device);
         check_the_homeworks_network(&device);
     }
 }

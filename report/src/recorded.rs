@@ -157,9 +157,9 @@ impl Programs<'_> {
         let rung =
             |rung: Rung| Some(RungTimes { name: rung.name().to_owned(), times: self.times(program, &rung.label())? });
         // A GPU with little shared memory has no times of the last rung.
-        let rungs: Vec<RungTimes> = Rung::ALL.into_iter().map_while(rung).collect();
+        let rungs: Vec<RungTimes> = Rung::ONE_BLOCK.into_iter().map_while(rung).collect();
         Some(GpuProduct {
-            rungs: Some(rungs).filter(|rungs| rungs.len() + 1 >= Rung::ALL.len())?,
+            rungs: Some(rungs).filter(|rungs| rungs.len() + 1 >= Rung::ONE_BLOCK.len())?,
             with_copies: self.times(program, matmul_functions::label::WITH_COPIES)?,
             trivial: self.times(program, "trivial")?,
             rayon: self.on_threads(program, "rayon")?,

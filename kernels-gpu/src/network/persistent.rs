@@ -13,7 +13,8 @@
 //! - Every block computes all later layers, on its own copy of the weights. This redundant work is cheaper than a
 //!   second barrier, and since all blocks do the same in the same order, they have the same bits.
 //!
-//! [`cluster`] has a kernel for the homework's network on GPUs with thread block clusters.
+//! [`cluster`] has a kernel for the homework's network on GPUs with thread block clusters, [`adam`] one for Adam and
+//! larger batches.
 //!
 //! # Shared memory
 //!
@@ -33,6 +34,7 @@
 
 use cuda_std::{F32x4, Global, GlobalMut, SharedArray, dynamic_shared, grid, kernel, shared_array, thread};
 
+pub mod adam;
 mod batch;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod cluster;
@@ -52,6 +54,8 @@ use super::update::Rule;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
+/// Lanes of a warp.
+const LANES: u32 = 32;
 /// Maximum batch size.
 pub const MAX_BATCH: u32 = 64;
 const MAX_SAMPLES: usize = MAX_BATCH as usize;

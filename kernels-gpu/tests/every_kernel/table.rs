@@ -190,6 +190,21 @@ pub(crate) static ENTRIES: &[Entry] = &[
         random_product,
         RESIDENT_PRODUCT_CASES
     ),
+    entry!(
+        matmul_grid_f32,
+        |device, case| {
+            let [rows, columns] = case.sizes;
+            let x = device.upload(&f32::random_values(rows * columns, case.seed));
+            let mut out = device.uninitialized::<f32>(rows * rows);
+            let config =
+                LaunchConfig::new(1 + case.seed as u32 % 4, GRID_THREADS).with_dynamic_shared(GRID_SHARED_BYTES);
+            device.launch(&matmul_grid_f32, config, (&x, rows as u32, columns as u32, &mut out))?;
+            device.download(&out)
+        },
+        product_reference::<f32>,
+        random_product,
+        GRID_PRODUCT_CASES
+    ),
     correlation!(correlation_naive, None, Order::Rows),
     correlation!(correlation_tiles, Some(correlation::TILE_ROWS), Order::RowsOfSlabs),
     correlation!(correlation_registers, Some(correlation::REGISTER_TILE_ROWS), Order::ColumnsOfSlabs),
@@ -402,6 +417,19 @@ const RESIDENT_PRODUCT_CASES: &[fn() -> Case] = &[
     || product_case(100, 6),
     || product_case(101, 6),
     || Case { seed: 3, ..product_case(132, 19) },
+];
+
+/// Shapes around the tiles of the last rung, with rows of whole quads and others, and with one K-block and several; the seed
+/// sets the number of blocks too.
+const GRID_PRODUCT_CASES: &[fn() -> Case] = &[
+    || product_case(37, 21),
+    || product_case(2, 1),
+    || product_case(1, 33),
+    || product_case(3, 0),
+    || product_case(0, 4),
+    || product_case(64, 36),
+    || product_case(100, 8),
+    || Case { seed: 3, ..product_case(133, 19) },
 ];
 
 /// Similar shapes. The last case has fewer threads than a row has cells, so that each computes several cells of a row.

@@ -25,7 +25,7 @@ use self::layout::Layout;
 pub use self::options::{GpuEngineError, GpuOptions, GpuPath, NotPersistent};
 use self::pace::Pace;
 pub use self::persistent::TrainingKernel;
-use self::persistent::{Persistent, PersistentRun};
+use self::persistent::{OptimizerState, Persistent, PersistentRun};
 use self::samples::SamplesOnDevice;
 use self::steps::{Rule, StepBuffers, StepKernels, StepRun};
 use perceptron::engine::{DeviceError, Diverged, Engine, EngineError, Evaluation, LayerArrays, Parameters};
@@ -98,10 +98,14 @@ impl GpuEngine {
         let is_adam = hyperparameters.optimizer == Optimizer::Adam;
         let has_momentum = is_adam || parameters.velocities.is_some() || hyperparameters.momentum != 0.0;
         let has_one_rate = hyperparameters.learning_rate_factors.iter().all(|&factor| factor == 1.0);
-        let persistent = || match (is_adam, has_one_rate) {
-            (true, _) => Err(NotPersistent::Adam.into()),
-            (false, false) => Err(NotPersistent::LearningRateFactors.into()),
-            (false, true) => Persistent::new(&device, &layout, batch_size, has_momentum, options),
+        let state = match (is_adam, has_momentum) {
+            (true, _) => OptimizerState::Moments,
+            (false, true) => OptimizerState::Velocities,
+            (false, false) => OptimizerState::Nothing,
+        };
+        let persistent = || match has_one_rate {
+            true => Persistent::new(&device, &layout, batch_size, state, options),
+            false => Err(NotPersistent::LearningRateFactors.into()),
         };
         let persistent = match options.path {
             GpuPath::Steps => None,
@@ -113,13 +117,13 @@ impl GpuEngine {
             },
         };
         let scratch_rows = if persistent.is_some() { 0 } else { batch_size };
-        let state = |of_layers: &Option<LayerArrays>, is_needed: bool| match of_layers {
+        let packed = |of_layers: &Option<LayerArrays>, is_needed: bool| match of_layers {
             Some(of_layers) if is_needed => layout.pack(of_layers.iter().map(|(weights, biases)| (weights, biases))),
             None if is_needed => vec![0.0; layout.parameters()],
             _ => vec![],
         };
-        let velocities = state(&parameters.velocities, has_momentum);
-        let squares = state(&parameters.squares, is_adam);
+        let velocities = packed(&parameters.velocities, has_momentum);
+        let squares = packed(&parameters.squares, is_adam);
         let network = &parameters.network;
         let for_network = GpuEngineError::allocating("the network", "smaller --layers");
         let for_samples = GpuEngineError::allocating("the training images", "fewer --train-images");
@@ -184,6 +188,8 @@ impl GpuEngine {
                     order: &self.order,
                     parameters: &mut self.parameters,
                     velocities: &mut self.velocities,
+                    squares: &mut self.squares,
+                    adam_steps: &self.adam_steps,
                     losses: &mut self.losses,
                     batch_size: batch_size as u32,
                     loss: self.hyperparameters.loss,

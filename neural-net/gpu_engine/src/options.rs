@@ -3,7 +3,6 @@
 use std::num::NonZeroU32;
 
 use gpu::Error;
-use kernels_gpu::network::persistent::MAX_BATCH;
 use perceptron::names::display_and_parse_names;
 
 /// The mapping of training steps to launches.
@@ -61,10 +60,12 @@ pub struct GpuOptions {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotPersistent {
     /// The batch is too large.
-    #[error("batches of {batch_size} are too large for one launch: the maximum is {MAX_BATCH}")]
+    #[error("batches of {batch_size} are too large for one launch: the maximum is {maximum}")]
     Batch {
         /// The batch size.
         batch_size: usize,
+        /// The maximum of the optimizer's kernel.
+        maximum: u32,
     },
     /// A block does not have enough shared memory.
     #[error("the network and its batch need {needed} bytes of shared memory per block; the limit is {limit}")]
@@ -77,9 +78,6 @@ pub enum NotPersistent {
     /// The kernel has one learning rate for all layers.
     #[error("layers with different learning rates need launches for each step")]
     LearningRateFactors,
-    /// The kernel has no rule for Adam.
-    #[error("Adam needs launches for each step")]
-    Adam,
     /// The device does not support the cooperative launch.
     #[error("{0}")]
     Device(String),

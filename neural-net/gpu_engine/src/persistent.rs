@@ -4,10 +4,12 @@ mod plan;
 
 use gpu::{Buffer, Device, F32x4, Kernel, LaunchConfig};
 use kernels_gpu::network::Batches;
+use kernels_gpu::network::persistent::adam::network_train_by_adam;
 use kernels_gpu::network::persistent::cluster::{self, network_train_cluster};
 use kernels_gpu::network::persistent::{THREADS, network_train_homework, network_train_persistently};
 
-use self::plan::{Limits, Plan, STATIC_SHARED_BYTES};
+pub(super) use self::plan::OptimizerState;
+use self::plan::{Limits, Plan};
 use super::layout::{Layout, loss_code};
 use super::samples::SamplesOnDevice;
 use super::steps::Rule;
@@ -35,6 +37,8 @@ pub enum TrainingKernel {
     Homework,
     /// `network_train_cluster`, for the homework's network on one cluster of blocks, from compute capability 9.0 on.
     Cluster,
+    /// `network_train_by_adam`, for any network trained by Adam.
+    Adam,
 }
 
 impl TrainingKernel {
@@ -52,6 +56,7 @@ impl TrainingKernel {
             Self::Any => name_of(&network_train_persistently),
             Self::Homework => name_of(&network_train_homework),
             Self::Cluster => name_of(&network_train_cluster),
+            Self::Adam => name_of(&network_train_by_adam),
         }
     }
 }
@@ -69,6 +74,8 @@ pub(super) struct PersistentRun<'a> {
     pub(super) order: &'a Buffer<u32>,
     pub(super) parameters: &'a mut Buffer<f32>,
     pub(super) velocities: &'a mut Buffer<f32>,
+    pub(super) squares: &'a mut Buffer<f32>,
+    pub(super) adam_steps: &'a Buffer<f32>,
     pub(super) losses: &'a mut Buffer<f32>,
     pub(super) batch_size: u32,
     pub(super) loss: Loss,
@@ -83,19 +90,26 @@ impl Persistent {
         device: &Device,
         layout: &Layout,
         batch_size: usize,
-        has_momentum: bool,
+        state: OptimizerState,
         options: &GpuOptions,
     ) -> Result<Self, GpuEngineError> {
         let mut limits = Limits {
-            shared_bytes: device.max_shared_bytes().saturating_sub(STATIC_SHARED_BYTES),
+            shared_bytes: device.max_shared_bytes().saturating_sub(state.static_shared_bytes()),
             blocks: device.multiprocessors().unwrap_or(u32::MAX),
         };
         if let Some(blocks) = options.max_blocks {
             limits.blocks = limits.blocks.min(blocks.get());
         }
-        let mut plan = Plan::new(layout, batch_size, has_momentum, limits)?;
-        // The other kernel has the same limits: blocks of THREADS threads with up to 255 registers.
-        let resident = device.max_cooperative_blocks(&network_train_persistently, THREADS, plan.shared_bytes());
+        let mut plan = Plan::new(layout, batch_size, state, limits)?;
+        // The other kernels have the same limits: blocks of THREADS threads with up to 255 registers.
+        let resident = match state {
+            OptimizerState::Moments => {
+                device.max_cooperative_blocks(&network_train_by_adam, THREADS, plan.shared_bytes())
+            }
+            OptimizerState::Nothing | OptimizerState::Velocities => {
+                device.max_cooperative_blocks(&network_train_persistently, THREADS, plan.shared_bytes())
+            }
+        };
         let resident = match resident {
             Err(error @ (Error::NotCooperative { .. } | Error::SharedMemory { .. })) => {
                 return Err(NotPersistent::Device(error.to_string()).into());
@@ -103,10 +117,12 @@ impl Persistent {
             resident => resident?,
         };
         if resident < plan.blocks() {
-            plan = Plan::new(layout, batch_size, has_momentum, Limits { blocks: resident, ..limits })?;
+            plan = Plan::new(layout, batch_size, state, Limits { blocks: resident, ..limits })?;
         }
         let may_be_cluster = !options.no_clusters && limits.blocks >= cluster::BLOCKS;
-        let kernel = if !plan.has_constant_table() {
+        let kernel = if state == OptimizerState::Moments {
+            TrainingKernel::Adam
+        } else if !plan.has_constant_table() {
             TrainingKernel::Any
         } else if may_be_cluster && device.max_clusters(&network_train_cluster, cluster_config())? > 0 {
             TrainingKernel::Cluster
@@ -133,7 +149,7 @@ impl Persistent {
     pub(super) fn kernel(&self) -> (TrainingKernel, u32) {
         match self.kernel {
             TrainingKernel::Cluster => (self.kernel, cluster::BLOCKS),
-            TrainingKernel::Any | TrainingKernel::Homework => (self.kernel, self.plan.blocks()),
+            TrainingKernel::Any | TrainingKernel::Homework | TrainingKernel::Adam => (self.kernel, self.plan.blocks()),
         }
     }
 
@@ -169,6 +185,31 @@ impl Persistent {
             run.device.launch(&network_train_cluster, cluster_config(), arguments)?;
             return Ok(());
         }
+        let config = LaunchConfig::new(self.plan.blocks(), THREADS).with_dynamic_shared(self.plan.shared_bytes());
+        let config = config.cooperative();
+        // The layers have one learning rate, and so the rule of the first.
+        if let Some(rule) = rule.by_adam(0) {
+            let arguments = (
+                inputs,
+                targets,
+                run.order,
+                &self.table,
+                run.adam_steps,
+                run.parameters,
+                run.velocities,
+                run.squares,
+                &mut self.exchange,
+                &mut self.barrier,
+                run.losses,
+                first_step,
+                end_step,
+                batches,
+                loss,
+                rule,
+            );
+            run.device.launch(&network_train_by_adam, config, arguments)?;
+            return Ok(());
+        }
         let arguments = (
             inputs,
             targets,
@@ -186,8 +227,6 @@ impl Persistent {
             loss,
             rule.common,
         );
-        let config = LaunchConfig::new(self.plan.blocks(), THREADS).with_dynamic_shared(self.plan.shared_bytes());
-        let config = config.cooperative();
         match self.kernel == TrainingKernel::Homework {
             true => run.device.launch(&network_train_homework, config, arguments)?,
             false => run.device.launch(&network_train_persistently, config, arguments)?,

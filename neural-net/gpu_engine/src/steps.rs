@@ -39,7 +39,7 @@ impl<'a> Rule<'a> {
     }
 
     /// Adam's rule of layer `layer` with weights, if it is the optimizer.
-    fn by_adam(self, layer: usize) -> Option<AdamRule> {
+    pub(super) fn by_adam(self, layer: usize) -> Option<AdamRule> {
         let UpdateRule { momentum, decay, is_mean, .. } = self.common;
         (self.hyperparameters.optimizer == Optimizer::Adam).then(|| AdamRule {
             beta_1: momentum,

@@ -21,7 +21,7 @@ pub(super) fn names() -> Vec<&'static str> {
     let mut names = vec!["max_kernel"];
     names.extend(LATENCY);
     names.extend(PRODUCTS.iter().flat_map(|(single, double)| [single, double]));
-    names.push(RESIDENT_PRODUCT);
+    names.extend([RESIDENT_PRODUCT, GRID_PRODUCT]);
     names.extend(CORRELATION);
     names.extend(GREYSCALE);
     names.extend(NETWORK);
@@ -37,8 +37,11 @@ const PRODUCTS: [(&str, &str); 5] = [
     ("matmul_kernel_f32", "matmul_kernel_f64"),
 ];
 
-/// The last rung, which is in single precision only.
+/// The last rung of one block, which is in single precision only.
 const RESIDENT_PRODUCT: &str = "matmul_resident_f32";
+
+/// The last rung, of many blocks, in single precision only.
+const GRID_PRODUCT: &str = "matmul_grid_f32";
 
 /// The kernel ladder of the correlation.
 const CORRELATION: [&str; 3] = ["correlation_naive", "correlation_tiles", "correlation_registers"];
@@ -57,7 +60,7 @@ const GREYSCALE: [&str; 5] = [
 ];
 
 /// The kernels of network training.
-const NETWORK: [&str; 16] = [
+const NETWORK: [&str; 17] = [
     "network_forward_16",
     "network_forward_64",
     "network_backward_16",
@@ -74,6 +77,7 @@ const NETWORK: [&str; 16] = [
     "network_train_persistently",
     "network_train_homework",
     "network_train_cluster",
+    "network_train_by_adam",
 ];
 
 /// Launches a kernel on a device that keeps reports. Returns a description of the workload and the report of the
@@ -199,6 +203,8 @@ fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchRe
         // The homework's network with another batch size, which has no kernel of its own.
         "network_train_persistently" => vec![(homework, 4, 20)],
         "network_train_homework" | "network_train_cluster" => vec![(homework, 4, 16)],
+        // The default of regression-studio, for a table of 8 columns.
+        "network_train_by_adam" => vec![(vec![8, 32, 16, 1], 4, 128)],
         _ => vec![
             (homework.clone(), 1, 16),
             (homework, 1, 1024),
@@ -208,7 +214,7 @@ fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchRe
     };
     for (sizes, steps, batch_size) in sizes_and_steps {
         let path = if is_persistent { GpuPath::Persistent } else { GpuPath::Steps };
-        let optimizer = if kernel == "network_update_by_adam" { Optimizer::Adam } else { Optimizer::Sgd };
+        let optimizer = if kernel.ends_with("_by_adam") { Optimizer::Adam } else { Optimizer::Sgd };
         let options = GpuOptions { path, max_blocks: None, no_clusters: kernel == "network_train_homework" };
         train(device, &options, optimizer, &sizes, steps * batch_size, batch_size)?;
         if let Some(report) = first_report(device, kernel) {
@@ -256,6 +262,16 @@ fn run_product(device: &Device, kernel: &str) -> Result<Option<String>> {
         let config = LaunchConfig::new(1, product::THREADS).with_dynamic_shared(shared_bytes);
         device.launch(&product::matmul_resident_f32, config, (&x, rows, columns, depth, &mut out))?;
         return Ok(Some(what));
+    }
+    if kernel == GRID_PRODUCT {
+        let (x, mut out) = (device.buffer_from_slice(&values::<f32>())?, device.uninitialized(ROWS * ROWS)?);
+        let blocks = product::grid_tiles(ROWS as u32);
+        let config = LaunchConfig::new(blocks, product::GRID_THREADS).with_dynamic_shared(product::GRID_SHARED_BYTES);
+        device.launch(&product::matmul_grid_f32, config, (&x, ROWS as u32, COLUMNS as u32, &mut out))?;
+        return Ok(Some(format!(
+            "X·Xᵀ for {ROWS} × {COLUMNS} by {blocks} blocks of {} threads",
+            product::GRID_THREADS
+        )));
     }
     macro_rules! launch {
         ($($name:ident: $number:ty),* $(,)?) => {

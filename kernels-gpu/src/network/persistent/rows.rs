@@ -2,12 +2,10 @@
 
 use cuda_std::{DynamicShared, F32x4, SharedView, math, thread, warp};
 
-use super::THREADS;
+use super::{LANES, THREADS};
 
 /// The block's shared memory.
 pub(super) type Quads = DynamicShared<F32x4>;
-
-const LANES: u32 = 32;
 
 /// The layout of a matrix in shared memory, in quads.
 #[derive(Clone, Copy)]
@@ -46,11 +44,8 @@ pub(super) struct Size {
     pub(super) depth: u32,
 }
 
-/// left · right, or with `TRANSPOSED` left · rightᵀ; calls `finish` with each row, quad of columns and its four sums.
-///
-/// A task is 4 × 4 sums. `slices` lanes of a warp split the depth of one task. A reduction by shuffles (recursive
-/// halving: each lane passes on half of its sums and keeps the other half) leaves one row of the task in each lane; the
-/// first `32 / slices` of each eight lanes call `finish`. All threads of the block must call it.
+/// left · right, or with `TRANSPOSED` left · rightᵀ; calls `finish` with each row, quad of columns and its four sums, as
+/// [`product_in_slices`].
 #[inline(always)]
 pub(super) fn product<const TRANSPOSED: bool>(
     shared: &Quads,
@@ -58,7 +53,71 @@ pub(super) fn product<const TRANSPOSED: bool>(
     right: Rows,
     size: Size,
     slices: u32,
+    finish: impl FnMut(u32, u32, [f32; 4]),
+) {
+    product_in_slices(size, slices, finish, |row, column, mut k, sums| {
+        let lefts = left.view(shared, 4 * row, 4, size.depth);
+        if TRANSPOSED {
+            let rights = right.view(shared, 4 * column, 4, size.depth);
+            while k < size.depth {
+                let lefts: [[f32; 4]; 4] = core::array::from_fn(|i| lefts.get([i as u32, k]).to_array());
+                let rights: [[f32; 4]; 4] = core::array::from_fn(|j| rights.get([j as u32, k]).to_array());
+                for (left, sums) in lefts.iter().zip(&mut *sums) {
+                    add_products(left, &rights, sums);
+                }
+                k += slices;
+            }
+        } else {
+            let rights = right.column(shared, column, size.depth);
+            while k < size.depth {
+                let lefts: [[f32; 4]; 4] = core::array::from_fn(|i| lefts.get([i as u32, k]).to_array());
+                let rights: [[f32; 4]; 4] = core::array::from_fn(|p| rights.get([k, p as u32]).to_array());
+                for (left, sums) in lefts.iter().zip(&mut *sums) {
+                    for (&left, right) in left.iter().zip(&rights) {
+                        add_scaled(left, right, sums);
+                    }
+                }
+                k += slices;
+            }
+        }
+    });
+}
+
+/// leftᵀ · right over `size.depth` quads of rows of both, which are samples; calls `finish` as [`product_in_slices`].
+#[inline(always)]
+pub(super) fn product_over_slices_of_samples(
+    shared: &Quads,
+    left: Rows,
+    right: Rows,
+    size: Size,
+    slices: u32,
+    finish: impl FnMut(u32, u32, [f32; 4]),
+) {
+    product_in_slices(size, slices, finish, |row, column, mut four, sums| {
+        let (lefts, rights) = (left.column(shared, row, size.depth), right.column(shared, column, size.depth));
+        while four < size.depth {
+            let lefts: [[f32; 4]; 4] = core::array::from_fn(|i| lefts.get([four, i as u32]).to_array());
+            let rights: [[f32; 4]; 4] = core::array::from_fn(|i| rights.get([four, i as u32]).to_array());
+            for (left, right) in lefts.iter().zip(&rights) {
+                add_outer_product(left, right, sums);
+            }
+            four += slices;
+        }
+    });
+}
+
+/// Computes a product in tasks of 4 × 4 sums. `add` adds to the sums of a task, which is a quad of rows and one of
+/// columns, every `slices`-th quad of the depth from the given one on.
+///
+/// `slices` lanes of a warp split the depth of one task. A reduction by shuffles (recursive halving: each lane passes on
+/// half of its sums and keeps the other half) leaves one row of the task in each lane; the first `32 / slices` of each
+/// eight lanes call `finish` with the row, the quad of columns and its four sums. All threads of the block must call it.
+#[inline(always)]
+fn product_in_slices(
+    size: Size,
+    slices: u32,
     mut finish: impl FnMut(u32, u32, [f32; 4]),
+    add: impl Fn(u32, u32, u32, &mut [[f32; 4]; 4]),
 ) {
     let t = thread::thread_idx_x();
     let (warp, lane) = (t / LANES, t % LANES);
@@ -72,33 +131,9 @@ pub(super) fn product<const TRANSPOSED: bool>(
         // Lanes without a task, which are in the last warp, have the last task's place and an empty depth.
         let is_task = first + in_warp < tasks;
         let task = (first + in_warp).min(tasks - 1);
-        let (row, column) = (4 * (task / size.columns), task % size.columns);
-        let lefts = left.view(shared, row, 4, size.depth);
+        let (row, column) = (task / size.columns, task % size.columns);
         let mut sums = [[0.0_f32; 4]; 4];
-        let mut k = if is_task { slice } else { size.depth };
-        if TRANSPOSED {
-            let rights = right.view(shared, 4 * column, 4, size.depth);
-            while k < size.depth {
-                let lefts: [[f32; 4]; 4] = core::array::from_fn(|i| lefts.get([i as u32, k]).to_array());
-                let rights: [[f32; 4]; 4] = core::array::from_fn(|j| rights.get([j as u32, k]).to_array());
-                for (left, sums) in lefts.iter().zip(&mut sums) {
-                    add_products(left, &rights, sums);
-                }
-                k += slices;
-            }
-        } else {
-            let rights = right.column(shared, column, size.depth);
-            while k < size.depth {
-                let lefts: [[f32; 4]; 4] = core::array::from_fn(|i| lefts.get([i as u32, k]).to_array());
-                let rights: [[f32; 4]; 4] = core::array::from_fn(|p| rights.get([k, p as u32]).to_array());
-                for (left, sums) in lefts.iter().zip(&mut sums) {
-                    for (&left, right) in left.iter().zip(&rights) {
-                        add_scaled(left, right, sums);
-                    }
-                }
-                k += slices;
-            }
-        }
+        add(row, column, if is_task { slice } else { size.depth }, &mut sums);
         let [a, b, c, d] = sums;
         let (a, b) = (halve(a, c, 16), halve(b, d, 16));
         let mut sum = halve(a, b, 8);
@@ -109,7 +144,7 @@ pub(super) fn product<const TRANSPOSED: bool>(
         }
         // Bits 3 and 4 of the lane index are its row.
         if is_task && lane % 8 < tasks_of_warp {
-            finish(row + lane / 8, column, sum);
+            finish(4 * row + lane / 8, column, sum);
         }
         first += THREADS / slices;
     }
@@ -213,5 +248,38 @@ pub(super) fn sum_over_samples(
         }
         finish(column, sums);
         column += THREADS;
+    }
+}
+
+/// The sums of `columns` quads over `fours` quads of rows, which are samples; calls `finish` with each. The lanes of a
+/// warp split the samples of a quad. All threads of the block must call it.
+#[inline(always)]
+pub(super) fn sum_over_samples_by_warps(
+    shared: &Quads,
+    values: Rows,
+    columns: u32,
+    fours: u32,
+    mut finish: impl FnMut(u32, [f32; 4]),
+) {
+    let t = thread::thread_idx_x();
+    let mut column = t / LANES;
+    while column < columns {
+        let values = values.column(shared, column, fours);
+        let mut sums = [0.0_f32; 4];
+        let mut four = t % LANES;
+        while four < fours {
+            let quads: [[f32; 4]; 4] = core::array::from_fn(|i| values.get([four, i as u32]).to_array());
+            for quad in &quads {
+                for (&value, sum) in quad.iter().zip(&mut sums) {
+                    *sum += value;
+                }
+            }
+            four += LANES;
+        }
+        let sums = sums.map(warp::reduce_add);
+        if t.is_multiple_of(LANES) {
+            finish(column, sums);
+        }
+        column += THREADS / LANES;
     }
 }
