@@ -62,6 +62,12 @@ pub(super) fn figures() -> Vec<Figure> {
             goal: Some(0.28e-3),
             ..figure("X·Xᵀ 784×128 f32, kernel", program("matmul_f32", &single), "matmul_f32", "kernel")
         },
+        figure(
+            "X·Xᵀ 784×128 f32, all multiprocessors, kernel",
+            program("matmul_f32", &Rung::Grid.label()),
+            "matmul_f32",
+            "kernel",
+        ),
         figure("X·Xᵀ 784×128 f32, with copies", program("matmul_f32", matmul), "matmul_f32", "with copies"),
         figure("X·Xᵀ 784×128 f64, kernel", program("matmul_f64", &double), "matmul_f64", "kernel"),
         figure("X·Xᵀ 784×128 f64, with copies", program("matmul_f64", matmul), "matmul_f64", "with copies"),
