@@ -113,14 +113,15 @@ mod tests {
     fn gpu_check_prints_the_ratios_of_one_run() {
         let expected = "\
 [*] CuPy 14.2.0, PyTorch 2.11.0
-work                            threads  ours      peer                     peer time  ratio  median
-X·Xᵀ 784×128 f32, kernel        -        -         CuPy                     -          -      -       our program has no time
-max 1000×1000 i32, kernel       -        4.000 µs  CuPy                     5.000 µs   0.800  1.000
-max 1000×1000 i32, kernel       -        4.000 µs  PyTorch                  2.000 µs   2.000  1.250   slower
-max 1000×1000 i32, with copies  -        2.000 ms  CuPy                     4.000 ms   0.500  0.500
-activation 10⁶, fused kernel    -        6.000 µs  CuPy                     8.000 µs   0.750  0.750
-epoch of 50000 images           -        250.0 ms  PyTorch eager, batch 16  1.000 s    0.250  0.250
-training to 95 %                -        500.0 ms  PyTorch eager, batch 16  2.000 s    0.250  0.200
+work                                           threads  ours      peer                     peer time  ratio  median
+X·Xᵀ 784×128 f32, kernel                       -        -         CuPy                     -          -      -       our program has no time
+X·Xᵀ 784×128 f32, all multiprocessors, kernel  -        -         CuPy                     -          -      -       our program has no time
+max 1000×1000 i32, kernel                      -        4.000 µs  CuPy                     5.000 µs   0.800  1.000
+max 1000×1000 i32, kernel                      -        4.000 µs  PyTorch                  2.000 µs   2.000  1.250   slower
+max 1000×1000 i32, with copies                 -        2.000 ms  CuPy                     4.000 ms   0.500  0.500
+activation 10⁶, fused kernel                   -        6.000 µs  CuPy                     8.000 µs   0.750  0.750
+epoch of 50000 images                          -        250.0 ms  PyTorch eager, batch 16  1.000 s    0.250  0.250
+training to 95 %                               -        500.0 ms  PyTorch eager, batch 16  2.000 s    0.250  0.200
 [*] ratio: ours / peer, the fastest of all repeats each; below 1, ours is faster. median: of the medians.
 [*] activation, n = 1000000: our fused kernel moves 2000 GB/s, 80 % of a copy's 2500 GB/s
 ";
