@@ -68,7 +68,13 @@ impl<'a, T: AtomicElement, const IS_SHARED: bool> Atomic<'a, T, IS_SHARED> {
         current::count_access(|current| &current.atomics);
         let place = std::ptr::from_ref(self.cell).addr();
         if access != Access::Load {
-            synchronization::before_store(place, self.scope, releases(ordering), access == Access::Both);
+            synchronization::before_store(
+                current::checked_accessor,
+                place,
+                self.scope,
+                releases(ordering),
+                access == Access::Both,
+            );
         }
         // The cells are relaxed atomics: fences order those of blocks that run on several threads of the host.
         if releases(ordering) {
@@ -79,7 +85,7 @@ impl<'a, T: AtomicElement, const IS_SHARED: bool> Atomic<'a, T, IS_SHARED> {
             std::sync::atomic::fence(Ordering::Acquire);
         }
         if access != Access::Store {
-            synchronization::after_load(place, self.scope, acquires(ordering));
+            synchronization::after_load(current::checked_accessor, place, self.scope, acquires(ordering));
         }
         result
     }
@@ -101,5 +107,5 @@ pub fn fence(ordering: Ordering, _: Scope) {
         fault::raise(FaultKind::RelaxedFence, Location::caller());
     }
     std::sync::atomic::fence(ordering);
-    synchronization::fence(releases(ordering), acquires(ordering));
+    synchronization::fence(current::checked_accessor(), releases(ordering), acquires(ordering));
 }

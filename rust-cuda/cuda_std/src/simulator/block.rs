@@ -107,10 +107,10 @@ impl Block {
     }
 
     /// Whether an access was before the last barrier of this block's cluster, or atomic operations have ordered it before the
-    /// current thread's next ones.
-    pub(super) fn has_ordered(&self, earlier: Accessor) -> bool {
+    /// next ones of a thread, `now`.
+    pub(super) fn has_ordered(&self, earlier: Accessor, now: Accessor) -> bool {
         self.cluster.as_ref().is_some_and(|cluster| cluster.has_ordered(earlier))
-            || synchronization::has_ordered(earlier)
+            || synchronization::has_ordered(earlier, now)
     }
 }
 

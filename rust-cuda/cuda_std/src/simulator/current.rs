@@ -206,6 +206,11 @@ pub(super) fn accessor() -> Accessor {
     with(|current| Accessor::new(current.block_number.get(), current.thread.get(), current.shadow_epoch.get()))
 }
 
+/// The identity of the current thread, if races are checked.
+pub(super) fn checked_accessor() -> Option<Accessor> {
+    with(|current| current.checks_races.get()).then(accessor)
+}
+
 /// Makes `block` the current one and restores its saved state, until the guard is dropped.
 pub(super) fn enter_block(block: &Rc<Block>) -> BlockGuard {
     with(|current| {

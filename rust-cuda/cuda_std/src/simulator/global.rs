@@ -283,8 +283,8 @@ impl<'a, T: Element> GlobalMut<'a, T> {
             let shadows = &block.global_shadows;
             let same_value = || !block.launch.options.same_value_races_are_faults && same_value();
             shadows.with(self.parameter, (length, index), access, |writes, others| {
-                let recorded = (access, current::accessor(), location);
-                writes.record(others, recorded, |earlier| block.has_ordered(earlier), same_value)
+                let now = current::accessor();
+                writes.record(others, (access, now, location), |earlier| block.has_ordered(earlier, now), same_value)
             })
         });
         match recorded {

@@ -40,10 +40,11 @@ fn check_shadow(
     if access != Access::Write && !shadow.is_written() {
         fault::raise(FaultKind::Unwritten { place: Place::Shared, index }, location);
     }
-    let is_ordered = |earlier| current::with_block(|block| block.has_ordered(earlier));
+    let now = current::accessor();
+    let is_ordered = |earlier| current::with_block(|block| block.has_ordered(earlier, now));
     let same_value = || current::with_block(|block| !block.launch.options.same_value_races_are_faults) && same_value();
     let Shadow { writes, others } = &mut shadow;
-    match writes.record(others, (access, current::accessor(), location), is_ordered, same_value) {
+    match writes.record(others, (access, now, location), is_ordered, same_value) {
         Ok(is_same_value_race) => {
             cell.set(shadow);
             if is_same_value_race {

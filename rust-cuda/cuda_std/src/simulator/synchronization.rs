@@ -10,7 +10,6 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
-use super::current;
 use super::shadow::Accessor;
 use crate::order::Scope;
 
@@ -118,18 +117,22 @@ pub(super) fn reset() {
     }
 }
 
-fn with_state<R>(change: impl FnOnce(&mut State, Accessor) -> R) -> R {
-    STATE.with_borrow_mut(|state| change(state, current::accessor()))
-}
-
-/// Notes that the current thread stores to a place, before it does: an update, of a value that it reads, or any other.
+/// Notes that a thread stores to a place, before it does: an update, of a value that it reads, or any other. Here and below `accessor`
+/// is the thread, None if races are not checked.
 #[inline]
-pub(super) fn before_store(place: usize, scope: Scope, releases: bool, is_update: bool) {
-    if !current::with(|current| current.checks_races.get()) || !releases && !IS_USED.get() {
+pub(super) fn before_store(
+    accessor: impl FnOnce() -> Option<Accessor>,
+    place: usize,
+    scope: Scope,
+    releases: bool,
+    is_update: bool,
+) {
+    if !releases && !IS_USED.get() {
         return;
     }
+    let Some(accessor) = accessor() else { return };
     IS_USED.set(true);
-    with_state(|state, accessor| {
+    STATE.with_borrow_mut(|state| {
         let left = match releases {
             true => Some(state.known_to(accessor)),
             false => state.thread(accessor).fenced.clone(),
@@ -145,13 +148,14 @@ pub(super) fn before_store(place: usize, scope: Scope, releases: bool, is_update
     });
 }
 
-/// Notes that the current thread has loaded from a place.
+/// Notes that a thread has loaded from a place.
 #[inline]
-pub(super) fn after_load(place: usize, scope: Scope, acquires: bool) {
-    if !IS_USED.get() || !current::with(|current| current.checks_races.get()) {
+pub(super) fn after_load(accessor: impl FnOnce() -> Option<Accessor>, place: usize, scope: Scope, acquires: bool) {
+    if !IS_USED.get() {
         return;
     }
-    with_state(|state, accessor| {
+    let Some(accessor) = accessor() else { return };
+    STATE.with_borrow_mut(|state| {
         for place in places(place, scope, accessor.block()) {
             let Some(left) = state.left.get(&place).cloned() else { continue };
             let thread = state.thread(accessor);
@@ -161,13 +165,11 @@ pub(super) fn after_load(place: usize, scope: Scope, acquires: bool) {
     });
 }
 
-/// Notes a fence of the current thread.
-pub(super) fn fence(releases: bool, acquires: bool) {
-    if !current::with(|current| current.checks_races.get()) {
-        return;
-    }
+/// Notes a fence of a thread.
+pub(super) fn fence(accessor: Option<Accessor>, releases: bool, acquires: bool) {
+    let Some(accessor) = accessor else { return };
     IS_USED.set(true);
-    with_state(|state, accessor| {
+    STATE.with_borrow_mut(|state| {
         if acquires {
             let thread = state.thread(accessor);
             let found = std::mem::take(&mut thread.found);
@@ -185,14 +187,14 @@ fn place_of_warp(warp: u32) -> usize {
     usize::MAX - warp as usize
 }
 
-/// Notes that the current thread waits for the lanes of its warp.
-pub(super) fn leave_for_warp(warp: u32) {
-    before_store(place_of_warp(warp), Scope::Block, true, true);
+/// Notes that a thread waits for the lanes of its warp.
+pub(super) fn leave_for_warp(accessor: Option<Accessor>, warp: u32) {
+    before_store(|| accessor, place_of_warp(warp), Scope::Block, true, true);
 }
 
-/// Notes that all lanes of the current thread's warp have waited.
-pub(super) fn take_from_warp(warp: u32) {
-    after_load(place_of_warp(warp), Scope::Block, true);
+/// Notes that all lanes of a thread's warp have waited.
+pub(super) fn take_from_warp(accessor: Option<Accessor>, warp: u32) {
+    after_load(|| accessor, place_of_warp(warp), Scope::Block, true);
 }
 
 /// Notes that a block, by its number from 1, passes a barrier.
@@ -225,12 +227,12 @@ pub(super) fn pass_wide_barrier(blocks: impl Iterator<Item = u32> + Clone) {
     });
 }
 
-/// Whether an access is before the current thread's next ones, by atomic operations.
-pub(super) fn has_ordered(earlier: Accessor) -> bool {
+/// Whether an access is before the next ones of a thread, `now`, by atomic operations.
+pub(super) fn has_ordered(earlier: Accessor, now: Accessor) -> bool {
     IS_USED.get()
-        && with_state(|state, accessor| {
-            state.blocks.get(&accessor.block()).is_some_and(|block| {
-                let thread = block.threads.get(&accessor.thread());
+        && STATE.with_borrow(|state| {
+            state.blocks.get(&now.block()).is_some_and(|block| {
+                let thread = block.threads.get(&now.thread());
                 block.common.has(earlier) || thread.is_some_and(|thread| thread.known.has(earlier))
             })
         })

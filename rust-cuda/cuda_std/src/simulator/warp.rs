@@ -106,9 +106,9 @@ pub fn match_any<T: WarpInteger>(value: T) -> u32 {
 #[track_caller]
 pub fn sync_warp() {
     let warp = current::with(|current| current.thread.get()) / LANES;
-    synchronization::leave_for_warp(warp);
+    synchronization::leave_for_warp(current::checked_accessor(), warp);
     exchange(0, Location::caller(), |_| ());
-    synchronization::take_from_warp(warp);
+    synchronization::take_from_warp(current::checked_accessor(), warp);
 }
 
 /// The votes, and the number of lanes.
