@@ -478,10 +478,10 @@ pub fn indices_in_dimensions(out: GlobalMut<u32>) {
 
 /// Reverses the elements of each warp in shared memory, with no barrier of the block.
 #[kernel]
-pub fn reverses_within_warps(x: GlobalMut<u32>) {
+pub fn reverses_within_warps(x: &[u32], out: GlobalMut<u32>) {
     let shared = shared_array![u32; THREADS];
     let (i, place, lane) = (thread::index_1d() as usize, thread::thread_idx_x() as usize, warp::lane_id() as usize);
-    shared.set(place, x.get(i));
+    shared.set(place, x[i]);
     warp::sync_warp();
-    x.set(i, shared.get(place - lane + 31 - lane));
+    out.set(i, shared.get(place - lane + 31 - lane));
 }

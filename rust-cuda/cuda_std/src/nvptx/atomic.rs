@@ -96,12 +96,11 @@ pub fn fence(ordering: Ordering, scope: Scope) {
     }
 }
 
-/// Calls `$instruction!` with the semantics and the scope as PTX writes them: nothing, or `$relaxed`, for those of the GPU that
-/// are relaxed.
+/// Calls `$instruction!` with the semantics and the scope as PTX writes them: nothing for those of the GPU that are relaxed.
 macro_rules! with_semantics {
-    ($semantics:expr, $relaxed:literal, $instruction:ident($($argument:tt)*)) => {
+    ($semantics:expr, $instruction:ident($($argument:tt)*)) => {
         match $semantics {
-            (Ordering::Relaxed, Scope::Device) => $instruction!($relaxed, $($argument)*),
+            (Ordering::Relaxed, Scope::Device) => $instruction!("", $($argument)*),
             (Ordering::Relaxed, Scope::Block) => $instruction!(".relaxed.cta", $($argument)*),
             (Ordering::Relaxed, Scope::System) => $instruction!(".relaxed.sys", $($argument)*),
             (Ordering::Acquire, Scope::Block) => $instruction!(".acquire.cta", $($argument)*),
@@ -234,7 +233,6 @@ macro_rules! common {
             unsafe {
                 with_semantics!(
                     semantics,
-                    "",
                     compare_and_swap($bits, $register, IS_SHARED, address, old, $to_bits(current), $to_bits(new))
                 );
             }
@@ -272,29 +270,29 @@ macro_rules! integers {
                 unsafe {
                     match operation {
                         Operation::Add => {
-                            with_semantics!(semantics, "", atom($add, $register, IS_SHARED, address, old, value));
+                            with_semantics!(semantics, atom($add, $register, IS_SHARED, address, old, value));
                         }
                         Operation::Sub => {
                             let negative = value.wrapping_neg();
-                            with_semantics!(semantics, "", atom($add, $register, IS_SHARED, address, old, negative));
+                            with_semantics!(semantics, atom($add, $register, IS_SHARED, address, old, negative));
                         }
                         Operation::Min => {
-                            with_semantics!(semantics, "", atom($min, $register, IS_SHARED, address, old, value));
+                            with_semantics!(semantics, atom($min, $register, IS_SHARED, address, old, value));
                         }
                         Operation::Max => {
-                            with_semantics!(semantics, "", atom($max, $register, IS_SHARED, address, old, value));
+                            with_semantics!(semantics, atom($max, $register, IS_SHARED, address, old, value));
                         }
                         Operation::And => {
-                            with_semantics!(semantics, "", atom($and, $register, IS_SHARED, address, old, value));
+                            with_semantics!(semantics, atom($and, $register, IS_SHARED, address, old, value));
                         }
                         Operation::Or => {
-                            with_semantics!(semantics, "", atom($or, $register, IS_SHARED, address, old, value));
+                            with_semantics!(semantics, atom($or, $register, IS_SHARED, address, old, value));
                         }
                         Operation::Xor => {
-                            with_semantics!(semantics, "", atom($xor, $register, IS_SHARED, address, old, value));
+                            with_semantics!(semantics, atom($xor, $register, IS_SHARED, address, old, value));
                         }
                         Operation::Swap => {
-                            with_semantics!(semantics, "", atom($swap, $register, IS_SHARED, address, old, value));
+                            with_semantics!(semantics, atom($swap, $register, IS_SHARED, address, old, value));
                         }
                     }
                 }
@@ -335,47 +333,47 @@ macro_rules! floats {
                     match operation {
                         Operation::Add => {
                             let old;
-                            with_semantics!(semantics, "", atom($add, $register, IS_SHARED, address, old, value));
+                            with_semantics!(semantics, atom($add, $register, IS_SHARED, address, old, value));
                             old
                         }
                         Operation::Sub => {
                             let negative = -value;
                             let old;
-                            with_semantics!(semantics, "", atom($add, $register, IS_SHARED, address, old, negative));
+                            with_semantics!(semantics, atom($add, $register, IS_SHARED, address, old, negative));
                             old
                         }
                         Operation::Max if value.is_nan() => {
                             // The smallest integer: the element does not change.
                             let old: $unsigned;
-                            with_semantics!(semantics, "", atom($max, $register, IS_SHARED, address, old, $signed::MIN));
+                            with_semantics!(semantics, atom($max, $register, IS_SHARED, address, old, $signed::MIN));
                             Self::from_bits(old)
                         }
                         Operation::Min if value.is_nan() => {
                             let old: $unsigned;
-                            with_semantics!(semantics, "", atom($min, $register, IS_SHARED, address, old, $signed::MAX));
+                            with_semantics!(semantics, atom($min, $register, IS_SHARED, address, old, $signed::MAX));
                             Self::from_bits(old)
                         }
                         Operation::Max => {
                             let old: $unsigned;
                             if is_negative {
-                                with_semantics!(semantics, "", atom($min_unsigned, $register, IS_SHARED, address, old, bits));
+                                with_semantics!(semantics, atom($min_unsigned, $register, IS_SHARED, address, old, bits));
                             } else {
-                                with_semantics!(semantics, "", atom($max, $register, IS_SHARED, address, old, bits));
+                                with_semantics!(semantics, atom($max, $register, IS_SHARED, address, old, bits));
                             }
                             Self::from_bits(old)
                         }
                         Operation::Min => {
                             let old: $unsigned;
                             if is_negative {
-                                with_semantics!(semantics, "", atom($max_unsigned, $register, IS_SHARED, address, old, bits));
+                                with_semantics!(semantics, atom($max_unsigned, $register, IS_SHARED, address, old, bits));
                             } else {
-                                with_semantics!(semantics, "", atom($min, $register, IS_SHARED, address, old, bits));
+                                with_semantics!(semantics, atom($min, $register, IS_SHARED, address, old, bits));
                             }
                             Self::from_bits(old)
                         }
                         Operation::Swap => {
                             let old: $unsigned;
-                            with_semantics!(semantics, "", atom($swap, $register, IS_SHARED, address, old, bits));
+                            with_semantics!(semantics, atom($swap, $register, IS_SHARED, address, old, bits));
                             Self::from_bits(old)
                         }
                         // Only integers have methods for these.

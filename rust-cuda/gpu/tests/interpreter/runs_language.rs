@@ -378,9 +378,9 @@ fn indices_of_all_dimensions() {
 fn warps_without_a_barrier_of_the_block() {
     let x: Vec<u32> = (0..128).collect();
     let result = same_everywhere(&reverses_within_warps, |device| {
-        let mut x = device.buffer_from_slice(&x).unwrap();
-        device.launch(&reverses_within_warps, LaunchConfig::new(2, 64), (&mut x,)).unwrap();
-        x.to_vec().unwrap()
+        let (buffer, mut out) = (device.buffer_from_slice(&x).unwrap(), device.uninitialized(x.len()).unwrap());
+        device.launch(&reverses_within_warps, LaunchConfig::new(2, 64), (&buffer, &mut out)).unwrap();
+        out.to_vec().unwrap()
     });
     let expected: Vec<u32> = x.chunks(32).flat_map(|warp| warp.iter().rev().copied()).collect();
     assert_eq!(result, expected);

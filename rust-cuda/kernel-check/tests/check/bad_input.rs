@@ -78,7 +78,7 @@ fn arguments() {
     let rejects = |arguments: &str, expected: &[&str]| {
         rejects(&folder, &format!("kernels.ptx --kernel publish --grid 1 --block 1 {arguments}"), expected);
     };
-    rejects("--buffer f16:3", &["'f16:3'", "no type `f16`; the types are u8, u32, "]);
+    rejects("--buffer f16:3", &["'f16:3'", "no type `f16`; the types are u8, u16, u32, u64, i8, i16, "]);
     rejects("--buffer u32", &["'u32'", "no colon"]);
     rejects("--buffer u32:many", &["`many` is no number of elements"]);
     rejects("--buffer u32:-1", &["`-1` is no number of elements"]);
