@@ -25,7 +25,7 @@ use std::sync::atomic::{
     note = "elements are the integers of 8 to 128 bits, f32, f64 and F32x4"
 )]
 #[allow(unsafe_code)]
-pub unsafe trait Element: Copy + Send + Sync + 'static + sealed::Sealed {
+pub unsafe trait Element: crate::Scalar + sealed::Sealed {
     /// The value of uninitialised memory in the simulator: a conspicuous one, such as NaN.
     #[doc(hidden)]
     const POISON: Self;

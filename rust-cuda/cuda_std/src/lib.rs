@@ -159,6 +159,7 @@ pub use ::std as host_std;
 // The code that `#[kernel]` produces names this crate `cuda_std`, also in the crate itself.
 extern crate self as cuda_std;
 
+pub mod block;
 mod element;
 pub mod hint;
 pub mod math;
@@ -175,7 +176,8 @@ mod nvptx;
 pub use nvptx::cluster;
 #[cfg(target_arch = "nvptx64")]
 pub use nvptx::{
-    DynamicShared, Global, GlobalMut, GlobalQuads, SharedArray, SharedView, atomic, dynamic_shared, grid, thread, warp,
+    DynamicShared, Global, GlobalMut, GlobalQuads, SharedArray, SharedArray2d, SharedView, atomic, dynamic_shared,
+    grid, thread, warp,
 };
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -194,8 +196,8 @@ pub use launch_config::{Dim3, LaunchConfig, LimitError, Schedule, Search};
 pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, LaunchedNotCalled, Memory, MemoryId, RawParameters};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use simulator::{
-    DynamicShared, Global, GlobalMut, GlobalQuads, SharedArray, SharedView, atomic, cluster, dynamic_shared, grid,
-    thread, warp,
+    DynamicShared, Global, GlobalMut, GlobalQuads, SharedArray, SharedArray2d, SharedView, atomic, cluster,
+    dynamic_shared, grid, thread, warp,
 };
 
 pub use element::{AtomicElement, AtomicInteger, Element};
@@ -211,8 +213,33 @@ pub use vector::F32x4;
 /// - what is passed by value ([`ByValue`](trait@ByValue)): a [`Scalar`], an array, or a struct of them that [`plain_data!`]
 ///   declares or that derives `ByValue`.
 ///
-/// where T is an [`Element`]: an integer of 8 to 128 bits, f32, f64 or `F32x4`. The function returns nothing, is not generic and not
-/// `async`.
+/// where T is an [`Element`]: an integer of 8 to 128 bits, f32, f64 or `F32x4`. The function returns nothing and is not `async`.
+///
+/// In the body, `out[i]` reads and writes an element of a `GlobalMut`, and of the variables that [`shared_array!`] and
+/// [`dynamic_shared`] initialise: it is short for `out.get(i)` and `out.set(i, value)`, which functions that the body calls use.
+///
+/// A generic kernel lists its instances, each of which is an entry of the PTX: `#[kernel(f32, f64)]` for one parameter,
+/// `#[kernel(<f32, 16>, <f64, 8>)]` for several. A launch infers the instance from its arguments, or names it, `&copy_each::<_, 8>`:
+///
+/// ```
+/// use cuda_std::simulator::{self, SimulatorBuffer};
+/// use cuda_std::{Element, GlobalMut, LaunchConfig, kernel, thread};
+///
+/// /// out[i] = x[i * N]
+/// #[kernel(<f32, 2>, <u8, 2>, <u8, 3>)]
+/// pub fn copy_each<T: Element, const N: usize>(x: &[T], out: GlobalMut<T>) {
+///     let i = thread::index_1d() as usize;
+///     if i < out.len() {
+///         out[i] = x[i * N];
+///     }
+/// }
+///
+/// let x = SimulatorBuffer::from_slice(&[1_u8, 2, 3, 4]);
+/// let mut out = SimulatorBuffer::uninitialized(2);
+/// simulator::launch(&copy_each::<_, 3>, LaunchConfig::new(1, 2), (&x, &mut out))?;
+/// assert_eq!(out.to_vec(), [1, 4]);
+/// # Ok::<(), simulator::LaunchError>(())
+/// ```
 ///
 /// An `unsafe fn` also takes what Rust-CUDA's kernels take: `&[T]` is a slice of the language in its body, `*const T` and
 /// `*mut T` are the addresses of buffers, and a value may be of any type that is `Copy` and has no padding; make it
@@ -250,6 +277,6 @@ pub use cuda_std_macros::ByValue;
 
 /// Declares an array in the block's shared memory: `let tile = shared_array![f32; 32 * 32];`.
 ///
-/// All threads of a block get the same [`SharedArray`]. It is uninitialised until the kernel writes to it. The length
+/// All threads of a block get the same [`SharedArray`], or [`SharedArray2d`] of rows: `shared_array![[f32; 33]; 32]`. It is uninitialised until the kernel writes to it. The length
 /// may name constants of the module and of the function.
 pub use cuda_std_macros::shared_array;

@@ -9,9 +9,9 @@ use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
 use syn::{BinOp, Block, Error, Expr, Item, Macro, PatIdent, Path, Result, Stmt, TypePath, parse_quote, parse2};
 
-use crate::cuda_c;
 use crate::float_methods::FLOAT_METHODS;
 use crate::parameter::{Parameter, internal};
+use crate::{brackets, cuda_c};
 
 /// Puts expressions that a `macro_rules!` has passed as one fragment in parentheses, and leaves out the invisible delimiters
 /// around other fragments: the compiler drops those when it reads what a procedural macro has produced.
@@ -80,6 +80,7 @@ fn is_loose(tokens: &TokenStream) -> bool {
 /// At what needs a heap, an operating system or a caller, at names of CUDA C, and where memory of the launch, the `parameters`, is
 /// used as a slice of the host, with what to write in its place.
 pub(crate) fn without_std(body: &mut Block, parameters: &[Parameter]) -> Result<()> {
+    brackets::replace(body, parameters)?;
     let mut variables = Variables::default();
     variables.visit_block(body);
     let mut visitor = WithoutStd { parameters, variables, closures: 0, errors: None };
@@ -175,8 +176,8 @@ impl VisitMut for WithoutStd<'_> {
             Expr::Binary(binary) if is_assignment(&binary.op) => self.check_written(&binary.left),
             Expr::ForLoop(repeated) if self.parameter(&repeated.expr).is_some_and(Parameter::is_memory) => self.error(
                 &repeated.expr,
-                "memory of a launch is not iterated over: `for i in 0..x.len()` visits all elements, in every thread; a thread's own \
-                 is that of `thread::index_1d() as usize`",
+                "memory of a launch is not iterated over: `for i in 0..x.len()`, or `x.iter()` of a `&[T]`, visits all elements, in \
+                 every thread; a thread's own is that of `thread::index_1d() as usize`",
             ),
             Expr::Return(returned) if self.closures == 0 && returned.expr.as_deref().is_some_and(is_value) => {
                 self.error(returned, "a kernel returns nothing: write results to a `GlobalMut`, then `return`");

@@ -6,14 +6,13 @@ use syn::ext::IdentExt;
 use syn::{Attribute, Block, Error, Item, ItemFn, Result, ReturnType, parse2};
 
 use crate::body;
+use crate::instance::Instance;
 use crate::parameter::{Parameter, internal};
 
 pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    if !attribute.is_empty() {
-        return Err(Error::new_spanned(attribute, "#[kernel] takes no arguments"));
-    }
     let mut function = parse_function(body::keep_fragments(item))?;
     check_signature(&function)?;
+    let instances = Instance::parse_all(attribute, &function.sig)?;
 
     let is_unsafe = matches!(function.sig.safety, syn::Safety::Unsafe(_));
     let mut parameters = Vec::new();
@@ -32,9 +31,9 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenS
     }
     // An unsafe kernel has slices of the language.
     body::without_std(&mut function.block, if is_unsafe { &[] } else { &parameters })?;
-    let entry = entry(&function, &parameters, is_unsafe);
-    let launcher = launcher(&function, &parameters, is_unsafe);
-    Ok(quote!(#entry #launcher))
+    let entries = instances.iter().map(|instance| entry(&function, &parameters, is_unsafe, instance));
+    let launcher = launcher(&function, &parameters, is_unsafe, &instances);
+    Ok(quote!(#(#entries)* #launcher))
 }
 
 fn parse_function(item: TokenStream) -> Result<ItemFn> {
@@ -68,22 +67,14 @@ fn check_signature(function: &ItemFn) -> Result<()> {
     if let Some(abi) = &signature.abi {
         return Err(Error::new_spanned(abi, "#[kernel] chooses the calling convention itself"));
     }
-    if !signature.generics.params.is_empty()
-        && signature.generics.lifetimes().count() == signature.generics.params.len()
-    {
+    if let Some(lifetime) = signature.generics.lifetimes().next() {
         return Err(Error::new_spanned(
-            &signature.generics,
+            lifetime,
             "the memory of a launch has one lifetime: leave out `<'a>` and write `&[T]`",
         ));
     }
-    if !signature.generics.params.is_empty() {
-        return Err(Error::new_spanned(
-            &signature.generics,
-            "a kernel cannot be generic: PTX holds one function of this name",
-        ));
-    }
-    if let Some(clause) = &signature.generics.where_clause {
-        return Err(Error::new_spanned(clause, "a kernel cannot be generic: PTX holds one function of this name"));
+    if let Some(clause) = signature.generics.where_clause.as_ref().filter(|_| signature.generics.params.is_empty()) {
+        return Err(Error::new_spanned(clause, "a kernel without type parameters needs no `where`: remove it"));
     }
     if let Some(variadic) = &signature.variadic {
         return Err(Error::new_spanned(variadic, "a kernel has a fixed number of parameters"));
@@ -106,8 +97,8 @@ fn body_function(in_body: impl Iterator<Item = TokenStream>, body: &Block, is_un
     }
 }
 
-/// The function that PTX exports.
-fn entry(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool) -> TokenStream {
+/// The function that PTX exports: of a generic kernel, that of one instance.
+fn entry(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool, instance: &Instance) -> TokenStream {
     let (attributes, name) = (&function.attrs, &function.sig.ident);
     let in_entry = parameters.iter().map(Parameter::in_entry);
     let body = body_function(parameters.iter().map(Parameter::in_body), &function.block, is_unsafe);
@@ -116,25 +107,47 @@ fn entry(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool) -> TokenS
     if is_unsafe {
         call = quote!(unsafe { #call });
     }
-    let (parts, symbol) = (signature_parts(parameters), format!("{}__signature", name.unraw()));
-    quote! {
-        #[cfg(target_arch = "nvptx64")]
+    let exported = &instance.name;
+    let (parts, symbol) = (signature_parts(parameters), format!("{exported}__signature"));
+    let export = match instance.aliases.is_empty() {
+        true => quote!(#[unsafe(no_mangle)]),
+        false => quote!(#[unsafe(export_name = #exported)]),
+    };
+    let exports = quote! {
         #(#attributes)*
         #[allow(unsafe_code, improper_ctypes_definitions, clippy::all)]
-        #[unsafe(no_mangle)]
+        #export
         pub unsafe extern "ptx-kernel" fn #name(#(#in_entry),*) {
             #[inline(always)]
             #body
             #call;
         }
+    };
+    let signature = quote! {
+        const PARTS: &[&[u8]] = #parts;
+        #[allow(unsafe_code)]
+        #[unsafe(export_name = #symbol)]
+        pub static SIGNATURE: [u8; ::cuda_std::signature::length(PARTS)] = ::cuda_std::signature::concat(PARTS);
+    };
+    let aliases = &instance.aliases;
+    match aliases.is_empty() {
+        true => quote! {
+            #[cfg(target_arch = "nvptx64")]
+            #exports
 
-        #[cfg(target_arch = "nvptx64")]
-        const _: () = {
-            const PARTS: &[&[u8]] = #parts;
-            #[allow(unsafe_code)]
-            #[unsafe(export_name = #symbol)]
-            pub static SIGNATURE: [u8; ::cuda_std::signature::length(PARTS)] = ::cuda_std::signature::concat(PARTS);
-        };
+            #[cfg(target_arch = "nvptx64")]
+            const _: () = {
+                #signature
+            };
+        },
+        false => quote! {
+            #[cfg(target_arch = "nvptx64")]
+            const _: () = {
+                #(#aliases)*
+                #exports
+                #signature
+            };
+        },
     }
 }
 
@@ -150,15 +163,24 @@ fn signature_parts(parameters: &[Parameter]) -> TokenStream {
 ///
 /// An unsafe kernel's value is made by an unsafe function, whose caller promises that all launches keep the kernel's contract.
 /// The simulator cannot check its accesses and rejects the launch, but the host's compiler checks the types of its body.
-fn launcher(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool) -> TokenStream {
+///
+/// Of a generic kernel, function and type have its parameters, so that a launch infers types from its arguments. The body is
+/// compiled for each instance, as in PTX; a trait of the kernel has the instances.
+fn launcher(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool, instances: &[Instance]) -> TokenStream {
     let (attributes, name) = (&function.attrs, &function.sig.ident);
     let (visibility, text) = (&function.vis, name.unraw().to_string());
+    let generics = &function.sig.generics;
+    let (in_impl, in_type, clause) = generics.split_for_impl();
     let names: Vec<_> = parameters.iter().map(|parameter| &parameter.name).collect();
     let argument_types = parameters.iter().map(Parameter::argument_type);
-    let parameter_types: Vec<TokenStream> = match is_unsafe {
-        true => Vec::new(),
-        false => parameters.iter().map(|parameter| parameter.type_in_body(quote!('a))).collect(),
+    let parameter_types = |lifetime: TokenStream| -> Vec<TokenStream> {
+        match is_unsafe {
+            true => Vec::new(),
+            false => parameters.iter().map(|parameter| parameter.type_in_body(lifetime.clone())).collect(),
+        }
     };
+    let in_kernel = parameter_types(quote!('a));
+    let in_thread = parameter_types(quote!('_));
     let pushes = parameters.iter().map(Parameter::push);
     let mut block = (*function.block).clone();
     if !is_unsafe {
@@ -167,7 +189,21 @@ fn launcher(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool) -> Tok
     let body = body_function(parameters.iter().map(Parameter::in_body), &block, is_unsafe);
     let parts = signature_parts(parameters);
     let (raw, visit) = (internal("raw"), internal("visit"));
-    let simulated = match is_unsafe {
+    let run_thread = match is_unsafe {
+        true => quote! {
+            fn run_thread(_: &(#(#in_thread,)*)) {
+                #[allow(dead_code, unused, unsafe_code, clippy::all)]
+                #body
+            }
+        },
+        false => quote! {
+            fn run_thread((#(#names,)*): &(#(#in_thread,)*)) {
+                #body
+                __cuda_std_kernel_body(#(::core::clone::Clone::clone(#names)),*);
+            }
+        },
+    };
+    let binding = match is_unsafe {
         true => quote! {
             fn bind_arguments<'a, __Memory: ::cuda_std::Memory>(
                 _: Self::Arguments<'a, __Memory>,
@@ -179,11 +215,6 @@ fn launcher(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool) -> Tok
                 _: &Self::Parameters<'_>,
                 _: &mut dyn ::core::ops::FnMut(&dyn ::cuda_std::simulator::Saved),
             ) {}
-
-            fn run_thread(_: &Self::Parameters<'_>) {
-                #[allow(dead_code, unused, unsafe_code, clippy::all)]
-                #body
-            }
         },
         false => {
             let binds = parameters.iter().enumerate().map(|(index, parameter)| parameter.bind(index));
@@ -205,46 +236,113 @@ fn launcher(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool) -> Tok
                 ) {
                     #(#visit(#mutable);)*
                 }
-
-                fn run_thread((#(#names,)*): &Self::Parameters<'_>) {
-                    #body
-                    __cuda_std_kernel_body(#(::core::clone::Clone::clone(#names)),*);
-                }
             }
         }
     };
     let launched_not_called = if is_unsafe { quote!() } else { quote!(_: ::cuda_std::LaunchedNotCalled) };
     let safety = is_unsafe.then(|| quote!(unsafe));
     let launcher = Ident::new(&format!("__cuda_std_kernel_{text}"), name.span());
+    let table = Ident::new(&format!("__cuda_std_instances_{text}"), name.span());
+    let signature = quote! {
+        const SIGNATURE: &'static [u8] = {
+            const PARTS: &[&[u8]] = #parts;
+            const SIGNATURE: [u8; ::cuda_std::signature::length(PARTS)] = ::cuda_std::signature::concat(PARTS);
+            &SIGNATURE
+        };
+    };
+    let is_generic = !generics.params.is_empty();
+    let of_instance = |item: TokenStream| quote!(<#launcher #in_type as #table #in_type>::#item);
+    let (constants, run, listed) = match is_generic {
+        false => (quote!(const NAME: &'static str = #text; #signature), run_thread.clone(), quote!(#clause)),
+        true => {
+            let (name, signature, run) =
+                (of_instance(quote!(NAME)), of_instance(quote!(SIGNATURE)), of_instance(quote!(run_thread)));
+            let mut clause = clause.cloned().unwrap_or_else(|| syn::parse_quote!(where));
+            clause.predicates.push(syn::parse_quote!(#launcher #in_type: #table #in_type));
+            (
+                quote!(const NAME: &'static str = #name; const SIGNATURE: &'static [u8] = #signature;),
+                quote!(fn run_thread(parameters: &Self::Parameters<'_>) { #run(parameters) }),
+                quote!(#clause),
+            )
+        }
+    };
+    let instances = is_generic.then(|| {
+        let message = format!("the kernel `{text}` is not compiled for these types or constants");
+        let note = "list them: `#[kernel(f32, f64)]` for one parameter, `#[kernel(<f32, 16>, <f64, 8>)]` for several";
+        let impls = instances.iter().map(|Instance { name, aliases, arguments }| {
+            quote! {
+                #[cfg(not(target_arch = "nvptx64"))]
+                const _: () = {
+                    #(#aliases)*
+                    // The bounds hold of what is listed.
+                    const _: fn(#launcher<#(#arguments),*>) = |_| {};
+                    #[doc(hidden)]
+                    #[allow(clippy::all)]
+                    impl #table<#(#arguments),*> for #launcher<#(#arguments),*> {
+                        const NAME: &'static str = #name;
+                        #signature
+                        #run_thread
+                    }
+                };
+            }
+        });
+        quote! {
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[doc(hidden)]
+            #[allow(non_camel_case_types)]
+            #[diagnostic::on_unimplemented(message = #message, label = "not among the kernel's instances", note = #note)]
+            #visibility trait #table #in_impl #clause {
+                const NAME: &'static str;
+                const SIGNATURE: &'static [u8];
+                fn run_thread(parameters: &(#(#in_thread,)*));
+            }
+
+            #(#impls)*
+        }
+    });
+    let types = generics.type_params().map(|parameter| &parameter.ident);
     quote! {
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attributes)*
         #[allow(unsafe_code)]
-        #visibility #safety fn #name(#launched_not_called) -> #launcher {
-            #launcher { _private: () }
+        #visibility #safety fn #name #in_impl(#launched_not_called) -> #launcher #in_type #clause {
+            #launcher { _private: ::core::marker::PhantomData }
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
         #[doc(hidden)]
         #[allow(non_camel_case_types)]
-        #[derive(Clone, Copy, Debug)]
-        #visibility struct #launcher {
-            _private: (),
+        #visibility struct #launcher #in_impl #clause {
+            _private: ::core::marker::PhantomData<fn(#(#types),*)>,
         }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl #in_impl ::core::clone::Clone for #launcher #in_type #clause {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl #in_impl ::core::marker::Copy for #launcher #in_type #clause {}
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl #in_impl ::core::fmt::Debug for #launcher #in_type #clause {
+            fn fmt(&self, formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                formatter.write_str(#text)
+            }
+        }
+
+        #instances
 
         #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: the arguments are pushed in the order of the signature, each by the method of its type.
         #[allow(unsafe_code)]
-        unsafe impl ::cuda_std::Kernel for #launcher {
-            const NAME: &'static str = #text;
+        unsafe impl #in_impl ::cuda_std::Kernel for #launcher #in_type #listed {
             const PLACE: (&'static str, u32) = (::core::file!(), ::core::line!());
-            const SIGNATURE: &'static [u8] = {
-                const PARTS: &[&[u8]] = #parts;
-                const SIGNATURE: [u8; ::cuda_std::signature::length(PARTS)] = ::cuda_std::signature::concat(PARTS);
-                &SIGNATURE
-            };
+            #constants
             type Arguments<'a, __Memory: ::cuda_std::Memory> = (#(#argument_types,)*);
-            type Parameters<'a> = (#(#parameter_types,)*);
+            type Parameters<'a> = (#(#in_kernel,)*);
 
             fn push_arguments<__Memory: ::cuda_std::Memory>(
                 (#(#names,)*): Self::Arguments<'_, __Memory>,
@@ -254,7 +352,9 @@ fn launcher(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool) -> Tok
                 ::core::result::Result::Ok(())
             }
 
-            #simulated
+            #binding
+
+            #run
         }
     }
 }

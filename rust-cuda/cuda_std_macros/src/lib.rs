@@ -3,9 +3,11 @@
 //! Use them through `cuda_std`, which documents them; the code that they produce names its items.
 
 mod body;
+mod brackets;
 mod by_value;
 mod cuda_c;
 mod float_methods;
+mod instance;
 mod kernel;
 mod parameter;
 mod shared_array;

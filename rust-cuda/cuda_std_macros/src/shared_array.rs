@@ -11,26 +11,37 @@ use crate::parameter::internal;
 
 struct Declaration {
     element: Type,
+    /// The number of elements, or of rows of `columns` elements.
     length: Expr,
+    columns: Option<Expr>,
 }
 
 impl Parse for Declaration {
     fn parse(input: ParseStream) -> Result<Self> {
         let element = input.parse()?;
         input.parse::<Token![;]>()?;
-        Ok(Self { element, length: input.parse()? })
+        let length = input.parse()?;
+        Ok(match element {
+            Type::Array(row) => Self { element: *row.elem, length, columns: Some(row.len) },
+            element => Self { element, length, columns: None },
+        })
     }
 }
 
-const FORM: &str =
-    "an array in shared memory has an element type and a constant length, and no values yet: `shared_array![f32; 256]`";
+const FORM: &str = "an array in shared memory has an element type and a constant length, and no values yet: `shared_array![f32; 256]`, or `shared_array![[f32; 33]; 32]` of rows";
 
 pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
     let (count, hash) = site_of(&input.to_string());
-    let Declaration { element, length } = parse2(input).map_err(|error| Error::new(error.span(), FORM))?;
+    let Declaration { element, length, columns } = parse2(input).map_err(|error| Error::new(error.span(), FORM))?;
     let symbol = format!("__shared_{count:04}_{hash:016x}");
     let load = Literal::string(&format!("mov.u64 {{0}}, {symbol};"));
     let (array, address) = (internal("array"), internal("address"));
+    let (ty, count) = match columns {
+        None => (quote!(::cuda_std::SharedArray::<#element, { #length }>), quote!((#length))),
+        Some(columns) => {
+            (quote!(::cuda_std::SharedArray2d::<#element, { #length }, { #columns }>), quote!((#length) * (#columns)))
+        }
+    };
     Ok(quote! {{
         #[cfg(target_arch = "nvptx64")]
         #[allow(unsafe_code)]
@@ -38,9 +49,9 @@ pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
             // Rust has no statics in shared memory: cuda_builder moves this one there by its name. It is an item of the block, so
             // that its length may name the function's constants.
             #[repr(C, align(16))]
-            struct Room([u8; ::core::mem::size_of::<#element>() * (#length)]);
+            struct Room([u8; ::core::mem::size_of::<#element>() * #count]);
             #[unsafe(export_name = #symbol)]
-            static ROOM: Room = Room([0; ::core::mem::size_of::<#element>() * (#length)]);
+            static ROOM: Room = Room([0; ::core::mem::size_of::<#element>() * #count]);
             let #address: u64;
             // SAFETY: the instructions read only the address of the symbol declared above.
             unsafe {
@@ -50,10 +61,10 @@ pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
                 );
             }
             // SAFETY: the symbol is in shared memory, of the array's size, and this is its only use.
-            unsafe { ::cuda_std::SharedArray::<#element, { #length }>::from_address(#address) }
+            unsafe { #ty::from_address(#address) }
         };
         #[cfg(not(target_arch = "nvptx64"))]
-        let #array = ::cuda_std::SharedArray::<#element, { #length }>::in_block(#hash);
+        let #array = #ty::in_block(#hash);
         #array
     }})
 }

@@ -38,7 +38,7 @@ fn shared_array(line: &str) -> Option<(&str, Option<NonZeroU32>)> {
     let pattern = before.rsplit_once("let ")?.1.split(['=', ':']).next()?.trim();
     let name = pattern.strip_prefix("mut ").unwrap_or(pattern).trim();
     let is_name = !name.is_empty() && name.chars().all(|character| character.is_alphanumeric() || character == '_');
-    let element = match after.split(';').next()?.trim() {
+    let element = match after.trim_start_matches('[').split(';').next()?.trim() {
         "u8" | "i8" => Some(1),
         "u16" | "i16" => Some(2),
         "u32" | "i32" | "f32" => Some(4),
@@ -72,6 +72,7 @@ mod tests {
         let size = NonZeroU32::new;
         for (line, expected) in [
             ("let tile = shared_array![f32; 64];", Some(("tile", size(4)))),
+            ("let tile = shared_array![[f64; 33]; 32];", Some(("tile", size(8)))),
             (
                 "let mut sums: SharedArray<f64, 64> = cuda_std::shared_array![f64; N * (N + 1)];",
                 Some(("sums", size(8))),

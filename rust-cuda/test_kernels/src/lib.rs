@@ -6,7 +6,9 @@
 use cuda_std::{F32x4, GlobalMut, dynamic_shared, grid, kernel, math, shared_array, thread, warp};
 
 pub mod atomics;
+pub mod brackets;
 pub mod control_flow;
+pub mod groups;
 pub mod half_precision;
 pub mod integers;
 pub mod language;
@@ -15,6 +17,7 @@ pub mod others;
 #[cfg(not(target_arch = "nvptx64"))]
 mod ptx;
 pub mod stepping;
+pub mod teaching;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub mod tensor_cores;
 

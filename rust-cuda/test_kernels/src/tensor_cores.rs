@@ -86,7 +86,42 @@ pub fn tile_product_f16(a: &[f32], b: &[f32], d: GlobalMut<f32>) {
         let first = (2 * place + k) * 8 + group;
         f16_pair(b[first], b[first + 8])
     });
-    write_tile(d, group, place, multiply_f16(a, b));
+    write_tile(d, group, place, multiply_f16(a, b, [0.0; 4]));
+}
+
+/// d = a · b for matrices of any size, row-major: `size` is the number of rows of a, of columns of b, and of columns of
+/// a, which b has as rows. Elements are rounded to f16, sums are in f32.
+///
+/// A warp for each tile of 16 × 8 of d adds the products of 16 columns of a and 16 rows of b at a time; elements beyond
+/// the borders are zeros. Launch: blocks of one warp, in a grid that covers the columns of d by 8 along x and the rows
+/// by 16 along y.
+#[kernel]
+pub fn matmul_f16(a: &[f32], b: &[f32], size: [u32; 3], d: GlobalMut<f32>) {
+    let [rows, columns, depth] = size.map(|size| size as usize);
+    let lane = warp::lane_id() as usize;
+    let (group, place) = (lane / 4, lane % 4);
+    let row = thread::block_idx_y() as usize * 16 + group;
+    let first_column = thread::block_idx_x() as usize * 8;
+    let element_of_a = |row: usize, k: usize| if row < rows && k < depth { a[row * depth + k] } else { 0.0 };
+    let element_of_b = |k: usize| {
+        let column = first_column + group;
+        if k < depth && column < columns { b[k * columns + column] } else { 0.0 }
+    };
+    let mut sums = [0.0; 4];
+    for first in (0..depth).step_by(16) {
+        let k = first + 2 * place;
+        let a = [(0, 0), (8, 0), (0, 8), (8, 8)].map(|(below, right)| {
+            f16_pair(element_of_a(row + below, k + right), element_of_a(row + below, k + right + 1))
+        });
+        let b = [0, 8].map(|below| f16_pair(element_of_b(k + below), element_of_b(k + below + 1)));
+        sums = multiply_f16(a, b, sums);
+    }
+    for (index, sum) in sums.into_iter().enumerate() {
+        let (row, column) = (row + index / 2 * 8, first_column + 2 * place + index % 2);
+        if row < rows && column < columns {
+            d.set(row * columns + column, sum);
+        }
+    }
 }
 
 /// Writes a lane's fragment of a tile of 16 × 8: two neighbours in a row, and the two that are eight rows below.
@@ -166,16 +201,17 @@ fn multiply_tf32(a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
         8,
         |group, lower, k| f32::from_bits(warp::shuffle_idx(a[k / 4 * 2 + lower], (group * 4 + k % 4) as u32)),
         |k, column| f32::from_bits(warp::shuffle_idx(b[k / 4], (column * 4 + k % 4) as u32)),
+        [0.0; 4],
     )
 }
 
-/// One warp's `mma.sync.m16n8k16`.
+/// One warp's `mma.sync.m16n8k16`: the product of a and b, added to c.
 #[allow(unsafe_code)]
 #[inline(always)]
-fn multiply_f16(a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
+fn multiply_f16(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
     #[cfg(target_arch = "nvptx64")]
     {
-        let mut d = [0f32; 4];
+        let mut d = c;
         let [d0, d1, d2, d3] = &mut d;
         // SAFETY: see `multiply_tf32`.
         unsafe {
@@ -197,21 +233,25 @@ fn multiply_f16(a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
             16,
             |group, lower, k| half(warp::shuffle_idx(a[k / 8 * 2 + lower], lane(group, k)), k),
             |k, column| half(warp::shuffle_idx(b[k / 8], lane(column, k)), k),
+            c,
         )
     }
 }
 
-/// A lane's fragment of a product, as sums over k: `a(group, lower, k)` gets the element of a in row group + 8 · lower
-/// and column k from the lane that holds it, `b(k, column)` that of b. All lanes shuffle the same register at the same
-/// time.
+/// A lane's fragment of a product plus c, as sums over k: `a(group, lower, k)` gets the element of a in row group + 8 ·
+/// lower and column k from the lane that holds it, `b(k, column)` that of b. All lanes shuffle the same register at the
+/// same time.
 #[cfg(not(target_arch = "nvptx64"))]
 fn product_from_shuffles(
     depth: usize,
     a: impl Fn(usize, usize, usize) -> f32,
     b: impl Fn(usize, usize) -> f32,
+    c: [f32; 4],
 ) -> [f32; 4] {
     let lane = warp::lane_id() as usize;
     let (group, place) = (lane / 4, lane % 4);
-    [(0, 0), (0, 1), (1, 0), (1, 1)]
-        .map(|(lower, right)| (0..depth).fold(0.0, |sum, k| sum + a(group, lower, k) * b(k, 2 * place + right)))
+    core::array::from_fn(|index| {
+        let (lower, right) = (index / 2, index % 2);
+        (0..depth).fold(c[index], |sum, k| sum + a(group, lower, k) * b(k, 2 * place + right))
+    })
 }

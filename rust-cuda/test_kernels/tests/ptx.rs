@@ -32,7 +32,8 @@ const KERNELS: [&str; 21] = [
 ];
 
 /// The kernels of sm_80 and later only.
-const KERNELS_OF_SM_80: [&str; 4] = ["through_bf16", "copies_past_registers", "tile_product_tf32", "tile_product_f16"];
+const KERNELS_OF_SM_80: [&str; 5] =
+    ["through_bf16", "copies_past_registers", "tile_product_tf32", "tile_product_f16", "matmul_f16"];
 
 #[test]
 fn ptx_has_every_kernel_of_its_architecture() {

@@ -1,7 +1,7 @@
 //! Global memory, as the types of a kernel's parameters.
 
 use core::marker::PhantomData;
-use core::ops::Index;
+use core::ops::{Index, Range};
 
 use super::atomic::Atomic;
 use super::out_of_bounds;
@@ -50,6 +50,24 @@ impl<'a, T: Element> Global<'a, T> {
     pub fn get(self, index: usize) -> T {
         // SAFETY: a reference is valid for reads.
         unsafe { T::read(&raw const self.elements[index]) }
+    }
+
+    /// All elements, in order. Every thread that iterates reads them all.
+    #[inline(always)]
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = &'a T> + ExactSizeIterator + Clone {
+        self.elements.iter()
+    }
+
+    /// The elements of this range of indices, whose first has index 0 in the result. A range out of bounds traps.
+    #[inline(always)]
+    pub fn slice(self, range: Range<usize>) -> Self {
+        Self { elements: &self.elements[range] }
+    }
+
+    /// The rows of `length` elements, of which the last may be shorter. A length of 0 traps.
+    #[inline(always)]
+    pub fn chunks(self, length: usize) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
+        self.elements.chunks(length).map(|elements| Self { elements })
     }
 }
 

@@ -13,7 +13,7 @@ pub mod thread;
 pub mod warp;
 
 pub use global::{Global, GlobalMut, GlobalQuads};
-pub use shared::{DynamicShared, SharedArray, SharedView, dynamic_shared};
+pub use shared::{DynamicShared, SharedArray, SharedArray2d, SharedView, dynamic_shared};
 
 /// The panic handler that the target requires. With `-Cpanic=immediate-abort` it is never called: a panic traps, and
 /// the launch reports an error.

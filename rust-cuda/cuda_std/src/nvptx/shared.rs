@@ -93,6 +93,27 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     }
 }
 
+include!("../shared_2d.rs");
+
+impl<T: Element, const ROWS: usize, const COLUMNS: usize> SharedArray2d<T, ROWS, COLUMNS> {
+    /// The array at generic address `address`.
+    ///
+    /// # Safety
+    /// As for [`SharedArray::from_address`], of all rows.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn from_address(address: u64) -> Self {
+        // SAFETY: the caller upholds this function's contract.
+        let pointer = unsafe { shared_pointer(address) };
+        Self(DynamicShared { pointer, length: ROWS * COLUMNS })
+    }
+}
+
+#[inline(always)]
+fn beyond(_: usize, _: usize) -> ! {
+    out_of_bounds()
+}
+
 /// Shared memory whose size is set at the launch, from [`dynamic_shared`].
 #[derive(Clone)]
 pub struct DynamicShared<T: Element> {

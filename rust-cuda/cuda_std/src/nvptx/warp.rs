@@ -28,6 +28,7 @@ const LAST_LANE: i32 = 31;
 const FIRST_LANE: i32 = 0;
 
 include!("../warp_values.rs");
+include!("../lanes.rs");
 
 /// The thread's lane: its index in the warp, 0 to 31.
 #[inline(always)]
@@ -92,19 +93,56 @@ pub fn all(predicate: bool) -> bool {
 /// The lanes whose value equals this one's: bit i is lane i, 0 if it has exited.
 #[inline(always)]
 pub fn match_any<T: WarpInteger>(value: T) -> u32 {
-    let mut equal = u32::MAX;
+    match_within(ALL_LANES as u32, value)
+}
+
+/// Those of `lanes` whose value equals this one's.
+#[inline(always)]
+fn match_within<T: WarpInteger>(lanes: u32, value: T) -> u32 {
+    let mut equal = lanes;
     // Lanes are equal if all words are.
     let _ = value.exchanged(|word| {
         // SAFETY: see `shuffle_xor`.
-        equal &= unsafe { match_any_word(ALL_LANES, word as i32) } as u32;
+        equal &= unsafe { match_any_word(lanes as i32, word as i32) } as u32;
         word
     });
     equal
 }
 
+/// The `value` of lane `source`, one of `lanes`.
+#[inline(always)]
+fn shuffle_within<T: Shuffled>(lanes: u32, value: T, source: u32) -> T {
+    // SAFETY: see `shuffle_xor`.
+    value.exchanged(|word| unsafe { shuffle_from(lanes as i32, word as i32, source as i32, LAST_LANE) } as u32)
+}
+
+/// Those of `lanes` whose `predicate` holds.
+#[inline(always)]
+fn ballot_within(lanes: u32, predicate: bool) -> u32 {
+    // SAFETY: see `shuffle_xor`.
+    unsafe { vote_ballot(lanes as i32, predicate) as u32 }
+}
+
+/// Waits for `lanes`.
+#[inline(always)]
+fn sync_within(lanes: u32) {
+    // SAFETY: see `shuffle_xor`.
+    unsafe { bar_warp_sync(lanes as i32) }
+}
+
+/// The lanes that execute this together: bit i is lane i. They may be fewer than those that take the same way.
+#[inline(always)]
+pub fn activemask() -> u32 {
+    let lanes: u32;
+    // SAFETY: the instruction reads the state of the warp. Not `pure`: it differs from place to place.
+    unsafe {
+        core::arch::asm!("activemask.b32 {0};", out(reg32) lanes, options(nomem, nostack, preserves_flags));
+    }
+    lanes
+}
+
 /// Waits for the other lanes. Their accesses to memory before it are ordered before this lane's after it.
 #[inline(always)]
 pub fn sync_warp() {
-    // SAFETY: see `shuffle_xor`.
-    unsafe { bar_warp_sync(ALL_LANES) }
+    sync_within(ALL_LANES as u32);
 }

@@ -18,8 +18,10 @@ use cuda_launch::Switches;
 pub(super) enum Wait {
     /// For all threads of the block.
     Barrier(&'static Location<'static>),
-    /// For all lanes of the warp.
-    Warp(&'static Location<'static>),
+    /// For these lanes of the warp, but for those that have exited.
+    Warp(&'static Location<'static>, u32),
+    /// For the lanes of the warp that get here too before all others wait or have exited.
+    Active(&'static Location<'static>),
     /// For all threads of the grid.
     Grid(&'static Location<'static>),
     /// For all threads of the cluster.
@@ -33,7 +35,8 @@ impl Wait {
     pub(super) fn location(self) -> &'static Location<'static> {
         match self {
             Self::Barrier(location)
-            | Self::Warp(location)
+            | Self::Warp(location, _)
+            | Self::Active(location)
             | Self::Grid(location)
             | Self::Cluster(location)
             | Self::Turn(location) => location,

@@ -1,7 +1,7 @@
 //! Global memory, as the types of a kernel's parameters.
 
 use std::any::Any;
-use std::ops::Index;
+use std::ops::{Index, Range};
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -56,14 +56,45 @@ impl<'a, T: Element> Global<'a, T> {
         *self.at(index)
     }
 
-    #[inline]
+    /// All elements, in order. Every thread that iterates reads them all.
     #[track_caller]
-    fn at(self, index: usize) -> &'a T {
-        let Some(element) = self.elements.get(index) else {
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = &'a T> + ExactSizeIterator + Clone {
+        let location = Location::caller();
+        (0..self.len()).map(move |index| self.at_from(index, location))
+    }
+
+    /// The elements of this range of indices, whose first has index 0 in the result. A range out of bounds is a fault.
+    #[track_caller]
+    pub fn slice(self, range: Range<usize>) -> Self {
+        let Some(elements) = self.elements.get(range.clone()) else {
+            let index = if range.start > range.end { range.start } else { range.end.saturating_sub(1) };
             let kind = FaultKind::OutOfBounds { place: Place::Global(self.name), index, length: self.len() };
             fault::raise(kind, Location::caller());
         };
-        check_written(self.written, self.name, index, Location::caller());
+        Self { elements, written: self.written.map(|written| &written[range]), name: self.name }
+    }
+
+    /// The rows of `length` elements, of which the last may be shorter. A length of 0 is a fault.
+    #[track_caller]
+    pub fn chunks(self, length: usize) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
+        assert!(length > 0, "rows of 0 elements");
+        (0..self.len().div_ceil(length))
+            .map(move |row| self.slice(row * length..((row + 1).saturating_mul(length)).min(self.len())))
+    }
+
+    #[inline]
+    #[track_caller]
+    fn at(self, index: usize) -> &'a T {
+        self.at_from(index, Location::caller())
+    }
+
+    #[inline]
+    fn at_from(self, index: usize, location: &'static Location<'static>) -> &'a T {
+        let Some(element) = self.elements.get(index) else {
+            let kind = FaultKind::OutOfBounds { place: Place::Global(self.name), index, length: self.len() };
+            fault::raise(kind, location);
+        };
+        check_written(self.written, self.name, index, location);
         current::count_access(|current| &current.global_loads);
         element
     }

@@ -38,9 +38,10 @@ impl<T: Element> Global<'_, T> {
 
 /// What `x[i]` of a [`GlobalMut`] or of shared memory would need. No type has it: its only purpose is the compiler's message.
 #[diagnostic::on_unimplemented(
-    message = "memory that many threads write is not accessed by `[…]`",
+    message = "memory that many threads write is accessed by `[…]` only in the body of a kernel",
     label = "use `get` or `set`",
-    note = "read an element by `x.get(i)`, write it by `x.set(i, value)`, and add to it by `x.set(i, x.get(i) + value)`"
+    note = "read an element by `x.get(i)`, write it by `x.set(i, value)`, and add to it by `x.set(i, x.get(i) + value)`; a kernel's \
+            body has `x[i]` of its parameters and of shared memory whose name no other variable has"
 )]
 #[doc(hidden)]
 pub trait IndexedByBrackets {}
@@ -72,7 +73,7 @@ not_indexed_by_brackets!(DynamicShared<T>);
 
 /// What a loop over a launch's memory would need. No type has it: its only purpose is the compiler's message.
 #[diagnostic::on_unimplemented(
-    message = "memory of a launch is not iterated over",
+    message = "memory that many threads write is not iterated over",
     label = "take elements by their index",
     note = "`for i in 0..x.len()` visits all elements, in every thread; a thread's own is that of `thread::index_1d() as usize`"
 )]
@@ -97,5 +98,4 @@ macro_rules! not_iterated {
     };
 }
 
-not_iterated!(Global, iter);
 not_iterated!(GlobalMut, iter iter_mut);

@@ -55,7 +55,7 @@ pub use global::{Global, GlobalMut, GlobalQuads};
 pub use report::LaunchReport;
 #[doc(hidden)]
 pub use saved::Saved;
-pub use shared::{DynamicShared, SharedArray, SharedView, dynamic_shared};
+pub use shared::{DynamicShared, SharedArray, SharedArray2d, SharedView, dynamic_shared};
 
 use thiserror::Error;
 

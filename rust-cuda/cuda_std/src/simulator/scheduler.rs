@@ -89,7 +89,7 @@ impl<'a> Scheduler<'a> {
     pub(super) fn pass_wide_barrier(&mut self) -> Result<(), LaunchError> {
         let _guard = current::enter_block(&self.block);
         current::next_epoch();
-        self.resume_all(0..self.waiting.len());
+        self.resume_all(0..self.waiting.len(), |_| true);
         self.finish_all();
         self.outcome()
     }
@@ -190,35 +190,61 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Resumes each warp whose lanes, but for those that have exited, all wait at the same warp operation. Returns whether there
-    /// was one. All threads have started.
+    /// Resumes the lanes of each warp's operation for which all its lanes wait, but for those that have exited, and, where there is
+    /// none, those that ask which lanes are active. Returns whether there were some. All threads have started.
     fn pass_warps(&mut self) -> bool {
         let mut passed = false;
         for first in (0..self.waiting.len()).step_by(LANES as usize) {
             let lanes = first..self.waiting.len().min(first + LANES as usize);
-            let mut live = lanes.clone().filter(|&lane| self.waiting[lane].is_some());
-            let Some(lowest) = live.next() else { continue };
-            let reason = self.reason(lowest);
-            if !matches!(reason, Some(Wait::Warp(_))) || self.block.has_failed() {
-                continue;
-            }
-            if live.all(|lane| self.reason(lane) == reason) {
-                passed = true;
-                self.block.exchange.complete(lanes.clone(), |lane| self.waiting[lane].is_some());
-                self.resume_all(lanes);
+            // Lanes that have been resumed may wait for their next operation already.
+            let (mut resumed, mut incomplete) = (0_u32, None);
+            for lane in lanes.clone() {
+                if self.block.has_failed() || resumed & 1 << (lane - first) != 0 {
+                    continue;
+                }
+                let reason = self.reason(lane);
+                let Some(Wait::Warp(_, members)) = reason.filter(|_| reason != incomplete) else { continue };
+                let is_member = |lane: usize| members & 1 << (lane - first) != 0;
+                let mut live = lanes.clone().filter(|&lane| is_member(lane) && self.waiting[lane].is_some());
+                if live.all(|lane| self.reason(lane) == reason) {
+                    (passed, resumed) = (true, resumed | members);
+                    self.pass_lanes(lanes.clone(), is_member);
+                } else {
+                    incomplete = reason;
+                }
             }
         }
-        passed
+        passed || self.pass_active()
+    }
+
+    /// Resumes the lanes of one warp that ask at one place which lanes are active. No warp's operation has all its lanes.
+    fn pass_active(&mut self) -> bool {
+        let asks = |thread: &usize| matches!(self.reason(*thread), Some(Wait::Active(_)));
+        let Some(thread) = (0..self.waiting.len()).find(asks).filter(|_| !self.block.has_failed()) else {
+            return false;
+        };
+        let first = thread - thread % LANES as usize;
+        let lanes = first..self.waiting.len().min(first + LANES as usize);
+        let reason = self.reason(thread);
+        let active: Vec<bool> = lanes.clone().map(|lane| self.reason(lane) == reason).collect();
+        self.pass_lanes(lanes, |lane| active[lane - first]);
+        true
+    }
+
+    /// Completes a warp's operation of the members that have not exited, and resumes them.
+    fn pass_lanes(&mut self, lanes: std::ops::Range<usize>, is_member: impl Fn(usize) -> bool) {
+        self.block.exchange.complete(lanes.clone(), |lane| is_member(lane) && self.waiting[lane].is_some());
+        self.resume_all(lanes, is_member);
     }
 
     /// Resumes all threads if all wait at the same barrier of the block, and returns whether they do. Otherwise records
     /// a fault, except if all wait at the same barrier of the grid or cluster. No warp is ready to resume.
     fn pass_barrier(&mut self, first: usize) -> bool {
-        let at_warp = (first..self.waiting.len()).find(|&thread| matches!(self.reason(thread), Some(Wait::Warp(_))));
+        let at_warp = (first..self.waiting.len()).find(|&thread| matches!(self.reason(thread), Some(Wait::Warp(..))));
         if let Some(thread) = at_warp
-            && let Some(Wait::Warp(location)) = self.reason(thread)
+            && let Some(Wait::Warp(location, members)) = self.reason(thread)
         {
-            self.fail_warp(thread, location);
+            self.fail_warp(thread, location, members);
             return false;
         }
         let exited = self.block.exited.get();
@@ -230,7 +256,7 @@ impl<'a> Scheduler<'a> {
                 return false;
             }
             current::next_epoch();
-            self.resume_all(0..self.waiting.len());
+            self.resume_all(0..self.waiting.len(), |_| true);
             return true;
         }
         let (thread, other_location) = match other {
@@ -245,25 +271,26 @@ impl<'a> Scheduler<'a> {
         false
     }
 
-    fn fail_warp(&self, thread: usize, location: &'static Location<'static>) {
+    fn fail_warp(&self, thread: usize, location: &'static Location<'static>, members: u32) {
         let first = thread - thread % LANES as usize;
         let lanes = first..self.waiting.len().min(first + LANES as usize);
         let bits = |keep: &dyn Fn(usize) -> bool| {
             lanes.clone().filter(|&lane| keep(lane)).fold(0, |bits, lane| bits | 1 << (lane - first))
         };
-        let is_live = |lane: usize| self.waiting[lane].is_some();
-        let missing = bits(&|lane| is_live(lane) && self.reason(lane) != Some(Wait::Warp(location)));
+        let is_live = |lane: usize| members & 1 << (lane - first) != 0 && self.waiting[lane].is_some();
+        let missing = bits(&|lane| is_live(lane) && self.reason(lane) != self.reason(thread));
         let kind = FaultKind::MissingLanes { expected: bits(&is_live), missing };
         self.block.fail(thread as u32, kind, location.into());
     }
 
-    /// Resumes threads that wait for the same, except if the block has waited too often, which is a fault of the first.
-    fn resume_all(&mut self, threads: std::ops::Range<usize>) {
+    /// Resumes the threads of a range that take part and wait for the same, except if the block has waited too often, which is a fault
+    /// of the first.
+    fn resume_all(&mut self, threads: std::ops::Range<usize>, takes_part: impl Fn(usize) -> bool) {
         let waits = self.block.waits.get() + threads.len() as u64;
         self.block.waits.set(waits);
         self.block.turns.set(0);
         if waits > self.block.launch.options.block_waits
-            && let Some(first) = threads.clone().find(|&thread| self.waiting[thread].is_some())
+            && let Some(first) = threads.clone().find(|&thread| takes_part(thread) && self.waiting[thread].is_some())
             && let Some(location) = self.location(first)
         {
             let waits = self.block.launch.options.block_waits;
@@ -275,7 +302,9 @@ impl<'a> Scheduler<'a> {
             if self.block.has_failed() {
                 return;
             }
-            if let Some((_, coroutine)) = self.waiting[thread].take() {
+            if takes_part(thread)
+                && let Some((_, coroutine)) = self.waiting[thread].take()
+            {
                 self.resume(coroutine);
             }
         }

@@ -1,5 +1,6 @@
 //! Shared memory: arrays that all threads of a block share.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::panic::Location;
 use std::rc::Rc;
@@ -91,6 +92,26 @@ macro_rules! accesses {
     };
 }
 
+/// The block's array of `length` elements for the `shared_array!` with the key `key`, made at the first call. None if it has
+/// another type.
+fn declared<T: Element, C: Any>(
+    key: u64,
+    length: usize,
+    location: &'static Location<'static>,
+    make: impl FnOnce(Vec<T::Cell>) -> Rc<C>,
+) -> Option<(Rc<C>, ArrayShadows)> {
+    current::with_block(|block| {
+        let shared = &block.shared;
+        if !shared.contains(key)
+            && let Err(kind) = shared.allocate(size_of::<T>() * length)
+        {
+            fault::raise(kind, location);
+        }
+        let cells = || make((0..length).map(|_| T::POISON.into_cell()).collect());
+        shared.array(key, block.launch.options.check_races, length, cells)
+    })
+}
+
 /// `N` elements in shared memory, from [`shared_array!`](crate::shared_array).
 pub struct SharedArray<T: Element, const N: usize> {
     cells: Rc<[T::Cell; N]>,
@@ -108,19 +129,9 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     #[doc(hidden)]
     #[track_caller]
     pub fn in_block(key: u64) -> Self {
-        let location = Location::caller();
-        let array = current::with_block(|block| {
-            let shared = &block.shared;
-            if !shared.contains(key)
-                && let Err(kind) = shared.allocate(size_of::<T>() * N)
-            {
-                fault::raise(kind, location);
-            }
-            let checks_races = block.launch.options.check_races;
-            shared.array(key, checks_races, N, || {
-                let cells: Rc<[T::Cell]> = (0..N).map(|_| T::POISON.into_cell()).collect();
-                cells.try_into().unwrap_or_else(|_| unreachable!("N cells were collected"))
-            })
+        let array = declared::<T, [T::Cell; N]>(key, N, Location::caller(), |cells| {
+            let cells: Rc<[T::Cell]> = cells.into();
+            cells.try_into().unwrap_or_else(|_| unreachable!("N cells were made"))
         });
         let (cells, shadows) = array.expect("a shared_array! has one type");
         Self { cells, shadows }
@@ -152,6 +163,25 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
         check(&self.shadows, access, (0, index), location, || same_value(cell));
         cell
     }
+}
+
+include!("../shared_2d.rs");
+
+impl<T: Element, const ROWS: usize, const COLUMNS: usize> SharedArray2d<T, ROWS, COLUMNS> {
+    /// The block's array for the `shared_array!` with the key `key`.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn in_block(key: u64) -> Self {
+        let length = ROWS * COLUMNS;
+        let array = declared::<T, Vec<T::Cell>>(key, length, Location::caller(), Rc::new);
+        let (cells, shadows) = array.expect("a shared_array! has one type");
+        Self(DynamicShared { cells, shadows, offset: 0, length })
+    }
+}
+
+#[track_caller]
+fn beyond(index: usize, length: usize) -> ! {
+    out_of_bounds(index, length, Location::caller())
 }
 
 /// Shared memory whose size is set at the launch, from [`dynamic_shared`].

@@ -10,6 +10,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
+use super::exchange::LANES;
 use super::shadow::Accessor;
 use crate::order::Scope;
 
@@ -182,19 +183,19 @@ pub(super) fn fence(accessor: Option<Accessor>, releases: bool, acquires: bool) 
     });
 }
 
-/// The place at which the lanes of a warp of each block leave what they know: none of a cell.
-fn place_of_warp(warp: u32) -> usize {
-    usize::MAX - warp as usize
+/// The place at which these lanes of a warp of each block leave what they know: none of a cell.
+fn place_of_lanes(warp: u32, lanes: u32) -> usize {
+    usize::MAX - (warp as usize + LANES as usize * !lanes as usize)
 }
 
-/// Notes that a thread waits for the lanes of its warp.
-pub(super) fn leave_for_warp(accessor: Option<Accessor>, warp: u32) {
-    before_store(|| accessor, place_of_warp(warp), Scope::Block, true, true);
+/// Notes that a thread waits for lanes of its warp.
+pub(super) fn leave_for_lanes(accessor: Option<Accessor>, warp: u32, lanes: u32) {
+    before_store(|| accessor, place_of_lanes(warp, lanes), Scope::Block, true, true);
 }
 
-/// Notes that all lanes of a thread's warp have waited.
-pub(super) fn take_from_warp(accessor: Option<Accessor>, warp: u32) {
-    after_load(|| accessor, place_of_warp(warp), Scope::Block, true);
+/// Notes that the lanes of a thread's warp have waited.
+pub(super) fn take_from_lanes(accessor: Option<Accessor>, warp: u32, lanes: u32) {
+    after_load(|| accessor, place_of_lanes(warp, lanes), Scope::Block, true);
 }
 
 /// Notes that a block, by its number from 1, passes a barrier.

@@ -1,16 +1,34 @@
-//! Memory that many threads write has no places to assign to.
+//! Elements of memory that many threads write are read and written whole, by brackets only in the body of a kernel.
 
-use cuda_std::{GlobalMut, kernel, thread};
+use cuda_std::{F32x4, GlobalMut, dynamic_shared, kernel, shared_array, thread};
 
-#[kernel]
-fn doubles(x: &[f32], out: GlobalMut<f32>) {
-    let i = thread::index_1d() as usize;
-    out[i] = 2.0 * x[i];
+fn doubles_first(out: GlobalMut<f32>) {
+    out[0] = 2.0 * out[0];
 }
 
 #[kernel]
-fn counts(out: GlobalMut<u32>) {
-    out[0] += 1;
+fn swaps(out: GlobalMut<F32x4>) {
+    let i = thread::index_1d() as usize;
+    core::mem::swap(&mut out[i], &mut out[i + 1]);
+    out[i].x = 1.0;
+    out[i].y += 1.0;
+}
+
+#[kernel]
+fn has_one_name_for_two(out: GlobalMut<f32>) {
+    let tile = shared_array![f32; 32];
+    tile[0] = 1.0;
+    let tile = dynamic_shared::<f32>();
+    tile[0] = 1.0;
+    out[0] = tile[0];
+}
+
+#[kernel]
+fn has_rows(out: GlobalMut<f32>) {
+    let tile = shared_array![[f32; 8]; 4];
+    tile[0][0] = 1.0;
+    out[0] = tile.get(0);
+    out[1_u32] = tile[0];
 }
 
 fn main() {}

@@ -1,22 +1,12 @@
 //! Memory of a launch is no slice and no vector.
 
-use cuda_std::{GlobalMut, dynamic_shared, kernel, shared_array, thread};
+use cuda_std::{GlobalMut, kernel, thread};
 
 #[kernel]
 fn writes_what_it_only_reads(x: &[f32], out: GlobalMut<f32>) {
     x.set(2, 1.0);
     x.atomic(3).fetch_add(1.0);
     out.set(0, x[0]);
-}
-
-#[kernel]
-fn brackets_of_shared_memory(out: GlobalMut<f32>) {
-    let tile = shared_array![f32; 32];
-    tile[0] = 1.0;
-    out.set(0, tile[0]);
-    let rest = dynamic_shared::<f32>();
-    rest[1] = tile[1];
-    out[2] -= rest[1];
 }
 
 #[kernel]

@@ -5,9 +5,12 @@ mod finds_grid_bugs;
 mod finds_seeded_bugs;
 mod interpreters;
 mod is_a_device;
+mod runs_generic_kernels;
+mod runs_groups;
 mod runs_instructions;
 mod runs_kernels_of_others;
 mod runs_language;
+mod runs_teaching_kernels;
 mod runs_test_kernels;
 #[path = "../support/mod.rs"]
 mod support;

@@ -255,6 +255,11 @@ fn every_kernel_is_run() {
         include_str!("runs_instructions.rs"),
         include_str!("runs_kernels_of_others.rs"),
         include_str!("runs_language.rs"),
+        include_str!("runs_teaching_kernels/arrays.rs"),
+        include_str!("runs_teaching_kernels/combinations.rs"),
+        include_str!("runs_teaching_kernels/irregular.rs"),
+        include_str!("runs_teaching_kernels/simulations.rs"),
+        include_str!("runs_teaching_kernels/sorting.rs"),
     ];
     for ptx in PTX {
         let names: Vec<_> =

@@ -203,8 +203,11 @@ impl DebugInformation {
     /// The arrays in shared memory of a frame that have this size in bytes, in the order of their declaration.
     pub(crate) fn shared_arrays(&self, frame: usize, bytes: u64) -> Vec<SharedMemory> {
         self.shared_memory(frame, |of| {
-            let (element, length) = of.strip_prefix("SharedArray<")?.strip_suffix('>')?.rsplit_once(", ")?;
-            let element_bytes = usize::try_from(bytes).ok()?.checked_div(length.parse().ok()?)?;
+            let (name, parameters) = of.strip_suffix('>')?.split_once('<')?;
+            let mut parameters = parameters.split(", ");
+            let element = parameters.next().filter(|_| ["SharedArray", "SharedArray2d"].contains(&name))?;
+            let length = parameters.try_fold(1_usize, |length, size| length.checked_mul(size.parse().ok()?))?;
+            let element_bytes = usize::try_from(bytes).ok()?.checked_div(length)?;
             Some((element, element_bytes))
         })
         .into_iter()
@@ -281,7 +284,7 @@ impl DebugInformation {
     /// Whether a type is one of `cuda_std`'s views of shared memory.
     pub(crate) fn is_shared_memory(&self, r#type: usize) -> bool {
         let name = &self.types[r#type].name;
-        name.starts_with("SharedArray<") || name.starts_with("DynamicShared<")
+        ["SharedArray<", "SharedArray2d<", "DynamicShared<"].iter().any(|shared| name.starts_with(shared))
     }
 
     pub(crate) fn type_of(&self, index: usize) -> &Type {
