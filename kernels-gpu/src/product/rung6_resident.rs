@@ -27,7 +27,7 @@ type Sums = [[f32; ACROSS]; DOWN];
 /// column-major, padded with zeros. Between two K-blocks the sums are in `out`.
 #[kernel]
 pub fn matmul_resident_f32(x: &[f32], rows: u32, columns: u32, depth: u32, out: GlobalMut<f32>) {
-    assert!(depth > 0 && depth.is_multiple_of(UNROLLED), "the depth must be even and not 0");
+    core::assert!(depth > 0 && depth.is_multiple_of(UNROLLED), "the depth must be even and not 0");
     let shared = dynamic_shared::<F32x4>();
     let mut next_p = 0;
     // At least once: without columns the result is zero.

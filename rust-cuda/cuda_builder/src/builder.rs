@@ -25,6 +25,8 @@ pub struct CudaBuilder {
     kernel_crate: PathBuf,
     arch: Arch,
     ptx_version: Option<(u32, u32)>,
+    fma_contraction: bool,
+    features: Vec<String>,
     launch_bounds: Vec<LaunchBounds>,
     clusters: Vec<Cluster>,
     add_to_fingerprint: Vec<PathBuf>,
@@ -48,6 +50,8 @@ impl CudaBuilder {
             kernel_crate: kernel_crate.as_ref().to_owned(),
             arch: Arch::Sm75,
             ptx_version: None,
+            fma_contraction: false,
+            features: Vec::new(),
             launch_bounds: Vec::new(),
             clusters: Vec::new(),
             add_to_fingerprint: Vec::new(),
@@ -75,6 +79,21 @@ impl CudaBuilder {
     /// result.
     pub fn ptx_version(mut self, major: u32, minor: u32) -> Self {
         self.ptx_version = Some((major, minor));
+        self
+    }
+
+    /// Sets whether a product and the sum that takes it become one operation, which rounds once; as nvcc's `-fmad`, and Rust-CUDA's
+    /// builder by default. Off by default: kernels then have the same bits on a GPU and in the simulator, and `math::fma` says where an
+    /// operation is fused.
+    pub fn fma_contraction(mut self, contracts: bool) -> Self {
+        self.fma_contraction = contracts;
+        self
+    }
+
+    /// Compiles the kernel crate with these of its features, besides its default ones. A build script has those of its own crate in
+    /// the variables `CARGO_FEATURE_…`.
+    pub fn features<F: AsRef<str>>(mut self, features: impl IntoIterator<Item = F>) -> Self {
+        self.features.extend(features.into_iter().map(|feature| feature.as_ref().to_owned()));
         self
     }
 
@@ -281,6 +300,9 @@ impl CudaBuilder {
         hasher.field("format", FORMAT.as_bytes());
         hasher.field("arch", self.arch.name().as_bytes());
         hasher.field("flags", self.flags().description().as_bytes());
+        for feature in &self.features {
+            hasher.field("feature", feature.as_bytes());
+        }
         for LaunchBounds { kernel, max_threads, min_blocks } in &self.launch_bounds {
             hasher.field("launch bounds", format!("{kernel} {max_threads} {min_blocks}").as_bytes());
         }
@@ -303,7 +325,7 @@ impl CudaBuilder {
     }
 
     fn flags(&self) -> Flags {
-        Flags::new(self.arch, self.ptx_version)
+        Flags::new(self.arch, self.ptx_version, self.fma_contraction)
     }
 
     fn file_name(&self, kernels: &Manifest) -> String {
@@ -360,8 +382,13 @@ impl CudaBuilder {
     ) -> Result<Rebuilt, BuilderError> {
         let kernels = &crates[0];
         let target_directory = self.target_directory()?;
-        let compilation =
-            Compilation { kernels, arch: self.arch, flags: self.flags(), target_directory: &target_directory };
+        let compilation = Compilation {
+            kernels,
+            arch: self.arch,
+            flags: self.flags(),
+            features: &self.features,
+            target_directory: &target_directory,
+        };
         let compiled = compilation.run(toolchain)?;
         let processed = postprocess(&compiled.text, &SourceNames::new(crates)?, &self.launch_bounds, &self.clusters)?;
         let Postprocessed { ptx: body, debug } = processed;

@@ -67,6 +67,8 @@ pub(crate) struct Compilation<'a> {
     pub(crate) kernels: &'a Manifest,
     pub(crate) arch: Arch,
     pub(crate) flags: Flags,
+    /// Features of the kernel crate.
+    pub(crate) features: &'a [String],
     pub(crate) target_directory: &'a Path,
 }
 
@@ -75,11 +77,13 @@ pub(crate) struct Compilation<'a> {
 pub(crate) struct Flags(Vec<String>);
 
 impl Flags {
-    /// The flags for an architecture, and for a PTX ISA version, as `(7, 8)`, if one is set.
-    pub(crate) fn new(arch: Arch, ptx_version: Option<(u32, u32)>) -> Self {
+    /// The flags for an architecture, for a PTX ISA version, as `(7, 8)`, if one is set, and for products and sums that are contracted
+    /// to one operation.
+    pub(crate) fn new(arch: Arch, ptx_version: Option<(u32, u32)>, contracts: bool) -> Self {
         let mut flags: Vec<_> = RUSTFLAGS.map(str::to_owned).into();
         flags.push(format!("-Ctarget-cpu={arch}"));
         flags.extend(ptx_version.map(|(major, minor)| format!("-Ctarget-feature=+ptx{major}{minor}")));
+        flags.extend(contracts.then(|| "-Cllvm-args=-nvptx-fma-level=1".to_owned()));
         Self(flags)
     }
 
@@ -177,6 +181,9 @@ impl Compilation<'_> {
         }
         command.args(["rustc", "--quiet", "--color", "never", "--release", "--lib", "--crate-type", "cdylib"]);
         command.args(["--target", TARGET, "-Zbuild-std=core", "--target-dir"]).arg(self.target_directory);
+        if !self.features.is_empty() {
+            command.arg("--features").arg(self.features.join(","));
+        }
         if self.kernels.lock_path().is_file() {
             command.arg("--locked");
         }

@@ -69,6 +69,7 @@ mod groups;
 mod header;
 mod locked;
 mod manifest;
+mod messages;
 mod outcome;
 mod postprocess;
 mod provide;

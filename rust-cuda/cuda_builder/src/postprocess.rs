@@ -4,6 +4,7 @@
 use crate::BuilderError;
 use crate::debug_information;
 use crate::functions::with_functions;
+use crate::messages::with_messages;
 use crate::source_lines::with_source_lines;
 use crate::source_names::SourceNames;
 
@@ -55,7 +56,7 @@ pub(crate) fn postprocess(
     let raw = text.replace("\r\n", "\n");
     let functions = with_functions(&with_shared_arrays(&raw), &|path| names.stable(path))?;
     let mut marked = with_source_lines(&functions, names);
-    let mut text = with_stable_names(&marked.text);
+    let mut text = with_messages(&with_stable_names(&marked.text), &|path| names.stable(path));
     for bounds in bounds {
         bounds.check()?;
         text = with_directives(&text, &bounds.kernel, &bounds.directives())?;

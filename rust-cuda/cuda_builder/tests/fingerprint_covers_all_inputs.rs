@@ -38,6 +38,9 @@ fn the_architecture_and_every_setting_of_the_compilation_change_it() {
         fingerprint(&builder),
         fingerprint(&builder.clone().arch(Arch::Sm90)),
         fingerprint(&builder.clone().ptx_version(7, 8)),
+        fingerprint(&builder.clone().fma_contraction(true)),
+        fingerprint(&builder.clone().features(["a"])),
+        fingerprint(&builder.clone().features(["a", "b"])),
         fingerprint(&builder.clone().launch_bounds("scale", 256, 0)),
         fingerprint(&builder.clone().launch_bounds("scale", 256, 2)),
         fingerprint(&builder.clone().add_to_fingerprint(sandbox.path("kernels/Cargo.toml"))),
@@ -45,7 +48,7 @@ fn the_architecture_and_every_setting_of_the_compilation_change_it() {
     ];
     all.sort();
     all.dedup();
-    assert_eq!(all.len(), 7);
+    assert_eq!(all.len(), 10);
 }
 
 #[test]

@@ -225,6 +225,28 @@ fn kernels_that_crash_an_extra_pass_are_compiled_without_it() {
 }
 
 #[test]
+fn settings_change_the_code() {
+    if real_toolchain(Arch::Sm75).is_none() {
+        return;
+    }
+    let sandbox = with_kernel(
+        "#[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn adds_product(out: *mut f32, x: f32, y: f32) {\n\
+         let sum = unsafe { *out } + x * y;\nunsafe { *out = if cfg!(feature = \"negates\") { -sum } else { sum } };\n}",
+    );
+    let manifest = sandbox.read("kernels/Cargo.toml");
+    sandbox.write("kernels/Cargo.toml", &format!("{manifest}\n[features]\nnegates = []\n"));
+    let builder = builder(&sandbox, Arch::Sm75);
+    let body_of = |builder: CudaBuilder| builder.rebuild().unwrap().body;
+    let entry = |text: &str| text.split(".entry adds_product(").nth(1).unwrap().split('}').next().unwrap().to_owned();
+    let plain = entry(&body_of(builder.clone()));
+    assert!(plain.contains("mul.rn.f32") && !plain.contains("fma.rn.f32") && !plain.contains("neg.f32"), "{plain}");
+    let contracted = entry(&body_of(builder.clone().fma_contraction(true)));
+    assert!(contracted.contains("fma.rn.f32") && !contracted.contains("mul"), "{contracted}");
+    let negated = entry(&body_of(builder.features(["negates"])));
+    assert!(negated.contains("neg.f32") && negated.contains("mul.rn.f32"), "{negated}");
+}
+
+#[test]
 fn what_a_gpu_has_not_is_an_error_with_its_place() {
     if real_toolchain(Arch::Sm75).is_none() {
         return;

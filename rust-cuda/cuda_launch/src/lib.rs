@@ -13,6 +13,7 @@ mod counts;
 #[cfg(all(windows, target_env = "gnu"))]
 mod fused;
 mod launch_config;
+pub mod message;
 mod schedule;
 
 pub use access::Access;

@@ -164,14 +164,18 @@ mod element;
 pub mod hint;
 pub mod math;
 mod order;
-mod print;
+pub mod prelude;
 mod scalar;
 pub mod signature;
+pub mod speech;
 mod strided;
 mod vector;
 
 #[cfg(target_arch = "nvptx64")]
 mod nvptx;
+#[cfg(target_arch = "nvptx64")]
+#[doc(hidden)]
+pub use nvptx::Record;
 #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
 pub use nvptx::cluster;
 #[cfg(target_arch = "nvptx64")]
@@ -202,6 +206,8 @@ pub use simulator::{
 
 pub use element::{AtomicElement, AtomicInteger, Element};
 pub use scalar::{ByValue, Scalar};
+#[doc(hidden)]
+pub use speech::__say;
 pub use vector::F32x4;
 
 /// Turns a function into a GPU kernel.

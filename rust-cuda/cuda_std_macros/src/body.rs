@@ -4,10 +4,14 @@ use std::collections::HashSet;
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
-use syn::{BinOp, Block, Error, Expr, Item, Macro, PatIdent, Path, Result, Stmt, TypePath, parse_quote, parse2};
+use syn::{
+    BinOp, Block, Error, Expr, ExprLit, ExprMethodCall, Item, Lit, LitStr, Macro, PatIdent, Path, Result, Stmt, Token,
+    TypePath, parse_quote, parse_quote_spanned, parse2,
+};
 
 use crate::float_methods::FLOAT_METHODS;
 use crate::parameter::{Parameter, internal};
@@ -149,6 +153,15 @@ impl VisitMut for WithoutStd<'_> {
         match expression {
             Expr::MethodCall(call) => {
                 let method = call.method.to_string();
+                let is_unwrap = method == "unwrap" && call.args.is_empty();
+                let message = match call.args.first() {
+                    Some(Expr::Lit(literal)) if method == "expect" && call.args.len() == 1 => Some(literal),
+                    _ => None,
+                };
+                if is_unwrap || message.is_some() {
+                    *expression = speaking_unwrap(call, message);
+                    return;
+                }
                 if call.turbofish.is_none() && FLOAT_METHODS.contains(&method.as_str()) {
                     let span = call.receiver.span();
                     let receiver = match &*call.receiver {
@@ -224,11 +237,12 @@ impl VisitMut for WithoutStd<'_> {
     }
 
     fn visit_macro_mut(&mut self, call: &mut Macro) {
+        visit_arguments(call, |argument| self.visit_expr_mut(argument));
         let Some(name) = call.path.get_ident().map(ToString::to_string) else { return };
         match name.as_str() {
-            "println" => {
-                let span = call.path.span();
-                call.path = parse2(quote_spanned!(span=> ::cuda_std::println)).expect("a path");
+            name if SPEAKING.contains(&name) => {
+                let (span, name) = (call.path.span(), &call.path);
+                call.path = parse2(quote_spanned!(span=> ::cuda_std::#name)).expect("a path");
             }
             "print" | "eprint" | "eprintln" | "dbg" => self.error(&call.path, "a kernel prints by `println!`"),
             "vec" | "format" => self.error(&call.path, NO_HEAP),
@@ -237,6 +251,57 @@ impl VisitMut for WithoutStd<'_> {
     }
 
     fn visit_item_mut(&mut self, _: &mut Item) {}
+}
+
+/// The macros of `core` and `std` for which a kernel has those of `cuda_std`.
+const SPEAKING: [&str; 5] = ["println", "panic", "assert", "assert_eq", "assert_ne"];
+
+/// Calls `visit` with each argument of a macro that speaks.
+pub(crate) fn visit_arguments(call: &mut Macro, visit: impl FnMut(&mut Expr)) {
+    let speaks =
+        call.path.segments.last().is_some_and(|name| SPEAKING.iter().any(|macro_name| name.ident == macro_name));
+    if speaks && let Ok(mut arguments) = call.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) {
+        arguments.iter_mut().for_each(visit);
+        call.tokens = arguments.into_token_stream();
+    }
+}
+
+/// `unwrap` or `expect` with a message, which a GPU says.
+fn speaking_unwrap(call: &ExprMethodCall, message: Option<&ExprLit>) -> Expr {
+    let (opened, span) = (&call.receiver, call.method.span());
+    let said = match message {
+        Some(message) => quote_spanned!(span=> ::cuda_std::panic!("{}", #message)),
+        None => quote_spanned! {span=>
+            if is_option {
+                ::cuda_std::panic!("called `Option::unwrap()` on a `None` value")
+            } else {
+                ::cuda_std::panic!("called `Result::unwrap()` on an `Err` value")
+            }
+        },
+    };
+    let said = match message.map(|message| &message.lit) {
+        Some(Lit::Str(text)) => {
+            let text = LitStr::new(&text.value().replace('{', "{{").replace('}', "}}"), text.span());
+            quote_spanned!(span=> ::cuda_std::panic!(#text))
+        }
+        _ => said,
+    };
+    parse_quote_spanned! {span=> {
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            #call
+        }
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let opened = #opened;
+            #[allow(unused_variables)]
+            let is_option = ::cuda_std::speech::is_option(&opened);
+            match ::cuda_std::speech::Opened::opened(opened) {
+                ::core::option::Option::Some(value) => value,
+                ::core::option::Option::None => #said,
+            }
+        }
+    }}
 }
 
 /// Whether an expression certainly has another type than `()`, which `return` may have behind it.

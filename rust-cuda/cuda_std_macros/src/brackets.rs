@@ -10,8 +10,11 @@ use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
-use syn::{BinOp, Block, Error, Expr, ExprIndex, Item, Local, Pat, PatIdent, Path, Type, parse_quote_spanned, parse2};
+use syn::{
+    BinOp, Block, Error, Expr, ExprIndex, Item, Local, Macro, Pat, PatIdent, Path, Type, parse_quote_spanned, parse2,
+};
 
+use crate::body::visit_arguments;
 use crate::parameter::{Parameter, internal};
 
 /// Replaces each access by brackets to the `parameters` that the kernel writes, and to variables of shared memory.
@@ -211,6 +214,10 @@ impl VisitMut for Brackets {
             _ => {}
         }
         visit_mut::visit_expr_mut(self, expression);
+    }
+
+    fn visit_macro_mut(&mut self, call: &mut Macro) {
+        visit_arguments(call, |argument| self.visit_expr_mut(argument));
     }
 
     // Functions within the body do not see its variables.

@@ -107,6 +107,7 @@ fn entry(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool, instance:
     if is_unsafe {
         call = quote!(unsafe { #call });
     }
+    let (in_impl, _, clause) = function.sig.generics.split_for_impl();
     let exported = &instance.name;
     let (parts, symbol) = (signature_parts(parameters), format!("{exported}__signature"));
     let export = match instance.aliases.is_empty() {
@@ -141,6 +142,13 @@ fn entry(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool, instance:
             };
         },
         false => quote! {
+            #[cfg(target_arch = "nvptx64")]
+            const _: () = {
+                // Uses what the bounds name.
+                #[allow(dead_code)]
+                fn bounds #in_impl() #clause {}
+            };
+
             #[cfg(target_arch = "nvptx64")]
             const _: () = {
                 #(#aliases)*

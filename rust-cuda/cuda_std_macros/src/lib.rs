@@ -10,6 +10,7 @@ mod float_methods;
 mod instance;
 mod kernel;
 mod parameter;
+mod say;
 mod shared_array;
 
 use proc_macro::TokenStream;
@@ -30,4 +31,11 @@ pub fn shared_array(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(ByValue)]
 pub fn by_value(item: TokenStream) -> TokenStream {
     by_value::expand(item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Writes what a kernel says. See `cuda_std::speech`.
+#[doc(hidden)]
+#[proc_macro]
+pub fn say(input: TokenStream) -> TokenStream {
+    say::expand(body::keep_fragments(input.into())).unwrap_or_else(syn::Error::into_compile_error).into()
 }

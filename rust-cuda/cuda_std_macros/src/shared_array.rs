@@ -31,7 +31,8 @@ impl Parse for Declaration {
 const FORM: &str = "an array in shared memory has an element type and a constant length, and no values yet: `shared_array![f32; 256]`, or `shared_array![[f32; 33]; 32]` of rows";
 
 pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
-    let (count, hash) = site_of(&input.to_string());
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let (count, hash) = site_of(&input.to_string(), &COUNT);
     let Declaration { element, length, columns } = parse2(input).map_err(|error| Error::new(error.span(), FORM))?;
     let symbol = format!("__shared_{count:04}_{hash:016x}");
     let load = Literal::string(&format!("mov.u64 {{0}}, {symbol};"));
@@ -69,12 +70,11 @@ pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
     }})
 }
 
-/// The number of arrays before this `shared_array!` in the crate, which keeps them in the order of the source, and a key that
-/// identifies it in the program: a hash of the crate's name, that number and its text. It does not depend on paths or the time, so that the same source gives the same PTX
+/// The number of calls of a macro before this one in the crate, of which `calls` keeps count, and a key that identifies it in the
+/// program: a hash of the crate's name, that number and its text. It does not depend on paths or the time, so that the same source gives the same PTX
 /// everywhere.
-fn site_of(text: &str) -> (u64, u64) {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+pub(crate) fn site_of(text: &str, calls: &AtomicU64) -> (u64, u64) {
+    let count = calls.fetch_add(1, Ordering::Relaxed);
     let crate_name = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
     let site = format!("{crate_name}/{count}/{text}");
     // FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use cuda_launch::message::Message;
 use cuda_std::{ArgumentError, LaunchConfig, LimitError, simulator};
 use cust::error::CudaError;
 use cust::sys::CUresult;
@@ -302,6 +303,14 @@ pub enum Error {
         error: DriverError,
         /// The launches that may have caused it: all since the last synchronisation.
         launches: Vec<Launch>,
+    },
+    /// A kernel panicked on the GPU. The error is sticky: the process can no longer use the GPU.
+    #[error("kernel {kernel}, block {}, thread {}, {}:{}: panic: {}", message.block, message.thread, message.file, message.line, message.text)]
+    Panic {
+        /// The kernel that was launched last.
+        kernel: &'static str,
+        /// The panic's message, its place in the source and in the grid.
+        message: Message,
     },
     /// The simulator stopped a kernel.
     #[error(transparent)]

@@ -80,6 +80,7 @@ impl Interpreter {
         }
         let parameters: Vec<&[u8]> = raw.values().map(|value| &value[..]).collect();
         let report = machine.launch_on(&ThreadPool, self.options.clone(), K::NAME, config, &parameters);
+        machine.take_printed().iter().for_each(|printed| println!("{printed}"));
         let report = report.map_err(|error| match error {
             LaunchError::Limit { error, .. } => Error::Limit { kernel: K::NAME, error },
             mut error => {

@@ -1,5 +1,6 @@
 //! The PTX variant that a device loads, and the properties of each entry in its text.
 
+use cuda_launch::message::BUFFER;
 use std::ops::Range;
 
 use cuda_std::{PtxVariant, signature};
@@ -41,6 +42,12 @@ impl<'a> Kernels<'a> {
         self.entries.iter().min_by_key(|(_, lines)| lines.len()).map(|(name, _)| *name)
     }
 
+    /// Whether the entry of `kernel` calls functions, such as those by which kernels speak; true if entries cannot be separated.
+    pub(crate) fn calls(&self, kernel: &str) -> bool {
+        let Some((_, lines)) = self.entries.iter().find(|(name, _)| *name == kernel) else { return true };
+        self.text.lines().skip(lines.start).take(lines.len()).any(|line| line.contains("call"))
+    }
+
     /// The text of a module with `kernel` as its only entry, without comments. Lines that are left out are empty, so that
     /// the others keep their numbers.
     pub(crate) fn module_of(&self, kernel: &str) -> Option<String> {
@@ -73,7 +80,9 @@ fn separate_entries(text: &str) -> Option<Vec<(&str, Range<usize>)>> {
             let declaration = [".visible ", ".weak ", ".common ", ".extern "]
                 .iter()
                 .fold(code.trim_start(), |rest, linkage| rest.strip_prefix(linkage).unwrap_or(rest).trim_start());
-            if declaration.starts_with(".global") && !declaration.contains("__signature[") {
+            // The device gives each module the address of its one buffer of messages.
+            let is_shared = !declaration.contains("__signature[") && !declaration.contains(BUFFER);
+            if declaration.starts_with(".global") && is_shared {
                 return None;
             }
             if let Some(rest) = declaration.strip_prefix(".entry ") {

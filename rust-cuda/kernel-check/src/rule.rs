@@ -17,7 +17,7 @@ const fn rule(id: &'static str, description: &'static str) -> Rule {
 }
 
 /// All kinds. `docs/checking.md` lists them.
-pub(crate) const RULES: [Rule; 23] = [
+pub(crate) const RULES: [Rule; 24] = [
     rule("race", "Two threads access the same bytes without synchronisation, and at least one of them writes."),
     rule("same-value-race", "Two threads write the same value to the same bytes without synchronisation."),
     rule("out-of-bounds", "An access or an index is outside of the memory that it is meant for."),
@@ -43,6 +43,7 @@ pub(crate) const RULES: [Rule; 23] = [
     rule("no-function", "A call through a pointer that is the address of no function with its parameters."),
     rule("trap", "The kernel executes a trap: in Rust, it panics."),
     rule("assertion", "An assertion of the kernel fails."),
+    rule("panic", "The kernel panics."),
     rule("recursion", "A function calls itself, which the interpreter does not support."),
     rule("waits-forever", "A loop waits for memory to change, and no thread that can run changes it."),
     rule("endless", "A loop does not end."),
@@ -76,6 +77,7 @@ pub(crate) fn id(kind: &FaultKind) -> &'static str {
         FaultKind::NoFunction { .. } => "no-function",
         FaultKind::Trap => "trap",
         FaultKind::AssertionFailed { .. } => "assertion",
+        FaultKind::Panic { .. } => "panic",
         FaultKind::Recursion { .. } => "recursion",
         FaultKind::WaitsForever { .. } => "waits-forever",
         FaultKind::EndlessLoop | FaultKind::Endless { .. } => "endless",

@@ -25,7 +25,7 @@ pub fn transposes<T: Element>(x: &[T], rows: u32, out: GlobalMut<T>) {
 }
 
 /// Adds to each element of `out` the polynomial of `N` `coefficients`, the constant one first, at the element.
-#[kernel(<f32, 3>, <f32, 1>, <i64, 4>)]
+#[kernel(<f32, 3>, <i64, 4>)]
 pub fn adds_polynomial<T, const N: usize>(coefficients: [T; N], factor: T, out: GlobalMut<T>)
 where
     T: Element + Add<Output = T> + Mul<Output = T> + Default,

@@ -16,6 +16,7 @@ pub mod memory;
 pub mod others;
 #[cfg(not(target_arch = "nvptx64"))]
 mod ptx;
+pub mod speaking;
 pub mod stepping;
 pub mod teaching;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]

@@ -49,7 +49,7 @@ pub fn network_train_by_adam(
     loss: u32,
     rule: AdamRule,
 ) {
-    assert!(thread::block_dim_x() == THREADS, "the passes distribute their work to blocks of THREADS threads");
+    core::assert!(thread::block_dim_x() == THREADS, "the passes distribute their work to blocks of THREADS threads");
     let shared = dynamic_shared::<F32x4>();
     let losses_of_samples = shared_array![f32; MAX_SAMPLES];
     let network = Network::new(&shared, table);

@@ -82,11 +82,11 @@ pub fn network_train_cluster(
     loss: u32,
     rule: UpdateRule,
 ) {
-    assert!(thread::block_dim_x() == THREADS, "the passes distribute their work to blocks of THREADS threads");
-    assert!(cluster::size() == BLOCKS, "the layers are distributed to one cluster of BLOCKS blocks");
+    core::assert!(thread::block_dim_x() == THREADS, "the passes distribute their work to blocks of THREADS threads");
+    core::assert!(cluster::size() == BLOCKS, "the layers are distributed to one cluster of BLOCKS blocks");
     let shared = dynamic_shared();
     // With this length known, no view is compared with it.
-    assert!(shared.len() >= TOTAL as usize, "the launch has SHARED_BYTES bytes of dynamic shared memory");
+    core::assert!(shared.len() >= TOTAL as usize, "the launch has SHARED_BYTES bytes of dynamic shared memory");
     let losses_of_samples = shared_array![f32; 16];
     // The remainder tells the compiler that the rank is less than BLOCKS.
     let block = Block { shared: &shared, rank: cluster::rank() % BLOCKS };

@@ -8,11 +8,13 @@ pub mod cluster;
 mod functions;
 mod global;
 pub mod grid;
+mod record;
 mod shared;
 pub mod thread;
 pub mod warp;
 
 pub use global::{Global, GlobalMut, GlobalQuads};
+pub use record::Record;
 pub use shared::{DynamicShared, SharedArray, SharedArray2d, SharedView, dynamic_shared};
 
 /// The panic handler that the target requires. With `-Cpanic=immediate-abort` it is never called: a panic traps, and

@@ -11,4 +11,6 @@ pub(super) struct Launch {
     pub(super) place: (&'static str, u32),
     pub(super) config: LaunchConfig,
     pub(super) options: Options,
+    /// Whether lines that kernels print are shown: not again in the other orders of a search.
+    pub(super) prints: bool,
 }

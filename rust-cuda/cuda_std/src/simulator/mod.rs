@@ -33,6 +33,7 @@ mod launch;
 mod messages;
 #[cfg(unix)]
 mod overflow;
+mod print;
 mod report;
 mod run;
 mod saved;
@@ -52,6 +53,7 @@ pub use buffer::{SimulatorBuffer, SimulatorMemory};
 pub use endless::LoopBudget;
 pub use fault::{Access, Fault, FaultKind, Place, SourceLocation};
 pub use global::{Global, GlobalMut, GlobalQuads};
+pub use print::print;
 pub use report::LaunchReport;
 #[doc(hidden)]
 pub use saved::Saved;
@@ -208,12 +210,13 @@ pub fn launch_in<M: Memory, K: Kernel>(
     current::with(|current| current.binding.set(K::NAME));
     let parameters = K::bind_arguments::<M>(arguments)?;
     let search = if options.check_races && options.schedule.is_default() { options.search } else { Search::ONE };
-    let mut launch = launch::Launch { kernel: K::NAME, place: K::PLACE, config, options };
+    let mut launch = launch::Launch { kernel: K::NAME, place: K::PLACE, config, options, prints: true };
     let thread = || K::run_thread(&parameters);
     let before = (search.runs > 1).then(|| Copies::of::<K>(&parameters));
     let report = launch.run(&thread)?;
     let Some(before) = before else { return Ok(report) };
     let after = Copies::of::<K>(&parameters);
+    launch.prints = false;
     let mut in_order = |schedule: &Schedule| {
         before.restore::<K>(&parameters);
         launch.options.schedule = schedule.clone();

@@ -78,6 +78,7 @@ impl Cuda {
         self.enter()?;
         self.check("waiting for the GPU", self.stream.synchronize())?;
         self.queue.borrow_mut().clear();
+        self.modules.speech.take();
         Ok(())
     }
 
@@ -118,6 +119,17 @@ impl Cuda {
         self.check("reading the wait kernel's clocks", wait.clock_rate())
     }
 
+    /// The error of the pending launches, if `error` is one that a running kernel causes, with what the kernel has said.
+    pub(super) fn failure(&self, error: &DriverError) -> Option<Error> {
+        let earlier = self.queue.borrow_mut().failure(error)?;
+        Some(match (self.modules.speech.panic(), earlier) {
+            (Some(message), Error::Queued { launches, .. }) if !launches.is_empty() => {
+                Error::Panic { kernel: launches[launches.len() - 1].kernel, message }
+            }
+            (_, earlier) => earlier,
+        })
+    }
+
     /// Converts an error of the driver to that of the launches that caused it, or else of `operation`.
     pub(super) fn check<T>(
         &self,
@@ -126,8 +138,7 @@ impl Cuda {
     ) -> Result<T, Error> {
         result.map_err(|error| {
             let error = error.into();
-            let earlier = self.queue.borrow_mut().failure(&error);
-            earlier.unwrap_or(Error::Driver { operation, error })
+            self.failure(&error).unwrap_or(Error::Driver { operation, error })
         })
     }
 }
@@ -137,5 +148,6 @@ impl Drop for Cuda {
         // The module must not be unloaded while one of its kernels runs. A failure cannot be reported here.
         let _ = self.enter();
         let _ = self.stream.synchronize();
+        self.modules.speech.take();
     }
 }

@@ -21,7 +21,7 @@ impl Cuda {
     ) -> Result<(), Error> {
         let launch = self.submit(self.stream.as_inner(), kernel, config, arguments)?;
         self.queue.borrow_mut().push(launch);
-        if self.blocking { self.synchronize() } else { Ok(()) }
+        if self.blocking || self.modules.speaks(K::NAME) { self.synchronize() } else { Ok(()) }
     }
 
     /// Submits a launch to `stream`, or to its graph if the stream is being captured.
@@ -61,10 +61,7 @@ impl Cuda {
             }
         };
         let launch = Launch { kernel: K::NAME, config, times: 1 };
-        succeed(result).map_err(|error| {
-            let earlier = self.queue.borrow_mut().failure(&error);
-            earlier.unwrap_or(Error::Launch { launch, error })
-        })?;
+        succeed(result).map_err(|error| self.failure(&error).unwrap_or(Error::Launch { launch, error }))?;
         Ok(launch)
     }
 

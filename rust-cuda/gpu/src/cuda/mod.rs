@@ -13,6 +13,7 @@ mod module;
 mod modules;
 mod properties;
 mod queue;
+mod speech;
 mod status;
 mod wait;
 

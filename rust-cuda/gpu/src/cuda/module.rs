@@ -152,6 +152,26 @@ impl Module {
     }
 }
 
+impl Module {
+    /// Writes a variable of 8 bytes in the module's global memory; none if the module has no such variable.
+    #[allow(unsafe_code)]
+    pub(super) fn set_variable(&self, name: &str, value: u64) -> Result<(), DriverError> {
+        let name = CString::new(name).expect("the name of a variable has no zero byte");
+        let (mut address, mut bytes) = (0, 0);
+        // SAFETY: the module is loaded, both are valid out-pointers, and the name is a C string.
+        let found = unsafe { sys::cuModuleGetGlobal_v2(&raw mut address, &raw mut bytes, self.0, name.as_ptr()) };
+        match succeed(found) {
+            Err(error) if error.code == NOT_FOUND => return Ok(()),
+            found => found?,
+        }
+        if bytes != size_of::<u64>() {
+            return Ok(());
+        }
+        // SAFETY: the variable has 8 bytes, and no kernel of the module has run.
+        succeed(unsafe { sys::cuMemcpyHtoD_v2(address, (&raw const value).cast(), bytes) })
+    }
+}
+
 impl Drop for Module {
     #[allow(unsafe_code)]
     fn drop(&mut self) {

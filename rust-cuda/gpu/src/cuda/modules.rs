@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::module::{Function, LoadError, Module};
+use super::speech::Speech;
 use crate::ptx::{Entry, Kernels};
 use crate::{DriverError, OpenError, PtxVariant};
 
@@ -28,6 +29,7 @@ pub(super) struct Modules {
     /// The loaded modules of single kernels.
     separate: RefCell<HashMap<&'static str, Module>>,
     functions: RefCell<HashMap<&'static str, Rc<Function>>>,
+    pub(super) speech: Speech,
 }
 
 impl Modules {
@@ -41,10 +43,11 @@ impl Modules {
             common: OnceCell::new(),
             separate: RefCell::default(),
             functions: RefCell::default(),
+            speech: Speech::of(text),
         };
         let loaded = match modules.kernels.shortest() {
             Some(kernel) => modules.load(kernel),
-            None => Module::load(text).map(|module| {
+            None => modules.load_text(text).map(|module| {
                 modules.common.set(module).expect("it was empty above, and there is one thread");
             }),
         };
@@ -83,8 +86,20 @@ impl Modules {
         if !separate.contains_key(name)
             && let Some(text) = self.kernels.module_of(name)
         {
-            separate.insert(name, Module::load(&text)?);
+            separate.insert(name, self.load_text(&text)?);
         }
         Ok(())
+    }
+
+    /// Whether a loaded kernel may say something.
+    pub(super) fn speaks(&self, kernel: &str) -> bool {
+        self.speech.is_used() && self.kernels.calls(kernel)
+    }
+
+    /// Loads a module, and lets its kernels speak.
+    fn load_text(&self, text: &str) -> Result<Module, LoadError> {
+        let module = Module::load(text)?;
+        self.speech.connect(&module, text).map_err(|error| LoadError { error, log: String::new() })?;
+        Ok(module)
     }
 }

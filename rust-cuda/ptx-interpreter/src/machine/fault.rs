@@ -241,6 +241,12 @@ pub enum FaultKind {
         /// The line.
         line: u32,
     },
+    /// A panic of a kernel in Rust, such as a failed `assert!`.
+    #[error("panic: {message}")]
+    Panic {
+        /// The panic's message.
+        message: String,
+    },
     /// A loop that reads memory until it changes, while no thread that can run changes it.
     #[error("waits forever: no thread that has started changes {}, which the thread {access} in a loop{unstarted}", Accessed(memory, *address, *bytes))]
     WaitsForever {

@@ -10,6 +10,7 @@ use super::launch_error::LaunchError;
 use super::options::Options;
 use super::printed::PrintBuffer;
 use super::race::SameValueRace;
+use super::speech::Speech;
 use crate::memory::{Extent, GlobalSnapshot, GlobalView, Region};
 use crate::program::{Kernel, Program};
 
@@ -30,6 +31,17 @@ pub(super) struct Launch<'a> {
     pub(super) max_residents: u64,
     /// Where printed texts go; None in a replay, which has printed them before.
     pub(super) printed: Option<&'a PrintBuffer>,
+    /// What kernels in Rust may say; None if the module has none that says something.
+    pub(super) speech: Option<&'a Speech>,
+}
+
+impl Launch<'_> {
+    /// Takes what the launch's threads have said.
+    pub(super) fn take_messages(&self) {
+        if let Some(speech) = self.speech {
+            speech.take(&self.view, self.printed, self.config);
+        }
+    }
 }
 
 /// Counts and races of the blocks that a worker has run.

@@ -35,6 +35,7 @@ mod residents;
 mod resolve;
 mod scheduler;
 mod snapshot;
+mod speech;
 mod spin;
 mod spin_test;
 mod trap;
@@ -55,6 +56,7 @@ use block_state::BlockState;
 use executor::CallingThread;
 use launch::Launch;
 use printed::PrintBuffer;
+use speech::Speech;
 use warp::Warp;
 
 pub use counts::InstructionCounts;
@@ -76,6 +78,7 @@ pub struct Machine {
     constants: Region,
     memory: GlobalMemory,
     printed: PrintBuffer,
+    speech: Option<Speech>,
 }
 
 impl Machine {
@@ -95,7 +98,8 @@ impl Machine {
         let mut memory = GlobalMemory::new(Self::MEMORY_BYTES);
         let program = Program::load(text, &mut memory)?;
         let constants = Region::from_bytes(&program.constant_bytes);
-        Ok(Self { program, constants, memory, printed: PrintBuffer::default() })
+        let speech = Speech::new(text, &mut memory);
+        Ok(Self { program, constants, memory, printed: PrintBuffer::default(), speech })
     }
 
     /// Names of the kernels that can be launched, in the order of the module.
@@ -180,7 +184,9 @@ impl Machine {
         let search = if options.schedule.is_default() { options.search } else { Search::ONE };
         let mut launch = self.prepare(options, kernel, config, parameters)?;
         let before = if search.runs > 1 { Some(launch.copy()?) } else { None };
-        let results = launch.run(executor).map_err(LaunchError::Fault)?;
+        let results = launch.run(executor);
+        launch.take_messages();
+        let results = results.map_err(LaunchError::Fault)?;
         let mut report = LaunchReport::new(&self.program, launch.kernel, config, results);
         let Some(before) = before else { return Ok(report) };
         let after = launch.copy()?;
@@ -205,6 +211,7 @@ impl Machine {
                     launch.options.schedule = schedule;
                     let _same = launch.run(executor);
                 }
+                launch.take_messages();
                 Err(LaunchError::Fault(fault))
             }
         }
@@ -224,7 +231,9 @@ impl Machine {
         observer: &mut dyn Observer,
     ) -> Result<bool, LaunchError> {
         let launch = self.prepare(options, kernel, config, parameters)?;
-        launch.run_observed(None, observer).map_err(LaunchError::Fault)
+        let ended = launch.run_observed(None, observer);
+        launch.take_messages();
+        ended.map_err(LaunchError::Fault)
     }
 
     /// Runs the rest of an observed launch from a snapshot of it, to which global memory returns. The launch must be
@@ -292,6 +301,7 @@ impl Machine {
             workspace,
             max_residents,
             printed: Some(&self.printed),
+            speech: self.speech.as_ref(),
         })
     }
 }

@@ -26,7 +26,8 @@ impl Warp {
             }
             if let Some(buffer) = context.launch.printed {
                 let thread = context.thread_index(self.first_thread() + lane as u32);
-                buffer.add(Printed { block: context.block, thread, text, number: context.state.number });
+                let _has_room =
+                    buffer.add(Printed { block: context.block, thread, text, number: context.state.number });
             }
         }
         Ok(())

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use cuda_launch::Dim3;
+use cuda_launch::message::Message;
 
 use crate::limits::MAX_PRINTED_BYTES;
 use crate::syntax::printable;
@@ -19,6 +20,14 @@ pub struct Printed {
     pub text: String,
     /// The block's linear index.
     pub(super) number: u32,
+}
+
+impl Printed {
+    /// A line that a kernel in Rust has printed, in a launch of this grid.
+    pub(super) fn of(message: Message, grid: Dim3) -> Self {
+        let Message { block, thread, text, .. } = message;
+        Self { block, thread, text: text + "\n", number: block.x + grid.x * (block.y + grid.y * block.z) }
+    }
 }
 
 impl fmt::Display for Printed {
@@ -47,12 +56,19 @@ impl PrintBuffer {
         texts
     }
 
-    /// Adds a text, unless there is too much already.
-    pub(super) fn add(&self, printed: Printed) {
+    /// Adds a text and returns true, unless there is too much already.
+    pub(super) fn add(&self, printed: Printed) -> bool {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.bytes < MAX_PRINTED_BYTES {
+        let has_room = kept.bytes < MAX_PRINTED_BYTES;
+        if has_room {
             kept.bytes += printed.text.len() + size_of::<Printed>();
             kept.texts.push(printed);
         }
+        has_room
+    }
+
+    /// Adds a short text that says that others are lost.
+    pub(super) fn add_last(&self, printed: Printed) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).texts.push(printed);
     }
 }

@@ -15,11 +15,19 @@ use crate::syntax::Space;
 const POINTER_BYTES: u64 = 8;
 
 impl Warp {
-    /// The fault of a `trap` at `pc` for the lowest of the `active` lanes: an index out of bounds, if the only way to it is a comparison
+    /// The fault of a `trap` at `pc` for the lowest of the `active` lanes: a panic, if the thread has said why; an index out of bounds, if the only way to it is a comparison
     /// of a value with the length of a buffer.
     #[cold]
     pub(super) fn trap(&self, pc: usize, active: u32, context: &Context<'_>) -> FaultKind {
+        if let Some(message) = self.panic(active, context) {
+            return FaultKind::Panic { message };
+        }
         self.failed_bounds_check(pc, active, context).unwrap_or(FaultKind::Trap)
+    }
+
+    fn panic(&self, active: u32, context: &Context<'_>) -> Option<String> {
+        let thread = context.thread_index(self.first_thread() + active.trailing_zeros());
+        Some(context.launch.speech?.panic(context, thread)?.text)
     }
 
     fn failed_bounds_check(&self, pc: usize, active: u32, context: &Context<'_>) -> Option<FaultKind> {

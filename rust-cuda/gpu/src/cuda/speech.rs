@@ -1,0 +1,90 @@
+//! What kernels say on a GPU: the buffer of `cuda_launch::message`, in page-locked memory.
+//!
+//! The host reads it after a launch, also after one that has panicked: the context is then lost, and memory of the GPU with it, but
+//! page-locked memory is the host's.
+
+use std::cell::{OnceCell, RefCell};
+
+use cuda_launch::message::{BUFFER, BUFFER_WORDS, FIRST, LOST, Message, MessageKind, Messages};
+use cust::memory::LockedBuffer;
+
+use super::module::Module;
+use crate::DriverError;
+
+/// The messages of a device's kernels.
+#[derive(Debug)]
+pub(super) struct Speech {
+    messages: Option<Messages>,
+    /// Allocated when the first kernel that speaks is loaded.
+    words: OnceCell<LockedBuffer<u32>>,
+    /// The first panic, after which the GPU runs nothing more.
+    panic: RefCell<Option<Message>>,
+}
+
+impl Speech {
+    /// That of the kernels of a PTX text.
+    pub(super) fn of(text: &str) -> Self {
+        Self { messages: Messages::of(text), words: OnceCell::new(), panic: RefCell::new(None) }
+    }
+
+    /// Gives a module the buffer's address, if its text has the variable for it. The context is current.
+    pub(super) fn connect(&self, module: &Module, text: &str) -> Result<(), DriverError> {
+        if self.messages.is_none() || !text.contains(BUFFER) {
+            return Ok(());
+        }
+        if self.words.get().is_none() {
+            let mut words = LockedBuffer::new(&0_u32, BUFFER_WORDS)?;
+            words[1] = BUFFER_WORDS as u32;
+            self.words.set(words).expect("it was empty above, and there is one thread");
+        }
+        let words = self.words.get().expect("it was set above");
+        // With unified addressing, which every GPU since 2010 has on a 64-bit system, the host's address is the GPU's.
+        module.set_variable(BUFFER, words.as_ptr().addr() as u64)
+    }
+
+    /// Whether kernels that speak are loaded.
+    pub(super) fn is_used(&self) -> bool {
+        self.words.get().is_some()
+    }
+
+    /// The panic with which a kernel has ended, if one has. No kernel runs.
+    pub(super) fn panic(&self) -> Option<Message> {
+        self.take();
+        self.panic.borrow().clone()
+    }
+
+    /// Prints what threads have printed, and keeps the first panic. No kernel runs.
+    pub(super) fn take(&self) {
+        let (Some(messages), Some(words)) = (&self.messages, self.words.get()) else { return };
+        let first: *const u32 = words.as_ptr();
+        // SAFETY: the word is within the buffer. Volatile: the GPU has written it.
+        #[allow(unsafe_code)]
+        let word = |index: usize| unsafe { first.add(index).read_volatile() };
+        let reserved = word(0) as usize;
+        if reserved == 0 {
+            return;
+        }
+        let end = BUFFER_WORDS.min(FIRST.saturating_add(reserved));
+        let copy: Vec<u32> = (0..end).map(word).collect();
+        let (messages, lost) = messages.read(&copy);
+        for message in messages {
+            match message.kind {
+                MessageKind::Print => println!("{message}"),
+                MessageKind::Panic => {
+                    self.panic.borrow_mut().get_or_insert(message);
+                }
+            }
+        }
+        if lost > 0 {
+            println!("{LOST}");
+        }
+        let first = first.cast_mut();
+        for index in (0..end).filter(|&index| index != 1) {
+            // SAFETY: as above; the buffer is this device's own, and no reference to its words is alive.
+            #[allow(unsafe_code)]
+            unsafe {
+                first.add(index).write_volatile(0);
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What kernels in Rust say: the buffer of `cuda_launch::message`, which the machine reads after a launch.
+
+use cuda_launch::message::{BUFFER, BUFFER_WORDS, Message, MessageKind, Messages};
+use cuda_launch::{Dim3, LaunchConfig};
+
+use super::context::Context;
+use super::printed::{PrintBuffer, Printed};
+use crate::memory::{GlobalMemory, GlobalView};
+
+/// The messages of a module, and the address of their buffer.
+#[derive(Debug)]
+pub(super) struct Speech {
+    messages: Messages,
+    buffer: u64,
+}
+
+impl Speech {
+    /// Allocates the buffer, if the text declares messages and has the variable for its address.
+    pub(super) fn new(text: &str, memory: &mut GlobalMemory) -> Option<Self> {
+        let messages = Messages::of(text)?;
+        let variable =
+            memory.view().allocations().iter().find(|variable| &*variable.extent.name == BUFFER)?.extent.start;
+        let bytes = 4 * BUFFER_WORDS;
+        let buffer = memory.allocate_named("messages", bytes as u64).ok()?;
+        memory.fill_zero(buffer, bytes).ok()?;
+        memory.write(buffer + 4, &(BUFFER_WORDS as u32).to_le_bytes()).ok()?;
+        memory.write(variable, &buffer.to_le_bytes()).ok()?;
+        Some(Self { messages, buffer })
+    }
+
+    /// The words of the buffer up to those that are reserved.
+    fn words(&self, view: &GlobalView) -> Vec<u32> {
+        let (allocation, offset) = view.find(self.buffer, 4 * BUFFER_WORDS).expect("the machine's own allocation");
+        let region = &view.allocations()[allocation].region;
+        let reserved = region.load(offset, 4) as usize;
+        let mut bytes = vec![0; 4 * BUFFER_WORDS.min(cuda_launch::message::FIRST + reserved)];
+        region.read(offset, &mut bytes);
+        bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes"))).collect()
+    }
+
+    /// Takes what the buffer has, for a later launch to begin with an empty one. What threads have printed goes to `printed`.
+    pub(super) fn take(&self, view: &GlobalView, printed: Option<&PrintBuffer>, config: LaunchConfig) {
+        let words = self.words(view);
+        if words[0] == 0 {
+            return;
+        }
+        let (messages, lost) = self.messages.read(&words);
+        if let Some(printed) = printed {
+            let mut prints = messages.into_iter().filter(|message| message.kind == MessageKind::Print);
+            if !prints.all(|message| printed.add(Printed::of(message, config.grid))) || lost > 0 {
+                printed.add_last(Printed::of(lost_messages(config), config.grid));
+            }
+        }
+        let (allocation, offset) = view.find(self.buffer, 4 * words.len()).expect("the machine's own allocation");
+        let region = &view.allocations()[allocation].region;
+        region.fill_zero(offset, 4);
+        region.fill_zero(offset + 8, 4 * (words.len() - 2));
+    }
+
+    /// The message with which a thread has panicked.
+    pub(super) fn panic(&self, context: &Context<'_>, thread: Dim3) -> Option<Message> {
+        let (messages, _) = self.messages.read(&self.words(&context.launch.view));
+        let is_its_own = |message: &Message| {
+            message.kind == MessageKind::Panic && (message.block, message.thread) == (context.block, thread)
+        };
+        messages.into_iter().rfind(is_its_own)
+    }
+}
+
+/// The line in place of messages without room, of the last block.
+fn lost_messages(config: LaunchConfig) -> Message {
+    let Dim3 { x, y, z } = config.grid;
+    Message {
+        kind: MessageKind::Print,
+        block: Dim3 { x: x - 1, y: y - 1, z: z - 1 },
+        thread: Dim3 { x: 0, y: 0, z: 0 },
+        file: String::new(),
+        line: 0,
+        text: cuda_launch::message::LOST.to_owned(),
+    }
+}
