@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use crate::interpreters::{on_every_device, same_everywhere};
-use cuda_std::{ArgumentError, Dim3, Element, Kernel, LaunchConfig};
+use crate::interpreters::{of_pointers, on_every_device, same_everywhere};
+use cuda_std::{ArgumentError, Dim3, LaunchConfig};
 use gpu::{Device, Error};
 use proptest::prelude::*;
 use test_kernels::language::{
@@ -77,21 +77,6 @@ fn values_of_all_kinds() {
         ];
         assert_eq!(result, expected.map(|value| sign * value));
     }
-}
-
-/// The results of an unsafe kernel on all devices but the simulator, which must reject it in one line.
-fn of_pointers<K: Kernel, T: Element + PartialEq + std::fmt::Debug>(
-    kernel: &K,
-    launch: impl Fn(&Device) -> Result<Vec<T>, Error>,
-) -> Vec<T> {
-    let mut results = on_every_device(kernel, launch).into_iter();
-    let (_, simulated) = results.next().unwrap();
-    let error = simulated.unwrap_err();
-    assert!(error.to_string().contains("unsafe kernel") && !error.to_string().contains('\n'), "{error}");
-    let results: Vec<Vec<T>> =
-        results.map(|(device, result)| result.unwrap_or_else(|error| panic!("{device}: {error}"))).collect();
-    assert!(results.iter().all(|result| *result == results[0]), "{results:?}");
-    results.into_iter().next().unwrap()
 }
 
 #[test]

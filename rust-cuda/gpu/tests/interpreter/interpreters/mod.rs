@@ -89,3 +89,19 @@ pub(crate) fn same_everywhere<K: Kernel, T: PartialEq + Debug>(kernel: &K, run: 
     }
     simulated
 }
+
+/// The results of an unsafe kernel on all devices but the simulator, which must reject it in one line.
+#[track_caller]
+pub(crate) fn of_pointers<K: Kernel, T: PartialEq + Debug>(
+    kernel: &K,
+    launch: impl Fn(&Device) -> Result<T, Error>,
+) -> T {
+    let mut results = on_every_device(kernel, launch).into_iter();
+    let (_, simulated) = results.next().unwrap();
+    let error = simulated.unwrap_err();
+    assert!(error.to_string().contains("unsafe kernel") && !error.to_string().contains('\n'), "{error}");
+    let results: Vec<T> =
+        results.map(|(device, result)| result.unwrap_or_else(|error| panic!("{device}: {error}"))).collect();
+    assert!(results.iter().all(|result| *result == results[0]), "{results:?}");
+    results.into_iter().next().unwrap()
+}
