@@ -14,6 +14,7 @@ pub mod integers;
 pub mod language;
 pub mod memory;
 pub mod others;
+pub mod ports;
 #[cfg(not(target_arch = "nvptx64"))]
 mod ptx;
 pub mod speaking;
