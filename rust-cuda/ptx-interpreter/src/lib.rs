@@ -12,8 +12,9 @@ pub mod semantics;
 pub mod syntax;
 
 pub use machine::{
-    Access, AccessedSpace, Code, Executor, Fault, FaultKind, InstructionCounts, InstructionReport, LaunchError,
-    LaunchReport, Machine, MemoryRange, ObservedAccess, Observer, Options, Printed, RaceReason, SameValueRace,
-    Snapshot, SpaceTotals, Step, StoppedBlock, StoppedWarp, Unstarted, Waits, WarpPath, uninitialised_register,
+    Access, AccessedSpace, Code, Executor, Fault, FaultKind, InstructionCounts, InstructionReport, KernelResources,
+    LaunchError, LaunchReport, LoadedModule, Machine, MemoryRange, ObservedAccess, Observer, Options, Printed,
+    RaceReason, SameValueRace, Snapshot, SpaceTotals, Step, StoppedBlock, StoppedWarp, Unstarted, Variable, Waits,
+    WarpPath, uninitialised_register,
 };
 pub use program::{LoadError, Place, Problem, SourcePlace};

@@ -20,6 +20,7 @@ mod lane_addresses;
 mod lanes;
 mod launch;
 mod launch_error;
+mod loaded;
 mod matrix;
 mod observation;
 mod observer;
@@ -43,27 +44,18 @@ mod turns;
 mod uninitialised;
 mod warp;
 
-use std::sync::Arc;
+use cuda_launch::LaunchConfig;
 
-use cuda_launch::{LaunchConfig, Search};
-
-use crate::limits::{MAX_BLOCK_BYTES, MAX_COOPERATIVE_BYTES};
-use crate::memory::{Extent, GlobalMemory, MemoryError, Region};
-use crate::program::{DYNAMIC_SHARED_START, Initial, Kernel, LoadError, Program};
-use crate::semantics::{LANES, Lanes};
-use crate::syntax::Space;
-use block_state::BlockState;
+use crate::memory::{GlobalMemory, MemoryError};
+use crate::program::LoadError;
 use executor::CallingThread;
-use launch::Launch;
-use printed::PrintBuffer;
-use speech::Speech;
-use warp::Warp;
 
 pub use counts::InstructionCounts;
 pub use execution::uninitialised_register;
 pub use executor::Executor;
 pub use fault::{Access, Fault, FaultKind, RaceReason, Unstarted};
 pub use launch_error::LaunchError;
+pub use loaded::{KernelResources, LoadedModule, Variable};
 pub use observer::{Code, MemoryRange, ObservedAccess, Observer, Step, StoppedBlock, StoppedWarp, Waits, WarpPath};
 pub use options::Options;
 pub use printed::Printed;
@@ -74,11 +66,8 @@ pub use snapshot::Snapshot;
 /// A device with one loaded module, whose kernels it runs.
 #[derive(Debug)]
 pub struct Machine {
-    program: Program,
-    constants: Region,
+    module: LoadedModule,
     memory: GlobalMemory,
-    printed: PrintBuffer,
-    speech: Option<Speech>,
 }
 
 impl Machine {
@@ -96,31 +85,28 @@ impl Machine {
     /// The first line outside of kernels and functions that is not valid or not supported.
     pub fn new(text: &str) -> Result<Self, LoadError> {
         let mut memory = GlobalMemory::new(Self::MEMORY_BYTES);
-        let program = Program::load(text, &mut memory)?;
-        let constants = Region::from_bytes(&program.constant_bytes);
-        let speech = Speech::new(text, &mut memory);
-        Ok(Self { program, constants, memory, printed: PrintBuffer::default(), speech })
+        let module = LoadedModule::load(text, &mut memory)?;
+        Ok(Self { module, memory })
     }
 
     /// Names of the kernels that can be launched, in the order of the module.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
-        self.program.kernels.iter().map(|kernel| &*kernel.name)
+        self.module.kernels()
     }
 
     /// The kernels that cannot be launched, since they or functions that they call contain something that is not supported.
     pub fn refused(&self) -> impl Iterator<Item = (&str, &LoadError)> {
-        self.program.refused.iter().map(|(name, error)| (&**name, error))
+        self.module.refused()
     }
 
     /// Number of parameters of a kernel; None if there is no such kernel.
     pub fn parameter_count(&self, kernel: &str) -> Option<usize> {
-        self.program.kernel(kernel).map(|kernel| kernel.parameters.iter().count())
+        self.module.parameter_count(kernel)
     }
 
     /// Names and sizes in bytes of a kernel's parameters, in order; none if there is no such kernel.
     pub fn parameters(&self, kernel: &str) -> impl Iterator<Item = (&str, u64)> {
-        let parameters = self.program.kernel(kernel).map(|kernel| kernel.parameters.iter());
-        parameters.into_iter().flatten().map(|parameter| (&*parameter.name, parameter.bytes))
+        self.module.parameters(kernel)
     }
 
     /// Allocates `bytes` of uninitialised global memory and returns their address.
@@ -147,7 +133,7 @@ impl Machine {
     /// The texts that kernels have printed since the last call, those of a lower block first. Texts beyond
     /// [`MAX_PRINTED_BYTES`](crate::limits::MAX_PRINTED_BYTES) are lost.
     pub fn take_printed(&self) -> Vec<Printed> {
-        self.printed.take()
+        self.module.take_printed()
     }
 
     /// Runs a kernel on the calling thread. Each parameter is passed as its little-endian bytes; extra bytes of a slice
@@ -181,40 +167,7 @@ impl Machine {
         config: LaunchConfig,
         parameters: &[&[u8]],
     ) -> Result<LaunchReport, LaunchError> {
-        let search = if options.schedule.is_default() { options.search } else { Search::ONE };
-        let mut launch = self.prepare(options, kernel, config, parameters)?;
-        let before = if search.runs > 1 { Some(launch.copy()?) } else { None };
-        let results = launch.run(executor);
-        launch.take_messages();
-        let results = results.map_err(LaunchError::Fault)?;
-        let mut report = LaunchReport::new(&self.program, launch.kernel, config, results);
-        let Some(before) = before else { return Ok(report) };
-        let after = launch.copy()?;
-        launch.printed = None;
-        let found = search.search(
-            |schedule| {
-                report.orders += 1;
-                launch.view.restore(&before);
-                launch.options.schedule = schedule.clone();
-                launch.run(executor).map(|results| results.synchronising)
-            },
-            |fault, other| fault.is_same_as(other),
-        );
-        match found {
-            None => {
-                launch.view.restore(&after);
-                Ok(report)
-            }
-            Some((schedule, fault)) => {
-                if fault.schedule != launch.options.schedule {
-                    launch.view.restore(&before);
-                    launch.options.schedule = schedule;
-                    let _same = launch.run(executor);
-                }
-                launch.take_messages();
-                Err(LaunchError::Fault(fault))
-            }
-        }
+        self.module.launch_on(&self.memory, executor, options, kernel, config, parameters)
     }
 
     /// Runs a kernel under the eyes of an observer, its blocks one after the other. Returns false if the observer has
@@ -230,10 +183,7 @@ impl Machine {
         parameters: &[&[u8]],
         observer: &mut dyn Observer,
     ) -> Result<bool, LaunchError> {
-        let launch = self.prepare(options, kernel, config, parameters)?;
-        let ended = launch.run_observed(None, observer);
-        launch.take_messages();
-        ended.map_err(LaunchError::Fault)
+        self.module.observe(&self.memory, options, kernel, config, parameters, observer)
     }
 
     /// Runs the rest of an observed launch from a snapshot of it, to which global memory returns. The launch must be
@@ -253,117 +203,11 @@ impl Machine {
         snapshot: &Snapshot,
         observer: &mut dyn Observer,
     ) -> Result<bool, LaunchError> {
-        let mut launch = self.prepare(Options { check_races: false, ..options }, kernel, config, parameters)?;
-        launch.printed = None;
-        assert!(snapshot.is_of(&launch), "a snapshot of another launch");
-        launch.run_observed(Some(snapshot), observer).map_err(LaunchError::Fault)
+        self.module.resume(&self.memory, options, kernel, config, parameters, snapshot, observer)
     }
 
     /// A kernel's instructions; None if there is no such kernel.
     pub fn code(&self, kernel: &str) -> Option<Code<'_>> {
-        let program = &self.program;
-        program.kernel(kernel).map(|kernel| Code { program, kernel })
+        self.module.code(kernel)
     }
-
-    /// Checks a launch.
-    fn prepare(
-        &self,
-        options: Options,
-        kernel: &str,
-        config: LaunchConfig,
-        parameters: &[&[u8]],
-    ) -> Result<Launch<'_>, LaunchError> {
-        let no_such_kernel = || LaunchError::NoSuchKernel(kernel.to_owned());
-        if let Some(error) = self.program.refusal(kernel) {
-            return Err(LaunchError::Refused { kernel: kernel.to_owned(), error: error.clone() });
-        }
-        let kernel = self.program.kernel(kernel).ok_or_else(no_such_kernel)?;
-        let max_residents = check_config(kernel, config)?;
-        let dynamic_shared = Extent {
-            name: "dynamic shared memory".into(),
-            space: Space::Shared,
-            start: DYNAMIC_SHARED_START,
-            bytes: u64::from(config.dynamic_shared_bytes),
-            element: None,
-        };
-        let mut view = self.memory.view();
-        let needs_workspace = config.cooperative && kernel.registers.iter().any(Initial::is_grid_workspace);
-        let workspace = needs_workspace.then(|| Arc::make_mut(&mut view).add_grid_workspace());
-        Ok(Launch {
-            program: &self.program,
-            kernel,
-            config,
-            options,
-            view,
-            parameters: parameter_bytes(kernel, parameters)?,
-            constants: &self.constants,
-            dynamic_shared,
-            workspace,
-            max_residents,
-            printed: Some(&self.printed),
-            speech: self.speech.as_ref(),
-        })
-    }
-}
-
-/// Checks a launch. Returns the number of its blocks that memory holds at the same time.
-fn check_config(kernel: &Kernel, config: LaunchConfig) -> Result<u64, LaunchError> {
-    let name = || Arc::clone(&kernel.name);
-    config.check().map_err(|error| LaunchError::Limit { kernel: name(), error })?;
-    let bytes = kernel.shared.packed_bytes() + config.dynamic_shared_bytes as usize;
-    if bytes > Machine::MAX_SHARED_BYTES {
-        return Err(LaunchError::SharedMemory { kernel: name(), bytes, limit: Machine::MAX_SHARED_BYTES });
-    }
-    let registers = (kernel.registers.len() * size_of::<Lanes>()) as u64;
-    let warps = config.block.count().div_ceil(LANES as u64);
-    // Each byte has a bit that says whether it is initialised.
-    let local = (kernel.local.bytes() * LANES) as u64 / 8 * 9;
-    let bytes_per_block =
-        (registers + local + size_of::<Warp>() as u64) * warps + (bytes + size_of::<BlockState>()) as u64;
-    let (blocks, limit) = match config.cooperative {
-        true => (config.grid.count(), MAX_COOPERATIVE_BYTES),
-        false if config.cluster > 1 => (config.cluster.into(), MAX_COOPERATIVE_BYTES),
-        false => (1, MAX_BLOCK_BYTES),
-    };
-    let bytes = bytes_per_block.saturating_mul(blocks);
-    if bytes > limit {
-        return Err(LaunchError::HostMemory { kernel: name(), blocks, bytes, limit });
-    }
-    let block = config.block;
-    let threads = |[x, y, z]: [u32; 3]| cuda_launch::Dim3::new(x, y, z);
-    let rejected = |directive, compiled| Err(LaunchError::Threads { kernel: name(), block, directive, compiled });
-    if let Some(required) = kernel.required_threads.map(threads)
-        && required != block
-    {
-        return rejected(".reqntid", required);
-    }
-    let cluster = cuda_launch::Dim3::new(config.cluster.into(), 1, 1);
-    if let Some(compiled) = kernel.required_cluster.map(threads)
-        && compiled != cluster
-    {
-        return Err(LaunchError::Cluster { kernel: name(), cluster: config.cluster.into(), compiled });
-    }
-    // Only the product of the dimensions is limited (PTX ISA, `.maxntid`).
-    match kernel.max_threads.map(threads) {
-        Some(max) if max.count() < block.count() => rejected(".maxntid", max),
-        _ => Ok((MAX_COOPERATIVE_BYTES / bytes_per_block).max(1)),
-    }
-}
-
-fn parameter_bytes(kernel: &Kernel, parameters: &[&[u8]]) -> Result<Region, LaunchError> {
-    let expected = kernel.parameters.iter().count();
-    if parameters.len() != expected {
-        let found = parameters.len();
-        return Err(LaunchError::ParameterCount { kernel: Arc::clone(&kernel.name), expected, found });
-    }
-    let region = Region::new(kernel.parameters.bytes());
-    for (number, (extent, bytes)) in kernel.parameters.iter().zip(parameters).enumerate() {
-        let expected = extent.bytes as usize;
-        let Some(bytes) = bytes.get(..expected) else {
-            let kernel = Arc::clone(&kernel.name);
-            return Err(LaunchError::ParameterSize { kernel, number, expected, bytes: bytes.len() });
-        };
-        region.write((extent.start - crate::memory::first_address(Space::Param)) as usize, bytes);
-    }
-    Ok(region)
 }

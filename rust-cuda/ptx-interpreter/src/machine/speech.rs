@@ -5,9 +5,9 @@ use cuda_launch::{Dim3, LaunchConfig};
 
 use super::context::Context;
 use super::printed::{PrintBuffer, Printed};
-use crate::memory::{GlobalMemory, GlobalView};
+use crate::memory::{Extent, GlobalMemory, GlobalView};
 
-/// The messages of a module, and the address of their buffer.
+/// The messages of a module, and the buffer in which its threads leave them.
 #[derive(Debug)]
 pub(super) struct Speech {
     messages: Messages,
@@ -16,16 +16,20 @@ pub(super) struct Speech {
 
 impl Speech {
     /// Allocates the buffer, if the text declares messages and has the variable for its address.
-    pub(super) fn new(text: &str, memory: &mut GlobalMemory) -> Option<Self> {
+    pub(super) fn new(text: &str, variables: &[Extent], memory: &mut GlobalMemory) -> Option<Self> {
         let messages = Messages::of(text)?;
-        let variable =
-            memory.view().allocations().iter().find(|variable| &*variable.extent.name == BUFFER)?.extent.start;
+        let variable = variables.iter().find(|variable| &*variable.name == BUFFER)?.start;
         let bytes = 4 * BUFFER_WORDS;
         let buffer = memory.allocate_named("messages", bytes as u64).ok()?;
         memory.fill_zero(buffer, bytes).ok()?;
         memory.write(buffer + 4, &(BUFFER_WORDS as u32).to_le_bytes()).ok()?;
         memory.write(variable, &buffer.to_le_bytes()).ok()?;
         Some(Self { messages, buffer })
+    }
+
+    /// The buffer's address.
+    pub(super) fn buffer(&self) -> u64 {
+        self.buffer
     }
 
     /// The words of the buffer up to those that are reserved.

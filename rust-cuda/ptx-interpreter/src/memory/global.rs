@@ -52,6 +52,14 @@ pub enum MemoryError {
         /// The freed allocation.
         freed: Extent,
     },
+    /// The bytes at a chosen address are in use, or are outside of global memory.
+    #[error("{bytes} bytes at {address:#x} are in use or outside of global memory; choose another address")]
+    Overlap {
+        /// The address.
+        address: u64,
+        /// The bytes.
+        bytes: u64,
+    },
     /// A copy is out of bounds.
     #[error(transparent)]
     Access(#[from] AccessError),
@@ -131,7 +139,7 @@ impl GlobalView {
     /// Gives the allocations that are live the bytes that they had when the snapshot was taken.
     pub(crate) fn restore(&self, snapshot: &GlobalSnapshot) {
         for (start, region) in &snapshot.regions {
-            // Addresses are never reused: what begins there is the same allocation.
+            // The device's addresses are never reused: what begins there is the same allocation.
             if let Ok(index) = self.live.binary_search_by_key(start, |allocation| allocation.extent.start) {
                 self.live[index].region.copy_from(region);
             }
@@ -173,8 +181,9 @@ impl GlobalSnapshot {
     }
 }
 
-/// The global memory of a device.
-#[derive(Debug)]
+/// The global memory of a device. A clone has the allocations that were live when it was made, and shares their bytes: for a launch
+/// during which the host allocates and frees.
+#[derive(Clone, Debug)]
 pub struct GlobalMemory {
     /// Copy-on-write: a launch holds a clone of the pointer, and the first change during the launch copies the view.
     view: Arc<GlobalView>,
@@ -188,7 +197,13 @@ pub struct GlobalMemory {
 impl GlobalMemory {
     /// A memory of `limit` bytes, with no allocations.
     pub fn new(limit: u64) -> Self {
-        Self { view: Arc::default(), next: first_address(Space::Global), allocated: 0, used: 0, limit }
+        Self::of_device(0, limit)
+    }
+
+    /// The memory of one of several devices, whose addresses are not those of another: 2⁴⁸ bytes from a start of their own.
+    pub fn of_device(number: u16, limit: u64) -> Self {
+        let next = first_address(Space::Global) + (u64::from(number % 1024) << 48);
+        Self { view: Arc::default(), next, allocated: 0, used: 0, limit }
     }
 
     /// Number of allocated bytes.
@@ -216,23 +231,81 @@ impl GlobalMemory {
     /// # Errors
     /// `OutOfMemory`, `HostOutOfMemory`
     pub fn allocate_named(&mut self, name: &str, bytes: u64) -> Result<u64, MemoryError> {
-        let out_of_memory = MemoryError::OutOfMemory { asked: bytes, used: self.used, limit: self.limit };
-        if bytes > self.limit - self.used {
-            return Err(out_of_memory);
-        }
-        let start = self.next;
-        let next = start.checked_add(bytes).and_then(|end| end.checked_add(GUARD_BYTES));
-        let next = next.and_then(|end| end.checked_next_multiple_of(ALLOCATION_ALIGNMENT));
-        // The windows of the other spaces are above 2⁶².
-        let Some(next) = next.filter(|next| *next < 1 << 62) else { return Err(out_of_memory) };
-        let Ok(size) = usize::try_from(bytes) else { return Err(out_of_memory) };
+        self.next_after(bytes)?;
+        let Ok(size) = usize::try_from(bytes) else { return Err(self.out_of_memory(bytes)) };
         let region = Region::try_new(size).map_err(|source| MemoryError::HostOutOfMemory { asked: bytes, source })?;
+        self.add(name, Arc::new(region))
+    }
+
+    /// Makes a region an allocation, and returns its address: for bytes that are also accessed in another way.
+    ///
+    /// # Errors
+    /// `OutOfMemory`
+    pub fn add(&mut self, name: &str, region: Arc<Region>) -> Result<u64, MemoryError> {
+        let (start, bytes) = (self.next, region.bytes() as u64);
+        let next = self.next_after(bytes)?;
         let extent = Extent { name: name.into(), space: Space::Global, start, bytes, element: None };
-        let allocation = Allocation { extent, region: Arc::new(region), number: self.allocated };
-        // Addresses ascend, so the list stays sorted.
-        Arc::make_mut(&mut self.view).live.push(allocation);
+        let allocation = Allocation { extent, region, number: self.allocated };
+        let live = &mut Arc::make_mut(&mut self.view).live;
+        // Addresses ascend, apart from those that callers choose.
+        match live.last() {
+            Some(last) if last.extent.start > start => {
+                let index = live.partition_point(|other| other.extent.start < start);
+                live.insert(index, allocation);
+            }
+            _ => live.push(allocation),
+        }
         (self.next, self.allocated, self.used) = (next, self.allocated + 1, self.used + bytes);
         Ok(start)
+    }
+
+    /// Makes a region an allocation at an address that the caller chooses, such as that of memory which host and device share.
+    /// It does not count as the device's memory.
+    ///
+    /// # Errors
+    /// `Overlap`
+    pub fn add_at(&mut self, name: &str, address: u64, region: Arc<Region>) -> Result<(), MemoryError> {
+        let bytes = region.bytes() as u64;
+        let live = &self.view.live;
+        let index = live.partition_point(|allocation| allocation.extent.start < address);
+        let is_free = address >= first_address(Space::Shared)
+            && address.checked_add(bytes).is_some_and(|end| end < 1 << 62)
+            && live.get(index).is_none_or(|next| address + bytes <= next.extent.start && address < next.extent.start)
+            && index.checked_sub(1).is_none_or(|before| live[before].extent.end() <= address);
+        if !is_free {
+            return Err(MemoryError::Overlap { address, bytes });
+        }
+        let extent = Extent { name: name.into(), space: Space::Global, start: address, bytes, element: None };
+        let view = Arc::make_mut(&mut self.view);
+        // The address may have been that of shared memory before.
+        view.freed.retain(|freed| freed.start != address);
+        view.live.insert(index, Allocation { extent, region, number: self.allocated });
+        (self.allocated, self.used, self.limit) = (self.allocated + 1, self.used + bytes, self.limit + bytes);
+        Ok(())
+    }
+
+    /// Frees an allocation that [`add_at`](Self::add_at) made.
+    ///
+    /// # Errors
+    /// `NotAllocated`, `FreedTwice`
+    pub fn remove_at(&mut self, address: u64) -> Result<(), MemoryError> {
+        let before = self.used;
+        self.free(address)?;
+        self.limit -= before - self.used;
+        Ok(())
+    }
+
+    /// Address of the allocation after one of `bytes`, if there is room for it.
+    fn next_after(&self, bytes: u64) -> Result<u64, MemoryError> {
+        let next = self.next.checked_add(bytes).and_then(|end| end.checked_add(GUARD_BYTES));
+        let next = next.and_then(|end| end.checked_next_multiple_of(ALLOCATION_ALIGNMENT));
+        // The windows of the other spaces are above 2⁶².
+        let next = next.filter(|next| *next < 1 << 62 && bytes <= self.limit - self.used);
+        next.ok_or_else(|| self.out_of_memory(bytes))
+    }
+
+    fn out_of_memory(&self, asked: u64) -> MemoryError {
+        MemoryError::OutOfMemory { asked, used: self.used, limit: self.limit }
     }
 
     /// Frees the allocation at an address. A running launch keeps the bytes until it ends.

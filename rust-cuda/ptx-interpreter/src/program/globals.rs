@@ -6,7 +6,7 @@ use super::error::{LoadError, Problem, at};
 use super::immediate::immediate_bits;
 use super::ranges::Ranges;
 use crate::limits::MAX_GLOBAL_BYTES;
-use crate::memory::{GlobalMemory, first_address};
+use crate::memory::{Extent, GlobalMemory, first_address};
 use crate::syntax::{Initializer, Linkage, Module, Operand, Space, Statement, Variable};
 
 /// The address of a module's first function, behind all windows and before global memory.
@@ -21,6 +21,8 @@ pub(crate) struct Globals {
     /// Addresses of `.global` variables by name.
     addresses: HashMap<String, u64>,
     global_bytes: u64,
+    /// The `.global` variables, in the order of their declaration.
+    pub(super) variables: Vec<Extent>,
     pub(super) constants: Ranges,
     pub(super) constant_bytes: Vec<u8>,
 }
@@ -32,7 +34,14 @@ impl Globals {
         let functions = module.functions.iter().filter(|function| !function.is_entry);
         let names = functions.map(|function| &*function.name).filter(|name| named.contains(name)).map(str::to_owned);
         let functions = names.zip((FIRST_FUNCTION..).step_by(16)).collect();
-        Self { functions, addresses: HashMap::new(), global_bytes: 0, constants, constant_bytes: Vec::new() }
+        Self {
+            functions,
+            addresses: HashMap::new(),
+            global_bytes: 0,
+            variables: Vec::new(),
+            constants,
+            constant_bytes: Vec::new(),
+        }
     }
 
     /// Assigns a variable its address; None for shared memory, which each kernel lays out separately.
@@ -55,6 +64,8 @@ impl Globals {
                 let allocated = memory.allocate_named(&variable.name, bytes as u64);
                 let address = allocated.map_err(|_| problem(Problem::Unsupported("a variable of this size")))?;
                 self.addresses.insert(variable.name.clone(), address);
+                let (name, bytes) = (variable.name.as_str().into(), bytes as u64);
+                self.variables.push(Extent { name, space: Space::Global, start: address, bytes, element: None });
                 Ok(Some(address))
             }
             (Space::Const, Some(bytes)) => {

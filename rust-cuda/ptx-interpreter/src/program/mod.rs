@@ -29,7 +29,7 @@ pub(crate) use registers::{Initial, Special};
 pub(crate) use symbols::DYNAMIC_SHARED_START;
 
 use crate::limits::MAX_EXPANSION;
-use crate::memory::GlobalMemory;
+use crate::memory::{Extent, GlobalMemory};
 use crate::syntax::{self, Location};
 use globals::Globals;
 use instruction::Description;
@@ -43,6 +43,8 @@ pub(crate) struct Program {
     /// The module's `.const` variables.
     pub(crate) constants: Ranges,
     pub(crate) constant_bytes: Vec<u8>,
+    /// The module's `.global` variables.
+    pub(crate) variables: Vec<Extent>,
     files: Vec<syntax::SourceFile>,
 }
 
@@ -75,6 +77,7 @@ impl Program {
             refused,
             constants: globals.constants,
             constant_bytes: globals.constant_bytes,
+            variables: globals.variables,
             files: module.files,
         })
     }

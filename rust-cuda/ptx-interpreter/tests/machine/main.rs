@@ -13,6 +13,7 @@ mod half;
 mod lines;
 mod matrix;
 mod memory;
+mod modules;
 mod moves;
 mod observer;
 mod padding;

@@ -1,6 +1,7 @@
 //! Accesses outside of live allocations are detected and classified.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::thread::scope;
 
 use proptest::prelude::*;
@@ -205,4 +206,39 @@ fn a_snapshot_restores_bytes_and_which_were_written() {
     let view = memory.view();
     let region = &view.allocations()[1].region;
     assert!(region.is_initialised(3, 17) && !region.is_initialised(2, 1) && !region.is_initialised(20, 1));
+}
+
+#[test]
+fn memory_at_a_chosen_address_is_among_the_other_allocations() {
+    let mut memory = GlobalMemory::new(1000);
+    let device = memory.allocate(100).unwrap();
+    let (low, high) = (1 << 20, 1 << 45);
+    for address in [high, low] {
+        memory.add_at("shared with the host", address, Arc::new(Region::new(64))).unwrap();
+    }
+    memory.write(low + 60, &[1; 4]).unwrap();
+    memory.write(high, &[2; 64]).unwrap();
+    let next = memory.allocate(100).unwrap();
+    memory.write(next, &[3; 100]).unwrap();
+    let starts: Vec<u64> = memory.view().allocations().iter().map(|allocation| allocation.extent.start).collect();
+    assert_eq!(starts, [low, device, next, high]);
+    // It is no part of the device's memory.
+    assert_eq!(memory.limit() - memory.used(), 800);
+    for taken in [low, low + 63, low - 1, device + 1, high + 32] {
+        let added = memory.add_at("overlapping", taken, Arc::new(Region::new(2)));
+        assert!(matches!(added, Err(MemoryError::Overlap { .. })), "{taken:#x}");
+    }
+    memory.remove_at(high).unwrap();
+    assert_eq!((memory.limit(), memory.used()), (1064, 264));
+    assert!(matches!(memory.remove_at(high), Err(MemoryError::FreedTwice { .. })));
+    memory.add_at("shared again", high, Arc::new(Region::new(8))).unwrap();
+    memory.remove_at(high).unwrap();
+}
+
+#[test]
+fn devices_have_addresses_of_their_own() {
+    let mut memories = [0, 1].map(|number| GlobalMemory::of_device(number, 1000));
+    let [first, second] = memories.each_mut().map(|memory| memory.allocate(8).unwrap());
+    assert!(second > first + (1 << 40));
+    assert!(memories[0].write(second, &[0; 8]).is_err());
 }
