@@ -7,7 +7,7 @@ use ptx_interpreter::{Fault, FaultKind, Place, SameValueRace, SourcePlace};
 use serde::Serialize;
 
 use crate::check::{Counts, Outcome};
-use crate::{rule, text};
+use crate::text;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -144,7 +144,7 @@ impl<'a> FaultFields<'a> {
         };
         let other = other_place(&fault.kind).map(PlaceFields::of);
         Self {
-            kind: rule::id(&fault.kind),
+            kind: fault.kind.id(),
             message: printable(&fault.kind.to_string()),
             block: extents(fault.block),
             thread: extents(fault.thread),

@@ -1,8 +1,5 @@
 //! The kinds of faults by their names in JSON and SARIF.
 
-use ptx_interpreter::FaultKind;
-use ptx_interpreter::memory::AccessError;
-
 /// A kind of fault.
 #[derive(Debug)]
 pub(crate) struct Rule {
@@ -49,41 +46,6 @@ pub(crate) const RULES: [Rule; 24] = [
     rule("endless", "A loop does not end."),
     rule("no-progress", "A block issues instructions without a store, a barrier or an end, up to the limit."),
 ];
-
-/// Name of a fault's kind.
-pub(crate) fn id(kind: &FaultKind) -> &'static str {
-    match kind {
-        FaultKind::Race { .. } => "race",
-        FaultKind::SameValueRace { .. } => "same-value-race",
-        FaultKind::Access { error, .. } => match error {
-            AccessError::OutOfBounds { .. } | AccessError::NoAllocation { .. } => "out-of-bounds",
-            AccessError::Freed { .. } => "use-after-free",
-            AccessError::Misaligned { .. } => "misaligned",
-            AccessError::Uninitialised { .. } => "uninitialised-read",
-            AccessError::WrongSpace { .. } => "wrong-space",
-            AccessError::ReadOnly { .. } => "read-only",
-        },
-        FaultKind::OutOfBounds { .. } => "out-of-bounds",
-        FaultKind::BarrierDivergence { .. } => "barrier-divergence",
-        FaultKind::BarrierOperands { .. } | FaultKind::DifferentBarriers => "barrier-operands",
-        FaultKind::ClusterBarrierDivergence { .. } | FaultKind::ClusterBarrierOrder { .. } => "cluster-barrier",
-        FaultKind::NoSuchBlock { .. } | FaultKind::BlockNotStarted { .. } | FaultKind::BlockEnded { .. } => {
-            "cluster-memory"
-        }
-        FaultKind::MissingLanes { .. } => "missing-lanes",
-        FaultKind::NotAMember { .. } | FaultKind::DifferentMembers { .. } => "member-mask",
-        FaultKind::NoSuchLane { .. } => "shuffle-source",
-        FaultKind::BranchTable { .. } => "branch-table",
-        FaultKind::NoFunction { .. } => "no-function",
-        FaultKind::Trap => "trap",
-        FaultKind::AssertionFailed { .. } => "assertion",
-        FaultKind::Panic { .. } => "panic",
-        FaultKind::Recursion { .. } => "recursion",
-        FaultKind::WaitsForever { .. } => "waits-forever",
-        FaultKind::EndlessLoop | FaultKind::Endless { .. } => "endless",
-        FaultKind::NoProgress { .. } => "no-progress",
-    }
-}
 
 /// Index of a kind in [`RULES`].
 pub(crate) fn index(id: &str) -> Option<usize> {

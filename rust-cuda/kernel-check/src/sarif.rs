@@ -127,7 +127,7 @@ impl SarifResult {
     fn of_fault(fault: &Fault, locations: &Locations) -> Self {
         let other = json::other_place(&fault.kind);
         Self::new(
-            (rule::id(&fault.kind), Level::Error),
+            (fault.kind.id(), Level::Error),
             format!("{fault}. Replay it with {}", text::replay(fault)),
             &fault.place,
             other.map(|place| (place, format!("The other place: {place}"))),

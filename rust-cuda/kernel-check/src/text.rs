@@ -6,14 +6,13 @@ use ptx_interpreter::syntax::printable;
 use ptx_interpreter::{Fault, SameValueRace};
 
 use crate::check::{Accesses, Counts, Outcome};
-use crate::rule;
 
 /// The result in lines.
 pub(crate) fn describe(outcome: &Outcome) -> String {
     let mut lines = Vec::new();
     for fault in &outcome.faults {
         let location = outcome.locations.of(&fault.place);
-        lines.push(format!("{location}: error: {fault} [{}]", rule::id(&fault.kind)));
+        lines.push(format!("{location}: error: {fault} [{}]", fault.kind.id()));
     }
     for note in &outcome.notes {
         lines.push(format!("{}: note: {} [same-value-race]", outcome.locations.of(&note.place), note_text(note)));
@@ -24,7 +23,7 @@ pub(crate) fn describe(outcome: &Outcome) -> String {
     }
     match &outcome.faults[..] {
         [] => {}
-        [fault] => lines.push(format!("fault: {}; replay it with {}", rule::id(&fault.kind), replay(fault))),
+        [fault] => lines.push(format!("fault: {}; replay it with {}", fault.kind.id(), replay(fault))),
         [first, ..] => lines.push(format!("{} faults; replay them with {}", outcome.faults.len(), replay(first))),
     }
     lines.iter().map(|line| printable(line) + "\n").collect()

@@ -15,6 +15,7 @@ mod divergence;
 mod execution;
 mod executor;
 mod fault;
+mod fault_name;
 mod format;
 mod lane_addresses;
 mod lanes;

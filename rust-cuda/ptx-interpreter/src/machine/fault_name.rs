@@ -1,0 +1,39 @@
+//! Names of the kinds of faults, in files that programs write.
+
+use super::fault::FaultKind;
+use crate::memory::AccessError;
+
+impl FaultKind {
+    /// Name of the kind in JSON and SARIF, such as "out-of-bounds"; `docs/checking.md` lists them.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::Race { .. } => "race",
+            Self::SameValueRace { .. } => "same-value-race",
+            Self::Access { error, .. } => match error {
+                AccessError::OutOfBounds { .. } | AccessError::NoAllocation { .. } => "out-of-bounds",
+                AccessError::Freed { .. } => "use-after-free",
+                AccessError::Misaligned { .. } => "misaligned",
+                AccessError::Uninitialised { .. } => "uninitialised-read",
+                AccessError::WrongSpace { .. } => "wrong-space",
+                AccessError::ReadOnly { .. } => "read-only",
+            },
+            Self::OutOfBounds { .. } => "out-of-bounds",
+            Self::BarrierDivergence { .. } => "barrier-divergence",
+            Self::BarrierOperands { .. } | Self::DifferentBarriers => "barrier-operands",
+            Self::ClusterBarrierDivergence { .. } | Self::ClusterBarrierOrder { .. } => "cluster-barrier",
+            Self::NoSuchBlock { .. } | Self::BlockNotStarted { .. } | Self::BlockEnded { .. } => "cluster-memory",
+            Self::MissingLanes { .. } => "missing-lanes",
+            Self::NotAMember { .. } | Self::DifferentMembers { .. } => "member-mask",
+            Self::NoSuchLane { .. } => "shuffle-source",
+            Self::BranchTable { .. } => "branch-table",
+            Self::NoFunction { .. } => "no-function",
+            Self::Trap => "trap",
+            Self::AssertionFailed { .. } => "assertion",
+            Self::Panic { .. } => "panic",
+            Self::Recursion { .. } => "recursion",
+            Self::WaitsForever { .. } => "waits-forever",
+            Self::EndlessLoop | Self::Endless { .. } => "endless",
+            Self::NoProgress { .. } => "no-progress",
+        }
+    }
+}
