@@ -1,0 +1,341 @@
+//! Pointers and structures that cross the boundary to C.
+//!
+//! A parameter of an exported function has one of these types in the place of C's pointer, with the same representation. Everything
+//! that reads or writes through one is here, so that the rest of the crate is safe code.
+
+#![allow(unsafe_code, reason = "the pointers of C callers")]
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+use crate::error::{Error, Result};
+
+/// A pointer to memory of the caller for one value, or null.
+///
+/// The functions that receive one are `unsafe`: their callers pass null, or a pointer that may be written until the function returns.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct Out<T>(*mut T);
+
+impl<T> Clone for Out<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Out<T> {}
+
+impl<T> Out<T> {
+    /// Writes the value.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if the pointer is null.
+    pub(crate) fn set(self, value: T) -> Result {
+        if self.0.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        // SAFETY: the caller of the exported function passes a pointer that may be written, if it is not null.
+        unsafe { self.0.write_unaligned(value) };
+        Ok(())
+    }
+
+    /// Writes the value, unless the pointer is null: for results that the caller may leave out.
+    pub(crate) fn set_if_wanted(self, value: T) {
+        let _left_out = self.set(value);
+    }
+
+    /// Writes the value with this index of an array.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if the pointer is null.
+    pub(crate) fn set_nth(self, index: usize, value: T) -> Result {
+        if self.0.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        // SAFETY: as in `set`; where an array is expected, it has the number of elements that the caller states.
+        unsafe { self.0.add(index).write_unaligned(value) };
+        Ok(())
+    }
+
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The same pointer, for a value of another type: that of a `void *` depends on another parameter.
+    pub(crate) fn cast<U>(self) -> Out<U> {
+        Out(self.0.cast())
+    }
+}
+
+impl<T: Copy> Out<T> {
+    /// The value that the caller has put there, for parameters that are read and written.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if the pointer is null.
+    pub(crate) fn get(self) -> Result<T> {
+        In(self.0.cast_const()).get()
+    }
+}
+
+impl Out<c_char> {
+    /// Writes a C string into an array of `length` characters, and cuts it off there.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if the pointer is null, or there is no room for the zero.
+    pub(crate) fn set_text(self, length: c_int, text: &str) -> Result {
+        let room = usize::try_from(length).ok().and_then(|length| length.checked_sub(1)).ok_or(Error::INVALID_VALUE)?;
+        let bytes = text.bytes().take(room).chain([0]);
+        bytes.enumerate().try_for_each(|(index, byte)| self.set_nth(index, byte as c_char))
+    }
+}
+
+/// A pointer to a value or an array of the caller, or null.
+///
+/// The functions that receive one are `unsafe`: their callers pass null, or a pointer to the number of values that they state.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct In<T>(*const T);
+
+impl<T> Clone for In<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for In<T> {}
+
+impl<T: Copy> In<T> {
+    /// The value.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if the pointer is null.
+    pub(crate) fn get(self) -> Result<T> {
+        self.nth(0)
+    }
+
+    /// The value with this index of an array.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if the pointer is null.
+    pub(crate) fn nth(self, index: usize) -> Result<T> {
+        if self.0.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        // SAFETY: the caller of the exported function passes a pointer to this number of values, if it is not null.
+        Ok(unsafe { self.0.add(index).read_unaligned() })
+    }
+
+    /// The `count` values of an array, which may be null if there are none.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if the pointer is null and there are some.
+    pub(crate) fn all(self, count: usize) -> Result<Vec<T>> {
+        (0..count).map(|index| self.nth(index)).collect()
+    }
+
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+}
+
+/// A C string of the caller, or null.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(crate) struct Text(*const c_char);
+
+impl Text {
+    /// The text.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if the pointer is null.
+    pub(crate) fn get(self) -> Result<String> {
+        if self.0.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        // SAFETY: the caller of the exported function passes a C string, if it is not null.
+        let text = unsafe { CStr::from_ptr(self.0) };
+        Ok(text.to_string_lossy().into_owned())
+    }
+}
+
+/// An address in the memory of the host process. Only [`crate::host`] reads and writes there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub(crate) struct HostAddress(pub(crate) usize);
+
+impl HostAddress {
+    /// The bytes of a C string at this address, without the zero.
+    pub(crate) fn c_string(self) -> Result<Vec<u8>> {
+        if self.0 == 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        // SAFETY: the callers of the exported functions that read an image pass text that ends with a zero.
+        Ok(unsafe { CStr::from_ptr(self.0 as *const c_char) }.to_bytes().to_vec())
+    }
+
+    /// The pointer, for results.
+    pub(crate) fn pointer(self) -> *mut c_void {
+        self.0 as *mut c_void
+    }
+}
+
+/// A function of the caller that the driver calls with the caller's pointer (`CUhostFn`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostFunction {
+    function: unsafe extern "C" fn(*mut c_void),
+    data: usize,
+}
+
+/// `CUhostFn`, which may be null.
+pub(crate) type RawHostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
+/// `CUstreamCallback`, which may be null.
+pub(crate) type RawStreamCallback = Option<unsafe extern "C" fn(usize, c_int, *mut c_void)>;
+/// `CUoccupancyB2DSize`, which may be null.
+pub(crate) type RawBlockToShared = Option<unsafe extern "C" fn(c_int) -> usize>;
+
+impl HostFunction {
+    /// The function, to be called with `data`.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if it is null.
+    pub(crate) fn new(function: RawHostFunction, data: HostAddress) -> Result<Self> {
+        let function = function.ok_or(Error::INVALID_VALUE)?;
+        Ok(Self { function, data: data.0 })
+    }
+
+    pub(crate) fn call(self) {
+        // SAFETY: who queued the function promises that it may be called with this pointer, once or, in a graph, for each launch.
+        unsafe { (self.function)(self.data as *mut c_void) };
+    }
+}
+
+/// Calls a stream's callback with the result of the stream's work.
+///
+/// # Errors
+/// `INVALID_VALUE` if it is null.
+pub(crate) fn call_back(callback: RawStreamCallback, stream: usize, data: HostAddress) -> Result {
+    let callback = callback.ok_or(Error::INVALID_VALUE)?;
+    // SAFETY: who passed the callback promises that it may be called with this stream and pointer.
+    unsafe { callback(stream, 0, data.pointer()) };
+    Ok(())
+}
+
+/// Dynamic shared memory of a block of this size, by the caller's function if there is one.
+pub(crate) fn shared_of_block(function: RawBlockToShared, threads: u32, otherwise: usize) -> usize {
+    // SAFETY: who passed the function promises that it may be called with any block size.
+    function.map_or(otherwise, |function| unsafe { function(threads as c_int) })
+}
+
+/// `CUuuid`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Uuid {
+    pub(crate) bytes: [u8; 16],
+}
+
+/// `CUlaunchAttribute`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct LaunchAttribute {
+    pub(crate) id: c_int,
+    pub(crate) pad: [u8; 4],
+    pub(crate) value: [u32; 16],
+}
+
+/// `CUlaunchConfig`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct RawLaunchConfig {
+    pub(crate) grid: [c_uint; 3],
+    pub(crate) block: [c_uint; 3],
+    pub(crate) shared_bytes: c_uint,
+    pub(crate) stream: usize,
+    pub(crate) attributes: *const LaunchAttribute,
+    pub(crate) attribute_count: c_uint,
+}
+
+impl RawLaunchConfig {
+    /// The attributes.
+    pub(crate) fn attributes(&self) -> Result<Vec<LaunchAttribute>> {
+        In(self.attributes).all(self.attribute_count as usize)
+    }
+}
+
+/// `CUDA_MEMCPY2D`, of which source and destination have the same fields.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Copy2D {
+    pub(crate) source: Place2D,
+    pub(crate) destination: Place2D,
+    pub(crate) width_bytes: usize,
+    pub(crate) height: usize,
+}
+
+/// A source or destination of [`Copy2D`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Place2D {
+    pub(crate) x_bytes: usize,
+    pub(crate) y: usize,
+    pub(crate) memory: c_int,
+    pub(crate) host: usize,
+    pub(crate) device: u64,
+    pub(crate) array: usize,
+    pub(crate) pitch: usize,
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS`, version 2.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct KernelNode {
+    pub(crate) function: usize,
+    pub(crate) grid: [c_uint; 3],
+    pub(crate) block: [c_uint; 3],
+    pub(crate) shared_bytes: c_uint,
+    pub(crate) parameters: usize,
+    pub(crate) extra: usize,
+    pub(crate) kernel: usize,
+    pub(crate) context: usize,
+}
+
+/// `CUmemLocation`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct MemoryLocation {
+    pub(crate) kind: c_int,
+    pub(crate) id: c_int,
+}
+
+/// `CUmemPoolProps`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct PoolProperties {
+    pub(crate) allocation_type: c_int,
+    pub(crate) handle_types: c_int,
+    pub(crate) location: MemoryLocation,
+    pub(crate) security_attributes: usize,
+    pub(crate) max_bytes: usize,
+    pub(crate) usage: u16,
+    pub(crate) reserved: [u8; 54],
+}
+
+/// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct InstantiateParameters {
+    pub(crate) flags: u64,
+    pub(crate) upload_stream: usize,
+    pub(crate) error_node: usize,
+    pub(crate) result: c_int,
+}
+
+/// Sizes in bytes of the structures by their names in cuda.h, for the comparison with it.
+pub const SIZES: &[(&str, usize)] = &[
+    ("CUuuid", size_of::<Uuid>()),
+    ("CUlaunchAttribute", size_of::<LaunchAttribute>()),
+    ("CUlaunchConfig", size_of::<RawLaunchConfig>()),
+    ("CUDA_MEMCPY2D", size_of::<Copy2D>()),
+    ("CUDA_KERNEL_NODE_PARAMS_v2", size_of::<KernelNode>()),
+    ("CUmemLocation", size_of::<MemoryLocation>()),
+    ("CUmemPoolProps", size_of::<PoolProperties>()),
+    ("CUDA_GRAPH_INSTANTIATE_PARAMS", size_of::<InstantiateParameters>()),
+];

@@ -1,0 +1,171 @@
+//! Architectures of devices, and what a program may ask about one.
+
+use std::ffi::c_int;
+use std::str::FromStr;
+
+use cuda_launch::LaunchConfig;
+use thiserror::Error as ThisError;
+
+/// How the name of every device of the emulator begins.
+pub const NAME_PREFIX: &str = "CUDA emulator";
+
+/// Number of multiprocessors of a device: the blocks that may be resident at once, which the host must have memory for, are in
+/// proportion to it.
+pub(crate) const MULTIPROCESSORS: u32 = 16;
+
+/// Shared memory of a block that needs no opt-in, in bytes.
+pub(crate) const DEFAULT_SHARED_BYTES: u32 = LaunchConfig::MAX_STATIC_SHARED_BYTES;
+
+/// A compute capability that a device can have, with the limits that NVIDIA's documentation gives for it (CUDA C++ Programming Guide,
+/// Technical Specifications per Compute Capability).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Architecture {
+    pub(crate) major: u32,
+    pub(crate) minor: u32,
+    /// Maximum resident threads of a multiprocessor.
+    pub(crate) threads: u32,
+    /// Maximum resident blocks of a multiprocessor.
+    pub(crate) blocks: u32,
+    /// Shared memory of a multiprocessor, in bytes.
+    pub(crate) shared_bytes: u32,
+    /// Shared memory that each block takes beyond its own, in bytes.
+    pub(crate) reserved_shared_bytes: u32,
+    /// Maximum shared memory of a block with opt-in, in bytes.
+    pub(crate) max_shared_bytes: u32,
+}
+
+const fn architecture(
+    major: u32,
+    minor: u32,
+    threads: u32,
+    blocks: u32,
+    shared_kib: u32,
+    block_kib: u32,
+) -> Architecture {
+    let reserved_shared_bytes = if major >= 8 { 1 << 10 } else { 0 };
+    let (shared_bytes, max_shared_bytes) = (shared_kib << 10, block_kib << 10);
+    Architecture { major, minor, threads, blocks, shared_bytes, reserved_shared_bytes, max_shared_bytes }
+}
+
+const ARCHITECTURES: [Architecture; 8] = [
+    architecture(7, 0, 2048, 32, 96, 96),
+    architecture(7, 5, 1024, 16, 64, 64),
+    architecture(8, 0, 2048, 32, 164, 163),
+    architecture(8, 6, 1536, 16, 100, 99),
+    architecture(8, 9, 1536, 24, 100, 99),
+    architecture(9, 0, 2048, 32, 228, 227),
+    architecture(10, 0, 2048, 32, 228, 227),
+    architecture(12, 0, 1536, 24, 100, 99),
+];
+
+/// A name that is none of an architecture.
+#[derive(Clone, Debug, ThisError, PartialEq, Eq)]
+#[error("a list of {}", ARCHITECTURES.map(|known| known.name()).join(", "))]
+pub struct UnknownArchitecture;
+
+impl FromStr for Architecture {
+    type Err = UnknownArchitecture;
+
+    fn from_str(name: &str) -> std::result::Result<Self, UnknownArchitecture> {
+        ARCHITECTURES.into_iter().find(|known| known.name() == name).ok_or(UnknownArchitecture)
+    }
+}
+
+impl Architecture {
+    /// The name that compilers have for it, such as `sm_90`.
+    pub fn name(self) -> String {
+        format!("sm_{}{}", self.major, self.minor)
+    }
+
+    /// The device's name, which says that it is none of hardware.
+    pub fn device_name(self) -> String {
+        format!("{NAME_PREFIX} ({}, interpreted by the CPU)", self.name())
+    }
+
+    pub(crate) fn has_clusters(self) -> bool {
+        self.major >= 9
+    }
+
+    /// The value of a `CUdevice_attribute`.
+    pub(crate) fn attribute(self, attribute: c_int, ordinal: u32) -> Option<u32> {
+        let clusters = u32::from(self.has_clusters());
+        Some(match attribute {
+            1 => LaunchConfig::MAX_THREADS,
+            2 => LaunchConfig::MAX_BLOCK.x,
+            3 => LaunchConfig::MAX_BLOCK.y,
+            4 => LaunchConfig::MAX_BLOCK.z,
+            5 => LaunchConfig::MAX_GRID.x,
+            6 => LaunchConfig::MAX_GRID.y,
+            7 => LaunchConfig::MAX_GRID.z,
+            8 => DEFAULT_SHARED_BYTES,
+            9 => 64 << 10,
+            10 => 32,
+            // Pitch, registers of a block and of a multiprocessor.
+            11 => i32::MAX as u32,
+            12 | 82 => 64 << 10,
+            // Clock rates in kHz and the bus in bits: of no hardware, but not 0, by which programs divide.
+            13 | 36 => 1_000_000,
+            37 => 1024,
+            14 => 512,
+            15 | 40 => 1,
+            16 => MULTIPROCESSORS,
+            // Host memory can be mapped, and host and device have one address space.
+            19 | 41 => 1,
+            31 => 1,
+            33 => ordinal,
+            38 => 4 << 20,
+            39 => self.threads,
+            51 => 32,
+            75 => self.major,
+            76 => self.minor,
+            // Priorities are accepted, and without effect.
+            78..=80 => 1,
+            81 => self.shared_bytes,
+            // Managed memory is copied to and from the device at each launch.
+            83 => 1,
+            85 => ordinal,
+            87 => 2,
+            90 => 1,
+            91 => 1,
+            95 => 1,
+            97 => self.max_shared_bytes,
+            99 => 1,
+            106 => self.blocks,
+            111 => self.reserved_shared_bytes,
+            115 => 1,
+            120 => clusters,
+            126 => 1,
+            // No unified function pointers; no node of the host's memory.
+            131 | 134 => return Some(u32::MAX),
+            // What textures, surfaces, peers, external memory, virtual memory and the like have: nothing.
+            attribute if (1..=161).contains(&attribute) => 0,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_says_that_it_is_an_emulator() {
+        for architecture in ARCHITECTURES {
+            assert!(architecture.device_name().starts_with("CUDA emulator (sm_"));
+            assert_eq!(architecture.name().parse(), Ok(architecture));
+        }
+        let message = "sm_1".parse::<Architecture>().unwrap_err().to_string();
+        assert!(message.starts_with("a list of sm_70, sm_75, "), "{message}");
+    }
+
+    #[test]
+    fn attributes_are_those_of_the_architecture() {
+        let turing: Architecture = "sm_75".parse().unwrap();
+        let hopper: Architecture = "sm_90".parse().unwrap();
+        assert_eq!((turing.attribute(75, 0), turing.attribute(76, 0)), (Some(7), Some(5)));
+        assert_eq!((turing.attribute(97, 0), hopper.attribute(97, 0)), (Some(64 << 10), Some(227 << 10)));
+        assert_eq!((turing.attribute(120, 0), hopper.attribute(120, 0)), (Some(0), Some(1)));
+        assert_eq!(hopper.attribute(0, 0), None);
+        assert_eq!(hopper.attribute(1000, 0), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! Runs a program with the emulator as its CUDA driver, and sums up what its kernels did.
+
+mod library;
+mod summary;
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, ExitStatus};
+
+use clap::{Args, Parser, Subcommand};
+use cuda_emulator::Report;
+use cuda_emulator::options::{self, OptionError, Options};
+use thiserror::Error;
+
+/// Exit code for a wrong command line.
+const USAGE: u8 = 2;
+
+#[derive(Debug, Parser)]
+#[command(name = "cuda-emulate", about = "Runs CUDA programs without a GPU, and checks their kernels")]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Subcommands,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subcommands {
+    /// Run a program with the emulator in the place of NVIDIA's driver
+    Run(Box<Run>),
+    /// Print the path of the library, for programs that are started in another way
+    Library,
+}
+
+#[derive(Debug, Args)]
+struct Run {
+    /// Architectures of the devices
+    #[arg(long, value_name = "sm_90,sm_75,…")]
+    devices: Option<OsString>,
+    /// Version of CUDA that the driver says it has [default: 13.0]
+    #[arg(long, value_name = "MAJOR.MINOR")]
+    cuda_version: Option<OsString>,
+    /// Do not look for races: blocks run in parallel
+    #[arg(long)]
+    no_races: bool,
+    /// Number of orders of execution in which each launch runs [default: 1]
+    #[arg(long, value_name = "N")]
+    orders: Option<OsString>,
+    /// Number that chooses the orders after the first two [default: 0]
+    #[arg(long, value_name = "N")]
+    seed: Option<OsString>,
+    /// The one order of execution, as a fault's message names it
+    #[arg(long, value_name = "ORDER")]
+    order: Option<OsString>,
+    /// Max. source lines of a launch whose first fault is reported [default: 1]
+    #[arg(long, value_name = "N")]
+    max_faults: Option<OsString>,
+    /// Write kernels and faults to a file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the first launch with a fault to a folder, for kernel-debugger
+    #[arg(long, value_name = "FOLDER")]
+    capture: Option<OsString>,
+    /// Exit with code 1 if a kernel has a fault and the program exits with 0
+    #[arg(long)]
+    fail_on_fault: bool,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    program: Vec<OsString>,
+}
+
+/// Why a program is not run.
+#[derive(Debug, Error)]
+enum RunError {
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    #[error("{}: {error}; does it exist?", program.display())]
+    Start { program: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Library(#[from] library::LibraryError),
+    #[error("{}: {error}", path.display())]
+    Json { path: PathBuf, error: io::Error },
+}
+
+fn main() -> ExitCode {
+    let result = match CommandLine::parse().command {
+        Subcommands::Run(run) => run.run(),
+        Subcommands::Library => library::path()
+            .map(|path| {
+                println!("{}", path.display());
+                ExitCode::SUCCESS
+            })
+            .map_err(RunError::from),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(USAGE)
+    })
+}
+
+impl Run {
+    fn run(&self) -> Result<ExitCode, RunError> {
+        let variables = self.variables();
+        let given = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+        Options::new(|name| given(name).or_else(|| std::env::var_os(name)))?;
+        let folder = library::Folder::new()?;
+        let (program, arguments) = self.program.split_first().expect("clap requires one");
+        let mut command = Command::new(program);
+        command.args(arguments).envs(variables).env(options::JSON, folder.reports().join("%p.json"));
+        folder.add_to(&mut command);
+        let status = command.status().map_err(|error| RunError::Start { program: program.into(), error })?;
+        let report = summary::collect(folder.reports());
+        eprint!("{}", summary::describe(&report));
+        if let Some(path) = &self.json {
+            let text = serde_json::to_string_pretty(&report).unwrap_or_default() + "\n";
+            std::fs::write(path, text).map_err(|error| RunError::Json { path: path.clone(), error })?;
+        }
+        Ok(self.exit_code(status, &report))
+    }
+
+    /// The variables that the options set.
+    fn variables(&self) -> Vec<(&'static str, OsString)> {
+        let named = [
+            (options::DEVICES, &self.devices),
+            (options::VERSION, &self.cuda_version),
+            (options::ORDERS, &self.orders),
+            (options::SEED, &self.seed),
+            (options::ORDER, &self.order),
+            (options::MAX_FAULTS, &self.max_faults),
+            (options::CAPTURE, &self.capture),
+        ];
+        let named = named.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
+        named.chain(self.no_races.then(|| (options::RACES, OsStr::new("off").to_owned()))).collect()
+    }
+
+    /// The program's exit code; as shells have it, 128 and its number for a signal.
+    fn exit_code(&self, status: ExitStatus, report: &Report) -> ExitCode {
+        let code = status.code().or_else(|| Some(128 + signal(status)?)).unwrap_or(1);
+        match code {
+            0 if self.fail_on_fault && !report.faults.is_empty() => ExitCode::FAILURE,
+            // Windows has codes of 32 bits, of which any but 0 is a failure.
+            code => u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
+}

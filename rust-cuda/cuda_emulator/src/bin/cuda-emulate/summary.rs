@@ -1,0 +1,72 @@
+//! What the processes of a program have launched.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use cuda_emulator::Report;
+
+/// The reports in a folder, as one. A process that was killed has written none.
+pub(crate) fn collect(folder: &Path) -> Report {
+    let mut files: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let mut all = Report::default();
+    for file in files {
+        if let Some(report) = fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok()) {
+            all.add(report);
+        }
+    }
+    all
+}
+
+/// A line for the whole, and one for each kernel.
+pub(crate) fn describe(report: &Report) -> String {
+    let launches: u64 = report.kernels.iter().map(|kernel| kernel.launches).sum();
+    let instructions: u64 = report.kernels.iter().map(|kernel| kernel.thread_instructions).sum();
+    let mut text = format!(
+        "CUDA emulator: {}, {}, {}, {}\n",
+        counted(report.kernels.len() as u64, "kernel", "kernels"),
+        counted(launches, "launch", "launches"),
+        counted(instructions, "instruction", "instructions"),
+        counted(report.faults.len() as u64, "fault", "faults")
+    );
+    for kernel in &report.kernels {
+        let _ = writeln!(
+            text,
+            "  {}: {}, {}",
+            kernel.kernel,
+            counted(kernel.launches, "launch", "launches"),
+            counted(kernel.thread_instructions, "instruction of threads", "instructions of threads")
+        );
+    }
+    text
+}
+
+fn counted(count: u64, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuda_emulator::KernelReport;
+
+    #[test]
+    fn processes_are_summed_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let kernel = KernelReport {
+            kernel: "max_kernel".to_owned(),
+            launches: 1,
+            thread_instructions: 40,
+            warp_instructions: 2,
+        };
+        let report = Report { kernels: vec![kernel], faults: Vec::new() };
+        for process in ["1.json", "2.json"] {
+            fs::write(folder.path().join(process), serde_json::to_string(&report).unwrap()).unwrap();
+        }
+        fs::write(folder.path().join("3.json"), "{").unwrap();
+        let text = describe(&collect(folder.path()));
+        let whole = "CUDA emulator: 1 kernel, 2 launches, 80 instructions, 0 faults\n";
+        assert_eq!(text, format!("{whole}  max_kernel: 2 launches, 80 instructions of threads\n"));
+    }
+}

@@ -1,0 +1,106 @@
+//! The devices, and what a program may ask about them.
+
+use std::ffi::{c_char, c_int};
+
+use crate::abi::{Out, Text, Uuid};
+use crate::architecture::Architecture;
+use crate::driver::driver;
+use crate::error::{Error, Result};
+
+/// Size of a device's memory in bytes: half of the host's, which provides what is allocated of it, and at most 64 GiB.
+pub(crate) fn memory_bytes() -> u64 {
+    (host_bytes().unwrap_or(8 << 30) / 2).min(64 << 30)
+}
+
+/// Size of the host's memory in bytes, if the system says it.
+#[cfg(unix)]
+#[allow(unsafe_code, reason = "a call of the C library")]
+fn host_bytes() -> Option<u64> {
+    // SAFETY: the function takes any number, and reads and writes no memory of the caller.
+    let [pages, bytes] = [libc::_SC_PHYS_PAGES, libc::_SC_PAGESIZE].map(|name| unsafe { libc::sysconf(name) });
+    u64::try_from(pages).ok()?.checked_mul(u64::try_from(bytes).ok()?)
+}
+
+#[cfg(not(unix))]
+fn host_bytes() -> Option<u64> {
+    None
+}
+
+/// The device with this ordinal.
+///
+/// # Errors
+/// `INVALID_DEVICE`
+pub(crate) fn of(ordinal: c_int) -> Result<(usize, Architecture)> {
+    let index = usize::try_from(ordinal).map_err(|_| Error::INVALID_DEVICE)?;
+    let architecture = driver()?.options.devices.get(index).ok_or(Error::INVALID_DEVICE)?;
+    Ok((index, *architecture))
+}
+
+pub(crate) fn count(count: Out<c_int>) -> Result {
+    count.set(driver()?.options.devices.len() as c_int)
+}
+
+pub(crate) fn get(device: Out<c_int>, ordinal: c_int) -> Result {
+    of(ordinal)?;
+    device.set(ordinal)
+}
+
+pub(crate) fn name(name: Out<c_char>, length: c_int, device: c_int) -> Result {
+    name.set_text(length, &of(device)?.1.device_name())
+}
+
+pub(crate) fn uuid(uuid: Out<Uuid>, device: c_int) -> Result {
+    let (index, _) = of(device)?;
+    let mut bytes = *b"CUDA emulator \0\0";
+    bytes[14..].copy_from_slice(&(index as u16).to_be_bytes());
+    uuid.set(Uuid { bytes })
+}
+
+pub(crate) fn total_memory(bytes: Out<usize>, device: c_int) -> Result {
+    of(device)?;
+    bytes.set(memory_bytes() as usize)
+}
+
+pub(crate) fn attribute(value: Out<c_int>, attribute: c_int, device: c_int) -> Result {
+    let (index, architecture) = of(device)?;
+    let known = architecture.attribute(attribute, index as u32).ok_or(Error::INVALID_VALUE)?;
+    value.set(known as c_int)
+}
+
+pub(crate) fn compute_capability(major: Out<c_int>, minor: Out<c_int>, device: c_int) -> Result {
+    let (_, architecture) = of(device)?;
+    major.set(architecture.major as c_int)?;
+    minor.set(architecture.minor as c_int)
+}
+
+/// The address of a device on a bus that does not exist.
+pub(crate) fn bus_id(id: Out<c_char>, length: c_int, device: c_int) -> Result {
+    let (index, _) = of(device)?;
+    id.set_text(length, &bus_address(index))
+}
+
+pub(crate) fn by_bus_id(device: Out<c_int>, id: Text) -> Result {
+    let id = id.get()?;
+    let count = driver()?.options.devices.len();
+    let found = (0..count).find(|index| bus_address(*index).eq_ignore_ascii_case(id.trim()));
+    device.set(found.ok_or(Error::INVALID_DEVICE)? as c_int)
+}
+
+fn bus_address(index: usize) -> String {
+    format!("0000:{index:02X}:00.0")
+}
+
+/// No device accesses another's memory.
+pub(crate) fn can_access_peer(can: Out<c_int>, device: c_int, peer: c_int) -> Result {
+    of(device)?;
+    of(peer)?;
+    can.set(0)
+}
+
+/// As [`can_access_peer`], for each attribute of a pair of devices.
+pub(crate) fn peer_attribute(value: Out<c_int>, attribute: c_int, device: c_int, peer: c_int) -> Result {
+    if device == peer || !(1..=5).contains(&attribute) {
+        return Err(Error::INVALID_VALUE);
+    }
+    can_access_peer(value, device, peer)
+}

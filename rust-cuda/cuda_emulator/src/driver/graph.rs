@@ -1,0 +1,141 @@
+//! Graphs: work that is captured once, and launched again and again.
+
+use std::ffi::{c_int, c_uint};
+use std::sync::Arc;
+
+use crate::abi::{InstantiateParameters, KernelNode, Out};
+use crate::driver::{in_context, state};
+use crate::error::{Error, Result};
+use crate::handles::Handle;
+use crate::work::Work;
+
+/// A graph. Its operations are in an order in which none comes before one that it depends on.
+#[derive(Debug)]
+pub(crate) struct Graph {
+    context: Handle,
+    operations: Arc<[Arc<dyn Work>]>,
+    /// Handles of its nodes, once a program has asked for them.
+    nodes: Vec<Handle>,
+}
+
+/// A node of a graph.
+#[derive(Debug)]
+pub(crate) struct Node {
+    graph: Handle,
+    index: usize,
+}
+
+/// A graph that can be launched.
+#[derive(Debug)]
+pub(crate) struct Executable {
+    pub(crate) context: Handle,
+    operations: Arc<[Arc<dyn Work>]>,
+    flags: u64,
+}
+
+impl Graph {
+    pub(crate) fn new(context: Handle, operations: Vec<Arc<dyn Work>>) -> Self {
+        Self { context, operations: operations.into(), nodes: Vec::new() }
+    }
+}
+
+/// An empty graph. Nodes get into graphs by captures alone.
+pub(crate) fn create(graph: Out<Handle>, flags: c_uint) -> Result {
+    if flags != 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    let made = in_context(|state, context, _| Ok(state.graphs.add(Graph::new(context, Vec::new()))));
+    graph.set(made?)
+}
+
+pub(crate) fn copy(copy: Out<Handle>, graph: Handle) -> Result {
+    let mut state = state()?;
+    let Graph { context, operations, .. } = state.graphs.get(graph)?;
+    let same = Graph { context: *context, operations: Arc::clone(operations), nodes: Vec::new() };
+    copy.set(state.graphs.add(same))
+}
+
+pub(crate) fn destroy(graph: Handle) -> Result {
+    let mut state = state()?;
+    state.graphs.remove(graph)?;
+    state.nodes.remove_where(|node| node.graph == graph);
+    Ok(())
+}
+
+pub(crate) fn instantiate(executable: Out<Handle>, graph: Handle, flags: u64) -> Result {
+    let mut state = state()?;
+    let Graph { context, operations, .. } = state.graphs.get(graph)?;
+    let made = Executable { context: *context, operations: Arc::clone(operations), flags };
+    let made = state.executables.add(made);
+    executable.set(made)
+}
+
+pub(crate) fn instantiate_with(
+    executable: Out<Handle>,
+    graph: Handle,
+    parameters: Out<InstantiateParameters>,
+) -> Result {
+    let asked = parameters.get()?;
+    instantiate(executable, graph, asked.flags)?;
+    // `CUDA_GRAPH_INSTANTIATE_SUCCESS`
+    parameters.set(InstantiateParameters { error_node: 0, result: 0, ..asked })
+}
+
+pub(crate) fn flags(executable: Handle, flags: Out<u64>) -> Result {
+    flags.set(state()?.executables.get(executable)?.flags)
+}
+
+/// Queues one launch of the graph; in a captured stream, its operations become part of the other graph.
+pub(crate) fn launch(executable: Handle, stream: Handle) -> Result {
+    let operations = {
+        let mut state = state()?;
+        let operations = Arc::clone(&state.executables.get(executable)?.operations);
+        if state.record(stream, || operations.to_vec())? {
+            return Ok(());
+        }
+        operations
+    };
+    operations.iter().try_for_each(|work| work.run())
+}
+
+pub(crate) fn upload(executable: Handle, stream: Handle) -> Result {
+    let state = state()?;
+    state.context_of(stream)?;
+    state.executables.get(executable).map(drop)
+}
+
+pub(crate) fn destroy_executable(executable: Handle) -> Result {
+    state()?.executables.remove(executable).map(drop)
+}
+
+/// The nodes of a graph, as many as there is room for; their number, if there is no array for them.
+pub(crate) fn nodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) -> Result {
+    let mut state = state()?;
+    let state = &mut *state;
+    let of_graph = state.graphs.get_mut(graph)?;
+    for index in of_graph.nodes.len()..of_graph.operations.len() {
+        of_graph.nodes.push(state.nodes.add(Node { graph, index }));
+    }
+    if nodes.is_null() {
+        return count.set(of_graph.nodes.len());
+    }
+    let room = count.get()?;
+    for index in 0..room {
+        nodes.set_nth(index, of_graph.nodes.get(index).copied().unwrap_or(0))?;
+    }
+    count.set(room.min(of_graph.nodes.len()))
+}
+
+pub(crate) fn node_type(node: Handle, kind: Out<c_int>) -> Result {
+    let state = state()?;
+    let Node { graph, index } = state.nodes.get(node)?;
+    kind.set(state.graphs.get(*graph)?.operations[*index].node_type())
+}
+
+/// Shape and function of a launch's node. Its parameters are not among them: the emulator has their values, not the caller's pointers.
+pub(crate) fn kernel_node(node: Handle, parameters: Out<KernelNode>) -> Result {
+    let state = state()?;
+    let Node { graph, index } = state.nodes.get(node)?;
+    let launch = state.graphs.get(*graph)?.operations[*index].kernel_node();
+    parameters.set(launch.ok_or(Error::INVALID_VALUE)?)
+}

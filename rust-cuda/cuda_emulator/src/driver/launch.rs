@@ -1,0 +1,271 @@
+//! Launches: their checks, and their runs in the interpreter.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use cuda_launch::{Dim3, LaunchConfig};
+use ptx_interpreter::{Executor, LoadedModule};
+
+use crate::abi::{HostAddress, In, KernelNode, RawLaunchConfig};
+use crate::architecture::{Architecture, MULTIPROCESSORS};
+use crate::capture::{Captive, Captured};
+use crate::driver::function::Function;
+use crate::driver::stream;
+use crate::driver::{State, driver, state};
+use crate::error::{Error, Result};
+use crate::handles::Handle;
+use crate::shape::{Attributes, Shape};
+use crate::work::Work;
+use crate::{fault, host, journal};
+
+/// In `extra`: the end, the buffer of all parameters, and its size.
+const EXTRA_END: usize = 0;
+const EXTRA_BUFFER: usize = 1;
+const EXTRA_BYTES: usize = 2;
+
+/// A launch whose parameters have been read.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) function: Handle,
+    pub(crate) context: Handle,
+    pub(crate) module: Arc<LoadedModule>,
+    pub(crate) ptx: Arc<str>,
+    pub(crate) kernel: Arc<str>,
+    pub(crate) config: LaunchConfig,
+    pub(crate) parameters: Vec<Vec<u8>>,
+}
+
+/// `cuLaunchKernelEx`
+pub(crate) fn launch_with(
+    config: In<RawLaunchConfig>,
+    function: Handle,
+    parameters: HostAddress,
+    extra: HostAddress,
+) -> Result {
+    let config = config.get()?;
+    let attributes = Attributes::of(&config)?;
+    let shape = Shape { grid: config.grid, block: config.block, shared_bytes: config.shared_bytes, attributes };
+    launch(function, shape, config.stream, parameters, extra)
+}
+
+/// Launches a function, or a library's kernel, in a stream.
+pub(crate) fn launch(
+    function: Handle,
+    shape: Shape,
+    stream: Handle,
+    parameters: HostAddress,
+    extra: HostAddress,
+) -> Result {
+    let call = {
+        let mut state = state()?;
+        let context = state.context_of(stream)?;
+        state.usable(context)?;
+        let function = state.function_in(function, context)?;
+        let (found, architecture) = state.function_and_architecture(function)?;
+        if found.context != context {
+            return Err(Error::INVALID_HANDLE);
+        }
+        let config = checked(found, architecture, shape)?;
+        let parameters = read_parameters(&state, found, parameters, extra)?;
+        let module = state.modules.get(found.module)?;
+        Call {
+            function,
+            context,
+            module: Arc::clone(&module.loaded),
+            ptx: Arc::clone(&module.ptx),
+            kernel: Arc::clone(&found.name),
+            config,
+            parameters,
+        }
+    };
+    stream::submit(stream, Arc::new(call))
+}
+
+/// Checks the shape of a launch.
+fn checked(function: &Function, architecture: Architecture, shape: Shape) -> Result<LaunchConfig> {
+    let Shape { grid, block, shared_bytes, attributes } = shape;
+    let [grid, block] = [grid, block].map(|[x, y, z]| Dim3::new(x, y, z));
+    let cluster = function.cluster_size(architecture, attributes.cluster)?;
+    let config =
+        LaunchConfig { grid, block, dynamic_shared_bytes: shared_bytes, cooperative: attributes.cooperative, cluster };
+    let name = || journal::short_name(&function.name);
+    if config.cooperative && cluster > 1 {
+        journal::unsupported("a cooperative launch with clusters");
+        return Err(Error::NOT_SUPPORTED);
+    }
+    if cluster > 1 && grid.x != 0 && !grid.x.is_multiple_of(cluster.into()) {
+        return Err(Error::INVALID_CLUSTER_SIZE);
+    }
+    config.check().map_err(|error| {
+        journal::note(&format!("launch of {}: {error}", name()));
+        Error::INVALID_VALUE
+    })?;
+    if shared_bytes as usize > function.max_dynamic_bytes {
+        let limit = function.max_dynamic_bytes;
+        journal::note(&format!(
+            "launch of {}: {shared_bytes} bytes of dynamic shared memory; its limit is {limit}",
+            name()
+        ));
+        return Err(Error::INVALID_VALUE);
+    }
+    if block.count() > u64::from(function.resources.max_threads) {
+        let limit = function.resources.max_threads;
+        journal::note(&format!("launch of {}: blocks of {block} threads; it was compiled for {limit}", name()));
+        return Err(Error::LAUNCH_OUT_OF_RESOURCES);
+    }
+    if config.cooperative {
+        let resident = function.resident_blocks(architecture, block.count() as u32, shared_bytes as usize);
+        if grid.count() > u64::from(resident * MULTIPROCESSORS) {
+            return Err(Error::COOPERATIVE_LAUNCH_TOO_LARGE);
+        }
+    }
+    Ok(config)
+}
+
+/// The values of the parameters: by a pointer to each, or in one buffer.
+fn read_parameters(
+    state: &State,
+    function: &Function,
+    parameters: HostAddress,
+    extra: HostAddress,
+) -> Result<Vec<Vec<u8>>> {
+    let sizes = &*function.parameters;
+    let mut values: Vec<Vec<u8>> = sizes.iter().map(|bytes| vec![0; *bytes]).collect();
+    if sizes.is_empty() {
+        return Ok(values);
+    }
+    if parameters.0 != 0 {
+        let mut pointers = vec![0; size_of_val(sizes)];
+        host::read(parameters, &mut pointers)?;
+        let pointers = pointers.as_chunks::<{ size_of::<usize>() }>().0.iter();
+        let pointers = pointers.map(|bytes| HostAddress(usize::from_le_bytes(*bytes)));
+        let mut parts: Vec<_> = pointers.zip(values.iter_mut().map(Vec::as_mut_slice)).collect();
+        host::read_all(&mut parts)?;
+        return Ok(values);
+    }
+    let (buffer, bytes) = parameter_buffer(extra)?;
+    let offsets = state.modules.get(function.module)?.loaded.parameter_offsets(&function.name);
+    for (value, offset) in values.iter_mut().zip(offsets) {
+        let offset = offset as usize;
+        if offset + value.len() > bytes {
+            return Err(Error::INVALID_VALUE);
+        }
+        host::read(HostAddress(buffer.0 + offset), value)?;
+    }
+    Ok(values)
+}
+
+/// Address and size of the buffer that `extra` names.
+fn parameter_buffer(extra: HostAddress) -> Result<(HostAddress, usize)> {
+    let word = |address: usize| {
+        let mut bytes = [0; size_of::<usize>()];
+        host::read(HostAddress(address), &mut bytes).map(|()| usize::from_le_bytes(bytes))
+    };
+    let (mut buffer, mut bytes) = (None, None);
+    let mut next = extra.0;
+    // Each kind occurs once.
+    for _ in 0..3 {
+        let value = next.checked_add(size_of::<usize>()).ok_or(Error::INVALID_VALUE)?;
+        match word(next)? {
+            EXTRA_END => break,
+            EXTRA_BUFFER => buffer = Some(HostAddress(word(value)?)),
+            EXTRA_BYTES => bytes = Some(word(word(value)?)?),
+            _ => return Err(Error::INVALID_VALUE),
+        }
+        next = value + size_of::<usize>();
+    }
+    buffer.zip(bytes).ok_or(Error::INVALID_VALUE)
+}
+
+/// Host threads for the blocks of a launch: none that outlive it, so that a process may fork.
+struct Threads;
+
+impl Executor for Threads {
+    fn workers(&self) -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
+
+    fn run(&self, workers: usize, work: &(dyn Fn(usize) + Sync)) {
+        if workers == 1 {
+            return work(0);
+        }
+        std::thread::scope(|scope| {
+            for number in 1..workers {
+                scope.spawn(move || work(number));
+            }
+            work(0);
+        });
+    }
+}
+
+impl Work for Call {
+    /// Runs the launch.
+    ///
+    /// # Errors
+    /// That of the kernel's fault, which the context has from now on; else of what the interpreter does not permit.
+    fn run(&self) -> Result {
+        let driver = driver()?;
+        let _turn = driver.launching();
+        let (memory, ordinal) = {
+            let mut state = state()?;
+            let ordinal = state.usable(self.context)?;
+            state.map_parameters(&self.parameters)?;
+            state.copy_to_kernels()?;
+            (state.memories[ordinal].clone(), ordinal)
+        };
+        let parameters: Vec<&[u8]> = self.parameters.iter().map(Vec::as_slice).collect();
+        let captured =
+            driver.options.capture.as_ref().and_then(|folder| Some((folder, Captured::of(&self.parameters, &memory)?)));
+        let options = driver.options.launch.clone();
+        let result = self.module.launch_on(&memory, &Threads, options, &self.kernel, self.config, &parameters);
+        for printed in self.module.take_printed() {
+            // A closed stdout is no error of the launch.
+            let _ = write!(std::io::stdout(), "{}", printed.text);
+        }
+        drop(memory);
+        let mut state = state()?;
+        state.copy_from_kernels()?;
+        match result {
+            Ok(report) => {
+                driver.journal.ran(&report);
+                Ok(())
+            }
+            Err(error) => {
+                let code = fault::code(&error);
+                if error.fault().is_some()
+                    && let Ok(context) = state.contexts.get_mut(self.context)
+                {
+                    context.failure = Some(code);
+                }
+                drop(state);
+                let is_fault = error.fault().is_some();
+                let device = Some(ordinal).filter(|_| driver.options.devices.len() > 1);
+                driver.journal.failed((&self.kernel, self.config), device, code, error);
+                if let Some((folder, captured)) = captured.filter(|_| is_fault) {
+                    let Self { ptx, kernel, config, .. } = self;
+                    let options = &driver.options.launch;
+                    captured.write(folder, Captive { ptx, kernel, config: *config, options });
+                }
+                Err(code)
+            }
+        }
+    }
+
+    fn node_type(&self) -> i32 {
+        0
+    }
+
+    fn kernel_node(&self) -> Option<KernelNode> {
+        let [grid, block] = [self.config.grid, self.config.block].map(|size| [size.x, size.y, size.z]);
+        Some(KernelNode {
+            function: self.function,
+            grid,
+            block,
+            shared_bytes: self.config.dynamic_shared_bytes,
+            parameters: 0,
+            extra: 0,
+            kernel: 0,
+            context: self.context,
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! The linker's calls, by which programs join modules. PTX stays PTX: the "binary" that a link makes is text.
+
+use std::ffi::{c_int, c_void};
+
+use crate::abi::{HostAddress, Out, Text};
+use crate::driver::{in_context, state};
+use crate::error::{Error, Result};
+use crate::handles::Handle;
+use crate::jit::JitOptions;
+use crate::{host, image, journal};
+
+/// `CUjitInputType`: cubin, PTX, fat binary, object, library.
+const PTX: c_int = 1;
+const LIBRARY: c_int = 4;
+const MAX_INPUT_TYPE: c_int = 5;
+
+/// A link that has begun.
+#[derive(Debug)]
+pub(crate) struct Link {
+    modules: Vec<String>,
+    options: JitOptions,
+    /// The result, with a zero at its end, once it has been asked for.
+    linked: Option<Vec<u8>>,
+}
+
+pub(crate) fn create(options: JitOptions, link: Out<Handle>) -> Result {
+    let made = Link { modules: Vec::new(), options, linked: None };
+    let made = in_context(|state, _, _| Ok(state.links.add(made)));
+    link.set(made?)
+}
+
+pub(crate) fn add_data(link: Handle, kind: c_int, data: HostAddress, bytes: usize) -> Result {
+    let mut contents = vec![0; bytes];
+    host::read(data, &mut contents)?;
+    add(link, kind, &contents)
+}
+
+pub(crate) fn add_file(link: Handle, kind: c_int, path: Text) -> Result {
+    let path = path.get()?;
+    let contents = std::fs::read(&path).map_err(|error| {
+        journal::note(&format!("{path}: {error}"));
+        Error::FILE_NOT_FOUND
+    })?;
+    add(link, kind, &contents)
+}
+
+fn add(link: Handle, kind: c_int, contents: &[u8]) -> Result {
+    if !(0..=MAX_INPUT_TYPE).contains(&kind) {
+        return Err(Error::INVALID_VALUE);
+    }
+    if kind == LIBRARY {
+        // That of device functions such as `cudaMalloc` in kernels: a module that calls one names it when it is loaded.
+        journal::note_once("a library of binaries was linked, of which the emulator uses nothing");
+        return Ok(());
+    }
+    let ptx = match kind {
+        PTX => image::of_bytes(contents).map_err(|_| Error::INVALID_PTX)?,
+        _ => image::of_bytes(contents)?,
+    };
+    state()?.links.get_mut(link)?.modules.push(ptx);
+    Ok(())
+}
+
+/// The joined PTX, which lives as long as the link.
+pub(crate) fn complete(link: Handle, image: Out<*mut c_void>, bytes: Out<usize>) -> Result {
+    let mut state = state()?;
+    let link = state.links.get_mut(link)?;
+    let modules: Vec<&str> = link.modules.iter().map(String::as_str).collect();
+    let Some(joined) = join(&modules) else {
+        link.options.report("nothing was linked");
+        return Err(Error::INVALID_VALUE);
+    };
+    let linked = link.linked.insert(joined.into_bytes());
+    bytes.set_if_wanted(linked.len());
+    linked.push(0);
+    image.set(linked.as_ptr().cast_mut().cast())
+}
+
+pub(crate) fn destroy(link: Handle) -> Result {
+    state()?.links.remove(link).map(drop)
+}
+
+/// The text of one module, or that of several in one: with one header, and numbers of source files of their own.
+fn join(modules: &[&str]) -> Option<String> {
+    let [first, others @ ..] = modules else { return None };
+    let mut joined = (*first).to_owned();
+    let mut files = max_file(first);
+    for module in others {
+        joined.push('\n');
+        for line in module.lines() {
+            joined.push_str(&of_later_module(line, files));
+            joined.push('\n');
+        }
+        files += max_file(module);
+    }
+    Some(joined)
+}
+
+/// The highest number of a source file.
+fn max_file(module: &str) -> u32 {
+    let number = |line: &str| line.trim_start().strip_prefix(".file")?.split_whitespace().next()?.parse().ok();
+    module.lines().filter_map(number).max().unwrap_or(0)
+}
+
+/// A line of a module that is not the first: without directives of the header, and with its numbers of files after the others'.
+fn of_later_module(line: &str, files: u32) -> String {
+    let code = line.trim_start();
+    let directive = code.split_whitespace().next().unwrap_or_default();
+    match directive {
+        ".version" | ".target" | ".address_size" => String::new(),
+        ".file" | ".loc" => {
+            let rest = code[directive.len()..].trim_start();
+            let (number, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            match number.parse::<u32>() {
+                Ok(number) => format!("{directive} {} {rest}", number + files),
+                Err(_) => line.to_owned(),
+            }
+        }
+        _ => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::join;
+
+    #[test]
+    fn one_module_stays_as_it_is() {
+        let text = ".version 7.0\n.target sm_75\n.file 1 \"a.py\"\n";
+        assert_eq!(join(&[text]).unwrap(), text);
+        assert_eq!(join(&[]), None);
+    }
+
+    #[test]
+    fn several_modules_have_one_header_and_files_of_their_own() {
+        let first = ".version 7.0\n.target sm_75\n.address_size 64\n.file 1 \"a.py\"\n.loc 1 2 3\n";
+        let second = ".version 7.0\n.target sm_75\n.address_size 64\n.file 1 \"b.cu\"\n\t.loc\t1 5 0\n\tret;\n";
+        let joined = join(&[first, second]).unwrap();
+        assert_eq!(joined.matches(".version").count(), 1);
+        assert!(joined.contains(".file 1 \"a.py\"\n.loc 1 2 3\n"), "{joined}");
+        assert!(joined.contains(".file 2 \"b.cu\"\n.loc 2 5 0\n\tret;\n"), "{joined}");
+    }
+}

@@ -1,0 +1,170 @@
+//! Memory of devices: allocations, copies, fills, and what a program may ask about an address.
+
+mod attributes;
+mod copy;
+mod fill;
+mod pages;
+mod pool;
+pub(crate) mod shared;
+
+use std::ffi::c_uint;
+use std::sync::Arc;
+
+use ptx_interpreter::memory::{Extent, MemoryError, Region};
+
+use crate::abi::{HostAddress, Out};
+use crate::driver::{State, in_context, state};
+use crate::error::{Error, Result};
+use crate::handles::Handle;
+use crate::journal;
+
+pub(crate) use attributes::{pointer_attribute, pointer_attributes, set_pointer_attribute};
+pub(crate) use copy::{Address, copy, copy_2d, copy_peer};
+pub(crate) use fill::{fill, fill_2d};
+pub(crate) use pool::{
+    allocate_from, create_pool, default_pool, destroy_pool, pool_access, pool_attribute, pool_exists,
+    set_pool_attribute,
+};
+
+/// Alignment of the rows of a pitched allocation, in bytes.
+const PITCH: usize = 512;
+
+/// Where bytes are.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// In the memory of the host.
+    Host(HostAddress),
+    /// In an allocation of a device.
+    Device {
+        /// The allocation's bytes.
+        region: Arc<Region>,
+        /// Offset of the first of them.
+        offset: usize,
+    },
+}
+
+pub(crate) fn allocate(address: Out<u64>, bytes: usize) -> Result {
+    if bytes == 0 || address.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    let allocated = in_context(|state, context, ordinal| {
+        let allocated = state.memories[ordinal].allocate(bytes as u64).map_err(|error| refusal(&error))?;
+        state.contexts.get_mut(context)?.allocations.insert(allocated);
+        Ok(allocated)
+    });
+    address.set(allocated?)
+}
+
+/// The driver's error for an allocation that fails, with a line that says why.
+fn refusal(error: &MemoryError) -> Error {
+    journal::note(&error.to_string());
+    Error::OUT_OF_MEMORY
+}
+
+pub(crate) fn allocate_pitched(
+    address: Out<u64>,
+    pitch: Out<usize>,
+    width: usize,
+    height: usize,
+    element: c_uint,
+) -> Result {
+    if !matches!(element, 4 | 8 | 16) || width == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    let padded = width.checked_next_multiple_of(PITCH).ok_or(Error::INVALID_VALUE)?;
+    allocate(address, padded.checked_mul(height).ok_or(Error::INVALID_VALUE)?)?;
+    pitch.set(padded)
+}
+
+/// Frees an allocation, of a device or managed. Freeing null has no effect.
+pub(crate) fn free(address: u64) -> Result {
+    in_context(|state, _, _| {
+        if address == 0 {
+            return Ok(());
+        }
+        if state.shared.is_managed_at(address) {
+            return state.free_shared(HostAddress(address as usize));
+        }
+        let owner = state.contexts.iter().find(|(_, context)| context.allocations.contains(&address));
+        let owner = owner.map(|(handle, _)| handle).ok_or(Error::INVALID_VALUE)?;
+        let context = state.contexts.get_mut(owner)?;
+        context.allocations.remove(&address);
+        let ordinal = context.ordinal;
+        state.memories[ordinal].free(address).map_err(|_| Error::INVALID_VALUE)
+    })
+}
+
+pub(crate) fn info(free: Out<usize>, total: Out<usize>) -> Result {
+    in_context(|state, _, ordinal| {
+        let memory = &state.memories[ordinal];
+        free.set((memory.limit() - memory.used()) as usize)?;
+        total.set(memory.limit() as usize)
+    })
+}
+
+/// Start and size of the allocation that contains an address.
+pub(crate) fn address_range(base: Out<u64>, bytes: Out<usize>, address: u64) -> Result {
+    in_context(|state, _, _| {
+        let (_, extent) = state.extent_of(address).ok_or(Error::NOT_FOUND)?;
+        base.set_if_wanted(extent.start);
+        bytes.set_if_wanted(extent.bytes as usize);
+        Ok(())
+    })
+}
+
+/// Accepts a hint about managed memory, which has no effect.
+pub(crate) fn hint(address: u64, bytes: usize) -> Result {
+    in_context(|state, _, _| state.shared.contains(address, bytes).then_some(()).ok_or(Error::INVALID_VALUE))
+}
+
+/// Allocates or frees in a stream, which must not be captured: graphs have no allocations.
+pub(crate) fn in_stream(stream: Handle, work: impl FnOnce() -> Result) -> Result {
+    {
+        let state = state()?;
+        let context = state.context_of(stream)?;
+        state.usable(context)?;
+        if state.capture_of(stream).is_some() {
+            journal::unsupported("an allocation in a graph");
+            return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
+        }
+    }
+    work()
+}
+
+impl State {
+    /// The allocation that contains an address, and the ordinal of its device. None for memory that host and devices share.
+    pub(crate) fn extent_of(&self, address: u64) -> Option<(usize, Extent)> {
+        if self.shared.contains(address, 1) {
+            return None;
+        }
+        self.memories.iter().enumerate().find_map(|(ordinal, memory)| {
+            let view = memory.view();
+            let (index, _) = view.find(address, 1).ok()?;
+            Some((ordinal, view.allocations()[index].extent.clone()))
+        })
+    }
+
+    /// Where the bytes at a device's address are: in an allocation, or in memory that host and devices share.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if one allocation does not contain them all.
+    pub(crate) fn device_place(&self, address: u64, bytes: usize) -> Result<Place> {
+        self.find_place(address, bytes).ok_or(Error::INVALID_VALUE)
+    }
+
+    /// Where the bytes at an address of a device or of the host are.
+    pub(crate) fn any_place(&self, address: u64, bytes: usize) -> Place {
+        self.find_place(address, bytes).unwrap_or(Place::Host(HostAddress(address as usize)))
+    }
+
+    fn find_place(&self, address: u64, bytes: usize) -> Option<Place> {
+        if self.shared.contains(address, bytes) {
+            return Some(Place::Host(HostAddress(address as usize)));
+        }
+        self.memories.iter().find_map(|memory| {
+            let view = memory.view();
+            let (index, offset) = view.find(address, bytes).ok()?;
+            Some(Place::Device { region: Arc::clone(&view.allocations()[index].region), offset })
+        })
+    }
+}

@@ -1,0 +1,248 @@
+//! Memory of the host that devices access: page-locked, registered and managed memory.
+//!
+//! Kernels run in the interpreter's memory. Memory that they share with the host is therefore copied there before each launch and back
+//! after it. Page-locked memory that no kernel gets a pointer of is not: it becomes shared when its address is asked for, or is a
+//! parameter of a launch.
+
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_uint};
+use std::sync::Arc;
+
+use ptx_interpreter::memory::Region;
+
+use super::pages::Pages;
+use crate::abi::{HostAddress, Out};
+use crate::driver::{State, in_context, state};
+use crate::error::{Error, Result};
+use crate::{host, journal};
+
+/// `CU_MEMHOSTALLOC_DEVICEMAP`, `CU_MEMHOSTREGISTER_DEVICEMAP`.
+const DEVICE_MAP: c_uint = 2;
+
+/// The blocks of such memory.
+#[derive(Debug, Default)]
+pub(crate) struct SharedMemory {
+    /// By their first address.
+    blocks: BTreeMap<usize, Block>,
+}
+
+#[derive(Debug)]
+struct Block {
+    bytes: usize,
+    flags: c_uint,
+    origin: Origin,
+    /// Its copy in the memory of devices, once a kernel may use it.
+    region: Option<Arc<Region>>,
+}
+
+#[derive(Debug)]
+enum Origin {
+    /// Allocated by the driver.
+    Allocated { _pages: Pages },
+    /// Allocated by the driver, with one address for host and devices.
+    Managed { _pages: Pages },
+    /// Registered by the caller, whose memory it is.
+    Registered,
+}
+
+/// What a program may ask about a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockFacts {
+    pub(crate) start: u64,
+    pub(crate) bytes: usize,
+    pub(crate) flags: c_uint,
+    pub(crate) is_managed: bool,
+}
+
+impl SharedMemory {
+    /// The block that contains all bytes.
+    pub(crate) fn find(&self, address: u64, bytes: usize) -> Option<BlockFacts> {
+        let address = address as usize;
+        let (start, block) = self.blocks.range(..=address).next_back()?;
+        let offset = address - start;
+        let is_inside = offset < block.bytes && bytes <= block.bytes - offset;
+        let is_managed = matches!(block.origin, Origin::Managed { .. });
+        is_inside.then_some(BlockFacts { start: *start as u64, bytes: block.bytes, flags: block.flags, is_managed })
+    }
+
+    pub(crate) fn contains(&self, address: u64, bytes: usize) -> bool {
+        self.find(address, bytes).is_some()
+    }
+
+    pub(crate) fn is_managed_at(&self, start: u64) -> bool {
+        self.find(start, 1).is_some_and(|block| block.start == start && block.is_managed)
+    }
+
+    fn overlaps(&self, address: usize, bytes: usize) -> bool {
+        let end = address.saturating_add(bytes);
+        self.blocks.range(..end).next_back().is_some_and(|(start, block)| start + block.bytes > address)
+    }
+}
+
+/// Allocates page-locked memory.
+pub(crate) fn allocate_host(pointer: Out<usize>, bytes: usize, flags: c_uint) -> Result {
+    if bytes == 0 || pointer.is_null() || flags > 7 {
+        return Err(Error::INVALID_VALUE);
+    }
+    let pages = Pages::new(bytes)?;
+    let address = pages.address();
+    in_context(|state, _, _| state.share(address, bytes, flags, Origin::Allocated { _pages: pages }))?;
+    pointer.set(address.0)
+}
+
+/// Allocates memory with one address for host and devices.
+pub(crate) fn allocate_managed(pointer: Out<u64>, bytes: usize, flags: c_uint) -> Result {
+    if bytes == 0 || pointer.is_null() || !(1..=2).contains(&flags) {
+        return Err(Error::INVALID_VALUE);
+    }
+    let pages = Pages::new(bytes)?;
+    let address = pages.address();
+    in_context(|state, _, _| state.share(address, bytes, DEVICE_MAP, Origin::Managed { _pages: pages }))?;
+    pointer.set(address.0 as u64)
+}
+
+pub(crate) fn register(address: HostAddress, bytes: usize, flags: c_uint) -> Result {
+    if bytes == 0 || address.0 == 0 || flags > 15 {
+        return Err(Error::INVALID_VALUE);
+    }
+    // A pointer to no memory is an error here, and not in a later launch.
+    host::read(address, &mut [0])?;
+    host::read(HostAddress(address.0.checked_add(bytes - 1).ok_or(Error::INVALID_VALUE)?), &mut [0])?;
+    in_context(|state, _, _| {
+        if state.shared.overlaps(address.0, bytes) {
+            return Err(Error::HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        state.share(address, bytes, flags, Origin::Registered)
+    })
+}
+
+pub(crate) fn unregister(address: HostAddress) -> Result {
+    let mut state = state()?;
+    match state.shared.blocks.get(&address.0).map(|block| &block.origin) {
+        Some(Origin::Registered) => state.free_shared(address),
+        _ => Err(Error::HOST_MEMORY_NOT_REGISTERED),
+    }
+}
+
+/// Frees page-locked memory.
+pub(crate) fn free_host(address: HostAddress) -> Result {
+    let mut state = state()?;
+    match state.shared.blocks.get(&address.0).map(|block| &block.origin) {
+        Some(Origin::Allocated { .. }) => state.free_shared(address),
+        _ => Err(Error::INVALID_VALUE),
+    }
+}
+
+/// Address at which devices access page-locked memory, which is that of the host.
+pub(crate) fn device_pointer(device: Out<u64>, address: HostAddress, flags: c_uint) -> Result {
+    if flags != 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    in_context(|state, _, _| {
+        let block = state.shared.find(address.0 as u64, 1).ok_or(Error::INVALID_VALUE)?;
+        state.map(block.start)?;
+        device.set(address.0 as u64)
+    })
+}
+
+pub(crate) fn flags(flags: Out<c_uint>, address: HostAddress) -> Result {
+    in_context(|state, _, _| {
+        let block = state.shared.find(address.0 as u64, 1).filter(|block| !block.is_managed);
+        flags.set(block.ok_or(Error::INVALID_VALUE)?.flags)
+    })
+}
+
+/// Attributes of a range of managed memory, of which the emulator keeps none.
+pub(crate) fn range_attribute(value: Out<c_int>, bytes: usize, attribute: c_int, address: u64, count: usize) -> Result {
+    super::hint(address, count)?;
+    if bytes != 4 {
+        return Err(Error::INVALID_VALUE);
+    }
+    match attribute {
+        // Read mostly; preferred location and that of the last prefetch: none (`CU_DEVICE_INVALID`).
+        1 => value.set(0),
+        2 | 4 => value.set(-2),
+        _ => {
+            journal::unsupported("cuMemRangeGetAttribute of this attribute");
+            Err(Error::NOT_SUPPORTED)
+        }
+    }
+}
+
+impl State {
+    fn share(&mut self, address: HostAddress, bytes: usize, flags: c_uint, origin: Origin) -> Result {
+        self.shared.blocks.insert(address.0, Block { bytes, flags, origin, region: None });
+        if flags & DEVICE_MAP != 0 { self.map(address.0 as u64) } else { Ok(()) }
+    }
+
+    /// Ends the sharing of a block, and frees it if the driver has allocated it.
+    pub(crate) fn free_shared(&mut self, address: HostAddress) -> Result {
+        let block = self.shared.blocks.remove(&address.0).ok_or(Error::INVALID_VALUE)?;
+        if block.region.is_some() {
+            for memory in &mut self.memories {
+                memory.remove_at(address.0 as u64).map_err(|_| Error::UNKNOWN)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a block accessible to kernels, at the address that it has for the host.
+    fn map(&mut self, start: u64) -> Result {
+        let Some(block) = self.shared.blocks.get_mut(&(start as usize)) else { return Err(Error::INVALID_VALUE) };
+        if block.region.is_some() {
+            return Ok(());
+        }
+        let region = Arc::new(Region::try_new(block.bytes).map_err(|_| Error::OUT_OF_MEMORY)?);
+        for memory in &mut self.memories {
+            let added = memory.add_at("memory of the host", start, Arc::clone(&region));
+            added.map_err(|error| super::refusal(&error))?;
+        }
+        block.region = Some(region);
+        Ok(())
+    }
+
+    /// Makes the blocks accessible into which a launch's parameters point.
+    pub(crate) fn map_parameters(&mut self, parameters: &[Vec<u8>]) -> Result {
+        if self.shared.blocks.is_empty() {
+            return Ok(());
+        }
+        for words in parameters.iter().map(|parameter| parameter.as_chunks::<8>().0) {
+            for word in words {
+                if let Some(block) = self.shared.find(u64::from_le_bytes(*word), 1) {
+                    self.map(block.start)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies what host and kernels share to the kernels.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if a caller has freed memory that it registered.
+    pub(crate) fn copy_to_kernels(&self) -> Result {
+        self.each_mapped(|address, region| {
+            let mut bytes = vec![0; region.bytes()];
+            host::read(address, &mut bytes)?;
+            region.write(0, &bytes);
+            Ok(())
+        })
+    }
+
+    /// Copies what host and kernels share back to the host.
+    ///
+    /// # Errors
+    /// As [`copy_to_kernels`](Self::copy_to_kernels).
+    pub(crate) fn copy_from_kernels(&self) -> Result {
+        self.each_mapped(|address, region| {
+            let mut bytes = vec![0; region.bytes()];
+            region.read(0, &mut bytes);
+            host::write(address, &bytes)
+        })
+    }
+
+    fn each_mapped(&self, mut copy: impl FnMut(HostAddress, &Region) -> Result) -> Result {
+        let mapped = self.shared.blocks.iter().filter_map(|(start, block)| Some((*start, block.region.as_ref()?)));
+        mapped.into_iter().try_for_each(|(start, region)| copy(HostAddress(start), region))
+    }
+}

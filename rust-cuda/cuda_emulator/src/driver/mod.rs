@@ -1,0 +1,196 @@
+//! The state of the driver, which all threads of a process share. The files below have the functions that change it.
+
+pub(crate) mod context;
+pub(crate) mod device;
+pub(crate) mod event;
+pub(crate) mod function;
+pub(crate) mod graph;
+pub(crate) mod launch;
+pub(crate) mod library;
+pub(crate) mod link;
+pub(crate) mod memory;
+pub(crate) mod module;
+pub(crate) mod stream;
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use ptx_interpreter::memory::GlobalMemory;
+
+use crate::driver::context::{Context, Primary};
+use crate::driver::device::memory_bytes;
+use crate::driver::event::Event;
+use crate::driver::function::Function;
+use crate::driver::graph::{Executable, Graph, Node};
+use crate::driver::library::{Kernel, Library};
+use crate::driver::link::Link;
+use crate::driver::memory::shared::SharedMemory;
+use crate::driver::module::Module;
+use crate::driver::stream::{Capture, Stream};
+use crate::error::{Error, Result};
+use crate::handles::{Handle, Kind, Table};
+use crate::journal::{self, Journal};
+use crate::options::Options;
+
+/// The driver, once `cuInit` has been called.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    pub(crate) options: Options,
+    state: Mutex<State>,
+    /// Held during a launch: kernels run one after the other, so that each run of a program has the same order.
+    launching: Mutex<()>,
+    pub(crate) journal: Journal,
+}
+
+/// Everything that a function of the driver may change.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) contexts: Table<Context>,
+    /// One for each device.
+    pub(crate) primaries: Vec<Primary>,
+    /// Global memory of each device.
+    pub(crate) memories: Vec<GlobalMemory>,
+    /// Memory of the host that devices access too.
+    pub(crate) shared: SharedMemory,
+    pub(crate) modules: Table<Module>,
+    pub(crate) functions: Table<Function>,
+    pub(crate) libraries: Table<Library>,
+    pub(crate) kernels: Table<Kernel>,
+    pub(crate) links: Table<Link>,
+    pub(crate) streams: Table<Stream>,
+    pub(crate) captures: Vec<Capture>,
+    pub(crate) events: Table<Event>,
+    pub(crate) graphs: Table<Graph>,
+    pub(crate) nodes: Table<Node>,
+    pub(crate) executables: Table<Executable>,
+    /// Ordinals of the devices whose pools these are. The first of each is the default pool.
+    pub(crate) pools: Table<usize>,
+}
+
+static DRIVER: OnceLock<Driver> = OnceLock::new();
+
+/// `cuInit`
+pub(crate) fn initialise(flags: u32) -> Result {
+    if flags != 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    if DRIVER.get().is_some() {
+        return Ok(());
+    }
+    let options = Options::from_environment().map_err(|error| {
+        journal::note(&error.to_string());
+        Error::INVALID_VALUE
+    })?;
+    let driver = DRIVER.get_or_init(|| Driver::new(options));
+    driver.write_at_exit();
+    Ok(())
+}
+
+/// The driver.
+///
+/// # Errors
+/// `NOT_INITIALIZED`
+pub(crate) fn driver() -> Result<&'static Driver> {
+    DRIVER.get().ok_or(Error::NOT_INITIALIZED)
+}
+
+/// The version of CUDA, which a program may ask for before `cuInit`.
+///
+/// # Errors
+/// `INVALID_VALUE` if the environment is wrong.
+pub(crate) fn version() -> Result<i32> {
+    let version = DRIVER.get().map(|driver| driver.options.version);
+    version.map_or_else(
+        || Options::from_environment().map(|options| options.version).map_err(|_| Error::INVALID_VALUE),
+        Ok,
+    )
+}
+
+extern "C" fn write_report() {
+    // A panic must not reach C.
+    let _ = std::panic::catch_unwind(|| {
+        if let Some(driver) = DRIVER.get() {
+            driver.journal.write();
+        }
+    });
+}
+
+/// The driver's state, which no other thread uses until the guard is dropped.
+///
+/// # Errors
+/// `NOT_INITIALIZED`
+pub(crate) fn state() -> Result<MutexGuard<'static, State>> {
+    Ok(driver()?.state.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Calls `work` with the state, the current context and the ordinal of its device.
+///
+/// # Errors
+/// Those of `work`; `INVALID_CONTEXT` if none is current; and the context's own, once a kernel has failed in it.
+pub(crate) fn in_context<R>(work: impl FnOnce(&mut State, Handle, usize) -> Result<R>) -> Result<R> {
+    let mut state = state()?;
+    let context = context::current().ok_or(Error::INVALID_CONTEXT)?;
+    let ordinal = state.usable(context)?;
+    work(&mut state, context, ordinal)
+}
+
+impl Driver {
+    fn new(options: Options) -> Self {
+        let devices = options.devices.len();
+        let mut pools = Table::new(Kind::Pool);
+        for ordinal in 0..devices {
+            pools.add(ordinal);
+        }
+        let memories = (0..devices).map(|ordinal| GlobalMemory::of_device(ordinal as u16, memory_bytes()));
+        let state = State {
+            contexts: Table::new(Kind::Context),
+            primaries: (0..devices).map(|_| Primary::default()).collect(),
+            memories: memories.collect(),
+            shared: SharedMemory::default(),
+            modules: Table::new(Kind::Module),
+            functions: Table::new(Kind::Function),
+            libraries: Table::new(Kind::Library),
+            kernels: Table::new(Kind::Kernel),
+            links: Table::new(Kind::Link),
+            streams: Table::new(Kind::Stream),
+            captures: Vec::new(),
+            events: Table::new(Kind::Event),
+            graphs: Table::new(Kind::Graph),
+            nodes: Table::new(Kind::Node),
+            executables: Table::new(Kind::Executable),
+            pools,
+        };
+        let journal = Journal::new(options.json.clone());
+        Self { options, state: Mutex::new(state), launching: Mutex::default(), journal }
+    }
+
+    /// Has the report written when the process exits, if there is to be one.
+    #[allow(unsafe_code, reason = "a call of the C library")]
+    fn write_at_exit(&self) {
+        unsafe extern "C" {
+            fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+        }
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        if self.options.json.is_some() {
+            ONCE.call_once(|| {
+                // SAFETY: this is the function's type in C's stdlib.h, and `write_report` may be called at any time.
+                let _registered = unsafe { atexit(write_report) };
+            });
+        }
+    }
+
+    /// Waits for the launch of another thread, and keeps others from launching.
+    pub(crate) fn launching(&self) -> MutexGuard<'_, ()> {
+        self.launching.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The ordinal of a context's device.
+    ///
+    /// # Errors
+    /// `INVALID_CONTEXT`, or the error with which a kernel has failed in the context.
+    pub(crate) fn usable(&self, context: Handle) -> Result<usize> {
+        let context = self.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)?;
+        context.failure.map_or(Ok(context.ordinal), Err)
+    }
+}

@@ -1,0 +1,140 @@
+//! Modules: PTX that is loaded in a context.
+
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_uint};
+use std::sync::Arc;
+
+use ptx_interpreter::{LoadError, LoadedModule};
+
+use crate::abi::{HostAddress, Out, Text};
+use crate::driver::function::Function;
+use crate::driver::{State, in_context, state};
+use crate::error::{Error, Result};
+use crate::handles::Handle;
+use crate::jit::JitOptions;
+use crate::{image, journal};
+
+/// A module.
+#[derive(Debug)]
+pub(crate) struct Module {
+    pub(crate) context: Handle,
+    pub(crate) loaded: Arc<LoadedModule>,
+    /// The PTX, for captures.
+    pub(crate) ptx: Arc<str>,
+    /// Handles of its functions that have been asked for.
+    functions: BTreeMap<String, Handle>,
+}
+
+pub(crate) fn load(module: Out<Handle>, path: Text) -> Result {
+    let path = path.get()?;
+    let bytes = std::fs::read(&path).map_err(|error| {
+        journal::note(&format!("{path}: {error}"));
+        Error::FILE_NOT_FOUND
+    })?;
+    load_text(module, &image::of_bytes(&bytes)?, &JitOptions::default())
+}
+
+pub(crate) fn load_data(module: Out<Handle>, image: HostAddress, options: &JitOptions) -> Result {
+    load_text(module, &image::at(image)?, options)
+}
+
+fn load_text(module: Out<Handle>, ptx: &str, options: &JitOptions) -> Result {
+    let loaded = in_context(|state, context, _| state.load(context, ptx.into(), options));
+    module.set(loaded?)
+}
+
+pub(crate) fn unload(module: Handle) -> Result {
+    state()?.unload(module)
+}
+
+pub(crate) fn function(function: Out<Handle>, module: Handle, name: Text) -> Result {
+    let name = name.get()?;
+    function.set(state()?.function(module, &name)?)
+}
+
+pub(crate) fn function_count(count: Out<c_uint>, module: Handle) -> Result {
+    count.set(state()?.modules.get(module)?.loaded.kernels().count() as c_uint)
+}
+
+/// The functions of a module, as many as there is room for.
+pub(crate) fn functions(functions: Out<Handle>, room: c_uint, module: Handle) -> Result {
+    let mut state = state()?;
+    let names: Vec<String> = state.modules.get(module)?.loaded.kernels().map(str::to_owned).collect();
+    for (index, name) in names.iter().take(room as usize).enumerate() {
+        functions.set_nth(index, state.function(module, name)?)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn global(address: Out<u64>, bytes: Out<usize>, module: Handle, name: Text) -> Result {
+    let name = name.get()?;
+    state()?.global(module, &name, address, bytes)
+}
+
+/// `CU_MODULE_EAGER_LOADING`
+pub(crate) fn loading_mode(mode: Out<c_int>) -> Result {
+    mode.set(1)
+}
+
+impl State {
+    /// Loads a module in a context.
+    ///
+    /// # Errors
+    /// `INVALID_PTX`, with the reason in the log that the options name, or else on stderr.
+    pub(crate) fn load(&mut self, context: Handle, ptx: Arc<str>, options: &JitOptions) -> Result<Handle> {
+        let ordinal = self.usable(context)?;
+        let memory = &mut self.memories[ordinal];
+        let mut loaded = LoadedModule::load(&ptx, memory).map_err(|error| rejected(&error, options))?;
+        loaded.share_constants(memory).map_err(|_| Error::OUT_OF_MEMORY)?;
+        Ok(self.modules.add(Module { context, loaded: Arc::new(loaded), ptx, functions: BTreeMap::new() }))
+    }
+
+    /// Unloads a module. A launch that runs keeps what it needs.
+    ///
+    /// # Errors
+    /// `INVALID_HANDLE`
+    pub(crate) fn unload(&mut self, module: Handle) -> Result {
+        let Module { context, loaded, .. } = self.modules.remove(module)?;
+        self.functions.remove_where(|function| function.module == module);
+        if let Ok(context) = self.contexts.get(context) {
+            let memory = &mut self.memories[context.ordinal];
+            for address in loaded.allocations() {
+                let _is_allocated = memory.free(address);
+            }
+        }
+        Ok(())
+    }
+
+    /// The handle of a function, the same each time.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`; `NOT_SUPPORTED` if the kernel has something that the interpreter does not support, with a line that says what.
+    pub(crate) fn function(&mut self, module: Handle, name: &str) -> Result<Handle> {
+        let of_module = self.modules.get_mut(module)?;
+        if let Some(known) = of_module.functions.get(name) {
+            return Ok(*known);
+        }
+        if let Some((_, error)) = of_module.loaded.refused().find(|(refused, _)| *refused == name) {
+            journal::note_once(&format!("kernel {}: {error}", journal::short_name(name)));
+            return Err(Error::NOT_SUPPORTED);
+        }
+        let made = Function::of(module, of_module.context, &of_module.loaded, name).ok_or(Error::NOT_FOUND)?;
+        let made = self.functions.add(made);
+        self.modules.get_mut(module)?.functions.insert(name.to_owned(), made);
+        Ok(made)
+    }
+
+    /// Address and size of a module's variable.
+    pub(crate) fn global(&self, module: Handle, name: &str, address: Out<u64>, bytes: Out<usize>) -> Result {
+        let loaded = &self.modules.get(module)?.loaded;
+        let variable = loaded.variables().find(|variable| variable.name == name).ok_or(Error::NOT_FOUND)?;
+        address.set_if_wanted(variable.address);
+        bytes.set_if_wanted(variable.bytes as usize);
+        Ok(())
+    }
+}
+
+fn rejected(error: &LoadError, options: &JitOptions) -> Error {
+    options.report(&error.to_string());
+    Error::INVALID_PTX
+}

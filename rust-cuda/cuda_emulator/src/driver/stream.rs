@@ -1,0 +1,294 @@
+//! Streams. Work runs when it is queued, so that each stream is in order, and every run of a program has the same one.
+
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
+
+use crate::abi::{self, HostAddress, HostFunction, Out, RawHostFunction, RawStreamCallback};
+use crate::driver::context;
+use crate::driver::graph::Graph;
+use crate::driver::{State, in_context, state};
+use crate::error::{Error, Result};
+use crate::handles::Handle;
+use crate::journal;
+use crate::work::Work;
+
+/// The default streams: that of the context by its two names, and the thread's.
+const DEFAULT: Handle = 0;
+const LEGACY: Handle = 1;
+const PER_THREAD: Handle = 2;
+
+/// `CU_STREAM_NON_BLOCKING`
+const NON_BLOCKING: c_uint = 1;
+
+/// A stream that a program has made.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) context: Handle,
+    flags: c_uint,
+    priority: c_int,
+}
+
+/// A capture: streams whose work is recorded, and does not run.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    pub(crate) id: u64,
+    pub(crate) context: Handle,
+    /// The stream in which it has begun, and must end.
+    origin: Handle,
+    /// By the streams that it has, how much of the work of each of them comes before their next.
+    clocks: BTreeMap<Handle, Clock>,
+    operations: Vec<Arc<dyn Work>>,
+}
+
+/// Number of operations, by stream, that come before something.
+pub(crate) type Clock = BTreeMap<Handle, usize>;
+
+/// Number of captures that have begun in the process.
+static CAPTURES: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+/// Queues work in a stream, or records it if the stream is captured.
+pub(crate) fn submit(stream: Handle, work: Arc<dyn Work>) -> Result {
+    if state()?.record(stream, || vec![Arc::clone(&work)])? { Ok(()) } else { work.run() }
+}
+
+pub(crate) fn create(stream: Out<Handle>, flags: c_uint, priority: c_int) -> Result {
+    if flags > NON_BLOCKING || stream.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    // Priorities are those of `priority_range`, and without effect.
+    let priority = priority.clamp(-5, 0);
+    let made = in_context(|state, context, _| Ok(state.streams.add(Stream { context, flags, priority })));
+    stream.set(made?)
+}
+
+pub(crate) fn destroy(stream: Handle) -> Result {
+    let mut state = state()?;
+    state.streams.remove(stream)?;
+    state.captures.retain(|capture| capture.origin != stream);
+    Ok(())
+}
+
+/// All work has ended, so that this only reports the failure of a kernel.
+pub(crate) fn synchronise(stream: Handle) -> Result {
+    let state = state()?;
+    let context = state.context_of(stream)?;
+    if state.capture_of(stream).is_some() {
+        return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
+    }
+    state.usable(context).map(drop)
+}
+
+pub(crate) fn context(stream: Handle, context: Out<Handle>) -> Result {
+    context.set(state()?.context_of(stream)?)
+}
+
+pub(crate) fn device(stream: Handle, device: Out<c_int>) -> Result {
+    let state = state()?;
+    let context = state.context_of(stream)?;
+    device.set(state.contexts.get(context)?.ordinal as c_int)
+}
+
+pub(crate) fn flags(stream: Handle, flags: Out<c_uint>) -> Result {
+    let state = state()?;
+    flags.set(if stream > PER_THREAD { state.streams.get(stream)?.flags } else { 0 })
+}
+
+pub(crate) fn priority(stream: Handle, priority: Out<c_int>) -> Result {
+    let state = state()?;
+    priority.set(if stream > PER_THREAD { state.streams.get(stream)?.priority } else { 0 })
+}
+
+pub(crate) fn id(stream: Handle, id: Out<u64>) -> Result {
+    state()?.context_of(stream)?;
+    id.set(stream as u64)
+}
+
+/// Makes the stream wait for an event: in a capture, for the work that the event comes after. Otherwise that has ended already.
+pub(crate) fn wait(stream: Handle, event: Handle) -> Result {
+    let mut state = state()?;
+    let state = &mut *state;
+    state.context_of(stream)?;
+    let Some((id, clock)) = state.events.get(event)?.captured.clone() else { return Ok(()) };
+    let own = state.captures.iter().position(|capture| capture.clocks.contains_key(&stream));
+    let captured = state.captures.iter().position(|capture| capture.id == id).ok_or(Error::INVALID_VALUE)?;
+    if own.is_some_and(|own| own != captured) {
+        return Err(Error::STREAM_CAPTURE_INVALIDATED);
+    }
+    let of_stream = state.captures[captured].clocks.entry(stream).or_default();
+    for (stream, count) in clock {
+        let known = of_stream.entry(stream).or_default();
+        *known = count.max(*known);
+    }
+    Ok(())
+}
+
+/// Calls a function of the host in the stream.
+pub(crate) fn call_host(stream: Handle, function: RawHostFunction, data: HostAddress) -> Result {
+    submit(stream, Arc::new(HostFunction::new(function, data)?))
+}
+
+/// Calls a callback with the stream's result.
+pub(crate) fn add_callback(stream: Handle, callback: RawStreamCallback, data: HostAddress) -> Result {
+    {
+        let state = state()?;
+        let context = state.context_of(stream)?;
+        state.usable(context)?;
+        if state.capture_of(stream).is_some() {
+            return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
+        }
+    }
+    abi::call_back(callback, stream, data)
+}
+
+pub(crate) fn begin_capture(stream: Handle, mode: c_int) -> Result {
+    if !(0..=2).contains(&mode) {
+        return Err(Error::INVALID_VALUE);
+    }
+    let mut state = state()?;
+    let context = state.context_of(stream)?;
+    state.usable(context)?;
+    if matches!(stream, DEFAULT | LEGACY) {
+        return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
+    }
+    if state.capture_of(stream).is_some() {
+        return Err(Error::ILLEGAL_STATE);
+    }
+    let id = 1 + CAPTURES.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let clocks = [(stream, Clock::new())].into();
+    state.captures.push(Capture { id, context, origin: stream, clocks, operations: Vec::new() });
+    Ok(())
+}
+
+pub(crate) fn end_capture(stream: Handle, graph: Out<Handle>) -> Result {
+    let mut state = state()?;
+    state.context_of(stream)?;
+    let position = state.captures.iter().position(|capture| capture.clocks.contains_key(&stream));
+    let position = position.ok_or(Error::ILLEGAL_STATE)?;
+    if state.captures[position].origin != stream {
+        return Err(Error::STREAM_CAPTURE_UNMATCHED);
+    }
+    let capture = state.captures.swap_remove(position);
+    let known = &capture.clocks[&stream];
+    let is_joined = |(of, clock): (&Handle, &Clock)| {
+        let done = clock.get(of).copied().unwrap_or(0);
+        done == 0 || known.get(of).is_some_and(|known| *known >= done)
+    };
+    if !capture.clocks.iter().all(is_joined) {
+        graph.set_if_wanted(0);
+        return Err(Error::STREAM_CAPTURE_UNJOINED);
+    }
+    let made = state.graphs.add(Graph::new(capture.context, capture.operations));
+    graph.set(made)
+}
+
+/// Status of a stream's capture, and its id.
+pub(crate) fn capture_info(stream: Handle, status: Out<c_int>, id: Out<u64>) -> Result {
+    let state = state()?;
+    state.context_of(stream)?;
+    let capture = state.capture_of(stream);
+    status.set(c_int::from(capture.is_some()))?;
+    id.set_if_wanted(capture.map_or(0, |capture| capture.id));
+    Ok(())
+}
+
+/// Status of a stream's capture.
+pub(crate) fn capture_status(stream: Handle, status: Out<c_int>) -> Result {
+    let state = state()?;
+    state.context_of(stream)?;
+    status.set(c_int::from(state.capture_of(stream).is_some()))
+}
+
+/// Status and id of a stream's capture, whose graph and nodes cannot be asked for before it ends.
+pub(crate) fn capture_graph(
+    stream: Handle,
+    (status, id): (Out<c_int>, Out<u64>),
+    (graph, nodes, count): (Out<Handle>, Out<*const c_void>, Out<usize>),
+) -> Result {
+    capture_info(stream, status, id)?;
+    if state()?.capture_of(stream).is_some() && !(graph.is_null() && nodes.is_null()) {
+        journal::unsupported("cuStreamGetCaptureInfo of a graph that is being captured");
+        return Err(Error::NOT_SUPPORTED);
+    }
+    graph.set_if_wanted(0);
+    nodes.set_if_wanted(std::ptr::null());
+    count.set_if_wanted(0);
+    Ok(())
+}
+
+/// Exchanges what captures forbid the calling thread's other calls: the emulator forbids the same in each mode.
+pub(crate) fn exchange_mode(mode: Out<c_int>) -> Result {
+    thread_local! {
+        static MODE: std::cell::Cell<c_int> = const { std::cell::Cell::new(0) };
+    }
+    let new = mode.get()?;
+    if !(0..=2).contains(&new) {
+        return Err(Error::INVALID_VALUE);
+    }
+    mode.set(MODE.replace(new))
+}
+
+impl Work for HostFunction {
+    fn run(&self) -> Result {
+        self.call();
+        Ok(())
+    }
+
+    fn node_type(&self) -> i32 {
+        3
+    }
+}
+
+impl State {
+    /// The context of a stream; of a default stream, the current one.
+    pub(crate) fn context_of(&self, stream: Handle) -> Result<Handle> {
+        if stream > PER_THREAD {
+            return Ok(self.streams.get(stream)?.context);
+        }
+        let context = context::current().ok_or(Error::INVALID_CONTEXT)?;
+        self.contexts.get(context).map(|_| context).map_err(|_| Error::INVALID_CONTEXT)
+    }
+
+    /// The capture that records a stream's work.
+    pub(crate) fn capture_of(&self, stream: Handle) -> Option<&Capture> {
+        self.captures.iter().find(|capture| capture.clocks.contains_key(&stream))
+    }
+
+    /// Whether a stream of the context is captured.
+    pub(crate) fn is_capturing(&self, context: Handle) -> bool {
+        self.captures.iter().any(|capture| capture.context == context)
+    }
+
+    /// Records the operations if the stream is captured; false if it is not.
+    ///
+    /// # Errors
+    /// If the stream does not exist, or a kernel has failed in its context; `STREAM_CAPTURE_IMPLICIT` if it is a default stream, which
+    /// waits for the captured ones.
+    pub(crate) fn record(&mut self, stream: Handle, operations: impl FnOnce() -> Vec<Arc<dyn Work>>) -> Result<bool> {
+        let context = self.context_of(stream)?;
+        self.usable(context)?;
+        let Some(capture) = self.captures.iter_mut().find(|capture| capture.clocks.contains_key(&stream)) else {
+            let is_blocking = |capture: &Capture| {
+                let is_blocking =
+                    |stream| self.streams.get(stream).is_ok_and(|stream| stream.flags & NON_BLOCKING == 0);
+                capture.context == context && capture.clocks.keys().any(|stream| is_blocking(*stream))
+            };
+            if matches!(stream, DEFAULT | LEGACY) && self.captures.iter().any(is_blocking) {
+                return Err(Error::STREAM_CAPTURE_IMPLICIT);
+            }
+            return Ok(false);
+        };
+        let operations = operations();
+        if let Some(clock) = capture.clocks.get_mut(&stream) {
+            *clock.entry(stream).or_default() += operations.len();
+        }
+        capture.operations.extend(operations);
+        Ok(true)
+    }
+
+    /// The capture of a stream and the work that its next operation comes after.
+    pub(crate) fn captured_at(&self, stream: Handle) -> Option<(u64, Clock)> {
+        let capture = self.capture_of(stream)?;
+        Some((capture.id, capture.clocks[&stream].clone()))
+    }
+}

@@ -1,0 +1,84 @@
+//! The functions of the library, by the names that they have in NVIDIA's.
+//!
+//! Each calls a function of the rest of the crate, in which only [`crate::abi`] and [`crate::host`] know pointers. A panic ends at the
+//! boundary as `CUDA_ERROR_UNKNOWN`.
+
+#![allow(unsafe_code, reason = "functions that C programs call by their names, as cuda.h declares them")]
+#![allow(non_snake_case, reason = "the names are those of cuda.h")]
+#![allow(clippy::too_many_arguments, reason = "the parameters are those of cuda.h")]
+
+mod contexts;
+mod launches;
+mod lookup;
+mod memory;
+mod modules;
+mod streams;
+mod unsupported;
+
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::{Error, Result};
+use crate::journal;
+
+pub use lookup::{IMPLEMENTED, address_of};
+pub use unsupported::UNSUPPORTED;
+
+/// The integer for a result, as C gets it.
+fn returned(name: &str, body: impl FnOnce() -> Result) -> c_int {
+    let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
+        journal::note(&format!("{name} has failed because of an error of the emulator itself; please report it"));
+        Err(Error::UNKNOWN)
+    });
+    result.map_or_else(Error::code, |()| 0)
+}
+
+/// Defines an exported function of each name in brackets, which calls the one before them.
+macro_rules! named {
+    ($target:ident [] $arguments:tt) => {};
+    ($target:ident [$name:ident $($others:ident)*] ($($argument:ident: $type:ty),*)) => {
+        // SAFETY: this is the function of that name in cuda.h, whose callers pass pointers that are null or valid.
+        #[unsafe(no_mangle)]
+        pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
+            // SAFETY: the caller's promise is passed on.
+            unsafe { super::$target($($argument),*) }
+        }
+
+        crate::exports::named! { $target [$($others)*] ($($argument: $type),*) }
+    };
+}
+
+/// Defines exported functions. Those in brackets have the same parameters: they differ from the first in the default stream, which
+/// here is in order with all others, or in an older name.
+///
+/// The functions that programs get the address of are not exported themselves, so that no function of the same name, in the program
+/// or in another library, takes their place.
+macro_rules! export {
+    ($($(#[$attribute:meta])* fn $name:ident $([$($alias:ident),+])? ($($argument:ident: $type:ty),* $(,)?) => $body:expr;)*) => {
+        mod exported {
+            use super::*;
+
+            $(crate::exports::named! { $name [$name $($($alias)+)?] ($($argument: $type),*) })*
+        }
+
+        $(
+            $(#[$attribute])*
+            unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
+                crate::exports::returned(stringify!($name), || $body)
+            }
+        )*
+
+        /// Names of the functions.
+        pub(super) const NAMES: &[&str] = &[$(stringify!($name), $($(stringify!($alias),)+)?)*];
+
+        /// Address of the function of this name.
+        pub(super) fn address(name: &str) -> Option<*const std::ffi::c_void> {
+            match name {
+                $(stringify!($name) $($(| stringify!($alias))+)? => Some($name as *const std::ffi::c_void),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+use {export, named};

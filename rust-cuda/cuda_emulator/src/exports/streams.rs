@@ -1,0 +1,82 @@
+//! Streams, events and graphs.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+use super::export;
+use crate::abi::{InstantiateParameters, KernelNode, Out};
+use crate::driver::{event, graph, stream};
+use crate::handles::Handle;
+
+export! {
+    fn cuStreamCreate(stream: Out<Handle>, flags: c_uint) => stream::create(stream, flags, 0);
+    fn cuStreamCreateWithPriority(stream: Out<Handle>, flags: c_uint, priority: c_int) =>
+        stream::create(stream, flags, priority);
+    fn cuStreamDestroy_v2[cuStreamDestroy](stream: Handle) => stream::destroy(stream);
+    fn cuStreamSynchronize[cuStreamSynchronize_ptsz](stream: Handle) => stream::synchronise(stream);
+    fn cuStreamQuery[cuStreamQuery_ptsz](stream: Handle) => stream::synchronise(stream);
+    fn cuStreamWaitEvent[cuStreamWaitEvent_ptsz](stream: Handle, event: Handle, _flags: c_uint) =>
+        stream::wait(stream, event);
+    fn cuStreamGetPriority[cuStreamGetPriority_ptsz](stream: Handle, priority: Out<c_int>) =>
+        stream::priority(stream, priority);
+    fn cuStreamGetFlags[cuStreamGetFlags_ptsz](stream: Handle, flags: Out<c_uint>) => stream::flags(stream, flags);
+    fn cuStreamGetId[cuStreamGetId_ptsz](stream: Handle, id: Out<u64>) => stream::id(stream, id);
+    fn cuStreamGetCtx[cuStreamGetCtx_ptsz](stream: Handle, context: Out<Handle>) => stream::context(stream, context);
+    fn cuStreamGetCtx_v2[cuStreamGetCtx_v2_ptsz](stream: Handle, context: Out<Handle>, green: Out<Handle>) => {
+        green.set_if_wanted(0);
+        stream::context(stream, context)
+    };
+    fn cuStreamGetDevice[cuStreamGetDevice_ptsz](stream: Handle, device: Out<c_int>) => stream::device(stream, device);
+    fn cuStreamBeginCapture_v2[cuStreamBeginCapture_v2_ptsz](stream: Handle, mode: c_int) =>
+        stream::begin_capture(stream, mode);
+    fn cuStreamBeginCapture[cuStreamBeginCapture_ptsz](stream: Handle) => stream::begin_capture(stream, 0);
+    fn cuStreamEndCapture[cuStreamEndCapture_ptsz](stream: Handle, graph: Out<Handle>) =>
+        stream::end_capture(stream, graph);
+    fn cuStreamIsCapturing[cuStreamIsCapturing_ptsz](stream: Handle, status: Out<c_int>) =>
+        stream::capture_status(stream, status);
+    fn cuStreamGetCaptureInfo[cuStreamGetCaptureInfo_ptsz](stream: Handle, status: Out<c_int>, id: Out<u64>) =>
+        stream::capture_info(stream, status, id);
+    fn cuStreamGetCaptureInfo_v2[cuStreamGetCaptureInfo_v2_ptsz](
+        stream: Handle, status: Out<c_int>, id: Out<u64>, graph: Out<Handle>, nodes: Out<*const c_void>,
+        count: Out<usize>,
+    ) => stream::capture_graph(stream, (status, id), (graph, nodes, count));
+    fn cuStreamGetCaptureInfo_v3[cuStreamGetCaptureInfo_v3_ptsz](
+        stream: Handle, status: Out<c_int>, id: Out<u64>, graph: Out<Handle>, nodes: Out<*const c_void>,
+        edges: Out<*const c_void>, count: Out<usize>,
+    ) => {
+        edges.set_if_wanted(std::ptr::null());
+        stream::capture_graph(stream, (status, id), (graph, nodes, count))
+    };
+    fn cuThreadExchangeStreamCaptureMode(mode: Out<c_int>) => stream::exchange_mode(mode);
+
+    fn cuEventCreate(event: Out<Handle>, flags: c_uint) => event::create(event, flags);
+    fn cuEventDestroy_v2[cuEventDestroy](event: Handle) => event::destroy(event);
+    fn cuEventRecord[cuEventRecord_ptsz](event: Handle, stream: Handle) => event::record(event, stream);
+    fn cuEventRecordWithFlags[cuEventRecordWithFlags_ptsz](event: Handle, stream: Handle, _flags: c_uint) =>
+        event::record(event, stream);
+    fn cuEventQuery(event: Handle) => event::query(event);
+    fn cuEventSynchronize(event: Handle) => event::query(event);
+    fn cuEventElapsedTime[cuEventElapsedTime_v2](milliseconds: Out<f32>, start: Handle, end: Handle) =>
+        event::elapsed(milliseconds, start, end);
+
+    fn cuGraphCreate(graph: Out<Handle>, flags: c_uint) => graph::create(graph, flags);
+    fn cuGraphClone(copy: Out<Handle>, graph: Handle) => graph::copy(copy, graph);
+    fn cuGraphDestroy(graph: Handle) => graph::destroy(graph);
+    fn cuGraphInstantiateWithFlags(executable: Out<Handle>, graph: Handle, flags: u64) =>
+        graph::instantiate(executable, graph, flags);
+    fn cuGraphInstantiate[cuGraphInstantiate_v2](
+        executable: Out<Handle>, graph: Handle, error_node: Out<Handle>, _log: Out<c_char>, _bytes: usize,
+    ) => {
+        error_node.set_if_wanted(0);
+        graph::instantiate(executable, graph, 0)
+    };
+    fn cuGraphInstantiateWithParams[cuGraphInstantiateWithParams_ptsz](
+        executable: Out<Handle>, graph: Handle, parameters: Out<InstantiateParameters>,
+    ) => graph::instantiate_with(executable, graph, parameters);
+    fn cuGraphExecGetFlags(executable: Handle, flags: Out<u64>) => graph::flags(executable, flags);
+    fn cuGraphExecDestroy(executable: Handle) => graph::destroy_executable(executable);
+    fn cuGraphLaunch[cuGraphLaunch_ptsz](executable: Handle, stream: Handle) => graph::launch(executable, stream);
+    fn cuGraphUpload[cuGraphUpload_ptsz](executable: Handle, stream: Handle) => graph::upload(executable, stream);
+    fn cuGraphGetNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) => graph::nodes(graph, nodes, count);
+    fn cuGraphNodeGetType(node: Handle, kind: Out<c_int>) => graph::node_type(node, kind);
+    fn cuGraphKernelNodeGetParams_v2(node: Handle, parameters: Out<KernelNode>) => graph::kernel_node(node, parameters);
+}

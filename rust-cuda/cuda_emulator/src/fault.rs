@@ -1,0 +1,44 @@
+//! The driver's errors for the faults of kernels.
+
+use ptx_interpreter::memory::AccessError;
+use ptx_interpreter::{FaultKind, LaunchError};
+
+use crate::error::Error;
+
+/// The error that a GPU's driver would return, as far as a GPU would notice anything; else that of an unspecified failure.
+pub(crate) fn code(error: &LaunchError) -> Error {
+    match error {
+        LaunchError::Fault(fault) => of_kind(&fault.kind),
+        LaunchError::Refused { .. } => Error::NOT_SUPPORTED,
+        LaunchError::Cluster { .. } => Error::INVALID_CLUSTER_SIZE,
+        LaunchError::HostMemory { .. } | LaunchError::Copy { .. } => Error::LAUNCH_OUT_OF_RESOURCES,
+        LaunchError::NoSuchKernel(_)
+        | LaunchError::Limit { .. }
+        | LaunchError::SharedMemory { .. }
+        | LaunchError::Threads { .. }
+        | LaunchError::ParameterCount { .. }
+        | LaunchError::ParameterSize { .. } => Error::INVALID_VALUE,
+    }
+}
+
+fn of_kind(kind: &FaultKind) -> Error {
+    match kind {
+        FaultKind::Access { error, .. } => match error {
+            AccessError::OutOfBounds { .. }
+            | AccessError::NoAllocation { .. }
+            | AccessError::Freed { .. }
+            | AccessError::ReadOnly { .. } => Error::ILLEGAL_ADDRESS,
+            AccessError::Misaligned { .. } => Error::MISALIGNED_ADDRESS,
+            AccessError::WrongSpace { .. } => Error::INVALID_ADDRESS_SPACE,
+            AccessError::Uninitialised { .. } => Error::LAUNCH_FAILED,
+        },
+        FaultKind::NoFunction { .. } => Error::INVALID_PC,
+        FaultKind::Recursion { .. } => Error::HARDWARE_STACK_ERROR,
+        FaultKind::AssertionFailed { .. } => Error::ASSERT,
+        FaultKind::WaitsForever { .. }
+        | FaultKind::EndlessLoop
+        | FaultKind::Endless { .. }
+        | FaultKind::NoProgress { .. } => Error::LAUNCH_TIMEOUT,
+        _ => Error::LAUNCH_FAILED,
+    }
+}

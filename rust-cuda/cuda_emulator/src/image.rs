@@ -1,0 +1,225 @@
+//! The images that programs load: PTX, or files of binaries that may contain PTX.
+
+use crate::abi::HostAddress;
+use crate::error::{Error, Result};
+use crate::{host, journal, lz4};
+
+/// First bytes of an ELF file, which a cubin is.
+const ELF: [u8; 4] = *b"\x7fELF";
+/// First word of a fat binary (`fatbinary_section.h` of CUDA has that of the wrapper).
+const FAT: u32 = 0xba55_ed50;
+/// First word of the structure that points to a fat binary.
+const WRAPPER: u32 = 0x4662_43b1;
+
+/// Kind of an entry of a fat binary that is PTX.
+const PTX_ENTRY: u64 = 1;
+/// Flags of an entry's compression.
+const LZ4: u64 = 0x2000;
+const ZSTD: u64 = 0x8000;
+
+/// Maximum size of a fat binary in bytes.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// What a program that loads a binary may do.
+const WAY_OUT: &str = "the emulator runs PTX. Numba: uninstall nvidia-nvjitlink, or set CUDA_EMULATOR_VERSION to a newer CUDA than its \
+                       nvJitLink; CuPy: set CUPY_COMPILE_WITH_PTX=1; nvcc: pass -gencode arch=compute_75,code=compute_75";
+
+/// The PTX in the image at an address, whose size is known only to itself.
+///
+/// # Errors
+/// `NO_BINARY_FOR_GPU` if it has none; `INVALID_IMAGE` if it is nothing known.
+pub(crate) fn at(address: HostAddress) -> Result<String> {
+    let mut start = [0; 4];
+    host::read(address, &mut start)?;
+    match (start, u32::from_le_bytes(start)) {
+        (ELF, _) => Err(no_ptx("a binary (cubin)")),
+        (_, FAT) => of_bytes(&fat_binary(address)?),
+        (_, WRAPPER) => {
+            let mut pointer = [0; 8];
+            host::read(HostAddress(address.0 + 8), &mut pointer)?;
+            at(HostAddress(u64::from_le_bytes(pointer) as usize))
+        }
+        _ => text(&address.c_string()?),
+    }
+}
+
+/// The PTX in an image of which all bytes are there.
+///
+/// # Errors
+/// As [`at`].
+pub(crate) fn of_bytes(bytes: &[u8]) -> Result<String> {
+    match bytes.first_chunk::<4>() {
+        Some(&ELF) => Err(no_ptx("a binary (cubin)")),
+        Some(start) if u32::from_le_bytes(*start) == FAT => from_fat_binary(bytes),
+        _ => text(bytes),
+    }
+}
+
+/// PTX, which may end with zeros.
+fn text(bytes: &[u8]) -> Result<String> {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    let text = String::from_utf8_lossy(&bytes[..end]);
+    // Every module has these directives, in this order (PTX ISA 11.1).
+    if !text.contains(".version") || !text.contains(".target") {
+        journal::note("the image of a module is neither PTX nor a binary");
+        return Err(Error::INVALID_IMAGE);
+    }
+    Ok(text.into_owned())
+}
+
+fn no_ptx(kind: &str) -> Error {
+    journal::note_once(&format!("{kind} without PTX was loaded, and {WAY_OUT}"));
+    Error::NO_BINARY_FOR_GPU
+}
+
+fn fat_binary(address: HostAddress) -> Result<Vec<u8>> {
+    let mut header = [0; 16];
+    host::read(address, &mut header)?;
+    let field = |at| number::<2>(&header, at);
+    let bytes = field(6).zip(number::<8>(&header, 8)).map(|(header, body)| header + body);
+    let bytes = bytes.filter(|bytes| *bytes <= MAX_BYTES).ok_or(Error::INVALID_IMAGE)?;
+    let mut image = vec![0; bytes as usize];
+    host::read(address, &mut image)?;
+    Ok(image)
+}
+
+/// The little-endian number of N bytes at an offset.
+fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
+    let field = bytes.get(at..at.checked_add(N)?)?;
+    Some(field.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+/// The PTX of a fat binary for the newest architecture.
+fn from_fat_binary(bytes: &[u8]) -> Result<String> {
+    let mut newest: Option<(u64, Vec<u8>)> = None;
+    let mut next = number::<2>(bytes, 6).ok_or(Error::INVALID_IMAGE)? as usize;
+    while let Some(entry) = Entry::at(bytes, next) {
+        if entry.kind == PTX_ENTRY && newest.as_ref().is_none_or(|(architecture, _)| *architecture < entry.architecture)
+        {
+            newest = Some((entry.architecture, entry.text()?));
+        }
+        next = entry.end;
+    }
+    match newest {
+        Some((_, ptx)) => text(&ptx),
+        None => Err(no_ptx("a file of binaries (fatbin)")),
+    }
+}
+
+/// An entry of a fat binary: a header, whose size is in it, and the text or the binary.
+struct Entry<'a> {
+    kind: u64,
+    architecture: u64,
+    flags: u64,
+    /// Size of the text before its compression; 0 if it is not compressed.
+    decompressed: u64,
+    contents: &'a [u8],
+    /// Offset of the next entry.
+    end: usize,
+}
+
+impl<'a> Entry<'a> {
+    fn at(bytes: &'a [u8], start: usize) -> Option<Self> {
+        let entry = bytes.get(start..)?;
+        let header = number::<4>(entry, 4)? as usize;
+        let padded = number::<8>(entry, 8)? as usize;
+        let compressed = number::<4>(entry, 16)? as usize;
+        let flags = number::<8>(entry, 40)?;
+        let is_compressed = flags & (LZ4 | ZSTD) != 0;
+        let contents = entry.get(header..header.checked_add(padded)?)?;
+        if header < 64 {
+            return None;
+        }
+        Some(Self {
+            kind: number::<2>(entry, 0)?,
+            architecture: number::<4>(entry, 28)?,
+            flags,
+            decompressed: number::<8>(entry, 56)?,
+            contents: if is_compressed { contents.get(..compressed)? } else { contents },
+            end: start + header + padded,
+        })
+    }
+
+    fn text(&self) -> Result<Vec<u8>> {
+        if self.flags & ZSTD != 0 {
+            journal::note_once(
+                "PTX that is compressed with Zstandard was loaded: compile with --no-compress or --compress-mode=none",
+            );
+            return Err(Error::NO_BINARY_FOR_GPU);
+        }
+        if self.flags & LZ4 != 0 {
+            let size = usize::try_from(self.decompressed.min(MAX_BYTES)).map_err(|_| Error::INVALID_IMAGE)?;
+            return lz4::decompress(self.contents, size).ok_or(Error::INVALID_IMAGE);
+        }
+        Ok(self.contents.to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = ".version 7.0\n.target sm_75\n.address_size 64\n";
+
+    fn entry(kind: u16, architecture: u32, flags: u64, contents: &[u8], decompressed: u64) -> Vec<u8> {
+        let mut entry = vec![0; 64];
+        entry[0..2].copy_from_slice(&kind.to_le_bytes());
+        entry[4..8].copy_from_slice(&64_u32.to_le_bytes());
+        entry[8..16].copy_from_slice(&(contents.len() as u64).to_le_bytes());
+        entry[16..20].copy_from_slice(&(contents.len() as u32).to_le_bytes());
+        entry[28..32].copy_from_slice(&architecture.to_le_bytes());
+        entry[40..48].copy_from_slice(&flags.to_le_bytes());
+        entry[56..64].copy_from_slice(&decompressed.to_le_bytes());
+        entry.extend(contents);
+        entry
+    }
+
+    fn fat(entries: &[Vec<u8>]) -> Vec<u8> {
+        let body = entries.concat();
+        let mut bytes = FAT.to_le_bytes().to_vec();
+        bytes.extend(1_u16.to_le_bytes());
+        bytes.extend(16_u16.to_le_bytes());
+        bytes.extend((body.len() as u64).to_le_bytes());
+        bytes.extend(body);
+        bytes
+    }
+
+    #[test]
+    fn text_is_ptx_up_to_its_zero() {
+        assert_eq!(of_bytes(format!("{PTX}\0\0").as_bytes()).unwrap(), PTX);
+        assert_eq!(of_bytes(b"hello"), Err(Error::INVALID_IMAGE));
+        assert_eq!(of_bytes(b""), Err(Error::INVALID_IMAGE));
+        let text = format!("{PTX}\0");
+        assert_eq!(at(HostAddress(text.as_ptr() as usize)).unwrap(), PTX);
+    }
+
+    #[test]
+    fn a_fat_binary_has_the_newest_ptx() {
+        let newer = PTX.replace("75", "90");
+        let literals: Vec<u8> = [0xf0, (PTX.len() - 15) as u8].into_iter().chain(PTX.bytes()).collect();
+        let bytes = fat(&[
+            entry(2, 90, 0, b"binary", 0),
+            entry(1, 75, LZ4, &literals, PTX.len() as u64),
+            entry(1, 90, 0, newer.as_bytes(), 0),
+        ]);
+        assert_eq!(of_bytes(&bytes).unwrap(), newer);
+        let compressed = fat(&[entry(1, 75, LZ4, &literals, PTX.len() as u64)]);
+        assert_eq!(at(HostAddress(compressed.as_ptr() as usize)).unwrap(), PTX);
+    }
+
+    #[test]
+    fn binaries_alone_are_no_module() {
+        assert_eq!(of_bytes(b"\x7fELF\x02"), Err(Error::NO_BINARY_FOR_GPU));
+        assert_eq!(of_bytes(&fat(&[entry(2, 90, 0, b"binary", 0)])), Err(Error::NO_BINARY_FOR_GPU));
+        assert_eq!(of_bytes(&fat(&[entry(1, 90, ZSTD, b"text", 100)])), Err(Error::NO_BINARY_FOR_GPU));
+        assert_eq!(of_bytes(&fat(&[entry(1, 90, LZ4, b"\x10", 100)])), Err(Error::INVALID_IMAGE));
+    }
+
+    #[test]
+    fn a_damaged_fat_binary_is_an_error() {
+        let whole = fat(&[entry(1, 75, 0, PTX.as_bytes(), 0)]);
+        for length in 4..whole.len() {
+            assert!(of_bytes(&whole[..length]).is_err(), "{length}");
+        }
+    }
+}

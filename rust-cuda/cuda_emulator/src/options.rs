@@ -1,0 +1,188 @@
+//! What the environment asks of the emulator.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use cuda_launch::{Schedule, Search};
+use ptx_interpreter::Options as LaunchOptions;
+use thiserror::Error;
+
+use crate::architecture::{Architecture, UnknownArchitecture};
+
+/// The devices: a list such as `sm_90,sm_75`.
+pub const DEVICES: &str = "CUDA_EMULATOR_DEVICES";
+/// `on` or `off`: whether races are looked for.
+pub const RACES: &str = "CUDA_EMULATOR_RACES";
+/// Number of orders in which each launch runs.
+pub const ORDERS: &str = "CUDA_EMULATOR_ORDERS";
+/// Chooses the orders after the first two.
+pub const SEED: &str = "CUDA_EMULATOR_SEED";
+/// The one order in which each launch runs, such as `descending@3`.
+pub const ORDER: &str = "CUDA_EMULATOR_ORDER";
+/// Maximum number of source lines of a launch whose first fault is reported.
+pub const MAX_FAULTS: &str = "CUDA_EMULATOR_MAX_FAULTS";
+/// The file to which launches and faults are written as JSON; `%p` in it is the process's id.
+pub const JSON: &str = "CUDA_EMULATOR_JSON";
+/// The folder to which the first launch with a fault is written, for `kernel-debugger`.
+pub const CAPTURE: &str = "CUDA_EMULATOR_CAPTURE";
+/// The version of CUDA that the driver says it has, such as 12.9.
+pub const VERSION: &str = "CUDA_EMULATOR_VERSION";
+
+/// Every variable, for the runner.
+pub const VARIABLES: [&str; 9] = [DEVICES, RACES, ORDERS, SEED, ORDER, MAX_FAULTS, JSON, CAPTURE, VERSION];
+
+/// The version of CUDA that the driver says it has, unless the environment asks for another.
+const DEFAULT_VERSION: (i32, i32) = (13, 0);
+
+/// What the environment asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    pub(crate) devices: Vec<Architecture>,
+    pub(crate) launch: LaunchOptions,
+    pub(crate) json: Option<PathBuf>,
+    pub(crate) capture: Option<PathBuf>,
+    /// As `cuDriverGetVersion` has it: 12090.
+    pub(crate) version: i32,
+}
+
+/// A variable with a value that it cannot have.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{variable} is {value:?}: it must be {expected}")]
+pub struct OptionError {
+    /// The variable's name.
+    pub variable: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What its value must be.
+    pub expected: String,
+}
+
+impl Options {
+    /// The options in the environment.
+    ///
+    /// # Errors
+    /// The first variable with a value that it cannot have.
+    pub fn from_environment() -> Result<Self, OptionError> {
+        Self::new(|variable| std::env::var_os(variable))
+    }
+
+    /// The options of the variables that `get` returns; an empty one is none.
+    ///
+    /// # Errors
+    /// As [`from_environment`](Self::from_environment).
+    pub fn new(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, OptionError> {
+        let path = |variable| get(variable).filter(|value| !value.is_empty());
+        let text = |variable| path(variable).map(|value| value.to_string_lossy().into_owned());
+        let wrong = |variable, value: &str, expected: &str| {
+            let (value, expected) = (value.to_owned(), expected.to_owned());
+            OptionError { variable, value, expected }
+        };
+        let number = |variable, default: u64, maximum: u64| match text(variable) {
+            None => Ok(default),
+            Some(value) => value.parse().ok().filter(|number| (1..=maximum).contains(number)).ok_or_else(|| {
+                let expected = format!("a number from 1 to {maximum}");
+                wrong(variable, &value, &expected)
+            }),
+        };
+        let devices = text(DEVICES).unwrap_or_else(|| "sm_90".to_owned());
+        let architectures = devices.split(',').map(|name| name.trim().parse());
+        let architectures = architectures.collect::<Result<Vec<Architecture>, UnknownArchitecture>>();
+        let check_races = match text(RACES).as_deref() {
+            None | Some("on") => true,
+            Some("off") => false,
+            Some(value) => return Err(wrong(RACES, value, "on or off")),
+        };
+        let schedule = match text(ORDER) {
+            None => Schedule::default(),
+            Some(value) => value.parse().map_err(|_| wrong(ORDER, &value, "an order that a fault's message names"))?,
+        };
+        let seed = match text(SEED) {
+            None => 0,
+            Some(value) => value.parse().map_err(|_| wrong(SEED, &value, "a number from 0 to 2⁶⁴ − 1"))?,
+        };
+        let runs = number(ORDERS, 1, 1_000_000)? as u32;
+        let version = match text(VERSION) {
+            None => DEFAULT_VERSION,
+            Some(value) => {
+                let parts =
+                    value.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+                let is_known = |(major, minor): &(i32, i32)| (11..=13).contains(major) && (0..10).contains(minor);
+                parts.filter(is_known).ok_or_else(|| wrong(VERSION, &value, "11.0 to 13.9"))?
+            }
+        };
+        Ok(Self {
+            devices: architectures.map_err(|unknown| wrong(DEVICES, &devices, &unknown.to_string()))?,
+            launch: LaunchOptions {
+                check_races,
+                max_faults: number(MAX_FAULTS, 1, 1000)? as usize,
+                schedule,
+                search: Search { runs, seed, ..Search::ONE },
+                ..LaunchOptions::default()
+            },
+            json: path(JSON).map(|path| with_process_id(&path.to_string_lossy())),
+            capture: path(CAPTURE).map(PathBuf::from),
+            version: version.0 * 1000 + version.1 * 10,
+        })
+    }
+}
+
+fn with_process_id(path: &str) -> PathBuf {
+    path.replace("%p", &std::process::id().to_string()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(variables: &[(&str, &str)]) -> Result<Options, OptionError> {
+        Options::new(|name| variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| value.into()))
+    }
+
+    #[test]
+    fn defaults_check_everything_on_one_device() {
+        let options = options(&[]).unwrap();
+        assert_eq!(options.devices, ["sm_90".parse().unwrap()]);
+        assert!(options.launch.check_races);
+        assert_eq!(options.launch.search, Search::ONE);
+        assert_eq!(options.version, 13_000);
+    }
+
+    #[test]
+    fn each_variable_has_an_effect() {
+        let options = options(&[
+            (DEVICES, "sm_75, sm_90"),
+            (RACES, "off"),
+            (ORDERS, "8"),
+            (SEED, "7"),
+            (ORDER, "descending@3"),
+            (MAX_FAULTS, "5"),
+            (JSON, "out-%p.json"),
+            (CAPTURE, "folder"),
+            (VERSION, "12.9"),
+        ])
+        .unwrap();
+        assert_eq!(options.devices.len(), 2);
+        assert!(!options.launch.check_races);
+        assert_eq!((options.launch.search.runs, options.launch.search.seed), (8, 7));
+        assert_eq!(options.launch.schedule.to_string(), "descending@3");
+        assert_eq!(options.launch.max_faults, 5);
+        assert_eq!(options.json, Some(format!("out-{}.json", std::process::id()).into()));
+        assert_eq!(options.capture, Some("folder".into()));
+        assert_eq!(options.version, 12_090);
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_with_what_it_must_be() {
+        for (variable, value, message) in [
+            (DEVICES, "sm_9", "CUDA_EMULATOR_DEVICES is \"sm_9\": it must be "),
+            (RACES, "yes", "CUDA_EMULATOR_RACES is \"yes\": it must be on or off"),
+            (ORDERS, "0", "CUDA_EMULATOR_ORDERS is \"0\": it must be a number from 1 to 1000000"),
+            (SEED, "x", "CUDA_EMULATOR_SEED is \"x\": it must be a number from 0 to 2⁶⁴ − 1"),
+            (ORDER, "?", "CUDA_EMULATOR_ORDER is \"?\": it must be an order that a fault's message names"),
+            (VERSION, "9.2", "CUDA_EMULATOR_VERSION is \"9.2\": it must be 11.0 to 13.9"),
+        ] {
+            let error = options(&[(variable, value)]).unwrap_err().to_string();
+            assert!(error.starts_with(message), "{error}");
+        }
+    }
+}

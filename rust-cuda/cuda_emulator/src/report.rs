@@ -1,0 +1,113 @@
+//! The report of a process in JSON: its kernels, launches, instructions and faults.
+
+use cuda_launch::Dim3;
+use ptx_interpreter::{Fault, FaultKind, Place};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+/// What a process, or several, have launched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The kernels, by name.
+    pub kernels: Vec<KernelReport>,
+    /// The faults, in the order in which they occurred.
+    pub faults: Vec<FaultReport>,
+}
+
+/// The launches of one kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelReport {
+    /// Its name in the source.
+    pub kernel: String,
+    /// Number of launches, with those that have failed.
+    pub launches: u64,
+    /// Instructions counted per thread, of the launches without a fault.
+    pub thread_instructions: u64,
+    /// Instructions counted per warp, of the launches without a fault.
+    pub warp_instructions: u64,
+}
+
+/// A fault.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultReport {
+    /// The kind, as `docs/checking.md` lists them.
+    pub rule: String,
+    /// The driver's error.
+    pub error: String,
+    /// The kernel's name in the source.
+    pub kernel: String,
+    /// Index of the block in the grid.
+    pub block: [u32; 3],
+    /// Index of the thread in its block.
+    pub thread: [u32; 3],
+    /// The instruction.
+    pub place: PlaceReport,
+    /// Of a race, the other access.
+    pub other_place: Option<PlaceReport>,
+    /// The whole message.
+    pub message: String,
+}
+
+/// The location of an instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceReport {
+    /// Line of the PTX.
+    pub ptx_line: u32,
+    /// File of the source, if the PTX names it.
+    pub file: Option<String>,
+    /// Line of the source.
+    pub line: Option<u32>,
+}
+
+impl Report {
+    pub(crate) fn new(kernels: Vec<KernelReport>, faults: Vec<FaultReport>) -> Self {
+        Self { kernels, faults }
+    }
+
+    /// Adds the report of another process.
+    pub fn add(&mut self, other: Self) {
+        for kernel in other.kernels {
+            match self.kernels.iter_mut().find(|known| known.kernel == kernel.kernel) {
+                Some(known) => {
+                    known.launches += kernel.launches;
+                    known.thread_instructions += kernel.thread_instructions;
+                    known.warp_instructions += kernel.warp_instructions;
+                }
+                None => self.kernels.push(kernel),
+            }
+        }
+        self.faults.extend(other.faults);
+    }
+}
+
+impl FaultReport {
+    pub(crate) fn new(fault: &Fault, error: Error) -> Self {
+        let index = |index: Dim3| [index.x, index.y, index.z];
+        let other_place = match &fault.kind {
+            FaultKind::Race { other_place, .. } | FaultKind::SameValueRace { other_place, .. } => Some(other_place),
+            _ => None,
+        };
+        Self {
+            rule: fault.kind.id().to_owned(),
+            error: error.name().to_owned(),
+            kernel: fault.kernel.to_string(),
+            block: index(fault.block),
+            thread: index(fault.thread),
+            place: PlaceReport::new(&fault.place),
+            other_place: other_place.map(|place| PlaceReport::new(place)),
+            message: fault.to_string(),
+        }
+    }
+}
+
+impl PlaceReport {
+    fn new(place: &Place) -> Self {
+        let source = place.source.as_ref();
+        Self {
+            ptx_line: place.line,
+            file: source.map(|source| source.file.to_string()),
+            line: source.map(|source| source.line),
+        }
+    }
+}
