@@ -11,7 +11,7 @@ pub const NAME_PREFIX: &str = "CUDA emulator";
 
 /// Number of multiprocessors of a device: the blocks that may be resident at once, which the host must have memory for, are in
 /// proportion to it.
-pub(crate) const MULTIPROCESSORS: u32 = 16;
+pub(crate) const MULTIPROCESSORS: u32 = 8;
 
 /// Shared memory of a block that needs no opt-in, in bytes.
 pub(crate) const DEFAULT_SHARED_BYTES: u32 = LaunchConfig::MAX_STATIC_SHARED_BYTES;

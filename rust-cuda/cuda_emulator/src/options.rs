@@ -28,8 +28,8 @@ pub const CAPTURE: &str = "CUDA_EMULATOR_CAPTURE";
 /// The version of CUDA that the driver says it has, such as 12.9.
 pub const VERSION: &str = "CUDA_EMULATOR_VERSION";
 
-/// Every variable, for the runner.
-pub const VARIABLES: [&str; 9] = [DEVICES, RACES, ORDERS, SEED, ORDER, MAX_FAULTS, JSON, CAPTURE, VERSION];
+/// CUDA's own: with 1, a launch returns the error of its fault, which otherwise the next call does.
+const LAUNCH_BLOCKING: &str = "CUDA_LAUNCH_BLOCKING";
 
 /// The version of CUDA that the driver says it has, unless the environment asks for another.
 const DEFAULT_VERSION: (i32, i32) = (13, 0);
@@ -41,6 +41,8 @@ pub struct Options {
     pub(crate) launch: LaunchOptions,
     pub(crate) json: Option<PathBuf>,
     pub(crate) capture: Option<PathBuf>,
+    /// Whether a launch itself returns the error of its fault.
+    pub(crate) launch_blocking: bool,
     /// As `cuDriverGetVersion` has it: 12090.
     pub(crate) version: i32,
 }
@@ -121,6 +123,7 @@ impl Options {
             },
             json: path(JSON).map(|path| with_process_id(&path.to_string_lossy())),
             capture: path(CAPTURE).map(PathBuf::from),
+            launch_blocking: text(LAUNCH_BLOCKING).is_some_and(|value| value != "0"),
             version: version.0 * 1000 + version.1 * 10,
         })
     }

@@ -86,9 +86,9 @@ impl Device {
         Ok(Self { backend: Backend::Interpreter(Rc::new(Interpreter::open(variant, options)?)) })
     }
 
-    /// Whether this is a GPU. Only a GPU is timed.
+    /// Whether this is a GPU. Only a GPU is timed; a device of CUDA's driver is none if the driver is `cuda_emulator`.
     pub fn is_gpu(&self) -> bool {
-        self.cuda().is_some()
+        self.cuda().is_some_and(|cuda| !cuda.properties.is_emulated)
     }
 
     /// Whether this is the simulator.
@@ -137,6 +137,7 @@ impl Device {
         match self.why_not_cuda() {
             Some(reason) => format!("CUDA: not timed: {reason}"),
             None if self.is_simulator() => "CUDA: not timed: the simulator was asked for".to_owned(),
+            None if self.cuda().is_some() => format!("CUDA: not timed: the driver is the {}", self.name()),
             None => "CUDA: not timed: the PTX interpreter was asked for".to_owned(),
         }
     }
@@ -327,7 +328,7 @@ impl Device {
     /// because the driver loads it then. The GPU is kept busy for a millisecond before the first event, so that
     /// launches that take less than that to queue are timed without the launch overhead of the host.
     ///
-    /// The simulator and the interpreter return None: their time says nothing about a GPU.
+    /// The simulator, the interpreter and an emulated GPU return None: their time says nothing about a GPU.
     ///
     /// ```
     /// # let device = gpu::Device::simulator();
@@ -341,7 +342,10 @@ impl Device {
     pub fn time<R, E: From<Error>>(&self, work: impl FnOnce() -> Result<R, E>) -> Result<(R, Option<f64>), E> {
         recording::forbid("time")?;
         match self.cuda() {
-            Some(cuda) => cuda.time(work).map(|(result, seconds)| (result, Some(seconds))),
+            Some(cuda) => {
+                let (result, seconds) = cuda.time(work)?;
+                Ok((result, Some(seconds).filter(|_| self.is_gpu())))
+            }
             None => work().map(|result| (result, None)),
         }
     }

@@ -95,7 +95,16 @@ pub(crate) fn launch(executable: Handle, stream: Handle) -> Result {
         }
         operations
     };
-    operations.iter().try_for_each(|work| work.run())
+    for work in operations.iter() {
+        work.run()?;
+        // After a fault the rest does not run, and the next call returns the error.
+        let state = state()?;
+        let context = state.context_of(stream)?;
+        if state.usable(context).is_err() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn upload(executable: Handle, stream: Handle) -> Result {

@@ -199,10 +199,11 @@ impl Executor for Threads {
 }
 
 impl Work for Call {
-    /// Runs the launch.
+    /// Runs the launch. After a fault the context has its error, which every later call returns; this one, only if the environment
+    /// asks for launches that block, as on a GPU.
     ///
     /// # Errors
-    /// That of the kernel's fault, which the context has from now on; else of what the interpreter does not permit.
+    /// Those of what the interpreter does not permit.
     fn run(&self) -> Result {
         let driver = driver()?;
         let _turn = driver.launching();
@@ -232,13 +233,11 @@ impl Work for Call {
             }
             Err(error) => {
                 let code = fault::code(&error);
-                if error.fault().is_some()
-                    && let Ok(context) = state.contexts.get_mut(self.context)
-                {
+                let is_fault = error.fault().is_some();
+                if is_fault && let Ok(context) = state.contexts.get_mut(self.context) {
                     context.failure = Some(code);
                 }
                 drop(state);
-                let is_fault = error.fault().is_some();
                 let device = Some(ordinal).filter(|_| driver.options.devices.len() > 1);
                 driver.journal.failed((&self.kernel, self.config), device, code, error);
                 if let Some((folder, captured)) = captured.filter(|_| is_fault) {
@@ -246,7 +245,7 @@ impl Work for Call {
                     let options = &driver.options.launch;
                     captured.write(folder, Captive { ptx, kernel, config: *config, options });
                 }
-                Err(code)
+                if is_fault && !driver.options.launch_blocking { Ok(()) } else { Err(code) }
             }
         }
     }

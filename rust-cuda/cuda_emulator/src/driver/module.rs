@@ -85,6 +85,14 @@ impl State {
         let ordinal = self.usable(context)?;
         let memory = &mut self.memories[ordinal];
         let mut loaded = LoadedModule::load(&ptx, memory).map_err(|error| rejected(&error, options))?;
+        // One kernel that the interpreter does not support is an error when it is asked for. If it supports none, so is the module.
+        if loaded.kernels().next().is_none()
+            && let Some((_, error)) = loaded.refused().next()
+        {
+            let error = rejected(error, options);
+            loaded.allocations().for_each(|address| _ = memory.free(address));
+            return Err(error);
+        }
         loaded.share_constants(memory).map_err(|_| Error::OUT_OF_MEMORY)?;
         Ok(self.modules.add(Module { context, loaded: Arc::new(loaded), ptx, functions: BTreeMap::new() }))
     }

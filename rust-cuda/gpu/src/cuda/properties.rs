@@ -19,15 +19,22 @@ pub(crate) struct Properties {
     /// Size of the L2 cache in bytes.
     pub(crate) l2_bytes: u32,
     pub(crate) supports_cooperative_launch: bool,
+    /// Whether the driver is `cuda_emulator`, whose devices run on the CPU.
+    pub(crate) is_emulated: bool,
 }
+
+/// How the names of the emulator's devices begin.
+const EMULATOR: &str = "CUDA emulator";
 
 impl Properties {
     pub(super) fn of(device: Device) -> Result<Self, OpenError> {
         use CUdevice_attribute::*;
         let capability = "querying the compute capability";
         let shared = "querying the shared memory per block";
+        let name = device.name().map_err(OpenError::driver("querying the GPU's name"))?;
         Ok(Self {
-            name: device.name().map_err(OpenError::driver("querying the GPU's name"))?,
+            is_emulated: name.starts_with(EMULATOR),
+            name,
             total_memory: device.total_memory().map_err(OpenError::driver("querying the GPU's memory"))?,
             compute_capability: (
                 attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, capability)?,
