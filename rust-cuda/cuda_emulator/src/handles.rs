@@ -17,6 +17,7 @@ pub(crate) enum Kind {
     Event,
     Graph,
     Executable,
+    Object,
     Node,
     Link,
     Library,

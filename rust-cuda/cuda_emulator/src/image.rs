@@ -21,8 +21,8 @@ const ZSTD: u64 = 0x8000;
 const MAX_BYTES: u64 = 1 << 30;
 
 /// What a program that loads a binary may do.
-const WAY_OUT: &str = "the emulator runs PTX. Numba: uninstall nvidia-nvjitlink, or set CUDA_EMULATOR_VERSION to a newer CUDA than its \
-                       nvJitLink; CuPy: set CUPY_COMPILE_WITH_PTX=1; nvcc: pass -gencode arch=compute_75,code=compute_75";
+const WAY_OUT: &str = "the emulator runs PTX. Numba: start the program by `cuda-emulate run`, or uninstall nvJitLink; CuPy: set \
+                       CUPY_COMPILE_WITH_PTX=1; nvcc: pass -gencode arch=compute_75,code=compute_75";
 
 /// The PTX in the image at an address, whose size is known only to itself.
 ///

@@ -3,7 +3,8 @@
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
-use crate::abi::{InstantiateParameters, KernelNode, Out};
+use crate::abi::{HostFunction, InstantiateParameters, KernelNode, Out};
+use crate::driver::object::References;
 use crate::driver::{in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
@@ -16,6 +17,7 @@ pub(crate) struct Graph {
     operations: Arc<[Arc<dyn Work>]>,
     /// Handles of its nodes, once a program has asked for them.
     nodes: Vec<Handle>,
+    pub(crate) objects: References,
 }
 
 /// A node of a graph.
@@ -31,11 +33,17 @@ pub(crate) struct Executable {
     pub(crate) context: Handle,
     operations: Arc<[Arc<dyn Work>]>,
     flags: u64,
+    objects: References,
 }
 
 impl Graph {
     pub(crate) fn new(context: Handle, operations: Vec<Arc<dyn Work>>) -> Self {
-        Self { context, operations: operations.into(), nodes: Vec::new() }
+        Self { context, operations: operations.into(), nodes: Vec::new(), objects: References::new() }
+    }
+
+    /// Gives the graph what a capture has recorded.
+    pub(crate) fn set_operations(&mut self, operations: Vec<Arc<dyn Work>>) {
+        self.operations = operations.into();
     }
 }
 
@@ -50,23 +58,29 @@ pub(crate) fn create(graph: Out<Handle>, flags: c_uint) -> Result {
 
 pub(crate) fn copy(copy: Out<Handle>, graph: Handle) -> Result {
     let mut state = state()?;
-    let Graph { context, operations, .. } = state.graphs.get(graph)?;
-    let same = Graph { context: *context, operations: Arc::clone(operations), nodes: Vec::new() };
-    copy.set(state.graphs.add(same))
+    let Graph { context, operations, objects, .. } = state.graphs.get(graph)?;
+    let (context, operations, objects) = (*context, Arc::clone(operations), objects.clone());
+    state.retain_objects(&objects)?;
+    copy.set(state.graphs.add(Graph { context, operations, nodes: Vec::new(), objects }))
 }
 
 pub(crate) fn destroy(graph: Handle) -> Result {
-    let mut state = state()?;
-    state.graphs.remove(graph)?;
-    state.nodes.remove_where(|node| node.graph == graph);
+    let destroyed = {
+        let mut state = state()?;
+        let Graph { objects, .. } = state.graphs.remove(graph)?;
+        state.nodes.remove_where(|node| node.graph == graph);
+        state.release_objects(&objects)?
+    };
+    destroyed.into_iter().for_each(HostFunction::call);
     Ok(())
 }
 
 pub(crate) fn instantiate(executable: Out<Handle>, graph: Handle, flags: u64) -> Result {
     let mut state = state()?;
-    let Graph { context, operations, .. } = state.graphs.get(graph)?;
-    let made = Executable { context: *context, operations: Arc::clone(operations), flags };
-    let made = state.executables.add(made);
+    let Graph { context, operations, objects, .. } = state.graphs.get(graph)?;
+    let (context, operations, objects) = (*context, Arc::clone(operations), objects.clone());
+    state.retain_objects(&objects)?;
+    let made = state.executables.add(Executable { context, operations, flags, objects });
     executable.set(made)
 }
 
@@ -114,7 +128,13 @@ pub(crate) fn upload(executable: Handle, stream: Handle) -> Result {
 }
 
 pub(crate) fn destroy_executable(executable: Handle) -> Result {
-    state()?.executables.remove(executable).map(drop)
+    let destroyed = {
+        let mut state = state()?;
+        let Executable { objects, .. } = state.executables.remove(executable)?;
+        state.release_objects(&objects)?
+    };
+    destroyed.into_iter().for_each(HostFunction::call);
+    Ok(())
 }
 
 /// The nodes of a graph, as many as there is room for; their number, if there is no array for them.

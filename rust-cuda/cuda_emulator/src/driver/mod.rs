@@ -10,6 +10,7 @@ pub(crate) mod library;
 pub(crate) mod link;
 pub(crate) mod memory;
 pub(crate) mod module;
+pub(crate) mod object;
 pub(crate) mod stream;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -25,6 +26,7 @@ use crate::driver::library::{Kernel, Library};
 use crate::driver::link::Link;
 use crate::driver::memory::shared::SharedMemory;
 use crate::driver::module::Module;
+use crate::driver::object::UserObject;
 use crate::driver::stream::{Capture, Stream};
 use crate::error::{Error, Result};
 use crate::handles::{Handle, Kind, Table};
@@ -62,6 +64,7 @@ pub(crate) struct State {
     pub(crate) graphs: Table<Graph>,
     pub(crate) nodes: Table<Node>,
     pub(crate) executables: Table<Executable>,
+    pub(crate) objects: Table<UserObject>,
     /// Ordinals of the devices whose pools these are. The first of each is the default pool.
     pub(crate) pools: Table<usize>,
 }
@@ -157,6 +160,7 @@ impl Driver {
             graphs: Table::new(Kind::Graph),
             nodes: Table::new(Kind::Node),
             executables: Table::new(Kind::Executable),
+            objects: Table::new(Kind::Object),
             pools,
         };
         let journal = Journal::new(options.json.clone());

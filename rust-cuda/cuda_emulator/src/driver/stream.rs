@@ -39,6 +39,8 @@ pub(crate) struct Capture {
     /// By the streams that it has, how much of the work of each of them comes before their next.
     clocks: BTreeMap<Handle, Clock>,
     operations: Vec<Arc<dyn Work>>,
+    /// The graph, which has them once the capture has ended.
+    graph: Handle,
 }
 
 /// Number of operations, by stream, that come before something.
@@ -156,7 +158,8 @@ pub(crate) fn begin_capture(stream: Handle, mode: c_int) -> Result {
     }
     let id = 1 + CAPTURES.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let clocks = [(stream, Clock::new())].into();
-    state.captures.push(Capture { id, context, origin: stream, clocks, operations: Vec::new() });
+    let graph = state.graphs.add(Graph::new(context, Vec::new()));
+    state.captures.push(Capture { id, context, origin: stream, clocks, operations: Vec::new(), graph });
     Ok(())
 }
 
@@ -176,10 +179,11 @@ pub(crate) fn end_capture(stream: Handle, graph: Out<Handle>) -> Result {
     };
     if !capture.clocks.iter().all(is_joined) {
         graph.set_if_wanted(0);
+        state.graphs.remove(capture.graph)?;
         return Err(Error::STREAM_CAPTURE_UNJOINED);
     }
-    let made = state.graphs.add(Graph::new(capture.context, capture.operations));
-    graph.set(made)
+    state.graphs.get_mut(capture.graph)?.set_operations(capture.operations);
+    graph.set(capture.graph)
 }
 
 /// Status of a stream's capture, and its id.
@@ -199,18 +203,20 @@ pub(crate) fn capture_status(stream: Handle, status: Out<c_int>) -> Result {
     status.set(c_int::from(state.capture_of(stream).is_some()))
 }
 
-/// Status and id of a stream's capture, whose graph and nodes cannot be asked for before it ends.
+/// Status, id and graph of a stream's capture. The nodes that the next one depends on are not known before the capture ends.
 pub(crate) fn capture_graph(
     stream: Handle,
     (status, id): (Out<c_int>, Out<u64>),
     (graph, nodes, count): (Out<Handle>, Out<*const c_void>, Out<usize>),
 ) -> Result {
     capture_info(stream, status, id)?;
-    if state()?.capture_of(stream).is_some() && !(graph.is_null() && nodes.is_null()) {
-        journal::unsupported("cuStreamGetCaptureInfo of a graph that is being captured");
+    let state = state()?;
+    let capture = state.capture_of(stream);
+    if !nodes.is_null() && capture.is_some_and(|capture| !capture.operations.is_empty()) {
+        journal::unsupported("cuStreamGetCaptureInfo of the nodes of a graph that is being captured");
         return Err(Error::NOT_SUPPORTED);
     }
-    graph.set_if_wanted(0);
+    graph.set_if_wanted(capture.map_or(0, |capture| capture.graph));
     nodes.set_if_wanted(std::ptr::null());
     count.set_if_wanted(0);
     Ok(())

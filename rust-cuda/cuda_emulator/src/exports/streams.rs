@@ -3,8 +3,8 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::export;
-use crate::abi::{InstantiateParameters, KernelNode, Out};
-use crate::driver::{event, graph, stream};
+use crate::abi::{HostAddress, InstantiateParameters, KernelNode, Out, RawHostFunction};
+use crate::driver::{event, graph, object, stream};
 use crate::handles::Handle;
 
 export! {
@@ -75,6 +75,15 @@ export! {
     fn cuGraphExecGetFlags(executable: Handle, flags: Out<u64>) => graph::flags(executable, flags);
     fn cuGraphExecDestroy(executable: Handle) => graph::destroy_executable(executable);
     fn cuGraphLaunch[cuGraphLaunch_ptsz](executable: Handle, stream: Handle) => graph::launch(executable, stream);
+    fn cuUserObjectCreate(
+        object: Out<Handle>, pointer: HostAddress, destroy: RawHostFunction, references: c_uint, flags: c_uint,
+    ) => object::create(object, pointer, destroy, references, flags);
+    fn cuUserObjectRetain(object: Handle, count: c_uint) => object::retain(object, count);
+    fn cuUserObjectRelease(object: Handle, count: c_uint) => object::release(object, count);
+    fn cuGraphRetainUserObject(graph: Handle, object: Handle, count: c_uint, flags: c_uint) =>
+        object::retain_for_graph(graph, object, count, flags);
+    fn cuGraphReleaseUserObject(graph: Handle, object: Handle, count: c_uint) =>
+        object::release_for_graph(graph, object, count);
     fn cuGraphUpload[cuGraphUpload_ptsz](executable: Handle, stream: Handle) => graph::upload(executable, stream);
     fn cuGraphGetNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) => graph::nodes(graph, nodes, count);
     fn cuGraphNodeGetType(node: Handle, kind: Out<c_int>) => graph::node_type(node, kind);

@@ -187,10 +187,8 @@ unsupported! {
     cuGraphNodeSetEnabled
     cuGraphNodeSetParams
     cuGraphNodeSetParams_v2
-    cuGraphReleaseUserObject
     cuGraphRemoveDependencies
     cuGraphRemoveDependencies_v2
-    cuGraphRetainUserObject
     cuGraphicsMapResources
     cuGraphicsMapResources_ptsz
     cuGraphicsResourceGetMappedMipmappedArray
@@ -449,9 +447,6 @@ unsupported! {
     cuTexRefSetMipmapLevelBias
     cuTexRefSetMipmapLevelClamp
     cuTexRefSetMipmappedArray
-    cuUserObjectCreate
-    cuUserObjectRelease
-    cuUserObjectRetain
     cuWaitExternalSemaphoresAsync
     cuWaitExternalSemaphoresAsync_ptsz
 }

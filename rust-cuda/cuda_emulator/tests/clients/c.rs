@@ -1,0 +1,47 @@
+//! A C program on the driver API.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use test_skips::{Need, skip};
+
+use crate::{emulated, file, text};
+
+/// The program, compiled for a test and linked with the library; None if there is no compiler.
+pub(crate) fn compiled(test: &str) -> Option<PathBuf> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("driver_api-{test}"));
+    let library = Command::new(env!("CARGO_BIN_EXE_cuda-emulate")).arg("library").output().expect("the runner starts");
+    let library = String::from_utf8(library.stdout).unwrap();
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let output = Command::new(compiler)
+        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"])
+        .arg(&program)
+        .arg(file("driver_api.c"))
+        .arg(library.trim())
+        .output()
+        .ok()?;
+    assert!(output.status.success(), "{}", text(&output));
+    Some(program)
+}
+
+#[test]
+fn a_c_program_gets_cudas_results_and_errors() {
+    let Some(program) = compiled("results") else {
+        return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
+    };
+    let output = emulated(&[], &program, &[]);
+    let said = text(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("all calls returned what they should"), "{said}");
+    assert_eq!(said.matches("cuArrayCreate_v2 is not supported").count(), 1, "{said}");
+    assert!(
+        said.contains("CUDA_ERROR_ILLEGAL_ADDRESS in the launch of far (grid (1, 1, 1), block (1, 1, 1))"),
+        "{said}"
+    );
+    assert!(said.contains("writes 4 bytes at ") && said.contains("[out-of-bounds]"), "{said}");
+    assert!(said.contains(" 1 fault\n"), "{said}");
+    std::fs::remove_file(program).unwrap();
+}

@@ -1,0 +1,261 @@
+/* A program on CUDA's driver API, with declarations of its own: what it uses of cuda.h. */
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int CUresult, CUdevice;
+typedef unsigned long long CUdeviceptr;
+typedef struct opaque *CUcontext, *CUmodule, *CUfunction, *CUstream, *CUevent, *CUgraph, *CUgraphExec, *CUlibrary, *CUkernel;
+
+CUresult cuInit(unsigned), cuDeviceGet(CUdevice *, int), cuDeviceGetName(char *, int, CUdevice);
+CUresult cuCtxCreate_v2(CUcontext *, unsigned, CUdevice), cuCtxDestroy_v2(CUcontext), cuCtxSetCurrent(CUcontext), cuCtxSynchronize(void);
+CUresult cuModuleLoadDataEx(CUmodule *, const void *, unsigned, int *, void **), cuModuleUnload(CUmodule);
+CUresult cuModuleGetFunction(CUfunction *, CUmodule, const char *), cuModuleGetGlobal_v2(CUdeviceptr *, size_t *, CUmodule, const char *);
+CUresult cuMemAlloc_v2(CUdeviceptr *, size_t), cuMemFree_v2(CUdeviceptr), cuMemAllocHost_v2(void **, size_t), cuMemFreeHost(void *);
+CUresult cuMemcpyHtoD_v2(CUdeviceptr, const void *, size_t), cuMemcpyDtoH_v2(void *, CUdeviceptr, size_t), cuMemcpyDtoD_v2(CUdeviceptr, CUdeviceptr, size_t);
+CUresult cuMemsetD32_v2(CUdeviceptr, unsigned, size_t), cuMemcpy(CUdeviceptr, CUdeviceptr, size_t);
+CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **);
+CUresult cuStreamCreate(CUstream *, unsigned), cuStreamSynchronize(CUstream), cuStreamDestroy_v2(CUstream);
+CUresult cuStreamBeginCapture_v2(CUstream, int), cuStreamEndCapture(CUstream, CUgraph *), cuStreamWaitEvent(CUstream, CUevent, unsigned);
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *, CUgraph, unsigned long long), cuGraphLaunch(CUgraphExec, CUstream), cuGraphGetNodes(CUgraph, void **, size_t *);
+CUresult cuEventCreate(CUevent *, unsigned), cuEventRecord(CUevent, CUstream), cuEventElapsedTime(float *, CUevent, CUevent), cuEventQuery(CUevent);
+CUresult cuFuncGetAttribute(int *, int, CUfunction), cuOccupancyMaxActiveBlocksPerMultiprocessor(int *, CUfunction, int, size_t);
+CUresult cuLibraryLoadData(CUlibrary *, const void *, int *, void **, unsigned, int *, void **, unsigned), cuLibraryGetKernel(CUkernel *, CUlibrary, const char *), cuLibraryUnload(CUlibrary);
+CUresult cuGetProcAddress_v2(const char *, void **, int, unsigned long long, int *), cuGetErrorName(CUresult, const char **), cuGetExportTable(const void **, const char *);
+CUresult cuArrayCreate_v2(void *, void *), cuLaunchHostFunc(CUstream, void (*)(void *), void *);
+
+typedef struct {
+    size_t source_x, source_y; int source_type; const void *source_host; CUdeviceptr source_device; void *source_array; size_t source_pitch;
+    size_t x, y; int type; void *host; CUdeviceptr device; void *array; size_t pitch;
+    size_t width, height;
+} Copy2D;
+CUresult cuMemcpy2D_v2(const Copy2D *);
+
+static const char *const PTX =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .global .u32 calls = 0;\n.visible .const .u32 step = 1;\n"
+    ".visible .entry add(.param .u64 p, .param .u32 n)\n{\n"
+    ".reg .pred %p1;\n.reg .b32 %r<6>;\n.reg .b64 %rd<4>;\n"
+    "ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\nmov.u32 %r4, %tid.x;\n"
+    "mad.lo.u32 %r2, %r2, %r3, %r4;\nsetp.ge.u32 %p1, %r2, %r1;\n@%p1 ret;\n"
+    "cvta.to.global.u64 %rd1, %rd1;\nmul.wide.u32 %rd2, %r2, 4;\nadd.u64 %rd3, %rd1, %rd2;\n"
+    "ld.global.u32 %r4, [%rd3];\nld.const.u32 %r5, [step];\nadd.u32 %r4, %r4, %r5;\nst.global.u32 [%rd3], %r4;\n"
+    "red.global.add.u32 [calls], 1;\nret;\n}\n"
+    ".visible .entry far(.param .u64 p)\n{\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [p];\nst.global.u32 [%rd1+4096], 1;\nret;\n}\n";
+
+#define EXPECT(code, call) expect(__LINE__, #call, code, call)
+static void expect(int line, const char *call, CUresult expected, CUresult found) {
+    if (expected != found) {
+        const char *name = "?";
+        cuGetErrorName(found, &name);
+        printf("line %d: %s returned %d (%s), not %d\n", line, call, found, name, expected);
+        exit(1);
+    }
+}
+#define CHECK(condition) if (!(condition)) { printf("line %d: %s\n", __LINE__, #condition); exit(1); }
+
+enum { N = 1000 };
+static CUcontext context;
+static CUfunction add;
+
+static void add_on(CUdeviceptr values, unsigned n, CUstream stream) {
+    void *parameters[] = {&values, &n};
+    EXPECT(0, cuLaunchKernel(add, (N + 127) / 128, 1, 1, 128, 1, 1, 0, stream, parameters, NULL));
+}
+
+/* Each thread of the host has memory of its own. */
+static void *work(void *unused) {
+    CUdeviceptr values;
+    unsigned result[N];
+    EXPECT(0, cuCtxSetCurrent(context));
+    EXPECT(0, cuMemAlloc_v2(&values, sizeof result));
+    EXPECT(0, cuMemsetD32_v2(values, 7, N));
+    for (int i = 0; i < 20; i++) add_on(values, N, NULL);
+    EXPECT(0, cuMemcpyDtoH_v2(result, values, sizeof result));
+    for (int i = 0; i < N; i++) CHECK(result[i] == 27);
+    EXPECT(0, cuMemFree_v2(values));
+    return unused;
+}
+
+static void count_call(void *calls) { ++*(int *)calls; }
+
+int main(void) {
+    CUdevice device;
+    EXPECT(3, cuDeviceGet(&device, 0));
+    EXPECT(0, cuInit(0));
+    EXPECT(0, cuDeviceGet(&device, 0));
+    EXPECT(101, cuDeviceGet(&device, 7));
+    char name[100];
+    EXPECT(0, cuDeviceGetName(name, sizeof name, device));
+    CHECK(strncmp(name, "CUDA emulator", 13) == 0);
+    CUdeviceptr values, other;
+    EXPECT(201, cuMemAlloc_v2(&values, 4));
+    EXPECT(0, cuCtxCreate_v2(&context, 0, device));
+
+    /* Modules: an error has its log. */
+    CUmodule module;
+    char log[1000];
+    int options[] = {5, 6};
+    void *option_values[] = {log, (void *)sizeof log};
+    EXPECT(218, cuModuleLoadDataEx(&module, ".version 7.0\n.target sm_70\n.address_size 64\n.entry k() { nonsense; }", 2, options, option_values));
+    CHECK(strstr(log, "nonsense"));
+    EXPECT(200, cuModuleLoadDataEx(&module, "no module", 0, NULL, NULL));
+    EXPECT(209, cuModuleLoadDataEx(&module, "\177ELF\2\1\1", 0, NULL, NULL));
+    EXPECT(0, cuModuleLoadDataEx(&module, PTX, 0, NULL, NULL));
+    EXPECT(500, cuModuleGetFunction(&add, module, "none"));
+    EXPECT(0, cuModuleGetFunction(&add, module, "add"));
+    EXPECT(400, cuModuleGetFunction(&add, (CUmodule)&log, "add"));
+    int value;
+    EXPECT(0, cuFuncGetAttribute(&value, 0, add));
+    CHECK(value == 1024);
+    EXPECT(0, cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, add, 256, 0));
+    CHECK(value == 8);
+
+    /* Copies, and pointers that are wrong. */
+    unsigned source[N], result[N];
+    for (unsigned i = 0; i < N; i++) source[i] = i;
+    EXPECT(1, cuMemAlloc_v2(&values, 0));
+    EXPECT(2, cuMemAlloc_v2(&values, (size_t)1 << 50));
+    EXPECT(0, cuMemAlloc_v2(&values, sizeof source));
+    EXPECT(0, cuMemAlloc_v2(&other, sizeof source));
+    EXPECT(0, cuMemcpyHtoD_v2(values, source, sizeof source));
+    EXPECT(1, cuMemcpyHtoD_v2(values, source, sizeof source + 1));
+    EXPECT(1, cuMemcpyHtoD_v2(values + 1, source, sizeof source));
+    EXPECT(1, cuMemcpyHtoD_v2(values, NULL, sizeof source));
+    EXPECT(1, cuMemcpyHtoD_v2((CUdeviceptr)(uintptr_t)source, source, sizeof source));
+    EXPECT(1, cuMemcpyDtoH_v2((void *)16, values, 4));
+    EXPECT(1, cuMemcpyDtoH_v2(result, 0, 4));
+    EXPECT(1, cuMemFree_v2(values + 4));
+    EXPECT(0, cuMemcpyDtoD_v2(other, values, sizeof source));
+    EXPECT(0, cuMemcpy((CUdeviceptr)(uintptr_t)result, other, sizeof source));
+    CHECK(memcmp(result, source, sizeof source) == 0);
+    Copy2D rectangle = {.source_type = 2, .source_device = values, .source_pitch = 40, .source_x = 4, .source_y = 1,
+                        .type = 1, .host = result, .pitch = 8, .width = 8, .height = 3};
+    EXPECT(0, cuMemcpy2D_v2(&rectangle));
+    unsigned expected[] = {11, 12, 21, 22, 31, 32};
+    CHECK(memcmp(result, expected, sizeof expected) == 0);
+    rectangle.height = 1000;
+    EXPECT(1, cuMemcpy2D_v2(&rectangle));
+
+    /* Launches, by pointers and by a buffer; constants and variables of the module. */
+    CUstream stream;
+    CUevent start, end;
+    EXPECT(0, cuStreamCreate(&stream, 1));
+    EXPECT(0, cuEventCreate(&start, 0));
+    EXPECT(0, cuEventCreate(&end, 0));
+    CUdeviceptr step, calls;
+    size_t bytes;
+    unsigned two = 2;
+    EXPECT(0, cuModuleGetGlobal_v2(&step, &bytes, module, "step"));
+    CHECK(bytes == 4);
+    EXPECT(0, cuMemcpyHtoD_v2(step, &two, 4));
+    EXPECT(0, cuEventRecord(start, stream));
+    add_on(values, N, stream);
+    EXPECT(0, cuEventRecord(end, stream));
+    EXPECT(0, cuEventQuery(end));
+    float milliseconds;
+    EXPECT(0, cuEventElapsedTime(&milliseconds, start, end));
+    CHECK(milliseconds > 0);
+    struct { CUdeviceptr values; unsigned n; } buffer = {values, 10};
+    size_t size = sizeof buffer;
+    void *extra[] = {(void *)1, &buffer, (void *)2, &size, NULL};
+    EXPECT(0, cuLaunchKernel(add, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, extra));
+    EXPECT(1, cuLaunchKernel(add, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+    EXPECT(1, cuLaunchKernel(add, 1, 1, 1, 32, 1, 1, 0, NULL, (void **)16, NULL));
+    EXPECT(1, cuLaunchKernel(add, 0, 1, 1, 32, 1, 1, 0, NULL, NULL, extra));
+    EXPECT(1, cuLaunchKernel(add, 1, 1, 1, 2048, 1, 1, 0, NULL, NULL, extra));
+    EXPECT(0, cuMemcpyDtoH_v2(result, values, sizeof result));
+    for (unsigned i = 0; i < N; i++) CHECK(result[i] == i + (i < 10 ? 4 : 2));
+    EXPECT(0, cuModuleGetGlobal_v2(&calls, NULL, module, "calls"));
+    EXPECT(0, cuMemcpyDtoH_v2(&value, calls, 4));
+    CHECK(value == N + 10);
+    unsigned one = 1;
+    EXPECT(0, cuMemcpyHtoD_v2(step, &one, 4));
+
+    /* A graph, whose capture has a branch that joins it, and a call of the host. */
+    CUstream branch;
+    EXPECT(0, cuStreamCreate(&branch, 1));
+    CUgraph graph;
+    CUgraphExec executable;
+    int host_calls = 0;
+    EXPECT(0, cuMemsetD32_v2(values, 0, N));
+    EXPECT(0, cuStreamBeginCapture_v2(stream, 0));
+    add_on(values, N, stream);
+    EXPECT(0, cuEventRecord(start, stream));
+    EXPECT(0, cuStreamWaitEvent(branch, start, 0));
+    add_on(values, N, branch);
+    EXPECT(900, cuStreamSynchronize(branch));
+    EXPECT(0, cuEventRecord(end, branch));
+    EXPECT(0, cuStreamWaitEvent(stream, end, 0));
+    EXPECT(0, cuLaunchHostFunc(stream, count_call, &host_calls));
+    EXPECT(903, cuStreamEndCapture(branch, &graph));
+    EXPECT(0, cuStreamEndCapture(stream, &graph));
+    EXPECT(0, cuMemcpyDtoH_v2(result, values, sizeof result));
+    CHECK(result[0] == 0 && host_calls == 0);
+    EXPECT(0, cuGraphGetNodes(graph, NULL, &size));
+    CHECK(size == 3);
+    EXPECT(0, cuGraphInstantiateWithFlags(&executable, graph, 0));
+    for (int i = 0; i < 5; i++) EXPECT(0, cuGraphLaunch(executable, stream));
+    EXPECT(0, cuMemcpyDtoH_v2(result, values, sizeof result));
+    CHECK(result[N - 1] == 10 && host_calls == 5);
+    EXPECT(0, cuStreamBeginCapture_v2(stream, 0));
+    EXPECT(0, cuEventRecord(start, stream));
+    EXPECT(0, cuStreamWaitEvent(branch, start, 0));
+    add_on(values, N, branch);
+    EXPECT(904, cuStreamEndCapture(stream, &graph));
+
+    /* Page-locked memory that a kernel uses; libraries; threads. */
+    unsigned *pinned;
+    EXPECT(0, cuMemAllocHost_v2((void **)&pinned, sizeof source));
+    memcpy(pinned, source, sizeof source);
+    add_on((CUdeviceptr)(uintptr_t)pinned, N, NULL);
+    EXPECT(0, cuCtxSynchronize());
+    CHECK(pinned[5] == 6);
+    EXPECT(0, cuMemFreeHost(pinned));
+    EXPECT(1, cuMemFreeHost(pinned));
+    CUlibrary library;
+    CUkernel kernel;
+    EXPECT(0, cuLibraryLoadData(&library, PTX, NULL, NULL, 0, NULL, NULL, 0));
+    EXPECT(0, cuLibraryGetKernel(&kernel, library, "add"));
+    void *parameters[] = {&values, &(unsigned){N}};
+    EXPECT(0, cuLaunchKernel((CUfunction)kernel, 8, 1, 1, 128, 1, 1, 0, NULL, parameters, NULL));
+    EXPECT(0, cuLibraryUnload(library));
+    EXPECT(400, cuLaunchKernel((CUfunction)kernel, 8, 1, 1, 128, 1, 1, 0, NULL, parameters, NULL));
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, work, NULL);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+
+    /* Look-ups; functions that are missing. */
+    void *function;
+    int status;
+    EXPECT(0, cuGetProcAddress_v2("cuMemAlloc", &function, 12000, 0, &status));
+    CHECK(status == 0 && ((CUresult (*)(CUdeviceptr *, size_t))function)(&other, 16) == 0);
+    EXPECT(500, cuGetProcAddress_v2("cuNothing", &function, 12000, 0, &status));
+    CHECK(status == 1 && function == NULL);
+    const void *table;
+    EXPECT(500, cuGetExportTable(&table, "0123456789abcdef"));
+    EXPECT(801, cuArrayCreate_v2(NULL, NULL));
+    EXPECT(801, cuArrayCreate_v2(NULL, NULL));
+
+    /* A use after free, and a fault: the next call returns it, and every other one in the context. */
+    EXPECT(0, cuMemFree_v2(values));
+    EXPECT(1, cuMemFree_v2(values));
+    EXPECT(1, cuMemcpyDtoH_v2(result, values, 4));
+    CUfunction beyond;
+    EXPECT(0, cuModuleGetFunction(&beyond, module, "far"));
+    void *target[] = {&other};
+    EXPECT(0, cuLaunchKernel(beyond, 1, 1, 1, 1, 1, 1, 0, NULL, target, NULL));
+    EXPECT(700, cuCtxSynchronize());
+    EXPECT(700, cuMemAlloc_v2(&values, 4));
+    EXPECT(0, cuCtxDestroy_v2(context));
+    EXPECT(0, cuCtxCreate_v2(&context, 0, device));
+    EXPECT(0, cuMemAlloc_v2(&values, 4));
+    EXPECT(0, cuCtxDestroy_v2(context));
+    EXPECT(201, cuCtxSynchronize());
+    printf("all calls returned what they should\n");
+    return 0;
+}

@@ -1,0 +1,73 @@
+//! Programs in Python, as students write them: on Numba, and on cuda-core. `FOREIGN_PYTHON` names a Python that has both.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use test_skips::{Need, path_in, skip};
+
+use crate::{emulated, file, text};
+
+/// The output of one of the programs; None if no Python here can import what it needs.
+#[track_caller]
+fn run(module: &str, options: &[&str], program: &str) -> Option<Output> {
+    let python: PathBuf = path_in("FOREIGN_PYTHON", Need::ForeignPtx)?;
+    let imports = Command::new(&python).args(["-c", &format!("import {module}")]).output();
+    if !imports.is_ok_and(|output| output.status.success()) {
+        skip(Need::ForeignPtx, &format!("$FOREIGN_PYTHON cannot import {module}"));
+        return None;
+    }
+    let program = file("python").join(program);
+    Some(emulated(options, &python, &["-W", "ignore", program.to_str().unwrap()]))
+}
+
+#[test]
+fn max_kernel_runs_in_1000_blocks_of_1000_threads() {
+    let Some(output) = run("numba.cuda", &[], "max_kernel.py") else { return };
+    let said = text(&output);
+    assert!(output.status.success() && said.contains("CUDA emulator (sm_90, interpreted by the CPU): "), "{said}");
+    assert!(
+        said.contains("1 kernel, 2 launches, ") && said.contains(" 0 faults\n  max_kernel: 2 launches, "),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_kernels_of_a_homework_use_works() {
+    for options in [&[][..], &["--devices", "sm_75"], &["--no-races"]] {
+        let Some(output) = run("numba.cuda", options, "tiled_product.py") else { return };
+        let said = text(&output);
+        assert!(output.status.success() && said.contains("all results are right\n"), "{options:?}: {said}");
+        assert!(said.contains(" 0 faults\n"), "{options:?}: {said}");
+    }
+}
+
+#[test]
+fn a_race_is_reported_at_both_lines_of_python() {
+    let Some(output) = run("numba.cuda", &[], "race.py") else { return };
+    let said = text(&output);
+    assert!(said.contains("CUDA_ERROR_LAUNCH_FAILED in the launch of racing_sum "), "{said}");
+    assert!(said.contains("race.py:15: error: kernel racing_sum, block (0, 0, 0), thread (32, 0, 0), "), "{said}");
+    assert!(said.contains(": race: reads ") && said.contains("race.py:14:"), "{said}");
+    assert!(said.contains("in `out[i] = partial[63 - i]` [race]"), "{said}");
+    assert!(said.contains("raised [<CUresult.CUDA_ERROR_LAUNCH_FAILED") && said.contains(" 1 fault\n"), "{said}");
+}
+
+#[test]
+fn an_access_out_of_bounds_is_reported_at_its_line_of_python() {
+    let Some(output) = run("numba.cuda", &["--fail-on-fault"], "bounds.py") else { return };
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("CUDA_ERROR_ILLEGAL_ADDRESS in the launch of shifted "), "{said}");
+    assert!(
+        said.contains("bounds.py:10: error: ") && said.contains("in `out[i] = values[i + 1]` [out-of-bounds]"),
+        "{said}"
+    );
+}
+
+#[test]
+fn cuda_core_compiles_launches_and_replays() {
+    let Some(output) = run("cuda.core", &[], "cuda_core.py") else { return };
+    let said = text(&output);
+    assert!(output.status.success() && said.contains(" all results are right\n"), "{said}");
+    assert!(said.contains("1 kernel, 4 launches, "), "{said}");
+}
