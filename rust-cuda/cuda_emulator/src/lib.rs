@@ -19,8 +19,6 @@
 //! the memory of the host (`host`, `memory::pages`). All state is in `driver`, behind one lock, which no launch and no function of the
 //! caller holds. Handles are numbers that are looked up, and addresses of devices are the interpreter's: a wrong one is an error.
 
-#![cfg_attr(doc, allow(rustdoc::private_intra_doc_links))]
-
 mod abi;
 mod architecture;
 mod capture;
