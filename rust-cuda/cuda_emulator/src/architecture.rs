@@ -9,9 +9,9 @@ use thiserror::Error as ThisError;
 /// How the name of every device of the emulator begins.
 pub const NAME_PREFIX: &str = "CUDA emulator";
 
-/// Number of multiprocessors of a device: the blocks that may be resident at once, which the host must have memory for, are in
-/// proportion to it.
-pub(crate) const MULTIPROCESSORS: u32 = 8;
+/// Number of multiprocessors of a device: two for each block of the largest cluster, which may fill one, and about those of a small
+/// GPU. More would only be more blocks of cooperative launches that the host runs.
+pub(crate) const MULTIPROCESSORS: u32 = 2 * LaunchConfig::MAX_CLUSTER as u32;
 
 /// Shared memory of a block that needs no opt-in, in bytes.
 pub(crate) const DEFAULT_SHARED_BYTES: u32 = LaunchConfig::MAX_STATIC_SHARED_BYTES;
