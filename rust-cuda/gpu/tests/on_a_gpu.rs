@@ -44,9 +44,9 @@ fn blocks_wait_for_each_other() {
     let x = device.buffer_from_slice(&x).unwrap();
     let (mut values, mut barrier) = (device.uninitialized(length).unwrap(), device.zeroed(1).unwrap());
     let max_blocks = device.max_cooperative_blocks(&grid_sums, 256, 0).unwrap();
-    let max_blocks = if device.is_gpu() { max_blocks } else { max_blocks.min(8) };
+    let many_blocks = if device.is_gpu() { max_blocks } else { max_blocks.min(8) };
     // One barrier state serves launches of different sizes, and a replayed one.
-    for blocks in [max_blocks, 1, 2, max_blocks.div_ceil(3)] {
+    for blocks in [many_blocks, 1, 2, many_blocks.div_ceil(3)] {
         let mut sums = device.uninitialized(repeats).unwrap();
         let config = LaunchConfig::new(blocks, 256).cooperative();
         let arguments = (&x, repeats as u32, &mut values, &mut barrier, &mut sums);
