@@ -12,6 +12,7 @@ pub(crate) fn internal(name: &str) -> Ident {
 }
 
 /// The kind of a parameter.
+#[derive(Clone)]
 enum Kind {
     /// `&[T]`: memory that the kernel only reads. Holds T.
     ReadOnly(Type),
@@ -98,9 +99,23 @@ impl Parameter {
         }
     }
 
+    /// The kind as the launch has it: a pointer to an array has a buffer of its elements.
+    fn launched(&self) -> Kind {
+        match &self.kind {
+            Kind::Pointer(Type::Array(array), is_mutable) => {
+                let mut element = &*array.elem;
+                while let Type::Array(inner) = element {
+                    element = &inner.elem;
+                }
+                Kind::Pointer(element.clone(), *is_mutable)
+            }
+            kind => kind.clone(),
+        }
+    }
+
     /// The type of the launch's argument, whose buffer is in the memory `__Memory`.
     pub(crate) fn argument_type(&self) -> TokenStream {
-        match &self.kind {
+        match &self.launched() {
             Kind::ReadOnly(element) | Kind::Slice(element) | Kind::Pointer(element, false) => {
                 quote_spanned!(element.span()=> &'a <__Memory as ::cuda_std::Memory>::Buffer<#element>)
             }
@@ -115,7 +130,7 @@ impl Parameter {
     pub(crate) fn push(&self) -> TokenStream {
         let (name, raw) = (&self.name, internal("raw"));
         let text = name.unraw().to_string();
-        match &self.kind {
+        match &self.launched() {
             Kind::ReadOnly(element) | Kind::Slice(element) => {
                 quote_spanned!(element.span()=> #raw.push_buffer::<__Memory, #element>(#text, #name)?;)
             }
@@ -137,7 +152,7 @@ impl Parameter {
 
     /// The parameter's part of the kernel's signature, a slice of bytes.
     pub(crate) fn signature(&self) -> TokenStream {
-        match &self.kind {
+        match &self.launched() {
             Kind::ReadOnly(element) | Kind::Slice(element) => {
                 quote_spanned!(element.span()=> &[::cuda_std::signature::READ_ONLY, <#element as ::cuda_std::Element>::CODE])
             }

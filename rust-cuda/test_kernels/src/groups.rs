@@ -45,11 +45,11 @@ pub fn sums_equal_keys(keys: &[u64], values: &[i64], sums: GlobalMut<i64>, ranks
     if i < keys.len() {
         let present = warp::lanes(warp::activemask());
         let equal = warp::lanes(present.match_any(keys[i]));
-        if keys[i] % 2 == 1 {
-            sums[i] = equal.reduce_add(values[i]);
+        sums[i] = if keys[i] % 2 == 1 {
+            equal.reduce_add(values[i])
         } else {
-            sums[i] = equal.shuffle(equal.inclusive_scan_add(values[i]), equal.len() - 1);
-        }
+            equal.shuffle(equal.inclusive_scan_add(values[i]), equal.len() - 1)
+        };
         ranks[i] = equal.rank();
     }
 }

@@ -1,6 +1,6 @@
 //! Kernels that print, and kernels that panic.
 
-use cuda_std::{GlobalMut, kernel, thread};
+use cuda_std::prelude::*;
 
 /// Prints each element of `x` with its index, and what [`square`] says.
 #[kernel]
@@ -17,7 +17,7 @@ pub fn says(x: &[f32], doubled: GlobalMut<f64>) {
 /// Prints the square of `i`.
 fn square(i: u64) {
     let long = u128::from(i) << 100;
-    cuda_std::println!("{i:#06x} squared is {:e}, {long}", i * i);
+    println!("{i:#06x} squared is {:e}, {long}", i * i);
 }
 
 /// Ways of [`panics`].

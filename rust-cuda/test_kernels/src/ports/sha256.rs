@@ -1,7 +1,7 @@
 //! SHA-256, as in Rust-CUDA's example `sha2_crates_io`, whose kernels call the crate `sha2`. The hasher here has that crate's
 //! interface, since crates of kernels depend on `cuda_std` alone.
 
-use cuda_std::{kernel, thread};
+use cuda_std::prelude::*;
 
 /// The first 32 fractional bits of the square roots of the first 8 primes (FIPS 180-4, section 5.3.3).
 #[rustfmt::skip]
@@ -111,12 +111,12 @@ impl Sha256 {
 /// `digest` has [`DIGEST`] bytes.
 #[kernel]
 #[allow(improper_ctypes_definitions)]
-pub unsafe fn sha256_of_message(message: &[u8], digest: *mut u8) {
+pub unsafe fn sha256_of_message(message: &[u8], digest: *mut [u8; DIGEST]) {
     let thread = thread::index_1d() as usize;
     if thread == 0 {
         let hash = Sha256::digest(message);
-        // SAFETY: `digest` has as many bytes, which only this thread accesses.
-        let out = unsafe { &mut *digest.cast::<[u8; DIGEST]>() };
+        // SAFETY: only this thread accesses the digest.
+        let out = unsafe { &mut *digest };
         out.copy_from_slice(&hash);
     }
 }
@@ -127,15 +127,15 @@ pub unsafe fn sha256_of_message(message: &[u8], digest: *mut u8) {
 /// `digest` has [`DIGEST`] bytes.
 #[kernel]
 #[allow(improper_ctypes_definitions)]
-pub unsafe fn sha256_of_parts(first: &[u8], second: &[u8], digest: *mut u8) {
+pub unsafe fn sha256_of_parts(first: &[u8], second: &[u8], digest: *mut [u8; DIGEST]) {
     let thread = thread::index_1d() as usize;
     if thread == 0 {
         let mut hasher = Sha256::new();
         hasher.update(first);
         hasher.update(second);
         let hash = hasher.finalize();
-        // SAFETY: `digest` has as many bytes, which only this thread accesses.
-        let out = unsafe { &mut *digest.cast::<[u8; DIGEST]>() };
+        // SAFETY: only this thread accesses the digest.
+        let out = unsafe { &mut *digest };
         out.copy_from_slice(&hash);
     }
 }
