@@ -50,7 +50,7 @@ fn reduce<T: Element + WarpValue, const N: usize>(
     warps: &SharedArray<T, N>,
     combine: impl Fn(T, T) -> T,
 ) -> T {
-    if thread() % 32 == 0 {
+    if thread().is_multiple_of(32) {
         warps.set(thread() as usize / 32, of_warp);
     }
     thread::sync_threads();

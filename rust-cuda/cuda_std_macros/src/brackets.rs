@@ -189,11 +189,12 @@ impl VisitMut for Brackets {
                     }
                 }
             }
-            Expr::Reference(reference) if reference.mutability.is_some() => {
-                if self.access(&reference.expr).or_else(|| self.access_of_part(&reference.expr)).is_some() {
-                    self.error(reference, WHOLE);
-                    return;
-                }
+            Expr::Reference(reference)
+                if reference.mutability.is_some()
+                    && self.access(&reference.expr).or_else(|| self.access_of_part(&reference.expr)).is_some() =>
+            {
+                self.error(reference, WHOLE);
+                return;
             }
             Expr::MethodCall(call) => {
                 let method = call.method.to_string();

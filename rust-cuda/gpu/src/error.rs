@@ -310,7 +310,7 @@ pub enum Error {
         /// The kernel that was launched last.
         kernel: &'static str,
         /// The panic's message, its place in the source and in the grid.
-        message: Message,
+        message: Box<Message>,
     },
     /// The simulator stopped a kernel.
     #[error(transparent)]

@@ -7,6 +7,7 @@ use gpu::{Device, DeviceChoice, Error, LaunchConfig, OpenError, PtxVariant};
 use gpu_testing::require_gpu;
 use support::{PTX, in_own_process, overrun, scale, vector_max};
 use test_kernels::grid_sums;
+use test_kernels::speaking::{panics, says};
 
 #[test]
 fn kernels_run_and_are_timed() {
@@ -140,4 +141,60 @@ fn a_failed_launch_is_named() {
             assert!(names_it, "{error}");
         }
     });
+}
+
+#[test]
+fn a_kernel_that_panics_says_why() {
+    if !require_gpu() {
+        return;
+    }
+    // The error is sticky, as above.
+    in_own_process("a_kernel_that_panics_says_why", || {
+        let device = Device::open(DeviceChoice::Cuda, &test_kernels::PTX).unwrap();
+        let x = device.buffer_from_slice(&[0, 1, 2, 5]).unwrap();
+        let mut out = device.zeroed(4).unwrap();
+        let mut panic = |way| device.launch(&panics, LaunchConfig::new(2, 2), (way, &x, &mut out)).unwrap_err();
+        for error in [panic(1), panic(2), device.synchronize().unwrap_err()] {
+            let text = error.to_string();
+            let expected = "kernel panics, block (1, 0, 0), thread (1, 0, 0), test_kernels/src/speaking.rs:";
+            assert!(matches!(error, Error::Panic { .. }), "{text}");
+            assert!(text.starts_with(expected) && text.ends_with(": panic: x[3] is 5"), "{text}");
+        }
+    });
+}
+
+/// Set for the process that prints.
+const PRINTS: &str = "ON_A_GPU_PRINTS";
+
+#[test]
+fn a_kernel_prints() {
+    if !require_gpu() {
+        return;
+    }
+    if std::env::var_os(PRINTS).is_some() {
+        let device = Device::open(DeviceChoice::Cuda, &test_kernels::PTX).unwrap();
+        let x = device.buffer_from_slice(&[1.5, f32::NAN]).unwrap();
+        let mut doubled = device.zeroed(2).unwrap();
+        println!("begin");
+        device.launch(&says, LaunchConfig::new(2, 1), (&x, &mut doubled)).unwrap();
+        println!("end");
+        return;
+    }
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "a_kernel_prints", "--nocapture"]).env(PRINTS, "1");
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let printed =
+        text.split("begin\n").nth(1).and_then(|rest| rest.split("end\n").next()).unwrap_or_else(|| panic!("{text}"));
+    let mut lines: Vec<&str> = printed.lines().collect();
+    lines.sort_unstable();
+    let expected = [
+        "block (0, 0, 0), thread (0, 0, 0): 0x0000 squared is 0e0, 0",
+        "block (0, 0, 0), thread (0, 0, 0): twice: 3, true",
+        "block (0, 0, 0), thread (0, 0, 0): x[0] =    1.500 {1.5}, [-3, 7], ä",
+        "block (1, 0, 0), thread (0, 0, 0): 0x0001 squared is 1e0, 1267650600228229401496703205376",
+        "block (1, 0, 0), thread (0, 0, 0): twice: NaN, false",
+        "block (1, 0, 0), thread (0, 0, 0): x[1] =      NaN {NaN}, [-2, 7], ä",
+    ];
+    assert_eq!(lines, expected);
 }

@@ -9,7 +9,7 @@ pub fn says(x: &[f32], doubled: GlobalMut<f64>) {
     if i < x.len() {
         println!("x[{i}] = {:>8.3} {{{0:?}}}, {:?}, {letter}", x[i], [i as i8 - 3, 7], letter = 'ä');
         doubled[i] = f64::from(x[i]) * 2.0;
-        println!("twice: {}, {}", doubled[i], i % 2 == 0);
+        println!("twice: {}, {}", doubled[i], i.is_multiple_of(2));
         square(i as u64);
     }
 }
@@ -39,7 +39,7 @@ pub fn panics(way: u32, x: &[u32], out: GlobalMut<u32>) {
         7 => out[i] = left.map_or(Ok(1), |_| Err(())).ok().unwrap(),
         8 => {
             if left.is_some() {
-                panic!()
+                panic!();
             }
         }
         _ => {

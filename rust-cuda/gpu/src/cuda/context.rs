@@ -124,7 +124,7 @@ impl Cuda {
         let earlier = self.queue.borrow_mut().failure(error)?;
         Some(match (self.modules.speech.panic(), earlier) {
             (Some(message), Error::Queued { launches, .. }) if !launches.is_empty() => {
-                Error::Panic { kernel: launches[launches.len() - 1].kernel, message }
+                Error::Panic { kernel: launches[launches.len() - 1].kernel, message: Box::new(message) }
             }
             (_, earlier) => earlier,
         })

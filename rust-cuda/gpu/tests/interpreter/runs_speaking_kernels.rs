@@ -74,10 +74,6 @@ fn panic_of(error: &Error) -> (String, String) {
             let (block, thread) = (fault.block, fault.thread);
             (format!("{block} {thread}: {message}"), format!("{}:{}", source.file, source.line))
         }
-        (Error::Panic { message, .. }, _) => {
-            let line = format!("{}:{}", message.file, message.line);
-            (format!("{} {}: {}", message.block, message.thread, message.text), line)
-        }
         _ => panic!("{error}"),
     }
 }
@@ -88,17 +84,20 @@ fn all_devices_panic_with_the_same_words() {
     for way in 0..WAYS {
         let x = [0, 1, 2, 5];
         let mut results = on_every_device(&panics, |device: &Device| {
+            // A panic takes the GPU from the process: `on_a_gpu` tests it in one of its own.
+            if device.is_gpu() {
+                return None;
+            }
             let (x, mut out) = (device.buffer_from_slice(&x).unwrap(), device.zeroed(4).unwrap());
             let config = LaunchConfig::new(2, 2);
-            // Those on a GPU come to light here too.
-            panic_of(&device.launch(&panics, config, (way, &x, &mut out)).unwrap_err())
+            Some(panic_of(&device.launch(&panics, config, (way, &x, &mut out)).unwrap_err()))
         })
         .into_iter();
         let (_, expected) = results.next().unwrap();
-        for (device, result) in results {
+        for (device, result) in results.filter(|(_, result)| result.is_some()) {
             assert_eq!(result, expected, "way {way} on {device}");
         }
-        said.push(expected.0);
+        said.push(expected.unwrap().0);
     }
     let expected = [
         "assertion failed: element < 3",
