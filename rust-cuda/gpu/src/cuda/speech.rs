@@ -7,8 +7,10 @@ use std::cell::{OnceCell, RefCell};
 
 use cuda_launch::message::{BUFFER, BUFFER_WORDS, FIRST, LOST, Message, MessageKind, Messages};
 use cust::memory::LockedBuffer;
+use cust::sys;
 
 use super::module::Module;
+use super::status::succeed;
 use crate::DriverError;
 
 /// The messages of a device's kernels.
@@ -38,8 +40,12 @@ impl Speech {
             self.words.set(words).expect("it was empty above, and there is one thread");
         }
         let words = self.words.get().expect("it was set above");
-        // With unified addressing, which every GPU since 2010 has on a 64-bit system, the host's address is the GPU's.
-        module.set_variable(BUFFER, words.as_ptr().addr() as u64)
+        let mut address = 0;
+        // SAFETY: `address` is a valid out-pointer, and the words are page-locked memory of this process.
+        #[allow(unsafe_code)]
+        let found = unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, words.as_ptr().cast_mut().cast(), 0) };
+        succeed(found)?;
+        module.set_variable(BUFFER, address)
     }
 
     /// Whether kernels that speak are loaded.
