@@ -3,7 +3,6 @@
 use cuda_launch::message::{BUFFER, BUFFER_WORDS, Message, MessageKind, Messages};
 use cuda_launch::{Dim3, LaunchConfig};
 
-use super::context::Context;
 use super::printed::{PrintBuffer, Printed};
 use crate::memory::{Extent, GlobalMemory, GlobalView};
 
@@ -61,11 +60,11 @@ impl Speech {
         region.fill_zero(offset + 8, 4 * (words.len() - 2));
     }
 
-    /// The message with which a thread has panicked.
-    pub(super) fn panic(&self, context: &Context<'_>, thread: Dim3) -> Option<Message> {
-        let (messages, _) = self.messages.read(&self.words(&context.launch.view));
+    /// The message with which a thread of a block has panicked.
+    pub(super) fn panic(&self, view: &GlobalView, (block, thread): (Dim3, Dim3)) -> Option<Message> {
+        let (messages, _) = self.messages.read(&self.words(view));
         let is_its_own = |message: &Message| {
-            message.kind == MessageKind::Panic && (message.block, message.thread) == (context.block, thread)
+            message.kind == MessageKind::Panic && (message.block, message.thread) == (block, thread)
         };
         messages.into_iter().rfind(is_its_own)
     }

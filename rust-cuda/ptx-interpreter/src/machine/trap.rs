@@ -27,7 +27,7 @@ impl Warp {
 
     fn panic(&self, active: u32, context: &Context<'_>) -> Option<String> {
         let thread = context.thread_index(self.first_thread() + active.trailing_zeros());
-        Some(context.launch.speech?.panic(context, thread)?.text)
+        Some(context.launch.speech?.panic(&context.launch.view, (context.block, thread))?.text)
     }
 
     fn failed_bounds_check(&self, pc: usize, active: u32, context: &Context<'_>) -> Option<FaultKind> {
