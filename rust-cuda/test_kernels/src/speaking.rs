@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-/// Prints each element of `x` with its index, and what [`square`] says.
+/// Prints each element of `x` with its index, twice the element and the square of the index.
 #[kernel]
 pub fn says(x: &[f32], doubled: GlobalMut<f64>) {
     let i = thread::index_1d() as usize;
