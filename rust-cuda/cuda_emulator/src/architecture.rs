@@ -137,7 +137,7 @@ impl Architecture {
             126 => 1,
             // No unified function pointers; no node of the host's memory.
             131 | 134 => return Some(u32::MAX),
-            // What textures, surfaces, peers, external memory, virtual memory and the like have: nothing.
+            // Textures, surfaces, peers, external and virtual memory: not supported.
             attribute if (1..=161).contains(&attribute) => 0,
             _ => return None,
         })

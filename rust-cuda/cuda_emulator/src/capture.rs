@@ -110,16 +110,6 @@ fn buffer(memory: &GlobalMemory, address: u64, left: &mut usize, parameter: &[u8
     let region = &view.allocations()[index].region;
     let bytes = region.bytes() - offset;
     *left = left.checked_sub(bytes)?;
-    let (mut contents, mut written) = (vec![0; bytes], Vec::<(usize, usize)>::new());
-    for byte in 0..bytes {
-        match written.last_mut().filter(|(_, end)| *end == byte) {
-            _ if !region.is_initialised(offset + byte, 1) => {}
-            Some((_, end)) => *end += 1,
-            None => written.push((byte, byte + 1)),
-        }
-    }
-    for (from, to) in &written {
-        region.read(offset + from, &mut contents[*from..*to]);
-    }
+    let (contents, written) = region.initialised_bytes(offset, bytes);
     Some(Argument::Buffer { contents, written })
 }

@@ -166,23 +166,10 @@ fn word(value: &[u8]) -> u64 {
 /// The bytes of a buffer, and the ranges of those that have been written. The others are zero.
 fn contents(memory: &GlobalMemory, address: u64, bytes: u64) -> (Vec<u8>, Vec<(usize, usize)>) {
     let view = memory.view();
-    let (mut contents, mut written) = (vec![0; bytes as usize], Vec::<(usize, usize)>::new());
-    let found = view.find(address, bytes as usize).ok().filter(|_| bytes > 0);
-    let Some((index, start)) = found else { return (contents, written) };
-    let region = &view.allocations()[index].region;
-    for offset in 0..contents.len() {
-        if !region.is_initialised(start + offset, 1) {
-            continue;
-        }
-        match written.last_mut().filter(|(_, end)| *end == offset) {
-            Some((_, end)) => *end += 1,
-            None => written.push((offset, offset + 1)),
-        }
+    match view.find(address, bytes as usize).ok().filter(|_| bytes > 0) {
+        Some((index, start)) => view.allocations()[index].region.initialised_bytes(start, bytes as usize),
+        None => (vec![0; bytes as usize], Vec::new()),
     }
-    for (from, to) in &written {
-        region.read(start + from, &mut contents[*from..*to]);
-    }
-    (contents, written)
 }
 
 /// The bytes from an address to the end of its allocation.

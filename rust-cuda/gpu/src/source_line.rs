@@ -3,10 +3,9 @@
 use std::fs;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use ptx_interpreter::syntax::Space;
-use ptx_interpreter::{Code, Fault, SourcePlace};
+use ptx_interpreter::{Code, Fault};
 
 /// Maximum size of a source file in bytes.
 const MAX_BYTES: u64 = 4 << 20;
@@ -16,15 +15,14 @@ const MAX_BYTES: u64 = 4 << 20;
 /// elements that its declaration has in the source. `code` is the kernel's.
 pub(crate) fn add_to(fault: &mut Fault, code: Option<Code<'_>>) {
     name_shared_array(fault, code);
-    let Some(source) = &fault.place.source else { return };
-    let lines = std::iter::once(source).chain(source.inlined_at.as_deref());
-    fault.source_line = lines.filter_map(text_of).next();
+    fault.set_source_line(text_of);
 }
 
 fn name_shared_array(fault: &mut Fault, code: Option<Code<'_>>) -> Option<()> {
     let memory = fault.kind.memory_mut().filter(|memory| memory.space == Space::Shared)?;
     let (_, place) = code?.shared().find(|(variable, _)| variable.start == memory.start)?;
-    let declaration = text_of(&place?.source?)?;
+    let source = place?.source?;
+    let declaration = source.line_of(&text_of(&source.file)?)?;
     let (name, element) = shared_array(&declaration)?;
     memory.name = name.into();
     memory.element = element.or(memory.element);
@@ -48,11 +46,9 @@ fn shared_array(line: &str) -> Option<(&str, Option<NonZeroU32>)> {
     is_name.then_some((name, element.and_then(NonZeroU32::new)))
 }
 
-fn text_of(place: &SourcePlace) -> Option<Arc<str>> {
-    let path = find(Path::new(&*place.file))?;
-    let text = fs::read_to_string(path).ok()?;
-    let line = text.lines().nth((place.line as usize).checked_sub(1)?)?.trim();
-    (!line.is_empty()).then(|| line.into())
+/// The text of a source file by its name in the PTX.
+fn text_of(file: &str) -> Option<String> {
+    fs::read_to_string(find(Path::new(file))?).ok()
 }
 
 /// The path of a source file by its name in the PTX, which begins at the root of the project or, for the crates of `rust-cuda`, there.

@@ -222,7 +222,7 @@ pub(crate) fn max_potential_block(
     threads.set(best.1 as c_int)
 }
 
-/// Dynamic shared memory of a block if so many of them are to be resident at once.
+/// Maximum dynamic shared memory of a block with which this number of blocks is resident at once.
 pub(crate) fn available_shared(bytes: Out<usize>, function: Handle, blocks: c_int, threads: c_int) -> Result {
     let (Ok(blocks @ 1..), Ok(threads @ 1..)) = (u32::try_from(blocks), u32::try_from(threads)) else {
         return Err(Error::INVALID_VALUE);

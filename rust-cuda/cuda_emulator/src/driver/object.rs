@@ -89,7 +89,7 @@ impl State {
     /// Removes references, and returns what destroys the objects without any, for a call when the state is free.
     ///
     /// # Errors
-    /// `INVALID_HANDLE`; `INVALID_VALUE` if there are not so many.
+    /// `INVALID_HANDLE`; `INVALID_VALUE` if there are fewer.
     pub(crate) fn release_objects(&mut self, references: &References) -> Result<Vec<HostFunction>> {
         let mut destroyed = Vec::new();
         for (object, count) in references {

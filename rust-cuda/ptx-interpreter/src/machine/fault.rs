@@ -37,6 +37,15 @@ pub struct Fault {
     pub source_line: Option<Arc<str>>,
 }
 
+impl Fault {
+    /// Sets the text of the source line: of an inlined function, or else of the call, whichever file `text_of` has.
+    pub fn set_source_line(&mut self, text_of: impl Fn(&str) -> Option<String>) {
+        let Some(source) = &self.place.source else { return };
+        let mut places = std::iter::once(source).chain(source.inlined_at.as_deref());
+        self.source_line = places.find_map(|place| place.line_of(&text_of(&place.file)?));
+    }
+}
+
 /// The kinds of errors that the interpreter detects.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FaultKind {

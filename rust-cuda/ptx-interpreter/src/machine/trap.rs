@@ -15,8 +15,8 @@ use crate::syntax::Space;
 const POINTER_BYTES: u64 = 8;
 
 impl Warp {
-    /// The fault of a `trap` at `pc` for the lowest of the `active` lanes: a panic, if the thread has said why; an index out of bounds, if the only way to it is a comparison
-    /// of a value with the length of a buffer.
+    /// The fault of a `trap` at `pc` for the lowest of the `active` lanes: a panic, if the thread has said why; an index out of bounds,
+    /// if the only way to it is a comparison of a value with the length of a buffer.
     #[cold]
     pub(super) fn trap(&self, pc: usize, active: u32, context: &Context<'_>) -> FaultKind {
         if let Some(message) = self.panic(active, context) {

@@ -268,6 +268,21 @@ impl Region {
         self.initialised.contains(offset, bytes)
     }
 
+    /// A copy of the bytes, in which those that are uninitialised are zero, and the ranges in it of the others, in order.
+    pub fn initialised_bytes(&self, offset: usize, bytes: usize) -> (Vec<u8>, Vec<(usize, usize)>) {
+        let (mut copy, mut ranges) = (vec![0; bytes], Vec::<(usize, usize)>::new());
+        for byte in (0..bytes).filter(|byte| self.is_initialised(offset + byte, 1)) {
+            match ranges.last_mut().filter(|(_, end)| *end == byte) {
+                Some((_, end)) => *end += 1,
+                None => ranges.push((byte, byte + 1)),
+            }
+        }
+        for (from, to) in &ranges {
+            self.read(offset + from, &mut copy[*from..*to]);
+        }
+        (copy, ranges)
+    }
+
     /// Offset of the first of these bytes that is uninitialised, if any.
     pub fn first_uninitialised(&self, offset: usize, bytes: usize) -> Option<usize> {
         self.initialised.first_missing(offset, bytes)

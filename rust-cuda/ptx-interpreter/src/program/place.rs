@@ -28,6 +28,14 @@ pub struct SourcePlace {
     pub inlined_at: Option<Box<SourcePlace>>,
 }
 
+impl SourcePlace {
+    /// The line in its file's `text`, without the spaces around it; None if there is no such line, or it is empty.
+    pub fn line_of(&self, text: &str) -> Option<Arc<str>> {
+        let line = text.lines().nth((self.line as usize).checked_sub(1)?)?.trim();
+        (!line.is_empty()).then(|| line.into())
+    }
+}
+
 impl Place {
     /// Size in bytes of an element that the instruction accesses, such as 4 for `ld.shared.v4.b32`. None if its name has none.
     pub fn element_bytes(&self) -> Option<NonZeroU32> {
