@@ -86,24 +86,31 @@ pub fn reduce_min<T: Element + WarpValue, const N: usize>(value: T, warps: &Shar
     reduce(warp::whole().reduce_min(value), warps, T::smaller)
 }
 
+/// `sum` after the totals of the first `warp` warps, of which `warps` has each.
+#[inline(always)]
+#[track_caller]
+fn after_warps<T: Element + WarpValue, const N: usize>(mut warp: usize, mut sum: T, warps: &SharedArray<T, N>) -> T {
+    while warp > 0 {
+        warp -= 1;
+        sum = warps.get(warp).plus(sum);
+    }
+    // The next scan may write the array.
+    thread::sync_threads();
+    sum
+}
+
 /// The sum of the values of this thread and those before it in the block. `warps` as for [`reduce_add`].
 #[inline(always)]
 #[track_caller]
 pub fn inclusive_scan_add<T: Element + WarpValue, const N: usize>(value: T, warps: &SharedArray<T, N>) -> T {
     let lanes = warp::whole();
-    let mut sum = lanes.inclusive_scan_add(value);
+    let sum = lanes.inclusive_scan_add(value);
     let warp = thread() as usize / 32;
     if lanes.rank() == lanes.len() - 1 {
         warps.set(warp, sum);
     }
     thread::sync_threads();
-    let mut before = warp;
-    while before > 0 {
-        before -= 1;
-        sum = warps.get(before).plus(sum);
-    }
-    thread::sync_threads();
-    sum
+    after_warps(warp, sum, warps)
 }
 
 /// The sum of the values of the threads before this one in the block, `zero` in the first. `warps` as for [`reduce_add`].
@@ -122,10 +129,5 @@ pub fn exclusive_scan_add<T: Element + WarpValue, const N: usize>(value: T, zero
         warp -= 1;
         sum = warps.get(warp);
     }
-    while warp > 0 {
-        warp -= 1;
-        sum = warps.get(warp).plus(sum);
-    }
-    thread::sync_threads();
-    sum
+    after_warps(warp, sum, warps)
 }

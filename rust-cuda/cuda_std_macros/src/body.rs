@@ -1,21 +1,19 @@
 //! Changes to a kernel's body: groups of a `macro_rules!` become parentheses, and on the host loops are counted.
 
-use std::collections::HashSet;
-
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    BinOp, Block, Error, Expr, ExprLit, ExprMethodCall, Item, Lit, LitStr, Macro, PatIdent, Path, Result, Stmt, Token,
-    TypePath, parse_quote, parse_quote_spanned, parse2,
+    BinOp, Block, Error, Expr, ExprLit, ExprMethodCall, Item, Lit, LitStr, Macro, Path, Result, Stmt, Token, TypePath,
+    parse_quote, parse_quote_spanned, parse2,
 };
 
+use crate::brackets::{self, Declared};
+use crate::cuda_c;
 use crate::float_methods::FLOAT_METHODS;
 use crate::parameter::{Parameter, internal};
-use crate::{brackets, cuda_c};
 
 /// Puts expressions that a `macro_rules!` has passed as one fragment in parentheses, and leaves out the invisible delimiters
 /// around other fragments: the compiler drops those when it reads what a procedural macro has produced.
@@ -84,28 +82,16 @@ fn is_loose(tokens: &TokenStream) -> bool {
 /// At what needs a heap, an operating system or a caller, at names of CUDA C, and where memory of the launch, the `parameters`, is
 /// used as a slice of the host, with what to write in its place.
 pub(crate) fn without_std(body: &mut Block, parameters: &[Parameter]) -> Result<()> {
-    brackets::replace(body, parameters)?;
-    let mut variables = Variables::default();
-    variables.visit_block(body);
-    let mut visitor = WithoutStd { parameters, variables, closures: 0, errors: None };
+    let declared = Declared::of(body);
+    brackets::replace(body, parameters, &declared)?;
+    let mut visitor = WithoutStd { parameters, declared, closures: 0, errors: None };
     visitor.visit_block_mut(body);
     visitor.errors.map_or(Ok(()), Err)
 }
 
-/// The names of a body's variables.
-#[derive(Default)]
-struct Variables(HashSet<String>);
-
-impl<'ast> Visit<'ast> for Variables {
-    fn visit_pat_ident(&mut self, pattern: &'ast PatIdent) {
-        self.0.insert(pattern.ident.to_string());
-        visit::visit_pat_ident(self, pattern);
-    }
-}
-
 struct WithoutStd<'a> {
     parameters: &'a [Parameter],
-    variables: Variables,
+    declared: Declared,
     /// The closures around the present place.
     closures: u32,
     errors: Option<Error>,
@@ -116,7 +102,7 @@ impl WithoutStd<'_> {
     fn parameter(&self, expression: &Expr) -> Option<&Parameter> {
         let Expr::Path(path) = expression else { return None };
         let name = path.path.get_ident()?;
-        let is_shadowed = self.variables.0.contains(&name.to_string());
+        let is_shadowed = self.declared.has(&name.to_string());
         self.parameters.iter().find(|parameter| parameter.name == *name && !is_shadowed)
     }
 
@@ -155,7 +141,9 @@ impl VisitMut for WithoutStd<'_> {
                 let method = call.method.to_string();
                 let is_unwrap = method == "unwrap" && call.args.is_empty();
                 let message = match call.args.first() {
-                    Some(Expr::Lit(literal)) if method == "expect" && call.args.len() == 1 => Some(literal),
+                    Some(Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) if method == "expect" && call.args.len() == 1 => {
+                        Some(text)
+                    }
                     _ => None,
                 };
                 if is_unwrap || message.is_some() {
@@ -213,7 +201,7 @@ impl VisitMut for WithoutStd<'_> {
             "rand" if !is_alone => {
                 self.error(&*path, "a GPU has no source of randomness: compute it from a seed and the thread's index");
             }
-            _ if !is_alone || self.variables.0.contains(&name) => {}
+            _ if !is_alone || self.declared.has(&name) => {}
             name => {
                 if let Some(ours) = cuda_c::in_rust(name) {
                     self.error(&*path, &format!("`{name}` is CUDA C; in Rust: {ours}"));
@@ -267,10 +255,13 @@ pub(crate) fn visit_arguments(call: &mut Macro, visit: impl FnMut(&mut Expr)) {
 }
 
 /// `unwrap` or `expect` with a message, which a GPU says.
-fn speaking_unwrap(call: &ExprMethodCall, message: Option<&ExprLit>) -> Expr {
+fn speaking_unwrap(call: &ExprMethodCall, message: Option<&LitStr>) -> Expr {
     let (opened, span) = (&call.receiver, call.method.span());
     let said = match message {
-        Some(message) => quote_spanned!(span=> ::cuda_std::panic!("{}", #message)),
+        Some(text) => {
+            let text = LitStr::new(&text.value().replace('{', "{{").replace('}', "}}"), text.span());
+            quote_spanned!(span=> ::cuda_std::panic!(#text))
+        }
         None => quote_spanned! {span=>
             if is_option {
                 ::cuda_std::panic!("called `Option::unwrap()` on a `None` value")
@@ -278,13 +269,6 @@ fn speaking_unwrap(call: &ExprMethodCall, message: Option<&ExprLit>) -> Expr {
                 ::cuda_std::panic!("called `Result::unwrap()` on an `Err` value")
             }
         },
-    };
-    let said = match message.map(|message| &message.lit) {
-        Some(Lit::Str(text)) => {
-            let text = LitStr::new(&text.value().replace('{', "{{").replace('}', "}}"), text.span());
-            quote_spanned!(span=> ::cuda_std::panic!(#text))
-        }
-        _ => said,
     };
     parse_quote_spanned! {span=> {
         #[cfg(not(target_arch = "nvptx64"))]

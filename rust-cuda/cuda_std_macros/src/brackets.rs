@@ -5,14 +5,12 @@
 
 use std::collections::HashMap;
 
-use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote_spanned};
+use proc_macro2::{Ident, Span};
+use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
-use syn::{
-    BinOp, Block, Error, Expr, ExprIndex, Item, Local, Macro, Pat, PatIdent, Path, Type, parse_quote_spanned, parse2,
-};
+use syn::{BinOp, Block, Error, Expr, ExprIndex, Item, Local, Macro, Pat, PatIdent, Path, Type, parse_quote_spanned};
 
 use crate::body::visit_arguments;
 use crate::parameter::{Parameter, internal};
@@ -23,17 +21,13 @@ use crate::parameter::{Parameter, internal};
 ///
 /// # Errors
 /// At a reference to an element and at an assignment to a part of one, with what to write in its place.
-pub(crate) fn replace(body: &mut Block, parameters: &[Parameter]) -> Result<(), Error> {
-    let mut declared = Declared::default();
-    declared.visit_block(body);
-    let mut memory: HashMap<String, usize> = parameters
-        .iter()
-        .filter(|parameter| parameter.is_mutable())
-        .map(|parameter| parameter.name.to_string())
-        .filter(|name| !declared.patterns.contains_key(name))
-        .map(|name| (name, 1))
-        .collect();
-    memory.extend(declared.shared.into_iter().filter(|(name, _)| declared.patterns.get(name) == Some(&1)));
+pub(crate) fn replace(body: &mut Block, parameters: &[Parameter], declared: &Declared) -> Result<(), Error> {
+    let written =
+        parameters.iter().filter(|parameter| parameter.is_mutable()).map(|parameter| parameter.name.to_string());
+    let written = written.filter(|name| !declared.has(name)).map(|name| (name, 1));
+    let shared = declared.shared.iter().filter(|(name, _)| declared.patterns.get(*name) == Some(&1));
+    let memory: HashMap<String, usize> =
+        written.chain(shared.map(|(name, indices)| (name.clone(), *indices))).collect();
     if memory.is_empty() {
         return Ok(());
     }
@@ -44,11 +38,24 @@ pub(crate) fn replace(body: &mut Block, parameters: &[Parameter]) -> Result<(), 
 
 /// The variables of a body.
 #[derive(Default)]
-struct Declared {
+pub(crate) struct Declared {
     /// The number of patterns that bind each name.
     patterns: HashMap<String, usize>,
     /// The names that are declared as shared memory, with the number of indices of an element.
     shared: HashMap<String, usize>,
+}
+
+impl Declared {
+    pub(crate) fn of(body: &Block) -> Self {
+        let mut declared = Self::default();
+        declared.visit_block(body);
+        declared
+    }
+
+    /// Whether a variable has this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.patterns.contains_key(name)
+    }
 }
 
 impl<'ast> Visit<'ast> for Declared {
@@ -91,15 +98,8 @@ fn indices_of(declaration: &Expr) -> Option<usize> {
 struct Access {
     memory: Expr,
     /// The index, or the array of several.
-    index: TokenStream,
+    index: Expr,
     span: Span,
-}
-
-impl Access {
-    fn get(&self) -> Expr {
-        let Self { memory, index, span } = self;
-        parse_quote_spanned!(*span=> #memory.get(#index))
-    }
 }
 
 struct Brackets {
@@ -121,21 +121,45 @@ impl Brackets {
         let Expr::Path(path) = inner else { return None };
         let count = *self.memory.get(&path.path.get_ident()?.to_string())?;
         let index = match &indices[..] {
-            [index] if count == 1 => index.to_token_stream(),
-            [row, column] if count == 2 => quote_spanned!(span=> [#row, #column]),
+            [index] if count == 1 => (*index).clone(),
+            [row, column] if count == 2 => parse_quote_spanned!(span=> [#row, #column]),
             _ => return None,
         };
         Some(Access { memory: inner.clone(), index, span })
     }
 
-    /// The access to an element of which an expression is a part: that of `x[i].y`.
-    fn access_of_part(&self, expression: &Expr) -> Option<Access> {
-        match expression {
-            Expr::Field(field) => self.access(&field.base).or_else(|| self.access_of_part(&field.base)),
-            Expr::Paren(inner) => self.access(&inner.expr).or_else(|| self.access_of_part(&inner.expr)),
-            Expr::Index(index) => self.access(&index.expr).or_else(|| self.access_of_part(&index.expr)),
-            _ => None,
-        }
+    /// Whether an expression is an element, or a part of one: `x[i]`, `x[i].y`.
+    fn is_of_element(&self, expression: &Expr) -> bool {
+        let base = match expression {
+            _ if self.access(expression).is_some() => return true,
+            Expr::Field(field) => &field.base,
+            Expr::Paren(inner) => &inner.expr,
+            Expr::Index(index) => &index.expr,
+            _ => return false,
+        };
+        self.is_of_element(base)
+    }
+
+    /// What writes `value` to `place`, by the operator of a compound assignment if there is one; None if it is no element.
+    fn write(&mut self, place: &Expr, value: &mut Expr, operator: Option<BinOp>) -> Option<Expr> {
+        let Some(Access { memory, mut index, span }) = self.access(place) else {
+            if self.is_of_element(place) {
+                self.error(place, WHOLE);
+            }
+            return None;
+        };
+        self.visit_expr_mut(value);
+        self.visit_expr_mut(&mut index);
+        // As in an assignment, the value is computed before the index.
+        let (computed, at) = (internal("value"), internal("place"));
+        Some(match operator {
+            None => parse_quote_spanned!(span=> { let #computed = #value; #memory.set(#index, #computed) }),
+            Some(operator) => parse_quote_spanned!(span=> {
+                let #computed = #value;
+                let #at = #index;
+                #memory.set(#at, #memory.get(#at) #operator #computed)
+            }),
+        })
     }
 
     fn error(&mut self, at: &impl ToTokens, message: &str) {
@@ -152,69 +176,30 @@ const WHOLE: &str = "a thread reads and writes whole elements of memory that oth
 
 impl VisitMut for Brackets {
     fn visit_expr_mut(&mut self, expression: &mut Expr) {
-        match expression {
-            Expr::Assign(assigned) => {
-                if let Some(mut access) = self.access(&assigned.left) {
-                    self.visit_expr_mut(&mut assigned.right);
-                    access.index = self.visited(access.index);
-                    let (Access { memory, index, span }, value) = (access, &assigned.right);
-                    // As in an assignment, the value is computed before the index.
-                    let variable = internal("value");
-                    *expression =
-                        parse_quote_spanned!(span=> { let #variable = #value; #memory.set(#index, #variable) });
-                    return;
-                }
-                if self.access_of_part(&assigned.left).is_some() {
-                    self.error(&assigned.left, WHOLE);
-                    return;
-                }
-            }
-            Expr::Binary(binary) => {
-                if let Some(operator) = operator_of(&binary.op) {
-                    if let Some(mut access) = self.access(&binary.left) {
-                        self.visit_expr_mut(&mut binary.right);
-                        access.index = self.visited(access.index);
-                        let (Access { memory, index, span }, value) = (access, &binary.right);
-                        let (variable, place) = (internal("value"), internal("place"));
-                        *expression = parse_quote_spanned!(span=> {
-                            let #variable = #value;
-                            let #place = #index;
-                            #memory.set(#place, #memory.get(#place) #operator #variable)
-                        });
-                        return;
-                    }
-                    if self.access_of_part(&binary.left).is_some() {
-                        self.error(&binary.left, WHOLE);
-                        return;
-                    }
-                }
-            }
-            Expr::Reference(reference)
-                if reference.mutability.is_some()
-                    && self.access(&reference.expr).or_else(|| self.access_of_part(&reference.expr)).is_some() =>
-            {
+        let replaced = match expression {
+            Expr::Assign(assigned) => self.write(&assigned.left, &mut assigned.right, None),
+            Expr::Binary(binary) => match operator_of(&binary.op) {
+                Some(operator) => self.write(&binary.left, &mut binary.right, Some(operator)),
+                None => None,
+            },
+            Expr::Reference(reference) if reference.mutability.is_some() && self.is_of_element(&reference.expr) => {
                 self.error(reference, WHOLE);
                 return;
             }
-            Expr::MethodCall(call) => {
-                let method = call.method.to_string();
-                if (method.ends_with("_assign") || method.ends_with("_mut"))
-                    && self.access(&call.receiver).or_else(|| self.access_of_part(&call.receiver)).is_some()
-                {
-                    self.error(call, WHOLE);
-                    return;
-                }
+            Expr::MethodCall(call) if is_mutating(&call.method) && self.is_of_element(&call.receiver) => {
+                self.error(call, WHOLE);
+                return;
             }
-            Expr::Index(_) => {
-                if let Some(mut access) = self.access(expression) {
-                    access.index = self.visited(access.index);
-                    *expression = access.get();
-                    return;
-                }
-            }
-            _ => {}
+            Expr::Index(_) => self.access(expression).map(|Access { memory, mut index, span }| {
+                self.visit_expr_mut(&mut index);
+                parse_quote_spanned!(span=> #memory.get(#index))
+            }),
+            _ => None,
+        };
+        match replaced {
+            Some(replaced) => *expression = replaced,
+            None => visit_mut::visit_expr_mut(self, expression),
         }
-        visit_mut::visit_expr_mut(self, expression);
     }
 
     fn visit_macro_mut(&mut self, call: &mut Macro) {
@@ -227,13 +212,10 @@ impl VisitMut for Brackets {
     fn visit_type_mut(&mut self, _: &mut Type) {}
 }
 
-impl Brackets {
-    /// An index in which accesses by brackets are replaced too.
-    fn visited(&mut self, index: TokenStream) -> TokenStream {
-        let mut index: Expr = parse2(index).expect("an index is an expression");
-        self.visit_expr_mut(&mut index);
-        index.into_token_stream()
-    }
+/// Whether a method of this name changes what it is called on.
+fn is_mutating(method: &Ident) -> bool {
+    let method = method.to_string();
+    method.ends_with("_assign") || method.ends_with("_mut")
 }
 
 /// The operator of a compound assignment without the assignment: `+` of `+=`.
@@ -256,8 +238,9 @@ fn operator_of(operator: &BinOp) -> Option<BinOp> {
 
 #[cfg(test)]
 mod tests {
+    use proc_macro2::TokenStream;
     use quote::quote;
-    use syn::{FnArg, parse_quote};
+    use syn::{FnArg, parse_quote, parse2};
 
     use super::*;
 
@@ -266,7 +249,8 @@ mod tests {
         let inputs: [FnArg; 2] = [parse_quote!(out: GlobalMut<f32>), parse_quote!(x: &[f32])];
         let parameters = inputs.map(|input| Parameter::parse(&input, false).unwrap());
         let mut body: Block = parse2(quote!({ #body })).unwrap();
-        replace(&mut body, &parameters).map_err(|error| error.to_string())?;
+        let declared = Declared::of(&body);
+        replace(&mut body, &parameters, &declared).map_err(|error| error.to_string())?;
         Ok(body.to_token_stream().to_string())
     }
 

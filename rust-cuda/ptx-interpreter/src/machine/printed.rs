@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use cuda_launch::Dim3;
-use cuda_launch::message::Message;
 
 use crate::limits::MAX_PRINTED_BYTES;
 use crate::syntax::printable;
@@ -24,8 +23,7 @@ pub struct Printed {
 
 impl Printed {
     /// A line that a kernel in Rust has printed, in a launch of this grid.
-    pub(super) fn of(message: Message, grid: Dim3) -> Self {
-        let Message { block, thread, text, .. } = message;
+    pub(super) fn line(text: String, block: Dim3, thread: Dim3, grid: Dim3) -> Self {
         Self { block, thread, text: text + "\n", number: block.x + grid.x * (block.y + grid.y * block.z) }
     }
 }

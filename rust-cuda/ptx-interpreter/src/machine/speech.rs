@@ -1,6 +1,6 @@
 //! What kernels in Rust say: the buffer of `cuda_launch::message`, which the machine reads after a launch.
 
-use cuda_launch::message::{BUFFER, BUFFER_WORDS, Message, MessageKind, Messages};
+use cuda_launch::message::{BUFFER, BUFFER_WORDS, FIRST, LOST, Message, MessageKind, Messages};
 use cuda_launch::{Dim3, LaunchConfig};
 
 use super::printed::{PrintBuffer, Printed};
@@ -36,7 +36,7 @@ impl Speech {
         let (allocation, offset) = view.find(self.buffer, 4 * BUFFER_WORDS).expect("the machine's own allocation");
         let region = &view.allocations()[allocation].region;
         let reserved = region.load(offset, 4) as usize;
-        let mut bytes = vec![0; 4 * BUFFER_WORDS.min(cuda_launch::message::FIRST + reserved)];
+        let mut bytes = vec![0; 4 * BUFFER_WORDS.min(FIRST + reserved)];
         region.read(offset, &mut bytes);
         bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes"))).collect()
     }
@@ -50,8 +50,13 @@ impl Speech {
         let (messages, lost) = self.messages.read(&words);
         if let Some(printed) = printed {
             let mut prints = messages.into_iter().filter(|message| message.kind == MessageKind::Print);
-            if !prints.all(|message| printed.add(Printed::of(message, config.grid))) || lost > 0 {
-                printed.add_last(Printed::of(lost_messages(config), config.grid));
+            let grid = config.grid;
+            let all_fit =
+                prints.all(|Message { text, block, thread, .. }| printed.add(Printed::line(text, block, thread, grid)));
+            if lost > 0 || !all_fit {
+                // In the name of the last block's first thread, so that it comes last.
+                let last = Dim3 { x: grid.x - 1, y: grid.y - 1, z: grid.z - 1 };
+                printed.add_last(Printed::line(LOST.to_owned(), last, Dim3 { x: 0, y: 0, z: 0 }, grid));
             }
         }
         let (allocation, offset) = view.find(self.buffer, 4 * words.len()).expect("the machine's own allocation");
@@ -67,18 +72,5 @@ impl Speech {
             message.kind == MessageKind::Panic && (message.block, message.thread) == (block, thread)
         };
         messages.into_iter().rfind(is_its_own)
-    }
-}
-
-/// The line in place of messages without room, of the last block.
-fn lost_messages(config: LaunchConfig) -> Message {
-    let Dim3 { x, y, z } = config.grid;
-    Message {
-        kind: MessageKind::Print,
-        block: Dim3 { x: x - 1, y: y - 1, z: z - 1 },
-        thread: Dim3 { x: 0, y: 0, z: 0 },
-        file: String::new(),
-        line: 0,
-        text: cuda_launch::message::LOST.to_owned(),
     }
 }
