@@ -3,6 +3,8 @@
 use core::convert::identity;
 
 use crate::F32x4;
+#[cfg(feature = "half")]
+use crate::half::{bf16, f16};
 use crate::order::Operation;
 #[cfg(target_arch = "nvptx64")]
 use crate::order::Scope;
@@ -22,7 +24,7 @@ use std::sync::atomic::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no element type of cuda_std",
     label = "not an element type",
-    note = "elements are the integers of 8 to 128 bits, f32, f64 and F32x4"
+    note = "elements are the integers of 8 to 128 bits, f32, f64, F32x4, and with the feature `half` f16 and bf16"
 )]
 #[allow(unsafe_code)]
 pub unsafe trait Element: crate::Scalar + sealed::Sealed {
@@ -231,6 +233,14 @@ elements! {
     i64 in AtomicI64, code b'I', poison i64::MIN, identity, identity, |x| freeze_64(x as u64) as i64;
     f32 in AtomicU32, code b'f', poison f32::NAN, f32::to_bits, f32::from_bits, identity;
     f64 in AtomicU64, code b'd', poison f64::NAN, f64::to_bits, f64::from_bits, identity;
+}
+
+#[cfg(feature = "half")]
+elements! {
+    f16 in AtomicU16, code b'e', poison f16::NAN, f16::to_bits, f16::from_bits,
+        |x: f16| f16::from_bits(freeze(x.to_bits().into()) as u16);
+    bf16 in AtomicU16, code b'E', poison bf16::NAN, bf16::to_bits, bf16::from_bits,
+        |x: bf16| bf16::from_bits(freeze(x.to_bits().into()) as u16);
 }
 
 /// Integers of 128 bits, as two halves in the simulator: two threads that write one at the same time may mix them, as on a

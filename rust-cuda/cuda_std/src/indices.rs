@@ -20,6 +20,33 @@ pub struct UVec3 {
     pub z: u32,
 }
 
+macro_rules! names_of_cuda_c {
+    ($($name:ident: $function:ident;)*) => {$(
+        #[doc = concat!("[`", stringify!($function), "`] by CUDA C's name, which cuda-oxide's kernels use.")]
+        #[allow(non_snake_case)]
+        #[inline(always)]
+        pub fn $name() -> u32 {
+            $function()
+        }
+    )*};
+}
+
+// Not `pub use … as`: the compiler's messages would then have these names for both.
+names_of_cuda_c! {
+    threadIdx_x: thread_idx_x;
+    threadIdx_y: thread_idx_y;
+    threadIdx_z: thread_idx_z;
+    blockIdx_x: block_idx_x;
+    blockIdx_y: block_idx_y;
+    blockIdx_z: block_idx_z;
+    blockDim_x: block_dim_x;
+    blockDim_y: block_dim_y;
+    blockDim_z: block_dim_z;
+    gridDim_x: grid_dim_x;
+    gridDim_y: grid_dim_y;
+    gridDim_z: grid_dim_z;
+}
+
 /// The thread's index in its block.
 #[inline(always)]
 pub fn thread_idx() -> UVec3 {

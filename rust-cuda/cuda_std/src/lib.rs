@@ -161,8 +161,12 @@ extern crate self as cuda_std;
 
 pub mod block;
 mod element;
+#[cfg(feature = "half")]
+pub mod half;
 pub mod hint;
 pub mod math;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub mod matrix;
 mod order;
 pub mod prelude;
 mod scalar;
@@ -180,8 +184,8 @@ pub use nvptx::Record;
 pub use nvptx::cluster;
 #[cfg(target_arch = "nvptx64")]
 pub use nvptx::{
-    DynamicShared, Global, GlobalMut, GlobalQuads, SharedArray, SharedArray2d, SharedView, atomic, dynamic_shared,
-    grid, thread, warp,
+    DynamicShared, Global, GlobalMut, GlobalQuads, SharedArray, SharedArray2d, SharedView, async_copy, atomic,
+    dynamic_shared, grid, thread, warp,
 };
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -200,7 +204,7 @@ pub use launch_config::{Dim3, LaunchConfig, LimitError, Schedule, Search};
 pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, LaunchedNotCalled, Memory, MemoryId, RawParameters};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use simulator::{
-    DynamicShared, Global, GlobalMut, GlobalQuads, SharedArray, SharedArray2d, SharedView, atomic, cluster,
+    DynamicShared, Global, GlobalMut, GlobalQuads, SharedArray, SharedArray2d, SharedView, async_copy, atomic, cluster,
     dynamic_shared, grid, thread, warp,
 };
 
@@ -209,6 +213,11 @@ pub use scalar::{ByValue, Scalar};
 #[doc(hidden)]
 pub use speech::__say;
 pub use vector::F32x4;
+
+/// Checks that elements of `bytes` bytes can be copied asynchronously.
+const fn check_copied_size(bytes: usize) {
+    core::assert!(matches!(bytes, 4 | 8 | 16), "asynchronous copies are of elements of 4, 8 or 16 bytes");
+}
 
 /// Turns a function into a GPU kernel.
 ///
@@ -219,7 +228,7 @@ pub use vector::F32x4;
 /// - what is passed by value ([`ByValue`](trait@ByValue)): a [`Scalar`], an array, or a struct of them that [`plain_data!`]
 ///   declares or that derives `ByValue`.
 ///
-/// where T is an [`Element`]: an integer of 8 to 128 bits, f32, f64 or `F32x4`. The function returns nothing and is not `async`.
+/// where T is an [`Element`]: an integer of 8 to 128 bits, f32, f64, `F32x4`, or with the feature `half` f16 and bf16. The function returns nothing and is not `async`.
 ///
 /// In the body, `out[i]` reads and writes an element of a `GlobalMut`, and of the variables that [`shared_array!`] and
 /// [`dynamic_shared`] initialise: it is short for `out.get(i)` and `out.set(i, value)`, which functions that the body calls use.

@@ -95,6 +95,11 @@ scalars! {
     bool: b'B' f32: b'f' f64: b'd' crate::F32x4: b'q'
 }
 
+#[cfg(feature = "half")]
+scalars! {
+    crate::half::f16: b'e' crate::half::bf16: b'E'
+}
+
 /// Declares a struct that kernels take by value, of scalars, arrays and such structs, so that a launch names what it passes.
 ///
 /// ```

@@ -32,6 +32,14 @@ impl<T: Element, const ROWS: usize, const COLUMNS: usize> SharedArray2d<T, ROWS,
         self.0.set(Self::index(place), value);
     }
 
+    /// Begins to copy element `from` of x to element `[row, column]`; see [`async_copy`](crate::async_copy). Elements have 4, 8 or 16
+    /// bytes. An index out of bounds traps on a GPU and is a fault in the simulator.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn copy_async(&self, place: [usize; 2], x: Global<'_, T>, from: usize) {
+        self.0.copy_async(Self::index(place), x, from);
+    }
+
     /// Element `[row, column]` for atomic operations. An index out of bounds traps on a GPU and is a fault in the simulator.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

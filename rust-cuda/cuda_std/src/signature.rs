@@ -153,6 +153,8 @@ fn name(code: Option<u8>) -> &'static str {
         Some(b'w') => "u128",
         Some(b'W') => "i128",
         Some(b'B') => "bool",
+        Some(b'e') => "f16",
+        Some(b'E') => "bf16",
         Some(b'f') => "f32",
         Some(b'd') => "f64",
         Some(b'q') => "F32x4",

@@ -230,7 +230,8 @@ fn numbers(code: Option<u8>) -> (Option<Element>, usize) {
     let (name, bytes, parts) = match code {
         Some(b'b') => ("u8", 1, 1),
         Some(b'c') => ("i8", 1, 1),
-        Some(b'h') => ("u16", 2, 1),
+        // Launch files have no floats of 16 bits: these are their bits.
+        Some(b'h' | b'e' | b'E') => ("u16", 2, 1),
         Some(b'j') => ("i16", 2, 1),
         Some(b'u') => ("u32", 4, 1),
         Some(b'i') => ("i32", 4, 1),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use cuda_launch::{LaunchConfig, Search};
 use kernel_debugger::{Argument, Launch};
 use ptx_interpreter::syntax::printable;
-use ptx_interpreter::{Access, AccessedSpace, Fault, LaunchError, LaunchReport, SameValueRace};
+use ptx_interpreter::{Access, AccessedSpace, Fault, LaunchError, LaunchReport, Printed, SameValueRace};
 use serde::Serialize;
 
 use crate::arguments::Arguments;
@@ -19,6 +19,8 @@ pub(crate) struct Outcome {
     pub(crate) config: LaunchConfig,
     /// The orders that the check may try, unless it is one alone.
     pub(crate) search: Search,
+    /// What threads have printed, in the default order.
+    pub(crate) printed: Vec<Printed>,
     pub(crate) faults: Vec<Fault>,
     /// What is no fault: unordered writes of the same value.
     pub(crate) notes: Vec<SameValueRace>,
@@ -86,6 +88,7 @@ pub(crate) fn check(arguments: &Arguments) -> Result<Outcome, Box<dyn Error>> {
         kernel: launch.kernel().to_owned(),
         config: launch.config(),
         search,
+        printed: launch.machine().take_printed(),
         faults,
         clean: report.as_ref().map(|report| Clean { orders: report.orders, counts: Counts::of(report) }),
         notes: report.map(|report| report.same_value_races).unwrap_or_default(),

@@ -3,7 +3,7 @@
 use cuda_launch::Dim3;
 use ptx_interpreter::memory::{AccessError, Extent};
 use ptx_interpreter::syntax::{Space, printable};
-use ptx_interpreter::{Fault, FaultKind, Place, SameValueRace, SourcePlace};
+use ptx_interpreter::{Fault, FaultKind, Place, Printed, SameValueRace, SourcePlace};
 use serde::Serialize;
 
 use crate::check::{Counts, Outcome};
@@ -19,6 +19,7 @@ struct Document<'a> {
     max_orders: u32,
     /// Number of orders in which the launch ran without a fault.
     orders: Option<u32>,
+    printed: Vec<PrintedFields<'a>>,
     faults: Vec<FaultFields<'a>>,
     notes: Vec<Note<'a>>,
     counts: Option<&'a Counts>,
@@ -31,6 +32,13 @@ struct Config {
     dynamic_shared_bytes: u32,
     cooperative: bool,
     cluster: u8,
+}
+
+#[derive(Serialize)]
+struct PrintedFields<'a> {
+    block: [u32; 3],
+    thread: [u32; 3],
+    text: &'a str,
 }
 
 #[derive(Serialize)]
@@ -113,6 +121,7 @@ pub(crate) fn document(outcome: &Outcome) -> serde_json::Result<String> {
         },
         max_orders: outcome.search.runs,
         orders: outcome.clean.as_ref().map(|clean| clean.orders),
+        printed: outcome.printed.iter().map(PrintedFields::of).collect(),
         faults: outcome.faults.iter().map(FaultFields::of).collect(),
         notes: outcome.notes.iter().map(Note::of).collect(),
         counts: outcome.clean.as_ref().map(|clean| &clean.counts),
@@ -131,6 +140,12 @@ pub(crate) fn other_place(kind: &FaultKind) -> Option<&Place> {
 
 fn extents(dim: Dim3) -> [u32; 3] {
     [dim.x, dim.y, dim.z]
+}
+
+impl<'a> PrintedFields<'a> {
+    fn of(printed: &'a Printed) -> Self {
+        Self { block: extents(printed.block), thread: extents(printed.thread), text: &printed.text }
+    }
 }
 
 impl<'a> FaultFields<'a> {

@@ -1,4 +1,4 @@
-//! The result as text: a line for each fault and note, as compilers write them, so that editors find the lines.
+//! The result as text: a line for each text that a thread prints, each fault and each note, as compilers write them, so that editors find the lines.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::check::{Accesses, Counts, Outcome};
 
 /// The result in lines.
 pub(crate) fn describe(outcome: &Outcome) -> String {
-    let mut lines = Vec::new();
+    let mut lines: Vec<String> = outcome.printed.iter().map(ToString::to_string).collect();
     for fault in &outcome.faults {
         let location = outcome.locations.of(&fault.place);
         lines.push(format!("{location}: error: {fault} [{}]", fault.kind.id()));

@@ -62,7 +62,10 @@ fn main() -> ExitCode {
 }
 
 fn view(launch: &Path, source_root: &Path, order: Option<Order>) -> Result<(), Box<dyn std::error::Error>> {
-    Ok(terminal::run(&LaunchFile::read(launch)?.in_order(order).launch(launch)?, source_root)?)
+    let launch = LaunchFile::read(launch)?.in_order(order).launch(launch)?;
+    terminal::run(&launch, source_root)?;
+    launch.machine().take_printed().iter().for_each(|printed| println!("{printed}"));
+    Ok(())
 }
 
 fn serve(port: Option<u16>) -> Result<(), Box<dyn std::error::Error>> {

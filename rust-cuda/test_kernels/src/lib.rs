@@ -8,6 +8,7 @@ use cuda_std::{F32x4, GlobalMut, dynamic_shared, grid, kernel, math, shared_arra
 pub mod atomics;
 pub mod brackets;
 pub mod control_flow;
+pub mod copies;
 pub mod groups;
 pub mod half_precision;
 pub mod integers;

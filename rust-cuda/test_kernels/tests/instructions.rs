@@ -5,8 +5,7 @@ use cuda_std::{F32x4, LaunchConfig};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use test_kernels::control_flow::{self, collatz_steps};
-use test_kernels::half_precision::{bf16_from_f32, f16_from_f32, f32_from_bf16, f32_from_f16};
-use test_kernels::{half_precision, integers, memory, tensor_cores};
+use test_kernels::{integers, memory};
 
 /// Words of every magnitude, and edge cases.
 fn words(length: usize) -> impl Strategy<Value = Vec<u32>> {
@@ -195,90 +194,6 @@ proptest! {
             }
         }
     }
-
-    #[test]
-    fn asynchronous_copies(x in vec(-100f32..100.0, 256), y in vec(-100f32..100.0, 256), whole_block: bool) {
-        let threads = if whole_block { 64 } else { 16 };
-        let quads = |values: &[f32]| -> Vec<F32x4> {
-            values.chunks(4).map(|four| F32x4::new(four[0], four[1], four[2], four[3])).collect()
-        };
-        let (x, y) = (quads(&x), quads(&y));
-        let mut out = SimulatorBuffer::uninitialized(64);
-        let buffers = (SimulatorBuffer::from_slice(&x), SimulatorBuffer::from_slice(&y));
-        let mut config = LaunchConfig::for_elements(64, threads);
-        config.dynamic_shared_bytes = threads * 32;
-        simulator::launch(&tensor_cores::copies_past_registers, config, (&buffers.0, &buffers.1, &mut out)).unwrap();
-        for (i, result) in out.as_slice().iter().enumerate() {
-            let threads = threads as usize;
-            let opposite = i / threads * threads + threads - 1 - i % threads;
-            let (x, y) = (x[opposite].to_array(), y[opposite].to_array());
-            prop_assert_eq!(result.to_array(), [x[0] + y[0], x[1] + y[1], x[2] + y[2], x[3] + y[3]]);
-        }
-    }
-
-    /// Small integers, whose sums and products are exact in every precision.
-    #[test]
-    fn tile_products(a in vec(-16i32..=16, 256), b in vec(-16i32..=16, 128)) {
-        let floats = |integers: &[i32]| -> Vec<f32> { integers.iter().map(|&integer| integer as f32).collect() };
-        for depth in [8, 16] {
-            let (a, b) = (&a[..16 * depth], &b[..depth * 8]);
-            let buffers = (SimulatorBuffer::from_slice(&floats(a)), SimulatorBuffer::from_slice(&floats(b)));
-            let mut d = SimulatorBuffer::uninitialized(16 * 8);
-            let (config, arguments) = (LaunchConfig::new(1, 32), (&buffers.0, &buffers.1, &mut d));
-            match depth {
-                8 => simulator::launch(&tensor_cores::tile_product_tf32, config, arguments).unwrap(),
-                _ => simulator::launch(&tensor_cores::tile_product_f16, config, arguments).unwrap(),
-            };
-            for (i, &result) in d.as_slice().iter().enumerate() {
-                let sum: i32 = (0..depth).map(|k| a[i / 8 * depth + k] * b[k * 8 + i % 8]).sum();
-                prop_assert_eq!(result, sum as f32);
-            }
-        }
-    }
-
-    #[test]
-    fn half_precision_rounds_to_the_nearest(x: f32) {
-        // Adjacent values have adjacent bits, so that any nearer value would be one of the two neighbours.
-        let check = |bits: u16, back: fn(u16) -> f32| {
-            let distance = |bits: u16| (f64::from(back(bits)) - f64::from(x)).abs();
-            let own = distance(bits);
-            for neighbour in [bits.wrapping_sub(1), bits.wrapping_add(1)] {
-                let other = distance(neighbour);
-                assert!(other.is_nan() || own < other || (own == other && bits & 1 == 0), "{x} {bits:x} {neighbour:x}");
-            }
-        };
-        if x.abs() < 65504.0 {
-            check(f16_from_f32(x), f32_from_f16);
-        }
-        if x.is_finite() && f32_from_bf16(bf16_from_f32(x)).is_finite() {
-            check(bf16_from_f32(x), f32_from_bf16);
-        }
-        let mut out = SimulatorBuffer::uninitialized(1);
-        let one = SimulatorBuffer::from_slice(&[x]);
-        simulator::launch(&half_precision::through_bf16, LaunchConfig::new(1, 1), (&one, &mut out)).unwrap();
-        prop_assert_eq!(out.as_slice()[0].to_bits(), f32_from_bf16(bf16_from_f32(x)).to_bits());
-    }
-}
-
-#[test]
-fn half_precision_round_trips_representable_values() {
-    for bits in 0..=u16::MAX {
-        let value = f32_from_f16(bits);
-        if value.is_nan() {
-            assert_eq!(f16_from_f32(value), 0x7fff);
-        } else {
-            assert_eq!(f16_from_f32(value), bits, "{value}");
-        }
-    }
-    let known = [(1.0, 0x3c00), (-2.0, 0xc000), (65504.0, 0x7bff), (65519.9, 0x7bff), (65520.0, 0x7c00), (6e-8, 1)];
-    for (value, bits) in known {
-        assert_eq!(f16_from_f32(value), bits);
-    }
-    let x = [0.1, -65520.0, 2f32.powi(-25), 1e-7, f32::NEG_INFINITY];
-    let mut out = SimulatorBuffer::uninitialized(x.len());
-    let arguments = (&SimulatorBuffer::from_slice(&x), &mut out);
-    simulator::launch(&half_precision::through_f16, LaunchConfig::for_elements(x.len(), 32), arguments).unwrap();
-    assert_eq!(out.as_slice(), [0.099_975_586, f32::NEG_INFINITY, 0.0, 1.192_092_9e-7, f32::NEG_INFINITY]);
 }
 
 #[test]

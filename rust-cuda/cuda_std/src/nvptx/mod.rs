@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)]
 
+pub mod async_copy;
 pub mod atomic;
 #[cfg(target_feature = "sm_90")]
 pub mod cluster;

@@ -4,7 +4,7 @@ use core::arch::{asm, global_asm};
 use core::marker::PhantomData;
 
 use super::atomic::Atomic;
-use super::out_of_bounds;
+use super::{Global, out_of_bounds};
 use crate::{AtomicElement, Element};
 
 unsafe extern "C" {
@@ -81,6 +81,13 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     #[inline(always)]
     pub fn set(&self, index: usize, value: T) {
         self.0.set(index, value);
+    }
+
+    /// Begins to copy element `from` of x to element `index`; see [`async_copy`](crate::async_copy). Elements have 4, 8 or 16
+    /// bytes. An index out of bounds traps.
+    #[inline(always)]
+    pub fn copy_async(&self, index: usize, x: Global<'_, T>, from: usize) {
+        self.0.copy_async(index, x, from);
     }
 
     /// Element `index` for atomic operations. An index out of bounds traps.
@@ -197,6 +204,34 @@ impl<T: Element> DynamicShared<T> {
     pub fn set(&self, index: usize, value: T) {
         // SAFETY: `at` is within the array.
         unsafe { value.write(self.at(index)) }
+    }
+
+    /// Begins to copy element `from` of x to element `index`; see [`async_copy`](crate::async_copy). Elements have 4, 8 or 16
+    /// bytes. An index out of bounds traps.
+    #[inline(always)]
+    pub fn copy_async(&self, index: usize, x: Global<'_, T>, from: usize) {
+        const { crate::check_copied_size(size_of::<T>()) };
+        #[cfg(target_feature = "sm_80")]
+        // SAFETY: both elements are within their arrays, which are in global and in shared memory and aligned to their elements.
+        // Without `nomem`, LLVM assumes that the asm accesses any memory.
+        unsafe {
+            let (to, from) = (self.at(index), &raw const x[from]);
+            if size_of::<T>() == 16 {
+                asm!(
+                    "{{ .reg .b64 to, from; cvta.to.shared.u64 to, {0}; cvta.to.global.u64 from, {1};",
+                    "cp.async.cg.shared.global [to], [from], 16; }}",
+                    in(reg64) to, in(reg64) from, options(nostack, preserves_flags)
+                );
+            } else {
+                asm!(
+                    "{{ .reg .b64 to, from; cvta.to.shared.u64 to, {0}; cvta.to.global.u64 from, {1};",
+                    "cp.async.ca.shared.global [to], [from], {2}; }}",
+                    in(reg64) to, in(reg64) from, const size_of::<T>(), options(nostack, preserves_flags)
+                );
+            }
+        }
+        #[cfg(not(target_feature = "sm_80"))]
+        self.set(index, x.get(from));
     }
 
     /// Element `index` for atomic operations. An index out of bounds traps.

@@ -3,6 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 
+use super::async_copy::Copies;
 use super::exchange::Exchange;
 use super::fault::{Fault, FaultKind, SourceLocation};
 use super::launch::Launch;
@@ -25,6 +26,7 @@ pub(super) struct Block {
     pub(super) cluster: Option<Rc<Cluster>>,
     pub(super) exchange: Exchange,
     pub(super) votes: Votes,
+    pub(super) copies: Copies,
     pub(super) threads: u32,
     /// The number of threads that have started.
     pub(super) next: Cell<u32>,
@@ -57,6 +59,7 @@ impl Block {
             cluster,
             exchange: Exchange::new(threads),
             votes: Votes::default(),
+            copies: Copies::default(),
             threads,
             next: Cell::new(0),
             turns: Cell::new(0),
@@ -148,6 +151,8 @@ impl Votes {
 pub(super) struct Saved {
     /// The number of barriers that the block has passed.
     pub(super) epoch: u32,
+    /// The number of asynchronous copies in flight.
+    pub(super) copies: u32,
     /// Of loads and stores of global and shared memory, of atomic operations, and of same-value races.
     pub(super) counts: [u64; 6],
 }

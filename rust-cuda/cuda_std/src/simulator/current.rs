@@ -58,6 +58,8 @@ pub(super) struct Current {
     pub(super) epoch: Cell<u32>,
     /// That number as the shadow memory keeps it.
     shadow_epoch: Cell<u32>,
+    /// Asynchronous copies in flight of the block.
+    pub(super) copies: Cell<u32>,
     /// Whether accesses are recorded to detect races.
     pub(super) checks_races: Cell<bool>,
     pub(super) global_loads: Cell<u64>,
@@ -96,6 +98,7 @@ thread_local! {
             block_number: Cell::new(0),
             epoch: Cell::new(0),
             shadow_epoch: Cell::new(0),
+            copies: Cell::new(0),
             checks_races: Cell::new(false),
             global_loads: Cell::new(0),
             global_stores: Cell::new(0),
@@ -227,6 +230,7 @@ pub(super) fn enter_block(block: &Rc<Block>) -> BlockGuard {
         let saved = block.saved.get();
         current.epoch.set(saved.epoch);
         current.shadow_epoch.set(shadow_epoch(saved.epoch));
+        current.copies.set(saved.copies);
         for (counter, count) in counters(current).into_iter().zip(saved.counts) {
             counter.set(count);
         }
@@ -252,7 +256,11 @@ pub(super) struct BlockGuard;
 impl Drop for BlockGuard {
     fn drop(&mut self) {
         with(|current| {
-            let saved = Saved { epoch: current.epoch.get(), counts: counters(current).map(Cell::get) };
+            let saved = Saved {
+                epoch: current.epoch.get(),
+                copies: current.copies.get(),
+                counts: counters(current).map(Cell::get),
+            };
             if let Some(block) = BLOCK.take() {
                 block.saved.set(saved);
             }

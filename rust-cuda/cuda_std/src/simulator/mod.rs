@@ -18,6 +18,7 @@
 //! message names the simplest order found, which [`Options::schedule`] repeats. Threads give way to others before atomic operations
 //! that the schedule names, and after many of their own, so that one may wait for what another writes.
 
+pub mod async_copy;
 pub mod atomic;
 mod block;
 mod buffer;

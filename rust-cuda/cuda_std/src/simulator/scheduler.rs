@@ -8,6 +8,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
 use super::LaunchError;
+use super::async_copy;
 use super::block::Block;
 use super::current::{self, Wait};
 use super::exchange::LANES;
@@ -128,7 +129,13 @@ impl<'a> Scheduler<'a> {
             let run = move |yielder: &corosensei::Yielder<(), Wait>, ()| {
                 while let Some(number) = block.start_next() {
                     current::enter_thread(number, yielder);
-                    match catch_unwind(AssertUnwindSafe(thread)) {
+                    let whole = || {
+                        thread();
+                        if current::with(|current| current.copies.get() > 0) {
+                            async_copy::finish_all();
+                        }
+                    };
+                    match catch_unwind(AssertUnwindSafe(whole)) {
                         Ok(()) => {
                             block.exited.set(block.exited.get() + 1);
                             block.turns.set(0);

@@ -8,10 +8,10 @@ use std::rc::Rc;
 use super::atomic::Atomic;
 use super::block::Block;
 use super::fault::{self, Access, FaultKind, Place};
-use super::global::raise_race;
-use super::shadow::Shadow;
+use super::global::{Global, raise_race};
+use super::shadow::{Conflict, Shadow};
 use super::shared_memory::{ArrayShadows, DYNAMIC};
-use super::{current, watchdog};
+use super::{async_copy, current, watchdog};
 use crate::{AtomicElement, Element};
 
 /// Checks an access to element `index`, whose shadow is `shadows[offset + index]`.
@@ -38,10 +38,16 @@ fn check_shadow(
     same_value: impl FnOnce() -> bool,
 ) {
     let mut shadow = cell.get();
+    let now = current::accessor();
+    if current::with(|current| current.copies.get() > 0)
+        && let Some((thread, begun)) = current::with_block(|block| block.copies.to(address_of(cell)))
+    {
+        let conflict = Conflict { access: Access::Write, accessor: now.of_thread(thread), location: Some(begun) };
+        raise_race(Place::Shared, index, access, &conflict, location);
+    }
     if access != Access::Write && !shadow.is_written() {
         fault::raise(FaultKind::Unwritten { place: Place::Shared, index }, location);
     }
-    let now = current::accessor();
     let is_ordered = |earlier| current::with_block(|block| block.has_ordered(earlier, now));
     let same_value = || current::with_block(|block| !block.launch.options.same_value_races_are_faults) && same_value();
     let Shadow { writes, others } = &mut shadow;
@@ -54,6 +60,11 @@ fn check_shadow(
         }
         Err(conflict) => raise_race(Place::Shared, index, access, &conflict, location),
     }
+}
+
+/// What identifies an element's shadow in its block.
+fn address_of(shadow: &Cell<Shadow>) -> usize {
+    std::ptr::from_ref(shadow).addr()
 }
 
 #[cold]
@@ -77,6 +88,21 @@ macro_rules! accesses {
         pub fn set(&self, index: usize, value: T) {
             current::count_access(|current| &current.shared_stores);
             value.store(self.at(Access::Write, index, Location::caller(), |cell| value.is_in(cell)));
+        }
+
+        /// Begins to copy element `from` of x to element `index`; see [`async_copy`](crate::async_copy). Elements have 4, 8 or 16
+        /// bytes. An index out of bounds is a fault.
+        #[track_caller]
+        pub fn copy_async(&self, index: usize, x: Global<'_, T>, from: usize) {
+            const { crate::check_copied_size(size_of::<T>()) };
+            let (value, location) = (x.get(from), Location::caller());
+            current::count_access(|current| &current.shared_stores);
+            // The write is checked here and where it happens.
+            self.at(Access::Write, index, location, |cell| value.is_in(cell));
+            let array = self.clone();
+            async_copy::begin(self.shadow(index), location, move || {
+                value.store(array.at(Access::Write, index, location, |cell| value.is_in(cell)));
+            });
         }
 
         /// Element `index` for atomic operations. An index out of bounds is a fault.
@@ -162,6 +188,11 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
         let Some(cell) = self.cells.get(index) else { out_of_bounds(index, N, location) };
         check(&self.shadows, access, (0, index), location, || same_value(cell));
         cell
+    }
+
+    /// What identifies the shadow of element `index`, if races are checked.
+    fn shadow(&self, index: usize) -> Option<usize> {
+        self.shadows.as_ref().map(|shadows| address_of(&shadows[index]))
     }
 }
 
@@ -277,6 +308,11 @@ impl<T: Element> DynamicShared<T> {
         let cell = &self.cells[self.offset + index];
         check(&self.shadows, access, (self.offset, index), location, || same_value(cell));
         cell
+    }
+
+    /// What identifies the shadow of element `index`, if races are checked.
+    fn shadow(&self, index: usize) -> Option<usize> {
+        self.shadows.as_ref().map(|shadows| address_of(&shadows[self.offset + index]))
     }
 }
 

@@ -7,12 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use ptx_interpreter::{Machine, Options};
 use test_kernels::control_flow::{calls, collatz_steps, interpreter};
-use test_kernels::half_precision::{
-    bf16_from_f32, f16_from_f32, f32_from_bf16, f32_from_f16, through_bf16, through_f16,
-};
 use test_kernels::integers::{BITS, DIVISIONS, SHIFTS, bits, bytes, divisions, shifts};
 use test_kernels::memory::{DOUBLES, LOCAL_BINS, PRIMES, WEIGHTS, doubles, local_counts, quads, table};
-use test_kernels::tensor_cores::{copies_past_registers, tile_product_f16, tile_product_tf32};
 use test_kernels::{PTX, atomics};
 
 /// Integers of every magnitude, and the limits of their types.
@@ -213,74 +209,6 @@ proptest! {
             for (&result, expected) in results.iter().zip(expected) {
                 prop_assert_eq!(result, bits_of_nonzero(expected), "{} and {}, not {}", a, b, expected);
             }
-        }
-    }
-
-    #[test]
-    fn asynchronous_copies(x in vec(-100f32..100.0, 256), y in vec(-100f32..100.0, 256), whole_block: bool) {
-        let threads = if whole_block { 64 } else { 16 };
-        let in_fours = |values: &[f32]| -> Vec<F32x4> {
-            values.chunks(4).map(|four| F32x4::new(four[0], four[1], four[2], four[3])).collect()
-        };
-        let (x, y) = (in_fours(&x), in_fours(&y));
-        let result = same_everywhere(&copies_past_registers, |device| {
-            let (x, y) = (device.buffer_from_slice(&x).unwrap(), device.buffer_from_slice(&y).unwrap());
-            let mut out = device.uninitialized(64).unwrap();
-            let config = LaunchConfig::for_elements(64, threads).with_dynamic_shared(threads * 32);
-            device.launch(&copies_past_registers, config, (&x, &y, &mut out)).unwrap();
-            out.to_vec().unwrap()
-        });
-        for (i, result) in result.iter().enumerate() {
-            let threads = threads as usize;
-            let opposite = i / threads * threads + threads - 1 - i % threads;
-            let (x, y) = (x[opposite].to_array(), y[opposite].to_array());
-            prop_assert_eq!(result.to_array(), [x[0] + y[0], x[1] + y[1], x[2] + y[2], x[3] + y[3]]);
-        }
-    }
-
-    /// Small integers, whose sums and products are exact in every precision.
-    #[test]
-    fn products_of_tiles(a in vec(-16i32..=16, 256), b in vec(-16i32..=16, 128)) {
-        let floats = |integers: &[i32]| -> Vec<f32> { integers.iter().map(|&integer| integer as f32).collect() };
-        let config = LaunchConfig::new(1, 32);
-        let tf32 = same_everywhere(&tile_product_tf32, |device| {
-            let (a, b) = (device.buffer_from_slice(&floats(&a[..128])), device.buffer_from_slice(&floats(&b[..64])));
-            let mut d = device.uninitialized(16 * 8).unwrap();
-            device.launch(&tile_product_tf32, config, (&a.unwrap(), &b.unwrap(), &mut d)).unwrap();
-            d.to_vec().unwrap()
-        });
-        let f16 = same_everywhere(&tile_product_f16, |device| {
-            let (a, b) = (device.buffer_from_slice(&floats(&a)), device.buffer_from_slice(&floats(&b)));
-            let mut d = device.uninitialized(16 * 8).unwrap();
-            device.launch(&tile_product_f16, config, (&a.unwrap(), &b.unwrap(), &mut d)).unwrap();
-            d.to_vec().unwrap()
-        });
-        for (depth, result) in [(8, tf32), (16, f16)] {
-            for (i, &result) in result.iter().enumerate() {
-                let sum: i32 = (0..depth).map(|k| a[i / 8 * depth + k] * b[k * 8 + i % 8]).sum();
-                prop_assert_eq!(result, sum as f32, "depth {}", depth);
-            }
-        }
-    }
-
-    #[test]
-    fn half_precision(random in vec(any::<f32>(), 60), near in vec(-70000f32..70000.0, 60)) {
-        let mut x = [random, near].concat();
-        x.extend([0.1, -65520.0, 65519.99, 2f32.powi(-25), 1e-7, f32::NEG_INFINITY, f32::NAN, -0.0]);
-        let config = LaunchConfig::for_elements(x.len(), 32);
-        let f16 = same_everywhere(&through_f16, |device| {
-            let (x, mut out) = (device.buffer_from_slice(&x).unwrap(), device.uninitialized(x.len()).unwrap());
-            device.launch(&through_f16, config, (&x, &mut out)).unwrap();
-            out.to_vec().unwrap().into_iter().map(|x: f32| bits_of(x.into())).collect::<Vec<_>>()
-        });
-        let bf16 = same_everywhere(&through_bf16, |device| {
-            let (x, mut out) = (device.buffer_from_slice(&x).unwrap(), device.uninitialized(x.len()).unwrap());
-            device.launch(&through_bf16, config, (&x, &mut out)).unwrap();
-            out.to_vec().unwrap().into_iter().map(|x: f32| bits_of(x.into())).collect::<Vec<_>>()
-        });
-        for (i, &x) in x.iter().enumerate() {
-            prop_assert_eq!(f16[i], bits_of(f32_from_f16(f16_from_f32(x)).into()), "{}", x);
-            prop_assert_eq!(bf16[i], bits_of(f32_from_bf16(bf16_from_f32(x)).into()), "{}", x);
         }
     }
 

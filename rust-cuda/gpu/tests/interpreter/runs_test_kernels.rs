@@ -255,6 +255,7 @@ fn every_kernel_is_run() {
         include_str!("runs_instructions.rs"),
         include_str!("runs_kernels_of_others.rs"),
         include_str!("runs_language.rs"),
+        include_str!("runs_matrices.rs"),
         include_str!("runs_generic_kernels.rs"),
         include_str!("runs_groups.rs"),
         include_str!("runs_speaking_kernels.rs"),
@@ -276,6 +277,9 @@ fn every_kernel_is_run() {
             let calls = [
                 format!("launch(&{name}, "),
                 format!("launch(&{name}::<"),
+                format!("results!({name}, "),
+                format!("results!({name}::<"),
+                format!("product!({name}::<"),
                 format!("launch_atomics(\"{name}\""),
                 format!("    {name}: "),
                 format!(": {name} of "),

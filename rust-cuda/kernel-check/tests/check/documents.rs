@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{CLEAN, DESCENDING, Folder, RACY, SAME_VALUE};
+use crate::support::{CLEAN, DESCENDING, Folder, PRINTS, RACY, SAME_VALUE};
 
 fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -44,6 +44,22 @@ fn json_of_a_clean_launch_has_counts_and_notes() {
     assert_eq!(document["notes"][0]["place"]["ptx_line"], 9);
     assert_eq!(document["counts"]["threads"], 64);
     assert_eq!(document["counts"]["global"], json!({"loads": 0, "stores": 64, "atomics": 0}));
+}
+
+#[test]
+fn what_threads_print_is_in_the_text_and_in_json() {
+    let folder = Folder::of(&[PRINTS]);
+    let run = folder.check("prints", ("2", "1"), "--json out.json --orders 3");
+    assert_eq!(run.code, 0, "{run:?}");
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    let expected =
+        [0, 1].map(|block| format!("block ({block}, 0, 0), thread (0, 0, 0): a\\u{{1b}}b"));
+    assert_eq!(lines[..2], expected, "{run:?}");
+    assert!(run.stdout.ends_with("no fault in 3 orders\n"), "{run:?}");
+    let printed = |block: u32| json!({"block": [block, 0, 0], "thread": [0, 0, 0], "text": "a\u{1b}b\n"});
+    assert_eq!(parse(&folder.read("out.json"))["printed"], json!([printed(0), printed(1)]));
+    let run = folder.check("prints", ("1", "1"), "--json -");
+    assert_eq!(parse(&run.stdout)["printed"], json!([printed(0)]));
 }
 
 /// The only run of a SARIF log, after checks of what SARIF 2.1.0 requires.

@@ -114,6 +114,28 @@ $set:
 }
 ";
 
+/// Each thread prints an escape character between two letters.
+pub(crate) const PRINTS: &str = "
+.extern .func (.param .b32 result) vprintf (.param .b64 format, .param .b64 values);
+.global .align 1 .b8 text[5] = {97, 27, 98, 10, 0};
+.visible .entry prints()
+{
+    .reg .b64 %rd<3>;
+    mov.u64 %rd1, text;
+    cvta.global.u64 %rd1, %rd1;
+    mov.u64 %rd2, 0;
+    {
+    .param .b64 a;
+    .param .b64 b;
+    .param .b32 count;
+    st.param.b64 [a], %rd1;
+    st.param.b64 [b], %rd2;
+    call.uni (count), vprintf, (a, b);
+    }
+    ret;
+}
+";
+
 /// A kernel that is not supported.
 pub(crate) const REFUSED: &str = "
 .visible .entry refused()

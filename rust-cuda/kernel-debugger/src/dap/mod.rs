@@ -82,6 +82,9 @@ pub fn serve(input: impl BufRead + Send + 'static, output: impl Write) -> Result
     }
     let end = session.run(&mut front);
     let terminates = front.end()?;
+    for printed in launch.machine().take_printed() {
+        client.output(OutputEventCategory::Stdout, &format!("{printed}\n"))?;
+    }
     match end {
         Ok(End::Quit) if terminates => client.end("the kernel has been ended\n"),
         Ok(End::Quit) => Ok(()),
@@ -222,8 +225,12 @@ impl<W: Write> Client<W> {
 
     /// Writes a text to the client's console.
     pub(crate) fn say(&mut self, text: &str) -> Result<(), ServeError> {
-        let category = Some(OutputEventCategory::Console);
-        self.event(Event::Output(OutputEventBody { category, output: text.to_owned(), ..Default::default() }))
+        self.output(OutputEventCategory::Console, text)
+    }
+
+    fn output(&mut self, category: OutputEventCategory, text: &str) -> Result<(), ServeError> {
+        let (category, output) = (Some(category), text.to_owned());
+        self.event(Event::Output(OutputEventBody { category, output, ..Default::default() }))
     }
 
     /// Tells the client why and that the session has ended.

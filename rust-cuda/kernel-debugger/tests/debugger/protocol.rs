@@ -167,6 +167,27 @@ impl Drop for Editor {
     }
 }
 
+#[test]
+fn what_a_kernel_prints_is_shown_when_it_has_ended() {
+    if support::is_stale() {
+        return;
+    }
+    let mut editor = Editor::start();
+    let launch = r#"{"ptx": "kernels.ptx", "kernel": "says_too_much", "block": [1, 1, 1],
+        "arguments": [{"name": "lines", "type": "u32", "value": 2}]}"#;
+    let thread = editor.launch(test_kernels::PTX[0].text(), launch);
+    editor.ask("continue", json!({"threadId": thread}));
+    let mut lines = Vec::new();
+    while lines.len() < 3 {
+        let output = editor.event("output");
+        lines.push((output["category"].clone(), output["output"].clone()));
+    }
+    let said = |line: u32| (json!("stdout"), json!(format!("block (0, 0, 0), thread (0, 0, 0): {line}\n")));
+    assert_eq!(lines, [said(0), said(1), (json!("console"), json!("the kernel has ended\n"))]);
+    editor.event("terminated");
+    editor.leave();
+}
+
 /// The homework's product in an editor: the tile as a matrix, over the barrier, back, and to the end.
 #[test]
 fn a_tile_is_shown_as_a_matrix() {

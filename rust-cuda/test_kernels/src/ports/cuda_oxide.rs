@@ -43,7 +43,7 @@ pub const NEIGHBOURS: usize = 256;
 pub fn adds_neighbours(a: &[f32], b: &[f32], out: GlobalMut<f32>) {
     let tile_of_a = shared_array![f32; NEIGHBOURS];
     let tile_of_b = shared_array![f32; NEIGHBOURS];
-    let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
+    let (t, i) = (thread::threadIdx_x() as usize, thread::index_1d() as usize);
     tile_of_a[t] = a[i];
     tile_of_b[t] = b[i];
     thread::sync_threads();
@@ -81,9 +81,9 @@ pub const SGEMM_SIDE: usize = 16;
 pub fn sgemm_by_tiles(m: u32, n: u32, k: u32, alpha: f32, a: &[f32], b: &[f32], beta: f32, c: GlobalMut<f32>) {
     let tile_of_a = shared_array![f32; SGEMM_SIDE * SGEMM_SIDE];
     let tile_of_b = shared_array![f32; SGEMM_SIDE * SGEMM_SIDE];
-    let (tx, ty) = (thread::thread_idx_x() as usize, thread::thread_idx_y() as usize);
-    let row = thread::block_idx_y() as usize * SGEMM_SIDE + ty;
-    let column = thread::block_idx_x() as usize * SGEMM_SIDE + tx;
+    let (tx, ty) = (thread::threadIdx_x() as usize, thread::threadIdx_y() as usize);
+    let row = thread::blockIdx_y() as usize * SGEMM_SIDE + ty;
+    let column = thread::blockIdx_x() as usize * SGEMM_SIDE + tx;
     let (m, n, k) = (m as usize, n as usize, k as usize);
     let tiles = k.div_ceil(SGEMM_SIDE);
     let own = ty * SGEMM_SIDE + tx;
@@ -135,7 +135,7 @@ pub fn sums_by_butterfly(x: &[f32], sums: GlobalMut<f32>) {
 /// and 0 for all others.
 #[kernel]
 pub fn claims_once(owner: GlobalMut<u32>, is_owner: GlobalMut<u32>) {
-    let (t, i) = (thread::thread_idx_x(), thread::index_1d() as usize);
+    let (t, i) = (thread::threadIdx_x(), thread::index_1d() as usize);
     let claim = owner.atomic(0).ordered(Ordering::AcqRel).compare_exchange(0, t + 1);
     if i < is_owner.len() {
         match claim {

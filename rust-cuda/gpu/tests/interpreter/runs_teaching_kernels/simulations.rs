@@ -1,9 +1,11 @@
 //! Monte Carlo, n bodies, attention, and a product on tensor cores.
 
+use cuda_std::half::{bf16, f16};
+use cuda_std::matrix::Tf32;
 use cuda_std::{F32x4, LaunchConfig};
 use test_kernels::teaching::attention::{self, WIDTH, attention};
 use test_kernels::teaching::simulations::{THREADS, count_hits_for_pi, n_body, philox};
-use test_kernels::tensor_cores::matmul_f16;
+use test_kernels::tensor_cores::matmul_by_tiles;
 
 use super::{bits, floats, words};
 use crate::interpreters::same_everywhere;
@@ -110,22 +112,37 @@ fn attention_of_one_head() {
     }
 }
 
+/// a · b for (rows, columns, depth).
+macro_rules! product {
+    ($kernel:expr, $a:expr, $b:expr, $sizes:expr) => {
+        same_everywhere(&$kernel, |device| {
+            let (a, b) = (device.buffer_from_slice($a).unwrap(), device.buffer_from_slice($b).unwrap());
+            let (rows, columns, depth) = $sizes;
+            let mut d = device.uninitialized(rows * columns).unwrap();
+            let config = LaunchConfig::new((columns.div_ceil(8) as u32, rows.div_ceil(16) as u32), 32);
+            let size = [rows, columns, depth].map(|size| size as u32);
+            device.launch(&$kernel, config, (&a, &b, size, &mut d)).unwrap();
+            d.to_vec().unwrap()
+        })
+    };
+}
+
 /// Small integers, whose sums are exact in the tensor cores' order of rounding, which is not specified.
 #[test]
 fn a_product_on_tensor_cores() {
     for (rows, columns, depth) in [(1, 1, 1), (16, 8, 16), (17, 9, 15), (5, 20, 50), (40, 8, 0)] {
         let integers = |count, seed| words(count, seed).iter().map(|word| (word % 17) as f32 - 8.0).collect();
         let (a, b): (Vec<f32>, Vec<f32>) = (integers(rows * depth, 44), integers(depth * columns, 45));
-        let found = same_everywhere(&matmul_f16, |device| {
-            let (a, b) = (device.buffer_from_slice(&a).unwrap(), device.buffer_from_slice(&b).unwrap());
-            let mut d = device.uninitialized(rows * columns).unwrap();
-            let config = LaunchConfig::new((columns.div_ceil(8) as u32, rows.div_ceil(16) as u32), 32);
-            let size = [rows, columns, depth].map(|size| size as u32);
-            device.launch(&matmul_f16, config, (&a, &b, size, &mut d)).unwrap();
-            d.to_vec().unwrap()
-        });
+        let sizes = (rows, columns, depth);
+        let found = [
+            product!(matmul_by_tiles::<f16>, &a, &b, sizes),
+            product!(matmul_by_tiles::<bf16>, &a, &b, sizes),
+            product!(matmul_by_tiles::<Tf32>, &a, &b, sizes),
+        ];
         let sum = |i: usize| (0..depth).map(|k| a[i / columns * depth + k] * b[k * columns + i % columns]).sum();
         let expected: Vec<f32> = (0..rows * columns).map(sum).collect();
-        assert_eq!(found, expected, "{rows} × {columns} × {depth}");
+        for found in found {
+            assert_eq!(found, expected, "{rows} × {columns} × {depth}");
+        }
     }
 }
