@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use ptx_interpreter::memory::Region;
 
-use super::Place;
+use super::{Place, Transfer, submit};
 use crate::abi::{Copy2D, HostAddress, In, Place2D};
-use crate::driver::{State, in_context, state, stream};
+use crate::driver::{State, in_context};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
-use crate::work::Work;
 use crate::{host, journal};
 
 /// Bytes that are copied at once.
@@ -112,25 +111,9 @@ fn start(place: Place2D, width: usize) -> Result<Address> {
     Ok(address.plus(offset))
 }
 
-fn submit(copy: Copy, stream: Option<Handle>) -> Result {
-    match stream {
-        Some(stream) => stream::submit(stream, Arc::new(copy)),
-        None => in_context(|state, _, _| copy.run_in(state)),
-    }
-}
+impl Transfer for Copy {
+    const NODE_TYPE: i32 = 1;
 
-impl Work for Copy {
-    fn run(&self) -> Result {
-        self.run_in(&*state()?)
-    }
-
-    fn node_type(&self) -> i32 {
-        1
-    }
-}
-
-impl Copy {
-    /// Copies row after row, after a check of all rows.
     fn run_in(&self, state: &State) -> Result {
         if self.width == 0 || self.height == 0 {
             return Ok(());

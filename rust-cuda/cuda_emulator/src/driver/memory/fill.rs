@@ -1,14 +1,11 @@
 //! Fills of a device's memory with a value.
 
-use std::sync::Arc;
-
-use super::Place;
+use super::{Place, Transfer, submit};
 use crate::abi::HostAddress;
-use crate::driver::{State, in_context, state, stream};
+use crate::driver::State;
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::host;
-use crate::work::Work;
 
 /// Bytes that are written at once: a multiple of every element's size.
 const CHUNK: usize = 1 << 16;
@@ -30,7 +27,7 @@ pub(crate) struct Fill {
 
 /// Fills `count` elements, in a stream if there is one.
 pub(crate) fn fill(address: u64, value: u32, element: usize, count: usize, stream: Option<Handle>) -> Result {
-    submit(Fill { address, pitch: 0, value, element, width: count, height: 1 }, stream)
+    fill_2d((address, 0), value, element, (count, 1), stream)
 }
 
 /// Fills rows of `width` elements, in a stream if there is one.
@@ -41,37 +38,22 @@ pub(crate) fn fill_2d(
     (width, height): (usize, usize),
     stream: Option<Handle>,
 ) -> Result {
+    if !address.is_multiple_of(element as u64) {
+        return Err(Error::INVALID_VALUE);
+    }
     submit(Fill { address, pitch, value, element, width, height }, stream)
 }
 
-fn submit(fill: Fill, stream: Option<Handle>) -> Result {
-    if !fill.address.is_multiple_of(fill.element as u64) {
-        return Err(Error::INVALID_VALUE);
-    }
-    match stream {
-        Some(stream) => stream::submit(stream, Arc::new(fill)),
-        None => in_context(|state, _, _| fill.run_in(state)),
-    }
-}
+impl Transfer for Fill {
+    const NODE_TYPE: i32 = 2;
 
-impl Work for Fill {
-    fn run(&self) -> Result {
-        self.run_in(&*state()?)
-    }
-
-    fn node_type(&self) -> i32 {
-        2
-    }
-}
-
-impl Fill {
-    /// Fills row after row, after a check of all rows.
     fn run_in(&self, state: &State) -> Result {
         let bytes = self.width.checked_mul(self.element).ok_or(Error::INVALID_VALUE)?;
         if bytes == 0 || self.height == 0 {
             return Ok(());
         }
-        let row = |row: usize| state.device_place(self.address.wrapping_add((row * self.pitch) as u64), bytes);
+        let row =
+            |row: usize| state.device_place(self.address.wrapping_add(row.wrapping_mul(self.pitch) as u64), bytes);
         row(self.height - 1)?;
         let pattern: Vec<u8> =
             self.value.to_le_bytes()[..self.element].iter().copied().cycle().take(bytes.min(CHUNK)).collect();

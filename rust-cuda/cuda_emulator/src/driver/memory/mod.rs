@@ -8,15 +8,17 @@ mod pool;
 pub(crate) mod shared;
 
 use std::ffi::c_uint;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use ptx_interpreter::memory::{Extent, MemoryError, Region};
 
 use crate::abi::{HostAddress, Out};
-use crate::driver::{State, in_context, state};
+use crate::driver::{State, in_context, state, stream};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::journal;
+use crate::work::Work;
 
 pub(crate) use attributes::{pointer_attribute, pointer_attributes, set_pointer_attribute};
 pub(crate) use copy::{Address, copy, copy_2d, copy_peer};
@@ -41,6 +43,36 @@ pub(crate) enum Place {
         /// Offset of the first of them.
         offset: usize,
     },
+}
+
+/// A copy or a fill.
+trait Transfer: Debug + Send + Sync + 'static {
+    /// Its `CUgraphNodeType`.
+    const NODE_TYPE: i32;
+
+    /// Transfers row after row, after a check of all rows.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if an address is wrong.
+    fn run_in(&self, state: &State) -> Result;
+}
+
+impl<T: Transfer> Work for T {
+    fn run(&self) -> Result {
+        self.run_in(&*state()?)
+    }
+
+    fn node_type(&self) -> i32 {
+        T::NODE_TYPE
+    }
+}
+
+/// Queues the transfer in a stream; without one, it runs at once.
+fn submit(transfer: impl Transfer, stream: Option<Handle>) -> Result {
+    match stream {
+        Some(stream) => stream::submit(stream, Arc::new(transfer)),
+        None => in_context(|state, _, _| transfer.run_in(state)),
+    }
 }
 
 pub(crate) fn allocate(address: Out<u64>, bytes: usize) -> Result {
