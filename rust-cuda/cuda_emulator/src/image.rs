@@ -2,7 +2,7 @@
 
 use crate::abi::HostAddress;
 use crate::error::{Error, Result};
-use crate::{host, journal, lz4};
+use crate::{host, journal};
 
 /// First bytes of an ELF file, which a cubin is.
 const ELF: [u8; 4] = *b"\x7fELF";
@@ -148,11 +148,20 @@ impl<'a> Entry<'a> {
             return Err(Error::NO_BINARY_FOR_GPU);
         }
         if self.flags & LZ4 != 0 {
-            let size = usize::try_from(self.decompressed.min(MAX_BYTES)).map_err(|_| Error::INVALID_IMAGE)?;
-            return lz4::decompress(self.contents, size).ok_or(Error::INVALID_IMAGE);
+            return decompress(self.contents, self.decompressed).ok_or(Error::INVALID_IMAGE);
         }
         Ok(self.contents.to_vec())
     }
+}
+
+/// The text of an LZ4 block whose decompressed size is `bytes`; None if it is not a valid block of that size.
+fn decompress(block: &[u8], bytes: u64) -> Option<Vec<u8>> {
+    let size = usize::try_from(bytes.min(MAX_BYTES)).ok()?;
+    // A damaged size must not end the process for want of memory.
+    let mut text = Vec::new();
+    text.try_reserve_exact(size).ok()?;
+    text.resize(size, 0);
+    (lz4_flex::block::decompress_into(block, &mut text).ok()? == size).then_some(text)
 }
 
 #[cfg(test)]
@@ -213,6 +222,25 @@ mod tests {
         assert_eq!(of_bytes(&fat(&[entry(2, 90, 0, b"binary", 0)])), Err(Error::NO_BINARY_FOR_GPU));
         assert_eq!(of_bytes(&fat(&[entry(1, 90, ZSTD, b"text", 100)])), Err(Error::NO_BINARY_FOR_GPU));
         assert_eq!(of_bytes(&fat(&[entry(1, 90, LZ4, b"\x10", 100)])), Err(Error::INVALID_IMAGE));
+    }
+
+    #[test]
+    fn compressed_text_has_the_size_that_its_entry_states() {
+        // Two literals, a match of ten bytes at distance two, five literals.
+        let block = [0x26, b'a', b'b', 2, 0, 0x50, b'1', b'2', b'3', b'4', b'5'];
+        assert_eq!(decompress(&block, 17).unwrap(), b"abababababab12345");
+        for size in [0, 16, 18, 1000] {
+            assert_eq!(decompress(&block, size), None, "{size}");
+        }
+        for length in 0..block.len() {
+            assert_eq!(decompress(&block[..length], 17), None, "{length}");
+        }
+        // A match at distance zero, and one before the start.
+        for distance in [0, 3] {
+            let mut damaged = block;
+            damaged[3] = distance;
+            assert_eq!(decompress(&damaged, 17), None, "{distance}");
+        }
     }
 
     #[test]

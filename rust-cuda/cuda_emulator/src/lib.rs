@@ -31,7 +31,6 @@ mod host;
 mod image;
 mod jit;
 mod journal;
-mod lz4;
 pub mod options;
 mod report;
 mod shape;

@@ -52,8 +52,7 @@ fn what_threads_print_is_in_the_text_and_in_json() {
     let run = folder.check("prints", ("2", "1"), "--json out.json --orders 3");
     assert_eq!(run.code, 0, "{run:?}");
     let lines: Vec<&str> = run.stdout.lines().collect();
-    let expected =
-        [0, 1].map(|block| format!("block ({block}, 0, 0), thread (0, 0, 0): a\\u{{1b}}b"));
+    let expected = [0, 1].map(|block| format!("block ({block}, 0, 0), thread (0, 0, 0): a\\u{{1b}}b"));
     assert_eq!(lines[..2], expected, "{run:?}");
     assert!(run.stdout.ends_with("no fault in 3 orders\n"), "{run:?}");
     let printed = |block: u32| json!({"block": [block, 0, 0], "thread": [0, 0, 0], "text": "a\u{1b}b\n"});
