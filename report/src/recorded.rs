@@ -68,6 +68,9 @@ const PROGRAMS: [(&str, &str, &str); 4] = [
     ("network", "neural-net", "part1_gpu_engine"),
 ];
 
+/// How the names of the emulated driver's devices begin.
+const EMULATOR: &str = "CUDA emulator";
+
 impl Results {
     /// Removes the programs that failed, or whose test did, and returns them with the reasons.
     fn remove_failed(&mut self) -> Vec<FailedProgram> {
@@ -94,6 +97,9 @@ fn read(path: &Path) -> Result<(i64, Gpu), String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let mut results: Results =
         serde_json::from_str(&text).map_err(|error| format!("it is not a result of gpu-check ({error})"))?;
+    if results.gpu.starts_with(EMULATOR) {
+        return Err("its device is the emulated driver's, whose times are not a GPU's".to_owned());
+    }
     let failed = results.remove_failed();
     let programs = Programs(&results.programs);
     let run = GpuRun {
@@ -225,6 +231,10 @@ mod tests {
         let lost =
             r#"{"unix_time": 1764000000, "gpu": "A", "programs": {"max": {"skipped": "the phase's 540 s were over"}}}"#;
         write("zfailed.json", lost);
+        write(
+            "emulated.json",
+            &RESULTS.replace("NVIDIA Test_GPU #1", "CUDA emulator (sm_90)").replace("1763683200", "1765000000"),
+        );
         write("other.json", "{}");
         write("notes.txt", "no results");
         let (gpu, skipped) = newest(folder.path());
@@ -240,8 +250,9 @@ mod tests {
         let training = run.training.unwrap();
         assert_eq!(training.curve[1], Point { epochs: 2.0, seconds: 0.75, accuracy: 0.95 });
         let reasons: Vec<&str> = skipped.iter().map(|left| left.reason.as_str()).collect();
-        assert!(reasons[0].starts_with("it is not a result of gpu-check"), "{reasons:?}");
-        assert_eq!(reasons[1..], ["it has no times; max_functions: the phase's 540 s were over"]);
+        assert_eq!(reasons[0], "its device is the emulated driver's, whose times are not a GPU's");
+        assert!(reasons[1].starts_with("it is not a result of gpu-check"), "{reasons:?}");
+        assert_eq!(reasons[2..], ["it has no times; max_functions: the phase's 540 s were over"]);
     }
 
     #[test]

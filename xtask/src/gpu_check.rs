@@ -38,7 +38,7 @@ pub(crate) struct Options {
     /// Print the results in a file that the checks wrote as tables, with the goals that are reached
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     read: Option<PathBuf>,
-    /// Make the folder, and run all of its calls without a GPU, with stand-ins for NVIDIA's tools
+    /// Make the folder, and run all of its calls on the emulated driver, with stand-ins for NVIDIA's tools
     #[arg(long, conflicts_with_all = ["run", "read", "target"])]
     rehearse: bool,
     /// Make the folder for another system, such as x86_64-pc-windows-gnu, for which this machine can compile

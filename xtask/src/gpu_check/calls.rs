@@ -31,8 +31,12 @@ const FOUND: &str = "9";
 pub(super) fn run(only: &[Call]) -> Result<ExitCode> {
     let folder = std::env::current_exe()?.parent().context("the program has a folder")?.to_path_buf();
     let made = folder::made(&folder)?;
-    let kept = Kept::open(&folder, Results::new(machine::gpu(), Machine::this(), made));
+    let gpu = machine::gpu(&folder.join(format!("max_functions{EXE_SUFFIX}")));
+    let kept = Kept::open(&folder, Results::new(gpu, Machine::this(), made));
     let mut runner = Runner::new(folder, kept);
+    if runner.is_emulated {
+        runner.mnist = Some(mnist::few(&runner.folder)?);
+    }
     for call in Call::value_variants() {
         if only.is_empty() || only.contains(call) {
             runner.call(*call, call.limit())?;
@@ -51,6 +55,8 @@ struct Runner {
     call_limit: Duration,
     deadline: Instant,
     mnist: Option<PathBuf>,
+    /// Whether the driver is the emulator, which runs all items at small sizes.
+    is_emulated: bool,
 }
 
 /// An item that ended, or the reason for which it was not run or not started.
@@ -60,7 +66,8 @@ impl Runner {
     fn new(folder: PathBuf, kept: Kept) -> Self {
         let mnist = mnist::directory(&folder);
         let (max_limit, call_limit) = (Duration::MAX, Duration::ZERO);
-        Self { folder, kept, max_limit, call_limit, deadline: Instant::now(), mnist }
+        let is_emulated = kept.results.is_emulated();
+        Self { folder, kept, max_limit, call_limit, deadline: Instant::now(), mnist, is_emulated }
     }
 
     fn call(&mut self, call: Call, limit: Duration) -> Result<()> {
@@ -92,7 +99,7 @@ impl Runner {
     /// A program of the folder on the GPU, with JSON output.
     fn on_gpu(&self, run: &Run) -> Command {
         let mut command = Command::new(self.program(run.executable));
-        command.args(run.arguments).args(["--device", "cuda", "--json"]);
+        command.args(run.arguments(self.is_emulated)).args(["--device", "cuda", "--json"]);
         command
     }
 
@@ -123,6 +130,9 @@ impl Runner {
         for part in SWEEP_PARTS {
             let mut command = Command::new(self.program(SWEEP));
             command.args([part, "--device", "cuda", "--json"]);
+            if self.is_emulated {
+                command.args(["--repeats", "1", "--steps", "1"]);
+            }
             let value = self.json(&format!("{SWEEP} {part}"), &mut command, ITEM_LIMIT)?;
             self.kept.results.sweep.insert(part.to_owned(), value);
             self.kept.write()?;
@@ -133,9 +143,13 @@ impl Runner {
     fn tests(&mut self) -> Result<()> {
         self.kept.results.tests.clear();
         for test in &TESTS {
-            let mut command = Command::new(self.program(&test.executable()));
-            command.args(test.arguments());
-            let outcome = self.test(test.program, &mut command, test.limit)?;
+            let outcome = match test.arguments_on(self.is_emulated) {
+                Some(arguments) => {
+                    let mut command = Command::new(self.program(&test.executable()));
+                    self.test(test.program, command.args(arguments), test.limit)?
+                }
+                None => Outcome::Skipped { reason: "the emulated driver needs a minute or more for it".to_owned() },
+            };
             self.kept.results.tests.insert(test.program.to_owned(), outcome);
             self.kept.write()?;
         }
@@ -148,7 +162,8 @@ impl Runner {
             let mut value = self.json(run.name, &mut self.on_gpu(run), ITEM_LIMIT)?;
             if value.get("dataset").is_some() {
                 // The program takes the built-in digits' files for MNIST's.
-                value["dataset"] = self.kept.results.made.images.clone().into();
+                let images = if self.is_emulated { mnist::FEW } else { &self.kept.results.made.images };
+                value["dataset"] = images.into();
             }
             self.kept.results.programs.insert(run.name.to_owned(), value);
             self.compare()?;
@@ -167,7 +182,7 @@ impl Runner {
             let mut command = Command::new(&ncu);
             // The second launch: the first loads the kernel. The GPU's own clock is kept, so that times and cycles agree.
             command.args(["--clock-control", "none", "--set", "full", "-k", run.name, "-s", "1", "-c", "1"]);
-            command.arg(self.program(run.executable)).args(run.arguments).args(["--device", "cuda"]);
+            command.arg(self.program(run.executable)).args(run.arguments(self.is_emulated)).args(["--device", "cuda"]);
             let value = match self.item(&format!("ncu {}", run.name), &mut command, TOOL_LIMIT)? {
                 Ok(finished) => nsight::value(&finished),
                 Err(outcome) => outcome_as_json(&outcome),
@@ -190,7 +205,7 @@ impl Runner {
             // The driver's errors that the program handles are no findings.
             command.args(["--tool", sanitized.tool, "--error-exitcode", FOUND, "--report-api-errors", "no"]);
             command.args(["--print-limit", "20"]);
-            command.arg(self.program(sanitized.executable)).args(sanitized.arguments);
+            command.arg(self.program(sanitized.executable)).args(sanitized.arguments(self.is_emulated));
             let outcome = self.sanitized(&sanitized.name(), command.env("GPU_TESTS", "require"))?;
             self.kept.results.sanitizer.insert(sanitized.name(), outcome);
             self.kept.write()?;

@@ -105,8 +105,11 @@ pub(super) fn measurement(times: &Times) -> Option<Measurement> {
 }
 
 impl Ours {
-    /// The time in the results.
+    /// The time in the results; None in those of the emulated driver.
     pub(super) fn find(&self, results: &Results) -> Option<Measurement> {
+        if results.is_emulated() {
+            return None;
+        }
         let histories = || TRAININGS.iter().filter_map(|name| history(results.programs.get(*name)?));
         match self {
             Self::Program(run, label) => time(&results.programs, run, label),

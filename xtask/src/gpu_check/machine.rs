@@ -1,5 +1,6 @@
 //! The machine that the checks run on.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,6 +9,8 @@ use sysinfo::System;
 
 /// Time limit of nvidia-smi: a GPU in trouble may let it hang.
 const NVIDIA_SMI_LIMIT: Duration = Duration::from_secs(10);
+/// Time limit of a program that names its device.
+const DEVICE_LIMIT: Duration = Duration::from_secs(20);
 
 /// The host.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
@@ -34,9 +37,25 @@ impl Machine {
     }
 }
 
-/// Name, driver, compute capability and memory of the first GPU.
-pub(super) fn gpu() -> String {
-    nvidia_smi("name,driver_version,compute_cap,memory.total")
+/// Name, driver, compute capability and memory of the first GPU; the device's name if `program`, which is max_functions, finds the
+/// emulated driver.
+pub(super) fn gpu(program: &Path) -> String {
+    emulated_device(program).unwrap_or_else(|| nvidia_smi("name,driver_version,compute_cap,memory.total"))
+}
+
+/// Whether a device of this name is one of `cuda_emulator`, whose times are those of an interpreter.
+pub(super) fn is_emulated(gpu: &str) -> bool {
+    gpu.starts_with("CUDA emulator")
+}
+
+fn emulated_device(program: &Path) -> Option<String> {
+    let mut command = Command::new(program);
+    command.args(["--size", "1", "1", "--repeats", "1", "--device", "cuda", "--json"]);
+    // A GPU's driver must not keep the kernel, whose compilation is timed later.
+    command.env("CUDA_CACHE_DISABLE", "1");
+    let output = output_of(&mut command, DEVICE_LIMIT).ok()?;
+    let output: serde_json::Value = serde_json::from_str(&output).ok()?;
+    output.get("device")?.as_str().filter(|name| is_emulated(name)).map(str::to_owned)
 }
 
 /// Its clocks, temperature and power at this moment.
@@ -50,18 +69,27 @@ pub(super) fn now() -> u64 {
 }
 
 fn nvidia_smi(query: &str) -> String {
-    let log = std::env::temp_dir().join(format!("gpu-check-nvidia-smi-{}", std::process::id()));
     let mut command = Command::new("nvidia-smi");
     command.args([&format!("--query-gpu={query}"), "--format=csv,noheader", "--id=0"]);
-    let line = match child_process::run(&mut command, NVIDIA_SMI_LIMIT, "nvidia-smi", &log) {
-        Ok(Ok(finished)) if finished.is_success() => finished.stdout.trim().to_owned(),
-        Ok(Ok(finished)) => format!("unknown: nvidia-smi: {}", finished.ending()),
-        Ok(Err(reason)) => format!("unknown: {reason}"),
-        Err(error) => format!("unknown: {error:#}"),
+    match output_of(&mut command, NVIDIA_SMI_LIMIT) {
+        Ok(output) => output.trim().to_owned(),
+        Err(reason) => format!("unknown: {reason}"),
+    }
+}
+
+/// What a program prints, or why it fails.
+fn output_of(command: &mut Command, limit: Duration) -> Result<String, String> {
+    let name = Path::new(command.get_program()).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let log = std::env::temp_dir().join(format!("gpu-check-{name}-{}", std::process::id()));
+    let output = match child_process::run(command, limit, &name, &log) {
+        Ok(Ok(finished)) if finished.is_success() => Ok(finished.stdout),
+        Ok(Ok(finished)) => Err(format!("{name}: {}", finished.ending())),
+        Ok(Err(reason)) => Err(reason),
+        Err(error) => Err(format!("{error:#}")),
     };
     // It is of no use to anyone, and may not exist.
     let _ = std::fs::remove_file(log);
-    line
+    output
 }
 
 fn processor() -> String {

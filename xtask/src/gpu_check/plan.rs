@@ -61,20 +61,44 @@ pub(super) struct Run {
     pub(super) name: &'static str,
     /// The executable's name in the folder.
     pub(super) executable: &'static str,
-    pub(super) arguments: &'static [&'static str],
+    arguments: &'static [&'static str],
+    /// Arguments of the same work at a size that the emulated driver runs in seconds.
+    emulated: &'static [&'static str],
 }
 
 const fn run(name: &'static str, executable: &'static str, arguments: &'static [&'static str]) -> Run {
-    Run { name, executable, arguments }
+    Run { name, executable, arguments, emulated: arguments }
+}
+
+impl Run {
+    const fn emulated(self, arguments: &'static [&'static str]) -> Self {
+        Self { emulated: arguments, ..self }
+    }
+
+    /// The arguments on a GPU, or on the emulated driver.
+    pub(super) fn arguments(&self, is_emulated: bool) -> &'static [&'static str] {
+        if is_emulated { self.emulated } else { self.arguments }
+    }
 }
 
 /// Programs that are started twice, each for a moment: the driver's cache of compiled kernels makes the second start
 /// faster. The last one has the kernels that take longest to compile.
 pub(super) const STARTS: [Run; 3] = [
-    run("max_functions", "max_functions", &["--repeats", "1"]),
-    run("matmul_functions", "matmul_functions", &["--repeats", "1"]),
+    run("max_functions", "max_functions", &["--repeats", "1"]).emulated(&MAX_EMULATED),
+    run("matmul_functions", "matmul_functions", &["--repeats", "1"]).emulated(&PRODUCT_EMULATED),
     run(SWEEP, SWEEP, &["persistent", "--repeats", "1", "--steps", "1"]),
 ];
+
+const MAX_EMULATED: [&str; 5] = ["--repeats", "1", "--size", "100", "100"];
+const PRODUCT_EMULATED: [&str; 5] = ["--repeats", "1", "--size", "100", "40"];
+const LADDER_EMULATED: [&str; 6] = ["--ladder", "--repeats", "1", "--size", "100", "40"];
+const ACTIVATION_EMULATED: [&str; 4] = ["--repeats", "1", "-n", "10000"];
+/// A training run on a few of the images that the emulated driver trains on.
+macro_rules! few_images {
+    ($($argument:literal),*) => {
+        &["--epochs", "1", "--train-images", "64", "--validation-images", "16", "--target-accuracy", "0", $($argument),*]
+    };
+}
 
 /// The example of neural-net that measures latencies and step times.
 pub(super) const SWEEP: &str = "gpu_sweep";
@@ -91,11 +115,13 @@ pub(super) struct Test {
     pub(super) program: &'static str,
     /// The part of the tests' names that selects those that need a GPU.
     pub(super) filter: &'static str,
+    /// As `filter`, for those that the emulated driver runs in seconds; None if there are none.
+    emulated: Option<&'static str>,
     pub(super) limit: Duration,
 }
 
 const fn test(package: &'static str, program: &'static str, filter: &'static str) -> Test {
-    Test { workspace: Workspace::Homework, package, program, filter, limit: ITEM_LIMIT }
+    Test { workspace: Workspace::Homework, package, program, filter, emulated: Some(filter), limit: ITEM_LIMIT }
 }
 
 /// A test of the toolchain.
@@ -112,13 +138,17 @@ pub(super) const TESTS: [Test; 12] = [
     test("activation_functions", "activation_gpu_is_right", "on_a_gpu"),
     test("filters", "correlation_gpu_is_right", "on_a_gpu"),
     // These compare a GPU's bits with the interpreter's.
-    test("kernels-gpu", "every_kernel", "on_a_gpu"),
-    of_gpu("interpreter", "runs_"),
+    Test { emulated: None, ..test("kernels-gpu", "every_kernel", "on_a_gpu") },
+    Test { emulated: Some("runs_speaking_kernels"), ..of_gpu("interpreter", "runs_") },
     test("learn", "steps", "on_a_gpu"),
     of_gpu("random_programs_on_a_gpu", "on_a_gpu"),
     // It opens 56 devices.
     Test { limit: Duration::from_secs(100), ..test("neural-net", "part1_distributed", "on_gpus") },
-    Test { limit: Duration::from_secs(100), ..test("neural-net", "part1_gpu_training", "digits_on_a_gpu") },
+    Test {
+        limit: Duration::from_secs(100),
+        emulated: None,
+        ..test("neural-net", "part1_gpu_training", "digits_on_a_gpu")
+    },
 ];
 
 impl Test {
@@ -127,10 +157,19 @@ impl Test {
         format!("{}-{}", self.package, self.program)
     }
 
-    /// The arguments that select the tests, one at a time: each opens the GPU.
+    /// The arguments that select the tests on a GPU, one at a time: each opens the GPU.
     pub(super) fn arguments(&self) -> Vec<&'static str> {
-        Some(self.filter).filter(|filter| !filter.is_empty()).into_iter().chain(["--test-threads=1"]).collect()
+        selecting(self.filter)
     }
+
+    /// The arguments on a GPU, or on the emulated driver; None if it runs no test of this program.
+    pub(super) fn arguments_on(&self, is_emulated: bool) -> Option<Vec<&'static str>> {
+        if is_emulated { self.emulated.map(selecting) } else { Some(self.arguments()) }
+    }
+}
+
+fn selecting(filter: &'static str) -> Vec<&'static str> {
+    Some(filter).filter(|filter| !filter.is_empty()).into_iter().chain(["--test-threads=1"]).collect()
 }
 
 /// The executables of the programs below.
@@ -138,15 +177,31 @@ pub(super) const EXECUTABLES: [&str; 4] = ["max_functions", "matmul_functions", 
 
 /// The programs whose times are kept.
 pub(super) const PROGRAMS: [Run; 9] = [
-    run("network", "neural-net", &["--preset", "homework"]),
-    run("matmul_f32", "matmul_functions", &["--ladder"]),
-    run("max", "max_functions", &[]),
-    run("activation", "activation_functions", &[]),
-    run("network_steps", "neural-net", &["--preset", "homework", "--gpu-path", "steps"]),
-    run("matmul_f64", "matmul_functions", &["--ladder", "--dtype", "f64"]),
-    run("network_seed_1", "neural-net", &["--preset", "homework", "--seed", "1"]),
-    run("network_seed_2", "neural-net", &["--preset", "homework", "--seed", "2"]),
-    run("network_notebook", "neural-net", &["--preset", "notebook"]),
+    run("network", "neural-net", &["--preset", "homework"]).emulated(few_images!["--preset", "homework"]),
+    run("matmul_f32", "matmul_functions", &["--ladder"]).emulated(&LADDER_EMULATED),
+    run("max", "max_functions", &[]).emulated(&MAX_EMULATED),
+    run("activation", "activation_functions", &[]).emulated(&ACTIVATION_EMULATED),
+    run("network_steps", "neural-net", &["--preset", "homework", "--gpu-path", "steps"]).emulated(few_images![
+        "--preset",
+        "homework",
+        "--gpu-path",
+        "steps"
+    ]),
+    run("matmul_f64", "matmul_functions", &["--ladder", "--dtype", "f64"]).emulated(&[
+        "--ladder",
+        "--repeats",
+        "1",
+        "--size",
+        "100",
+        "40",
+        "--dtype",
+        "f64",
+    ]),
+    run("network_seed_1", "neural-net", &["--preset", "homework", "--seed", "1"])
+        .emulated(few_images!["--preset", "homework", "--seed", "1"]),
+    run("network_seed_2", "neural-net", &["--preset", "homework", "--seed", "2"])
+        .emulated(few_images!["--preset", "homework", "--seed", "2"]),
+    run("network_notebook", "neural-net", &["--preset", "notebook"]).emulated(few_images!["--preset", "notebook"]),
 ];
 
 /// Steps of a launch of the training kernels under Nsight Compute: fewer than the engine's first group, so that each
@@ -155,35 +210,53 @@ pub(super) const COUNTED_STEPS: u32 = 32;
 
 /// The kernels that Nsight Compute counts, each in its second launch of the run.
 pub(super) const COUNTED: [Run; 6] = [
-    run("network_train_cluster", SWEEP, &["persistent", "--repeats", "1", "--steps", "32"]),
-    run("network_train_homework", SWEEP, &["persistent", "--repeats", "1", "--steps", "32"]),
-    run("matmul_resident_f32", "matmul_functions", &["--ladder", "--repeats", "1"]),
-    run("matmul_kernel_f32", "matmul_functions", &["--ladder", "--repeats", "1"]),
-    run("max_kernel", "max_functions", &["--repeats", "1"]),
-    run("normalize_weigh_activate_kernel", "activation_functions", &["--repeats", "1"]),
+    run("network_train_cluster", SWEEP, &PERSISTENT).emulated(&PERSISTENT_EMULATED),
+    run("network_train_homework", SWEEP, &PERSISTENT).emulated(&PERSISTENT_EMULATED),
+    run("matmul_resident_f32", "matmul_functions", &["--ladder", "--repeats", "1"]).emulated(&LADDER_EMULATED),
+    run("matmul_kernel_f32", "matmul_functions", &["--ladder", "--repeats", "1"]).emulated(&LADDER_EMULATED),
+    run("max_kernel", "max_functions", &["--repeats", "1"]).emulated(&MAX_EMULATED),
+    run("normalize_weigh_activate_kernel", "activation_functions", &["--repeats", "1"]).emulated(&ACTIVATION_EMULATED),
 ];
+const PERSISTENT: [&str; 5] = ["persistent", "--repeats", "1", "--steps", "32"];
+const PERSISTENT_EMULATED: [&str; 5] = ["persistent", "--repeats", "1", "--steps", "1"];
 
 /// A program under a tool of NVIDIA's compute-sanitizer.
 pub(super) struct Sanitized {
     pub(super) tool: &'static str,
     pub(super) executable: &'static str,
-    pub(super) arguments: &'static [&'static str],
+    arguments: &'static [&'static str],
+    /// As in [`Run`].
+    emulated: &'static [&'static str],
 }
 
 const STEPS: [&str; 7] = ["persistent", "--device", "cuda", "--repeats", "1", "--steps", "3"];
+const STEPS_EMULATED: [&str; 7] = ["persistent", "--device", "cuda", "--repeats", "1", "--steps", "1"];
 
 /// The programs under the sanitizer, and its tools.
 pub(super) const SANITIZED: [Sanitized; 5] = [
-    Sanitized { tool: "memcheck", executable: SWEEP, arguments: &STEPS },
-    Sanitized { tool: "synccheck", executable: SWEEP, arguments: &STEPS },
-    Sanitized { tool: "racecheck", executable: SWEEP, arguments: &STEPS },
-    Sanitized { tool: "memcheck", executable: MATMUL_TEST, arguments: &MATMUL_ARGUMENTS },
-    Sanitized { tool: "initcheck", executable: MATMUL_TEST, arguments: &MATMUL_ARGUMENTS },
+    steps_under("memcheck"),
+    steps_under("synccheck"),
+    steps_under("racecheck"),
+    product_under("memcheck"),
+    product_under("initcheck"),
 ];
 const MATMUL_TEST: &str = "matmul_functions-matmul_gpu_is_right";
 const MATMUL_ARGUMENTS: [&str; 2] = ["on_a_gpu", "--test-threads=1"];
 
+const fn steps_under(tool: &'static str) -> Sanitized {
+    Sanitized { tool, executable: SWEEP, arguments: &STEPS, emulated: &STEPS_EMULATED }
+}
+
+const fn product_under(tool: &'static str) -> Sanitized {
+    Sanitized { tool, executable: MATMUL_TEST, arguments: &MATMUL_ARGUMENTS, emulated: &MATMUL_ARGUMENTS }
+}
+
 impl Sanitized {
+    /// The arguments on a GPU, or on the emulated driver.
+    pub(super) fn arguments(&self, is_emulated: bool) -> &'static [&'static str] {
+        if is_emulated { self.emulated } else { self.arguments }
+    }
+
     /// Its name in the results.
     pub(super) fn name(&self) -> String {
         format!("{} {}", self.tool, self.executable)
@@ -238,8 +311,10 @@ mod tests {
     fn gpu_check_names_tests_that_exist() {
         for test in &TESTS {
             let names = tests_of(test.workspace, test.package, test.program);
-            let selected = names.iter().filter(|name| name.contains(test.filter)).count();
-            assert!(selected > 0, "{}: no test has \"{}\" in its name: {names:?}", test.program, test.filter);
+            for filter in [test.filter].into_iter().chain(test.emulated) {
+                let selected = names.iter().filter(|name| name.contains(filter)).count();
+                assert!(selected > 0, "{}: no test has \"{filter}\" in its name: {names:?}", test.program);
+            }
         }
         let of_matmul = TESTS.iter().find(|test| test.executable() == MATMUL_TEST).unwrap();
         assert_eq!(of_matmul.arguments(), MATMUL_ARGUMENTS);
@@ -247,7 +322,7 @@ mod tests {
 
     #[test]
     fn gpu_check_counts_kernels_that_exist() {
-        for Run { name, executable, arguments } in &COUNTED {
+        for Run { name, executable, arguments, .. } in &COUNTED {
             let entry = format!(".visible .entry {name}(");
             assert!(kernels_gpu::PTX.iter().any(|ptx| ptx.text().contains(&entry)), "{name}");
             let is_known = EXECUTABLES.contains(executable) || *executable == SWEEP;

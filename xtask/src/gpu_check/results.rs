@@ -21,7 +21,7 @@ pub(super) struct Results {
     pub(super) schema: u32,
     /// Seconds since 1970 of the last write.
     pub(super) unix_time: u64,
-    /// Name, driver, compute capability and memory, as nvidia-smi prints them.
+    /// Name, driver, compute capability and memory, as nvidia-smi prints them; the name of the emulated driver's device.
     pub(super) gpu: String,
     pub(super) machine: Machine,
     pub(super) made: Made,
@@ -127,6 +127,11 @@ impl Results {
         serde_json::from_value(value).with_context(|| format!("{} does not have the schema {SCHEMA}", file.display()))
     }
 
+    /// Whether the driver was the emulator: no time is a GPU's.
+    pub(super) fn is_emulated(&self) -> bool {
+        super::machine::is_emulated(&self.gpu)
+    }
+
     /// Whether no item failed.
     pub(super) fn have_passed(&self) -> bool {
         let failed = |values: &Map<String, Value>| values.values().any(|value| value.get("failed").is_some());
@@ -223,6 +228,21 @@ mod tests {
         kept.write().unwrap();
         let mut kept = Kept::with_folders(results("H200"), vec![out.path().join("absent")]);
         assert!(kept.write().is_err());
+    }
+
+    #[test]
+    fn gpu_checks_kept_results_are_of_gpus() {
+        let folder = crate::workspace_root().join("docs/results");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let files: Vec<_> =
+            files.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
+        assert!(!files.is_empty());
+        for file in files {
+            assert!(!Results::read(&file).unwrap().is_emulated(), "{}: its times are not a GPU's", file.display());
+        }
+        assert!(
+            results("CUDA emulator (sm_90, interpreted by the CPU)").is_emulated() && !results("H200").is_emulated()
+        );
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub(super) const MAX_LINES: usize = 20;
 const MAX_CHARACTERS: usize = 200;
 /// The second start of a program is faster by at least this share where the driver keeps compiled kernels.
 const CACHED_SHARE: f64 = 0.5;
+/// First line of a verdict and of the tables where the driver was the emulator.
+const EMULATED: &str = "[*] the driver is the emulator: no time here is a GPU's";
 
 /// Prints the results in `file`; exit code 1 if a check failed there.
 ///
@@ -36,7 +38,7 @@ pub(super) fn print(file: &Path) -> Result<ExitCode> {
 
 /// What a call has shown, in at most [`MAX_LINES`] lines: what failed first, then its figures.
 pub(super) fn verdict(call: Call, results: &Results) -> Vec<String> {
-    let mut failed = Vec::new();
+    let mut failed = Vec::from_iter(results.is_emulated().then(|| EMULATED.to_owned()));
     let mut lines = Vec::new();
     match call {
         Call::First => {
@@ -198,6 +200,9 @@ fn counted(counters: &Map<String, Value>) -> impl Iterator<Item = Vec<String>> {
 
 fn text(results: &Results) -> String {
     let mut text = String::new();
+    if results.is_emulated() {
+        let _ = writeln!(text, "{EMULATED}");
+    }
     let (machine, made) = (&results.machine, &results.made);
     let _ = writeln!(text, "[*] {}; {}, {} threads", results.gpu, machine.processor, machine.threads);
     let _ = writeln!(text, "[*] commit {}, trained on {}", made.commit, made.images);
@@ -344,6 +349,17 @@ X·Xᵀ 784×128 f32, kernel                200.0 µs  goal 280.0 µs  reached
         assert_eq!(verdict(Call::Times, &results()), expected);
         let expected = ["[*] network_train_cluster: 320000 cycles (10000 of each of 32 steps), 1.75 Ghz"];
         assert_eq!(verdict(Call::Counters, &results()), expected);
+    }
+
+    #[test]
+    fn gpu_check_marks_and_does_not_judge_what_the_emulator_ran() {
+        let emulated = Results { gpu: "CUDA emulator (sm_90, interpreted by the CPU)".to_owned(), ..results() };
+        assert!(text(&emulated).starts_with(&format!("{EMULATED}\n[*] CUDA emulator (sm_90, ")));
+        for call in [Call::First, Call::Times, Call::Counters, Call::Sanitizer, Call::Peers] {
+            assert_eq!(verdict(call, &emulated)[0], EMULATED);
+        }
+        let judged = |results: &Results| verdict(Call::Times, results).concat().contains("goal");
+        assert!(judged(&results()) && !judged(&emulated) && !text(&emulated).contains("reached"));
     }
 
     #[test]
