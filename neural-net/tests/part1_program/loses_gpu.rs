@@ -1,8 +1,9 @@
 //! A GPU that runs out of memory, is lost or computes NaN causes one clear error line; training resumes from the last
 //! checkpoint.
 //!
-//! The GPU is a mock of the CUDA driver (the stand-in). It accepts every launch and runs no kernel: losses and weights
-//! are not those of training, but everything else that the program does is real.
+//! The GPU is a mock of the CUDA driver (the stand-in): the emulated driver loses no device at a given call. The mock accepts
+//! every launch and runs no kernel: losses and weights are not those of training, but everything else that the program does is
+//! real.
 
 #[path = "../../../rust-cuda/gpu/tests/support/stand_in.rs"]
 mod stand_in;

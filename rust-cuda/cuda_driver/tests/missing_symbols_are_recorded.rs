@@ -9,7 +9,7 @@ use support::with_stand_in;
 #[test]
 #[allow(unsafe_code)]
 fn names_are_in_the_order_of_the_first_calls() {
-    with_stand_in("names_are_in_the_order_of_the_first_calls", &["NO_GRAPHS"], || {
+    with_stand_in("names_are_in_the_order_of_the_first_calls", &[], || {
         assert_eq!(availability(), Ok(DriverVersion { major: 13, minor: 0 }));
         assert_eq!(missing_symbols(), [""; 0]);
         for _ in 0..2 {

@@ -1,4 +1,5 @@
-/* A stand-in for libcuda.so.1 with a few functions, whose "device memory" is the host's.
+/* A stand-in for libcuda.so.1 with a few functions, for what the emulated driver cannot be: broken, too old or too new, without a device or
+ * without a function.
  *
  * Macros (-D) set its properties and inject failures:
  *   VERSION=n          version of cuDriverGetVersion; 13000 is CUDA 13.0
@@ -6,13 +7,11 @@
  *   DEVICES=n          number of devices
  *   ATTRIBUTE_RESULT=n result of cuDeviceGetAttribute
  *   NO_LAUNCH          cuLaunchKernel is missing
- *   NO_GRAPHS          the functions for graphs are missing
  *   NO_CLUSTERS        cuOccupancyMaxActiveClusters is missing
  *   MUTE               the driver has no name and no description of any error
  */
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #ifndef VERSION
@@ -28,9 +27,8 @@
 #define ATTRIBUTE_RESULT 0
 #endif
 
-enum { SUCCESS = 0, INVALID_VALUE = 1, INVALID_DEVICE = 101, INVALID_PTX = 218, NOT_FOUND = 500 };
+enum { SUCCESS = 0, INVALID_VALUE = 1, INVALID_DEVICE = 101, NOT_FOUND = 500 };
 typedef int CUresult;
-typedef unsigned long long CUdeviceptr;
 
 /* Devices. */
 
@@ -75,19 +73,10 @@ CUresult cuGetErrorString(int error, const char **text) {
 }
 #endif
 
-/* Modules. Every one has a kernel `scale`, unless its text has the word "broken". */
+/* Modules. Every one has a kernel `scale`. */
 
 CUresult cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values) {
-    char *log = NULL;
-    size_t log_size = 0;
-    for (unsigned i = 0; i < count; i++) {
-        if (options[i] == 5) log = values[i];              /* CU_JIT_ERROR_LOG_BUFFER */
-        if (options[i] == 6) log_size = (size_t)values[i]; /* CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES */
-    }
-    if (strstr(image, "broken")) {
-        if (log) snprintf(log, log_size, "ptxas: line 1 is broken");
-        return INVALID_PTX;
-    }
+    (void)image, (void)count, (void)options, (void)values;
     *module = "module";
     return SUCCESS;
 }
@@ -100,41 +89,7 @@ CUresult cuModuleGetFunction(void **function, void *module, const char *name) {
 
 CUresult cuModuleUnload(void *module) { (void)module; return SUCCESS; }
 
-/* Memory. */
-
-CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) { *pointer = (CUdeviceptr)malloc(bytes); return SUCCESS; }
-CUresult cuMemFree_v2(CUdeviceptr pointer) { free((void *)pointer); return SUCCESS; }
-CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
-    memcpy((void *)to, from, bytes);
-    return SUCCESS;
-}
-CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) { memcpy(to, (void *)from, bytes); return SUCCESS; }
-
-CUresult cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {
-    *pointer = malloc(bytes);
-    memset(*pointer, (int)flags, bytes);
-    return SUCCESS;
-}
-CUresult cuMemFreeHost(void *pointer) { free(pointer); return SUCCESS; }
-
-/* Launches. The kernel `scale(float *data, size_t length, float factor)` has a thread for each element. While a
- * stream is being captured, a launch is stored for the graph instead. */
-
-struct launch { float *data; size_t length; float factor; };
-static struct launch captured;
-static int capturing = 0;
-
-static void run(struct launch launch) {
-    for (size_t i = 0; i < launch.length; i++) launch.data[i] *= launch.factor;
-}
-
-static CUresult launch_scale(const void *function, unsigned grid, unsigned block, void **arguments) {
-    struct launch launch = { *(float **)arguments[0], *(size_t *)arguments[1], *(float *)arguments[2] };
-    if (strcmp(function, "scale") != 0 || (size_t)grid * block < launch.length) return INVALID_VALUE;
-    if (capturing) captured = launch;
-    else run(launch);
-    return SUCCESS;
-}
+/* Clusters. */
 
 /* Only attribute 14, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, can be set, to 1. */
 CUresult cuFuncSetAttribute(void *function, int attribute, int value) {
@@ -158,64 +113,12 @@ CUresult cuOccupancyMaxActiveClusters(int *count, void *function, const CUlaunch
 }
 #endif
 
+/* Functions that a usable driver has, and that no test here calls. */
+
+#define UNUSED(name) CUresult name(void) { return INVALID_VALUE; }
+UNUSED(cuMemAlloc_v2) UNUSED(cuMemFree_v2) UNUSED(cuMemcpyHtoD_v2) UNUSED(cuMemcpyDtoH_v2)
+UNUSED(cuStreamCreateWithPriority) UNUSED(cuStreamSynchronize) UNUSED(cuStreamDestroy_v2)
+UNUSED(cuEventCreate) UNUSED(cuEventRecord) UNUSED(cuEventElapsedTime) UNUSED(cuEventDestroy_v2)
 #ifndef NO_LAUNCH
-CUresult cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                        unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **arguments,
-                        void **extra) {
-    (void)shared_bytes, (void)stream;
-    if (grid_y * grid_z * block_y * block_z != 1 || extra) return INVALID_VALUE;
-    return launch_scale(function, grid_x, block_x, arguments);
-}
-#endif
-
-CUresult cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                                   unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream,
-                                   void **arguments) {
-    (void)shared_bytes, (void)stream;
-    if (grid_y * grid_z * block_y * block_z != 1) return INVALID_VALUE;
-    return launch_scale(function, grid_x, block_x, arguments);
-}
-
-/* Streams and events. */
-
-CUresult cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
-    (void)flags, (void)priority;
-    *stream = "stream";
-    return SUCCESS;
-}
-CUresult cuStreamSynchronize(void *stream) { (void)stream; return SUCCESS; }
-CUresult cuStreamDestroy_v2(void *stream) { (void)stream; return SUCCESS; }
-
-CUresult cuEventCreate(void **event, unsigned flags) { (void)flags; *event = "event"; return SUCCESS; }
-CUresult cuEventRecord(void *event, void *stream) { (void)event, (void)stream; return SUCCESS; }
-CUresult cuEventSynchronize(void *event) { (void)event; return SUCCESS; }
-CUresult cuEventElapsedTime(float *milliseconds, void *start, void *end) {
-    (void)start, (void)end;
-    *milliseconds = 1.5f;
-    return SUCCESS;
-}
-CUresult cuEventDestroy_v2(void *event) { (void)event; return SUCCESS; }
-
-/* Graphs of one launch. */
-
-#ifndef NO_GRAPHS
-CUresult cuStreamBeginCapture_v2(void *stream, int mode) { (void)stream, (void)mode; capturing = 1; return SUCCESS; }
-CUresult cuStreamEndCapture(void *stream, void **graph) {
-    (void)stream;
-    capturing = 0;
-    *graph = &captured;
-    return SUCCESS;
-}
-CUresult cuGraphInstantiate_v2(void **executable, void *graph, void **error_node, char *log, size_t log_size) {
-    (void)error_node, (void)log, (void)log_size;
-    *executable = graph;
-    return SUCCESS;
-}
-CUresult cuGraphLaunch(void *executable, void *stream) {
-    (void)stream;
-    run(*(struct launch *)executable);
-    return SUCCESS;
-}
-CUresult cuGraphExecDestroy(void *executable) { (void)executable; return SUCCESS; }
-CUresult cuGraphDestroy(void *graph) { (void)graph; return SUCCESS; }
+UNUSED(cuLaunchKernel)
 #endif

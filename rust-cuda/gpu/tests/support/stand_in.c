@@ -1,6 +1,9 @@
 /* A stand-in for libcuda.so.1 whose device memory is the host's. It runs the kernels of support/mod.rs, and logs its
  * calls, one per line, to the file named by the environment variable STAND_IN_LOG.
  *
+ * The emulated driver has no log of calls and none of the faults below, such as a device that is lost after n launches; what it serves
+ * is tested in on_a_gpu.rs.
+ *
  * Macros (-D) set the properties of the device:
  *   DEVICES=n                    number of devices
  *   MAJOR=n, MINOR=n             compute capability
