@@ -16,7 +16,9 @@ pub(crate) fn compiled(test: &str) -> Option<PathBuf> {
     let library = Command::new(env!("CARGO_BIN_EXE_cuda-emulate")).arg("library").output().expect("the runner starts");
     let library = String::from_utf8(library.stdout).unwrap();
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let flags = std::env::var("CFLAGS").unwrap_or_default();
     let output = Command::new(compiler)
+        .args(flags.split_whitespace())
         .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"])
         .arg(&program)
         .arg(file("driver_api.c"))
