@@ -283,18 +283,73 @@ pub(crate) struct Place2D {
     pub(crate) pitch: usize,
 }
 
-/// `CUDA_KERNEL_NODE_PARAMS`, version 2.
+/// `CUDA_KERNEL_NODE_PARAMS`, version 1.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct KernelNode {
+pub(crate) struct KernelShape {
     pub(crate) function: usize,
     pub(crate) grid: [c_uint; 3],
     pub(crate) block: [c_uint; 3],
     pub(crate) shared_bytes: c_uint,
     pub(crate) parameters: usize,
     pub(crate) extra: usize,
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS`, version 2.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct KernelNode {
+    pub(crate) shape: KernelShape,
     pub(crate) kernel: usize,
     pub(crate) context: usize,
+}
+
+/// `CUDA_HOST_NODE_PARAMS`, version 1.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct HostNode {
+    pub(crate) function: RawHostFunction,
+    pub(crate) data: HostAddress,
+}
+
+/// `CUDA_MEMSET_NODE_PARAMS`, version 1.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct FillNode {
+    pub(crate) address: u64,
+    pub(crate) pitch: usize,
+    pub(crate) value: c_uint,
+    pub(crate) element_bytes: c_uint,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+/// `CUDA_MEMCPY3D`, of which source and destination have the same fields.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Copy3D {
+    pub(crate) source: Place3D,
+    pub(crate) destination: Place3D,
+    pub(crate) width_bytes: usize,
+    pub(crate) height: usize,
+    pub(crate) depth: usize,
+}
+
+/// A source or destination of [`Copy3D`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Place3D {
+    pub(crate) x_bytes: usize,
+    pub(crate) y: usize,
+    pub(crate) z: usize,
+    pub(crate) level: usize,
+    pub(crate) memory: c_int,
+    pub(crate) host: usize,
+    pub(crate) device: u64,
+    pub(crate) array: usize,
+    pub(crate) reserved: usize,
+    pub(crate) pitch: usize,
+    pub(crate) height: usize,
 }
 
 /// `CUmemLocation`.
@@ -334,7 +389,11 @@ pub const SIZES: &[(&str, usize)] = &[
     ("CUlaunchAttribute", size_of::<LaunchAttribute>()),
     ("CUlaunchConfig", size_of::<RawLaunchConfig>()),
     ("CUDA_MEMCPY2D", size_of::<Copy2D>()),
+    ("CUDA_KERNEL_NODE_PARAMS_v1", size_of::<KernelShape>()),
     ("CUDA_KERNEL_NODE_PARAMS_v2", size_of::<KernelNode>()),
+    ("CUDA_HOST_NODE_PARAMS_v1", size_of::<HostNode>()),
+    ("CUDA_MEMSET_NODE_PARAMS_v1", size_of::<FillNode>()),
+    ("CUDA_MEMCPY3D", size_of::<Copy3D>()),
     ("CUmemLocation", size_of::<MemoryLocation>()),
     ("CUmemPoolProps", size_of::<PoolProperties>()),
     ("CUDA_GRAPH_INSTANTIATE_PARAMS", size_of::<InstantiateParameters>()),

@@ -85,5 +85,9 @@ fn no_function_is_exported_twice() {
     for name in implemented.iter().chain(UNSUPPORTED) {
         assert!(address_of(name).is_some(), "{name}");
     }
-    println!("{} implemented, {} not supported", implemented.len(), UNSUPPORTED.len());
+    let (all, implemented, unsupported) = (implemented.len() + UNSUPPORTED.len(), implemented.len(), UNSUPPORTED.len());
+    let counts = format!(
+        "Of the {all} names of functions that the library exports, {implemented} are implemented and {unsupported} are not supported"
+    );
+    assert!(include_str!("../../docs/emulator.md").contains(&counts), "docs/emulator.md must have: {counts}");
 }

@@ -3,11 +3,14 @@
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
-use crate::abi::{HostFunction, InstantiateParameters, KernelNode, Out};
+use crate::abi::{HostAddress, HostFunction, HostNode, In, InstantiateParameters, KernelNode, KernelShape, Out};
+use crate::driver::launch::prepare;
 use crate::driver::object::References;
-use crate::driver::{in_context, state};
+use crate::driver::{State, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
+use crate::journal;
+use crate::shape::{Attributes, Shape};
 use crate::work::Work;
 
 /// A graph. Its operations are in an order in which none comes before one that it depends on.
@@ -47,13 +50,96 @@ impl Graph {
     }
 }
 
-/// An empty graph. Nodes get into graphs by captures alone.
+/// An empty graph, for nodes that are added.
 pub(crate) fn create(graph: Out<Handle>, flags: c_uint) -> Result {
     if flags != 0 {
         return Err(Error::INVALID_VALUE);
     }
     let made = in_context(|state, context, _| Ok(state.graphs.add(Graph::new(context, Vec::new()))));
     graph.set(made?)
+}
+
+/// Work of no effect, which joins branches.
+#[derive(Debug)]
+struct Empty;
+
+impl Work for Empty {
+    fn run(&self) -> Result {
+        Ok(())
+    }
+
+    fn node_type(&self) -> i32 {
+        5
+    }
+}
+
+/// The nodes that a new node comes after, as its caller passes them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dependencies {
+    pub(crate) nodes: In<Handle>,
+    pub(crate) count: usize,
+}
+
+pub(crate) fn add_empty(node: Out<Handle>, graph: Handle, after: Dependencies) -> Result {
+    add(&mut *state()?, node, graph, after, Arc::new(Empty))
+}
+
+pub(crate) fn add_host(node: Out<Handle>, graph: Handle, after: Dependencies, parameters: In<HostNode>) -> Result {
+    let HostNode { function, data } = parameters.get()?;
+    add(&mut *state()?, node, graph, after, Arc::new(HostFunction::new(function, data)?))
+}
+
+/// Adds a launch in `context`, or if that is 0, in the graph's.
+pub(crate) fn add_kernel(
+    node: Out<Handle>,
+    graph: Handle,
+    after: Dependencies,
+    parameters: KernelShape,
+    (kernel, context): (Handle, Handle),
+) -> Result {
+    let KernelShape { function, grid, block, shared_bytes, parameters, extra } = parameters;
+    let mut state = state()?;
+    let context = if context == 0 { state.graphs.get(graph)?.context } else { context };
+    let function = if function == 0 { kernel } else { function };
+    let shape = Shape { grid, block, shared_bytes, attributes: Attributes::default() };
+    let call = prepare(&mut state, context, function, shape, (HostAddress(parameters), HostAddress(extra)))?;
+    add(&mut state, node, graph, after, Arc::new(call))
+}
+
+/// Adds a copy or a fill.
+pub(crate) fn add_work(node: Out<Handle>, graph: Handle, after: Dependencies, work: Result<Arc<dyn Work>>) -> Result {
+    add(&mut *state()?, node, graph, after, work?)
+}
+
+/// Adds work at the end of the graph's order, which is after every node that it can depend on.
+fn add(state: &mut State, node: Out<Handle>, graph: Handle, after: Dependencies, work: Arc<dyn Work>) -> Result {
+    if node.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    for dependency in after.nodes.all(after.count)? {
+        state.node_of(graph, dependency)?;
+    }
+    let of_graph = state.graphs.get_mut(graph)?;
+    of_graph.operations = of_graph.operations.iter().cloned().chain([work]).collect();
+    let nodes = state.nodes_of(graph)?;
+    node.set(nodes[nodes.len() - 1])
+}
+
+/// Has nodes come after others: those are before them in the graph's order, or it is not supported.
+pub(crate) fn add_dependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) -> Result {
+    let state = state()?;
+    state.graphs.get(graph)?;
+    for (from, to) in from.all(count)?.into_iter().zip(to.all(count)?) {
+        let (from, to) = (state.node_of(graph, from)?, state.node_of(graph, to)?);
+        if from == to {
+            return Err(Error::INVALID_VALUE);
+        }
+        if from > to {
+            journal::unsupported("a dependency of a graph's node on one that was added later");
+            return Err(Error::NOT_SUPPORTED);
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn copy(copy: Out<Handle>, graph: Handle) -> Result {
@@ -140,19 +226,35 @@ pub(crate) fn destroy_executable(executable: Handle) -> Result {
 /// The nodes of a graph, as many as there is room for; their number, if there is no array for them.
 pub(crate) fn nodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) -> Result {
     let mut state = state()?;
-    let state = &mut *state;
-    let of_graph = state.graphs.get_mut(graph)?;
-    for index in of_graph.nodes.len()..of_graph.operations.len() {
-        of_graph.nodes.push(state.nodes.add(Node { graph, index }));
-    }
+    let of_graph = state.nodes_of(graph)?;
     if nodes.is_null() {
-        return count.set(of_graph.nodes.len());
+        return count.set(of_graph.len());
     }
     let room = count.get()?;
     for index in 0..room {
-        nodes.set_nth(index, of_graph.nodes.get(index).copied().unwrap_or(0))?;
+        nodes.set_nth(index, of_graph.get(index).copied().unwrap_or(0))?;
     }
-    count.set(room.min(of_graph.nodes.len()))
+    count.set(room.min(of_graph.len()))
+}
+
+impl State {
+    /// The handles of a graph's nodes.
+    fn nodes_of(&mut self, graph: Handle) -> Result<&[Handle]> {
+        let of_graph = self.graphs.get_mut(graph)?;
+        for index in of_graph.nodes.len()..of_graph.operations.len() {
+            of_graph.nodes.push(self.nodes.add(Node { graph, index }));
+        }
+        Ok(&of_graph.nodes)
+    }
+
+    /// Place in the graph's order of one of its nodes.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if it is none of the graph's.
+    fn node_of(&self, graph: Handle, node: Handle) -> Result<usize> {
+        let node = self.nodes.get(node).ok().filter(|node| node.graph == graph);
+        node.map(|node| node.index).ok_or(Error::INVALID_VALUE)
+    }
 }
 
 pub(crate) fn node_type(node: Handle, kind: Out<c_int>) -> Result {

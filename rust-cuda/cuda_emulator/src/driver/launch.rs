@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cuda_launch::{Dim3, LaunchConfig};
 use ptx_interpreter::{Executor, LoadedModule};
 
-use crate::abi::{HostAddress, In, KernelNode, RawLaunchConfig};
+use crate::abi::{HostAddress, In, KernelNode, KernelShape, RawLaunchConfig};
 use crate::architecture::{Architecture, MULTIPROCESSORS};
 use crate::capture::{Captive, Captured};
 use crate::driver::function::Function;
@@ -59,26 +59,37 @@ pub(crate) fn launch(
     let call = {
         let mut state = state()?;
         let context = state.context_of(stream)?;
-        state.usable(context)?;
-        let function = state.function_in(function, context)?;
-        let (found, architecture) = state.function_and_architecture(function)?;
-        if found.context != context {
-            return Err(Error::INVALID_HANDLE);
-        }
-        let config = checked(found, architecture, shape)?;
-        let parameters = read_parameters(&state, found, parameters, extra)?;
-        let module = state.modules.get(found.module)?;
-        Call {
-            function,
-            context,
-            module: Arc::clone(&module.loaded),
-            ptx: Arc::clone(&module.ptx),
-            kernel: Arc::clone(&found.name),
-            config,
-            parameters,
-        }
+        prepare(&mut state, context, function, shape, (parameters, extra))?
     };
     stream::submit(stream, Arc::new(call))
+}
+
+/// Checks a launch in a context, and reads its parameters.
+pub(crate) fn prepare(
+    state: &mut State,
+    context: Handle,
+    function: Handle,
+    shape: Shape,
+    (parameters, extra): (HostAddress, HostAddress),
+) -> Result<Call> {
+    state.usable(context)?;
+    let function = state.function_in(function, context)?;
+    let (found, architecture) = state.function_and_architecture(function)?;
+    if found.context != context {
+        return Err(Error::INVALID_HANDLE);
+    }
+    let config = checked(found, architecture, shape)?;
+    let parameters = read_parameters(state, found, parameters, extra)?;
+    let module = state.modules.get(found.module)?;
+    Ok(Call {
+        function,
+        context,
+        module: Arc::clone(&module.loaded),
+        ptx: Arc::clone(&module.ptx),
+        kernel: Arc::clone(&found.name),
+        config,
+        parameters,
+    })
 }
 
 /// Checks the shape of a launch.
@@ -256,15 +267,8 @@ impl Work for Call {
 
     fn kernel_node(&self) -> Option<KernelNode> {
         let [grid, block] = [self.config.grid, self.config.block].map(|size| [size.x, size.y, size.z]);
-        Some(KernelNode {
-            function: self.function,
-            grid,
-            block,
-            shared_bytes: self.config.dynamic_shared_bytes,
-            parameters: 0,
-            extra: 0,
-            kernel: 0,
-            context: self.context,
-        })
+        let shared_bytes = self.config.dynamic_shared_bytes;
+        let shape = KernelShape { function: self.function, grid, block, shared_bytes, parameters: 0, extra: 0 };
+        Some(KernelNode { shape, kernel: 0, context: self.context })
     }
 }

@@ -3,8 +3,11 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::export;
-use crate::abi::{HostAddress, InstantiateParameters, KernelNode, Out, RawHostFunction};
-use crate::driver::{event, graph, object, stream};
+use crate::abi::{
+    Copy3D, FillNode, HostAddress, HostNode, In, InstantiateParameters, KernelNode, KernelShape, Out, RawHostFunction,
+};
+use crate::driver::graph::Dependencies;
+use crate::driver::{event, graph, memory, object, stream};
 use crate::handles::Handle;
 
 export! {
@@ -59,6 +62,31 @@ export! {
         event::elapsed(milliseconds, start, end);
 
     fn cuGraphCreate(graph: Out<Handle>, flags: c_uint) => graph::create(graph, flags);
+    fn cuGraphAddEmptyNode(node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize) =>
+        graph::add_empty(node, graph, Dependencies { nodes, count });
+    fn cuGraphAddHostNode(
+        node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, parameters: In<HostNode>,
+    ) => graph::add_host(node, graph, Dependencies { nodes, count }, parameters);
+    fn cuGraphAddKernelNode(
+        node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, parameters: In<KernelShape>,
+    ) => graph::add_kernel(node, graph, Dependencies { nodes, count }, parameters.get()?, (0, 0));
+    fn cuGraphAddKernelNode_v2(
+        node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, parameters: In<KernelNode>,
+    ) => {
+        let KernelNode { shape, kernel, context } = parameters.get()?;
+        graph::add_kernel(node, graph, Dependencies { nodes, count }, shape, (kernel, context))
+    };
+    fn cuGraphAddMemcpyNode(
+        node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, copy: In<Copy3D>, _context: Handle,
+    ) => graph::add_work(node, graph, Dependencies { nodes, count }, memory::copy_node(copy));
+    fn cuGraphAddMemsetNode(
+        node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, fill: In<FillNode>, _context: Handle,
+    ) => graph::add_work(node, graph, Dependencies { nodes, count }, memory::fill_node(fill));
+    fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) =>
+        graph::add_dependencies(graph, from, to, count);
+    fn cuGraphAddDependencies_v2(
+        graph: Handle, from: In<Handle>, to: In<Handle>, _edges: HostAddress, count: usize,
+    ) => graph::add_dependencies(graph, from, to, count);
     fn cuGraphClone(copy: Out<Handle>, graph: Handle) => graph::copy(copy, graph);
     fn cuGraphDestroy(graph: Handle) => graph::destroy(graph);
     fn cuGraphInstantiateWithFlags(executable: Out<Handle>, graph: Handle, flags: u64) =>

@@ -110,20 +110,12 @@ unsupported! {
     cuGetProcAddress_v2_ptsz
     cuGraphAddBatchMemOpNode
     cuGraphAddChildGraphNode
-    cuGraphAddDependencies
-    cuGraphAddDependencies_v2
-    cuGraphAddEmptyNode
     cuGraphAddEventRecordNode
     cuGraphAddEventWaitNode
     cuGraphAddExternalSemaphoresSignalNode
     cuGraphAddExternalSemaphoresWaitNode
-    cuGraphAddHostNode
-    cuGraphAddKernelNode
-    cuGraphAddKernelNode_v2
     cuGraphAddMemAllocNode
     cuGraphAddMemFreeNode
-    cuGraphAddMemcpyNode
-    cuGraphAddMemsetNode
     cuGraphAddNode
     cuGraphAddNode_v2
     cuGraphAddNode_v3

@@ -26,6 +26,19 @@ CUresult cuEventCreate(CUevent *, unsigned), cuEventRecord(CUevent, CUstream), c
 CUresult cuFuncGetAttribute(int *, int, CUfunction), cuOccupancyMaxActiveBlocksPerMultiprocessor(int *, CUfunction, int, size_t);
 CUresult cuLibraryLoadData(CUlibrary *, const void *, int *, void **, unsigned, int *, void **, unsigned), cuLibraryGetKernel(CUkernel *, CUlibrary, const char *), cuLibraryUnload(CUlibrary);
 CUresult cuGetProcAddress_v2(const char *, void **, int, unsigned long long, int *), cuGetErrorName(CUresult, const char **), cuGetExportTable(const void **, const char *);
+typedef struct {
+    CUfunction function; unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared; void **parameters, **extra; CUkernel kernel; CUcontext context;
+} KernelNode;
+typedef struct { CUdeviceptr address; size_t pitch; unsigned value, element; size_t width, height; } FillNode;
+typedef struct { void (*function)(void *); void *data; } HostNode;
+typedef struct {
+    size_t x, y, z, level; int type; const void *host; CUdeviceptr device; void *array, *reserved; size_t pitch, rows;
+} Place3D;
+typedef struct { Place3D source, destination; size_t width, height, depth; } Copy3D;
+CUresult cuGraphCreate(CUgraph *, unsigned), cuGraphDestroy(CUgraph), cuGraphNodeGetType(void *, int *);
+CUresult cuGraphAddKernelNode_v2(void **, CUgraph, void *const *, size_t, const KernelNode *), cuGraphAddEmptyNode(void **, CUgraph, void *const *, size_t);
+CUresult cuGraphAddMemsetNode(void **, CUgraph, void *const *, size_t, const FillNode *, CUcontext), cuGraphAddHostNode(void **, CUgraph, void *const *, size_t, const HostNode *);
+CUresult cuGraphAddMemcpyNode(void **, CUgraph, void *const *, size_t, const Copy3D *, CUcontext), cuGraphAddDependencies(CUgraph, void *const *, void *const *, size_t);
 CUresult cuArrayCreate_v2(void *, void *), cuLaunchHostFunc(CUstream, void (*)(void *), void *);
 
 typedef struct {
@@ -207,6 +220,51 @@ int main(void) {
     EXPECT(0, cuStreamWaitEvent(branch, start, 0));
     add_on(values, N, branch);
     EXPECT(904, cuStreamEndCapture(stream, &graph));
+
+    EXPECT(0, cuStreamDestroy_v2(branch));
+
+    /* A graph of added nodes: a fill, two launches whose parameters are read now, a copy to the host, and a call of it. */
+    void *nodes[6], *foreign;
+    unsigned fewer = 10;
+    void *all_of_them[] = {&values, &(unsigned){N}}, *some[] = {&values, &fewer};
+    KernelNode launch = {.function = add, .grid_x = 8, .grid_y = 1, .grid_z = 1, .block_x = 128, .block_y = 1, .block_z = 1, .parameters = all_of_them};
+    FillNode zero = {.address = values, .element = 4, .width = N, .height = 1, .value = 5};
+    HostNode host_call = {count_call, &host_calls};
+    Copy3D to_host = {.source = {.type = 2, .device = values}, .destination = {.type = 1, .host = result}, .width = sizeof result, .height = 1, .depth = 1};
+    EXPECT(0, cuGraphCreate(&graph, 0));
+    EXPECT(0, cuGraphAddMemsetNode(&nodes[0], graph, NULL, 0, &zero, context));
+    EXPECT(0, cuGraphAddKernelNode_v2(&nodes[1], graph, nodes, 1, &launch));
+    launch.parameters = some;
+    EXPECT(0, cuGraphAddKernelNode_v2(&nodes[2], graph, nodes, 1, &launch));
+    fewer = N;
+    EXPECT(0, cuGraphAddEmptyNode(&nodes[3], graph, nodes + 1, 2));
+    EXPECT(0, cuGraphAddMemcpyNode(&nodes[4], graph, nodes + 3, 1, &to_host, context));
+    EXPECT(0, cuGraphAddHostNode(&nodes[5], graph, NULL, 0, &host_call));
+    EXPECT(0, cuGraphAddDependencies(graph, nodes + 4, nodes + 5, 1));
+    EXPECT(801, cuGraphAddDependencies(graph, nodes + 5, nodes + 4, 1));
+    EXPECT(1, cuGraphAddDependencies(graph, nodes, nodes, 1));
+    int types[] = {2, 0, 0, 5, 1, 3};
+    for (int i = 0; i < 6; i++) {
+        EXPECT(0, cuGraphNodeGetType(nodes[i], &value));
+        CHECK(value == types[i]);
+    }
+    zero.address++;
+    EXPECT(1, cuGraphAddMemsetNode(&foreign, graph, NULL, 0, &zero, context));
+    to_host.depth = 2;
+    EXPECT(801, cuGraphAddMemcpyNode(&foreign, graph, NULL, 0, &to_host, context));
+    launch.block_x = 2048;
+    EXPECT(1, cuGraphAddKernelNode_v2(&foreign, graph, NULL, 0, &launch));
+    CUgraph other_graph;
+    EXPECT(0, cuGraphCreate(&other_graph, 0));
+    EXPECT(0, cuGraphAddEmptyNode(&foreign, other_graph, NULL, 0));
+    EXPECT(1, cuGraphAddEmptyNode(&nodes[0], graph, &foreign, 1));
+    EXPECT(0, cuGraphDestroy(other_graph));
+    EXPECT(0, cuGraphInstantiateWithFlags(&executable, graph, 0));
+    EXPECT(0, cuGraphDestroy(graph));
+    memset(result, 0, sizeof result);
+    for (int i = 0; i < 2; i++) EXPECT(0, cuGraphLaunch(executable, stream));
+    for (unsigned i = 0; i < N; i++) CHECK(result[i] == 5 + 1 + (i < 10));
+    CHECK(host_calls == 7);
 
     /* Page-locked memory that a kernel uses; libraries; threads. */
     unsigned *pinned;

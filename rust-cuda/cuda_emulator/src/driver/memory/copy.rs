@@ -5,10 +5,11 @@ use std::sync::Arc;
 use ptx_interpreter::memory::Region;
 
 use super::{Place, Transfer, submit};
-use crate::abi::{Copy2D, HostAddress, In, Place2D};
+use crate::abi::{Copy2D, Copy3D, HostAddress, In, Place2D, Place3D};
 use crate::driver::{State, in_context};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
+use crate::work::Work;
 use crate::{host, journal};
 
 /// Bytes that are copied at once.
@@ -89,6 +90,30 @@ pub(crate) fn copy_2d(parameters: In<Copy2D>, stream: Option<Handle>) -> Result 
         height,
     };
     submit(copy, stream)
+}
+
+/// A copy as a graph's node: of a rectangle, or of bytes.
+///
+/// # Errors
+/// `NOT_SUPPORTED` if it has several planes.
+pub(crate) fn copy_node(parameters: In<Copy3D>) -> Result<Arc<dyn Work>> {
+    let Copy3D { source, destination, width_bytes, height, depth } = parameters.get()?;
+    if depth > 1 || source.z != 0 || destination.z != 0 {
+        journal::unsupported("a copy of several planes");
+        return Err(Error::NOT_SUPPORTED);
+    }
+    let plane = |place: Place3D| {
+        let Place3D { x_bytes, y, memory, host, device, array, pitch, .. } = place;
+        start(Place2D { x_bytes, y, memory, host, device, array, pitch }, width_bytes)
+    };
+    Ok(Arc::new(Copy {
+        to: plane(destination)?,
+        from: plane(source)?,
+        to_pitch: destination.pitch,
+        from_pitch: source.pitch,
+        width: width_bytes,
+        height: height * depth,
+    }))
 }
 
 /// The address of the first byte of a rectangle.

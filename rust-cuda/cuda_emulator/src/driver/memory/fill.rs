@@ -1,11 +1,14 @@
 //! Fills of a device's memory with a value.
 
+use std::sync::Arc;
+
 use super::{Place, Transfer, submit};
-use crate::abi::HostAddress;
+use crate::abi::{FillNode, HostAddress, In};
 use crate::driver::State;
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::host;
+use crate::work::Work;
 
 /// Bytes that are written at once: a multiple of every element's size.
 const CHUNK: usize = 1 << 16;
@@ -38,10 +41,29 @@ pub(crate) fn fill_2d(
     (width, height): (usize, usize),
     stream: Option<Handle>,
 ) -> Result {
-    if !address.is_multiple_of(element as u64) {
-        return Err(Error::INVALID_VALUE);
+    submit(Fill::new((address, pitch), value, element, (width, height))?, stream)
+}
+
+/// A fill as a graph's node.
+pub(crate) fn fill_node(parameters: In<FillNode>) -> Result<Arc<dyn Work>> {
+    let FillNode { address, pitch, value, element_bytes, width, height } = parameters.get()?;
+    Ok(Arc::new(Fill::new((address, pitch), value, element_bytes as usize, (width, height))?))
+}
+
+impl Fill {
+    /// # Errors
+    /// `INVALID_VALUE` if elements have another size than 1, 2 or 4 bytes, or the address is not aligned to it.
+    fn new(
+        (address, pitch): (u64, usize),
+        value: u32,
+        element: usize,
+        (width, height): (usize, usize),
+    ) -> Result<Self> {
+        if !matches!(element, 1 | 2 | 4) || !address.is_multiple_of(element as u64) {
+            return Err(Error::INVALID_VALUE);
+        }
+        Ok(Self { address, pitch, value, element, width, height })
     }
-    submit(Fill { address, pitch, value, element, width, height }, stream)
 }
 
 impl Transfer for Fill {

@@ -21,8 +21,8 @@ use crate::journal;
 use crate::work::Work;
 
 pub(crate) use attributes::{pointer_attribute, pointer_attributes, set_pointer_attribute};
-pub(crate) use copy::{Address, copy, copy_2d, copy_peer};
-pub(crate) use fill::{fill, fill_2d};
+pub(crate) use copy::{Address, copy, copy_2d, copy_node, copy_peer};
+pub(crate) use fill::{fill, fill_2d, fill_node};
 pub(crate) use pool::{
     allocate_from, create_pool, default_pool, destroy_pool, pool_access, pool_attribute, pool_exists,
     set_pool_attribute,
