@@ -32,6 +32,34 @@ fn the_programs_exit_code_is_passed_on() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_signal_ends_the_program_and_then_the_runner() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+
+    for (signal, code) in [("TERM", 7), ("HUP", 8), ("INT", 9)] {
+        let mut runner = Command::new(env!("CARGO_BIN_EXE_cuda-emulate"));
+        let script = "trap 'exit 7' TERM; trap 'exit 8' HUP; echo ready; for i in $(seq 100); do sleep 0.1; test -e \"$0\" && exit 9; done";
+        let folder = tempfile::tempdir().unwrap();
+        let end = folder.path().join("end");
+        runner.args(["run", "sh", "-c", script]).arg(&end).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = runner.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        let sent = Command::new("kill").args(["-s", signal, &process.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        if signal == "INT" {
+            // A terminal would send it to the program too.
+            std::fs::write(&end, "").unwrap();
+        }
+        let output = process.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{signal}: {}", text(&output));
+        assert!(text(&output).contains("CUDA emulator: 0 kernels"), "{signal}: {}", text(&output));
+    }
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn faults_are_written_as_json_and_captured() {
     let Some(program) = crate::c::compiled("faults") else {

@@ -1,5 +1,6 @@
 //! Runs a program with the emulator as its CUDA driver, and sums up what its kernels did.
 
+mod child;
 mod library;
 mod summary;
 
@@ -107,7 +108,7 @@ impl Run {
         let mut command = Command::new(program);
         command.args(arguments).envs(variables).env(options::JSON, folder.reports().join("%p.json"));
         folder.add_to(&mut command);
-        let status = command.status().map_err(|error| RunError::Start { program: program.into(), error })?;
+        let status = child::run(&mut command).map_err(|error| RunError::Start { program: program.into(), error })?;
         let report = summary::collect(folder.reports());
         eprint!("{}", summary::describe(&report));
         if let Some(path) = &self.json {
