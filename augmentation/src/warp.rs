@@ -14,7 +14,7 @@ pub(crate) struct Map {
 impl Map {
     /// Turns by an angle around the centre, against the clock; rows count downwards.
     pub(crate) fn rotation(degrees: f32) -> Self {
-        let (sin, cos) = degrees.to_radians().sin_cos();
+        let (sin, cos) = libm::sincosf(degrees.to_radians());
         let centre = (SIDE - 1) as f32 / 2.0;
         Self { row: [cos, sin, centre - centre * (cos + sin)], column: [-sin, cos, centre - centre * (cos - sin)] }
     }

@@ -124,7 +124,7 @@ impl WithSimd for SoftmaxCrossEntropy<'_> {
                     weighted[lane] += own[lane];
                 }
             }
-            let logarithm = |lanes: &[f32]| lanes.iter().copied().map(f64::from).product::<f64>().ln();
+            let logarithm = |lanes: &[f32]| libm::log(lanes.iter().copied().map(f64::from).product());
             let (lower, upper) = product.split_at(LANES / 2);
             loss += logarithm(lower) + logarithm(upper) - weighted.into_iter().map(f64::from).sum::<f64>();
         }

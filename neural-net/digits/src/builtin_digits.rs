@@ -201,7 +201,7 @@ struct Placement {
 
 impl Placement {
     fn random(rng: &mut ChaCha8Rng) -> Self {
-        let (sine, cosine) = spread(ROTATION_RADIANS, rng).sin_cos();
+        let (sine, cosine) = libm::sincosf(spread(ROTATION_RADIANS, rng));
         let shear = spread(SHEAR, rng);
         let width = DIGIT_HEIGHT * (1.0 + spread(STRETCH, rng));
         let height = DIGIT_HEIGHT * (1.0 + spread(STRETCH, rng));
@@ -246,7 +246,7 @@ impl Wave {
 
     fn at(&self, point: [f32; 2]) -> f32 {
         let [x, y] = self.wave_vector;
-        self.amplitude * (x * point[0] + y * point[1] + self.phase).sin()
+        self.amplitude * libm::sinf(x * point[0] + y * point[1] + self.phase)
     }
 }
 

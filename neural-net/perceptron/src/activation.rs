@@ -59,7 +59,7 @@ impl Activation {
             Self::Sigmoid => sums.iter_mut().for_each(|z| *z = utils::sigmoid_scalar(*z)),
             // A comparison with NaN is false, so a NaN passes through; the unconditional store lets the loop vectorise.
             Self::Relu => sums.iter_mut().for_each(|z| *z = if *z < F::zero() { F::zero() } else { *z }),
-            Self::Tanh => sums.iter_mut().for_each(|z| *z = z.tanh()),
+            Self::Tanh => sums.iter_mut().for_each(|z| *z = z.hyperbolic_tangent()),
             Self::Identity => {}
             Self::Softmax => softmax(sums),
         }
@@ -96,12 +96,12 @@ impl Activation {
 fn softmax<F: Scalar>(sums: &mut [F]) {
     let largest = sums.iter().copied().fold(F::neg_infinity(), F::max);
     // The total of the exponentials is at most their number, so that the quotients are normal as well.
-    let least = (F::min_positive_value() * F::from_f64(sums.len() as f64)).ln();
+    let least = F::from_f64(libm::log(F::min_positive_value().into_f64() * sums.len() as f64));
     let mut total = F::zero();
     for z in sums.iter_mut() {
         let shifted = *z - largest;
         // A comparison with NaN is false, so a NaN passes through.
-        *z = if shifted < least { F::zero() } else { shifted.exp() };
+        *z = if shifted < least { F::zero() } else { shifted.exponential() };
         total += *z;
     }
     for z in sums {

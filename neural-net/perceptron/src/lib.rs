@@ -36,6 +36,12 @@ pub trait Scalar: utils::RandomFloat {
     fn from_f64(value: f64) -> Self;
     /// The value in double precision.
     fn into_f64(self) -> f64;
+
+    /// eˣ, with the same bits on every system, where `exp` has those of its C library.
+    fn exponential(self) -> Self;
+
+    /// The hyperbolic tangent, with the same bits on every system.
+    fn hyperbolic_tangent(self) -> Self;
 }
 
 impl Scalar for f32 {
@@ -45,6 +51,12 @@ impl Scalar for f32 {
     fn into_f64(self) -> f64 {
         f64::from(self)
     }
+    fn exponential(self) -> Self {
+        libm::expf(self)
+    }
+    fn hyperbolic_tangent(self) -> Self {
+        libm::tanhf(self)
+    }
 }
 
 impl Scalar for f64 {
@@ -53,5 +65,11 @@ impl Scalar for f64 {
     }
     fn into_f64(self) -> f64 {
         self
+    }
+    fn exponential(self) -> Self {
+        libm::exp(self)
+    }
+    fn hyperbolic_tangent(self) -> Self {
+        libm::tanh(self)
     }
 }

@@ -105,7 +105,7 @@ impl Scale {
     /// The inverse of [`Scale::standardised`].
     pub fn original(&self, value: f64) -> f64 {
         let value = value * self.deviation + self.mean;
-        if self.log { value.signum() * value.abs().exp_m1() } else { value }
+        if self.log { value.signum() * libm::expm1(value.abs()) } else { value }
     }
 }
 
@@ -115,7 +115,7 @@ pub struct NotFinite;
 
 /// sign(x)·ln(1 + |x|): logarithmic for large |x|, linear near 0.
 pub(crate) fn signed_log(x: f64) -> f64 {
-    x.signum() * x.abs().ln_1p()
+    x.signum() * libm::log1p(x.abs())
 }
 
 /// Ratio of the largest to the median absolute value from which on a logarithm is suggested.

@@ -106,7 +106,7 @@ impl Hyperparameters {
     pub fn learning_rate_of_epoch(&self, epoch: usize) -> f64 {
         match self.schedule {
             Schedule::Constant => self.learning_rate,
-            Schedule::Cosine => self.learning_rate * 0.5 * (1.0 + (PI * epoch as f64 / self.epochs as f64).cos()),
+            Schedule::Cosine => self.learning_rate * 0.5 * (1.0 + libm::cos(PI * epoch as f64 / self.epochs as f64)),
         }
     }
 }
@@ -124,8 +124,8 @@ impl CorrectedStep {
     /// Step `step` of a training run, counted from 0.
     pub fn new(hyperparameters: &Hyperparameters, step: usize) -> Self {
         let t = step as f64 + 1.0;
-        let rate = hyperparameters.learning_rate / (1.0 - hyperparameters.momentum.powf(t));
-        Self { rate, root: 1.0 / (1.0 - SQUARES_DECAY.powf(t)).sqrt() }
+        let rate = hyperparameters.learning_rate / (1.0 - libm::pow(hyperparameters.momentum, t));
+        Self { rate, root: 1.0 / (1.0 - libm::pow(SQUARES_DECAY, t)).sqrt() }
     }
 }
 
