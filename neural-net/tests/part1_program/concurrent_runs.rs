@@ -63,8 +63,11 @@ fn part1_program_run_twice_concurrently_trains_once() {
                 ),
                 Some(2) => {
                     rejected += 1;
-                    let expected = format!("error: {directory}: process {other} writes there: ");
-                    assert!(run.stderr.starts_with(&expected) && run.stderr.lines().count() == 1, "{run:?}");
+                    let said =
+                        |holder: &str| run.stderr.starts_with(&format!("error: {directory}: {holder} writes there: "));
+                    // A process that is killed between taking the lock and writing its id has no name.
+                    let is_right = said(&format!("process {other}")) || round % 4 == 3 && said("another process");
+                    assert!(is_right && run.stderr.lines().count() == 1, "round {round}: {run:?}");
                 }
                 None => {}
                 // Windows gives a killed process this code.
