@@ -1,6 +1,6 @@
 //! PTX modules, loaded into the interpreter and run for a limited number of instructions.
 
-use cuda_std::LaunchConfig;
+use cuda_std::{LaunchConfig, PtxVariant};
 use ptx_interpreter::{Machine, Options};
 
 use crate::finding::{Case, Expected, Verdict};
@@ -13,6 +13,12 @@ const INSTRUCTIONS: u64 = 3_000;
 /// Maximum size of a module in bytes: larger ones would make a case slow.
 const MAX_BYTES: usize = 12_000;
 
+/// The PTX of the toolchain's test kernels. As a dependency, they would build cuda_std with another feature.
+const TEST_KERNELS: [&str; 2] = [
+    include_str!("../../../../rust-cuda/test_kernels/ptx/test_kernels.sm_75.ptx"),
+    include_str!("../../../../rust-cuda/test_kernels/ptx/test_kernels.sm_90.ptx"),
+];
+
 pub(super) struct Ptx {
     /// Modules with one kernel each.
     modules: Vec<String>,
@@ -21,8 +27,8 @@ pub(super) struct Ptx {
 impl Ptx {
     /// The short ones of the committed kernels, each in its own module.
     pub(super) fn new() -> Self {
-        let committed = kernels_gpu::PTX.iter().chain(&test_kernels::PTX);
-        let mut modules: Vec<String> = committed.flat_map(|variant| split(variant.text())).collect();
+        let committed = kernels_gpu::PTX.iter().map(PtxVariant::text).chain(TEST_KERNELS);
+        let mut modules: Vec<String> = committed.flat_map(split).collect();
         modules.retain(|module| Machine::new(module).is_ok_and(|machine| machine.kernels().count() == 1));
         Self { modules }
     }

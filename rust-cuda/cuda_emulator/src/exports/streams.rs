@@ -6,8 +6,8 @@ use super::export;
 use crate::abi::{
     Copy3D, FillNode, HostAddress, HostNode, In, InstantiateParameters, KernelNode, KernelShape, Out, RawHostFunction,
 };
-use crate::driver::graph::Dependencies;
-use crate::driver::{event, graph, memory, object, stream};
+use crate::driver::graph_nodes::Dependencies;
+use crate::driver::{event, graph, graph_nodes, memory, object, stream};
 use crate::handles::Handle;
 
 export! {
@@ -63,30 +63,30 @@ export! {
 
     fn cuGraphCreate(graph: Out<Handle>, flags: c_uint) => graph::create(graph, flags);
     fn cuGraphAddEmptyNode(node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize) =>
-        graph::add_empty(node, graph, Dependencies { nodes, count });
+        graph_nodes::add_empty(node, graph, Dependencies { nodes, count });
     fn cuGraphAddHostNode(
         node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, parameters: In<HostNode>,
-    ) => graph::add_host(node, graph, Dependencies { nodes, count }, parameters);
+    ) => graph_nodes::add_host(node, graph, Dependencies { nodes, count }, parameters);
     fn cuGraphAddKernelNode(
         node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, parameters: In<KernelShape>,
-    ) => graph::add_kernel(node, graph, Dependencies { nodes, count }, parameters.get()?, (0, 0));
+    ) => graph_nodes::add_kernel(node, graph, Dependencies { nodes, count }, parameters.get()?, (0, 0));
     fn cuGraphAddKernelNode_v2(
         node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, parameters: In<KernelNode>,
     ) => {
         let KernelNode { shape, kernel, context } = parameters.get()?;
-        graph::add_kernel(node, graph, Dependencies { nodes, count }, shape, (kernel, context))
+        graph_nodes::add_kernel(node, graph, Dependencies { nodes, count }, shape, (kernel, context))
     };
     fn cuGraphAddMemcpyNode(
         node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, copy: In<Copy3D>, _context: Handle,
-    ) => graph::add_work(node, graph, Dependencies { nodes, count }, memory::copy_node(copy));
+    ) => graph_nodes::add_work(node, graph, Dependencies { nodes, count }, memory::copy_node(copy));
     fn cuGraphAddMemsetNode(
         node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, fill: In<FillNode>, _context: Handle,
-    ) => graph::add_work(node, graph, Dependencies { nodes, count }, memory::fill_node(fill));
+    ) => graph_nodes::add_work(node, graph, Dependencies { nodes, count }, memory::fill_node(fill));
     fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) =>
-        graph::add_dependencies(graph, from, to, count);
+        graph_nodes::add_dependencies(graph, from, to, count);
     fn cuGraphAddDependencies_v2(
         graph: Handle, from: In<Handle>, to: In<Handle>, _edges: HostAddress, count: usize,
-    ) => graph::add_dependencies(graph, from, to, count);
+    ) => graph_nodes::add_dependencies(graph, from, to, count);
     fn cuGraphClone(copy: Out<Handle>, graph: Handle) => graph::copy(copy, graph);
     fn cuGraphDestroy(graph: Handle) => graph::destroy(graph);
     fn cuGraphInstantiateWithFlags(executable: Out<Handle>, graph: Handle, flags: u64) =>

@@ -34,44 +34,10 @@
 //! # Ok::<(), simulator::LaunchError>(())
 //! ```
 
-use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
 use std::panic::Location;
 
+use super::copies_in_flight::{PendingCopy, ThreadCopies};
 use super::current;
-
-/// The copies in flight of a block's threads.
-#[derive(Default)]
-pub(super) struct Copies(RefCell<InFlight>);
-
-#[derive(Default)]
-struct InFlight {
-    of_threads: HashMap<u32, ThreadCopies>,
-    /// By the address of the target's shadow: the copying thread, and where it began the copy.
-    targets: HashMap<usize, (u32, &'static Location<'static>)>,
-}
-
-/// The copies in flight of a thread.
-#[derive(Default)]
-struct ThreadCopies {
-    groups: VecDeque<Vec<PendingCopy>>,
-    /// Those that no group has yet.
-    open: Vec<PendingCopy>,
-}
-
-struct PendingCopy {
-    /// The address of the target's shadow, if there are shadows.
-    target: Option<usize>,
-    /// Writes to the target.
-    write: Box<dyn FnOnce()>,
-}
-
-impl Copies {
-    /// The copying thread, and where it began the copy, if a copy to the element with this shadow is in flight.
-    pub(super) fn to(&self, target: usize) -> Option<(u32, &'static Location<'static>)> {
-        self.0.borrow().targets.get(&target).copied()
-    }
-}
 
 /// Notes a copy of the current thread to the element whose shadow has the address `target`. `write` runs when the thread has waited for
 /// the copy.

@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 
-use super::async_copy::Copies;
+use super::copies_in_flight::Copies;
 use super::exchange::Exchange;
 use super::fault::{Fault, FaultKind, SourceLocation};
 use super::launch::Launch;

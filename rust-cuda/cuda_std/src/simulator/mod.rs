@@ -24,6 +24,7 @@ mod block;
 mod buffer;
 pub mod cluster;
 mod copies;
+mod copies_in_flight;
 mod current;
 mod endless;
 mod exchange;
