@@ -10,8 +10,9 @@ use std::ops::ControlFlow;
 use augmentation::Distortion;
 use digits::builtin_digits;
 use kernels_cpu::InstructionSet;
-use ndarray::{ArcArray2, Array2};
+use ndarray::ArcArray2;
 use neural_net::augmented::AugmentedEngine;
+use neural_net::data::{LabelledImages, ToSamples};
 use neural_net::engine::{CpuEngine, Engine, Threads};
 use neural_net::preset::Preset;
 use neural_net::training::{
@@ -26,8 +27,7 @@ const COUNT: usize = 640;
 fn digits() -> Samples {
     let (pixels, labels) = builtin_digits::draw(COUNT, 11);
     let pixels = ArcArray2::from_shape_vec((COUNT, 784), pixels).unwrap();
-    let targets = Array2::from_shape_fn((COUNT, 10), |(i, k)| f32::from(u8::from(usize::from(labels[i]) == k)));
-    Samples::from_bytes(pixels, 255.0, targets).unwrap()
+    LabelledImages { pixels, labels, shape: (28, 28) }.samples(0, COUNT)
 }
 
 /// Adds the losses to the digest.

@@ -68,9 +68,6 @@ const PROGRAMS: [(&str, &str, &str); 4] = [
     ("network", "neural-net", "part1_gpu_engine"),
 ];
 
-/// How the names of the emulated driver's devices begin.
-const EMULATOR: &str = "CUDA emulator";
-
 impl Results {
     /// Removes the programs that failed, or whose test did, and returns them with the reasons.
     fn remove_failed(&mut self) -> Vec<FailedProgram> {
@@ -97,7 +94,7 @@ fn read(path: &Path) -> Result<(i64, Gpu), String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let mut results: Results =
         serde_json::from_str(&text).map_err(|error| format!("it is not a result of gpu-check ({error})"))?;
-    if results.gpu.starts_with(EMULATOR) {
+    if gpu::is_emulated(&results.gpu) {
         return Err("its device is the emulated driver's, whose times are not a GPU's".to_owned());
     }
     let failed = results.remove_failed();

@@ -72,6 +72,7 @@ mod storage;
 pub use buffer::{Buffer, DeviceMemory};
 pub use capture::Capture;
 pub use choice::DeviceChoice;
+pub use cuda::is_emulated;
 pub use device::Device;
 pub use error::{DriverError, Error, Launch, OpenError, Unwritten};
 pub use pinned::PinnedBuffer;

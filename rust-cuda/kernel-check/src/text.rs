@@ -1,4 +1,5 @@
-//! The result as text: a line for each text that a thread prints, each fault and each note, as compilers write them, so that editors find the lines.
+//! The result as text: a line for each text that a thread prints, each fault and each note, as compilers write them, so that
+//! editors find the lines.
 
 use std::fmt::Write as _;
 

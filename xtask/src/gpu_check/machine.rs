@@ -43,11 +43,6 @@ pub(super) fn gpu(program: &Path) -> String {
     emulated_device(program).unwrap_or_else(|| nvidia_smi("name,driver_version,compute_cap,memory.total"))
 }
 
-/// Whether a device of this name is one of `cuda_emulator`, whose times are those of an interpreter.
-pub(super) fn is_emulated(gpu: &str) -> bool {
-    gpu.starts_with("CUDA emulator")
-}
-
 fn emulated_device(program: &Path) -> Option<String> {
     let mut command = Command::new(program);
     command.args(["--size", "1", "1", "--repeats", "1", "--device", "cuda", "--json"]);
@@ -55,7 +50,7 @@ fn emulated_device(program: &Path) -> Option<String> {
     command.env("CUDA_CACHE_DISABLE", "1");
     let output = output_of(&mut command, DEVICE_LIMIT).ok()?;
     let output: serde_json::Value = serde_json::from_str(&output).ok()?;
-    output.get("device")?.as_str().filter(|name| is_emulated(name)).map(str::to_owned)
+    output.get("device")?.as_str().filter(|name| gpu::is_emulated(name)).map(str::to_owned)
 }
 
 /// Its clocks, temperature and power at this moment.

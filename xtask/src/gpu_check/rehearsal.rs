@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use command_line::say;
+use gpu::is_emulated;
 use serde_json::{Map, Value};
 
-use super::machine::is_emulated;
 use super::plan::{COUNTED, Call, PROGRAMS, SANITIZED, STARTS, SWEEP_PARTS, TESTS};
 use super::results::{FILE, Outcome, Results};
 use super::{folder, python, show};

@@ -129,7 +129,7 @@ impl Results {
 
     /// Whether the driver was the emulator: no time is a GPU's.
     pub(super) fn is_emulated(&self) -> bool {
-        super::machine::is_emulated(&self.gpu)
+        gpu::is_emulated(&self.gpu)
     }
 
     /// Whether no item failed.

@@ -17,6 +17,8 @@ mod speech;
 mod status;
 mod wait;
 
+pub use properties::is_emulated;
+
 pub(crate) use capture::Capture;
 pub(crate) use context::Cuda;
 pub(crate) use memory::{CudaBuffer, CudaPinned};

@@ -23,8 +23,10 @@ pub(crate) struct Properties {
     pub(crate) is_emulated: bool,
 }
 
-/// How the names of the emulator's devices begin.
-const EMULATOR: &str = "CUDA emulator";
+/// Whether a device of this name is one of the emulated driver's, whose times are those of an interpreter.
+pub fn is_emulated(name: &str) -> bool {
+    name.starts_with("CUDA emulator")
+}
 
 impl Properties {
     pub(super) fn of(device: Device) -> Result<Self, OpenError> {
@@ -33,7 +35,7 @@ impl Properties {
         let shared = "querying the shared memory per block";
         let name = device.name().map_err(OpenError::driver("querying the GPU's name"))?;
         Ok(Self {
-            is_emulated: name.starts_with(EMULATOR),
+            is_emulated: is_emulated(&name),
             name,
             total_memory: device.total_memory().map_err(OpenError::driver("querying the GPU's memory"))?,
             compute_capability: (

@@ -39,14 +39,14 @@ impl<T: HasBits> PartialEq for Bits<T> {
 }
 
 trait HasBits: Copy {
-    fn bits(self) -> u64;
+    fn bits(self) -> u128;
 }
 
 macro_rules! has_bits {
     ($($type:ty: $bits:expr;)*) => {$(
         impl HasBits for $type {
-            fn bits(self) -> u64 {
-                u64::from($bits(self))
+            fn bits(self) -> u128 {
+                u128::from($bits(self))
             }
         }
     )*};
@@ -57,7 +57,7 @@ has_bits! {
     u64: u64::from;
     f16: f16::to_bits;
     bf16: bf16::to_bits;
-    F32x4: |x: F32x4| bits_of(x.x) ^ bits_of(x.y).rotate_left(8) ^ bits_of(x.z).rotate_left(16) ^ bits_of(x.w).rotate_left(24);
+    F32x4: |x: F32x4| x.to_array().into_iter().fold(0_u128, |bits, x| bits << 32 | u128::from(bits_of(x)));
 }
 
 /// a · b by f64, of elements that `rounded` rounds; `DEPTH` is 16.

@@ -1,4 +1,4 @@
-//! The program's process: it ends when the runner is told to, and the runner sums up after it.
+//! The program's process: a signal that would end the runner ends it, and the runner sums up after it.
 
 use std::io;
 use std::process::{Command, ExitStatus};
