@@ -31,6 +31,11 @@ pub(super) enum Wait {
 }
 
 impl Wait {
+    /// Whether it is for lanes of the warp.
+    pub(super) fn is_at_warp(self) -> bool {
+        matches!(self, Self::Warp(..) | Self::Active(_))
+    }
+
     /// The source location of the wait.
     pub(super) fn location(self) -> &'static Location<'static> {
         match self {

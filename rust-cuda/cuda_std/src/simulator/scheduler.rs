@@ -25,6 +25,8 @@ pub(super) struct Scheduler<'a> {
     stacks: &'a Stacks,
     /// Indexed by the thread in the block; None for threads that have ended or not started.
     waiting: Vec<Option<Waiting>>,
+    /// The number of threads that wait for lanes of their warp.
+    at_warps: usize,
     /// The threads that have given way, the longest ago first.
     given_way: VecDeque<usize>,
 }
@@ -36,7 +38,7 @@ const MAX_TURNS: u64 = 256;
 impl<'a> Scheduler<'a> {
     pub(super) fn new(block: Rc<Block>, stacks: &'a Stacks) -> Self {
         let waiting = (0..block.threads).map(|_| None).collect();
-        Self { block, stacks, waiting, given_way: VecDeque::new() }
+        Self { block, stacks, waiting, at_warps: 0, given_way: VecDeque::new() }
     }
 
     /// Runs `thread` for each thread of the block, up to the first barrier of the grid or cluster, to the end, or until all that could
@@ -70,9 +72,7 @@ impl<'a> Scheduler<'a> {
             if self.block.has_failed() {
                 break;
             }
-            if let Some((_, coroutine)) = self.waiting[thread].take() {
-                self.resume(coroutine);
-            }
+            self.resume_waiting(thread);
         }
         self.finish_all();
         self.outcome()
@@ -174,6 +174,14 @@ impl<'a> Scheduler<'a> {
         }
     }
 
+    /// Runs a thread that waits, if it does, until it waits again or ends.
+    fn resume_waiting(&mut self, thread: usize) {
+        if let Some((wait, coroutine)) = self.waiting[thread].take() {
+            self.at_warps -= usize::from(wait.is_at_warp());
+            self.resume(coroutine);
+        }
+    }
+
     /// Runs a coroutine until its thread waits or it ends.
     fn resume(&mut self, mut coroutine: Coroutine<(), Wait, (), DefaultStack>) {
         #[cfg(unix)]
@@ -189,6 +197,7 @@ impl<'a> Scheduler<'a> {
             CoroutineResult::Yield(wait) => {
                 let thread = current::with(|current| current.thread.get()) as usize;
                 self.waiting[thread] = Some((wait, coroutine));
+                self.at_warps += usize::from(wait.is_at_warp());
                 if matches!(wait, Wait::Turn(_)) {
                     self.given_way.push_back(thread);
                 }
@@ -200,6 +209,9 @@ impl<'a> Scheduler<'a> {
     /// Resumes the lanes of each warp's operation for which all its lanes wait, but for those that have exited, and, where there is
     /// none, those that ask which lanes are active. Returns whether there were some. All threads have started.
     fn pass_warps(&mut self) -> bool {
+        if self.at_warps == 0 {
+            return false;
+        }
         let mut passed = false;
         for first in (0..self.waiting.len()).step_by(LANES as usize) {
             let lanes = first..self.waiting.len().min(first + LANES as usize);
@@ -256,8 +268,9 @@ impl<'a> Scheduler<'a> {
         }
         let exited = self.block.exited.get();
         let waiting = self.waiting.iter().flatten().count();
-        let other = (first..self.waiting.len())
-            .find(|&thread| self.reason(thread).is_some_and(|reason| Some(reason) != self.reason(first)));
+        let reason = self.reason(first);
+        let other =
+            (first..self.waiting.len()).find(|&thread| self.waiting[thread].is_some() && self.reason(thread) != reason);
         if exited == 0 && other.is_none() {
             if self.at_wide_barrier().is_some() {
                 return false;
@@ -309,10 +322,8 @@ impl<'a> Scheduler<'a> {
             if self.block.has_failed() {
                 return;
             }
-            if takes_part(thread)
-                && let Some((_, coroutine)) = self.waiting[thread].take()
-            {
-                self.resume(coroutine);
+            if takes_part(thread) {
+                self.resume_waiting(thread);
             }
         }
     }
