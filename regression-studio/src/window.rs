@@ -8,6 +8,8 @@
 mod action;
 mod app;
 mod compare;
+#[cfg(windows)]
+mod console;
 mod curves;
 mod dashboard;
 mod dialogs;
@@ -56,15 +58,31 @@ pub fn run(settings: Settings) -> Result<(), WindowError> {
     }
     let options = eframe::NativeOptions { viewport, ..eframe::NativeOptions::default() };
     let is_timed = std::env::var_os(VARIABLE).is_some();
+    #[cfg(windows)]
+    let has_own_console = console::is_own();
     let open = eframe::run_native(
         "regression-studio",
         options,
         Box::new(move |creation| {
+            #[cfg(windows)]
+            if has_own_console {
+                console::close();
+            }
             let app = App::new(&creation.egui_ctx, settings, Options::of_user());
             Ok(if is_timed { Box::new(Timed::new(app)) } else { Box::new(app) })
         }),
     );
-    open.map_err(|error| WindowError(reason(&error.to_string())))
+    let error = match open {
+        Ok(()) => return Ok(()),
+        Err(error) => WindowError(reason(&error.to_string())),
+    };
+    // The console closes with the program, before anyone has read it.
+    #[cfg(windows)]
+    if has_own_console {
+        let dialog = rfd::MessageDialog::new().set_level(rfd::MessageLevel::Error).set_title("Regression Studio");
+        dialog.set_description(error.to_string()).show();
+    }
+    Err(error)
 }
 
 /// The system's message without winit's source location.

@@ -7,11 +7,13 @@ mod debug;
 mod doctor;
 mod draw;
 mod gpu_check;
+mod package;
 mod peers;
 mod profiles;
 mod programs;
 mod ptx;
 mod skipped;
+mod zipped;
 
 use std::process::ExitCode;
 
@@ -43,6 +45,8 @@ enum Command {
     GpuCheck(gpu_check::Options),
     /// Grades submissions of the homework
     Grade(Box<course::grade::Options>),
+    /// Makes archives of the regression studio and the kernel debugger for people without Rust
+    Package(package::Options),
     /// Rewrites or checks the committed PTX of the GPU kernels, or profiles a kernel's PTX
     Ptx(ptx::Options),
     /// Times the programs against NumPy, Numba and PyTorch, and prints ours/peer: below 1, ours is faster
@@ -65,6 +69,7 @@ fn main() -> ExitCode {
         Command::Draw(options) => draw::run(&options),
         Command::GpuCheck(options) => gpu_check::run(&options),
         Command::Grade(options) => course::grade::run(&options),
+        Command::Package(options) => package::run(&options),
         Command::Ptx(options) => ptx::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Profiles(options) => profiles::run(&options),

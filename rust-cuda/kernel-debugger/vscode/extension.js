@@ -1,6 +1,8 @@
-// Builds the debugger in the toolchain's workspace and starts it, when VS Code begins a session of type "kernel".
+// Starts the debugger when VS Code begins a session of type "kernel": that in this extension's folder bin, where a package has one, or
+// one that is built in the toolchain's workspace.
 
 const { spawn } = require("node:child_process");
+const { existsSync } = require("node:fs");
 const { join } = require("node:path");
 const vscode = require("vscode");
 
@@ -24,9 +26,11 @@ const build = (cwd) =>
   });
 
 exports.activate = (context) => {
+  const packaged = context.asAbsolutePath(join("bin", `kernel-debugger${process.platform === "win32" ? ".exe" : ""}`));
   const channel = vscode.window.createOutputChannel("Kernel debugger");
   const createDebugAdapterDescriptor = async ({ configuration, workspaceFolder }) => {
     const cwd = configuration.sourceRoot ?? workspaceFolder?.uri.fsPath;
+    if (existsSync(packaged)) return new vscode.DebugAdapterExecutable(packaged, [], { cwd });
     const progress = { location: vscode.ProgressLocation.Notification, title: "Building the kernel debugger" };
     try {
       const executable = await vscode.window.withProgress(progress, () => build(cwd));

@@ -9,15 +9,13 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use command_line::say;
 use sha2::{Digest, Sha256};
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
 
 use super::plan::{EXECUTABLES, SWEEP, TESTS, Test};
 use super::results::Made;
 use super::{mnist, python};
 use crate::capture::stdout_of;
 use crate::cargo::{Executables, Workspace, build_executables};
-use crate::workspace_root;
+use crate::{workspace_root, zipped};
 
 /// The file in the folder that says what it was made of; the results repeat it.
 const MADE: &str = "made.json";
@@ -128,7 +126,13 @@ pub(super) fn make(target: Option<&str>) -> Result<()> {
     write(MADE, &serde_json::to_string_pretty(&made)?)?;
     let (script, text) = host.script();
     write(script, text)?;
-    let packed = if host.is_windows { zip(&folder)? } else { pack(&folder)? };
+    let packed = if host.is_windows {
+        let packed = folder.with_extension("zip");
+        zipped::zip(&folder, &packed)?;
+        packed
+    } else {
+        pack(&folder)?
+    };
     let bytes = std::fs::metadata(&packed)?.len();
     let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let command = host.command();
@@ -183,29 +187,6 @@ fn pack(folder: &Path) -> Result<PathBuf> {
         let status = status.with_context(|| format!("cannot wait for {name}"))?;
         ensure!(status.success(), "{name} could not pack {}: {status}", folder.display());
     }
-    Ok(packed)
-}
-
-/// Packs the folder into a .zip file beside it, which Windows can open, and returns that file's path.
-fn zip(folder: &Path) -> Result<PathBuf> {
-    let packed = folder.with_extension("zip");
-    let cannot = || format!("cannot write {}", packed.display());
-    let mut archive = ZipWriter::new(File::create(&packed).with_context(cannot)?);
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(next) = folders.pop() {
-        for entry in std::fs::read_dir(&next).with_context(|| format!("cannot read {}", next.display()))? {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let relative = path.strip_prefix(folder.parent().unwrap_or(folder))?;
-            let names: Vec<_> = relative.iter().map(OsStr::to_string_lossy).collect();
-            archive.start_file(names.join("/"), SimpleFileOptions::default()).with_context(cannot)?;
-            std::io::copy(&mut File::open(&path)?, &mut archive).with_context(cannot)?;
-        }
-    }
-    archive.finish().with_context(cannot)?;
     Ok(packed)
 }
 

@@ -1,0 +1,232 @@
+//! `cargo xtask package`: the programs for people without Rust, each in an archive that needs nothing else, with checksums.
+//!
+//! CONTRIBUTING.md says how a release is made of them.
+
+mod archive;
+mod extension;
+mod glibc;
+mod notices;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, ensure};
+use command_line::say;
+use sha2::{Digest, Sha256};
+
+use crate::capture::stdout_of;
+use crate::cargo::{Workspace, build_executables};
+use crate::workspace_root;
+
+/// What to do.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Make the archives for another system, such as x86_64-pc-windows-gnu, for which this machine can compile
+    #[arg(long, value_name = "TRIPLE")]
+    target: Option<String>,
+    /// For Linux: run with this version of glibc and later ones, such as 2.28, instead of this machine's; needs cargo-zigbuild
+    #[arg(long, value_name = "VERSION", value_parser = glibc::parse)]
+    glibc: Option<glibc::Version>,
+    /// Where the archives are written
+    #[arg(long, value_name = "FOLDER", default_value = "target/package")]
+    out: PathBuf,
+}
+
+/// A program, and the files that lie beside it in its archive.
+struct Package {
+    name: &'static str,
+    workspace: Workspace,
+    /// Files of the repository, which lie in the archive's folder.
+    files: &'static [&'static str],
+}
+
+const PACKAGES: [Package; 2] = [
+    Package {
+        name: "regression-studio",
+        workspace: Workspace::Homework,
+        files: &[
+            "regression-studio/packaging/README.txt",
+            "regression-studio/packaging/regression-studio.desktop",
+            "regression-studio/packaging/regression-studio.svg",
+        ],
+    },
+    Package {
+        name: "kernel-debugger",
+        workspace: Workspace::Toolchain,
+        files: &["rust-cuda/kernel-debugger/packaging/README.txt"],
+    },
+];
+
+/// Of every archive.
+const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
+
+/// Maximum size of an archive in bytes.
+const MAX_BYTES: u64 = 25_000_000;
+
+/// The file with the archives' checksums, which `sha256sum --check` reads.
+const CHECKSUMS: &str = "SHA256SUMS";
+
+/// Makes the archives and their checksums.
+///
+/// # Errors
+/// If a program does not build or does not start, an archive cannot be written, or is too large.
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let system = System::of(options)?;
+    let out = workspace_root().join(&options.out);
+    std::fs::create_dir_all(&out).with_context(|| format!("cannot create {}", out.display()))?;
+    let mut checksums = String::new();
+    for package in &PACKAGES {
+        let archive = make(package, &system, &out)?;
+        let bytes = std::fs::read(&archive)?;
+        let (name, size) = (file_name(&archive), bytes.len() as u64);
+        checksums += &format!("{}  {name}\n", hex::encode(Sha256::digest(&bytes)));
+        say!("[*] {}: {:.1} MB", archive.display(), size as f64 / 1e6);
+        ensure!(size <= MAX_BYTES, "{name} has {size} bytes; it must not exceed {MAX_BYTES}");
+    }
+    let file = out.join(CHECKSUMS);
+    whole_files::write_atomically(&file, checksums.as_bytes())
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    say!("[*] {}: their checksums", file.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The system that the programs are for.
+struct System {
+    /// For rustc.
+    triple: String,
+    is_this_one: bool,
+    glibc: Option<glibc::Version>,
+}
+
+impl System {
+    /// # Errors
+    /// If a version of glibc is asked for and the system has none, or rustc cannot be asked for this machine's system.
+    fn of(options: &Options) -> Result<Self> {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let version = stdout_of(Command::new(rustc).arg("-vV"))?;
+        let host = version.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc -vV names no host")?;
+        let triple = options.target.clone().unwrap_or_else(|| host.to_owned());
+        ensure!(
+            options.glibc.is_none() || triple.ends_with("-linux-gnu"),
+            "--glibc is for Linux: {triple} has no glibc"
+        );
+        Ok(Self { is_this_one: triple == host, triple, glibc: options.glibc })
+    }
+
+    fn is_windows(&self) -> bool {
+        self.triple.contains("windows")
+    }
+
+    fn executable(&self, program: &str) -> String {
+        format!("{program}{}", if self.is_windows() { ".exe" } else { "" })
+    }
+
+    /// Its name in an archive's: "x86_64-linux" of x86_64-unknown-linux-gnu.
+    fn name(&self) -> String {
+        let mut parts = self.triple.split('-');
+        let architecture = parts.next().unwrap_or_default();
+        format!("{architecture}-{}", parts.find(|part| !["unknown", "pc", "apple"].contains(part)).unwrap_or_default())
+    }
+
+    /// The arguments of cargo that build `program` for it.
+    fn build(&self, program: &str) -> Vec<String> {
+        let (command, target) = match self.glibc {
+            Some(version) => ("zigbuild", Some(format!("{}.{version}", self.triple))),
+            None => ("build", (!self.is_this_one).then(|| self.triple.clone())),
+        };
+        let fixed = ["--release", "--locked", "--config", "profile.release.strip=\"symbols\"", "--package", program];
+        let target = target.into_iter().flat_map(|target| ["--target".to_owned(), target]);
+        [command].iter().chain(&fixed).map(|&argument| argument.to_owned()).chain(target).collect()
+    }
+}
+
+/// Builds a program and packs it; returns the archive's path.
+fn make(package: &Package, system: &System, out: &Path) -> Result<PathBuf> {
+    let Package { name, workspace, files } = package;
+    let arguments = system.build(name);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let hint = || match system.glibc {
+        Some(_) => "cannot build it for an older glibc: pip install cargo-zigbuild ziglang",
+        None => "cannot build it",
+    };
+    let built = build_executables(*workspace, &arguments).with_context(hint)?;
+    let program = built.get(name, name)?;
+
+    let made = tempfile::tempdir()?;
+    let folder = made.path().join(format!("{name}-{}-{}", env!("CARGO_PKG_VERSION"), system.name()));
+    std::fs::create_dir(&folder)?;
+    let copy = |from: &Path, to: String| {
+        let to = folder.join(to);
+        std::fs::copy(from, &to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
+    };
+    copy(program, system.executable(name))?;
+    for file in files.iter().chain(&LICENSES) {
+        let file = workspace_root().join(file);
+        copy(&file, file_name(&file))?;
+    }
+    if let Some(needed) = glibc::needed(&std::fs::read(program)?) {
+        let readme = folder.join("README.txt");
+        let text = std::fs::read_to_string(&readme)?;
+        std::fs::write(&readme, format!("{text}\nIt needs glibc {needed} or later: ldd --version prints yours.\n"))?;
+        let asked = system.glibc.unwrap_or(needed);
+        ensure!(needed <= asked, "{name} needs glibc {needed}, and {asked} was asked for");
+    }
+    let notices = notices::of(*workspace, name, &system.triple)?;
+    std::fs::write(folder.join("THIRD-PARTY.txt"), notices)?;
+    if *name == "kernel-debugger" {
+        extension::make(program, &system.executable(name), &system.triple, &folder)?;
+    }
+    let archive = archive::pack(&folder, out, system.is_windows())?;
+    if system.is_this_one {
+        check_start(&archive, &folder, &system.executable(name))?;
+    }
+    Ok(archive)
+}
+
+/// Starts the program of an archive from a folder of its own.
+fn check_start(archive: &Path, folder: &Path, executable: &str) -> Result<()> {
+    let unpacked = tempfile::tempdir()?;
+    archive::unpack(archive, unpacked.path())?;
+    let program = unpacked.path().join(file_name(folder)).join(executable);
+    let help = stdout_of(Command::new(&program).arg("--help").current_dir(unpacked.path()).env_clear())
+        .with_context(|| format!("{executable} of {} does not start", archive.display()))?;
+    ensure!(help.contains("Usage:"), "{executable} of {} prints no help", archive.display());
+    Ok(())
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(triple: &str, glibc: Option<&str>) -> System {
+        let glibc = glibc.map(|version| glibc::parse(version).unwrap());
+        System { triple: triple.to_owned(), is_this_one: false, glibc }
+    }
+
+    #[test]
+    fn package_names_systems_and_builds_for_them() {
+        let names = ["x86_64-unknown-linux-gnu", "x86_64-pc-windows-gnu", "aarch64-apple-darwin"]
+            .map(|triple| (system(triple, None).name(), system(triple, None).executable("p")));
+        let expected = [("x86_64-linux", "p"), ("x86_64-windows", "p.exe"), ("aarch64-darwin", "p")];
+        assert_eq!(names.each_ref().map(|(name, program)| (name.as_str(), program.as_str())), expected);
+        let arguments = system("x86_64-unknown-linux-gnu", Some("2.28")).build("p");
+        assert_eq!(arguments[0], "zigbuild");
+        assert_eq!(arguments[arguments.len() - 2..], ["--target", "x86_64-unknown-linux-gnu.2.28"]);
+        assert_eq!(system("x86_64-pc-windows-gnu", None).build("p")[0], "build");
+    }
+
+    #[test]
+    fn package_refuses_a_glibc_where_there_is_none() {
+        let options = Options {
+            target: Some("x86_64-pc-windows-gnu".to_owned()),
+            glibc: Some(glibc::parse("2.28").unwrap()),
+            out: PathBuf::new(),
+        };
+        let refused = System::of(&options).err().map(|error| error.to_string());
+        assert_eq!(refused.as_deref(), Some("--glibc is for Linux: x86_64-pc-windows-gnu has no glibc"));
+    }
+}

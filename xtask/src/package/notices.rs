@@ -1,0 +1,150 @@
+//! The notices of the crates that a program contains, which their licenses ask to go with it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::capture::stdout_of;
+use crate::cargo::Workspace;
+
+/// The name, version, license and notices of each crate that the package contains on that system; the same text once.
+///
+/// # Errors
+/// If cargo does not list the crates, or a file cannot be read.
+pub(super) fn of(workspace: Workspace, package: &str, triple: &str) -> Result<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["metadata", "--format-version=1", "--locked", "--filter-platform", triple];
+    let listed = stdout_of(Command::new(cargo).args(arguments).current_dir(workspace.folder()))?;
+    let metadata: Metadata = serde_json::from_str(&listed).context("cargo metadata prints another format")?;
+    let crates = metadata.contained(package)?;
+    let mut text = format!("{package} contains these crates:\n\n");
+    let mut notices: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for Crate { name, version, license, repository, manifest_path, .. } in crates {
+        let license = license.as_deref().unwrap_or("see its notice");
+        writeln!(text, "{name} {version}: {license} {}", repository.as_deref().unwrap_or_default())?;
+        for notice in read(manifest_path)? {
+            notices.entry(notice).or_default().push(format!("{name} {version}"));
+        }
+    }
+    for (notice, crates) in notices {
+        writeln!(text, "\n{}\n{}\n\n{notice}", "=".repeat(80), crates.join(", "))?;
+    }
+    Ok(text)
+}
+
+/// The texts of the license files beside a Cargo.toml.
+fn read(manifest: &Path) -> Result<Vec<String>> {
+    let folder = manifest.parent().context("a Cargo.toml has a folder")?;
+    let is_notice = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
+        path.is_file()
+            && ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"].iter().any(|start| name.starts_with(start))
+    };
+    let entries = folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_notice).collect();
+    paths.sort();
+    let read = |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace("\r\n", "\n").trim().to_owned();
+    paths.iter().map(|path| read(path).map(text)).collect()
+}
+
+/// What `cargo metadata` prints, as far as it is used.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Crate>,
+    resolve: Resolve,
+}
+
+#[derive(Deserialize)]
+struct Crate {
+    id: String,
+    name: String,
+    version: String,
+    license: Option<String>,
+    repository: Option<String>,
+    manifest_path: PathBuf,
+    /// None for a package of the workspace.
+    source: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Resolve {
+    nodes: Vec<Node>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    id: String,
+    deps: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    pkg: String,
+    dep_kinds: Vec<Kind>,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    /// None for a normal dependency, else "dev" or "build".
+    kind: Option<String>,
+}
+
+impl Metadata {
+    /// The crates of others that `package` depends on, also through others, sorted by name and version: not those of its tests and of
+    /// build scripts.
+    fn contained(&self, package: &str) -> Result<Vec<&Crate>> {
+        let nodes: HashMap<&str, &Node> = self.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
+        let first = self.packages.iter().find(|listed| listed.name == package && listed.source.is_none());
+        let mut next = vec![first.with_context(|| format!("cargo metadata lists no {package}"))?.id.as_str()];
+        let mut found = BTreeSet::new();
+        while let Some(id) = next.pop() {
+            if found.insert(id) {
+                let dependencies = nodes.get(id).map_or(&[][..], |node| &node.deps);
+                let is_normal = |dependency: &&Dependency| dependency.dep_kinds.iter().any(|kind| kind.kind.is_none());
+                next.extend(dependencies.iter().filter(is_normal).map(|dependency| dependency.pkg.as_str()));
+            }
+        }
+        let is_contained = |listed: &&Crate| listed.source.is_some() && found.contains(listed.id.as_str());
+        let mut contained: Vec<&Crate> = self.packages.iter().filter(is_contained).collect();
+        contained.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
+        Ok(contained)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn package_lists_normal_dependencies_of_others_alone() {
+        let listed = |id: &str, source: &str| {
+            format!(
+                r#"{{"id":"{id}","name":"{id}","version":"1.0.0","license":"MIT","repository":null,"manifest_path":"/{id}/Cargo.toml","source":{source}}}"#
+            )
+        };
+        let dependency = |id: &str, kind: &str| format!(r#"{{"pkg":"{id}","dep_kinds":[{{"kind":{kind}}}]}}"#);
+        let node = |id: &str, deps: &[String]| format!(r#"{{"id":"{id}","deps":[{}]}}"#, deps.join(","));
+        let others = ["used", "through", "tested", "built", "unused"].map(|id| listed(id, "\"registry\""));
+        let packages = [listed("program", "null"), listed("own", "null")].into_iter().chain(others);
+        let nodes = [
+            node(
+                "program",
+                &[dependency("own", "null"), dependency("tested", "\"dev\""), dependency("built", "\"build\"")],
+            ),
+            node("own", &[dependency("used", "null")]),
+            node("used", &[dependency("through", "null")]),
+        ];
+        let packages = packages.collect::<Vec<_>>().join(",");
+        let text = format!(r#"{{"packages":[{packages}],"resolve":{{"nodes":[{}]}}}}"#, nodes.join(","));
+        let metadata: Metadata = serde_json::from_str(&text).unwrap();
+        let names: Vec<&str> =
+            metadata.contained("program").unwrap().iter().map(|listed| listed.name.as_str()).collect();
+        assert_eq!(names, ["through", "used"]);
+        assert!(metadata.contained("missing").is_err());
+    }
+}
