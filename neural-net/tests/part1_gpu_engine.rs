@@ -51,7 +51,8 @@ fn check(device: &Device, case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_with(device: &Device, case: &Case, options: &GpuOptions) -> Result<(), TestCaseError> {
+/// What the engine trains, which is as the reference does, and its losses.
+fn check_with(device: &Device, case: &Case, options: &GpuOptions) -> Result<(Parameters, Vec<f64>), TestCaseError> {
     let Case { architecture, hyperparameters, count, seed } = case;
     let mut rng = ChaCha8Rng::seed_from_u64(*seed);
     let network = Network::random(architecture.clone(), Initialization::Xavier, &mut rng);
@@ -89,7 +90,7 @@ fn check_with(device: &Device, case: &Case, options: &GpuOptions) -> Result<(), 
     prop_assert_eq!(evaluation.count, *count);
     prop_assert!((evaluation.loss - on_cpu.loss).abs() <= 2e-6 * on_cpu.loss.max(1.0));
     assert_as_many_correct(evaluation.correct, on_cpu.correct, &trained.network, &samples)?;
-    Ok(())
+    Ok((trained, losses))
 }
 
 /// The cases of the CPU engine's tests, with up to three steps each.
@@ -274,18 +275,9 @@ fn check_the_homeworks_network(device: &Device) {
         };
         let case = Case { architecture: architecture.clone(), hyperparameters, count, seed: count as u64 };
         check_with(device, &case, &options(0, false)).unwrap();
-        check_with(device, &case, &options(0, true)).unwrap();
-        let mut rng = ChaCha8Rng::seed_from_u64(5);
-        let network = Network::random(architecture.clone(), Initialization::Xavier, &mut rng);
-        let samples = random_samples(count, architecture.inputs(), architecture.outputs(), &mut rng);
-        let order: Vec<u32> = (0..count as u32).collect();
-        let [(of_constants, losses), (of_any, losses_of_any)] = [0, 16].map(|max_blocks| {
-            let parameters = start(network.clone(), &case.hyperparameters);
-            let engine =
-                GpuEngine::new(device, &samples, &parameters, &case.hyperparameters, &options(max_blocks, true));
-            train(&mut engine.unwrap(), &order)
-        });
-        assert!(of_constants == of_any && losses == losses_of_any, "batches of {batch_size}, {count} samples");
+        let of_constants = check_with(device, &case, &options(0, true)).unwrap();
+        let of_any = check_with(device, &case, &options(16, true)).unwrap();
+        assert!(of_constants == of_any, "batches of {batch_size}, {count} samples");
     }
 }
 
