@@ -36,16 +36,18 @@ pub(crate) struct Options {
 struct Package {
     name: &'static str,
     workspace: Workspace,
-    /// Files of the repository, which lie in the archive's folder.
-    files: &'static [&'static str],
+    /// What tells how to start it.
+    readme: &'static str,
+    /// What puts it into a Linux desktop's menu.
+    menu: &'static [&'static str],
 }
 
 const PACKAGES: [Package; 2] = [
     Package {
         name: "regression-studio",
         workspace: Workspace::Homework,
-        files: &[
-            "regression-studio/packaging/README.txt",
+        readme: "regression-studio/packaging/README.txt",
+        menu: &[
             "regression-studio/packaging/regression-studio.desktop",
             "regression-studio/packaging/regression-studio.svg",
         ],
@@ -53,7 +55,8 @@ const PACKAGES: [Package; 2] = [
     Package {
         name: "kernel-debugger",
         workspace: Workspace::Toolchain,
-        files: &["rust-cuda/kernel-debugger/packaging/README.txt"],
+        readme: "rust-cuda/kernel-debugger/packaging/README.txt",
+        menu: &[],
     },
 ];
 
@@ -132,17 +135,24 @@ impl System {
     fn build(&self, program: &str) -> Vec<String> {
         let (command, target) = match self.glibc {
             Some(version) => ("zigbuild", Some(format!("{}.{version}", self.triple))),
-            None => ("build", (!self.is_this_one).then(|| self.triple.clone())),
+            None => ("build", (!self.is_this_one || self.is_windows()).then(|| self.triple.clone())),
         };
         let fixed = ["--release", "--locked", "--config", "profile.release.strip=\"symbols\"", "--package", program];
-        let target = target.into_iter().flat_map(|target| ["--target".to_owned(), target]);
-        [command].iter().chain(&fixed).map(|&argument| argument.to_owned()).chain(target).collect()
+        let mut arguments: Vec<String> = [command].iter().chain(&fixed).map(|&argument| argument.to_owned()).collect();
+        if self.is_windows() {
+            // The compiler's libraries are in the program: a machine without compilers lacks them. With --target, macros are built as
+            // usual.
+            let flags = format!("target.{}.rustflags=[\"-C\", \"target-feature=+crt-static\"]", self.triple);
+            arguments.extend(["--config".to_owned(), flags]);
+        }
+        arguments.extend(target.into_iter().flat_map(|target| ["--target".to_owned(), target]));
+        arguments
     }
 }
 
 /// Builds a program and packs it; returns the archive's path.
 fn make(package: &Package, system: &System, out: &Path) -> Result<PathBuf> {
-    let Package { name, workspace, files } = package;
+    let Package { name, workspace, readme, menu } = package;
     let arguments = system.build(name);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let hint = || match system.glibc {
@@ -160,7 +170,8 @@ fn make(package: &Package, system: &System, out: &Path) -> Result<PathBuf> {
         std::fs::copy(from, &to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
     };
     copy(program, system.executable(name))?;
-    for file in files.iter().chain(&LICENSES) {
+    let menu = if system.triple.contains("linux") { menu } else { &[][..] };
+    for file in [readme].into_iter().chain(menu).chain(&LICENSES) {
         let file = workspace_root().join(file);
         copy(&file, file_name(&file))?;
     }
@@ -216,7 +227,9 @@ mod tests {
         let arguments = system("x86_64-unknown-linux-gnu", Some("2.28")).build("p");
         assert_eq!(arguments[0], "zigbuild");
         assert_eq!(arguments[arguments.len() - 2..], ["--target", "x86_64-unknown-linux-gnu.2.28"]);
-        assert_eq!(system("x86_64-pc-windows-gnu", None).build("p")[0], "build");
+        let arguments = system("x86_64-pc-windows-gnu", None).build("p");
+        assert_eq!(arguments[0], "build");
+        assert!(arguments.iter().any(|argument| argument.contains("crt-static")));
     }
 
     #[test]
