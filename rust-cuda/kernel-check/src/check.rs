@@ -1,80 +1,108 @@
 //! Runs the launch and collects what is wrong.
 
-use std::error::Error;
 use std::fmt::Write as _;
 
 use cuda_launch::{LaunchConfig, Search};
 use kernel_debugger::{Argument, Launch};
+use ptx_interpreter::semantics::Class;
 use ptx_interpreter::syntax::printable;
-use ptx_interpreter::{Access, AccessedSpace, Fault, LaunchError, LaunchReport, Printed, SameValueRace};
+use ptx_interpreter::{Access, AccessedSpace, Fault, LaunchError, LaunchReport, Options, Printed, SameValueRace};
 use serde::Serialize;
+use thiserror::Error;
 
-use crate::arguments::Arguments;
 use crate::location::Locations;
 
 /// The result of a check.
 #[derive(Debug)]
-pub(crate) struct Outcome {
-    pub(crate) kernel: String,
-    pub(crate) config: LaunchConfig,
+pub struct Outcome {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The launch configuration.
+    pub config: LaunchConfig,
     /// The orders that the check may try, unless it is one alone.
-    pub(crate) search: Search,
+    pub search: Search,
     /// What threads have printed, in the default order.
-    pub(crate) printed: Vec<Printed>,
-    pub(crate) faults: Vec<Fault>,
+    pub printed: Vec<Printed>,
+    /// The faults, each at a line of its own.
+    pub faults: Vec<Fault>,
     /// What is no fault: unordered writes of the same value.
-    pub(crate) notes: Vec<SameValueRace>,
+    pub notes: Vec<SameValueRace>,
     /// Of a launch without a fault.
-    pub(crate) clean: Option<Clean>,
-    pub(crate) locations: Locations,
+    pub clean: Option<Clean>,
+    /// Finds the lines to mark.
+    pub locations: Locations,
 }
 
 /// Figures of a launch without a fault.
 #[derive(Debug)]
-pub(crate) struct Clean {
+pub struct Clean {
     /// Number of orders in which the launch ran.
-    pub(crate) orders: u32,
-    pub(crate) counts: Counts,
+    pub orders: u32,
+    /// What its warps have executed.
+    pub counts: Counts,
 }
 
 /// Counts of the default order.
 #[derive(Debug, Serialize)]
-pub(crate) struct Counts {
-    pub(crate) blocks: u64,
-    pub(crate) threads: u64,
+pub struct Counts {
+    /// Blocks of the grid.
+    pub blocks: u64,
+    /// Threads of the grid.
+    pub threads: u64,
     /// Instructions counted per thread.
-    pub(crate) thread_instructions: u64,
+    pub thread_instructions: u64,
     /// Instructions counted per warp.
-    pub(crate) warp_instructions: u64,
-    pub(crate) global: Accesses,
-    pub(crate) shared: Accesses,
-    pub(crate) local: Accesses,
+    pub warp_instructions: u64,
+    /// By addresses of global memory.
+    pub global: Accesses,
+    /// By addresses of shared memory.
+    pub shared: Accesses,
+    /// By addresses of local memory.
+    pub local: Accesses,
     /// By addresses of any state space.
-    pub(crate) generic: Accesses,
+    pub generic: Accesses,
     /// Branches counted per warp.
-    pub(crate) branches: u64,
+    pub branches: u64,
     /// Branches at which the lanes of a warp diverged.
-    pub(crate) divergent_branches: u64,
+    pub divergent_branches: u64,
     /// Passes over the banks of shared memory beyond the minimum for the same bytes.
-    pub(crate) bank_conflicts: u64,
+    pub bank_conflicts: u64,
+    /// Barriers counted per warp.
+    pub barriers: u64,
+    /// Sectors of 32 bytes of global memory that loads and stores move.
+    pub global_sectors: u64,
+    /// Passes over the banks of shared memory.
+    pub shared_wavefronts: u64,
 }
 
 /// Accesses to one memory, counted per thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Accesses {
-    pub(crate) loads: u64,
-    pub(crate) stores: u64,
-    pub(crate) atomics: u64,
+pub struct Accesses {
+    /// Reads.
+    pub loads: u64,
+    /// Writes.
+    pub stores: u64,
+    /// Atomic operations.
+    pub atomics: u64,
 }
 
-/// Runs the launch of a command line in several orders.
+/// Why a launch cannot run.
+#[derive(Debug, Error)]
+pub enum CheckError {
+    /// The kernel has other parameters than the launch passes.
+    #[error("{0}")]
+    Parameters(String),
+    /// The launch is invalid.
+    #[error(transparent)]
+    Launch(LaunchError),
+}
+
+/// Runs a launch, in several orders if the options search for one with a fault.
 ///
 /// # Errors
 /// If it cannot run, in one line.
-pub(crate) fn check(arguments: &Arguments) -> Result<Outcome, Box<dyn Error>> {
-    let (ptx, launch) = arguments.launch()?;
-    check_parameters(&launch).map_err(|problem| format!("{}: {problem}", arguments.source().display()))?;
-    let options = arguments.options(&launch);
+pub fn check(launch: &Launch, options: Options, locations: Locations) -> Result<Outcome, CheckError> {
+    check_parameters(launch).map_err(CheckError::Parameters)?;
     let search = if options.schedule.is_default() { options.search } else { Search::ONE };
     let (faults, report) = match launch.check(options) {
         Ok(report) => (Vec::new(), Some(report)),
@@ -82,7 +110,7 @@ pub(crate) fn check(arguments: &Arguments) -> Result<Outcome, Box<dyn Error>> {
             let others = std::mem::take(&mut fault.others);
             ([vec![*fault], others].concat(), None)
         }
-        Err(error) => return Err(format!("{}: {error}", arguments.source().display()).into()),
+        Err(error) => return Err(CheckError::Launch(error)),
     };
     Ok(Outcome {
         kernel: launch.kernel().to_owned(),
@@ -92,7 +120,7 @@ pub(crate) fn check(arguments: &Arguments) -> Result<Outcome, Box<dyn Error>> {
         faults,
         clean: report.as_ref().map(|report| Clean { orders: report.orders, counts: Counts::of(report) }),
         notes: report.map(|report| report.same_value_races).unwrap_or_default(),
-        locations: Locations::new(&arguments.source_root, &ptx),
+        locations,
     })
 }
 
@@ -107,6 +135,11 @@ impl Counts {
             let totals = report.accesses(AccessedSpace::Shared, access);
             totals.transactions.saturating_sub(totals.min_transactions)
         });
+        let transactions = |space, kinds: &[Access]| -> u64 {
+            kinds.iter().map(|access| report.accesses(space, *access).transactions).sum()
+        };
+        let plain = [Access::Read, Access::Write];
+        let barriers = report.instructions.iter().filter(|instruction| instruction.class == Class::Barrier);
         let (branches, divergent_branches) = report.branches();
         Self {
             blocks: report.blocks,
@@ -120,6 +153,9 @@ impl Counts {
             branches,
             divergent_branches,
             bank_conflicts: conflicts.iter().sum(),
+            barriers: barriers.map(|instruction| instruction.counts.issued).sum(),
+            global_sectors: transactions(AccessedSpace::Global, &plain),
+            shared_wavefronts: transactions(AccessedSpace::Shared, &plain),
         }
     }
 }

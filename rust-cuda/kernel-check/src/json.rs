@@ -106,9 +106,14 @@ struct Note<'a> {
 ///
 /// # Errors
 /// Of the serialisation.
-pub(crate) fn document(outcome: &Outcome) -> serde_json::Result<String> {
+pub fn document(outcome: &Outcome) -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(&fields(outcome))? + "\n")
+}
+
+/// The result, for a JSON text.
+pub fn fields(outcome: &Outcome) -> impl Serialize {
     let config = outcome.config;
-    let document = Document {
+    Document {
         tool: env!("CARGO_PKG_NAME"),
         version: env!("CARGO_PKG_VERSION"),
         kernel: &outcome.kernel,
@@ -125,12 +130,11 @@ pub(crate) fn document(outcome: &Outcome) -> serde_json::Result<String> {
         faults: outcome.faults.iter().map(FaultFields::of).collect(),
         notes: outcome.notes.iter().map(Note::of).collect(),
         counts: outcome.clean.as_ref().map(|clean| &clean.counts),
-    };
-    Ok(serde_json::to_string_pretty(&document)? + "\n")
+    }
 }
 
 /// The place of the other thread of a race, or of others that wait.
-pub(crate) fn other_place(kind: &FaultKind) -> Option<&Place> {
+pub fn other_place(kind: &FaultKind) -> Option<&Place> {
     match kind {
         FaultKind::Race { other_place, .. } | FaultKind::SameValueRace { other_place, .. } => Some(other_place),
         FaultKind::BarrierDivergence { other_place, .. } => other_place.as_deref(),

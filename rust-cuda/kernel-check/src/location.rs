@@ -6,18 +6,18 @@ use ptx_interpreter::{Place, SourcePlace};
 
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Location {
+pub struct Location {
     /// Path with `/`; relative to the root of the sources if the file is below it.
-    pub(crate) path: String,
+    pub path: String,
     /// Line, from 1.
-    pub(crate) line: u32,
+    pub line: u32,
     /// Column, from 1, if it is known.
-    pub(crate) column: Option<u32>,
+    pub column: Option<u32>,
 }
 
 /// Finds the files of places.
 #[derive(Debug)]
-pub(crate) struct Locations {
+pub struct Locations {
     /// Absolute path of the directory at which relative paths begin, with `/`, if the system says it.
     root: Option<String>,
     /// Path of the PTX.
@@ -25,7 +25,8 @@ pub(crate) struct Locations {
 }
 
 impl Locations {
-    pub(crate) fn new(root: &Path, ptx: &Path) -> Self {
+    /// For paths below `root`, and faults of the PTX file `ptx`.
+    pub fn new(root: &Path, ptx: &Path) -> Self {
         let root = std::path::absolute(root).ok().map(|root| slashed(&normal(&root)));
         let ptx = match (std::path::absolute(ptx), &root) {
             (Ok(absolute), Some(root)) if slashed(&normal(&absolute)).starts_with(&format!("{root}/")) => {
@@ -40,7 +41,7 @@ impl Locations {
 
     /// The line to mark. Of an inlined function and the calls around it, the innermost that is in a file below the root, so that it is
     /// the user's and not a library's; without line information, that of the PTX.
-    pub(crate) fn of(&self, place: &Place) -> Location {
+    pub fn of(&self, place: &Place) -> Location {
         let Some(source) = place.source.as_ref().filter(|source| source.line > 0) else {
             return Location { path: self.ptx.clone(), line: place.line, column: None };
         };
@@ -74,7 +75,7 @@ impl Locations {
 
 impl Location {
     /// A URI reference with the path (RFC 3986): relative, or with the scheme `file`.
-    pub(crate) fn uri(&self) -> String {
+    pub fn uri(&self) -> String {
         let mut uri = match (self.path.starts_with('/'), is_absolute(&self.path)) {
             (true, _) => "file://".to_owned(),
             (false, true) => "file:///".to_owned(),

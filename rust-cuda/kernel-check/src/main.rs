@@ -1,18 +1,15 @@
 //! Checks a launch of a kernel in PTX of any compiler, without a GPU: for a terminal, an editor and CI.
 
 mod arguments;
-mod check;
-mod json;
-mod location;
-mod rule;
 mod sarif;
-mod text;
 
 use std::error::Error;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use kernel_check::location::Locations;
+use kernel_check::{check, json, text};
 use ptx_interpreter::syntax::printable;
 
 use arguments::Arguments;
@@ -38,7 +35,10 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
     for path in outputs.into_iter().flatten().filter(|path| !is_standard_output(path)) {
         whole_files::require_writable(path).map_err(|error| unwritable(path, &error))?;
     }
-    let outcome = check::check(&arguments)?;
+    let (ptx, launch) = arguments.launch()?;
+    let locations = Locations::new(&arguments.source_root, &ptx);
+    let outcome = check::check(&launch, arguments.options(&launch), locations)
+        .map_err(|error| format!("{}: {error}", arguments.source().display()))?;
     if !outputs.into_iter().flatten().any(|path| is_standard_output(path)) {
         print(&text::describe(&outcome))?;
     }

@@ -2,11 +2,11 @@
 
 /// A kind of fault.
 #[derive(Debug)]
-pub(crate) struct Rule {
+pub struct Rule {
     /// Name in JSON and SARIF.
-    pub(crate) id: &'static str,
+    pub id: &'static str,
     /// What it is, in one sentence.
-    pub(crate) description: &'static str,
+    pub description: &'static str,
 }
 
 const fn rule(id: &'static str, description: &'static str) -> Rule {
@@ -14,7 +14,7 @@ const fn rule(id: &'static str, description: &'static str) -> Rule {
 }
 
 /// All kinds. `docs/checking.md` lists them.
-pub(crate) const RULES: [Rule; 24] = [
+pub const RULES: [Rule; 24] = [
     rule("race", "Two threads access the same bytes without synchronisation, and at least one of them writes."),
     rule("same-value-race", "Two threads write the same value to the same bytes without synchronisation."),
     rule("out-of-bounds", "An access or an index is outside of the memory that it is meant for."),
@@ -48,7 +48,7 @@ pub(crate) const RULES: [Rule; 24] = [
 ];
 
 /// Index of a kind in [`RULES`].
-pub(crate) fn index(id: &str) -> Option<usize> {
+pub fn index(id: &str) -> Option<usize> {
     RULES.iter().position(|rule| rule.id == id)
 }
 

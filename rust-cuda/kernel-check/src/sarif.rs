@@ -4,10 +4,10 @@ use ptx_interpreter::syntax::printable;
 use ptx_interpreter::{Fault, Place, SameValueRace};
 use serde::Serialize;
 
-use crate::check::Outcome;
-use crate::location::Locations;
-use crate::rule::{self, RULES};
-use crate::{json, text};
+use kernel_check::check::Outcome;
+use kernel_check::location::Locations;
+use kernel_check::rule::{self, RULES};
+use kernel_check::{json, text};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 

@@ -9,7 +9,7 @@ use ptx_interpreter::{Fault, SameValueRace};
 use crate::check::{Accesses, Counts, Outcome};
 
 /// The result in lines.
-pub(crate) fn describe(outcome: &Outcome) -> String {
+pub fn describe(outcome: &Outcome) -> String {
     let mut lines: Vec<String> = outcome.printed.iter().map(ToString::to_string).collect();
     for fault in &outcome.faults {
         let location = outcome.locations.of(&fault.place);
@@ -31,12 +31,12 @@ pub(crate) fn describe(outcome: &Outcome) -> String {
 }
 
 /// The option that runs a launch in a fault's order.
-pub(crate) fn replay(fault: &Fault) -> String {
+pub fn replay(fault: &Fault) -> String {
     format!("--order {}", fault.schedule)
 }
 
 /// A note's message.
-pub(crate) fn note_text(note: &SameValueRace) -> String {
+pub fn note_text(note: &SameValueRace) -> String {
     format!(
         "same-value race: {} {} {} at {:#x}, which another thread writes at {} with the same value; {} in all",
         note.place, note.access, note.memory, note.address, note.other_place, note.count

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::mem;
 
-use cuda_std::LaunchConfig;
+use cuda_launch::LaunchConfig;
 use ptx_interpreter::ObservedAccess;
 use ptx_interpreter::syntax::Space;
 

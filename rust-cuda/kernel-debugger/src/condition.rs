@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use cuda_std::Dim3;
+use cuda_launch::Dim3;
 use ptx_interpreter::StoppedWarp;
 use ptx_interpreter::semantics::LANES;
 use thiserror::Error;
@@ -379,6 +379,7 @@ impl Condition {
 ///
 /// # Errors
 /// If it is no expression, or has a value in no lane.
+#[cfg(feature = "fronts")]
 pub(crate) fn in_all_lanes(
     text: &str,
     stopped: &Stopped<'_>,

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use cuda_std::LaunchConfig;
+use cuda_launch::LaunchConfig;
 use ptx_interpreter::memory::GlobalSnapshot;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Fault, LaunchError, LaunchReport, Machine, Observer, Options, SameValueRace, Snapshot};

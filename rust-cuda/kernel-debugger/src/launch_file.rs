@@ -7,8 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use cuda_launch::{Schedule, ScheduleError};
-use cuda_std::{Dim3, LaunchConfig};
+use cuda_launch::{Dim3, LaunchConfig, Schedule, ScheduleError};
 use ptx_interpreter::memory::MemoryError;
 use ptx_interpreter::{LoadError, Machine, Options};
 use serde::Deserialize;
@@ -204,13 +203,42 @@ impl LaunchFile {
     pub fn launch(self, path: &Path) -> Result<Launch, LaunchFileError> {
         let ptx = path.parent().unwrap_or(Path::new("")).join(&self.ptx);
         let text = read(&ptx)?;
-        let mut machine = Machine::new(&text).map_err(|error| LaunchFileError::Ptx { path: ptx.clone(), error })?;
+        let names = |kernel: &str| DebugInformation::beside(&ptx, &text, kernel);
+        self.launch_text(path, &ptx, &text, names)
+    }
+
+    /// Makes the launch ready, with the PTX and the names beside it as texts, as a page has them. Messages name the launch file
+    /// `path` and the PTX file `ptx`, which need not exist.
+    ///
+    /// # Errors
+    /// If something in the file does not fit the PTX, or needs another file.
+    pub fn launch_in_memory(
+        self,
+        path: &Path,
+        ptx: &Path,
+        text: &str,
+        names: Option<&str>,
+    ) -> Result<Launch, LaunchFileError> {
+        self.launch_text(path, ptx, text, |kernel| match names {
+            Some(names) => DebugInformation::of(ptx, text, names, kernel),
+            None => DebugInformation::default(),
+        })
+    }
+
+    fn launch_text(
+        self,
+        path: &Path,
+        ptx: &Path,
+        text: &str,
+        names: impl FnOnce(&str) -> DebugInformation,
+    ) -> Result<Launch, LaunchFileError> {
+        let mut machine = Machine::new(text).map_err(|error| LaunchFileError::Ptx { path: ptx.to_owned(), error })?;
         if let Some((_, error)) = machine.refused().find(|(name, _)| *name == self.kernel) {
-            return Err(LaunchFileError::Ptx { path: ptx, error: error.clone() });
+            return Err(LaunchFileError::Ptx { path: ptx.to_owned(), error: error.clone() });
         }
         if machine.code(&self.kernel).is_none() {
             let known = machine.kernels().map(str::to_owned).collect();
-            return Err(LaunchFileError::NoSuchKernel { path: ptx, kernel: self.kernel, known });
+            return Err(LaunchFileError::NoSuchKernel { path: ptx.to_owned(), kernel: self.kernel, known });
         }
         let mut arguments = Vec::new();
         let mut all_bytes = 0;
@@ -249,7 +277,7 @@ impl LaunchFile {
         if let Some(limit) = self.instructions_without_progress {
             options.instructions_without_progress = limit;
         }
-        let debug_information = DebugInformation::beside(&ptx, &text, &self.kernel);
+        let debug_information = names(&self.kernel);
         Ok(Launch::new(machine, self.kernel, (config, options), arguments, before, debug_information))
     }
 }

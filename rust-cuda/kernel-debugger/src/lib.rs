@@ -7,6 +7,7 @@
 mod accesses;
 mod breakpoints;
 mod condition;
+#[cfg(feature = "fronts")]
 pub mod dap;
 mod debug_information;
 mod element_type;
@@ -25,8 +26,10 @@ mod replay;
 mod run;
 mod session;
 mod shared;
+#[cfg(feature = "fronts")]
 mod sources;
 mod stopped;
+#[cfg(feature = "fronts")]
 pub mod terminal;
 mod timeline;
 mod values;

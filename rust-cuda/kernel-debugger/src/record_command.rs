@@ -49,6 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, Box<dyn std::error::E
         block: arguments.block,
         instructions: arguments.instructions as usize,
         shapes: arguments.shape.clone(),
+        ..Options::default()
     };
     let launch = file.launch(&arguments.launch)?;
     if let Some(reason) = launch.debug_information().missing() {

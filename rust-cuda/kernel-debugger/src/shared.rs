@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cuda_std::LaunchConfig;
+use cuda_launch::LaunchConfig;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Fault, Machine};
 

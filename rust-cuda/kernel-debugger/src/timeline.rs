@@ -1,6 +1,6 @@
 //! Snapshots along a launch, from which a way back runs it again.
 
-use cuda_std::LaunchConfig;
+use cuda_launch::LaunchConfig;
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::{Snapshot, StoppedBlock};
 

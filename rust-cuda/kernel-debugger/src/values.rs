@@ -122,6 +122,7 @@ impl Stopped<'_> {
     ///
     /// # Errors
     /// If it shows none.
+    #[cfg(feature = "fronts")]
     pub(crate) fn view(&self, query: &Query) -> Result<View<'_>, QueryError> {
         let (range, element, shape) = self.memory(query).ok_or_else(|| self.unknown(query))?;
         View::new(query, range, element, &shape)

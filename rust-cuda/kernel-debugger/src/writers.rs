@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cuda_std::LaunchConfig;
+use cuda_launch::LaunchConfig;
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Access, ObservedAccess};

@@ -135,15 +135,21 @@ impl DebugInformation {
     /// says why.
     pub fn beside(ptx: &Path, text: &str, kernel: &str) -> Self {
         let path = ptx.with_extension("debug");
-        let found = match fs::read_to_string(&path) {
-            Ok(names) => parse::parse(&text.replace("\r\n", "\n"), &names, kernel, &path),
-            Err(_) if !text.starts_with("// PTX of ") => return Self::default(),
-            Err(error) => Err(NoNames::Read(path, error)),
-        };
-        found.unwrap_or_else(|reason| Self {
-            missing: Some(format!("functions and variables have no names: {reason}")),
-            ..Self::default()
-        })
+        match fs::read_to_string(&path) {
+            Ok(names) => Self::of(&path, text, &names, kernel),
+            Err(_) if !text.starts_with("// PTX of ") => Self::default(),
+            Err(error) => Self::without_names(&NoNames::Read(path, error)),
+        }
+    }
+
+    /// What the text of such a file, `names`, says of a kernel of the PTX `text`. `path` is its name in messages.
+    pub fn of(path: &Path, text: &str, names: &str, kernel: &str) -> Self {
+        let found = parse::parse(&text.replace("\r\n", "\n"), names, kernel, path);
+        found.unwrap_or_else(|reason| Self::without_names(&reason))
+    }
+
+    fn without_names(reason: &NoNames) -> Self {
+        Self { missing: Some(format!("functions and variables have no names: {reason}")), ..Self::default() }
     }
 
     /// Why there are no names, in one line.

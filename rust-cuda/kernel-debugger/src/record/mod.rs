@@ -10,6 +10,7 @@ mod outline;
 mod recorder;
 mod sources;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ptx_interpreter::{Fault, LaunchError};
@@ -31,6 +32,8 @@ pub struct Options {
     pub ptx: String,
     /// Directory in which the source files that the PTX names are looked up.
     pub source_root: PathBuf,
+    /// Texts of source files by their names in the PTX, where there are no files. They are preferred to those in `source_root`.
+    pub sources: BTreeMap<String, String>,
     /// Number of the block to record; None for the block with the fault, or block 0 without a fault.
     pub block: Option<u32>,
     /// Maximum number of instructions: the last ones before the block's fault, the first ones without a fault.
@@ -44,6 +47,7 @@ impl Default for Options {
         Self {
             ptx: String::new(),
             source_root: PathBuf::from("."),
+            sources: BTreeMap::new(),
             block: None,
             instructions: DEFAULT_INSTRUCTIONS,
             shapes: Vec::new(),
@@ -133,7 +137,7 @@ pub fn record(launch: &Launch, options: &Options) -> Result<Page, RecordError> {
     let faulting = own_fault.map(|fault| (fault, outline.is_last(block, fault)));
     let mut recorder = Recorder::new(launch, &lines, (block, range.clone()), memories, faulting);
     let _ = launch.replay(None, &mut recorder);
-    let sources = sources::Sources::new(&lines, &options.source_root);
+    let sources = sources::Sources::new(&lines, options);
     let recorded = recorder.recorded();
     let document = recorder.into_document(&sources, options, fault.as_deref(), (first, issued));
     let html = html::page(&document);

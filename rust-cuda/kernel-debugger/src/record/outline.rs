@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::{ControlFlow, Range};
 
-use cuda_std::Dim3;
+use cuda_launch::Dim3;
 use ptx_interpreter::memory::Extent;
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;

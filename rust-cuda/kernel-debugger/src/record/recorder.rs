@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use cuda_std::Dim3;
+use cuda_launch::Dim3;
 use ptx_interpreter::memory::{global_pattern, shared_pattern};
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;

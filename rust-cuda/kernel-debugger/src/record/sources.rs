@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Component, Path};
 
+use super::Options;
 use crate::lines::Lines;
 
 /// Maximum size of a source file in a page, in bytes.
@@ -15,7 +16,7 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    pub(super) fn new(lines: &Lines, root: &Path) -> Self {
+    pub(super) fn new(lines: &Lines, options: &Options) -> Self {
         let mut names: Vec<String> = Vec::new();
         for pc in 0..lines.instructions() {
             let mut place = lines.place(pc).source.as_ref();
@@ -27,7 +28,7 @@ impl Sources {
         names.sort();
         names.dedup();
         let file = |name: String| {
-            let (shown, text) = (shown_name(&name), read(root, &name));
+            let (shown, text) = (shown_name(&name), text(options, &name));
             (name, shown, text)
         };
         Self { files: names.into_iter().map(file).collect() }
@@ -58,6 +59,10 @@ fn shown_name(name: &str) -> String {
         Some((index, _)) if is_absolute => plain[index + 1..].to_owned(),
         _ => plain.trim_start_matches('/').to_owned(),
     }
+}
+
+fn text(options: &Options, name: &str) -> Option<String> {
+    options.sources.get(name).cloned().or_else(|| read(&options.source_root, name))
 }
 
 /// The text of a file in the source root, where crates of rust-cuda/ are named without that directory. A file outside

@@ -211,7 +211,7 @@ impl Parser<'_> {
         let sized = dimensions.iter().flatten();
         let element_bytes = declarator.vector * declarator.element.bytes();
         let count = sized.clone().try_fold(1_usize, |count, &size| count.checked_mul(size));
-        let fits = |count: &usize| count.checked_mul(element_bytes).is_some_and(|bytes| bytes <= 1 << 40);
+        let fits = |count: &usize| count.checked_mul(element_bytes).is_some_and(|bytes| bytes as u64 <= 1 << 40);
         let count = count.filter(fits).ok_or_else(|| self.error_after_last("an array of at most 2^40 bytes"))?;
         Ok((!dimensions.contains(&None)).then_some(count))
     }

@@ -1,0 +1,92 @@
+//! The answers to requests.
+
+use std::path::Path;
+
+use kernel_check::check::{CheckError, check};
+use kernel_check::json;
+use kernel_check::location::Locations;
+use kernel_debugger::LaunchFileError;
+use kernel_debugger::record::{self, RecordError, record};
+use ptx_interpreter::memory::MemoryError;
+use ptx_interpreter::syntax::printable;
+use ptx_interpreter::{LoadError, Machine};
+use serde::Serialize;
+use serde_json::json;
+use thiserror::Error;
+
+use crate::request::{Request, options};
+use crate::results::contents;
+
+/// Why a request has no answer, in one line.
+#[derive(Debug, Error)]
+enum NoAnswer {
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    #[error("{0}")]
+    Load(#[from] LoadError),
+    #[error("{0}")]
+    Launch(#[from] LaunchFileError),
+    #[error("{0}")]
+    Check(#[from] CheckError),
+    #[error("{0}")]
+    Record(#[from] RecordError),
+    #[error("{0}")]
+    Memory(#[from] MemoryError),
+}
+
+#[derive(Serialize)]
+struct Kernel<'a> {
+    name: &'a str,
+    /// Name and size in bytes of each parameter.
+    parameters: Vec<(&'a str, u64)>,
+}
+
+#[derive(Serialize)]
+struct Refused<'a> {
+    name: &'a str,
+    reason: String,
+}
+
+/// Answers a request.
+///
+/// - `{"task": "kernels", "ptx": TEXT}`: `kernels` that can be launched, with their parameters, and `refused` ones with the
+///   reason and its line.
+/// - `{"task": "check", "ptx": TEXT, "names": TEXT, "launch": LAUNCH, "orders": 2, "seed": 0}`: `check`, what `kernel-check
+///   --json` writes, `sentences`, its faults in words, and `buffers` after the launch. LAUNCH is a [launch file](kernel_debugger::LaunchFile)
+///   whose `ptx` is a name in messages; `names` is the file beside the PTX, and may be missing.
+/// - `{"task": "record", "ptx", "names", "launch", "sources": {FILE: TEXT}, "instructions": 100000}`: `html`, the page that
+///   plays the run.
+///
+/// What is wrong with a request is its `error`, in one line.
+pub fn answer(request: &str) -> String {
+    let answered = serde_json::from_str(request).map_err(NoAnswer::from).and_then(answer_to);
+    answered.unwrap_or_else(|error| json!({ "error": printable(&error.to_string()) }).to_string())
+}
+
+fn answer_to(request: Request) -> Result<String, NoAnswer> {
+    match request {
+        Request::Kernels { ptx } => {
+            let machine = Machine::new(&ptx)?;
+            let kernel = |name| Kernel { name, parameters: machine.parameters(name).collect() };
+            let kernels: Vec<Kernel<'_>> = machine.kernels().map(kernel).collect();
+            let refused =
+                machine.refused().map(|(name, error)| Refused { name, reason: printable(&error.to_string()) });
+            let refused: Vec<Refused<'_>> = refused.collect();
+            Ok(json!({ "kernels": kernels, "refused": refused }).to_string())
+        }
+        Request::Check { program, orders, seed } => {
+            let (launch, ptx) = program.launch()?;
+            let locations = Locations::new(Path::new("."), Path::new(&ptx));
+            let outcome = check(&launch, options(&launch, orders, seed), locations)?;
+            let sentences: Vec<String> = outcome.faults.iter().map(|fault| printable(&fault.to_string())).collect();
+            let answer =
+                json!({ "check": json::fields(&outcome), "sentences": sentences, "buffers": contents(&launch)? });
+            Ok(answer.to_string())
+        }
+        Request::Record { program, sources, instructions } => {
+            let (launch, ptx) = program.launch()?;
+            let page = record(&launch, &record::Options { ptx, sources, instructions, ..record::Options::default() })?;
+            Ok(json!({ "html": page.html, "block": page.block, "recorded": page.recorded }).to_string())
+        }
+    }
+}

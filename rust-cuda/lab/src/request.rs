@@ -1,0 +1,71 @@
+//! What a page asks for.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use cuda_launch::Search;
+use kernel_debugger::{Launch, LaunchFile, LaunchFileError};
+use ptx_interpreter::Options;
+use serde::Deserialize;
+
+/// The path of the launch in messages.
+const LAUNCH: &str = "launch";
+/// Maximum number of lines with a fault that are listed.
+const MAX_FAULTS: usize = 20;
+/// Maximum number of orders, so that a page which asks for more is told so at once.
+const MAX_ORDERS: u32 = 10_000;
+
+/// What a page asks for.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "task", rename_all = "lowercase")]
+pub(crate) enum Request {
+    /// The kernels of a PTX text.
+    Kernels { ptx: String },
+    /// A run in several orders: faults, results and counts.
+    Check {
+        #[serde(flatten)]
+        program: Program,
+        /// Number of orders in which warps and blocks run; the first two are ascending and descending.
+        orders: u32,
+        /// Chooses the orders after the first two.
+        seed: u64,
+    },
+    /// The page that plays a run.
+    Record {
+        #[serde(flatten)]
+        program: Program,
+        /// Texts of source files by their names in the PTX.
+        sources: BTreeMap<String, String>,
+        /// Maximum number of instructions.
+        instructions: usize,
+    },
+}
+
+/// A launch with its PTX.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Program {
+    /// The text of the PTX.
+    ptx: String,
+    /// The text of the file with the names of functions and variables.
+    names: Option<String>,
+    launch: LaunchFile,
+}
+
+impl Program {
+    /// Makes the launch ready.
+    ///
+    /// # Errors
+    /// If something in the launch does not fit the PTX.
+    pub(crate) fn launch(self) -> Result<(Launch, String), LaunchFileError> {
+        let ptx = self.launch.ptx().to_owned();
+        let launch = self.launch.launch_in_memory(Path::new(LAUNCH), &ptx, &self.ptx, self.names.as_deref())?;
+        Ok((launch, ptx.display().to_string()))
+    }
+}
+
+/// The options of a check in this number of orders.
+pub(crate) fn options(launch: &Launch, orders: u32, seed: u64) -> Options {
+    // There is no clock in a page: the number of orders is the limit, and the page can stop a run.
+    let search = Search { runs: orders.clamp(1, MAX_ORDERS), seconds: u32::MAX, seed };
+    Options { max_faults: MAX_FAULTS, search, ..launch.options().clone() }
+}
