@@ -1,11 +1,12 @@
 //! Ten small kernels to learn by, in order; `docs/learn` has a page for each.
 //!
 //! A step's module has the kernel to write and, where the step is about speed, the kernel before it. [`wrong`] has each
-//! step's kernel with one mistake.
+//! step's kernel with one mistake, [`slips`] with two others.
 
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
+pub mod slips;
 pub mod step01_index;
 pub mod step02_grid_stride;
 pub mod step03_rows_and_columns;

@@ -61,20 +61,29 @@ fn every_kernel_has_the_interpreters_bits_on_a_gpu_if_there_is_one() -> Result<(
     Ok(())
 }
 
-/// The line of the mistake in a kernel of wrong.rs, from 1.
-fn marked_line(kernel: &str) -> usize {
-    let lines = include_str!("../src/wrong.rs").lines().enumerate();
-    let mut body = lines.skip_while(|(_, line)| !line.starts_with(&format!("pub fn {kernel}(")));
-    let (index, _) = body.find(|(_, line)| line.ends_with("// wrong")).unwrap_or_else(|| panic!("no mark in {kernel}"));
-    index + 1
+/// The place of the mistake in a kernel of wrong.rs or slips.rs, such as `learn/src/wrong.rs:12:`.
+fn marked_place(kernel: &str) -> String {
+    let files = [("wrong", include_str!("../src/wrong.rs")), ("slips", include_str!("../src/slips.rs"))];
+    let place = files.into_iter().find_map(|(file, text)| {
+        let lines = text.lines().enumerate();
+        let mut body = lines.skip_while(|(_, line)| !line.starts_with(&format!("pub fn {kernel}(")));
+        let (index, _) = body.find(|(_, line)| line.ends_with("// wrong"))?;
+        Some(format!("learn/src/{file}.rs:{}:", index + 1))
+    });
+    place.unwrap_or_else(|| panic!("no mark in {kernel}"))
 }
 
 #[test]
 fn every_mistake_is_found_at_its_line() {
+    let mut elsewhere = Vec::new();
     for step in STEPS {
-        let found = (step.wrong.check)(&Device::simulator(), step.wrong_size);
-        let error = found.expect_err(step.wrong.name);
-        let place = format!("learn/src/wrong.rs:{}:", marked_line(step.wrong.name));
-        assert!(error.contains(&place), "{}: {place} is not in {error}", step.wrong.name);
+        for version in [step.wrong].into_iter().chain(step.slips) {
+            let found = (version.check)(&Device::simulator(), step.wrong_size);
+            let (error, place) = (found.expect_err(version.name), marked_place(version.name));
+            if !error.contains(&place) {
+                elsewhere.push(format!("{}: {place} is not in {error}", version.name));
+            }
+        }
     }
+    assert!(elsewhere.is_empty(), "{}", elsewhere.join("\n"));
 }
