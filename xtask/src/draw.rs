@@ -5,32 +5,24 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use command_line::CHECK_FAILED;
 use command_line::say;
-use cuda_builder::{Arch, Fingerprint, find_toolchain, toolchain_candidates};
+use cuda_builder::Fingerprint;
 use neural_net::data::convention::Convention;
 use neural_net::model_file::Model;
 use neural_net::preset::Preset;
 use neural_net::{files, model_file};
 
-use crate::capture::stdout_of;
+use crate::wasm::{self, PROFILE, TARGET};
 use crate::workspace_root;
 
-const TARGET: &str = "wasm32-unknown-unknown";
 /// Compiler flags: a panic is a trap, and nothing in the module depends on the machine that compiles it.
 const FLAGS: [&str; 4] = ["-Zunstable-options", "-Cpanic=immediate-abort", "-Zlocation-detail=none", "-Cstrip=symbols"];
-/// Environment variables that set the cargo profile.
-const PROFILE: [(&str, &str); 4] = [
-    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
-    ("CARGO_PROFILE_RELEASE_LTO", "true"),
-    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3"),
-    ("CARGO_PROFILE_RELEASE_PANIC", "abort"),
-];
 
 /// Options of `cargo xtask draw`.
 #[derive(clap::Args)]
@@ -60,7 +52,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     if let Some(model) = &options.model {
         write_parameters(model)?;
     }
-    let module = compile()?;
+    let module = wasm::compile(&folder(), "draw", &FLAGS, "core")?;
     let page = with_fingerprint(&template()?.replace("{{WASM}}", &BASE64_STANDARD.encode(&module)))?;
     files::write_atomically(&path, page.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
     say!("[*] docs/draw/index.html: {} bytes, with a module of {} bytes", page.len(), module.len());
@@ -109,40 +101,4 @@ fn write_parameters(model: &Path) -> Result<()> {
     let path = folder().join("src/parameters.bin");
     files::write_atomically(&path, &layers.collect::<Vec<_>>().concat())
         .with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// The crate as a WebAssembly module.
-fn compile() -> Result<Vec<u8>> {
-    let toolchain = find_toolchain(&toolchain_candidates(), Arch::Sm75, workspace_root()).map_err(|rejected| {
-        let reasons: Vec<String> = rejected.iter().map(ToString::to_string).collect();
-        anyhow!("no toolchain for WebAssembly: {}; cargo xtask doctor names a fix", reasons.join("; "))
-    })?;
-    let target_directory = workspace_root().join("target/wasm");
-    let mut cargo = toolchain.cargo_command();
-    cargo
-        .current_dir(folder())
-        .env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\x1f"))
-        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker()?)
-        .envs(PROFILE)
-        .args(["rustc", "--quiet", "--release", "--lib", "--crate-type", "cdylib", "--locked"])
-        .args(["--target", TARGET, "-Zbuild-std=core", "--target-dir"])
-        .arg(&target_directory);
-    let output = cargo.output().with_context(|| format!("cannot start {}", toolchain.cargo.display()))?;
-    ensure!(
-        output.status.success(),
-        "{} does not compile the page's module:\n{}",
-        toolchain.compiler,
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let path = target_directory.join(TARGET).join("release/draw.wasm");
-    fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
-}
-
-/// The linker that the workspace's toolchain contains, since a system's compiler may have none for WebAssembly; else
-/// LLVM's, which Debian's package lld installs.
-fn linker() -> Result<PathBuf> {
-    let libraries = stdout_of(Command::new("rustc").args(["--print", "target-libdir"]).current_dir(workspace_root()))?;
-    let own = Path::new(libraries.trim_end()).with_file_name("bin");
-    let own = own.join(format!("rust-lld{}", std::env::consts::EXE_SUFFIX));
-    Ok(if own.is_file() { own } else { "wasm-ld".into() })
 }

@@ -7,12 +7,14 @@ mod debug;
 mod doctor;
 mod draw;
 mod gpu_check;
+mod lab;
 mod package;
 mod peers;
 mod profiles;
 mod programs;
 mod ptx;
 mod skipped;
+mod wasm;
 mod zipped;
 
 use std::process::ExitCode;
@@ -45,6 +47,8 @@ enum Command {
     GpuCheck(gpu_check::Options),
     /// Grades submissions of the homework
     Grade(Box<course::grade::Options>),
+    /// Builds the laboratory, docs/lab/index.html, or checks that it is fresh
+    Lab(lab::Options),
     /// Makes archives of the regression studio and the kernel debugger for people without Rust
     Package(package::Options),
     /// Rewrites or checks the committed PTX of the GPU kernels, or profiles a kernel's PTX
@@ -69,6 +73,7 @@ fn main() -> ExitCode {
         Command::Draw(options) => draw::run(&options),
         Command::GpuCheck(options) => gpu_check::run(&options),
         Command::Grade(options) => course::grade::run(&options),
+        Command::Lab(options) => lab::run(&options),
         Command::Package(options) => package::run(&options),
         Command::Ptx(options) => ptx::run(&options),
         Command::Peers(options) => peers::run(&options),

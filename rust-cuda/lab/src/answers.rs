@@ -14,12 +14,14 @@ use serde::Serialize;
 use serde_json::json;
 use thiserror::Error;
 
-use crate::request::{Request, options};
+use crate::request::{MAX_ORDERS, Request, options};
 use crate::results::contents;
 
 /// Why a request has no answer, in one line.
 #[derive(Debug, Error)]
 enum NoAnswer {
+    #[error("{0} orders: choose from 1 to {MAX_ORDERS}")]
+    Orders(u32),
     #[error("{0}")]
     Json(#[from] serde_json::Error),
     #[error("{0}")]
@@ -49,13 +51,14 @@ struct Refused<'a> {
 
 /// Answers a request.
 ///
-/// - `{"task": "kernels", "ptx": TEXT}`: `kernels` that can be launched, with their parameters, and `refused` ones with the
-///   reason and its line.
-/// - `{"task": "check", "ptx": TEXT, "names": TEXT, "launch": LAUNCH, "orders": 2, "seed": 0}`: `check`, what `kernel-check
-///   --json` writes, `sentences`, its faults in words, and `buffers` after the launch. LAUNCH is a [launch file](kernel_debugger::LaunchFile)
-///   whose `ptx` is a name in messages; `names` is the file beside the PTX, and may be missing.
-/// - `{"task": "record", "ptx", "names", "launch", "sources": {FILE: TEXT}, "instructions": 100000}`: `html`, the page that
-///   plays the run.
+/// - `{"task": "kernels", "ptx": TEXT}`: `kernels` that can be launched, with their parameters, and `refused` ones with
+///   the reason and its line.
+/// - `{"task": "check", "ptx": TEXT, "names": TEXT, "launch": LAUNCH, "orders": 2, "seed": 0}`: `check`, what
+///   `kernel-check --json` writes, `sentences`, its faults in words, and `buffers` after the launch. LAUNCH is a
+///   [launch file](kernel_debugger::LaunchFile) whose `ptx` is a name in messages; `names` is the file beside the PTX, and
+///   may be missing.
+/// - `{"task": "record", "ptx", "names", "launch", "sources": {FILE: TEXT}, "instructions": 100000}`: `html`, the page
+///   that plays the run.
 ///
 /// What is wrong with a request is its `error`, in one line.
 pub fn answer(request: &str) -> String {
@@ -74,6 +77,7 @@ fn answer_to(request: Request) -> Result<String, NoAnswer> {
             let refused: Vec<Refused<'_>> = refused.collect();
             Ok(json!({ "kernels": kernels, "refused": refused }).to_string())
         }
+        Request::Check { orders, .. } if !(1..=MAX_ORDERS).contains(&orders) => Err(NoAnswer::Orders(orders)),
         Request::Check { program, orders, seed } => {
             let (launch, ptx) = program.launch()?;
             let locations = Locations::new(Path::new("."), Path::new(&ptx));

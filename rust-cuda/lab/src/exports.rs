@@ -1,5 +1,5 @@
-//! The functions that the page calls: it writes a request to the place that `request` returns, calls `run`, and reads the
-//! answer, of the length that `run` returns, at `answer`.
+//! The functions that the page calls: it writes a request to the place that `request` returns, calls `run`, and reads
+//! the answer, of the length that `run` returns, at `answer`.
 
 #![allow(unsafe_code, reason = "exported names alone; nothing here reads or writes by a pointer")]
 

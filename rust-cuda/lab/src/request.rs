@@ -12,8 +12,8 @@ use serde::Deserialize;
 const LAUNCH: &str = "launch";
 /// Maximum number of lines with a fault that are listed.
 const MAX_FAULTS: usize = 20;
-/// Maximum number of orders, so that a page which asks for more is told so at once.
-const MAX_ORDERS: u32 = 10_000;
+/// Maximum number of orders. There is no clock in a page: the number is the limit, and the page can end a run.
+pub(crate) const MAX_ORDERS: u32 = 10_000;
 
 /// What a page asks for.
 #[derive(Debug, Deserialize)]
@@ -65,7 +65,6 @@ impl Program {
 
 /// The options of a check in this number of orders.
 pub(crate) fn options(launch: &Launch, orders: u32, seed: u64) -> Options {
-    // There is no clock in a page: the number of orders is the limit, and the page can stop a run.
-    let search = Search { runs: orders.clamp(1, MAX_ORDERS), seconds: u32::MAX, seed };
+    let search = Search { runs: orders, seconds: u32::MAX, seed };
     Options { max_faults: MAX_FAULTS, search, ..launch.options().clone() }
 }

@@ -74,7 +74,9 @@ fn a_recording_is_a_page() {
 
 #[test]
 fn what_is_wrong_is_one_line() {
-    for request in ["", "{}", r#"{"task": "erase"}"#, r#"{"task": "kernels", "ptx": ".entry"}"#] {
+    let too_many =
+        json!({"task": "check", "ptx": PTX, "launch": launch(1), "orders": 1_000_000, "seed": 0}).to_string();
+    for request in [&*too_many, "", "{}", r#"{"task": "erase"}"#, r#"{"task": "kernels", "ptx": ".entry"}"#] {
         let answer: Value = serde_json::from_str(&answer(request)).expect("an answer is JSON");
         assert!(answer["error"].as_str().is_some_and(|error| !error.contains('\n')), "{request}: {answer}");
     }

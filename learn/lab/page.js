@@ -1,0 +1,784 @@
+const element = id => document.getElementById(id);
+const make = (name, className, text) => {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+};
+const number = value => value.toLocaleString("en");
+const plural = (n, one, many = one + "s") => `${number(n)} ${n === 1 ? one : many}`;
+
+async function unpack(id) {
+  const bytes = Uint8Array.from(atob(element(id).textContent.trim()), character => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).arrayBuffer();
+}
+
+// ---- Runs, in a worker that can be ended at any time ----
+
+// Seconds after which a run is ended.
+const MAX_SECONDS = 60;
+let moduleBytes,
+  worker = null,
+  asked = 0;
+const waiting = new Map();
+
+function startWorker() {
+  const address = URL.createObjectURL(new Blob([element("worker").textContent], { type: "text/javascript" }));
+  worker = new Worker(address);
+  URL.revokeObjectURL(address);
+  worker.onmessage = ({ data: { id, text, failure } }) => {
+    const { resolve, reject } = waiting.get(id);
+    waiting.delete(id);
+    showBusy();
+    if (failure === undefined) return resolve(text);
+    // The module has trapped: its memory is in no state to go on with.
+    endWorker();
+    reject(new Error(`the interpreter stopped (${failure}): use fewer or smaller buffers, blocks or threads`));
+  };
+  worker.onerror = event => stop(`the worker failed: ${event.message}`);
+  worker.postMessage(moduleBytes.slice(0));
+}
+
+function endWorker() {
+  worker?.terminate();
+  worker = null;
+}
+
+// The text of the answer to a request.
+function ask(request) {
+  if (!worker) startWorker();
+  const id = ++asked;
+  const late = `ended after ${MAX_SECONDS} seconds: use a smaller launch or fewer orders`;
+  const timer = setTimeout(() => stop(late), 1000 * MAX_SECONDS);
+  const answer = new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+  worker.postMessage({ id, request: JSON.stringify(request) });
+  showBusy();
+  return answer.finally(() => clearTimeout(timer));
+}
+
+// The answer to a request, as an object; its error, if it has one, is thrown.
+async function answerTo(request) {
+  const answer = JSON.parse(await ask(request));
+  if (answer.error !== undefined) throw new Error(answer.error);
+  return answer;
+}
+
+function stop(reason = "stopped") {
+  endWorker();
+  const all = [...waiting.values()];
+  waiting.clear();
+  showBusy();
+  for (const { reject } of all) reject(new Error(reason));
+}
+
+function showBusy() {
+  const isBusy = waiting.size > 0;
+  for (const id of ["stop", "own-stop"]) element(id).disabled = !isBusy;
+  document.body.dataset.busy = isBusy;
+}
+
+// ---- Progress: the kernels of each lesson that were run, in this browser alone ----
+
+const STORED = "gpu-kernels-without-a-gpu";
+let progress = {};
+try {
+  const stored = JSON.parse(localStorage.getItem(STORED));
+  if (stored && typeof stored === "object") progress = stored;
+} catch {
+  // Without storage, or with another content, nothing is remembered.
+}
+
+const isDone = (lesson, kernel) => Array.isArray(progress[lesson.page]) && progress[lesson.page].includes(kernel.name);
+
+function remember(lesson, kernel) {
+  if (isDone(lesson, kernel)) return;
+  progress[lesson.page] = [...(Array.isArray(progress[lesson.page]) ? progress[lesson.page] : []), kernel.name];
+  try {
+    localStorage.setItem(STORED, JSON.stringify(progress));
+  } catch {
+    // As above.
+  }
+  showLessons();
+  showKernels();
+}
+
+// ---- A lesson ----
+
+// The PTX, the names and the sources of the lessons' kernels.
+let learn;
+let lesson = LESSONS[0],
+  chosen = lesson.kernels[0];
+// The last check's fault, in whose order a recording runs.
+let lastOrder = "ascending";
+
+function showLessons() {
+  element("lessons").replaceChildren(
+    ...LESSONS.map((of, index) => {
+      const item = make("li"),
+        button = make("button", "lesson");
+      const done = of.kernels.filter(kernel => isDone(of, kernel)).length;
+      const count = done === of.kernels.length ? "✓" : done ? `${done}/${of.kernels.length}` : "";
+      button.append(make("span", "number", index + 1), make("span", "title", of.title), make("span", "done", count));
+      button.setAttribute("aria-label", `${index + 1}. ${of.title}, ${done} of ${of.kernels.length} kernels run`);
+      button.title = of.title;
+      if (of === lesson && !element("lesson").hidden) button.setAttribute("aria-current", "page");
+      button.addEventListener("click", () => {
+        open(of);
+        element("title").focus();
+      });
+      item.append(button);
+      return item;
+    }),
+  );
+  if (element("own").hidden) element("own-tab").removeAttribute("aria-current");
+  else element("own-tab").setAttribute("aria-current", "page");
+}
+
+const ROLES = { wrong: "wrong", slower: "slower", right: "right" };
+
+function showKernels() {
+  element("kernels").replaceChildren(
+    ...lesson.kernels.map(kernel => {
+      const label = make("label", "kernel"),
+        input = make("input");
+      input.type = "radio";
+      input.name = "kernel";
+      input.value = kernel.name;
+      input.checked = kernel === chosen;
+      input.addEventListener("change", () => choose(kernel));
+      const words = kernel.role === "right" ? "" : kernel.words;
+      const text = make("span");
+      const name = make("code");
+      // A long name may break after an underscore.
+      for (const part of kernel.name.split(/(?<=_)/)) name.append(part, make("wbr"));
+      text.append(name, make("span", "words", words));
+      label.append(input, text, make("span", `tag ${kernel.role}`, ROLES[kernel.role]));
+      if (isDone(lesson, kernel)) {
+        const mark = make("span", "found", "✓");
+        mark.title = "run";
+        label.append(mark);
+      }
+      return label;
+    }),
+  );
+}
+
+function open(of, kernel = of.kernels[0]) {
+  element("own").hidden = true;
+  element("lesson").hidden = false;
+  lesson = of;
+  element("title").textContent = `${LESSONS.indexOf(of) + 1}. ${of.title}`;
+  element("task").textContent = of.task;
+  element("unit").textContent = of.unit;
+  element("size").value = of.size;
+  element("size").max = of.unit === "rows" ? 300 : 100000;
+  element("orders").value = 2;
+  element("seed").value = 0;
+  choose(kernel);
+  showLessons();
+}
+
+function choose(kernel) {
+  chosen = kernel;
+  setShape();
+  showKernels();
+  forgetOutcome();
+  showSource([]);
+}
+
+// The launch of the lesson for the size.
+function setShape() {
+  const { grid, block } = chosen.launch(element("size").valueAsNumber || 0);
+  [element("grid-x").value, element("grid-y").value] = grid;
+  [element("block-x").value, element("block-y").value] = block;
+}
+
+function shape() {
+  const at = id => element(id).valueAsNumber;
+  return { grid: [at("grid-x"), at("grid-y"), 1], block: [at("block-x"), at("block-y"), 1] };
+}
+
+function forgetOutcome() {
+  element("verdict").textContent = "Not run yet.";
+  element("verdict").className = "";
+  element("faults").replaceChildren();
+  element("result").hidden = true;
+  element("counts").hidden = true;
+  element("player").hidden = true;
+  element("player-frame").replaceChildren();
+  lastOrder = "ascending";
+}
+
+// ---- Source lines ----
+
+// First and last index of the function around a line of a file, with its documentation.
+function functionAround(lines, index) {
+  let first = index,
+    last = index;
+  while (first > 0 && !/^(pub(\(crate\))? )?fn /.test(lines[first])) first--;
+  while (first > 0 && /^(\/\/\/|#\[)/.test(lines[first - 1])) first--;
+  while (last < lines.length - 1 && lines[last] !== "}") last++;
+  return [first, last];
+}
+
+// The place of a fault that is in a file of the page: the innermost call there.
+function shownPlace(place) {
+  for (let source = place.source; source; source = source.inlined_at)
+    if (learn.sources[source.file] !== undefined) return { file: source.file, line: source.line };
+  return null;
+}
+
+// What is marked: the lines of the faults and of the other threads.
+function marksOf(faults) {
+  const marks = [];
+  const add = (place, kind, text) => {
+    if (place && !marks.some(mark => mark.file === place.file && mark.line === place.line && mark.kind === kind))
+      marks.push({ ...place, kind, text });
+  };
+  for (const fault of faults) {
+    add(shownPlace(fault.place), "fault", `Here: ${fault.message}`);
+    if (fault.other) add(shownPlace(fault.other.place), "other", "The other thread is here.");
+  }
+  return marks;
+}
+
+function showSource(marks) {
+  const parts = [];
+  const add = (file, index) => {
+    const lines = learn.sources[file].split("\n");
+    const [first, last] = functionAround(lines, index);
+    if (!parts.some(part => part.file === file && part.first === first)) parts.push({ file, first, last, lines });
+  };
+  const own = learn.sources[chosen.file].split("\n");
+  add(chosen.file, own.findIndex(line => line.startsWith(`pub fn ${chosen.name}(`)));
+  for (const mark of marks) add(mark.file, mark.line - 1);
+  const into = make("div");
+  for (const part of parts) {
+    into.append(make("div", "file", part.file));
+    for (let index = part.first; index <= part.last; index++) {
+      // Marks for the students' workspace.
+      if (/^ *\/\/ (write: \w+|end)$/.test(part.lines[index])) continue;
+      const here = marks.filter(mark => mark.file === part.file && mark.line === index + 1);
+      const kind = here.some(mark => mark.kind === "fault") ? " fault" : here.length ? " other" : "";
+      const line = make("div", `line${kind}`);
+      // The remark that says which line is wrong is the answer.
+      line.append(make("span", "", index + 1), make("span", "", part.lines[index].replace(/ *\/\/ wrong$/, "")));
+      into.append(line);
+      for (const mark of here) into.append(make("div", `mark ${mark.kind}`, mark.text));
+    }
+  }
+  element("source").replaceChildren(into);
+  into.querySelector(".line.fault")?.scrollIntoView({ block: "nearest" });
+}
+
+// ---- The outcome of a run ----
+
+function showNumber(value) {
+  return typeof value === "bigint" || Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
+}
+
+function showSentences(list, sentences) {
+  list.replaceChildren(...sentences.map(sentence => make("li", "", sentence)));
+}
+
+// A picture of the result: a square for each element, or of neighbouring ones if there are many.
+function drawPicture(states, columns) {
+  const canvas = element("picture"),
+    style = getComputedStyle(document.documentElement);
+  const colours = ["--right", "--fault", "--cell"].map(name => style.getPropertyValue(name));
+  const across = columns ?? Math.max(1, Math.min(64, states.length)),
+    rows = Math.max(1, Math.ceil(states.length / across));
+  const cell = Math.max(1, Math.min(8, Math.floor(512 / Math.max(across, rows))));
+  canvas.width = across * cell;
+  canvas.height = rows * cell;
+  const context = canvas.getContext("2d"),
+    gap = cell > 3 ? 1 : 0;
+  states.forEach((state, i) => {
+    context.fillStyle = colours[state];
+    context.fillRect((i % across) * cell, Math.floor(i / across) * cell, cell - gap, cell - gap);
+  });
+  const count = state => states.filter(found => found === state).length;
+  const [right, wrong, unwritten] = [0, 1, 2].map(state => number(count(state)));
+  const kinds = `${right} as expected (green), ${wrong} wrong (red), ${unwritten} never written (grey)`;
+  const words = `${plural(states.length, "element")} of the result: ${kinds}`;
+  canvas.setAttribute("aria-label", words);
+  return words;
+}
+
+function showResult(answer, problem) {
+  const buffer = answer.buffers.find(buffer => buffer.name === problem.out);
+  const { found, states } = compare(buffer, problem);
+  const first = states.findIndex(state => state !== 0);
+  const words = drawPicture(states, buffer.shape.length === 2 ? buffer.shape[1] : undefined);
+  element("result-caption").textContent = words;
+  const from = Math.max(0, Math.min(first < 0 ? 0 : first - 2, states.length - 8));
+  element("elements").replaceChildren(
+    ...found.slice(from, from + 8).map((value, at) => {
+      const i = from + at,
+        row = make("tr", states[i] ? "differs" : "");
+      const text = states[i] === 2 ? "never written" : showNumber(value);
+      const cells = [`${problem.out}[${i}]`, text, showNumber(problem.expected[i])];
+      row.append(...cells.map(cell => make("td", "", cell)));
+      return row;
+    }),
+  );
+  element("result").hidden = false;
+  if (first < 0) return null;
+  const value = states[first] === 2 ? "has never been written" : `is ${showNumber(found[first])}`;
+  return `${problem.out}[${first}] ${value}, expected ${showNumber(problem.expected[first])}`;
+}
+
+const COUNTED = [
+  ["lanes at work, of 32", counts => counts.thread_instructions / counts.warp_instructions, true],
+  ["instructions of warps", counts => counts.warp_instructions],
+  ["divergent branches", counts => counts.divergent_branches],
+  ["barriers, for each warp", counts => counts.barriers],
+  ["sectors of global memory", counts => counts.global_sectors],
+  ["atomic operations on global memory", counts => counts.global.atomics],
+  ["wavefronts of shared memory", counts => counts.shared_wavefronts],
+  ["bank conflicts", counts => counts.bank_conflicts],
+];
+
+function countRows(columns) {
+  const shown = COUNTED.filter(([, of], index) => index < 3 || columns.some(counts => of(counts) > 0));
+  return shown.map(([name, of, isRatio]) => {
+    const row = make("tr");
+    row.append(make("td", "", name));
+    const values = columns.map(of);
+    values.forEach((value, column) => {
+      const better = isRatio ? value > values[1 - column] : value < values[1 - column];
+      const text = isRatio ? value.toFixed(1) : number(value);
+      const differs = column === 0 && columns.length > 1 && values[0] !== values[1];
+      row.append(make("td", differs ? (better ? "better" : "worse") : "", text));
+    });
+    return row;
+  });
+}
+
+function checkOf(kernel, size, form, orders, seed) {
+  const launch = launchOf(lesson, kernel, size, form);
+  return { task: "check", ptx: learn.ptx, names: learn.names, launch, orders, seed };
+}
+
+async function run() {
+  const [of, kernel, size] = [lesson, chosen, element("size").valueAsNumber];
+  const isStill = () => of === lesson && kernel === chosen;
+  const verdict = element("verdict");
+  forgetOutcome();
+  verdict.textContent = "Running…";
+  setFragment(true);
+  const problem = of.data(size);
+  try {
+    const answer = await answerTo(
+      checkOf(kernel, size, shape(), element("orders").valueAsNumber, element("seed").valueAsNumber),
+    );
+    if (!isStill()) return;
+    const faults = answer.check.faults;
+    showSentences(element("faults"), answer.sentences);
+    showSource(marksOf(faults));
+    const difference = showResult(answer, problem);
+    lastOrder = faults[0]?.order ?? "ascending";
+    const isWrong = faults.length > 0 || difference !== null;
+    verdict.className = isWrong ? "wrong-result" : "right-result";
+    verdict.textContent = faults.length
+      ? `Wrong: ${plural(faults.length, "fault")}, marked in the source.`
+      : difference !== null
+        ? `Wrong without a fault: ${difference}.`
+        : `Right: no fault in ${plural(answer.check.orders, "order")}, and the result is as expected.`;
+    if (isWrong === (kernel.role === "wrong")) remember(of, kernel);
+    if (faults.length === 0) await showCounts(of, kernel, size, answer.check.counts, isStill);
+  } catch (error) {
+    if (!isStill()) return;
+    verdict.className = "wrong-result";
+    verdict.textContent = `Not run: ${error.message}`;
+  }
+}
+
+// The counts beside those of the right kernel, or of the right kernel beside those of the slower one.
+async function showCounts(of, kernel, size, counts, isStill) {
+  const role = kernel.role === "right" ? "slower" : "right";
+  const other = of.kernels.find(other => other.role === role);
+  element("counted").replaceChildren(...countRows([counts]));
+  element("counts").hidden = false;
+  const answer = await answerTo(checkOf(other, size, other.launch(size), 1, 0));
+  if (!isStill() || answer.check.counts === null) return;
+  element("counts").tHead.rows[0].cells[2].textContent = role === "right" ? "the right one" : "the slower one";
+  element("counted").replaceChildren(...countRows([counts, answer.check.counts]));
+}
+
+// ---- Step by step: the page that kernel-debugger records, in a frame of its own ----
+
+async function play(request, verdict) {
+  const frame = element("player-frame");
+  frame.replaceChildren(make("p", "", "Recording…"));
+  element("player").hidden = false;
+  try {
+    const { html } = await answerTo({ ...request, task: "record", instructions: 20000 });
+    const view = make("iframe");
+    view.title = "The run, step by step";
+    view.setAttribute("sandbox", "allow-scripts");
+    view.srcdoc = html;
+    frame.replaceChildren(view);
+    element("player").scrollIntoView({ block: "start" });
+  } catch (error) {
+    element("player").hidden = true;
+    verdict.className = "wrong-result";
+    verdict.textContent = `Not recorded: ${error.message}`;
+  }
+}
+
+function inOrder(launch, order) {
+  return order === "ascending" ? launch : { ...launch, order };
+}
+
+// ---- State in the address's fragment ----
+
+function setFragment(runs) {
+  const { grid, block } = shape(),
+    of = id => element(id).value;
+  const state = { lesson: LESSONS.indexOf(lesson) + 1, kernel: chosen.name, size: of("size") };
+  Object.assign(state, { grid: grid.slice(0, 2), block: block.slice(0, 2), orders: of("orders"), seed: of("seed") });
+  if (runs) state.run = 1;
+  const text = new URLSearchParams(state).toString().replaceAll("%2C", ",");
+  try {
+    history.replaceState(null, "", `#${text}`);
+  } catch {
+    // Some browsers refuse it for a file; then there is no link.
+  }
+}
+
+function openFragment() {
+  const state = new URLSearchParams(location.hash.slice(1));
+  if (location.hash === "#own") return openOwn();
+  const of = LESSONS[Number(state.get("lesson")) - 1] ?? LESSONS[0];
+  open(of, of.kernels.find(kernel => kernel.name === state.get("kernel")) ?? of.kernels[0]);
+  const set = (id, text) => {
+    // A value outside of the input's range is not taken.
+    const before = element(id).value;
+    if (text == null || !/^\d+$/.test(text)) return;
+    element(id).value = text;
+    if (!element(id).checkValidity()) element(id).value = before;
+  };
+  set("size", state.get("size"));
+  setShape();
+  for (const name of ["grid", "block"]) {
+    const [x, y] = (state.get(name) ?? "").split(",");
+    set(`${name}-x`, x);
+    set(`${name}-y`, y);
+  }
+  set("orders", state.get("orders"));
+  set("seed", state.get("seed"));
+  if (state.get("run") === "1") run();
+}
+
+// ---- Your own PTX ----
+
+const EXAMPLE = `.version 8.0
+.target sm_80
+.address_size 64
+
+// Each thread adds its number to sum, without an atomic operation.
+.visible .entry add_numbers(.param .u64 .ptr sum)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [sum];
+    mov.u32 %r1, %tid.x;
+    ld.global.u32 %r2, [%rd1];
+    add.u32 %r3, %r1, %r2;
+    st.global.u32 [%rd1], %r3;
+    ret;
+}
+`;
+let ownKernels = [],
+  ownOrder = "ascending";
+
+function openOwn() {
+  element("lesson").hidden = true;
+  element("own").hidden = false;
+  element("player").hidden = true;
+  showLessons();
+}
+
+function sayOwn(text, className = "") {
+  element("own-verdict").textContent = text;
+  element("own-verdict").className = className;
+}
+
+function forgetOwn() {
+  element("own-faults").replaceChildren();
+  element("own-buffers").replaceChildren();
+  element("own-counts").hidden = true;
+  element("ptx-lines").hidden = true;
+  element("player").hidden = true;
+  element("player-frame").replaceChildren();
+  ownOrder = "ascending";
+}
+
+async function readPtx() {
+  const ptx = element("ptx").value;
+  forgetOwn();
+  ownKernels = [];
+  element("refused").replaceChildren();
+  try {
+    if (ptx.trim() === "") sayOwn("No PTX yet.");
+    else {
+      const answer = await answerTo({ task: "kernels", ptx });
+      if (ptx !== element("ptx").value) return;
+      ownKernels = answer.kernels;
+      showSentences(
+        element("refused"),
+        answer.refused.map(({ name, reason }) => `${name} cannot be run: ${reason}`),
+      );
+      const count = ownKernels.length ? plural(ownKernels.length, "kernel") : "No kernel";
+      sayOwn(`${count} can be run.`);
+    }
+  } catch (error) {
+    sayOwn(`Not read: ${error.message}`, "wrong-result");
+  }
+  element("own-kernel").replaceChildren(...ownKernels.map(({ name }) => new Option(name)));
+  for (const id of ["own-run", "own-play"]) element(id).disabled = ownKernels.length === 0;
+  showParameters();
+}
+
+const TYPES = { 1: ["u8"], 2: ["u32"], 4: ["u32", "i32", "f32"], 8: ["u64", "i64", "f64"] };
+
+// The form of the kernel's parameters. A parameter of eight bytes is a buffer, unless the PTX marks other pointers.
+function showParameters() {
+  const kernel = ownKernels[element("own-kernel").selectedIndex],
+    ptx = element("ptx").value;
+  const marksPointers = / \.ptr\b/.test(ptx);
+  const escaped = name => name.replace(/\W/g, "\\$&");
+  const isPointer = name => !marksPointers || new RegExp(`\\.ptr\\b[^,()]*\\b${escaped(name)}\\b`).test(ptx);
+  element("parameters").replaceChildren(
+    ...(kernel?.parameters ?? []).map(([name, bytes], index) => {
+      const row = make("div", "parameter"),
+        select = (words, options, chosen) => {
+          const label = make("label", "", words),
+            list = make("select");
+          list.append(...options.map(option => new Option(option, option, false, option === chosen)));
+          label.append(list);
+          row.append(label);
+          return list;
+        },
+        input = (words, text) => {
+          const label = make("label", "", words),
+            field = make("input");
+          field.value = text;
+          label.append(field);
+          row.append(label);
+          return [label, field];
+        };
+      row.append(make("strong", "", `${name}, ${plural(bytes, "byte")}`));
+      if (!TYPES[bytes]) {
+        const [, field] = input("bytes, in hexadecimal", "00".repeat(Math.min(bytes, 4096)));
+        row.argument = () => ({ name, bytes: field.value.trim() });
+        return row;
+      }
+      const kinds = bytes === 8 ? ["buffer", ...TYPES[8]] : TYPES[bytes];
+      const kind = select("is", kinds, bytes === 8 && !isPointer(name) ? "u64" : kinds[0]);
+      const type = select("elements", Object.keys(BYTES), /\.f32\b/.test(ptx) ? "f32" : "u32");
+      const [countLabel, count] = input("count", "64");
+      const [, values] = input("values", bytes === 8 && isPointer(name) ? "zeros" : "64");
+      const follow = () => {
+        const isBuffer = kind.value === "buffer";
+        type.parentElement.hidden = countLabel.hidden = !isBuffer;
+        if (!isBuffer && !/^[-\d]/.test(values.value)) values.value = "0";
+      };
+      kind.addEventListener("change", follow);
+      follow();
+      row.dataset.index = index;
+      row.argument = () => {
+        if (kind.value !== "buffer") return { name, type: kind.value, value: numberOf(values.value) };
+        return { name, type: type.value, shape: [wholeOf(count.value)], values: valuesOf(values.value), length: false };
+      };
+      return row;
+    }),
+  );
+}
+
+function numberOf(text) {
+  const trimmed = text.trim();
+  if (!/^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/.test(trimmed))
+    throw new Error(`“${trimmed}” is no number, as 3 or -0.5 is`);
+  // Numbers of 64 bits keep all digits where the browser can write them.
+  return JSON.rawJSON ? JSON.rawJSON(trimmed) : Number(trimmed);
+}
+
+function wholeOf(text) {
+  if (!/^\d{1,9}$/.test(text.trim())) throw new Error(`“${text.trim()}” is no number of elements`);
+  return Number(text);
+}
+
+function valuesOf(text) {
+  const trimmed = text.trim();
+  if (["unwritten", "zeros", "index"].includes(trimmed)) return trimmed;
+  return trimmed.includes(",") ? trimmed.split(",").map(numberOf) : numberOf(trimmed);
+}
+
+function extentsOf(id, name) {
+  const extents = element(id).value.split(/[,×x]/).map(part => part.trim());
+  if (extents.length > 3 || !extents.every(extent => /^[1-9]\d{0,9}$/.test(extent)))
+    throw new Error(`${name}: write one to three positive numbers, as in 32 or 16, 16`);
+  return [0, 1, 2].map(axis => Number(extents[axis] ?? 1));
+}
+
+function ownLaunch() {
+  return {
+    ptx: "your.ptx",
+    kernel: element("own-kernel").value,
+    grid: extentsOf("own-grid", "grid"),
+    block: extentsOf("own-block", "block"),
+    dynamic_shared_bytes: element("own-shared").valueAsNumber,
+    cooperative: element("own-cooperative").checked,
+    block_instructions: BLOCK_INSTRUCTIONS,
+    instructions_without_progress: WITHOUT_PROGRESS,
+    arguments: [...element("parameters").children].map(row => row.argument()),
+  };
+}
+
+// The lines of the PTX around the faults.
+function showPtxLines(faults) {
+  const lines = element("ptx").value.split("\n"),
+    into = make("div"),
+    marked = new Map();
+  for (const fault of faults) {
+    if (fault.other) marked.set(fault.other.place.ptx_line, ["other", "The other thread is here."]);
+  }
+  for (const fault of faults) marked.set(fault.place.ptx_line, ["fault", `Here: ${fault.message}`]);
+  const isNear = index => [...marked.keys()].some(line => Math.abs(line - 1 - index) <= 4);
+  lines.forEach((text, index) => {
+    if (!isNear(index)) return;
+    const [kind, words] = marked.get(index + 1) ?? ["", ""];
+    const line = make("div", `line ${kind}`);
+    line.append(make("span", "", index + 1), make("span", "", text));
+    into.append(line);
+    if (words) into.append(make("div", `mark ${kind}`, words));
+  });
+  element("ptx-lines").replaceChildren(into);
+  element("ptx-lines").hidden = faults.length === 0;
+}
+
+async function runOwn() {
+  forgetOwn();
+  sayOwn("Running…");
+  try {
+    const launch = ownLaunch();
+    const [orders, seed] = [element("own-orders").valueAsNumber, element("own-seed").valueAsNumber];
+    const answer = await answerTo({ task: "check", ptx: element("ptx").value, launch, orders, seed });
+    const { faults, counts, printed } = answer.check;
+    ownOrder = faults[0]?.order ?? "ascending";
+    showSentences(element("own-faults"), answer.sentences);
+    showPtxLines(faults);
+    sayOwn(
+      faults.length ? `${plural(faults.length, "fault")}.` : `No fault in ${plural(answer.check.orders, "order")}.`,
+      faults.length ? "wrong-result" : "right-result",
+    );
+    for (const buffer of answer.buffers) {
+      const found = elementsOf(buffer),
+        isUnwritten = i => buffer.unwritten.some(([from, to]) => from <= i && i < to);
+      const shown = found.slice(0, 64).map((value, i) => (isUnwritten(i) ? "?" : showNumber(value)));
+      const more = found.length > 64 ? `, … (${plural(found.length, "element")})` : "";
+      element("own-buffers").append(make("p", "buffer", `${buffer.name}: ${shown.join(", ")}${more}`));
+    }
+    for (const { thread, text } of printed)
+      element("own-buffers").append(make("p", "buffer", `thread (${thread.join(", ")}) prints: ${text}`));
+    if (counts) {
+      element("own-counted").replaceChildren(...countRows([counts]));
+      element("own-counts").hidden = false;
+    }
+  } catch (error) {
+    sayOwn(`Not run: ${error.message}`, "wrong-result");
+  }
+}
+
+async function takeFile(file) {
+  if (!file) return;
+  if (file.size > 16e6) return sayOwn("Not read: the file has more than 16 MB.", "wrong-result");
+  element("ptx").value = await file.text();
+  readPtx();
+}
+
+function connectOwn() {
+  let timer;
+  element("ptx").addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(readPtx, 300);
+  });
+  element("example").addEventListener("click", () => {
+    element("ptx").value = EXAMPLE;
+    readPtx();
+  });
+  element("file").addEventListener("change", event => takeFile(event.target.files[0]));
+  element("own").addEventListener("dragover", event => {
+    event.preventDefault();
+    element("own").classList.add("dropping");
+  });
+  element("own").addEventListener("dragleave", () => element("own").classList.remove("dropping"));
+  element("own").addEventListener("drop", event => {
+    event.preventDefault();
+    element("own").classList.remove("dropping");
+    takeFile(event.dataTransfer.files[0]);
+  });
+  element("own-kernel").addEventListener("change", () => {
+    forgetOwn();
+    showParameters();
+  });
+  element("own-form").addEventListener("submit", event => {
+    event.preventDefault();
+    runOwn();
+  });
+  element("own-play").addEventListener("click", () => {
+    try {
+      const launch = inOrder(ownLaunch(), ownOrder);
+      play({ ptx: element("ptx").value, launch, sources: {} }, element("own-verdict"));
+    } catch (error) {
+      sayOwn(`Not recorded: ${error.message}`, "wrong-result");
+    }
+  });
+  element("own-tab").addEventListener("click", () => {
+    openOwn();
+    element("own-title").focus();
+    try {
+      history.replaceState(null, "", "#own");
+    } catch {
+      // As in setFragment.
+    }
+  });
+}
+
+function connect() {
+  element("choice").addEventListener("submit", event => {
+    event.preventDefault();
+    run();
+  });
+  element("size").addEventListener("input", setShape);
+  for (const id of ["stop", "own-stop"]) element(id).addEventListener("click", () => stop());
+  element("play").addEventListener("click", () => {
+    if (!element("choice").reportValidity()) return;
+    const launch = inOrder(launchOf(lesson, chosen, element("size").valueAsNumber, shape()), lastOrder);
+    play({ ptx: learn.ptx, names: learn.names, launch, sources: learn.sources }, element("verdict"));
+  });
+  element("close-player").addEventListener("click", () => {
+    element("player").hidden = true;
+    element("player-frame").replaceChildren();
+    element(element("own").hidden ? "play" : "own-play").focus();
+  });
+  addEventListener("hashchange", openFragment);
+  connectOwn();
+}
+
+async function begin() {
+  const [bytes, text] = await Promise.all([unpack("module"), unpack("learn")]);
+  moduleBytes = bytes;
+  learn = JSON.parse(new TextDecoder().decode(text));
+  startWorker();
+  connect();
+  openFragment();
+  document.body.dataset.ready = "true";
+}
+
+begin().catch(error => {
+  element("verdict").textContent = `This browser cannot show the page: ${error.message}`;
+});

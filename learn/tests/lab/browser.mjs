@@ -1,0 +1,172 @@
+// Solves the lessons of the laboratory in headless Chromium, and prints what the page shows, as JSON.
+// Usage: node browser.mjs CHROMIUM PAGE <INPUT, where INPUT is {foreign, markup, endless}: PTX of other compilers with
+// launches, and two PTX texts.
+
+import { readFileSync } from "node:fs";
+import { withBrowser } from "../../../neural-net/draw/tests/draw/devtools.mjs";
+
+const [chromium, page] = process.argv.slice(2);
+const { foreign, markup, endless } = JSON.parse(readFileSync(0, "utf8"));
+
+async function solve({ send, evaluate, open, report }) {
+  const until = async (condition, seconds = 60) => {
+    const end = Date.now() + 1000 * seconds;
+    while (!(await evaluate(condition))) {
+      if (Date.now() > end) throw new Error(`never true: ${condition}`);
+      await new Promise(resolve => setTimeout(resolve, 10));
+    }
+  };
+  const idle = () => until(`document.body.dataset.busy === "false"
+    && ["verdict", "own-verdict"].every(id => !document.getElementById(id).textContent.startsWith("Running"))`);
+  let clicks = 0;
+  // A click of the mouse in the middle of an element.
+  const click = async selector => {
+    clicks++;
+    const { x, y } = await evaluate(`(() => {
+      const chosen = document.querySelector(${JSON.stringify(selector)});
+      chosen.scrollIntoView({ block: "center" });
+      const box = chosen.getBoundingClientRect();
+      return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+    })()`);
+    for (const type of ["mousePressed", "mouseReleased"])
+      await send("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1 });
+  };
+  const text = id => evaluate(`document.getElementById("${id}").textContent`);
+  const outcome = () => evaluate(`(() => {
+    const marked = [];
+    let file = "";
+    for (const line of document.querySelectorAll("#source > div > div")) {
+      if (line.matches(".file")) file = line.textContent;
+      if (line.matches(".line.fault, .line.other")) marked.push([file, Number(line.firstChild.textContent)]);
+    }
+    const faults = [...document.querySelectorAll("#faults li")].map(fault => fault.textContent);
+    return { verdict: document.getElementById("verdict").textContent, faults, marked };
+  })()`);
+
+  // From opening to the first race, on a processor that is slowed four times.
+  await send("Emulation.setDeviceMetricsOverride", { width: 1280, height: 800, deviceScaleFactor: 1, mobile: false });
+  await send("Emulation.setCPUThrottlingRate", { rate: 4 });
+  const opened = Date.now();
+  await open(page);
+  await until(`document.body.dataset.ready === "true"`);
+  await click("#lessons li:nth-child(4) button");
+  await click("#run");
+  await until(`document.querySelector("#faults li") !== null`);
+  report.first = { milliseconds: Date.now() - opened, clicks, ...(await outcome()) };
+  await send("Emulation.setCPUThrottlingRate", { rate: 1 });
+
+  report.runs = [];
+  const lessons = await evaluate(`LESSONS.map(({ page, kernels }) =>
+    ({ page, kernels: kernels.map(({ name, role }) => ({ name, role })) }))`);
+  for (const [index, lesson] of lessons.entries()) {
+    await click(`#lessons li:nth-child(${index + 1}) button`);
+    for (const { name, role } of lesson.kernels) {
+      await click(`#kernels input[value="${name}"]`);
+      await click("#run");
+      await idle();
+      report.runs.push({ kernel: name, role, ...(await outcome()) });
+    }
+  }
+  report.solved = await evaluate(`[...document.querySelectorAll("#lessons .done")].map(mark => mark.textContent)`);
+
+  // The keyboard: Enter in an input runs the kernel.
+  await evaluate(`document.getElementById("size").focus()`);
+  const enter = { key: "Enter", code: "Enter", windowsVirtualKeyCode: 13, text: "\r" };
+  await send("Input.dispatchKeyEvent", { type: "keyDown", ...enter });
+  await send("Input.dispatchKeyEvent", { type: "keyUp", ...enter });
+  await idle();
+  report.byKey = await text("verdict");
+
+  // The recording of a run.
+  await click("#play");
+  await until(`document.querySelector("#player iframe")?.srcdoc.includes('id="recording"')`);
+  await click("#close-player");
+
+  // The address has the state.
+  report.fragment = await evaluate("location.hash");
+  await evaluate(`location.hash = "#lesson=3&kernel=add_row&size=20&orders=5&run=1"`);
+  await until(`document.getElementById("verdict").textContent.includes("5 orders")`);
+  await idle();
+  await evaluate(`location.hash = "#lesson=99&kernel=<b>&size=-1&grid=x"`);
+  await until(`document.getElementById("title").textContent.startsWith("1.")`);
+
+  // PTX of others.
+  await click("#own-tab");
+  const paste = async ptx => {
+    await evaluate(`(() => {
+      const field = document.getElementById("ptx");
+      field.value = ${JSON.stringify(ptx)};
+      field.dispatchEvent(new Event("input"));
+    })()`);
+    await new Promise(resolve => setTimeout(resolve, 350));
+    await idle();
+  };
+  report.foreign = [];
+  for (const { name, ptx, grid, block, cooperative, shared, arguments: list } of foreign) {
+    await paste(ptx);
+    await evaluate(`(() => {
+      const set = (field, value) => {
+        if (field.type === "checkbox") field.checked = value;
+        else field.value = value;
+        field.dispatchEvent(new Event("change"));
+      };
+      const at = id => document.getElementById(id);
+      set(at("own-kernel"), ${JSON.stringify(name)});
+      set(at("own-grid"), ${JSON.stringify(String(grid))});
+      set(at("own-block"), ${JSON.stringify(String(block))});
+      set(at("own-shared"), ${shared});
+      set(at("own-cooperative"), ${JSON.stringify(cooperative)});
+      ${JSON.stringify(list)}.forEach((argument, index) => {
+        const [kind, type] = at("parameters").children[index].querySelectorAll("select");
+        const [count, values] = at("parameters").children[index].querySelectorAll("input");
+        set(kind, argument.count === undefined ? argument.type : "buffer");
+        if (argument.count !== undefined) {
+          set(type, argument.type);
+          set(count, argument.count);
+        }
+        set(values, argument.values);
+      });
+    })()`);
+    await click("#own-run");
+    await idle();
+    report.foreign.push(`${name}: ${await text("own-verdict")} ${await text("own-faults")}`);
+  }
+
+  // Text from outside is text.
+  const scripts = await evaluate("document.scripts.length");
+  await paste(markup);
+  await click("#own-run");
+  await idle();
+  const added = (await evaluate("document.scripts.length")) - scripts;
+  report.markup = { added, ran: await evaluate("Boolean(window.ran)"), faults: await text("own-faults") };
+  await click("#own-play");
+  await until(`document.querySelector("#player iframe") !== null`);
+
+  // A kernel without an end can be stopped, and another one runs.
+  await paste(endless);
+  await evaluate(`document.getElementById("own-grid").value = "60000"; document.getElementById("own-shared").value = 0`);
+  await click("#own-run");
+  await new Promise(resolve => setTimeout(resolve, 300));
+  await click("#own-stop");
+  await idle();
+  report.stopped = await text("own-verdict");
+  await click("#example");
+  await new Promise(resolve => setTimeout(resolve, 100));
+  await idle();
+  await click("#own-run");
+  await idle();
+  report.example = await text("own-faults");
+
+  await send("Emulation.setDeviceMetricsOverride", { width: 360, height: 740, deviceScaleFactor: 2, mobile: true });
+  report.narrow = [];
+  for (let lesson = 1; lesson <= lessons.length; lesson++) {
+    await evaluate(`location.hash = "#lesson=${lesson}"`);
+    await until(`document.getElementById("title").textContent.startsWith("${lesson}.")`);
+    report.narrow.push(await evaluate("document.scrollingElement.scrollWidth"));
+  }
+  return report;
+}
+
+const text = JSON.stringify(await withBrowser(chromium, 180_000, solve));
+// A pipe takes a long text in parts: the process ends once it has all.
+process.stdout.write(text, () => process.exit());

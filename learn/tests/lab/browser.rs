@@ -1,0 +1,163 @@
+//! The page in headless Chromium: all lessons are solved, every wrong kernel is convicted at its line, foreign PTX runs, and
+//! the page loads nothing.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use learn::host::STEPS;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use test_skips::{Need, skip};
+
+use crate::requests::{Argument, Foreign, foreign};
+use crate::{marked_place, page, run_in_node};
+
+/// What the page shows after a run.
+#[derive(Debug, Deserialize)]
+struct Shown {
+    verdict: String,
+    faults: Vec<String>,
+    /// Files and lines that are marked in the source.
+    marked: Vec<(String, u32)>,
+}
+
+#[derive(Debug, Deserialize)]
+struct First {
+    milliseconds: u64,
+    clicks: u32,
+    #[serde(flatten)]
+    shown: Shown,
+}
+
+#[derive(Debug, Deserialize)]
+struct Run {
+    kernel: String,
+    role: String,
+    #[serde(flatten)]
+    shown: Shown,
+}
+
+#[derive(Deserialize)]
+struct Markup {
+    /// Number of scripts that the page has got.
+    added: i32,
+    ran: bool,
+    faults: String,
+}
+
+/// What the script prints.
+#[derive(Deserialize)]
+struct Report {
+    first: First,
+    runs: Vec<Run>,
+    /// Beside each lesson, what of it has been solved.
+    solved: Vec<String>,
+    #[serde(rename = "byKey")]
+    by_key: String,
+    fragment: String,
+    foreign: Vec<String>,
+    markup: Markup,
+    stopped: String,
+    example: String,
+    /// Width of each lesson in a window of 360 pixels.
+    narrow: Vec<u32>,
+    loaded: Vec<String>,
+    errors: Vec<String>,
+}
+
+/// A kernel that writes outside of its buffer, at a line of a file whose name is markup.
+const MARKUP: &str = r#".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry outside(.param .u64 outside_out)
+{
+    .reg .b64 %rd<2>;
+    .loc 1 3 5
+    ld.param.u64 %rd1, [outside_out];
+    st.global.u32 [%rd1+65536], 1;
+    ret;
+}
+.file 1 "<script>window.ran=1</script><img src=x onerror=window.ran=1>.cu"
+"#;
+
+/// A kernel whose loop ends after 2³² rounds, in which it stores.
+const ENDLESS: &str = r#".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry endless(.param .u64 .ptr endless_out)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [endless_out];
+    mov.u32 %r1, 0;
+$again:
+    add.u32 %r1, %r1, 1;
+    atom.global.add.u32 %r1, [%rd1], 1;
+    setp.ne.u32 %p1, %r1, 4294967295;
+    @%p1 bra $again;
+    ret;
+}
+"#;
+
+fn input_of(of: &Foreign) -> Value {
+    let arguments: Vec<Value> = of
+        .arguments
+        .iter()
+        .map(|argument| match argument {
+            Argument::Buffer(of, count, values) => json!({"type": of, "count": count, "values": values}),
+            Argument::Value(of, value) => json!({"type": of, "values": value.to_string()}),
+        })
+        .collect();
+    json!({
+        "name": of.name, "ptx": of.ptx, "grid": of.grid, "block": of.block, "cooperative": of.is_cooperative,
+        "shared": of.shared_bytes, "arguments": arguments,
+    })
+}
+
+#[test]
+fn the_lessons_are_solved_and_every_wrong_kernel_is_convicted() {
+    let chromium = std::env::var_os("CHROMIUM").map_or_else(|| PathBuf::from("chromium"), PathBuf::from);
+    let version = Command::new(&chromium).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !version.is_ok_and(|status| status.success()) {
+        return skip(Need::Chromium, &format!("there is no program {}: install Chromium", chromium.display()));
+    }
+    let foreign: Vec<Value> = foreign().iter().map(input_of).collect();
+    let count = foreign.len();
+    let input = json!({"foreign": foreign, "markup": MARKUP, "endless": ENDLESS}).to_string();
+    let Some(output) = run_in_node("browser.mjs", &[&chromium, page()], input.as_bytes()) else { return };
+    let report: Report = serde_json::from_str(&output).expect("the script prints its report");
+    assert_eq!(report.errors, Vec::<String>::new());
+
+    let First { milliseconds, clicks, shown } = &report.first;
+    eprintln!("the first race: {clicks} clicks, {milliseconds} ms after opening on a processor slowed four times");
+    assert!(*clicks <= 4 && shown.faults[0].contains("race"), "{:?}", report.first);
+
+    assert_eq!(report.runs.len(), 5 * STEPS.len());
+    for Run { kernel, role, shown } in &report.runs {
+        if role == "wrong" {
+            assert!(shown.verdict.starts_with("Wrong: "), "{kernel}: {shown:?}");
+            assert!(shown.marked.contains(&marked_place(kernel)), "{kernel}: {shown:?}");
+        } else {
+            assert!(shown.verdict.starts_with("Right: ") && shown.faults.is_empty(), "{kernel}: {shown:?}");
+        }
+    }
+    assert_eq!(report.solved, ["✓"; 10]);
+    assert!(report.by_key.starts_with("Right: "), "{}", report.by_key);
+    assert!(report.fragment.contains("lesson=10&kernel=product_double_buffered&size=40"), "{}", report.fragment);
+
+    assert_eq!(report.foreign.len(), count);
+    for shown in &report.foreign {
+        assert!(shown.ends_with(": No fault in 2 orders. "), "{shown}");
+    }
+    assert!(report.markup.faults.contains("<script>window.ran=1</script>"), "{}", report.markup.faults);
+    assert_eq!((report.markup.added, report.markup.ran), (0, false));
+    assert_eq!(report.stopped, "Not run: stopped");
+    assert!(report.example.contains("race"), "{}", report.example);
+    assert_eq!(report.narrow, [360; 10]);
+
+    let is_own =
+        |url: &&String| url.ends_with("/docs/lab/index.html") || url.starts_with("blob:") || url.starts_with("data:");
+    let others: Vec<&String> = report.loaded.iter().filter(|url| !is_own(url) && *url != "about:srcdoc").collect();
+    assert!(others.is_empty(), "the page loads {others:?}");
+}

@@ -1,0 +1,75 @@
+// Headless Chromium, driven by the Chrome DevTools Protocol (https://chromedevtools.github.io/devtools-protocol) through
+// the browser's file descriptors 3 and 4.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+// Runs an action with a browser, within these milliseconds, and returns what it returns. The action gets
+// - `send(method, parameters)`: the result of a request,
+// - `evaluate(expression)`: the value of an expression in the page,
+// - `open(file)`: loads the page of a file,
+// - `report`: `loaded`, the addresses of what the page has loaded, and `errors`, its uncaught errors.
+export async function withBrowser(chromium, milliseconds, action) {
+  const profile = mkdtempSync(join(tmpdir(), "page-"));
+  const options = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", `--user-data-dir=${profile}`];
+  // Its temporary files are in the profile, which is removed at the end.
+  const env = { ...process.env, TMPDIR: profile };
+  const browser = spawn(chromium, options, { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"], env });
+  const [, , , requests, responses] = browser.stdio;
+  const ended = new Promise(resolve => browser.on("exit", resolve));
+
+  // Requests wait for the response with their number.
+  const waiting = new Map(), report = { loaded: [], errors: [] };
+  let session, sent = 0, onLoad = () => {};
+  function send(method, params = {}) {
+    const id = ++sent;
+    requests.write(`${JSON.stringify({ id, method, params, sessionId: session })}\0`);
+    return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+  }
+  function onEvent(method, params) {
+    if (method === "Network.requestWillBeSent") report.loaded.push(params.request.url);
+    if (method === "Runtime.exceptionThrown") report.errors.push(params.exceptionDetails.exception.description);
+    if (method === "Page.loadEventFired") onLoad();
+  }
+  let received = "";
+  responses.setEncoding("utf8").on("data", text => {
+    const messages = (received + text).split("\0");
+    received = messages.pop();
+    for (const { id, result, error, method, params } of messages.map(message => JSON.parse(message))) {
+      if (!id) onEvent(method, params);
+      else if (error) waiting.get(id).reject(new Error(error.message));
+      else waiting.get(id).resolve(result);
+    }
+  });
+
+  async function evaluate(expression) {
+    const answer = await send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
+    if (answer.exceptionDetails) throw new Error(answer.exceptionDetails.exception.description);
+    return answer.result.value;
+  }
+  async function open(file) {
+    const loading = new Promise(resolve => { onLoad = resolve; });
+    await send("Page.navigate", { url: pathToFileURL(file).href });
+    await loading;
+  }
+  async function run() {
+    const { targetId } = await send("Target.createTarget", { url: "about:blank" });
+    session = (await send("Target.attachToTarget", { targetId, flatten: true })).sessionId;
+    for (const domain of ["Network", "Page", "Runtime"]) await send(`${domain}.enable`);
+    return action({ send, evaluate, open, report });
+  }
+
+  const tooLong = new Promise((_, reject) => setTimeout(reject, milliseconds, new Error("the browser takes too long")));
+  const stopped = ended.then(code => { throw new Error(`the browser has ended with exit code ${code}`); });
+  stopped.catch(() => {});
+  try {
+    return await Promise.race([run(), tooLong, stopped]);
+  } finally {
+    browser.kill();
+    await ended;
+    rmSync(profile, { recursive: true, force: true });
+  }
+}
