@@ -1,8 +1,12 @@
 //! Every kernel is right on the simulator and as PTX, except the wrong ones, whose mistake is found at its line.
 
+mod support;
+
 use gpu::{Device, DeviceChoice, InterpreterOptions};
 use learn::host::STEPS;
 use teaching_tests::{Failure, for_any};
+
+use crate::support::marked_place;
 
 /// Sizes around those of warps, tiles and blocks.
 const SIZES: [usize; 15] = [0, 1, 2, 15, 16, 17, 31, 33, 64, 65, 255, 257, 1023, 1025, 3000];
@@ -61,25 +65,14 @@ fn every_kernel_has_the_interpreters_bits_on_a_gpu_if_there_is_one() -> Result<(
     Ok(())
 }
 
-/// The place of the mistake in a kernel of wrong.rs or slips.rs, such as `learn/src/wrong.rs:12:`.
-fn marked_place(kernel: &str) -> String {
-    let files = [("wrong", include_str!("../src/wrong.rs")), ("slips", include_str!("../src/slips.rs"))];
-    let place = files.into_iter().find_map(|(file, text)| {
-        let lines = text.lines().enumerate();
-        let mut body = lines.skip_while(|(_, line)| !line.starts_with(&format!("pub fn {kernel}(")));
-        let (index, _) = body.find(|(_, line)| line.ends_with("// wrong"))?;
-        Some(format!("learn/src/{file}.rs:{}:", index + 1))
-    });
-    place.unwrap_or_else(|| panic!("no mark in {kernel}"))
-}
-
 #[test]
 fn every_mistake_is_found_at_its_line() {
     let mut elsewhere = Vec::new();
     for step in STEPS {
         for version in [step.wrong].into_iter().chain(step.slips) {
             let found = (version.check)(&Device::simulator(), step.wrong_size);
-            let (error, place) = (found.expect_err(version.name), marked_place(version.name));
+            let (error, (file, line)) = (found.expect_err(version.name), marked_place(version.name));
+            let place = format!("{file}:{line}:");
             if !error.contains(&place) {
                 elsewhere.push(format!("{}: {place} is not in {error}", version.name));
             }

@@ -1,16 +1,14 @@
 //! The page in headless Chromium: all lessons are solved, every wrong kernel is convicted at its line, foreign PTX runs, and
 //! the page loads nothing.
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-
 use learn::host::STEPS;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use test_skips::{Need, skip};
 
+use crate::node::chromium;
 use crate::requests::{Argument, Foreign, foreign};
-use crate::{marked_place, page, run_in_node};
+use crate::support::marked_place;
+use crate::{page, run_in_node};
 
 /// What the page shows after a run.
 #[derive(Debug, Deserialize)]
@@ -117,11 +115,7 @@ fn input_of(of: &Foreign) -> Value {
 
 #[test]
 fn the_lessons_are_solved_and_every_wrong_kernel_is_convicted() {
-    let chromium = std::env::var_os("CHROMIUM").map_or_else(|| PathBuf::from("chromium"), PathBuf::from);
-    let version = Command::new(&chromium).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !version.is_ok_and(|status| status.success()) {
-        return skip(Need::Chromium, &format!("there is no program {}: install Chromium", chromium.display()));
-    }
+    let Some(chromium) = chromium() else { return };
     let foreign: Vec<Value> = foreign().iter().map(input_of).collect();
     let count = foreign.len();
     let input = json!({"foreign": foreign, "markup": MARKUP, "endless": ENDLESS}).to_string();

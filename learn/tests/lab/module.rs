@@ -5,7 +5,8 @@ use learn::host::{STEPS, Version};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{marked_place, page, requests, run_in_node};
+use crate::support::marked_place;
+use crate::{page, requests, run_in_node};
 
 /// A run of a lesson's kernel with the lesson's size.
 #[derive(Deserialize)]

@@ -1,13 +1,10 @@
 //! The page in headless Chromium reads digits that are drawn with a mouse, a pen and a finger.
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-
 use serde::Deserialize;
 use serde_json::json;
-use test_skips::{Need, skip};
 
 use crate::module::{page, run_in_node};
+use crate::node::chromium;
 use crate::strokes::hundred_digits;
 use crate::{Answer, predictor, require_same};
 
@@ -37,11 +34,7 @@ struct Report {
 
 #[test]
 fn drawn_digits_are_read_as_by_the_predictor() {
-    let chromium = std::env::var_os("CHROMIUM").map_or_else(|| PathBuf::from("chromium"), PathBuf::from);
-    let version = Command::new(&chromium).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !version.is_ok_and(|status| status.success()) {
-        return skip(Need::Chromium, &format!("there is no program {}: install Chromium", chromium.display()));
-    }
+    let Some(chromium) = chromium() else { return };
     let digits = hundred_digits();
     // A dot, and lines across the whole field.
     let scribble: Vec<[f64; 2]> = (0..40)

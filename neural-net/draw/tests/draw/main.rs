@@ -3,6 +3,7 @@
 mod browser;
 mod images;
 mod module;
+mod node;
 mod predictions;
 mod strokes;
 
