@@ -135,8 +135,6 @@ function showLessons() {
   else element("own-tab").setAttribute("aria-current", "page");
 }
 
-const ROLES = { wrong: "wrong", slower: "slower", right: "right" };
-
 function showKernels() {
   element("kernels").replaceChildren(
     ...lesson.kernels.map(kernel => {
@@ -153,7 +151,7 @@ function showKernels() {
       // A long name may break after an underscore.
       for (const part of kernel.name.split(/(?<=_)/)) name.append(part, make("wbr"));
       text.append(name, make("span", "words", words));
-      label.append(input, text, make("span", `tag ${kernel.role}`, ROLES[kernel.role]));
+      label.append(input, text, make("span", `tag ${kernel.role}`, kernel.role));
       if (isDone(lesson, kernel)) {
         const mark = make("span", "found", "✓");
         mark.title = "run";

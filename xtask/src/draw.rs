@@ -3,26 +3,31 @@
 //! The page is one file: the template in `neural-net/draw/page`, with the crate `draw` compiled to WebAssembly by the
 //! toolchain that compiles PTX. It is committed with a fingerprint of itself, the crate and the compiler flags.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use command_line::CHECK_FAILED;
 use command_line::say;
-use cuda_builder::Fingerprint;
 use neural_net::data::convention::Convention;
 use neural_net::model_file::Model;
 use neural_net::preset::Preset;
 use neural_net::{files, model_file};
 
-use crate::wasm::{self, PROFILE, TARGET};
-use crate::workspace_root;
+use crate::page::{self, Page};
+use crate::{wasm, workspace_root};
 
 /// Compiler flags: a panic is a trap, and nothing in the module depends on the machine that compiles it.
 const FLAGS: [&str; 4] = ["-Zunstable-options", "-Cpanic=immediate-abort", "-Zlocation-detail=none", "-Cstrip=symbols"];
+
+/// The page, and what it is made of.
+const PAGE: Page<'_> = Page {
+    name: "draw",
+    origin: "neural-net/draw",
+    flags: &FLAGS,
+    inputs: &["neural-net/draw/Cargo.toml", "neural-net/draw/page", "neural-net/draw/src"],
+};
 
 /// Options of `cargo xtask draw`.
 #[derive(clap::Args)]
@@ -37,24 +42,15 @@ pub(crate) struct Options {
 
 /// Rewrites the page, or checks it.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    let path = workspace_root().join("docs/draw/index.html");
     if options.check {
-        let page = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let page = page.replace("\r\n", "\n");
-        let body = page.splitn(3, '\n').nth(2).unwrap_or_default();
-        let is_fresh = page == with_fingerprint(body)?;
-        match is_fresh {
-            true => say!("[+] docs/draw/index.html matches its sources"),
-            false => say!("[-] docs/draw/index.html is stale or edited: run cargo xtask draw"),
-        }
-        return Ok(if is_fresh { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) });
+        return PAGE.check();
     }
     if let Some(model) = &options.model {
         write_parameters(model)?;
     }
     let module = wasm::compile(&folder(), "draw", &FLAGS, "core")?;
-    let page = with_fingerprint(&template()?.replace("{{WASM}}", &BASE64_STANDARD.encode(&module)))?;
-    files::write_atomically(&path, page.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+    let page = PAGE.with_fingerprint(&template()?.replace("{{WASM}}", &BASE64_STANDARD.encode(&module)))?;
+    PAGE.write(&page)?;
     say!("[*] docs/draw/index.html: {} bytes, with a module of {} bytes", page.len(), module.len());
     Ok(ExitCode::SUCCESS)
 }
@@ -64,20 +60,7 @@ fn folder() -> PathBuf {
 }
 
 fn template() -> Result<String> {
-    let path = folder().join("page/index.html");
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(text.replace("\r\n", "\n"))
-}
-
-/// The page: two lines, the second with the fingerprint, and the body.
-fn with_fingerprint(body: &str) -> Result<String> {
-    let folder = folder();
-    let inputs = ["Cargo.toml", "page", "src"].map(|name| folder.join(name));
-    let settings = format!("{TARGET} {FLAGS:?} {PROFILE:?}");
-    let fingerprint =
-        Fingerprint::of(&[("settings", &settings), ("body", body)], &inputs.each_ref().map(PathBuf::as_path))?;
-    let origin = format!("Do not edit: `cargo xtask draw` makes this page from neural-net/draw. {fingerprint}");
-    Ok(format!("<!doctype html>\n<!-- {origin} -->\n{body}"))
+    page::read(&folder().join("page/index.html"))
 }
 
 /// Quantises a saved network into the crate's parameters.

@@ -6,21 +6,18 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use command_line::{CHECK_FAILED, say};
-use cuda_builder::Fingerprint;
+use command_line::say;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use neural_net::files;
 use serde_json::json;
 
-use crate::wasm::{self, PROFILE, TARGET};
-use crate::workspace_root;
+use crate::page::{Page, read};
+use crate::{wasm, workspace_root};
 
 /// Compiler flags: a panic is a trap, nothing in the module depends on the machine that compiles it, and lanes are
 /// vectors. The parser of PTX is recursive, and needs a larger stack than the target has.
@@ -34,24 +31,29 @@ const FLAGS: [&str; 6] = [
 ];
 /// Maximum size of the page in bytes.
 const MAX_BYTES: usize = 1_500_000;
-/// What the page is made of, below the workspace's root.
-const INPUTS: [&str; 15] = [
-    "learn/lab",
-    "learn/ptx",
-    "learn/src",
-    "rust-cuda/cuda_launch/Cargo.toml",
-    "rust-cuda/cuda_launch/src",
-    "rust-cuda/kernel-check/Cargo.toml",
-    "rust-cuda/kernel-check/src",
-    "rust-cuda/kernel-debugger/Cargo.toml",
-    "rust-cuda/kernel-debugger/src",
-    "rust-cuda/lab/Cargo.toml",
-    "rust-cuda/lab/src",
-    "rust-cuda/ptx-interpreter/Cargo.toml",
-    "rust-cuda/ptx-interpreter/src",
-    "rust-cuda/Cargo.toml",
-    "xtask/src/lab.rs",
-];
+/// The page, and what it is made of.
+const PAGE: Page<'_> = Page {
+    name: "lab",
+    origin: "learn/lab and rust-cuda/lab",
+    flags: &FLAGS,
+    inputs: &[
+        "learn/lab",
+        "learn/ptx",
+        "learn/src",
+        "rust-cuda/cuda_launch/Cargo.toml",
+        "rust-cuda/cuda_launch/src",
+        "rust-cuda/kernel-check/Cargo.toml",
+        "rust-cuda/kernel-check/src",
+        "rust-cuda/kernel-debugger/Cargo.toml",
+        "rust-cuda/kernel-debugger/src",
+        "rust-cuda/lab/Cargo.toml",
+        "rust-cuda/lab/src",
+        "rust-cuda/ptx-interpreter/Cargo.toml",
+        "rust-cuda/ptx-interpreter/src",
+        "rust-cuda/Cargo.toml",
+        "xtask/src/lab.rs",
+    ],
+};
 
 /// Options of `cargo xtask lab`.
 #[derive(clap::Args)]
@@ -63,29 +65,15 @@ pub(crate) struct Options {
 
 /// Builds the page, or checks it.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    let path = workspace_root().join("docs/lab/index.html");
     if options.check {
-        let page = read(&path)?;
-        let body = page.splitn(3, '\n').nth(2).unwrap_or_default();
-        let is_fresh = page == with_fingerprint(body)?;
-        match is_fresh {
-            true => say!("[+] docs/lab/index.html matches its sources"),
-            false => say!("[-] docs/lab/index.html is stale or edited: run cargo xtask lab"),
-        }
-        return Ok(if is_fresh { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) });
+        return PAGE.check();
     }
     let module = wasm::compile(&workspace_root().join("rust-cuda/lab"), "lab", &FLAGS, "std,panic_abort")?;
-    let page = with_fingerprint(&body(&module)?)?;
+    let page = PAGE.with_fingerprint(&body(&module)?)?;
     ensure!(page.len() <= MAX_BYTES, "the page has {} bytes, more than {MAX_BYTES}", page.len());
-    files::write_atomically(&path, page.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+    PAGE.write(&page)?;
     say!("[*] docs/lab/index.html: {} bytes, with a module of {} bytes", page.len(), module.len());
     Ok(ExitCode::SUCCESS)
-}
-
-/// A text file, with line feeds alone.
-fn read(path: &Path) -> Result<String> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(text.replace("\r\n", "\n"))
 }
 
 /// The template with its parts. Text in base64 is inserted last: it cannot contain a placeholder.
@@ -124,15 +112,4 @@ fn packed(bytes: &[u8]) -> Result<String> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(bytes)?;
     Ok(BASE64_STANDARD.encode(encoder.finish()?))
-}
-
-/// The page: two lines, the second with the fingerprint, and the body.
-fn with_fingerprint(body: &str) -> Result<String> {
-    let inputs = INPUTS.map(|name| workspace_root().join(name));
-    let settings = format!("{TARGET} {FLAGS:?} {PROFILE:?}");
-    let fingerprint =
-        Fingerprint::of(&[("settings", &settings), ("body", body)], &inputs.each_ref().map(PathBuf::as_path))?;
-    let origin =
-        format!("Do not edit: `cargo xtask lab` makes this page from learn/lab and rust-cuda/lab. {fingerprint}");
-    Ok(format!("<!doctype html>\n<!-- {origin} -->\n{body}"))
 }

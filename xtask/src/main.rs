@@ -9,6 +9,7 @@ mod draw;
 mod gpu_check;
 mod lab;
 mod package;
+mod page;
 mod peers;
 mod profiles;
 mod programs;
