@@ -65,13 +65,18 @@ impl Executables {
     }
 }
 
+/// The cargo that runs this program, in the workspace.
+pub(crate) fn cargo(workspace: Workspace) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(workspace.folder());
+    command
+}
+
 /// Runs cargo in the workspace; returns its messages, a JSON object per line, and whether the build succeeded.
 fn build(workspace: Workspace, arguments: &[&str]) -> Result<(String, bool)> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
+    let output = cargo(workspace)
         .args(arguments)
         .arg("--message-format=json-render-diagnostics")
-        .current_dir(workspace.folder())
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start cargo")?;

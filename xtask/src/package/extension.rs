@@ -24,7 +24,7 @@ pub(super) fn make(program: &Path, executable: &str, triple: &str, folder: &Path
     let platform = platform(triple).with_context(|| format!("VS Code does not run on {triple}"))?;
     let arguments: [&[&str]; 2] = [
         &["install", "--silent", "--no-audit", "--no-fund"],
-        &["run", "--silent", "package", "--", "--target", platform],
+        &["run", "--silent", "package", "--", "--target", &platform],
     ];
     for arguments in arguments {
         // On Windows npm is a script, which the command interpreter starts.
@@ -40,30 +40,8 @@ pub(super) fn make(program: &Path, executable: &str, triple: &str, folder: &Path
 }
 
 /// VS Code's name of a system.
-fn platform(triple: &str) -> Option<&'static str> {
-    let is_arm = triple.starts_with("aarch64");
-    Some(match triple {
-        _ if triple.contains("windows") => {
-            if is_arm {
-                "win32-arm64"
-            } else {
-                "win32-x64"
-            }
-        }
-        _ if triple.contains("linux") => {
-            if is_arm {
-                "linux-arm64"
-            } else {
-                "linux-x64"
-            }
-        }
-        _ if triple.contains("darwin") => {
-            if is_arm {
-                "darwin-arm64"
-            } else {
-                "darwin-x64"
-            }
-        }
-        _ => return None,
-    })
+fn platform(triple: &str) -> Option<String> {
+    let systems = [("windows", "win32"), ("linux", "linux"), ("darwin", "darwin")];
+    let (_, system) = systems.into_iter().find(|(name, _)| triple.contains(name))?;
+    Some(format!("{system}-{}", if triple.starts_with("aarch64") { "arm64" } else { "x64" }))
 }

@@ -3,22 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use crate::capture::stdout_of;
-use crate::cargo::Workspace;
+use crate::cargo::{Workspace, cargo};
 
 /// The name, version, license and notices of each crate that the package contains on that system; the same text once.
 ///
 /// # Errors
 /// If cargo does not list the crates, or a file cannot be read.
 pub(super) fn of(workspace: Workspace, package: &str, triple: &str) -> Result<String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["metadata", "--format-version=1", "--locked", "--filter-platform", triple];
-    let listed = stdout_of(Command::new(cargo).args(arguments).current_dir(workspace.folder()))?;
+    let listed = stdout_of(cargo(workspace).args(arguments))?;
     let metadata: Metadata = serde_json::from_str(&listed).context("cargo metadata prints another format")?;
     let crates = metadata.contained(package)?;
     let mut text = format!("{package} contains these crates:\n\n");
