@@ -160,7 +160,7 @@ impl Record {
         Scope::ALL.get((self.tagged >> 30) as usize).copied()
     }
 
-    /// Whether both accesses race with the same others.
+    /// Whether both accesses have the same scope, or are both volatile.
     pub(super) fn has_tag_of(self, other: Self) -> bool {
         self.tagged >> 30 == other.tagged >> 30
     }

@@ -185,6 +185,29 @@ impl HappensBefore {
         !is_volatile && size != 0 && usize::from(size) != bytes
     }
 
+    /// Of the lanes that made accesses of the kind as `earlier` is, those with which no access races that does not race with `later` too,
+    /// but for the order: what is morally strong with an access is so with one of the same block, scope and size, and what has acquired a
+    /// volatile store comes after those that the same thread made before it.
+    #[inline]
+    pub(super) fn lanes_with(&self, later: Record, earlier: Record, kind: AccessKind) -> u32 {
+        if !later.has_tag_of(earlier) {
+            return 0;
+        }
+        if kind.scope().is_none() {
+            return u32::MAX;
+        }
+        let [one, other] = [later, earlier].map(|record| self.epoch_of(record).phase);
+        let size = |record: Record| self.sizes.get(record.instruction() as usize);
+        if self.has_narrow_scopes && one.block != other.block || size(later) != size(earlier) {
+            return 0;
+        }
+        match kind == AccessKind::VolatileWrite {
+            true if (one.block, one.warp) == (other.block, other.warp) => 1 << later.lane(),
+            true => 0,
+            false => u32::MAX,
+        }
+    }
+
     /// The narrowest scope with both threads.
     pub(super) fn distance(&self, one: ThreadEpoch, other: ThreadEpoch) -> Scope {
         let [one, other] = [one.phase.block, other.phase.block];

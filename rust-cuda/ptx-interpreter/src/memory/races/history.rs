@@ -109,12 +109,12 @@ impl History {
         match kind {
             // What races with a thread's write races with its reads after it, until it releases them.
             AccessKind::Read if self.has_own_write(epoch) => {}
-            AccessKind::Read | AccessKind::ReadOnly => self.readers.add(order, epoch, record),
+            AccessKind::Read | AccessKind::ReadOnly => self.readers.add(order, epoch, record, kind),
             AccessKind::VolatileRead | AccessKind::AtomicRead(_) => {
-                self.rare.get_or_insert_default().atomic_readers.add(order, epoch, record);
+                self.rare.get_or_insert_default().atomic_readers.add(order, epoch, record, kind);
             }
             AccessKind::VolatileWrite | AccessKind::AtomicWrite(_) => {
-                self.rare.get_or_insert_default().atomic_writers.add(order, epoch, record);
+                self.rare.get_or_insert_default().atomic_writers.add(order, epoch, record, kind);
             }
             AccessKind::Write => {
                 let earlier = self.writer.replace(record);
@@ -129,7 +129,7 @@ impl History {
                     // Other writers of the same value stay recorded: their race need not end the launch.
                     (Some(RacingAccess { same_value: true, .. }), Some(earlier)) => {
                         let others = &mut self.rare.get_or_insert_default().same_writers;
-                        others.add(order, order.epoch_of(earlier), earlier);
+                        others.add(order, order.epoch_of(earlier), earlier, kind);
                     }
                     _ => {
                         if let Some(rare) = &mut self.rare {

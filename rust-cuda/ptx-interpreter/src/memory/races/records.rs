@@ -1,14 +1,15 @@
 //! The concurrent accesses of one kind to some bytes, as far as detection of a later race needs them.
 
-use super::access::{Record, ThreadEpoch};
+use super::access::{AccessKind, Record, ThreadEpoch};
 use super::happens_before::HappensBefore;
 
 /// Maximum number of groups of concurrent accesses of one kind that are kept.
 const MAX_CONCURRENT: usize = 16;
 
-/// Accesses of one kind, none of which happens before another.
+/// Accesses of one kind.
 ///
-/// An access that happens before another of them need not be kept: what happens after the other happens after it too.
+/// An access that happens before another of them need not be kept if what races with it races with the other too: what happens after the
+/// other happens after it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
     latest: Option<Record>,
@@ -87,11 +88,10 @@ impl Records {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, order: &HappensBefore, epoch: ThreadEpoch, latest: Record) {
+    pub(super) fn add(&mut self, order: &HappensBefore, epoch: ThreadEpoch, latest: Record, kind: AccessKind) {
         let Some(before) = self.latest.replace(latest) else { return };
         let has_others = self.others.as_ref().is_some_and(|others| !others.0.is_empty());
-        let is_same_kind = before.has_tag_of(latest);
-        if is_same_kind
+        if order.lanes_with(latest, before, kind) >> before.lane() & 1 == 1
             && (before.epoch == latest.epoch || !has_others && order.is_ordered(order.epoch_of(before), epoch))
         {
             return;
@@ -103,20 +103,26 @@ impl Records {
         {
             return group.add(before);
         }
-        self.keep(order, before, latest, epoch);
+        self.keep(order, before, (latest, kind), epoch);
     }
 
     #[inline(never)]
-    fn keep(&mut self, order: &HappensBefore, before: Record, latest: Record, epoch: ThreadEpoch) {
+    fn keep(
+        &mut self,
+        order: &HappensBefore,
+        before: Record,
+        (latest, kind): (Record, AccessKind),
+        epoch: ThreadEpoch,
+    ) {
         let Others(others) = &mut **self.others.get_or_insert_default();
         match others.iter_mut().find(|group| group.record.is_beside(before)) {
             Some(group) => group.add(before),
             None => others.push(Group::new(before)),
         }
         others.retain_mut(|group| {
-            if group.record.has_tag_of(latest) {
-                group.lanes = order.unordered_lanes(order.epoch_of(group.record), group.lanes, epoch);
-            }
+            let stood_for = group.lanes & order.lanes_with(latest, group.record, kind);
+            group.lanes &= !stood_for;
+            group.lanes |= order.unordered_lanes(order.epoch_of(group.record), stood_for, epoch);
             group.lanes != 0
         });
         if others.len() < MAX_CONCURRENT {
