@@ -108,7 +108,7 @@ fn input_of(of: &Foreign) -> Value {
         })
         .collect();
     json!({
-        "name": of.name, "ptx": of.ptx, "grid": of.grid, "block": of.block, "cooperative": of.is_cooperative,
+        "name": of.kernel(), "ptx": of.ptx, "grid": of.grid, "block": of.block, "cooperative": of.is_cooperative,
         "shared": of.shared_bytes, "arguments": arguments,
     })
 }

@@ -22,7 +22,7 @@ pub(crate) struct Foreign {
     pub(crate) arguments: Vec<Argument>,
 }
 
-/// The committed PTX of NVRTC and Triton.
+/// The committed PTX of clang, NVRTC, Numba and Triton.
 pub(crate) fn foreign() -> Vec<Foreign> {
     use Argument::{Buffer, Value};
     macro_rules! ptx {
@@ -30,51 +30,105 @@ pub(crate) fn foreign() -> Vec<Foreign> {
             include_str!(concat!("../../../rust-cuda/ptx-interpreter/tests/foreign/ptx/", $name, ".ptx"))
         };
     }
-    let of = |name, ptx, (grid, block), is_cooperative, arguments| Foreign {
-        // Triton's scratch memory for reductions.
-        shared_bytes: if is_cooperative { 0 } else { 1024 },
+    let of = |name, ptx, (grid, block), arguments| Foreign {
         name,
         ptx,
         grid,
         block,
-        is_cooperative,
+        is_cooperative: false,
+        shared_bytes: 0,
         arguments,
     };
-    // Triton passes two pointers to scratch memory at the end.
-    let scratch = || [Value("u64", 0), Value("u64", 0)];
-    let triton = |arguments: Vec<Argument>| arguments.into_iter().chain(scratch()).collect();
     let i32s = |count, values| Buffer("i32", count, values);
+    // Triton's kernels have scratch memory for reductions, and two pointers to other scratch memory at the end.
+    let triton = |name, ptx, launch, arguments: Vec<Argument>| {
+        let scratch = [Value("u64", 0), Value("u64", 0)];
+        Foreign { shared_bytes: 1024, ..of(name, ptx, launch, arguments.into_iter().chain(scratch).collect()) }
+    };
+    // Numba passes an array as two pointers that the kernel does not use, its elements, an element's bytes, the data, the shape and
+    // the strides.
+    let array = |count: u32, values| {
+        let data = i32s(count as usize, values);
+        let value = |value| Value("u64", value);
+        [value(0), value(0), value(count), value(4), data, value(count), value(4)]
+    };
+    let numba = |name, ptx, launch, [x, y]: [[Argument; 7]; 2], n| {
+        of(name, ptx, launch, x.into_iter().chain(y).chain([Value("i32", n)]).collect())
+    };
+    let grid_sum = vec![i32s(500, "index"), i32s(160, "unwritten"), i32s(1, "unwritten"), Value("i32", 500)];
     vec![
-        of(
+        triton(
             "sum_of_all",
             ptx!("sum_of_all.triton.sm_90"),
             (4, 128),
-            false,
-            triton(vec![i32s(1000, "index"), i32s(1, "zeros"), Value("i32", 1000)]),
+            vec![i32s(1000, "index"), i32s(1, "zeros"), Value("i32", 1000)],
         ),
-        of(
+        triton(
             "softmax",
             ptx!("softmax.triton.sm_90"),
             (3, 128),
-            false,
-            triton(vec![Buffer("f32", 300, "index"), Buffer("f32", 300, "unwritten"), Value("i32", 100)]),
+            vec![Buffer("f32", 300, "index"), Buffer("f32", 300, "unwritten"), Value("i32", 100)],
+        ),
+        Foreign { is_cooperative: true, ..of("grid_sum", ptx!("grid.nvrtc.sm_75"), (5, 32), grid_sum) },
+        of(
+            "heaviest",
+            ptx!("heaviest.nvrtc.sm_75"),
+            (1, 2),
+            vec![Buffer("f64", 50, "index"), i32s(2, "unwritten"), Value("i32", 50)],
         ),
         of(
-            "grid_sum",
-            ptx!("grid.nvrtc.sm_75"),
+            "last_block_adds_up",
+            ptx!("last_block_adds_up.nvrtc.sm_75"),
             (5, 32),
-            true,
-            vec![i32s(500, "index"), i32s(160, "unwritten"), i32s(1, "unwritten"), Value("i32", 500)],
+            vec![i32s(500, "index"), i32s(5, "unwritten"), i32s(1, "zeros"), i32s(1, "unwritten"), Value("i32", 500)],
+        ),
+        of(
+            "prefix_sums_by_shuffles",
+            ptx!("prefix_sums_by_shuffles.nvrtc.sm_75"),
+            (1, 128),
+            vec![i32s(128, "index"), i32s(128, "unwritten")],
+        ),
+        of("bitonic_sort", ptx!("bitonic_sort.clang.sm_75"), (1, 128), vec![i32s(128, "index")]),
+        of(
+            "compaction",
+            ptx!("compaction.clang.sm_75"),
+            (1, 32),
+            vec![i32s(200, "index"), i32s(200, "zeros"), i32s(1, "unwritten"), Value("i32", 200)],
+        ),
+        of(
+            "histogram",
+            ptx!("histogram.clang.sm_75"),
+            (4, 64),
+            vec![i32s(1000, "index"), i32s(16, "zeros"), Value("i32", 1000)],
+        ),
+        numba("largest", ptx!("largest.numba.sm_75"), (2, 64), [array(100, "index"), array(1, "zeros")], 100),
+        numba(
+            "sort_of_each",
+            ptx!("sort_of_each.numba.sm_75"),
+            (1, 32),
+            [array(160, "index"), array(160, "unwritten")],
+            20,
         ),
     ]
 }
 
 impl Foreign {
+    fn machine(&self) -> Machine {
+        Machine::new(self.ptx).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+
+    /// The kernel's name in the PTX, which Numba mangles.
+    pub(crate) fn kernel(&self) -> String {
+        let machine = self.machine();
+        let kernel = machine.kernels().find(|kernel| kernel.contains(self.name));
+        kernel.unwrap_or_else(|| panic!("no {}", self.name)).to_owned()
+    }
+
     /// The launch file, with the parameters' names.
     fn launch(&self) -> Value {
-        let machine = Machine::new(self.ptx).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let (machine, kernel) = (self.machine(), self.kernel());
         let arguments: Vec<Value> = machine
-            .parameters(self.name)
+            .parameters(&kernel)
             .zip(&self.arguments)
             .map(|((name, _), argument)| match argument {
                 Argument::Buffer(of, count, values) => {
@@ -84,7 +138,7 @@ impl Foreign {
             })
             .collect();
         json!({
-            "ptx": "foreign.ptx", "kernel": self.name, "grid": [self.grid, 1, 1], "block": [self.block, 1, 1],
+            "ptx": "foreign.ptx", "kernel": kernel, "grid": [self.grid, 1, 1], "block": [self.block, 1, 1],
             "cooperative": self.is_cooperative, "dynamic_shared_bytes": self.shared_bytes, "arguments": arguments,
         })
     }

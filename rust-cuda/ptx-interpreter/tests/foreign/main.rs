@@ -78,9 +78,24 @@ fn the_grid_barrier_of_nvrtc() {
     }
 }
 
+/// A structure with padding is among them.
 #[test]
-fn a_structure_with_padding_of_nvrtc() {
-    let compiled = compilers::committed("NVRTC", include_str!("ptx/heaviest.nvrtc.sm_75.ptx"));
-    let problems = problems(&compiled, Some("heaviest"));
-    assert!(problems.is_empty(), "{}", problems.join("\n"));
+fn committed_kernels_of_clang_and_nvrtc() {
+    macro_rules! committed {
+        ($($kernel:literal of $compiler:literal),+) => {
+            [$(($kernel, compilers::committed($compiler, include_str!(concat!("ptx/", $kernel, ".", $compiler, ".sm_75.ptx"))))),+]
+        };
+    }
+    let compiled = committed!(
+        "bitonic_sort" of "clang",
+        "compaction" of "clang",
+        "heaviest" of "nvrtc",
+        "histogram" of "clang",
+        "last_block_adds_up" of "nvrtc",
+        "prefix_sums_by_shuffles" of "nvrtc"
+    );
+    for (kernel, compiled) in compiled {
+        let problems = problems(&compiled, Some(kernel));
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
+    }
 }

@@ -155,6 +155,18 @@ fn committed_kernels_of_triton() {
 }
 
 #[test]
+fn committed_kernels_of_numba() {
+    for (kernel, text) in [
+        ("largest", include_str!("ptx/largest.numba.sm_75.ptx")),
+        ("sort_of_each", include_str!("ptx/sort_of_each.numba.sm_75.ptx")),
+    ] {
+        let cases = of_numba().into_iter().filter(|case| case.kernel == kernel).collect();
+        let problems = problems(&compilers::committed("Numba", text), cases, Calling::Numba);
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
+    }
+}
+
+#[test]
 fn bugs_of_numba() {
     let arguments =
         |count| vec![Buffer(Ints(integers(count, -1000, 1000))), Output(Ints(vec![0; count])), Int(count as i32)];
