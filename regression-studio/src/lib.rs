@@ -5,14 +5,21 @@
 //! - [`session`]: a training run in its own thread, observed through snapshots.
 //! - [`results`], [`plots`], [`importance`]: its metrics and plots, and the features it relies on. [`model`]: the
 //!   trained network with its column transform; [`prediction`]: what it predicts for a table.
+//! - [`intervals`]: how sure a prediction is. [`contributions`], [`partial_dependence`]: why it is so, for any function of
+//!   standardised inputs, by the rows of [`background`]; [`explanation`]: these for a model.
 //! - [`saved_run`]: a run as it is saved; [`run_folder`]: a run on disk. [`sigmoid`]: the scaled sigmoid with gain and
 //!   threshold.
 //!
 //! The default feature `window` is the desktop program on top of these. No other module depends on it, and the library
 //! prints nothing.
 
+pub mod background;
+pub mod contributions;
+pub mod explanation;
 pub mod importance;
+pub mod intervals;
 pub mod model;
+pub mod partial_dependence;
 pub mod plots;
 pub mod prediction;
 pub mod prepared;

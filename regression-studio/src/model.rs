@@ -13,6 +13,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Table;
+use crate::background::{Background, SavedBackground};
+use crate::intervals::Intervals;
 pub use crate::prepared::PredictError;
 use crate::prepared::Transform;
 use crate::sigmoid::Neuron;
@@ -23,10 +25,17 @@ const FORMAT: Format = Format {
     name: "regression-studio 2",
     has_checksum: true,
     keys: &["sizes", "neuron", "transform"],
-    optional: &[],
+    optional: OPTIONAL,
 };
+/// The keys of values that models of earlier versions, and of runs that have not ended, lack.
+pub(crate) const OPTIONAL: &[&str] = &[INTERVALS, BACKGROUND];
+const INTERVALS: &str = "intervals";
+const BACKGROUND: &str = "background";
 /// The earlier format, without a checksum.
 const UNVERIFIED: Format = Format { name: "regression-studio 1", has_checksum: false, ..FORMAT };
+/// The reason for which a model lacks intervals or a background.
+pub(crate) const NOT_OF_THE_END: &str =
+    "the model is of an earlier version, or its training has not ended: train it, or resume its run with --resume";
 /// The program name in the file formats.
 pub(crate) const PROGRAM: &str = "regression-studio";
 
@@ -39,6 +48,10 @@ pub struct Model {
     pub neuron: Neuron,
     /// The map from columns to inputs and from the output to the target.
     pub transform: Transform,
+    /// The prediction intervals; of a run that has ended.
+    pub intervals: Option<Intervals>,
+    /// Rows of the training part, with which predictions are compared to explain them; of a run that has ended.
+    pub background: Option<Background>,
 }
 
 impl Model {
@@ -48,10 +61,31 @@ impl Model {
     /// # Errors
     /// If the table lacks a feature column, or a numeric feature is a text column there.
     pub fn predict(&self, table: &Table) -> Result<Vec<Option<f64>>, PredictError> {
+        let outputs = self.outputs(table)?.into_iter();
+        Ok(outputs.map(|output| output.map(|output| self.transform.target_of(output))).collect())
+    }
+
+    /// [`Model::predict`], standardised.
+    pub(crate) fn outputs(&self, table: &Table) -> Result<Vec<Option<f32>>, PredictError> {
         let (inputs, complete) = self.transform.inputs(table)?;
         let outputs = self.predictor().predict_all(inputs.view());
-        let mut outputs = outputs.iter().map(|&output| self.transform.target_of(output));
+        let mut outputs = outputs.iter().copied();
         Ok(complete.into_iter().map(|is_complete| if is_complete { outputs.next() } else { None }).collect())
+    }
+
+    /// The ends of the interval of a row with this standardised prediction, in the target's unit; `widening` multiplies its
+    /// width.
+    pub(crate) fn interval(&self, percent: u8, output: f32, widening: f64) -> Option<[f64; 2]> {
+        let interval = self.intervals.as_ref()?.interval(percent, f64::from(output), None, widening)?;
+        Some(interval.map(|end| self.transform.target_scale.original(end)))
+    }
+
+    /// The reason for which predictions have no intervals of this probability, in one line.
+    pub fn why_no_intervals(&self, percent: u8) -> Option<String> {
+        match &self.intervals {
+            Some(intervals) => intervals.why_none(percent),
+            None => Some(format!("no {percent} % intervals: {NOT_OF_THE_END}")),
+        }
     }
 
     /// The network that maps standardised inputs to the standardised output.
@@ -103,7 +137,11 @@ impl Model {
     pub(crate) fn metadata(&self) -> HashMap<String, String> {
         let sizes = to_json(&self.network.architecture().sizes());
         let values = [("sizes", sizes), ("neuron", to_json(&self.neuron)), ("transform", to_json(&self.transform))];
-        values.map(|(name, value)| (name.to_owned(), value)).into()
+        let intervals = self.intervals.as_ref().map(|intervals| (INTERVALS, to_json(intervals)));
+        let background =
+            self.background.as_ref().map(|background| (BACKGROUND, to_json(&background.saved(&self.transform))));
+        let values = values.into_iter().chain(intervals).chain(background);
+        values.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     /// Reads the model from a file with this metadata; the tensors' names begin with `prefix`.
@@ -123,7 +161,12 @@ impl Model {
                 file.not_ours("its weights are not finite after folding in the gain and the threshold".to_owned())
             );
         }
-        Ok(Self { network, neuron, transform })
+        let intervals: Option<Intervals> = optional(file, INTERVALS)?;
+        intervals.iter().try_for_each(Intervals::validate).map_err(|reason| file.not_ours(reason.to_string()))?;
+        let background: Option<SavedBackground> = optional(file, BACKGROUND)?;
+        let background = background.map(|saved| Background::from_saved(&saved, &transform)).transpose();
+        let background = background.map_err(|reason| file.not_ours(format!("its {reason}")))?;
+        Ok(Self { network, neuron, transform, intervals, background })
     }
 }
 
@@ -145,4 +188,9 @@ pub(crate) fn to_json(value: &impl Serialize) -> String {
 pub(crate) fn from_json<T: DeserializeOwned>(file: &TensorFile, name: &str) -> Result<T, ModelFileError> {
     serde_json::from_str(file.metadata(name)?)
         .map_err(|error| file.not_ours(format!("its {name} cannot be read: {error}")))
+}
+
+/// [`from_json`] of a value that a file may lack.
+fn optional<T: DeserializeOwned>(file: &TensorFile, name: &str) -> Result<Option<T>, ModelFileError> {
+    if file.metadata(name).is_ok() { from_json(file, name).map(Some) } else { Ok(None) }
 }

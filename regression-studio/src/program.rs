@@ -2,6 +2,7 @@
 
 pub(crate) mod arguments;
 pub(crate) mod example;
+mod explanation;
 pub(crate) mod predict;
 pub(crate) mod train;
 

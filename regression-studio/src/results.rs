@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Model;
 use crate::importance::{self, Importance};
+use crate::intervals::{self, MeasuredIntervals};
 use crate::prepared::{Part, Prepared, Transform, signed_log};
 
 /// The metrics of one epoch.
@@ -95,6 +96,9 @@ pub struct Results {
     /// The importance of each feature on the test part, the largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub importance: Vec<Importance>,
+    /// The prediction intervals, measured on the test part; runs of earlier versions lack them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<MeasuredIntervals>,
 }
 
 /// True and predicted values in the target's unit.
@@ -245,6 +249,8 @@ pub(crate) fn of(
             linear: errors(&mut baselines.linear_outputs(inputs).into_iter()),
         }
     });
+    let outputs = predictor.predict_all(prepared.test.samples.inputs().view()).into_raw_vec_and_offset().0;
+    let residuals = intervals::residuals(&prepared.test, &outputs, &scale);
     Results {
         best_epoch,
         epochs: history.len(),
@@ -258,6 +264,7 @@ pub(crate) fn of(
             prepared.test.samples.inputs().view(),
             prepared.test.samples.targets().view(),
         ),
+        intervals: model.intervals.as_ref().map(|of| MeasuredIntervals::of(of, &residuals, None, &scale)),
     }
 }
 

@@ -90,7 +90,10 @@ fn a_run_is_saved_and_predicts() {
 
     // The model given as folder and as file; predictions printed and written.
     let (printed, _, code) = output(program(folder.path()).args(["predict", "config-run", "data.csv"]));
-    assert_eq!((code, printed.lines().count(), printed.lines().next()), (0, 201, Some("row,predicted c,c,part")));
+    assert_eq!(
+        (code, printed.lines().count(), printed.lines().next()),
+        (0, 201, Some("row,predicted c,lower 90 %,upper 90 %,c,part"))
+    );
     assert!(
         printed
             .lines()
@@ -130,6 +133,55 @@ fn a_run_is_saved_and_predicts() {
     fs::write(folder.path().join("config.toml"), CONFIG.replace("hidden = [6]", "hidden = [7]")).unwrap();
     let message = rejected(program(folder.path()).args(["train", "config.toml", "--resume"]));
     assert!(message.contains("has another [network]"), "{message}");
+}
+
+#[test]
+fn a_prediction_is_explained_by_contributions_that_add_up() {
+    let folder = folder(good_data());
+    let (stdout, ..) = output(program(folder.path()).args(["train", "config.toml"]));
+    assert!(stdout.contains("90 % of new rows like these are within ±"), "{stdout}");
+    let card = fs::read_to_string(folder.path().join("config-run/model-card.md")).unwrap();
+    assert!(
+        card.contains("90 % of new rows like these are within ±") && card.contains("100 rows of the training part")
+    );
+    let explain = |more: &[&str]| {
+        let arguments = [&["predict", "config-run/model.safetensors", "data.csv"], more].concat();
+        output(program(folder.path()).args(arguments))
+    };
+    let (stdout, stderr, code) = explain(&["--explain", "3"]);
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+    let lines: Vec<Vec<&str>> = stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(
+        (&lines[0][..], lines[1][0], lines[4][0]),
+        (&["column", "value", "contribution"][..], "mean", "prediction")
+    );
+    // The features of the third row, "2, 2, 6".
+    assert!(lines[2][1] == "2" && lines[3][1] == "2" && lines[2][3] == "±", "{stdout}");
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    let sum = number(lines[1][1]) + number(lines[2][2]) + number(lines[3][2]);
+    assert!((sum - number(lines[4][1])).abs() < 0.001, "{stdout}");
+    assert!(stdout.contains("90 % interval of the prediction: "), "{stdout}");
+    let (predicted, ..) = explain(&[]);
+    let of_row: f64 = number(predicted.lines().nth(3).unwrap().split(',').nth(1).unwrap());
+    assert!((of_row - number(lines[4][1])).abs() < 0.001, "{of_row} {stdout}");
+    let (predicted, ..) = explain(&["--interval", "50"]);
+    assert!(predicted.starts_with("row,predicted c,lower 50 %,upper 50 %,c"), "{predicted}");
+
+    let rejected = |more: &[&str]| {
+        let arguments = [&["predict", "config-run", "data.csv"], more].concat();
+        rejected(program(folder.path()).args(arguments))
+    };
+    for row in ["0", "201"] {
+        let message = rejected(&["--explain", row]);
+        assert!(
+            message.contains(&format!("data.csv: row {row} is out of range")) && message.contains("1 to 200"),
+            "{message}"
+        );
+    }
+    assert!(rejected(&["--explain", "x"]).contains("--explain"));
+    assert!(rejected(&["--interval", "91"]).contains("50, 80, 90, 95, 99"));
+    fs::write(folder.path().join("data.csv"), "a,b\n1,2\n3,\n").unwrap();
+    assert!(rejected(&["--explain", "2"]).contains("row 2 has no prediction"));
 }
 
 #[test]

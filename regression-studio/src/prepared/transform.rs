@@ -1,6 +1,7 @@
 //! The map from a table's columns to the network's inputs, and from its output to the target.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use command_line::counted;
 use ndarray::Array2;
@@ -98,8 +99,13 @@ impl Scale {
 
     /// Standardises a value.
     pub fn standardised(&self, value: f64) -> f32 {
+        self.in_deviations(value) as f32
+    }
+
+    /// [`Scale::standardised`] in double precision.
+    pub fn in_deviations(&self, value: f64) -> f64 {
         let value = if self.log { signed_log(value) } else { value };
-        ((value - self.mean) / self.deviation) as f32
+        (value - self.mean) / self.deviation
     }
 
     /// The inverse of [`Scale::standardised`].
@@ -387,6 +393,18 @@ impl Transform {
         inputs
     }
 
+    /// The feature columns in the order of their inputs, each with the indices of its inputs.
+    pub fn features(&self) -> Vec<(&str, Range<usize>)> {
+        let columns = self.inputs.chunk_by(|a, b| a.column() == b.column());
+        let mut end = 0;
+        let feature = |inputs: &'_ [Input]| -> Range<usize> {
+            end += inputs.len();
+            end - inputs.len()..end
+        };
+        let ranges: Vec<Range<usize>> = columns.map(feature).collect();
+        ranges.into_iter().map(|range| (self.inputs[range.start].column(), range)).collect()
+    }
+
     /// Converts a network output to the target's unit.
     pub fn target_of(&self, output: f32) -> f64 {
         self.target_scale.original(f64::from(output))
@@ -422,6 +440,22 @@ impl Input {
             Self::Number { fill, .. } => fill.is_some(),
             Self::Text { may_be_missing, .. } => *may_be_missing,
         }
+    }
+
+    /// How far a number is outside the range of training, as a multiple of the range's width; of logarithms, if the input
+    /// is one. 0 inside, for a category, and where the range is not known. By a rule of thumb, a prediction's interval is
+    /// wider by 1 plus the largest excess of the row's features.
+    pub fn excess(&self, value: f64) -> f64 {
+        let Self::Number { range: Some(range), scale, .. } = self else { return 0.0 };
+        let [low, high, value] = [range[0], range[1], value].map(|value| scale.in_deviations(value));
+        let excess = (low - value).max(value - high) / (high - low);
+        if excess > 0.0 { excess } else { 0.0 }
+    }
+
+    /// The standardised 1 or 0 of a category's input.
+    pub(crate) fn one_hot(&self, is_chosen: bool) -> f32 {
+        let (Self::Number { scale, .. } | Self::Text { scale, .. }) = self;
+        scale.standardised(f64::from(u8::from(is_chosen)))
     }
 
     /// The category, if this is an input of the text column `name`.

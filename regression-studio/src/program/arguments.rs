@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use regression_studio::intervals::{PERCENT, PERCENTS};
 use regression_studio::table::DecimalMark;
 
 const EXAMPLES: &str = "\
@@ -18,7 +19,9 @@ Examples:
   regression-studio train market.toml --epochs 50 --set network.hidden=[64,32] --out wide-run
       trains with other values than the file's
   regression-studio predict market-run new-prices.csv --out predicted.csv
-      applies the trained network to a new table";
+      applies the trained network to a new table
+  regression-studio predict market-run new-prices.csv --explain 3
+      says what each feature contributes to the prediction of row 3";
 
 /// Train a neural network to predict one column of a table from others
 #[derive(Debug, Parser)]
@@ -93,4 +96,16 @@ pub(crate) struct PredictArguments {
     /// Write the predictions to FILE instead of standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// The probability of the prediction intervals, in percent: 50, 80, 90, 95 or 99
+    #[arg(long, value_name = "PERCENT", default_value_t = PERCENT, value_parser = percent)]
+    pub(crate) interval: u8,
+    /// Explain the prediction of this row, counted from 1, instead of printing all predictions: what each feature contributes to it
+    #[arg(long, value_name = "ROW")]
+    pub(crate) explain: Option<usize>,
+}
+
+/// One of the probabilities of intervals.
+fn percent(text: &str) -> Result<u8, String> {
+    let percent = text.trim_end_matches('%').parse().ok().filter(|percent| PERCENTS.contains(percent));
+    percent.ok_or_else(|| format!("must be one of {}", PERCENTS.map(|percent| percent.to_string()).join(", ")))
 }

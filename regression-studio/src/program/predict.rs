@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
+use command_line::say;
 use neural_net::files::write_atomically;
 use regression_studio::results::Metrics;
 use regression_studio::settings::Source;
@@ -11,10 +12,10 @@ use regression_studio::table::csv;
 use regression_studio::{Model, Predictions, run_folder};
 
 use super::arguments::PredictArguments;
-use super::with_warning;
+use super::{explanation, with_warning};
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
-    let PredictArguments { model, csv: path, decimal_mark, out } = arguments;
+    let PredictArguments { model, csv: path, decimal_mark, out, interval, explain } = arguments;
     let file = if model.is_dir() { &model.join(run_folder::MODEL) } else { model };
     // Without a run that can be read, the rows of the training are not known; the model alone predicts as well.
     let run =
@@ -23,13 +24,19 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let model = with_warning(Model::read(file)?);
     let declared = csv::Declared { decimal_mark: decimal_mark.map(Into::into), ..model.transform.declared() };
     let table = Source::File(path.clone()).table_with(&declared, &|_| (), &AtomicBool::new(false))?;
-    let predictions = Predictions::of(&model, rows.as_deref(), &table)?;
+    let predictions = Predictions::with_intervals(&model, rows.as_deref(), &table, *interval)?;
+    let explanation = explain.map(|row| explanation::text(&model, &table, &predictions, row)).transpose()?;
     let text = predictions.to_csv();
     match out {
         Some(path) => {
             write_atomically(path, text.as_bytes()).with_context(|| format!("{}: cannot write", path.display()))?;
         }
+        None if explanation.is_some() => {}
         None => command_line::print_line(format_args!("{}", text.trim_end_matches('\n'))),
+    }
+    if let Some(explanation) = explanation {
+        explanation.lines().for_each(|line| say!("{line}"));
+        return Ok(ExitCode::SUCCESS);
     }
     if let Some(Metrics { rmse, mae, r2, .. }) = predictions.metrics {
         let (rmse, mae, over) = (super::number(rmse), super::number(mae), predictions.measured_rows());
@@ -37,6 +44,18 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
             false => command_line::note!("RMSE {rmse}, MAE {mae}, R² {r2:.4} over {over}"),
             true => command_line::note!("RMSE {rmse}, MAE {mae} over {over}; R² needs at least two different values"),
         }
+    }
+    let percent = predictions.percent;
+    match (&predictions.intervals, predictions.coverage) {
+        (Err(reason), _) => command_line::note!("note: {reason}"),
+        (Ok(_), Some(coverage)) => {
+            let over = predictions.measured_rows();
+            command_line::note!(
+                "the {percent} % intervals contain the true value in {:.1} % of {over}",
+                100.0 * coverage
+            );
+        }
+        (Ok(_), None) => {}
     }
     let columns = model.columns();
     table.notes_on(|name| columns.contains(&name)).for_each(|note| command_line::note!("note: {note}"));

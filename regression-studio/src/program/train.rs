@@ -226,6 +226,9 @@ fn show(results: &Results, state: &State) {
     if let Some(typical) = test.network.relative_error {
         say!("Half of the predictions of the test part are within {:.2} % of the true value.", 100.0 * typical);
     }
+    if let Some(intervals) = &results.intervals {
+        say!("{}", intervals.in_words(number));
+    }
     if !results.importance.is_empty() {
         let features: Vec<String> =
             results.importance.iter().map(|of| format!("{} × {:.2}", of.column, of.error_factor)).collect();

@@ -61,6 +61,14 @@ pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String 
         _ = writeln!(text, "- {}.", escaped(note));
     }
     errors(&mut text, &target, &results.parts);
+    if let Some(intervals) = &results.intervals {
+        _ = writeln!(
+            text,
+            "\n{} By split conformal prediction, calibrated by the {} validation rows, which have also selected the epoch.",
+            intervals.in_words(number),
+            intervals.rows
+        );
+    }
     if !results.importance.is_empty() {
         text += "\n## What it relies on\n\n\
                  The growth of the error on the test part if a column's values are exchanged between rows.\n\n\
@@ -74,12 +82,21 @@ pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String 
         text,
         "\n## Limits\n\n\
          The errors above hold for rows like those of the test part. Values far outside the usual ones, categories that did not \
-         occur, and times in which the data behave differently are extrapolations, whose error is not known.{}\n",
+         occur, and times in which the data behave differently are extrapolations, whose error is not known: there, intervals have no \
+         guarantee.{}{}\n",
         match settings.split.order {
             SplitOrder::Shuffled =>
                 " The test part was drawn at random: rows of the same time are in all parts, so that the errors say \
                  nothing about forecasts.",
             SplitOrder::Time => "",
+        },
+        match &run.model.background {
+            Some(background) => format!(
+                " model.safetensors contains the columns of {} rows of the training part, without {target}, by which it explains \
+                 predictions.",
+                background.inputs().nrows()
+            ),
+            None => String::new(),
         }
     );
     text

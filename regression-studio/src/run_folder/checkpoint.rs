@@ -27,7 +27,7 @@ const FORMAT: Format = Format {
         "predicted",
         "settings",
     ],
-    optional: &["ended", "rows"],
+    optional: &["ended", "rows", model::OPTIONAL[0], model::OPTIONAL[1]],
 };
 /// The earlier format, without a checksum, settings and results.
 const UNVERIFIED: Format = Format {

@@ -13,6 +13,8 @@ use neural_net::{Hyperparameters, Loss, Network, Predictor};
 use super::control::Shared;
 use super::device;
 use super::snapshot::{Snapshot, State};
+use crate::background::Background;
+use crate::intervals::{self, Intervals};
 use crate::prepared::{Part, Prepared, prepare};
 use crate::results::{self, Ending, EpochErrors, Predicted, TableRows};
 use crate::saved_run::{Checkpoint, RunProgress, SavedRun};
@@ -224,7 +226,7 @@ impl<'a> Trainer<'a> {
             // Stopped in the first epoch: the current network is the only one.
             self.best = self.neuron.unfold(&self.parameters()?.network);
         }
-        let model = self.model();
+        let model = self.ended_model();
         let results = results::of(self.prepared, &model, &self.history, self.progress.best_epoch, self.device.clone());
         let test = &self.prepared.test;
         let outputs = self.outputs_of_best(test);
@@ -234,6 +236,7 @@ impl<'a> Trainer<'a> {
         let run = snapshot.run.take().map(|run| SavedRun {
             ended: Some((ending, results.clone())),
             rows: Some(rows),
+            model,
             ..(*run).clone()
         });
         snapshot.run = run.map(Arc::new);
@@ -243,7 +246,25 @@ impl<'a> Trainer<'a> {
     }
 
     fn model(&self) -> Model {
-        Model { network: self.best.clone(), neuron: self.neuron, transform: self.prepared.transform.clone() }
+        Model {
+            network: self.best.clone(),
+            neuron: self.neuron,
+            transform: self.prepared.transform.clone(),
+            intervals: None,
+            background: None,
+        }
+    }
+
+    /// The model with its prediction intervals, calibrated by the validation part, and the rows that explain predictions.
+    fn ended_model(&self) -> Model {
+        let Prepared { train, validation, transform, .. } = self.prepared;
+        let outputs = self.outputs_of_best(validation);
+        let residuals = intervals::residuals(validation, &outputs, &transform.target_scale);
+        Model {
+            intervals: Some(Intervals::calibrate(&residuals, None)),
+            background: Background::sample(train.samples.inputs().view()),
+            ..self.model()
+        }
     }
 
     fn outputs_of_best(&self, part: &Part) -> Vec<f32> {

@@ -1,7 +1,11 @@
 //! The view of predictions: for the rows of a table, and for one row that the user varies.
 
+mod curve;
 mod job;
+mod latest;
 mod what_if;
+mod whisker;
+mod why;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -208,6 +212,14 @@ fn summary(ui: &mut Ui, shown: &Shown) {
             number::short(metrics.mae)
         ));
     }
+    match (&predictions.intervals, predictions.coverage) {
+        (Err(reason), _) => _ = ui.add(egui::Label::new(RichText::new(reason).weak()).wrap()),
+        (Ok(_), Some(coverage)) => {
+            let percent = predictions.percent;
+            ui.label(format!("The {percent} % intervals contain the true value in {:.1} % of them", 100.0 * coverage));
+        }
+        (Ok(_), None) => {}
+    }
     for note in predictions.notes() {
         ui.add(egui::Label::new(RichText::new(format!("⚠ {note}")).color(palette.orange)).wrap());
     }
@@ -267,14 +279,22 @@ fn list(ui: &mut Ui, predictions: &Predictions) -> Option<usize> {
                 columns.iter().zip(&cells).map(|((name, _), cell)| format!("{name} {cell}")).collect();
             let outside = predictions.outside.get(row).filter(|features| !features.is_empty());
             let mark = outside.map(|features| format!("outside the range of training: {}", features.join(", ")));
-            let spoken = [spoken, mark.iter().cloned().collect()].concat().join(", ");
+            let interval = predictions.intervals.as_ref().ok().and_then(|intervals| intervals[row]);
+            let interval = interval.map(|ends| {
+                let [low, high] = ends.map(number::short);
+                format!("{} % interval {low} to {high}", predictions.percent)
+            });
+            let more: Vec<String> = mark.iter().chain(&interval).cloned().collect();
+            let spoken = [spoken, more.clone()].concat().join(", ");
             let spoken = format!("Row {}: {spoken}", row + 1);
             response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Row, true, &spoken));
             let mut cells: Vec<(String, Color32)> =
                 cells.into_iter().zip(&columns).map(|(cell, (_, color))| (cell, *color)).collect();
-            if let Some(mark) = mark {
+            if mark.is_some() {
                 cells[0] = (format!("⚠ {}", cells[0].0), palette.orange);
-                response.clone().on_hover_text(mark);
+            }
+            if !more.is_empty() {
+                response.clone().on_hover_text(more.join("\n"));
             }
             line(ui, area, column_width, &number::count(row + 1), &cells);
             if response.clicked() {

@@ -25,6 +25,9 @@ pub(crate) fn show(ui: &mut Ui, results: &Results, target: &str) {
                 100.0 * typical
             ));
         }
+        if let Some(intervals) = &results.intervals {
+            ui.add(egui::Label::new(intervals.in_words(number::short)).wrap());
+        }
         ui.add_space(2.0);
         table(ui, results);
         importance(ui, &results.importance);

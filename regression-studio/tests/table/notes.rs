@@ -205,14 +205,20 @@ fn predictions_outside_the_range_of_training_are_marked() {
     let predictions = predicted(&model, "area,rooms\n20,3\n538,3\n-50,9\n67,4\n8,0\n").unwrap();
     assert_eq!(
         predictions.notes(),
-        ["2 rows are outside the range of training, first row 2 (line 3): area 538, training 8 to 67"]
+        [
+            "2 rows are outside the range of training, first row 2 (line 3): area 538, training 8 to 67: their intervals are wider, but \
+          without guarantee"
+        ]
     );
     assert_eq!(predictions.outside, [&[][..], &["area"], &["area", "rooms"], &[], &[]]);
     let lines: Vec<String> =
         predictions.to_csv().lines().map(|line| line.split(',').next_back().unwrap().to_owned()).collect();
     assert_eq!(lines, ["outside the range of training", "", "area", "area; rooms", "", ""]);
     let inside = predicted(&model, "area,rooms\n20,3\n").unwrap();
-    assert_eq!((inside.notes(), inside.to_csv().lines().next()), (vec![], Some("row,predicted price")));
+    assert_eq!(
+        (inside.notes(), inside.to_csv().lines().next()),
+        (vec![], Some("row,predicted price,lower 90 %,upper 90 %"))
+    );
     let dates = trained(&rows("when,y", 56, |row| format!("2024-{:02}-{:02},{row}", 1 + row / 28, 1 + row % 28)), &[]);
     let predictions = predicted(&dates, "when\n2025-01-01\n").unwrap();
     assert_eq!(

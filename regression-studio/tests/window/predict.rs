@@ -27,6 +27,9 @@ fn the_rows_of_the_loaded_table_are_predicted_and_saved() {
     assert!(window.shows("Synthetic market data: 600 rows predicted"));
     assert!(window.shows_part(" test rows: R²"));
     assert!(window.shows_part("⚠ this is the table that the network was trained on: "));
+    assert!(
+        window.shows_part("The 90 % intervals contain the true value in ") && window.shows_part(", 90 % interval ")
+    );
     assert!(window.shows_part(", part training") && window.shows_part(", part test"));
 
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -37,7 +40,7 @@ fn the_rows_of_the_loaded_table_are_predicted_and_saved() {
     let text = std::fs::read_to_string(&path).expect("the predictions");
     let lines: Vec<&str> = text.lines().collect();
     let target = small().data.target;
-    assert_eq!(lines[0], format!("row,predicted {target},{target},part"));
+    assert_eq!(lines[0], format!("row,predicted {target},lower 90 %,upper 90 %,{target},part"));
     assert_eq!((lines.len(), lines[600].split(',').next()), (601, Some("600")));
 }
 
@@ -78,4 +81,22 @@ fn one_row_is_varied_and_reset() {
     assert!(window.shows_part("by these changes"));
     window.click("Reset row");
     assert!(!window.shows_part("by these changes"));
+}
+
+#[test]
+fn the_row_has_an_interval_contributions_and_curves() {
+    let mut window = trained();
+    assert!(window.shows_part("90 % interval: "));
+    let feature = &small().data.features[0];
+    let contribution = format!("{feature} contributes ");
+    window.wait_until("the contributions are there", |window| window.shows_part(&contribution));
+    assert!(window.shows_part("Why: the mean over 100 training rows is "));
+    assert!(!window.shows_part("without guarantee"));
+    window.nudge(feature);
+    window.wait_until("the contributions follow", |window| window.shows_part(&contribution));
+    window.choose("Curve over", feature);
+    let curve = format!("over {feature}: the mean curve, this row, and 25 rows of the training part");
+    window.wait_until("the curves are there", |window| window.shows_part(&curve));
+    window.choose("Curve over", "no feature");
+    assert!(!window.shows_part(&curve));
 }

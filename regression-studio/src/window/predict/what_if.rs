@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use eframe::egui::{self, RichText, Ui};
 
+use super::latest::Latest;
+use super::{curve, whisker, why};
 use crate::Table;
+use crate::contributions::Contributions;
+use crate::explanation::{ExplanationError, FeatureCurves};
+use crate::intervals::PERCENT;
 use crate::prediction::Cell;
 use crate::prepared::{Input, Scale, Transform};
 use crate::saved_run::SavedRun;
@@ -25,6 +30,27 @@ pub(super) struct WhatIf {
     /// "Mean row", or the row of a table that was taken.
     name: String,
     predicted: Option<Predicted>,
+    contributions: Latest<Request, Result<Contributions, ExplanationError>>,
+    /// The feature whose curve is shown.
+    curve_of: Option<String>,
+    curves: Latest<Request, Option<FeatureCurves>>,
+}
+
+/// What an explanation depends on.
+#[derive(Clone)]
+struct Request {
+    run: Arc<SavedRun>,
+    /// The standardised inputs of the row.
+    row: Vec<f32>,
+    /// The feature of a curve.
+    feature: Option<String>,
+}
+
+impl PartialEq for Request {
+    fn eq(&self, other: &Self) -> bool {
+        let bits = |row: &[f32]| -> Vec<u32> { row.iter().map(|value| value.to_bits()).collect() };
+        Arc::ptr_eq(&self.run, &other.run) && self.feature == other.feature && bits(&self.row) == bits(&other.row)
+    }
 }
 
 /// The predictions for the row before and after the changes, with what they were computed from.
@@ -34,6 +60,9 @@ struct Predicted {
     row: Vec<(String, Cell)>,
     before: f64,
     now: f64,
+    interval: Option<[f64; 2]>,
+    /// The standardised inputs of `row`.
+    inputs: Vec<f32>,
 }
 
 impl WhatIf {
@@ -84,29 +113,46 @@ impl WhatIf {
     }
 
     /// The predictions for the row before and after the changes; computed again only after a change.
-    fn predictions(&mut self, run: &Arc<SavedRun>) -> (f64, f64) {
+    fn predictions(&mut self, run: &Arc<SavedRun>) -> &Predicted {
         let kept = self.predicted.take().filter(|predicted| {
             Arc::ptr_eq(&predicted.run, run) && predicted.row == self.row && predicted.start == self.start
         });
-        let predicted = kept.unwrap_or_else(|| {
-            let predict = |row: &[(String, Cell)]| {
-                run.model.predict_row(|column| {
-                    let found = row.iter().find(|(name, _)| name == column);
-                    found.map_or(Cell::Number(f64::NAN), |(_, cell)| cell.clone())
-                })
-            };
-            let (before, now) = (predict(&self.start), predict(&self.row));
-            Predicted { run: Arc::clone(run), start: self.start.clone(), row: self.row.clone(), before, now }
-        });
-        let values = (predicted.before, predicted.now);
-        self.predicted = Some(predicted);
-        values
+        let predict = || {
+            let before = run.model.predict_row(cells(&self.start));
+            let (now, interval) = run.model.predict_row_within(PERCENT, cells(&self.row));
+            let inputs = run.model.inputs_of_row(cells(&self.row));
+            let (start, row) = (self.start.clone(), self.row.clone());
+            Predicted { run: Arc::clone(run), start, row, before, now, interval, inputs }
+        };
+        let predicted = kept.unwrap_or_else(predict);
+        self.predicted.insert(predicted)
     }
 
     /// The prediction, and a slider or a choice for each feature.
     pub(super) fn show(&mut self, ui: &mut Ui, run: &Arc<SavedRun>) {
-        let (model, palette) = (&run.model, theme::palette(ui));
-        let (before, now) = self.predictions(run);
+        let &Predicted { before, now, interval, ref inputs, .. } = self.predictions(run);
+        let request = Request { run: Arc::clone(run), row: inputs.clone(), feature: None };
+        self.header(ui, run, before, now);
+        match interval {
+            Some(interval) => {
+                let is_outside = run.model.is_outside(cells(&self.row));
+                whisker::show(ui, PERCENT, now, interval, run.model.transform.target_scale, is_outside);
+            }
+            None => {
+                let reason = run.model.why_no_intervals(PERCENT).unwrap_or_default();
+                ui.add(egui::Label::new(RichText::new(reason).small().weak()).wrap());
+            }
+        }
+        ui.separator();
+        let scroll = egui::ScrollArea::vertical().id_salt("what if").auto_shrink(false);
+        scroll.content_margin(egui::Margin { right: 10, ..egui::Margin::ZERO }).show(ui, |ui| {
+            self.curve(ui, run, &request, now);
+            self.features(ui, run, &request);
+        });
+    }
+
+    fn header(&mut self, ui: &mut Ui, run: &SavedRun, before: f64, now: f64) {
+        let palette = theme::palette(ui);
         ui.horizontal(|ui| {
             ui.heading("What if");
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -118,7 +164,7 @@ impl WhatIf {
             });
         });
         ui.label(RichText::new(format!("{}: predicted {}", self.name, number::short(before))).weak());
-        let text = format!("{} = {}", model.transform.target, number::short(now));
+        let text = format!("{} = {}", run.model.transform.target, number::short(now));
         ui.label(RichText::new(text).heading().color(palette.blue));
         if self.row != self.start {
             let change = now - before;
@@ -130,32 +176,95 @@ impl WhatIf {
             let sign = if change > 0.0 { "+" } else { "" };
             ui.label(format!("{sign}{}{share} by these changes", number::short(change)));
         }
-        ui.separator();
-        egui::ScrollArea::vertical().id_salt("what if").auto_shrink(false).show(ui, |ui| {
-            for (name, cell) in &mut self.row {
-                let label = ui.label(RichText::new(name.as_str()).strong());
-                match cell {
-                    Cell::Number(value) => {
-                        if let Some(scale) = scale_of(&model.transform, name) {
-                            slider(ui, value, scale).labelled_by(label.id);
-                        }
-                    }
-                    Cell::Text(chosen) => {
-                        let categories = model.transform.inputs.iter().filter_map(|input| input.category_of(name));
-                        let choice = egui::ComboBox::from_id_salt(("category", name.as_str()))
-                            .selected_text(chosen.clone())
-                            .width(ui.available_width() - 16.0);
-                        let response = choice.show_ui(ui, |ui| {
-                            for category in categories {
-                                ui.selectable_value(chosen, category.to_owned(), category);
-                            }
-                        });
-                        response.response.labelled_by(label.id);
+    }
+
+    /// The choice of a feature, and the curves of the prediction over its values.
+    fn curve(&mut self, ui: &mut Ui, run: &Arc<SavedRun>, request: &Request, now: f64) {
+        if run.model.background.is_none() {
+            return;
+        }
+        ui.horizontal(|ui| {
+            let label = ui.label("Curve over");
+            let choice = egui::ComboBox::from_id_salt("curve over")
+                .selected_text(self.curve_of.as_deref().unwrap_or("no feature"))
+                .width(ui.available_width() - 16.0)
+                .truncate();
+            let response = choice.show_ui(ui, |ui| {
+                ui.selectable_value(&mut self.curve_of, None, "no feature");
+                for (name, _) in &self.row {
+                    ui.selectable_value(&mut self.curve_of, Some(name.clone()), name);
+                }
+            });
+            let tooltip = "The prediction over the values of one feature, the others fixed: for this row, for rows of the training part, and \
+                           their mean";
+            response.response.labelled_by(label.id).on_hover_text(tooltip);
+        });
+        let chosen = self.row.iter().find(|(name, _)| Some(name) == self.curve_of.as_ref());
+        let Some((name, cell)) = chosen else { return };
+        let request = Request { feature: Some(name.clone()), ..request.clone() };
+        let of_thread = request.clone();
+        let compute = move || {
+            let Request { run, row, feature } = of_thread;
+            run.model.feature_curves(&feature?, &row).ok().flatten()
+        };
+        let is_of_feature = |of: &Request| of.feature == request.feature;
+        match self.curves.get(&request, ui.ctx(), compute) {
+            Some((of, Some(curves), _)) if is_of_feature(of) => {
+                curve::show(ui, name, &run.model.transform.target, curves, (cell, now));
+            }
+            _ => {
+                ui.spinner();
+            }
+        }
+    }
+
+    /// The features with their contributions, sliders and choices.
+    fn features(&mut self, ui: &mut Ui, run: &Arc<SavedRun>, request: &Request) {
+        let (model, of_thread) = (&run.model, request.clone());
+        let compute = move || of_thread.run.model.contributions(&of_thread.row);
+        let contributions = self.contributions.get(request, ui.ctx(), compute);
+        let bars = match contributions {
+            Some((of, Ok(contributions), is_current)) if Arc::ptr_eq(&of.run, run) => {
+                why::caption(ui, contributions);
+                why::Bar::of(contributions, is_current)
+            }
+            Some((_, Err(reason), _)) => {
+                ui.add(egui::Label::new(RichText::new(reason.to_string()).small().weak()).wrap());
+                Vec::new()
+            }
+            _ => Vec::new(),
+        };
+        for (index, (name, cell)) in self.row.iter_mut().enumerate() {
+            let label = why::line(ui, name, bars.get(index).copied());
+            match cell {
+                Cell::Number(value) => {
+                    if let Some(scale) = scale_of(&model.transform, name) {
+                        slider(ui, value, scale).labelled_by(label.id);
                     }
                 }
-                ui.add_space(2.0);
+                Cell::Text(chosen) => {
+                    let categories = model.transform.inputs.iter().filter_map(|input| input.category_of(name));
+                    let choice = egui::ComboBox::from_id_salt(("category", name.as_str()))
+                        .selected_text(chosen.clone())
+                        .width(ui.available_width() - 16.0);
+                    let response = choice.show_ui(ui, |ui| {
+                        for category in categories {
+                            ui.selectable_value(chosen, category.to_owned(), category);
+                        }
+                    });
+                    response.response.labelled_by(label.id);
+                }
             }
-        });
+            ui.add_space(2.0);
+        }
+    }
+}
+
+/// The cells of a row by the names of their columns.
+fn cells(row: &[(String, Cell)]) -> impl Fn(&str) -> Cell {
+    |column| {
+        let found = row.iter().find(|(name, _)| name == column);
+        found.map_or(Cell::Number(f64::NAN), |(_, cell)| cell.clone())
     }
 }
 

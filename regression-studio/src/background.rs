@@ -1,0 +1,86 @@
+//! A background sample: rows of the training part that replace the values of features in explanations.
+//!
+//! A model keeps it, so that its predictions are explained by the model's file alone, and everywhere alike. It has the
+//! features of these rows, but not their target.
+
+use ndarray::{Array2, ArrayView2, Axis};
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::prepared::{Input, Transform};
+
+/// Maximum number of rows.
+pub const MAX_ROWS: usize = 100;
+/// Seed of the choice of rows.
+const SEED: u64 = 0;
+
+/// Standardised rows of the training part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Background {
+    inputs: Array2<f32>,
+}
+
+/// The rows as they are saved: a list for each feature column, with the standardised number of each row, or the index
+/// of its category among the column's inputs, −1 for none.
+#[derive(Deserialize, Serialize)]
+#[serde(transparent)]
+pub(crate) struct SavedBackground(Vec<Vec<f32>>);
+
+impl Background {
+    /// Up to 100 rows of standardised inputs, rows × inputs, drawn at random with a fixed seed. `None` if there are no
+    /// rows.
+    pub fn sample(inputs: ArrayView2<f32>) -> Option<Self> {
+        let (rows, mut rng) = (inputs.nrows(), ChaCha8Rng::seed_from_u64(SEED));
+        let mut chosen = rand::seq::index::sample(&mut rng, rows, MAX_ROWS.min(rows)).into_vec();
+        chosen.sort_unstable();
+        (!chosen.is_empty()).then(|| Self { inputs: inputs.select(Axis(0), &chosen) })
+    }
+
+    /// The standardised inputs, rows × inputs.
+    pub fn inputs(&self) -> &Array2<f32> {
+        &self.inputs
+    }
+
+    /// Converts the rows for a file.
+    pub(crate) fn saved(&self, transform: &Transform) -> SavedBackground {
+        let column = |(_, inputs): (&str, std::ops::Range<usize>)| -> Vec<f32> {
+            let value = |row: ndarray::ArrayView1<f32>| match &transform.inputs[inputs.start] {
+                Input::Number { .. } => row[inputs.start],
+                Input::Text { .. } => {
+                    let is_chosen = |index: &usize| row[*index] == transform.inputs[*index].one_hot(true);
+                    inputs.clone().find(is_chosen).map_or(-1.0, |index| (index - inputs.start) as f32)
+                }
+            };
+            self.inputs.outer_iter().map(value).collect()
+        };
+        SavedBackground(transform.features().into_iter().map(column).collect())
+    }
+
+    /// The rows of a file.
+    ///
+    /// # Errors
+    /// If they do not fit the transform's columns.
+    pub(crate) fn from_saved(saved: &SavedBackground, transform: &Transform) -> Result<Self, &'static str> {
+        let (SavedBackground(columns), features) = (saved, transform.features());
+        let rows = columns.first().map_or(0, Vec::len);
+        if columns.len() != features.len() || rows == 0 || columns.iter().any(|column| column.len() != rows) {
+            return Err("background has other columns than its transform, or no rows");
+        }
+        let mut inputs = Array2::zeros((rows, transform.inputs.len()));
+        for (values, (_, range)) in columns.iter().zip(features) {
+            for (row, &value) in values.iter().enumerate() {
+                if !value.is_finite() {
+                    return Err("background has a value that is not finite");
+                }
+                for index in range.clone() {
+                    inputs[[row, index]] = match &transform.inputs[index] {
+                        Input::Number { .. } => value,
+                        text @ Input::Text { .. } => text.one_hot(value == (index - range.start) as f32),
+                    };
+                }
+            }
+        }
+        Ok(Self { inputs })
+    }
+}

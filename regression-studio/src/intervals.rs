@@ -1,0 +1,194 @@
+//! Prediction intervals by split conformal prediction (H. Papadopoulos et al., "Inductive Confidence Machines for
+//! Regression", ECML 2002; J. Lei et al., "Distribution-Free Predictive Inference for Regression", Journal of the
+//! American Statistical Association 113, 2018), optionally normalised by a spread (there in section 5.2).
+//!
+//! Of n calibration rows with scores |truth − prediction|, the interval of a new row is its prediction plus and minus
+//! the score of rank ⌈(n + 1)·p⌉. If the new row and the calibration rows are exchangeable, it contains the true value
+//! with a probability of at least p, whatever the model. The calibration rows are those of the validation part, which
+//! has also selected the epoch; the coverage on the test part shows whether that matters.
+//!
+//! Scores and half widths are those of the standardised target, and thus of its logarithm if that is learned: an
+//! interval's ends are converted to the target's unit by [`Scale::original`], which preserves their order.
+
+use neural_net::training::InvalidValue;
+use serde::{Deserialize, Serialize};
+
+use crate::prepared::{Part, Scale};
+
+/// The probabilities for which there are intervals, in percent.
+pub const PERCENTS: [u8; 5] = [50, 80, 90, 95, 99];
+/// The probability by default, in percent.
+pub const PERCENT: u8 = 90;
+
+/// The half widths of prediction intervals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Intervals {
+    /// Number of calibration rows.
+    pub rows: usize,
+    /// Whether half widths are multiples of a row's spread.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_normalised: bool,
+    /// One for each of [`PERCENTS`] for which there are enough rows, ascending.
+    pub half_widths: Vec<HalfWidth>,
+}
+
+/// The half width of the intervals of one probability.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HalfWidth {
+    /// The probability in percent.
+    pub percent: u8,
+    /// The half width, of the standardised target or, if normalised, of that divided by the spread.
+    pub half_width: f64,
+}
+
+/// The rank, counted from 1, of the score that is the half width: ⌈(rows + 1)·percent / 100⌉. `None` if there are too
+/// few rows for it: the interval would be infinite.
+pub fn rank(rows: usize, percent: u8) -> Option<usize> {
+    let rank = ((rows + 1) * usize::from(percent)).div_ceil(100);
+    (rank <= rows).then_some(rank)
+}
+
+/// The smallest number of calibration rows for intervals of `percent` below 100.
+pub fn min_rows(percent: u8) -> usize {
+    100_usize.div_ceil(100 - usize::from(percent)) - 1
+}
+
+impl Intervals {
+    /// Calibrates the intervals by `residuals`, the truth minus the prediction of each calibration row, standardised.
+    /// With `spreads`, one positive value for each row, scores are residuals divided by them.
+    ///
+    /// # Panics
+    /// If the number of spreads is not that of the residuals.
+    pub fn calibrate(residuals: &[f64], spreads: Option<&[f64]>) -> Self {
+        let mut scores = scores(residuals, spreads);
+        scores.sort_unstable_by(f64::total_cmp);
+        let of_percent = |percent| {
+            let half_width = scores[rank(scores.len(), percent)? - 1];
+            half_width.is_finite().then_some(HalfWidth { percent, half_width })
+        };
+        let half_widths = PERCENTS.into_iter().filter_map(of_percent).collect();
+        Self { rows: residuals.len(), is_normalised: spreads.is_some(), half_widths }
+    }
+
+    /// The half width of the intervals of this probability, if there were enough calibration rows.
+    pub fn half_width(&self, percent: u8) -> Option<f64> {
+        self.half_widths.iter().find(|of| of.percent == percent).map(|of| of.half_width)
+    }
+
+    /// The interval of a row with this standardised prediction, standardised; `widening` multiplies its width. `None`
+    /// without a half width, or if intervals are normalised and the row's spread is not known.
+    pub fn interval(&self, percent: u8, output: f64, spread: Option<f64>, widening: f64) -> Option<[f64; 2]> {
+        let spread = if self.is_normalised { spread? } else { 1.0 };
+        let half_width = self.half_width(percent)? * spread * widening;
+        Some([output - half_width, output + half_width])
+    }
+
+    /// The share of rows with these residuals and spreads whose interval contains the true value. `None` without rows,
+    /// or in the cases of [`Intervals::interval`].
+    pub fn coverage(&self, percent: u8, residuals: &[f64], spreads: Option<&[f64]>) -> Option<f64> {
+        let half_width = self.half_width(percent).filter(|_| !residuals.is_empty())?;
+        let scores = scores(residuals, if self.is_normalised { Some(spreads?) } else { None });
+        let inside = scores.iter().filter(|score| **score <= half_width).count();
+        Some(inside as f64 / scores.len() as f64)
+    }
+
+    /// The reason for which there are no intervals of this probability, in one line.
+    pub fn why_none(&self, percent: u8) -> Option<String> {
+        self.half_width(percent).is_none().then(|| too_few(percent, self.rows))
+    }
+
+    /// Checks that a model file's intervals are consistent.
+    ///
+    /// # Errors
+    /// The first inconsistent value.
+    pub fn validate(&self) -> Result<(), InvalidValue> {
+        let mut before = HalfWidth { percent: 0, half_width: 0.0 };
+        for of in &self.half_widths {
+            let name = format!("intervals.{} %", of.percent);
+            let is_level = PERCENTS.contains(&of.percent) && of.percent > before.percent;
+            InvalidValue::unless(is_level, "intervals.percent", &of.percent, "50, 80, 90, 95 or 99, ascending")?;
+            let is_width = of.half_width.is_finite() && of.half_width >= before.half_width;
+            InvalidValue::unless(is_width, &name, &of.half_width, "finite, and no less than those before")?;
+            before = *of;
+        }
+        Ok(())
+    }
+}
+
+/// |residual|, divided by the spread if there is one; infinite if that is not a number.
+fn scores(residuals: &[f64], spreads: Option<&[f64]>) -> Vec<f64> {
+    let score = |score: f64| if score.is_nan() { f64::INFINITY } else { score };
+    match spreads {
+        None => residuals.iter().map(|residual| score(residual.abs())).collect(),
+        Some(spreads) => {
+            assert_eq!(residuals.len(), spreads.len(), "one spread for each row");
+            residuals.iter().zip(spreads).map(|(residual, spread)| score(residual.abs() / spread)).collect()
+        }
+    }
+}
+
+fn too_few(percent: u8, rows: usize) -> String {
+    let (min, rows) = (min_rows(percent), command_line::counted(rows, "row"));
+    format!("no {percent} % intervals: they need at least {min} validation rows, and there were {rows}")
+}
+
+/// The standardised truth minus `outputs`, the model's for all rows of a part.
+pub(crate) fn residuals(part: &Part, outputs: &[f32], scale: &Scale) -> Vec<f64> {
+    let residual = |(&truth, &output): (&f64, &f32)| scale.in_deviations(truth) - f64::from(output);
+    part.truth.iter().zip(outputs).map(residual).collect()
+}
+
+/// The intervals of a run, and their coverage on its test part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredIntervals {
+    /// The probability in percent.
+    pub percent: u8,
+    /// Number of calibration rows.
+    pub rows: usize,
+    /// The half width in the target's unit or, with a logarithmic target, in the unit of its natural logarithm. `None`
+    /// if there were too few rows, or if it differs between rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half_width: Option<f64>,
+    /// Whether the half width is that of the logarithm.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_logarithmic: bool,
+    /// The share of test rows whose interval contains the true value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<f64>,
+}
+
+impl MeasuredIntervals {
+    /// Measures intervals of [`PERCENT`] on test rows with these residuals and spreads.
+    pub(crate) fn of(intervals: &Intervals, residuals: &[f64], spreads: Option<&[f64]>, scale: &Scale) -> Self {
+        let half_width = intervals.half_width(PERCENT).filter(|_| !intervals.is_normalised);
+        Self {
+            percent: PERCENT,
+            rows: intervals.rows,
+            half_width: half_width.map(|half_width| half_width * scale.deviation),
+            is_logarithmic: scale.log,
+            coverage: intervals.coverage(PERCENT, residuals, spreads),
+        }
+    }
+
+    /// One sentence for the user; `number` formats a value of the target.
+    pub fn in_words(&self, number: impl Fn(f64) -> String) -> String {
+        let Self { percent, rows, half_width, is_logarithmic, coverage } = self;
+        let Some(coverage) = coverage else {
+            let text = too_few(*percent, *rows);
+            return format!("{}{}.", text[..1].to_uppercase(), &text[1..]);
+        };
+        let within = match half_width {
+            // Of 1 + |value|, see Scale; the difference matters near 0 only.
+            Some(half_width) if *is_logarithmic => {
+                format!("within a factor of {:.3} of the prediction", half_width.exp())
+            }
+            Some(half_width) => format!("within ±{} of the prediction", number(*half_width)),
+            None => "within the interval of their prediction".to_owned(),
+        };
+        let measured = 100.0 * coverage;
+        format!("{percent} % of new rows like these are {within}; of the test part, {measured:.1} % of the rows are.")
+    }
+}

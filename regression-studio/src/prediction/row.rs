@@ -1,0 +1,83 @@
+//! The prediction for one row that a user has entered.
+
+use ndarray::Array2;
+
+use crate::Table;
+use crate::model::Model;
+use crate::prepared::Input;
+
+/// The value of a feature in a row that a user has entered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// A number.
+    Number(f64),
+    /// A category.
+    Text(String),
+}
+
+impl Model {
+    /// The names of the feature columns, in the order of the inputs.
+    pub fn columns(&self) -> Vec<&str> {
+        let mut columns: Vec<&str> = self.transform.inputs.iter().map(Input::column).collect();
+        columns.dedup();
+        columns
+    }
+
+    /// The value of a feature column in a row of a table; of a number that is missing, the value in its place, or NaN.
+    pub fn cell(&self, table: &Table, name: &str, row: usize) -> Cell {
+        let input = self.transform.inputs.iter().find(|input| input.column() == name);
+        match (table.column(name), input) {
+            (Some(column), Some(Input::Number { fill, .. })) => {
+                Cell::Number(column.number(row).or(*fill).unwrap_or(f64::NAN))
+            }
+            (Some(column), _) => Cell::Text(column.text(row).into_owned()),
+            (None, _) => Cell::Number(f64::NAN),
+        }
+    }
+
+    /// The prediction for one row, in the target's unit; `cell` gives the value of each feature column.
+    pub fn predict_row(&self, cell: impl Fn(&str) -> Cell) -> f64 {
+        self.transform.target_of(self.output_of_row(cell))
+    }
+
+    /// [`Model::predict_row`], and the ends of its interval if the model has one of this probability. Outside the range of
+    /// training it is wider.
+    pub fn predict_row_within(&self, percent: u8, cell: impl Fn(&str) -> Cell) -> (f64, Option<[f64; 2]>) {
+        let output = self.output_of_row(&cell);
+        let interval = self.interval(percent, output, 1.0 + self.excess(cell));
+        (self.transform.target_of(output), interval)
+    }
+
+    /// Whether a number of the row is outside the range of training.
+    pub fn is_outside(&self, cell: impl Fn(&str) -> Cell) -> bool {
+        self.excess(cell) > 0.0
+    }
+
+    /// The largest [`Input::excess`] of the row.
+    fn excess(&self, cell: impl Fn(&str) -> Cell) -> f64 {
+        let excess = |input: &Input| match cell(input.column()) {
+            Cell::Number(value) => input.excess(value),
+            Cell::Text(_) => 0.0,
+        };
+        self.transform.inputs.iter().map(excess).fold(0.0, f64::max)
+    }
+
+    fn output_of_row(&self, cell: impl Fn(&str) -> Cell) -> f32 {
+        let inputs = self.inputs_of_row(cell);
+        let inputs = Array2::from_shape_vec((1, inputs.len()), inputs).expect("one row");
+        self.predictor().predict_all(inputs.view())[[0, 0]]
+    }
+
+    /// The standardised inputs of one row; `cell` gives the value of each feature column.
+    pub fn inputs_of_row(&self, cell: impl Fn(&str) -> Cell) -> Vec<f32> {
+        let input = |input: &Input| match (input, cell(input.column())) {
+            (Input::Number { scale, .. }, Cell::Number(value)) => scale.standardised(value),
+            (Input::Text { text, scale, .. }, Cell::Text(chosen)) => {
+                scale.standardised(f64::from(u8::from(*text == chosen)))
+            }
+            // The other kind of value is none.
+            (Input::Number { scale, .. } | Input::Text { scale, .. }, _) => scale.standardised(f64::NAN),
+        };
+        self.transform.inputs.iter().map(input).collect()
+    }
+}

@@ -1,0 +1,85 @@
+//! `regression-studio predict --explain`: what each feature contributes to the prediction of a row.
+
+use std::fmt::Write;
+
+use anyhow::{Result, bail};
+use regression_studio::contributions::{Contribution, Contributions};
+use regression_studio::prediction::Cell;
+use regression_studio::table::date;
+use regression_studio::{Model, Predictions, Table};
+
+/// A table of the columns, the largest contribution first, whose contributions add up to the prediction. `row` is counted
+/// from 1.
+pub(super) fn text(model: &Model, table: &Table, predictions: &Predictions, row: usize) -> Result<String> {
+    let Some(index) = row.checked_sub(1).filter(|index| *index < table.rows()) else {
+        bail!("{}: row {row} is out of range: give --explain a row from 1 to {}", table.source(), table.rows());
+    };
+    if predictions.predicted[index].is_none() {
+        bail!(
+            "{}: row {row} has no prediction, since a feature is missing or not a number: choose another",
+            table.source()
+        );
+    }
+    let cell = |name: &str| model.cell(table, name, index);
+    let contributions = model.contributions(&model.inputs_of_row(cell))?;
+    let shown = |name: &str| match cell(name) {
+        Cell::Number(value) if table.column(name).is_some_and(|column| column.is_date()) => date(value),
+        Cell::Number(value) => value.to_string(),
+        Cell::Text(text) => text,
+    };
+    let rows: Vec<(&str, String)> = model.columns().into_iter().map(|name| (name, shown(name))).collect();
+    let mut text = laid_out(&rows, &contributions);
+    let target = &predictions.target;
+    _ = writeln!(
+        text,
+        "Shapley values in the unit of {target}, beside the mean over {} rows of the training part; ± is one standard error.",
+        contributions.background_rows
+    );
+    match &predictions.intervals {
+        Ok(intervals) => {
+            if let Some([low, high]) = intervals[index] {
+                let [low, high] = [low, high].map(super::number);
+                _ = writeln!(text, "{} % interval of the prediction: {low} to {high}", predictions.percent);
+            }
+        }
+        Err(reason) => _ = writeln!(text, "{reason}"),
+    }
+    if !predictions.outside[index].is_empty() {
+        let features = predictions.outside[index].join(", ");
+        _ = writeln!(text, "outside the range of training: {features}: prediction and interval have no guarantee");
+    }
+    Ok(text)
+}
+
+/// The names and values of the columns beside their contributions, all numbers with the same number of decimals.
+fn laid_out(rows: &[(&str, String)], contributions: &Contributions) -> String {
+    let Contributions { mean, predicted, of_features, .. } = contributions;
+    let sizes = of_features.iter().map(|of| of.value.abs()).chain([mean.abs(), predicted.abs()]);
+    let decimals = (4 - sizes.fold(0.0, f64::max).max(1e-9).log10().floor() as i32).clamp(0, 12) as usize;
+    // Adding 0 makes a rounded −0 positive.
+    let number = |value: f64| {
+        let text = format!("{value:.decimals$}");
+        if text.trim_start_matches(['-', '0', '.']).is_empty() { text.replace('-', "") } else { text }
+    };
+    let mut features: Vec<(&(&str, String), &Contribution)> = rows.iter().zip(of_features).collect();
+    features.sort_by(|(_, a), (_, b)| b.value.abs().total_cmp(&a.value.abs()));
+    let mut lines = vec![
+        ["column", "value", "contribution", ""].map(str::to_owned),
+        ["mean".to_owned(), String::new(), number(*mean), String::new()],
+    ];
+    lines.extend(features.into_iter().map(|((name, value), Contribution { value: contribution, standard_error })| {
+        let sign = if *contribution > 0.0 { "+" } else { "" };
+        let error = format!("± {}", number(*standard_error));
+        [(*name).to_owned(), value.clone(), format!("{sign}{}", number(*contribution)), error]
+    }));
+    lines.push(["prediction".to_owned(), String::new(), number(*predicted), String::new()]);
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2)];
+    let mut text = String::new();
+    for [name, value, contribution, error] in lines {
+        let [first, second, third] = widths;
+        let line = format!("{name:<first$}  {value:>second$}  {contribution:>third$}  {error}");
+        _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}

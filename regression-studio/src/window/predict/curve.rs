@@ -1,0 +1,86 @@
+//! The plot of the partial dependence on a feature, with curves of individual rows.
+
+use std::ops::RangeInclusive;
+
+use eframe::egui::{self, Ui};
+use egui_plot::{AxisHints, GridMark, Line, Plot, PlotPoints, Points};
+
+use crate::explanation::{FeatureCurves, Grid};
+use crate::prediction::Cell;
+use crate::window::{number, theme};
+
+const HEIGHT: f32 = 150.0;
+
+/// Draws the curves of `feature`; `now` is the row's value and its prediction.
+pub(super) fn show(ui: &mut Ui, feature: &str, target: &str, curves: &FeatureCurves, now: (&Cell, f64)) {
+    let palette = theme::palette(ui);
+    let FeatureCurves { grid, curves } = curves;
+    let places: Vec<f64> = match grid {
+        Grid::Numbers(values) => values.clone(),
+        Grid::Categories(names) => (0..names.len()).map(|index| index as f64).collect(),
+    };
+    let place = match (grid, now.0) {
+        (Grid::Numbers(_), Cell::Number(value)) => Some(*value),
+        (Grid::Categories(names), Cell::Text(text)) => {
+            names.iter().position(|name| name == text).map(|index| index as f64)
+        }
+        _ => None,
+    };
+    let names = match grid {
+        Grid::Categories(names) => names.clone(),
+        Grid::Numbers(_) => Vec::new(),
+    };
+    let is_text = !names.is_empty();
+    let x_label = move |mark: GridMark, _: &RangeInclusive<f64>| {
+        if !is_text {
+            return number::tick(mark.value);
+        }
+        let index = mark.value.round();
+        let name = names.get(index as usize).filter(|_| (mark.value - index).abs() < 1e-6 && index >= 0.0);
+        name.map(|name| name.chars().take(8).collect()).unwrap_or_default()
+    };
+    let y_label = |mark: GridMark, _: &RangeInclusive<f64>| number::tick(mark.value);
+    let mut plot = Plot::new(("curve", feature))
+        .height(HEIGHT)
+        .custom_x_axes(vec![AxisHints::new_x().formatter(x_label).label_spacing(egui::Rangef::new(40.0, 60.0))])
+        .custom_y_axes(vec![AxisHints::new_y().formatter(y_label).label_spacing(egui::Rangef::new(18.0, 36.0))])
+        .show_background(false)
+        .grid_color(palette.line)
+        .show_x(false)
+        .show_y(false)
+        .allow_scroll(false)
+        .allow_drag(false)
+        .allow_zoom(false)
+        .allow_boxed_zoom(false);
+    if is_text {
+        plot = plot.x_grid_spacer(|input| {
+            let (first, last) = (input.bounds.0.ceil() as i64, input.bounds.1.floor() as i64);
+            (first..=last).map(|index| GridMark { value: index as f64, step_size: 1.0 }).collect()
+        });
+    }
+    let count = curves.individual.len();
+    let response = plot.show(ui, |plot| {
+        let points = |curve: &[f64]| -> PlotPoints<'static> {
+            places.iter().zip(curve).filter(|(_, y)| y.is_finite()).map(|(&x, &y)| [x, y]).collect()
+        };
+        for (index, curve) in curves.individual.iter().enumerate() {
+            let line = Line::new(format!("row {index}"), points(curve)).allow_hover(false);
+            plot.line(line.color(palette.grey.gamma_multiply(0.35)).width(1.0));
+        }
+        plot.line(Line::new("mean", points(&curves.mean)).color(palette.blue).width(2.5).allow_hover(false));
+        plot.line(Line::new("this row", points(&curves.row)).color(palette.orange).width(2.0).allow_hover(false));
+        if let Some(place) = place.filter(|place| place.is_finite() && now.1.is_finite()) {
+            let point = Points::new("now", vec![[place, now.1]]).radius(4.0).color(palette.orange);
+            plot.points(point.allow_hover(false));
+        }
+    });
+    let spoken = format!("{target} over {feature}: the mean curve, this row, and {count} rows of the training part");
+    response.response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Image, true, &spoken));
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 10.0;
+        let one_row = format!("{count} training rows");
+        for (text, color) in [("mean", palette.blue), ("this row", palette.orange), (&one_row, palette.grey)] {
+            ui.label(egui::RichText::new(format!("— {text}")).small().color(color));
+        }
+    });
+}

@@ -1,0 +1,95 @@
+//! What each feature contributes to the prediction of the row that is varied.
+
+use eframe::egui::{self, Align, Layout, Rect, Response, RichText, Sense, Ui, vec2};
+
+use crate::contributions::{Contribution, Contributions};
+use crate::window::{number, theme};
+
+/// Height of a line with a name and a bar.
+const LINE_HEIGHT: f32 = 18.0;
+/// Width of the name, as a fraction of the line.
+const NAME: f32 = 0.4;
+/// Width of the bar, as a fraction of the line.
+const BAR: f32 = 0.24;
+/// Opacity of contributions to a row that has changed since.
+const FADED: f32 = 0.5;
+
+/// A sentence on how to read the bars.
+pub(super) fn caption(ui: &mut Ui, contributions: &Contributions) {
+    let Contributions { mean, background_rows, .. } = contributions;
+    let text = format!(
+        "Why: the mean over {background_rows} training rows is {}; from there, each feature moves the prediction by its bar.",
+        number::short(*mean)
+    );
+    let label = ui.add(egui::Label::new(RichText::new(text).small().weak()).wrap());
+    label.on_hover_text(
+        "Shapley values: the mean and all contributions add up to the prediction. Features that tell the same share theirs. ± is the \
+         standard error of the estimate.",
+    );
+}
+
+/// A contribution beside the largest, and whether it is that of the current row.
+#[derive(Clone, Copy)]
+pub(super) struct Bar {
+    contribution: Contribution,
+    largest: f64,
+    is_current: bool,
+}
+
+impl Bar {
+    /// The bars of all features, in their order.
+    pub(super) fn of(contributions: &Contributions, is_current: bool) -> Vec<Self> {
+        let of_features = &contributions.of_features;
+        let largest = of_features.iter().map(|of| of.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
+        of_features.iter().map(|&contribution| Self { contribution, largest, is_current }).collect()
+    }
+
+    /// The contribution as text, with its standard error.
+    fn text(&self) -> String {
+        let Contribution { value, standard_error } = self.contribution;
+        let sign = if value > 0.0 { "+" } else { "" };
+        let value = format!("{sign}{}", number::short(value));
+        // An error far below the digits on display says nothing.
+        if standard_error < 1e-6 * self.largest {
+            return value;
+        }
+        let is_usual = (1e-3..1e7).contains(&standard_error);
+        let error = if is_usual { number::with_digits(standard_error, 2) } else { number::short(standard_error) };
+        format!("{value} ± {error}")
+    }
+}
+
+/// A feature's name, and the bar of its contribution if it is known. Returns the name's label.
+pub(super) fn line(ui: &mut Ui, name: &str, bar: Option<Bar>) -> Response {
+    let (palette, width) = (theme::palette(ui), ui.available_width());
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        ui.set_min_height(LINE_HEIGHT);
+        let share = if bar.is_some() { NAME } else { 1.0 };
+        let label = egui::Label::new(RichText::new(name).strong()).truncate();
+        let area = vec2(width * share, LINE_HEIGHT);
+        let layout = Layout::left_to_right(Align::Center);
+        let label = ui.allocate_ui_with_layout(area, layout, |ui| {
+            ui.set_min_width(area.x);
+            ui.add(label)
+        });
+        let Some(bar) = bar else { return label.inner };
+        let (area, _) = ui.allocate_exact_size(vec2(width * BAR, 10.0), Sense::hover());
+        let opacity = if bar.is_current { 1.0 } else { FADED };
+        let share = (bar.contribution.value / bar.largest) as f32 / 2.0;
+        let middle = area.center().x;
+        let end = middle + area.width() * share;
+        let color = if share < 0.0 { palette.orange } else { palette.blue };
+        let filled = Rect::from_x_y_ranges(middle.min(end)..=middle.max(end), area.y_range());
+        ui.painter().rect_filled(filled, 1.0, color.gamma_multiply(opacity));
+        ui.painter().vline(middle, area.y_range(), egui::Stroke::new(1.0, palette.grey));
+        let text = bar.text();
+        let color = palette.grey.gamma_multiply(opacity);
+        let shown = ui.add(egui::Label::new(RichText::new(&text).small().color(color)).truncate());
+        shown.widget_info(|| {
+            egui::WidgetInfo::labeled(egui::accesskit::Role::Label, true, format!("{name} contributes {text}"))
+        });
+        label.inner
+    })
+    .inner
+}

@@ -1,0 +1,85 @@
+//! The half widths against slow, obvious versions, and the ends of intervals.
+
+use proptest::prelude::*;
+use regression_studio::intervals::{Intervals, PERCENTS, min_rows, rank};
+use regression_studio::prepared::{Input, Scale};
+
+/// The smallest score q so that at least (n + 1)·p of the n scores and one more, the new row's, are ≤ q.
+fn slow_half_width(scores: &[f64], percent: u8) -> Option<f64> {
+    let needed = |count: usize| 100 * count >= usize::from(percent) * (scores.len() + 1);
+    let at_most = |q: f64| scores.iter().filter(|score| **score <= q).count();
+    scores.iter().copied().filter(|q| needed(at_most(*q))).min_by(f64::total_cmp)
+}
+
+proptest! {
+    #[test]
+    fn half_widths_are_the_smallest_scores_that_enough_rows_do_not_exceed(
+        residuals in prop::collection::vec((-30_i32..30).prop_map(|value| f64::from(value) / 4.0), 0..250),
+        spread in 1_u32..9,
+    ) {
+        let spreads: Vec<f64> = (0..residuals.len()).map(|row| f64::from(1 + (row as u32 * spread) % 5)).collect();
+        let plain: Vec<f64> = residuals.iter().map(|residual| residual.abs()).collect();
+        let divided: Vec<f64> = plain.iter().zip(&spreads).map(|(score, spread)| score / spread).collect();
+        let intervals = Intervals::calibrate(&residuals, None);
+        let normalised = Intervals::calibrate(&residuals, Some(&spreads));
+        for percent in PERCENTS {
+            prop_assert_eq!(intervals.half_width(percent), slow_half_width(&plain, percent));
+            prop_assert_eq!(normalised.half_width(percent), slow_half_width(&divided, percent));
+            prop_assert_eq!(intervals.half_width(percent).is_some(), residuals.len() >= min_rows(percent));
+            // Of the calibration rows themselves, at least that share is covered.
+            for (of, spreads) in [(&intervals, None), (&normalised, Some(&spreads[..]))] {
+                if let Some(coverage) = of.coverage(percent, &residuals, spreads) {
+                    prop_assert!(coverage >= f64::from(percent) / 100.0);
+                }
+            }
+        }
+        prop_assert!(intervals.validate().is_ok() && normalised.validate().is_ok());
+    }
+}
+
+#[test]
+fn the_rank_is_that_of_the_papers() {
+    assert_eq!([rank(9, 90), rank(99, 90), rank(1000, 95), rank(8, 90)], [Some(9), Some(90), Some(951), None]);
+    assert_eq!(PERCENTS.map(min_rows), [1, 4, 9, 19, 99]);
+}
+
+#[test]
+fn too_few_rows_give_no_interval_but_a_reason() {
+    let intervals = Intervals::calibrate(&[0.5; 8], None);
+    assert_eq!(intervals.interval(90, 0.0, None, 1.0), None);
+    assert_eq!(
+        intervals.why_none(90).unwrap(),
+        "no 90 % intervals: they need at least 9 validation rows, and there were 8 rows"
+    );
+    assert_eq!((intervals.interval(80, 1.0, None, 1.0), intervals.why_none(80)), (Some([0.5, 1.5]), None));
+    // A residual that is not a number is as large as can be.
+    let broken = Intervals::calibrate(&[vec![0.5; 8], vec![f64::NAN]].concat(), None);
+    assert_eq!((broken.half_width(80), broken.half_width(90)), (Some(0.5), None));
+}
+
+#[test]
+fn normalised_intervals_are_multiples_of_the_spread() {
+    let spreads = [1.0, 2.0, 4.0, 8.0, 1.0, 2.0, 4.0, 8.0, 16.0];
+    let residuals = spreads.map(|spread| 1.5 * spread);
+    let intervals = Intervals::calibrate(&residuals, Some(&spreads));
+    assert_eq!(intervals.interval(90, 10.0, Some(2.0), 1.0), Some([7.0, 13.0]));
+    assert_eq!(intervals.interval(90, 10.0, Some(2.0), 3.0), Some([1.0, 19.0]));
+    assert_eq!((intervals.interval(90, 10.0, None, 1.0), intervals.coverage(90, &residuals, None)), (None, None));
+    assert_eq!(intervals.coverage(90, &[1.5, 3.5], Some(&[1.0, 2.0])), Some(0.5));
+}
+
+#[test]
+fn the_excess_is_the_distance_from_the_range_in_its_widths() {
+    let number = |log: bool, range: [f64; 2]| Input::Number {
+        column: "x".to_owned(),
+        scale: Scale { log, mean: 3.0, deviation: 2.0 },
+        fill: None,
+        range: Some(range),
+        is_date: None,
+    };
+    let excess = |value: f64| number(false, [10.0, 30.0]).excess(value);
+    assert_eq!([10.0, 21.0, 30.0, 40.0, 0.0, 90.0, f64::NAN].map(excess), [0.0, 0.0, 0.0, 0.5, 0.5, 3.0, 0.0]);
+    // ln(1 + x) is 0 to 2, and 3.
+    let [low, high, value] = [0.0, 2.0, 3.0].map(f64::exp_m1);
+    assert!((number(true, [low, high]).excess(value) - 0.5).abs() < 1e-12);
+}
