@@ -1,4 +1,5 @@
-//! Explanations of a model's predictions, in the target's unit.
+//! Explanations of a model's predictions: in the target's unit or, if its logarithm is learned, in the unit of that
+//! logarithm, since a mean over values of several powers of ten is that of the largest ones.
 
 use std::ops::Range;
 
@@ -9,6 +10,8 @@ use crate::contributions::Contributions;
 use crate::model::{Model, NOT_OF_THE_END};
 use crate::partial_dependence::{PartialDependence, quantiles};
 use crate::prepared::Input;
+#[cfg(doc)]
+use crate::prepared::Scale;
 
 /// Seed of the permutations.
 const SEED: u64 = 0;
@@ -27,7 +30,8 @@ pub enum ExplanationError {
 /// The points of [`FeatureCurves`] on the horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Grid {
-    /// Quantiles of a numeric feature over the background rows, ascending, in its own unit.
+    /// Quantiles of a numeric feature over the background rows, ascending, in its own unit or that of its logarithm, if the
+    /// input is one; [`Scale::of_learned`] converts them.
     Numbers(Vec<f64>),
     /// The categories of a text feature.
     Categories(Vec<String>),
@@ -67,7 +71,7 @@ impl Model {
         let (grid, points): (Grid, Vec<Vec<f32>>) = match &self.transform.inputs[inputs.start] {
             Input::Number { scale, .. } => {
                 let points = quantiles(background.column(inputs.start).to_vec());
-                let values = points.iter().map(|&point| scale.original(f64::from(point))).collect();
+                let values = points.iter().map(|&point| scale.learned(f64::from(point))).collect();
                 (Grid::Numbers(values), points.into_iter().map(|point| vec![point; inputs.len()]).collect())
             }
             Input::Text { .. } => {
@@ -89,11 +93,10 @@ impl Model {
         self.background.as_ref().ok_or(ExplanationError::NoBackground)
     }
 
-    /// The predictions of rows of standardised inputs, in the target's unit.
+    /// The predictions of rows of standardised inputs, in the unit of the explanations.
     fn in_unit(&self) -> impl Fn(&Array2<f32>) -> Vec<f64> {
-        let predictor = self.predictor();
-        move |inputs| {
-            predictor.predict_all(inputs.view()).iter().map(|&output| self.transform.target_of(output)).collect()
-        }
+        let (predictor, scale) = (self.predictor(), self.transform.target_scale);
+        let learned = move |&output: &f32| scale.learned(f64::from(output));
+        move |inputs| predictor.predict_all(inputs.view()).iter().map(learned).collect()
     }
 }

@@ -34,8 +34,7 @@ const BACKGROUND: &str = "background";
 /// The earlier format, without a checksum.
 const UNVERIFIED: Format = Format { name: "regression-studio 1", has_checksum: false, ..FORMAT };
 /// The reason for which a model lacks intervals or a background.
-pub(crate) const NOT_OF_THE_END: &str =
-    "the model is of an earlier version, or its training has not ended: train it, or resume its run with --resume";
+pub(crate) const NOT_OF_THE_END: &str = "the run has not ended, or is of an earlier version: resume it to its end";
 /// The program name in the file formats.
 pub(crate) const PROGRAM: &str = "regression-studio";
 

@@ -153,7 +153,7 @@ fn a_prediction_is_explained_by_contributions_that_add_up() {
     let lines: Vec<Vec<&str>> = stdout.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(
         (&lines[0][..], lines[1][0], lines[4][0]),
-        (&["column", "value", "contribution"][..], "mean", "prediction")
+        (&["column", "value", "contribution", "±", "error"][..], "mean", "prediction")
     );
     // The features of the third row, "2, 2, 6".
     assert!(lines[2][1] == "2" && lines[3][1] == "2" && lines[2][3] == "±", "{stdout}");
@@ -178,8 +178,11 @@ fn a_prediction_is_explained_by_contributions_that_add_up() {
             "{message}"
         );
     }
-    assert!(rejected(&["--explain", "x"]).contains("--explain"));
-    assert!(rejected(&["--interval", "91"]).contains("50, 80, 90, 95, 99"));
+    for (more, part) in [(["--explain", "x"], "--explain"), (["--interval", "91"], "must be one of 50, 80, 90, 95, 99")]
+    {
+        let (_, stderr, code) = explain(&more);
+        assert!(code == 2 && stderr.contains(part), "{stderr}");
+    }
     fs::write(folder.path().join("data.csv"), "a,b\n1,2\n3,\n").unwrap();
     assert!(rejected(&["--explain", "2"]).contains("row 2 has no prediction"));
 }

@@ -110,7 +110,16 @@ impl Scale {
 
     /// The inverse of [`Scale::standardised`].
     pub fn original(&self, value: f64) -> f64 {
-        let value = value * self.deviation + self.mean;
+        self.of_learned(self.learned(value))
+    }
+
+    /// The value t of a standardised one: x or its signed logarithm.
+    pub fn learned(&self, value: f64) -> f64 {
+        value * self.deviation + self.mean
+    }
+
+    /// The x of a value t, the inverse of the signed logarithm if that is learned.
+    pub fn of_learned(&self, value: f64) -> f64 {
         if self.log { value.signum() * libm::expm1(value.abs()) } else { value }
     }
 }

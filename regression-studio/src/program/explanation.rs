@@ -28,13 +28,19 @@ pub(super) fn text(model: &Model, table: &Table, predictions: &Predictions, row:
         Cell::Text(text) => text,
     };
     let rows: Vec<(&str, String)> = model.columns().into_iter().map(|name| (name, shown(name))).collect();
-    let mut text = laid_out(&rows, &contributions);
-    let target = &predictions.target;
+    let (scale, target) = (model.transform.target_scale, &predictions.target);
+    let mut text = laid_out(&rows, &contributions, scale.log);
+    let unit = if scale.log { format!("of ln(1 + {target})") } else { format!("in the unit of {target}") };
     _ = writeln!(
         text,
-        "Shapley values in the unit of {target}, beside the mean over {} rows of the training part; ± is one standard error.",
+        "Shapley values {unit}, beside the mean over {} rows of the training part; ± is one standard error.",
         contributions.background_rows
     );
+    if scale.log {
+        let [mean, predicted] =
+            [contributions.mean, contributions.predicted].map(|value| super::number(scale.of_learned(value)));
+        _ = writeln!(text, "{target}: {mean} at the mean, {predicted} predicted; a factor is that of 1 + {target}.");
+    }
     match &predictions.intervals {
         Ok(intervals) => {
             if let Some([low, high]) = intervals[index] {
@@ -51,8 +57,9 @@ pub(super) fn text(model: &Model, table: &Table, predictions: &Predictions, row:
     Ok(text)
 }
 
-/// The names and values of the columns beside their contributions, all numbers with the same number of decimals.
-fn laid_out(rows: &[(&str, String)], contributions: &Contributions) -> String {
+/// The names and values of the columns beside their contributions, all numbers with the same number of decimals; those of a
+/// logarithm also as factors.
+fn laid_out(rows: &[(&str, String)], contributions: &Contributions, is_logarithmic: bool) -> String {
     let Contributions { mean, predicted, of_features, .. } = contributions;
     let sizes = of_features.iter().map(|of| of.value.abs()).chain([mean.abs(), predicted.abs()]);
     let decimals = (4 - sizes.fold(0.0, f64::max).max(1e-9).log10().floor() as i32).clamp(0, 12) as usize;
@@ -64,12 +71,14 @@ fn laid_out(rows: &[(&str, String)], contributions: &Contributions) -> String {
     let mut features: Vec<(&(&str, String), &Contribution)> = rows.iter().zip(of_features).collect();
     features.sort_by(|(_, a), (_, b)| b.value.abs().total_cmp(&a.value.abs()));
     let mut lines = vec![
-        ["column", "value", "contribution", ""].map(str::to_owned),
+        ["column", "value", "contribution", if is_logarithmic { "± error, factor" } else { "± error" }]
+            .map(str::to_owned),
         ["mean".to_owned(), String::new(), number(*mean), String::new()],
     ];
     lines.extend(features.into_iter().map(|((name, value), Contribution { value: contribution, standard_error })| {
         let sign = if *contribution > 0.0 { "+" } else { "" };
-        let error = format!("± {}", number(*standard_error));
+        let factor = if is_logarithmic { format!("  × {:.4}", contribution.exp()) } else { String::new() };
+        let error = format!("± {}{factor}", number(*standard_error));
         [(*name).to_owned(), value.clone(), format!("{sign}{}", number(*contribution)), error]
     }));
     lines.push(["prediction".to_owned(), String::new(), number(*predicted), String::new()]);

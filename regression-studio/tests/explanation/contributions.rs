@@ -19,10 +19,12 @@ fn rows(count: usize, seed: u64) -> Array2<f32> {
     Array2::from_shape_fn((count, INPUTS), |_| rng.random_range(-2.0..2.0))
 }
 
-/// With products, a threshold and an input that does nothing.
+/// With products of two and of three features, thresholds, and an input that does nothing. Of functions of pairs alone every
+/// antithetic pair of permutations is exact.
 fn wild(row: ArrayView1<f32>) -> f64 {
     let x = |index: usize| f64::from(row[index]);
-    3.0 * x(0) * x(1) + (x(2) + x(3) - x(4)).max(0.0) * x(5) + x(6).sin() + 10.0
+    let pairs = 3.0 * x(0) * x(1) + (x(2) + x(3) - x(4)).max(0.0) * x(5) + x(6).sin();
+    pairs + x(0) * x(5) * x(6) + 2.0 * (x(0) + x(1) + x(2) + x(5)).max(0.0) + 10.0
 }
 
 fn of_rows(function: impl Fn(ArrayView1<f32>) -> f64) -> impl Fn(&Array2<f32>) -> Vec<f64> {
@@ -119,7 +121,7 @@ fn one_feature_and_equal_rows_are_no_special_cases() {
     assert!(of.of_features.iter().all(|of| of.value == 0.0 && of.standard_error == 0.0));
 }
 
-/// Of a network's prediction, in the target's unit, also with a logarithmic target.
+/// Of a network's prediction, in the target's unit or that of its logarithm.
 #[test]
 fn of_a_network_they_add_up_to_the_prediction_and_repeat_to_the_bit() {
     for log in [false, true] {
@@ -132,7 +134,9 @@ fn of_a_network_they_add_up_to_the_prediction_and_repeat_to_the_bit() {
             let of = model.contributions(&inputs).unwrap();
             assert_adds_up(&of);
             assert_eq!((of.of_features.len(), of.background_rows), (3, 100));
-            assert_eq!(Some(of.predicted), model.predict(&table).unwrap()[row]);
+            let scale = model.transform.target_scale;
+            assert_eq!(Some(scale.of_learned(of.predicted)), model.predict(&table).unwrap()[row]);
+            assert_eq!(scale.log, log);
             assert_eq!(model.contributions(&inputs).unwrap(), of);
         }
     }

@@ -21,10 +21,10 @@ fn the_curve_of_a_row_is_its_prediction_with_each_value_of_the_feature() {
         assert!((predicted("x", Cell::Number(value)) - found).abs() < 1e-4);
     }
     let of_direction = model.feature_curves("direction", &inputs).unwrap().unwrap();
-    assert_eq!(of_direction.grid, Grid::Categories(vec!["down".to_owned(), "up".to_owned()]));
-    let expected = ["down", "up"].map(|text| predicted("direction", Cell::Text(text.to_owned())));
+    assert_eq!(of_direction.grid, Grid::Categories(vec!["up".to_owned(), "down".to_owned()]));
+    let expected = ["up", "down"].map(|text| predicted("direction", Cell::Text(text.to_owned())));
     assert_eq!(of_direction.curves.row, expected);
-    assert!(of_direction.curves.mean[1] > of_direction.curves.mean[0] + 0.3, "{:?}", of_direction.curves.mean);
+    assert!(of_direction.curves.mean[0] > of_direction.curves.mean[1] + 0.3, "{:?}", of_direction.curves.mean);
     assert_eq!(model.feature_curves("target", &inputs).unwrap(), None);
 
     // The mean is over all background rows, of which some have a curve of their own.

@@ -52,8 +52,7 @@ fn an_older_file_predicts_and_says_what_it_lacks() {
     let predictions = Predictions::of(&older, None, &small_table(5, 1)).unwrap();
     assert_eq!(
         predictions.intervals.unwrap_err(),
-        "no 90 % intervals: the model is of an earlier version, or its training has not ended: train it, or resume its run with \
-         --resume"
+        "no 90 % intervals: the run has not ended, or is of an earlier version: resume it to its end"
     );
     assert_eq!(older.contributions(&[0.0; 4]), Err(ExplanationError::NoBackground));
 }

@@ -93,7 +93,8 @@ impl Window {
     pub(crate) fn choose(&mut self, list: &str, value: &str) {
         self.0.get_by_role_and_label(Role::ComboBox, list).click();
         self.step();
-        self.click(value);
+        self.0.get_by_role_and_label(Role::Button, value).click();
+        self.step();
     }
 
     /// Clicks on a check box.

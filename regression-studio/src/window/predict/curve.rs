@@ -7,20 +7,22 @@ use egui_plot::{AxisHints, GridMark, Line, Plot, PlotPoints, Points};
 
 use crate::explanation::{FeatureCurves, Grid};
 use crate::prediction::Cell;
+use crate::prepared::{Input, Scale, Transform};
 use crate::window::{number, theme};
 
 const HEIGHT: f32 = 150.0;
 
 /// Draws the curves of `feature`; `now` is the row's value and its prediction.
-pub(super) fn show(ui: &mut Ui, feature: &str, target: &str, curves: &FeatureCurves, now: (&Cell, f64)) {
+pub(super) fn show(ui: &mut Ui, transform: &Transform, feature: &str, curves: &FeatureCurves, now: (&Cell, f64)) {
     let palette = theme::palette(ui);
+    let (x_scale, y_scale) = (scale_of(transform, feature), transform.target_scale);
     let FeatureCurves { grid, curves } = curves;
     let places: Vec<f64> = match grid {
         Grid::Numbers(values) => values.clone(),
         Grid::Categories(names) => (0..names.len()).map(|index| index as f64).collect(),
     };
     let place = match (grid, now.0) {
-        (Grid::Numbers(_), Cell::Number(value)) => Some(*value),
+        (Grid::Numbers(_), Cell::Number(value)) => x_scale.map(|scale| scale.learned(scale.in_deviations(*value))),
         (Grid::Categories(names), Cell::Text(text)) => {
             names.iter().position(|name| name == text).map(|index| index as f64)
         }
@@ -32,14 +34,14 @@ pub(super) fn show(ui: &mut Ui, feature: &str, target: &str, curves: &FeatureCur
     };
     let is_text = !names.is_empty();
     let x_label = move |mark: GridMark, _: &RangeInclusive<f64>| {
-        if !is_text {
-            return number::tick(mark.value);
+        if let Some(scale) = x_scale {
+            return tick(scale, mark.value);
         }
         let index = mark.value.round();
         let name = names.get(index as usize).filter(|_| (mark.value - index).abs() < 1e-6 && index >= 0.0);
         name.map(|name| name.chars().take(8).collect()).unwrap_or_default()
     };
-    let y_label = |mark: GridMark, _: &RangeInclusive<f64>| number::tick(mark.value);
+    let y_label = move |mark: GridMark, _: &RangeInclusive<f64>| tick(y_scale, mark.value);
     let mut plot = Plot::new(("curve", feature))
         .height(HEIGHT)
         .custom_x_axes(vec![AxisHints::new_x().formatter(x_label).label_spacing(egui::Rangef::new(40.0, 60.0))])
@@ -69,11 +71,13 @@ pub(super) fn show(ui: &mut Ui, feature: &str, target: &str, curves: &FeatureCur
         }
         plot.line(Line::new("mean", points(&curves.mean)).color(palette.blue).width(2.5).allow_hover(false));
         plot.line(Line::new("this row", points(&curves.row)).color(palette.orange).width(2.0).allow_hover(false));
-        if let Some(place) = place.filter(|place| place.is_finite() && now.1.is_finite()) {
-            let point = Points::new("now", vec![[place, now.1]]).radius(4.0).color(palette.orange);
+        let y = y_scale.learned(y_scale.in_deviations(now.1));
+        if let Some(place) = place.filter(|place| place.is_finite() && y.is_finite()) {
+            let point = Points::new("now", vec![[place, y]]).radius(4.0).color(palette.orange);
             plot.points(point.allow_hover(false));
         }
     });
+    let target = &transform.target;
     let spoken = format!("{target} over {feature}: the mean curve, this row, and {count} rows of the training part");
     response.response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Image, true, &spoken));
     ui.horizontal_wrapped(|ui| {
@@ -83,4 +87,17 @@ pub(super) fn show(ui: &mut Ui, feature: &str, target: &str, curves: &FeatureCur
             ui.label(egui::RichText::new(format!("— {text}")).small().color(color));
         }
     });
+}
+
+/// The label of a place on an axis, which is logarithmic if the scale is.
+fn tick(scale: Scale, place: f64) -> String {
+    if scale.log { number::with_digits(scale.of_learned(place), 3) } else { number::tick(place) }
+}
+
+/// The scale of a numeric feature.
+pub(super) fn scale_of(transform: &Transform, name: &str) -> Option<Scale> {
+    transform.inputs.iter().find_map(|input| match input {
+        Input::Number { column, scale, .. } if column == name => Some(*scale),
+        _ => None,
+    })
 }

@@ -210,7 +210,7 @@ impl WhatIf {
         let is_of_feature = |of: &Request| of.feature == request.feature;
         match self.curves.get(&request, ui.ctx(), compute) {
             Some((of, Some(curves), _)) if is_of_feature(of) => {
-                curve::show(ui, name, &run.model.transform.target, curves, (cell, now));
+                curve::show(ui, &run.model.transform, name, curves, (cell, now));
             }
             _ => {
                 ui.spinner();
@@ -225,9 +225,12 @@ impl WhatIf {
         let contributions = self.contributions.get(request, ui.ctx(), compute);
         let bars = match contributions {
             Some((of, Ok(contributions), is_current)) if Arc::ptr_eq(&of.run, run) => {
-                why::caption(ui, contributions);
-                why::Bar::of(contributions, is_current)
+                let scale = model.transform.target_scale;
+                why::caption(ui, contributions, scale);
+                why::Bar::of(contributions, scale, is_current)
             }
+            // Said in place of the interval.
+            Some((_, Err(ExplanationError::NoBackground), _)) if model.intervals.is_none() => Vec::new(),
             Some((_, Err(reason), _)) => {
                 ui.add(egui::Label::new(RichText::new(reason.to_string()).small().weak()).wrap());
                 Vec::new()
@@ -238,7 +241,7 @@ impl WhatIf {
             let label = why::line(ui, name, bars.get(index).copied());
             match cell {
                 Cell::Number(value) => {
-                    if let Some(scale) = scale_of(&model.transform, name) {
+                    if let Some(scale) = curve::scale_of(&model.transform, name) {
                         slider(ui, value, scale).labelled_by(label.id);
                     }
                 }
@@ -266,13 +269,6 @@ fn cells(row: &[(String, Cell)]) -> impl Fn(&str) -> Cell {
         let found = row.iter().find(|(name, _)| name == column);
         found.map_or(Cell::Number(f64::NAN), |(_, cell)| cell.clone())
     }
-}
-
-fn scale_of(transform: &Transform, name: &str) -> Option<Scale> {
-    transform.inputs.iter().find_map(|input| match input {
-        Input::Number { column, scale, .. } if column == name => Some(*scale),
-        _ => None,
-    })
 }
 
 /// A slider over the usual values of the training rows; other values can be typed.

@@ -3,6 +3,7 @@
 use eframe::egui::{self, Align, Layout, Rect, Response, RichText, Sense, Ui, vec2};
 
 use crate::contributions::{Contribution, Contributions};
+use crate::prepared::Scale;
 use crate::window::{number, theme};
 
 /// Height of a line with a name and a bar.
@@ -15,17 +16,28 @@ const BAR: f32 = 0.24;
 const FADED: f32 = 0.5;
 
 /// A sentence on how to read the bars.
-pub(super) fn caption(ui: &mut Ui, contributions: &Contributions) {
-    let Contributions { mean, background_rows, .. } = contributions;
+pub(super) fn caption(ui: &mut Ui, contributions: &Contributions, scale: Scale) {
+    let &Contributions { mean, background_rows, .. } = contributions;
+    let (mean, multiplies) = (number::short(scale.of_learned(mean)), are_factors(contributions, scale));
+    let does = if multiplies { "multiplies the prediction by its factor" } else { "moves the prediction by its bar" };
+    let of_logarithms = if scale.log { " (of logarithms)" } else { "" };
     let text = format!(
-        "Why: the mean over {background_rows} training rows is {}; from there, each feature moves the prediction by its bar.",
-        number::short(*mean)
+        "Why: the mean{of_logarithms} over {background_rows} training rows is {mean}; from there, each feature {does}."
     );
     let label = ui.add(egui::Label::new(RichText::new(text).small().weak()).wrap());
-    label.on_hover_text(
-        "Shapley values: the mean and all contributions add up to the prediction. Features that tell the same share theirs. ± is the \
-         standard error of the estimate.",
-    );
+    let sum = match multiplies {
+        true => "their logarithms add up to that of 1 + the prediction",
+        false if scale.log => "the mean and all contributions add up to the logarithm of the prediction",
+        false => "the mean and all contributions add up to the prediction",
+    };
+    label.on_hover_text(format!(
+        "Shapley values: {sum}. Features that tell the same share theirs. ± is the standard error of the estimate."
+    ));
+}
+
+/// Whether contributions to a logarithm are shown as factors: they are of 1 + a value that is positive.
+fn are_factors(contributions: &Contributions, scale: Scale) -> bool {
+    scale.log && contributions.mean > 0.0 && contributions.predicted > 0.0
 }
 
 /// A contribution beside the largest, and whether it is that of the current row.
@@ -33,28 +45,31 @@ pub(super) fn caption(ui: &mut Ui, contributions: &Contributions) {
 pub(super) struct Bar {
     contribution: Contribution,
     largest: f64,
+    is_factor: bool,
     is_current: bool,
 }
 
 impl Bar {
     /// The bars of all features, in their order.
-    pub(super) fn of(contributions: &Contributions, is_current: bool) -> Vec<Self> {
+    pub(super) fn of(contributions: &Contributions, scale: Scale, is_current: bool) -> Vec<Self> {
+        let is_factor = are_factors(contributions, scale);
         let of_features = &contributions.of_features;
         let largest = of_features.iter().map(|of| of.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
-        of_features.iter().map(|&contribution| Self { contribution, largest, is_current }).collect()
+        of_features.iter().map(|&contribution| Self { contribution, largest, is_factor, is_current }).collect()
     }
 
     /// The contribution as text, with its standard error.
     fn text(&self) -> String {
         let Contribution { value, standard_error } = self.contribution;
-        let sign = if value > 0.0 { "+" } else { "" };
-        let value = format!("{sign}{}", number::short(value));
+        let (value, error) = match self.is_factor {
+            true => (format!("× {}", number::short(value.exp())), value.exp() * standard_error),
+            false => (format!("{}{}", if value > 0.0 { "+" } else { "" }, number::short(value)), standard_error),
+        };
         // An error far below the digits on display says nothing.
         if standard_error < 1e-6 * self.largest {
             return value;
         }
-        let is_usual = (1e-3..1e7).contains(&standard_error);
-        let error = if is_usual { number::with_digits(standard_error, 2) } else { number::short(standard_error) };
+        let error = if (1e-3..1e7).contains(&error) { number::with_digits(error, 2) } else { number::short(error) };
         format!("{value} ± {error}")
     }
 }
