@@ -30,8 +30,8 @@ pub enum ExplanationError {
 /// The points of [`FeatureCurves`] on the horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Grid {
-    /// Quantiles of a numeric feature over the background rows, ascending, in its own unit or that of its logarithm, if the
-    /// input is one; [`Scale::of_learned`] converts them.
+    /// Quantiles of a numeric feature over the background rows, with the row's own value if it is among them, ascending, in the
+    /// feature's unit or that of its logarithm, if the input is one; [`Scale::of_learned`] converts them.
     Numbers(Vec<f64>),
     /// The categories of a text feature.
     Categories(Vec<String>),
@@ -70,7 +70,13 @@ impl Model {
         let Some((_, inputs)) = features.into_iter().find(|(name, _)| *name == feature) else { return Ok(None) };
         let (grid, points): (Grid, Vec<Vec<f32>>) = match &self.transform.inputs[inputs.start] {
             Input::Number { scale, .. } => {
-                let points = quantiles(background.column(inputs.start).to_vec());
+                let mut points = quantiles(background.column(inputs.start).to_vec());
+                // The row's own value, so that its prediction is on its curve.
+                let value = row[inputs.start];
+                let after = points.partition_point(|point| *point < value);
+                if after > 0 && points.get(after).is_some_and(|point| *point > value) {
+                    points.insert(after, value);
+                }
                 let values = points.iter().map(|&point| scale.learned(f64::from(point))).collect();
                 (Grid::Numbers(values), points.into_iter().map(|point| vec![point; inputs.len()]).collect())
             }

@@ -463,8 +463,14 @@ impl Input {
 
     /// The standardised 1 or 0 of a category's input.
     pub(crate) fn one_hot(&self, is_chosen: bool) -> f32 {
-        let (Self::Number { scale, .. } | Self::Text { scale, .. }) = self;
-        scale.standardised(f64::from(u8::from(is_chosen)))
+        self.scale().standardised(f64::from(u8::from(is_chosen)))
+    }
+
+    /// The input's standardisation.
+    pub fn scale(&self) -> &Scale {
+        match self {
+            Self::Number { scale, .. } | Self::Text { scale, .. } => scale,
+        }
     }
 
     /// The category, if this is an input of the text column `name`.

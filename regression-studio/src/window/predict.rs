@@ -35,6 +35,8 @@ pub(crate) struct Predict {
     job: Option<Job>,
     shown: Option<Shown>,
     what_if: WhatIf,
+    /// Whether the card of one row is shown where there is no room for both.
+    shows_one_row: bool,
 }
 
 /// The predictions on display.
@@ -114,14 +116,22 @@ impl Predict {
             });
         };
         self.what_if.follow(run);
+        let is_narrow = ui.available_width() < MIN_WIDTH;
+        if is_narrow {
+            ui.horizontal(|ui| {
+                ui.selectable_value(&mut self.shows_one_row, false, "All rows");
+                ui.selectable_value(&mut self.shows_one_row, true, "One row");
+            });
+        }
         let area = ui.available_rect_before_wrap();
-        let (rows, one_row) = if area.width() < MIN_WIDTH {
-            let (rows, one_row) = area.split_top_bottom_at_fraction(0.55);
-            (rows, one_row.with_min_y(one_row.top() + GAP))
-        } else {
-            let (rows, one_row) = area.split_left_right_at_x(area.right() - FORM_WIDTH - GAP);
-            (rows, one_row.with_min_x(one_row.left() + GAP))
+        let (rows, one_row) = match is_narrow {
+            true => (area, area),
+            false => {
+                let (rows, one_row) = area.split_left_right_at_x(area.right() - FORM_WIDTH - GAP);
+                (rows, one_row.with_min_x(one_row.left() + GAP))
+            }
         };
+        let (shows_rows, shows_one_row) = (!is_narrow || !self.shows_one_row, !is_narrow || self.shows_one_row);
         let card = |ui: &mut Ui, area: Rect, id: &str, contents: &mut dyn FnMut(&mut Ui)| {
             ui.scope_builder(egui::UiBuilder::new().max_rect(area).id_salt(id), |ui| {
                 theme::card(ui, |ui| {
@@ -131,8 +141,12 @@ impl Predict {
             });
         };
         let mut action = None;
-        card(ui, rows, "rows", &mut |ui| action = self.rows(ui, name, run, buttons));
-        card(ui, one_row, "one row", &mut |ui| self.what_if.show(ui, run));
+        if shows_rows {
+            card(ui, rows, "rows", &mut |ui| action = self.rows(ui, name, run, buttons));
+        }
+        if shows_one_row {
+            card(ui, one_row, "one row", &mut |ui| self.what_if.show(ui, run));
+        }
         ui.advance_cursor_after_rect(area);
         action
     }
@@ -183,6 +197,7 @@ impl Predict {
                 summary(ui, shown);
                 if let Some(row) = list(ui, &shown.predictions) {
                     self.what_if.take_row(&shown.table, row);
+                    self.shows_one_row = true;
                 }
             }
             None => {
@@ -223,7 +238,7 @@ fn summary(ui: &mut Ui, shown: &Shown) {
     for note in predictions.notes() {
         ui.add(egui::Label::new(RichText::new(format!("⚠ {note}")).color(palette.orange)).wrap());
     }
-    ui.label(RichText::new("Click a row to vary it on the right.").small().weak());
+    ui.label(RichText::new("Click a row to vary it.").small().weak());
     ui.add_space(2.0);
 }
 

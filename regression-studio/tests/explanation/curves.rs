@@ -16,7 +16,9 @@ fn the_curve_of_a_row_is_its_prediction_with_each_value_of_the_feature() {
         |feature: &str, value: Cell| model.predict_row(|name| if name == feature { value.clone() } else { cell(name) });
     let of_x = model.feature_curves("x", &inputs).unwrap().unwrap();
     let Grid::Numbers(values) = &of_x.grid else { panic!("x is a number") };
-    assert!(values.len() == 20 && values.is_sorted() && values[0] < -0.9 && values[19] > 0.9, "{values:?}");
+    assert!(values.len() == 21 && values.is_sorted() && values[0] < -0.9 && values[20] > 0.9, "{values:?}");
+    let Cell::Number(own) = cell("x") else { panic!("x is a number") };
+    assert!(values.iter().any(|value| (value - own).abs() < 1e-6), "the row's own value is a point");
     for (&value, &found) in values.iter().zip(&of_x.curves.row) {
         assert!((predicted("x", Cell::Number(value)) - found).abs() < 1e-4);
     }
@@ -29,16 +31,22 @@ fn the_curve_of_a_row_is_its_prediction_with_each_value_of_the_feature() {
 
     // The mean is over all background rows, of which some have a curve of their own.
     let background = model.background.as_ref().unwrap().inputs();
-    let curves: Vec<Vec<f64>> = background
-        .outer_iter()
-        .map(|row| model.feature_curves("x", &row.to_vec()).unwrap().unwrap().curves.row)
-        .collect();
+    let of_grid = |row: ndarray::ArrayView1<f32>| -> Vec<f64> {
+        let cell = |value: f64, name: &str| match name {
+            "x" => Cell::Number(value),
+            "y" => Cell::Number(model.transform.inputs[1].scale().original(f64::from(row[1]))),
+            _ => Cell::Text(if row[2] > 0.0 { "up" } else { "down" }.to_owned()),
+        };
+        values.iter().map(|&value| model.predict_row(|name| cell(value, name))).collect()
+    };
+    let curves: Vec<Vec<f64>> = background.outer_iter().map(of_grid).collect();
     assert_eq!(of_x.curves.individual.len(), 25);
     const { assert!(MAX_CURVES >= 25) };
-    assert!(of_x.curves.individual.iter().all(|curve| curves.contains(curve)));
+    let is_near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4);
+    assert!(of_x.curves.individual.iter().all(|curve| curves.iter().any(|other| is_near(curve, other))));
     for (point, mean) in of_x.curves.mean.iter().enumerate() {
         let expected = curves.iter().map(|curve| curve[point]).sum::<f64>() / curves.len() as f64;
-        assert!((mean - expected).abs() < 1e-12);
+        assert!((mean - expected).abs() < 1e-4);
     }
 }
 

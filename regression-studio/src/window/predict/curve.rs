@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use eframe::egui::{self, Ui};
-use egui_plot::{AxisHints, GridMark, Line, Plot, PlotPoints, Points};
+use egui_plot::{AxisHints, GridInput, GridMark, Line, Plot, PlotPoints, Points};
 
 use crate::explanation::{FeatureCurves, Grid};
 use crate::prediction::Cell;
@@ -44,8 +44,8 @@ pub(super) fn show(ui: &mut Ui, transform: &Transform, feature: &str, curves: &F
     let y_label = move |mark: GridMark, _: &RangeInclusive<f64>| tick(y_scale, mark.value);
     let mut plot = Plot::new(("curve", feature))
         .height(HEIGHT)
-        .custom_x_axes(vec![AxisHints::new_x().formatter(x_label).label_spacing(egui::Rangef::new(40.0, 60.0))])
-        .custom_y_axes(vec![AxisHints::new_y().formatter(y_label).label_spacing(egui::Rangef::new(18.0, 36.0))])
+        .custom_x_axes(vec![AxisHints::new_x().formatter(x_label).label_spacing(egui::Rangef::new(16.0, 24.0))])
+        .custom_y_axes(vec![AxisHints::new_y().formatter(y_label).label_spacing(egui::Rangef::new(12.0, 16.0))])
         .show_background(false)
         .grid_color(palette.line)
         .show_x(false)
@@ -60,6 +60,12 @@ pub(super) fn show(ui: &mut Ui, transform: &Transform, feature: &str, curves: &F
             (first..=last).map(|index| GridMark { value: index as f64, step_size: 1.0 }).collect()
         });
     }
+    if x_scale.is_some_and(|scale| scale.log) {
+        plot = plot.x_grid_spacer(powers);
+    } else if !is_text {
+        plot = plot.x_grid_spacer(round_numbers);
+    }
+    plot = if y_scale.log { plot.y_grid_spacer(powers) } else { plot.y_grid_spacer(round_numbers) };
     let count = curves.individual.len();
     let response = plot.show(ui, |plot| {
         let points = |curve: &[f64]| -> PlotPoints<'static> {
@@ -91,13 +97,47 @@ pub(super) fn show(ui: &mut Ui, transform: &Transform, feature: &str, curves: &F
 
 /// The label of a place on an axis, which is logarithmic if the scale is.
 fn tick(scale: Scale, place: f64) -> String {
-    if scale.log { number::with_digits(scale.of_learned(place), 3) } else { number::tick(place) }
+    if scale.log { number::tick(rounded(scale.of_learned(place))) } else { number::tick(place) }
+}
+
+/// The value with three significant digits.
+fn rounded(value: f64) -> f64 {
+    number::with_digits(value, 3).parse().unwrap_or(value)
+}
+
+/// Marks at up to about six powers of ten on an axis of signed logarithms; within a decade, at round logarithms.
+fn powers(input: GridInput) -> Vec<GridMark> {
+    let (low, high) = input.bounds;
+    let decades = (high - low) / std::f64::consts::LN_10;
+    if decades.is_nan() || decades > 700.0 {
+        return Vec::new();
+    }
+    let every = (decades / 5.0).ceil().max(1.0) as i32;
+    let power = |exponent: i32| 10.0_f64.powi(exponent);
+    let step_size = f64::from(every) * std::f64::consts::LN_10;
+    let sizes = (0..=308_i32).step_by(every as usize).map(power);
+    let places = sizes.flat_map(|size| [size.ln_1p(), -size.ln_1p()]).chain([0.0]);
+    let marks: Vec<GridMark> =
+        places.filter(|place| (low..=high).contains(place)).map(|value| GridMark { value, step_size }).collect();
+    if marks.len() >= 2 {
+        return marks;
+    }
+    round_numbers(input)
+}
+
+/// Marks at multiples of 1, 2 or 5 times a power of ten, at most six.
+fn round_numbers(input: GridInput) -> Vec<GridMark> {
+    let (low, high) = input.bounds;
+    let least = (high - low) / 5.0;
+    let power = 10.0_f64.powf(least.log10().floor());
+    let step_size = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * power).into_iter().find(|step| *step >= least);
+    let Some(step_size) = step_size.filter(|step| step.is_normal()) else { return Vec::new() };
+    let mark = |index: f64| GridMark { value: index * step_size, step_size };
+    (0..6).map(|index| mark((low / step_size).ceil() + f64::from(index))).filter(|mark| mark.value <= high).collect()
 }
 
 /// The scale of a numeric feature.
 pub(super) fn scale_of(transform: &Transform, name: &str) -> Option<Scale> {
-    transform.inputs.iter().find_map(|input| match input {
-        Input::Number { column, scale, .. } if column == name => Some(*scale),
-        _ => None,
-    })
+    let is_number = |input: &&Input| matches!(input, Input::Number { column, .. } if column == name);
+    transform.inputs.iter().find(is_number).map(|input| *input.scale())
 }

@@ -9,9 +9,9 @@ use crate::window::{number, theme};
 /// Height of a line with a name and a bar.
 const LINE_HEIGHT: f32 = 18.0;
 /// Width of the name, as a fraction of the line.
-const NAME: f32 = 0.4;
+const NAME: f32 = 0.37;
 /// Width of the bar, as a fraction of the line.
-const BAR: f32 = 0.24;
+const BAR: f32 = 0.2;
 /// Opacity of contributions to a row that has changed since.
 const FADED: f32 = 0.5;
 
@@ -61,15 +61,16 @@ impl Bar {
     /// The contribution as text, with its standard error.
     fn text(&self) -> String {
         let Contribution { value, standard_error } = self.contribution;
+        let size = if self.is_factor { value.exp() } else { value.abs() };
         let (value, error) = match self.is_factor {
             true => (format!("× {}", number::short(value.exp())), value.exp() * standard_error),
             false => (format!("{}{}", if value > 0.0 { "+" } else { "" }, number::short(value)), standard_error),
         };
-        // An error far below the digits on display says nothing.
-        if standard_error < 1e-6 * self.largest {
+        // An error below the digits on display says nothing.
+        if error < 5e-4 * size {
             return value;
         }
-        let error = if (1e-3..1e7).contains(&error) { number::with_digits(error, 2) } else { number::short(error) };
+        let error = if (1e-4..1e4).contains(&error) { number::with_digits(error, 1) } else { number::short(error) };
         format!("{value} ± {error}")
     }
 }
