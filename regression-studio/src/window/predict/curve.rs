@@ -33,13 +33,15 @@ pub(super) fn show(ui: &mut Ui, transform: &Transform, feature: &str, curves: &F
         Grid::Numbers(_) => Vec::new(),
     };
     let is_text = !names.is_empty();
+    // As many characters of each category as fit side by side.
+    let shown = (28 / names.len().max(1)).clamp(1, 8);
     let x_label = move |mark: GridMark, _: &RangeInclusive<f64>| {
         if let Some(scale) = x_scale {
             return tick(scale, mark.value);
         }
         let index = mark.value.round();
         let name = names.get(index as usize).filter(|_| (mark.value - index).abs() < 1e-6 && index >= 0.0);
-        name.map(|name| name.chars().take(8).collect()).unwrap_or_default()
+        name.map(|name| name.chars().take(shown).collect()).unwrap_or_default()
     };
     let y_label = move |mark: GridMark, _: &RangeInclusive<f64>| tick(y_scale, mark.value);
     let mut plot = Plot::new(("curve", feature))
@@ -116,7 +118,7 @@ fn powers(input: GridInput) -> Vec<GridMark> {
     let power = |exponent: i32| 10.0_f64.powi(exponent);
     let step_size = f64::from(every) * std::f64::consts::LN_10;
     let sizes = (0..=308_i32).step_by(every as usize).map(power);
-    let places = sizes.flat_map(|size| [size.ln_1p(), -size.ln_1p()]).chain([0.0]);
+    let places = sizes.flat_map(|size| [size.ln_1p(), -size.ln_1p()]).chain((decades < 2.0).then_some(0.0));
     let marks: Vec<GridMark> =
         places.filter(|place| (low..=high).contains(place)).map(|value| GridMark { value, step_size }).collect();
     if marks.len() >= 2 {
