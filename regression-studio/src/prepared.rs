@@ -1,6 +1,7 @@
 //! Preparation of samples: complete rows of a table, split and standardised by the training part's mean and deviation.
 
 mod error;
+mod folds;
 mod linear;
 mod rows;
 mod split;
@@ -65,12 +66,20 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
     let (complete, incomplete) = rows::complete(table, data)?;
     let (used, dropped) = (complete.len() + incomplete.rows(), incomplete.rows());
     let units = Units::of(table, settings, complete);
-    let [train, validation, test] = match units.units {
-        None => split(units.rows, &settings.split),
-        Some(units) => split::split_units(units, &settings.split),
+    let [train, validation, test] = match (units.units, settings.split.fold) {
+        (None, None) => split(units.rows, &settings.split),
+        (Some(units), None) => split::split_units(units, &settings.split),
+        (None, Some(fold)) => {
+            folds::split(units.rows.into_iter().map(|row| vec![row]).collect(), &settings.split, fold)
+        }
+        (Some(units), Some(fold)) => folds::split(units, &settings.split, fold),
     };
     if [&train, &validation, &test].iter().any(|part| part.is_empty()) {
-        return Err(PrepareError::TooFewGroups { table: table.source().to_owned() });
+        let table = table.source().to_owned();
+        return Err(match settings.split.fold {
+            Some(_) => PrepareError::EmptyFold { table },
+            None => PrepareError::TooFewGroups { table },
+        });
     }
     let (transform, of_columns) = transform::fit(table, data, &train, [&validation, &test])?;
     let mut notes = notes_on_reading(table, data);

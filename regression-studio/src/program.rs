@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 pub(crate) mod example;
 mod explanation;
+mod folds;
 pub(crate) mod predict;
 pub(crate) mod train;
 

@@ -176,6 +176,18 @@ pub struct SplitSettings {
     pub seed: u64,
     /// The parts of rows that are equal in features and target, if they are shuffled.
     pub duplicates: Duplicates,
+    /// The fold of a cross-validation in place of the test part; not saved.
+    #[serde(skip)]
+    pub fold: Option<Fold>,
+}
+
+/// One of the folds of a cross-validation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fold {
+    /// Its index, from 0.
+    pub index: usize,
+    /// The number of folds, at least 2.
+    pub count: usize,
 }
 
 /// The parts of rows that are equal in features and target.
@@ -337,6 +349,7 @@ impl Default for SplitSettings {
             order: SplitOrder::Shuffled,
             seed: 0,
             duplicates: Duplicates::Together,
+            fold: None,
         }
     }
 }

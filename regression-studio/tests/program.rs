@@ -188,6 +188,34 @@ fn a_prediction_is_explained_by_contributions_that_add_up() {
 }
 
 #[test]
+fn folds_measure_without_saving_a_run() {
+    let folder = folder(good_data());
+    let (stdout, stderr, code) = output(program(folder.path()).args(["train", "config.toml", "--folds", "4"]));
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+    for part in [
+        "Fold 4 of 4: ",
+        "Mean ± standard deviation over 4 folds:",
+        "network ",
+        "linear ",
+        "The 90 % intervals contain",
+    ] {
+        assert!(stdout.contains(part), "{part}: {stdout}");
+    }
+    let (json, ..) = output(program(folder.path()).args(["train", "config.toml", "--folds", "2", "--json"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let rows: u64 = [0, 1].iter().map(|&fold: &usize| json["folds"][fold]["parts"][2]["rows"].as_u64().unwrap()).sum();
+    assert_eq!(rows, 200);
+    assert_eq!(names_in(folder.path()), ["config.toml", "data.csv"]);
+    for more in [&["--folds", "1"][..], &["--folds", "4", "--out", "run"]] {
+        let (_, stderr, code) = output(program(folder.path()).args(["train", "config.toml"]).args(more));
+        assert!(code == 2 && stderr.contains("--folds"), "{stderr}");
+    }
+    fs::write(folder.path().join("data.csv"), "a,b,c\n1,2,3\n2,3,4\n4,5,7\n6,1,4\n2,2,2\n").unwrap();
+    let message = rejected(program(folder.path()).args(["train", "config.toml", "--folds", "9"]));
+    assert!(message.contains("config.toml: fold ") && message.contains("choose fewer folds"), "{message}");
+}
+
+#[test]
 fn bad_files_are_reported_by_name_in_one_line() {
     let rows = "1,2,3\n4,5,7\n6,1,4\n2,2,2\n";
     let cases: [(&str, Vec<u8>, &str); 13] = [

@@ -38,6 +38,12 @@ pub enum PrepareError {
         /// The table's source.
         table: String,
     },
+    /// A fold of a cross-validation leaves a part without rows.
+    #[error("{table}: too few rows or groups, which leave a part of a fold empty: choose fewer folds")]
+    EmptyFold {
+        /// The table's source.
+        table: String,
+    },
     /// The target is constant in the training part.
     #[error("{table}: the target {target:?} is {value} in every row of the training part: choose another target")]
     ConstantTarget {

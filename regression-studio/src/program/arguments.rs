@@ -18,6 +18,8 @@ Examples:
       resumes an interrupted run
   regression-studio train market.toml --epochs 50 --set network.hidden=[64,32] --out wide-run
       trains with other values than the file's
+  regression-studio train market.toml --folds 5
+      trains five times, each time with another fifth of the rows as test part, and prints mean and spread of the errors
   regression-studio predict market-run new-prices.csv --out predicted.csv
       applies the trained network to a new table
   regression-studio predict market-run new-prices.csv --explain 3
@@ -58,6 +60,9 @@ pub(crate) struct TrainArguments {
     /// Any other value in place of that of the settings file, such as network.hidden=[64,32]; may be repeated
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Measure by cross-validation instead: train N times, each time with another part of the rows as test part; saves no run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=100), conflicts_with_all = ["out", "resume"])]
+    pub(crate) folds: Option<u16>,
     /// Print the results as one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,

@@ -18,7 +18,7 @@ use regression_studio::settings::{Settings, TrainingSettings};
 use regression_studio::{SavedRun, Session, Snapshot};
 
 use super::arguments::TrainArguments;
-use super::{number, with_warning};
+use super::{folds, number, with_warning};
 
 /// Exit code of an interrupted run: 128 + SIGINT, as in shells.
 const INTERRUPTED: u8 = 130;
@@ -31,6 +31,9 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     values.extend(arguments.seed.map(|seed| format!("training.seed={seed}")));
     let mut settings = Settings::read(&arguments.config)?.with_values(&values).map_err(anyhow::Error::msg)?;
     require_valid(&settings)?;
+    if let Some(folds) = arguments.folds {
+        return folds::run(arguments, settings, folds.into());
+    }
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.config));
     let run_folder = RunFolder::lock(&folder)?;
     let run = run_to_resume(&folder, &settings, arguments.resume)?;
@@ -237,7 +240,7 @@ fn show(results: &Results, state: &State) {
 }
 
 /// R² with four decimals, or a bound if it is far below 0.
-fn share(r2: f64) -> String {
+pub(super) fn share(r2: f64) -> String {
     match r2 {
         _ if r2.is_nan() => "–".to_owned(),
         _ if r2 < -99.0 => "< -99".to_owned(),
