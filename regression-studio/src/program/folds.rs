@@ -36,11 +36,14 @@ pub(super) fn run(arguments: &TrainArguments, mut settings: Settings, folds: usi
     Ok(ExitCode::SUCCESS)
 }
 
+/// The metrics of a model on a part.
+type MetricsOf = fn(&PartResult) -> &Metrics;
+
 fn show(results: &[Results]) {
     let tests: Vec<&PartResult> = results.iter().map(|results| &results.parts[2]).collect();
     say!("Mean ± standard deviation over {} folds:", results.len());
     say!("{:<8}{:>26}{:>26}{:>20}", "model", "RMSE", "MAE", "R²");
-    let models: [(&str, fn(&PartResult) -> &Metrics); 3] =
+    let models: [(&str, MetricsOf); 3] =
         [("network", |part| &part.network), ("linear", |part| &part.linear), ("mean", |part| &part.mean)];
     for (name, metrics) in models {
         let spread = |of: fn(&Metrics) -> f64, shown: fn(f64) -> String| {

@@ -45,6 +45,9 @@ struct Shown {
     name: String,
     table: Arc<Table>,
     predictions: Predictions,
+    /// [`Predictions::notes`] and [`Predictions::measured_rows`], which depend on all rows.
+    notes: Vec<String>,
+    measured_rows: String,
     /// Whether they have not been saved to a file.
     is_unsaved: bool,
 }
@@ -61,7 +64,8 @@ impl Predict {
         self.job = None;
         match result {
             Ok((table, predictions)) => {
-                self.shown = Some(Shown { name, table, predictions, is_unsaved: true });
+                let (notes, measured_rows) = (predictions.notes(), predictions.measured_rows());
+                self.shown = Some(Shown { name, table, predictions, notes, measured_rows, is_unsaved: true });
                 None
             }
             Err(message) => Some(message),
@@ -221,7 +225,7 @@ fn summary(ui: &mut Ui, shown: &Shown) {
     if let Some(metrics) = predictions.metrics {
         ui.label(format!(
             "Over {}: R² {}, typical error (RMSE) {}, mean absolute error {}",
-            predictions.measured_rows(),
+            shown.measured_rows,
             number::short(metrics.r2),
             number::short(metrics.rmse),
             number::short(metrics.mae)
@@ -235,7 +239,7 @@ fn summary(ui: &mut Ui, shown: &Shown) {
         }
         (Ok(_), None) => {}
     }
-    for note in predictions.notes() {
+    for note in &shown.notes {
         ui.add(egui::Label::new(RichText::new(format!("⚠ {note}")).color(palette.orange)).wrap());
     }
     ui.label(RichText::new("Click a row to vary it.").small().weak());
