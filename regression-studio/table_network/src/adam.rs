@@ -1,0 +1,74 @@
+//! AdamW and its learning rate.
+
+use std::f64::consts::PI;
+
+use crate::Options;
+
+/// The share of the mean gradient that remains after a step.
+const MEAN_DECAY: f64 = 0.9;
+/// The share of the mean squared gradient that remains after a step.
+const SQUARE_DECAY: f64 = 0.999;
+/// Added to the root of the mean squared gradient.
+const EPSILON: f32 = 1e-8;
+/// The part of all steps in which the learning rate rises.
+const WARM_UP: f64 = 0.05;
+
+/// One step's rule: value ← value · (1 − η λ) − η · m̂ / (√v̂ + ε).
+///
+/// Source: I. Loshchilov and F. Hutter, "Decoupled Weight Decay Regularization", ICLR 2019.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    /// η.
+    pub(crate) learning_rate: f32,
+    /// The factor of η for pieces.
+    pub(crate) piece_rate: f32,
+    /// λ.
+    pub(crate) weight_decay: f32,
+    pub(crate) mean_decay: f32,
+    pub(crate) square_decay: f32,
+    /// m̂ / m.
+    pub(crate) mean_scale: f32,
+    /// v̂ / v.
+    pub(crate) square_scale: f32,
+    /// ε.
+    pub(crate) epsilon: f32,
+}
+
+impl Rule {
+    /// The rule of step `step` of a run of `steps`, counted from 0. The learning rate rises evenly in the first
+    /// twentieth of the steps and falls along half a cosine in the others.
+    pub(crate) fn of_step(options: &Options, step: u64, steps: u64) -> Self {
+        let (at, steps) = (step as f64 + 1.0, steps.max(1) as f64);
+        let warm_up = WARM_UP * steps;
+        let part = if at < warm_up {
+            at / warm_up
+        } else {
+            (1.0 + libm::cos(PI * (at - 1.0 - warm_up).max(0.0) / (steps - warm_up))) / 2.0
+        };
+        let scale = |decay: f64| (1.0 / (1.0 - libm::pow(decay, at))) as f32;
+        Self {
+            learning_rate: (f64::from(options.learning_rate) * part) as f32,
+            piece_rate: options.piece_rate,
+            weight_decay: options.weight_decay,
+            mean_decay: MEAN_DECAY as f32,
+            square_decay: SQUARE_DECAY as f32,
+            mean_scale: scale(MEAN_DECAY),
+            square_scale: scale(SQUARE_DECAY),
+            epsilon: EPSILON,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_learning_rate_rises_and_falls_to_almost_zero() {
+        let options = Options { learning_rate: 1.0, ..Options::for_table(1000, 3, 0) };
+        let rates: Vec<f32> = (0..1000).map(|step| Rule::of_step(&options, step, 1000).learning_rate).collect();
+        assert!(rates[..50].is_sorted() && rates[50..].is_sorted_by(|a, b| a >= b));
+        assert!(rates[0] > 0.0 && rates[999] < 1e-4 && rates[50] > 0.999 && (rates[524] - 0.5).abs() < 0.01);
+        assert!(Rule::of_step(&options, 0, 1).learning_rate > 0.0);
+    }
+}

@@ -1,0 +1,219 @@
+//! The gradients of a batch, and the update of the parameters.
+//!
+//! The parameters are cut into shards of whole rows, which any threads work on. Each gradient is a sum over the batch's
+//! samples in their order, whatever shard it is in.
+
+use kernels_cpu::InstructionSet;
+use kernels_cpu::product::{PaddedMatrix, product_of_transpose};
+use rayon::prelude::*;
+
+use crate::adam::Rule;
+use crate::chunk::TrainedChunk;
+use crate::encoder::Rows;
+use crate::kernels::{self, Continue};
+use crate::parameters::{ADAPTERS, HEAD_BIASES, HEADS, INDICATORS, Layout, OFFSETS, PIECES, SLOPES, biases, weights};
+
+/// Rows of weights in a shard.
+const ROWS: usize = 32;
+
+/// The means of Adam, one matrix a parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct Moments {
+    /// Mean gradients.
+    pub(crate) means: Vec<PaddedMatrix<f32>>,
+    /// Mean squared gradients.
+    pub(crate) squares: Vec<PaddedMatrix<f32>>,
+}
+
+/// Some rows of a parameter.
+struct Shard<'a> {
+    parameter: usize,
+    /// The first row; for [`PIECES`], the number whose pieces they are.
+    first: usize,
+    stride: usize,
+    gradient: &'a mut [f32],
+    values: &'a mut [f32],
+    mean: &'a mut [f32],
+    square: &'a mut [f32],
+}
+
+/// A batch after the backward pass.
+#[derive(Clone, Copy)]
+pub(crate) struct Batch<'a> {
+    pub(crate) layout: &'a Layout,
+    pub(crate) rows: &'a Rows,
+    /// Its chunks in order; only whole ones but for the last.
+    pub(crate) chunks: &'a [TrainedChunk],
+}
+
+impl Batch<'_> {
+    /// Writes the gradients of all parameters to `gradients`, and updates parameters and moments by `rule`, if given.
+    pub(crate) fn update(
+        self,
+        gradients: &mut [PaddedMatrix<f32>],
+        parameters: &mut [PaddedMatrix<f32>],
+        moments: &mut Moments,
+        rule: Option<Rule>,
+    ) {
+        let mut shards = Vec::new();
+        let matrices = gradients.iter_mut().zip(parameters).zip(moments.means.iter_mut().zip(&mut moments.squares));
+        for (parameter, ((gradient, values), (mean, square))) in matrices.enumerate() {
+            let (rows, stride) = (values.rows(), values.stride());
+            let sizes: Vec<usize> = match parameter {
+                PIECES => self.layout.pieces.windows(2).map(|pieces| pieces[1] - pieces[0]).collect(),
+                ADAPTERS | HEADS => vec![1; rows],
+                SLOPES | OFFSETS | INDICATORS => vec![rows],
+                _ => (0..rows).step_by(ROWS).map(|first| ROWS.min(rows - first)).collect(),
+            };
+            let mut rest =
+                [gradient.padded_mut(), values.padded_mut(), mean.padded_mut(), square.padded_mut()].map(|all| all);
+            let mut row = 0;
+            for (index, size) in sizes.into_iter().enumerate() {
+                let parts = rest.map(|rest| rest.split_at_mut(size * stride));
+                let [(gradient, g), (values, v), (mean, m), (square, s)] = parts;
+                rest = [g, v, m, s];
+                let first = if parameter == PIECES { index } else { row };
+                row += size;
+                shards.push(Shard { parameter, first, stride, gradient, values, mean, square });
+            }
+        }
+        shards.par_iter_mut().with_max_len(1).for_each(|shard| {
+            self.compute(shard);
+            if let Some(rule) = rule {
+                shard.update(rule);
+            }
+        });
+    }
+
+    fn compute(self, shard: &mut Shard) {
+        let Shard { parameter, first, stride, ref mut gradient, .. } = *shard;
+        let members = self.layout.members;
+        gradient.fill(0.0);
+        if gradient.is_empty() {
+            return;
+        }
+        match parameter {
+            SLOPES | OFFSETS => self.linear(parameter, gradient, stride),
+            PIECES => self.pieces(first, gradient, stride),
+            INDICATORS => self.indicators(gradient, stride),
+            _ => {
+                for chunk in self.chunks {
+                    let rows = chunk.chunk.samples.len() * members;
+                    match parameter {
+                        ADAPTERS => {
+                            let errors = &chunk.input_errors.padded()[first * stride..rows * stride];
+                            let embedded = &chunk.chunk.embedded.padded()[..chunk.chunk.samples.len() * stride];
+                            kernels::add_products_of_rows(errors, members, embedded, gradient);
+                        }
+                        HEADS => {
+                            let hidden = &chunk.chunk.hidden[self.layout.hidden.len() - 1].padded()[..rows * stride];
+                            let factors = &chunk.output_errors[first..rows];
+                            kernels::add_scaled_rows(&hidden[first * stride..], factors, members, gradient);
+                        }
+                        HEAD_BIASES => {
+                            for errors in chunk.output_errors[..rows].chunks_exact(members) {
+                                gradient.iter_mut().zip(errors).for_each(|(sum, &error)| *sum += error);
+                            }
+                        }
+                        _ => self.of_layer(parameter, first, chunk, rows, gradient, stride),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds a chunk's part of the gradient of weights or biases.
+    fn of_layer(
+        self,
+        parameter: usize,
+        first: usize,
+        chunk: &TrainedChunk,
+        rows: usize,
+        gradient: &mut [f32],
+        stride: usize,
+    ) {
+        let layer = (parameter - weights(0)) / 2;
+        let errors = &chunk.errors[layer];
+        if parameter == biases(layer) {
+            kernels::add_rows(&errors.padded()[..rows * stride], gradient);
+            return;
+        }
+        let input = if layer == 0 { &chunk.chunk.inputs } else { &chunk.chunk.hidden[layer - 1] };
+        let left: Vec<&[f32]> = (0..rows).map(|row| input.row(row)).collect();
+        let of_shard = first..first + gradient.len() / stride;
+        product_of_transpose(
+            InstructionSet::detect(),
+            &left,
+            of_shard,
+            errors,
+            Continue { first, sums: gradient, stride },
+        );
+    }
+
+    /// The derivatives by the embedded values of each sample, in order.
+    fn embedded_errors(&self) -> impl Iterator<Item = (usize, &[f32])> {
+        self.chunks.iter().flat_map(|chunk| {
+            let samples = chunk.chunk.samples.iter().enumerate();
+            samples.map(|(place, &sample)| (sample as usize, chunk.embedded_errors.row(place)))
+        })
+    }
+
+    fn linear(self, parameter: usize, gradient: &mut [f32], stride: usize) {
+        let Layout { numbers, embedding, .. } = *self.layout;
+        for (sample, errors) in self.embedded_errors() {
+            let values = &self.rows.values[sample * numbers..][..numbers];
+            let of_numbers = gradient.chunks_exact_mut(stride).zip(errors.chunks_exact(embedding));
+            for ((sums, errors), &value) in of_numbers.zip(values) {
+                let factor = if parameter == SLOPES { value } else { 1.0 };
+                sums.iter_mut().zip(errors).for_each(|(sum, &error)| *sum += factor * error);
+            }
+        }
+    }
+
+    /// A piece adds its weights times the part of the piece that is below the value: 1 for all pieces before the
+    /// value's. So the samples in each later piece add their errors too, by a sum from the last piece to the first.
+    fn pieces(self, number: usize, gradient: &mut [f32], stride: usize) {
+        let Layout { numbers, embedding, .. } = *self.layout;
+        let mut whole = vec![0.0; gradient.len()];
+        for (sample, errors) in self.embedded_errors() {
+            let place = sample * numbers + number;
+            let (start, part) = (usize::from(self.rows.pieces[place]) * stride, self.rows.parts[place]);
+            let errors = &errors[number * embedding..][..embedding];
+            let sums = gradient[start..].iter_mut().zip(&mut whole[start..]);
+            for ((sum, whole), &error) in sums.zip(errors) {
+                *sum += part * error;
+                *whole += error;
+            }
+        }
+        for start in (stride..whole.len()).step_by(stride).rev() {
+            for value in 0..embedding {
+                let later = whole[start + value];
+                whole[start - stride + value] += later;
+                gradient[start - stride + value] += later;
+            }
+        }
+    }
+
+    fn indicators(self, gradient: &mut [f32], stride: usize) {
+        let start = self.layout.numbers * self.layout.embedding;
+        for (sample, errors) in self.embedded_errors() {
+            for &indicator in self.rows.active(sample) {
+                let sums = &mut gradient[indicator as usize * stride..][..stride];
+                sums.iter_mut().zip(&errors[start..]).for_each(|(sum, &error)| *sum += error);
+            }
+        }
+    }
+}
+
+impl Shard<'_> {
+    fn update(&mut self, mut rule: Rule) {
+        if self.parameter == PIECES {
+            rule.learning_rate *= rule.piece_rate;
+        }
+        // What only shifts an output is not drawn to zero.
+        let is_bias = matches!(self.parameter, OFFSETS | HEAD_BIASES)
+            || self.parameter >= weights(0) && (self.parameter - weights(0)) % 2 == 1;
+        let decay = if is_bias { 1.0 } else { 1.0 - rule.learning_rate * rule.weight_decay };
+        kernels::update(rule, decay, self.gradient, self.mean, self.square, self.values);
+    }
+}

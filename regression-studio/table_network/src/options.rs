@@ -1,0 +1,104 @@
+//! What a run depends on.
+
+use crate::Error;
+
+/// The kind of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputKind {
+    /// A number.
+    Number,
+    /// Whether the row has a category: one of two values, which may be standardised.
+    Indicator,
+}
+
+/// All settings of a network and its training. [`Options::for_table`] has those that suit a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Number of members, whose mean is the prediction.
+    pub members: usize,
+    /// Units of each hidden layer; the members share their weights.
+    pub hidden: Vec<usize>,
+    /// Maximum number of pieces of a number's embedding; a number with few distinct values has fewer.
+    pub bins: usize,
+    /// Values of a number's embedding.
+    pub embedding: usize,
+    /// Values that all indicators together are embedded in, if there are more indicators than that.
+    pub indicator_embedding: usize,
+    /// Part of the hidden units that a step leaves out, from 0 to below 1.
+    pub dropout: f32,
+    /// The learning rate of AdamW after the warm-up.
+    pub learning_rate: f32,
+    /// The pieces' learning rate is this times the others'.
+    pub piece_rate: f32,
+    /// Decoupled weight decay: a step multiplies weights by 1 − learning rate × this.
+    pub weight_decay: f32,
+    /// Rows per step.
+    pub batch_size: usize,
+    /// Maximum number of epochs; the learning rate falls over them along half a cosine.
+    pub epochs: usize,
+    /// Number of epochs without a smaller validation error after which training ends; `None` to train all epochs.
+    pub patience: Option<usize>,
+    /// Seed of the initial weights, the order of the rows, and dropout.
+    pub seed: u64,
+}
+
+impl Options {
+    /// The options for `rows` rows to train on and `numbers` + `indicators` inputs.
+    pub fn for_table(rows: usize, numbers: usize, indicators: usize) -> Self {
+        let _ = indicators;
+        let batch_size = if rows < 4_000 { 64 } else { 256 };
+        Self {
+            members: 16,
+            hidden: vec![128, 128],
+            bins: 32,
+            embedding: if numbers <= 16 { 16 } else { 8 },
+            indicator_embedding: 64,
+            dropout: 0.0,
+            learning_rate: 1e-2,
+            piece_rate: 1.0,
+            weight_decay: 3e-4,
+            batch_size,
+            epochs: 40,
+            patience: Some(10),
+            seed: 0,
+        }
+    }
+
+    /// # Errors
+    /// If an option is out of its range.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let error = |name, value: String, range| Err(Error::Option { name, value, range });
+        let counts = [
+            ("members", self.members),
+            ("bins", self.bins),
+            ("embedding", self.embedding),
+            ("indicator_embedding", self.indicator_embedding),
+            ("batch_size", self.batch_size),
+            ("epochs", self.epochs),
+        ];
+        for (name, value) in counts {
+            if value == 0 || value > 1 << 24 {
+                return error(name, value.to_string(), "from 1 to 16,777,216");
+            }
+        }
+        if self.bins > usize::from(u16::MAX) {
+            return error("bins", self.bins.to_string(), "at most 65,535");
+        }
+        if self.hidden.is_empty() || self.hidden.contains(&0) {
+            return error("hidden", format!("{:?}", self.hidden), "at least one layer, each of at least one unit");
+        }
+        if !(0.0..1.0).contains(&self.dropout) {
+            return error("dropout", self.dropout.to_string(), "from 0 to below 1");
+        }
+        for (name, value) in [
+            ("learning_rate", self.learning_rate),
+            ("piece_rate", self.piece_rate),
+            ("weight_decay", self.weight_decay),
+        ] {
+            if !(value >= 0.0 && value.is_finite()) {
+                return error(name, value.to_string(), "finite and not negative");
+            }
+        }
+        Ok(())
+    }
+}

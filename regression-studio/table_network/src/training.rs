@@ -1,0 +1,294 @@
+//! Training: steps, epochs, and the choice of the best one.
+
+use std::ops::ControlFlow;
+
+use kernels_cpu::product::PaddedMatrix;
+use ndarray::ArrayView2;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use rand::seq::SliceRandom;
+use rayon::prelude::*;
+
+use crate::adam::Rule;
+use crate::chunk::{Chunk, Derived, Model, TrainedChunk};
+use crate::dropout::Mask;
+use crate::encoder::{Encoder, Rows};
+use crate::gradients::{Batch, Moments};
+use crate::network::{self, TableNetwork};
+use crate::{Error, InputKind, Options};
+
+/// A training run on rows that it keeps encoded.
+#[derive(Clone, Debug)]
+pub struct Training {
+    pub(crate) options: Options,
+    rows: Rows,
+    targets: Vec<f32>,
+    pub(crate) network: TableNetwork,
+    pub(crate) moments: Moments,
+    /// The parameters of the best epoch.
+    pub(crate) best: Vec<PaddedMatrix<f32>>,
+    pub(crate) progress: Progress,
+    derived: Derived,
+    gradients: Vec<PaddedMatrix<f32>>,
+    chunks: Vec<TrainedChunk>,
+    /// The order of the rows in epoch `order_of`.
+    order: Vec<u32>,
+    order_of: Option<usize>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Number of complete epochs.
+    pub epoch: usize,
+    /// Number of steps done in the epoch after them.
+    pub step: usize,
+    /// Sum over that epoch's rows so far of their members' mean squared error, standardised, before their step.
+    pub loss: f64,
+    /// The epoch with the smallest validation error, counted from 1; 0 before the end of the first.
+    pub best_epoch: usize,
+    /// Its root mean squared error on the validation rows, standardised; infinite before the end of the first.
+    pub best_rmse: f64,
+}
+
+/// The errors of an epoch, standardised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EpochErrors {
+    /// The epoch, counted from 1.
+    pub epoch: usize,
+    /// Root of the members' mean squared error on the rows to train on, each before its step, with dropout.
+    pub train_rmse: f64,
+    /// Root mean squared error of the members' mean on the validation rows.
+    pub validation_rmse: f64,
+    /// Whether it is the smallest so far: the epoch's weights are kept.
+    pub is_best: bool,
+}
+
+/// Why a run has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All epochs are done.
+    AllEpochs,
+    /// The validation error has not decreased for [`Options::patience`] epochs.
+    EarlyStopped,
+}
+
+impl Training {
+    /// A run from random weights on `inputs`, rows × `kinds`, and `targets`, rows × 1, both standardised.
+    ///
+    /// # Errors
+    /// If an option is out of range, the shapes do not fit, there is no row or no input, or a value is not finite.
+    pub fn new(
+        options: Options,
+        kinds: &[InputKind],
+        inputs: ArrayView2<f32>,
+        targets: ArrayView2<f32>,
+    ) -> Result<Self, Error> {
+        options.check()?;
+        check(kinds, inputs, targets)?;
+        let encoder = Encoder::fit(kinds, inputs, options.bins);
+        Self::with(options, encoder, inputs, targets)
+    }
+
+    /// A run with a given encoder.
+    pub(crate) fn with(
+        options: Options,
+        encoder: Encoder,
+        inputs: ArrayView2<f32>,
+        targets: ArrayView2<f32>,
+    ) -> Result<Self, Error> {
+        let rows = encoder.encode(inputs)?;
+        let network = TableNetwork::new(&options, encoder);
+        let layout = &network.layout;
+        let batch = largest_batch(rows.count, options.batch_size);
+        let chunks = batch.div_ceil(Chunk::capacity(layout));
+        Ok(Self {
+            targets: targets.iter().copied().collect(),
+            moments: Moments { means: layout.zeros(), squares: layout.zeros() },
+            best: network.parameters.clone(),
+            progress: Progress { epoch: 0, step: 0, loss: 0.0, best_epoch: 0, best_rmse: f64::INFINITY },
+            derived: Derived::for_training(layout, &network.parameters),
+            gradients: layout.zeros(),
+            chunks: vec![TrainedChunk::new(layout); chunks],
+            order: (0..rows.count as u32).collect(),
+            order_of: None,
+            options,
+            rows,
+            network,
+        })
+    }
+
+    /// The run's options.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// How far the run is.
+    pub fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// Number of steps in an epoch.
+    pub fn steps_per_epoch(&self) -> usize {
+        steps(self.rows.count, self.options.batch_size)
+    }
+
+    /// The network with its present weights.
+    pub fn current(&self) -> &TableNetwork {
+        &self.network
+    }
+
+    /// The network with the weights of the best epoch; before the end of the first, those of the start.
+    pub fn best(&self) -> TableNetwork {
+        TableNetwork { parameters: self.best.clone(), ..self.network.clone() }
+    }
+
+    /// Why the run has ended, if it has.
+    pub fn ending(&self) -> Option<Ending> {
+        let Progress { epoch, best_epoch, .. } = self.progress;
+        if epoch >= self.options.epochs {
+            return Some(Ending::AllEpochs);
+        }
+        let waits = self.options.patience.is_some_and(|patience| epoch - best_epoch >= patience);
+        waits.then_some(Ending::EarlyStopped)
+    }
+
+    /// Trains up to `count` steps of this epoch; `after_step` is called after each, and may end the call.
+    /// [`Self::end_epoch`] follows the epoch's last step. Uses the threads of rayon's current pool.
+    pub fn steps(&mut self, count: usize, after_step: &mut dyn FnMut(Progress) -> ControlFlow<()>) {
+        let end = self.steps_per_epoch().min(self.progress.step.saturating_add(count));
+        while self.progress.step < end {
+            self.step();
+            if after_step(self.progress).is_break() {
+                break;
+            }
+        }
+    }
+
+    /// Whether all steps of this epoch are done.
+    pub fn epoch_is_done(&self) -> bool {
+        self.progress.step == self.steps_per_epoch()
+    }
+
+    /// Ends the epoch: measures the network on the validation part, `inputs`, rows × inputs, and `targets`, rows × 1,
+    /// and keeps the weights if they are the best so far.
+    ///
+    /// # Errors
+    /// If the shapes do not fit, there is no row, or the error is not finite.
+    pub fn end_epoch(&mut self, inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Result<EpochErrors, Error> {
+        check_shapes(self.network.kinds(), inputs, targets)?;
+        let outputs = self.network.outputs(&self.network.encoder.encode(inputs)?);
+        let squares = outputs.chunks(self.options.members).zip(targets).map(|(outputs, &target)| {
+            let error = f64::from(network::mean(outputs)) - f64::from(target);
+            error * error
+        });
+        let validation_rmse = (squares.sum::<f64>() / targets.len() as f64).sqrt();
+        let epoch = self.progress.epoch + 1;
+        if !validation_rmse.is_finite() {
+            return Err(Error::Diverged { epoch });
+        }
+        let train_rmse = (self.progress.loss / self.rows.count as f64).sqrt();
+        let is_best = validation_rmse < self.progress.best_rmse;
+        self.progress = Progress { epoch, step: 0, loss: 0.0, ..self.progress };
+        if is_best {
+            (self.progress.best_epoch, self.progress.best_rmse) = (epoch, validation_rmse);
+            self.best.clone_from(&self.network.parameters);
+        }
+        Ok(EpochErrors { epoch, train_rmse, validation_rmse, is_best })
+    }
+
+    fn step(&mut self) {
+        let Progress { epoch, step, .. } = self.progress;
+        if self.order_of != Some(epoch) {
+            self.order = (0..self.rows.count as u32).collect();
+            self.order.shuffle(&mut ChaCha8Rng::seed_from_u64(order_seed(self.options.seed, epoch)));
+            self.order_of = Some(epoch);
+        }
+        let steps = self.steps_per_epoch();
+        let count = (epoch * steps + step) as u64;
+        let range = part(self.rows.count, steps, step)..part(self.rows.count, steps, step + 1);
+        let loss = self.gradients_of(range, count);
+        let rule = Rule::of_step(&self.options, count, (self.options.epochs * steps) as u64);
+        self.update(Some(rule));
+        self.derive();
+        self.progress.step += 1;
+        self.progress.loss += loss / self.options.members as f64;
+    }
+
+    /// Forward and backward of a range of the order; the sum of the squared errors.
+    fn gradients_of(&mut self, range: std::ops::Range<usize>, step: u64) -> f64 {
+        let TableNetwork { layout, parameters, .. } = &self.network;
+        let model = Model { layout, parameters, derived: &self.derived };
+        let (rows, targets, capacity) = (&self.rows, &self.targets, Chunk::capacity(layout));
+        let (dropout, seed) = (self.options.dropout, self.options.seed);
+        let mask = |layer| Mask::new(dropout, seed, step, layer);
+        let batch = &self.order[range];
+        self.chunks.par_iter_mut().with_max_len(1).zip(batch.par_chunks(capacity)).enumerate().for_each(
+            |(index, (chunk, samples))| {
+                chunk.chunk.forward(model, rows, samples.iter().copied(), index * capacity, mask);
+                chunk.backward(model, targets, batch.len(), mask);
+            },
+        );
+        let used = batch.len().div_ceil(capacity);
+        for chunk in &mut self.chunks[used..] {
+            chunk.chunk.samples.clear();
+            chunk.loss = 0.0;
+        }
+        self.chunks.iter().map(|chunk| chunk.loss).sum()
+    }
+
+    /// Computes what is derived from the parameters, after they have changed.
+    pub(crate) fn derive(&mut self) {
+        self.derived.update(&self.network.layout, &self.network.parameters);
+    }
+
+    fn update(&mut self, rule: Option<Rule>) {
+        let TableNetwork { layout, parameters, .. } = &mut self.network;
+        let batch = Batch { layout, rows: &self.rows, chunks: &self.chunks };
+        batch.update(&mut self.gradients, parameters, &mut self.moments, rule);
+    }
+}
+
+/// The seed of an epoch's order.
+fn order_seed(seed: u64, epoch: usize) -> u64 {
+    seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(epoch as u64 + 1)
+}
+
+/// Steps of an epoch: batches of about the batch size, whose sizes differ by at most one.
+fn steps(rows: usize, batch_size: usize) -> usize {
+    ((rows + batch_size / 2) / batch_size).max(1)
+}
+
+/// The end of the first `step` of `steps` parts of `rows`.
+fn part(rows: usize, steps: usize, step: usize) -> usize {
+    (rows as u128 * step as u128 / steps as u128) as usize
+}
+
+fn largest_batch(rows: usize, batch_size: usize) -> usize {
+    rows.div_ceil(steps(rows, batch_size))
+}
+
+fn check_shapes(kinds: &[InputKind], inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Result<(), Error> {
+    let (rows, columns) = inputs.dim();
+    if rows == 0 || columns == 0 {
+        return Err(Error::Empty { what: "the inputs", rows, columns });
+    }
+    for (what, (rows, columns), (expected_rows, expected_columns)) in
+        [("the inputs", (rows, columns), (rows, kinds.len())), ("the targets", targets.dim(), (rows, 1))]
+    {
+        if (rows, columns) != (expected_rows, expected_columns) {
+            return Err(Error::Shape { what, rows, columns, expected_rows, expected_columns });
+        }
+    }
+    Ok(())
+}
+
+fn check(kinds: &[InputKind], inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Result<(), Error> {
+    check_shapes(kinds, inputs, targets)?;
+    for (what, values) in [("the inputs", inputs), ("the targets", targets)] {
+        if let Some(((row, column), _)) = values.indexed_iter().find(|(_, value)| !value.is_finite()) {
+            return Err(Error::NotFinite { what, row, column });
+        }
+    }
+    Ok(())
+}
