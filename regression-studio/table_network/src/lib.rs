@@ -25,6 +25,8 @@ mod kernels;
 mod network;
 mod options;
 mod parameters;
+#[cfg(test)]
+mod reference;
 mod scale;
 mod state;
 mod training;

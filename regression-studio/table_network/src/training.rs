@@ -29,10 +29,10 @@ pub struct Training {
     pub(crate) best: Vec<PaddedMatrix<f32>>,
     pub(crate) progress: Progress,
     derived: Derived,
-    gradients: Vec<PaddedMatrix<f32>>,
+    pub(crate) gradients: Vec<PaddedMatrix<f32>>,
     chunks: Vec<TrainedChunk>,
     /// The order of the rows in epoch `order_of`.
-    order: Vec<u32>,
+    pub(crate) order: Vec<u32>,
     order_of: Option<usize>,
 }
 
@@ -216,7 +216,7 @@ impl Training {
     }
 
     /// Forward and backward of a range of the order; the sum of the squared errors.
-    fn gradients_of(&mut self, range: std::ops::Range<usize>, step: u64) -> f64 {
+    pub(crate) fn gradients_of(&mut self, range: std::ops::Range<usize>, step: u64) -> f64 {
         let TableNetwork { layout, parameters, .. } = &self.network;
         let model = Model { layout, parameters, derived: &self.derived };
         let (rows, targets, capacity) = (&self.rows, &self.targets, Chunk::capacity(layout));
@@ -242,7 +242,7 @@ impl Training {
         self.derived.update(&self.network.layout, &self.network.parameters);
     }
 
-    fn update(&mut self, rule: Option<Rule>) {
+    pub(crate) fn update(&mut self, rule: Option<Rule>) {
         let TableNetwork { layout, parameters, .. } = &mut self.network;
         let batch = Batch { layout, rows: &self.rows, chunks: &self.chunks };
         batch.update(&mut self.gradients, parameters, &mut self.moments, rule);
