@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_learning_rate_rises_and_falls_to_almost_zero() {
-        let options = Options { learning_rate: 1.0, ..Options::for_table(1000, 3, 0) };
+        let options = Options { learning_rate: 1.0, ..Options::for_table(1000, &[]) };
         let rates: Vec<f32> = (0..1000).map(|step| Rule::of_step(&options, step, 1000).learning_rate).collect();
         assert!(rates[..50].is_sorted() && rates[50..].is_sorted_by(|a, b| a >= b));
         assert!(rates[0] > 0.0 && rates[999] < 1e-4 && rates[50] > 0.999 && (rates[524] - 0.5).abs() < 0.01);

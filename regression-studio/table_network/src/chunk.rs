@@ -163,7 +163,9 @@ fn embed(Model { layout, parameters, derived }: Model, rows: &Rows, row: usize, 
         let first = layout.pieces[number];
         if first < layout.pieces[number + 1] {
             let piece = first + usize::from(rows.pieces[place]);
-            for ((out, &base), &piece) in out.iter_mut().zip(derived.bases.row(piece)).zip(parameters[PIECES].row(piece)) {
+            for ((out, &base), &piece) in
+                out.iter_mut().zip(derived.bases.row(piece)).zip(parameters[PIECES].row(piece))
+            {
                 *out += base + part * piece;
             }
         }
@@ -211,7 +213,13 @@ impl TrainedChunk {
 
     /// Computes all derivatives after [`Chunk::forward`]. The loss is the mean of (output − target)² over the batch's
     /// samples and the members; `batch` is the number of those samples.
-    pub(crate) fn backward(&mut self, model: Model, targets: &[f32], batch: usize, mask: impl Fn(usize) -> Option<Mask>) {
+    pub(crate) fn backward(
+        &mut self,
+        model: Model,
+        targets: &[f32],
+        batch: usize,
+        mask: impl Fn(usize) -> Option<Mask>,
+    ) {
         let Model { layout, parameters, derived } = model;
         let Self { chunk, output_errors, errors, input_errors, embedded_errors, loss } = self;
         let members = layout.members;

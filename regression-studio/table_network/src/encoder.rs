@@ -47,8 +47,11 @@ impl Rows {
 impl Encoder {
     /// The map for these inputs, rows × kinds, all finite, with at least one row.
     pub(crate) fn fit(kinds: &[InputKind], inputs: ArrayView2<f32>, bins: usize) -> Self {
-        let fitted: Vec<Fitted> =
-            kinds.par_iter().zip(inputs.axis_iter(Axis(1)).into_par_iter()).map(|(kind, column)| fit(*kind, column, bins)).collect();
+        let fitted: Vec<Fitted> = kinds
+            .par_iter()
+            .zip(inputs.axis_iter(Axis(1)).into_par_iter())
+            .map(|(kind, column)| fit(*kind, column, bins))
+            .collect();
         let mut encoder = Self { kinds: kinds.to_vec(), scales: vec![], bins: vec![], thresholds: vec![] };
         for fitted in fitted {
             match fitted {
@@ -84,7 +87,8 @@ impl Encoder {
         if numbers > 0 {
             let places = self.places(InputKind::Number);
             let outputs = rows.values.par_chunks_mut(numbers).zip(rows.pieces.par_chunks_mut(numbers));
-            let outputs = outputs.zip(rows.parts.par_chunks_mut(numbers)).zip(inputs.axis_iter(Axis(0)).into_par_iter());
+            let outputs =
+                outputs.zip(rows.parts.par_chunks_mut(numbers)).zip(inputs.axis_iter(Axis(0)).into_par_iter());
             outputs.with_min_len(64).for_each(|(((values, pieces), parts), inputs)| {
                 for (number, &place) in places.iter().enumerate() {
                     values[number] = self.scales[number].apply(inputs[place]);

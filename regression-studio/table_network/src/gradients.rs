@@ -13,6 +13,9 @@ use crate::encoder::Rows;
 use crate::kernels::{self, Continue};
 use crate::parameters::{ADAPTERS, HEAD_BIASES, HEADS, INDICATORS, Layout, OFFSETS, PIECES, SLOPES, biases, weights};
 
+/// A gradient of all parameters with a larger norm is scaled to this one: rare targets far out do not drive all units
+/// to zero.
+const LARGEST_NORM: f64 = 1.0;
 /// Rows of weights in a shard.
 const ROWS: usize = 32;
 
@@ -77,12 +80,13 @@ impl Batch<'_> {
                 shards.push(Shard { parameter, first, stride, gradient, values, mean, square });
             }
         }
-        shards.par_iter_mut().with_max_len(1).for_each(|shard| {
-            self.compute(shard);
-            if let Some(rule) = rule {
-                shard.update(rule);
-            }
-        });
+        shards.par_iter_mut().with_max_len(1).for_each(|shard| self.compute(shard));
+        let Some(rule) = rule else { return };
+        let squares = shards.iter().flat_map(|shard| &*shard.gradient);
+        let norm = squares.map(|&value| f64::from(value) * f64::from(value)).sum::<f64>().sqrt();
+        // NaN stays, so that a run that diverges is noticed.
+        let scale = if norm > LARGEST_NORM { (LARGEST_NORM / norm) as f32 } else { 1.0 };
+        shards.par_iter_mut().with_max_len(1).for_each(|shard| shard.update(rule, scale));
     }
 
     fn compute(self, shard: &mut Shard) {
@@ -206,7 +210,7 @@ impl Batch<'_> {
 }
 
 impl Shard<'_> {
-    fn update(&mut self, mut rule: Rule) {
+    fn update(&mut self, mut rule: Rule, scale: f32) {
         if self.parameter == PIECES {
             rule.learning_rate *= rule.piece_rate;
         }
@@ -214,6 +218,6 @@ impl Shard<'_> {
         let is_bias = matches!(self.parameter, OFFSETS | HEAD_BIASES)
             || self.parameter >= weights(0) && (self.parameter - weights(0)) % 2 == 1;
         let decay = if is_bias { 1.0 } else { 1.0 - rule.learning_rate * rule.weight_decay };
-        kernels::update(rule, decay, self.gradient, self.mean, self.square, self.values);
+        kernels::update(rule, decay, scale, self.gradient, self.mean, self.square, self.values);
     }
 }

@@ -142,10 +142,11 @@ kernels! {
         }
     }
 
-    /// A step of AdamW on one parameter.
+    /// A step of AdamW on one parameter, by the gradient times `scale`.
     fn update<'a>(
         rule: Rule,
         decay: f32,
+        scale: f32,
         gradient: &'a [f32],
         mean: &'a mut [f32],
         square: &'a mut [f32],
@@ -153,6 +154,7 @@ kernels! {
     ) {
         let moments = mean.iter_mut().zip(square);
         for ((value, (mean, square)), &gradient) in values.iter_mut().zip(moments).zip(gradient) {
+            let gradient = gradient * scale;
             *mean = flushed_below(THRESHOLD_OF_PRODUCTS, rule.mean_decay * *mean + (1.0 - rule.mean_decay) * gradient);
             *square = flushed_below(
                 THRESHOLD_OF_PRODUCTS,

@@ -10,9 +10,30 @@
 //! Deep Learning", 2022). Several members, each with a scale of every embedded value and an output of its own, share
 //! the hidden layers (Y. Gorishniy, A. Kotelnikov and A. Babenko, "TabM: Advancing Tabular Deep Learning with
 //! Parameter-Efficient Ensembling", 2024). The members are trained apart and predict together.
+//! Linear least squares has a share in the prediction, the one with the least error on the validation rows: small tables
+//! are often not worth more.
 //!
 //! Everything is f32. The same options and rows give the same bits on any number of threads: no sum's order depends on
 //! it. The crate prints nothing and reads no files.
+//!
+//! ```
+//! use ndarray::Array2;
+//! use std::ops::ControlFlow;
+//! use table_network::{InputKind, Options, Training};
+//!
+//! let inputs = Array2::from_shape_fn((200, 1), |(row, _)| row as f32 / 100.0 - 1.0);
+//! let targets = inputs.mapv(f32::abs);
+//! let kinds = [InputKind::Number];
+//! let options = Options { hidden: vec![16], ..Options::for_table(200, &kinds) };
+//! let mut training = Training::new(options, &kinds, inputs.view(), targets.view())?;
+//! while training.ending().is_none() {
+//!     training.steps(usize::MAX, &mut |_| ControlFlow::Continue(()));
+//!     training.end_epoch(inputs.view(), targets.view())?;
+//! }
+//! let predictions = training.best().predict(inputs.view())?;
+//! assert!((predictions[50] - 0.5).abs() < 0.1);
+//! # Ok::<(), table_network::Error>(())
+//! ```
 
 mod adam;
 mod bins;
@@ -22,6 +43,7 @@ mod encoder;
 mod error;
 mod gradients;
 mod kernels;
+mod linear;
 mod network;
 mod options;
 mod parameters;

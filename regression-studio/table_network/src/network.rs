@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use crate::chunk::{Chunk, Derived, Model};
 use crate::encoder::{Encoder, Rows};
+use crate::linear::Linear;
 use crate::parameters::Layout;
 use crate::{Error, InputKind, Options};
 
@@ -15,15 +16,16 @@ pub struct TableNetwork {
     pub(crate) encoder: Encoder,
     pub(crate) layout: Layout,
     pub(crate) parameters: Vec<PaddedMatrix<f32>>,
+    pub(crate) linear: Linear,
 }
 
 impl TableNetwork {
     /// An untrained network.
-    pub(crate) fn new(options: &Options, encoder: Encoder) -> Self {
+    pub(crate) fn new(options: &Options, encoder: Encoder, linear: Linear) -> Self {
         let Options { members, embedding, indicator_embedding, ref hidden, .. } = *options;
         let layout = Layout::new(members, embedding, indicator_embedding, hidden, &encoder);
         let parameters = layout.initial(options.seed);
-        Self { encoder, layout, parameters }
+        Self { encoder, layout, parameters, linear }
     }
 
     /// The kinds of the inputs.
@@ -41,26 +43,36 @@ impl TableNetwork {
         self.layout.shapes().iter().map(|(_, rows, columns)| rows * columns).sum()
     }
 
-    /// The predictions for `inputs`, rows × inputs: the mean of the members. A row with an infinite number has that of
-    /// a very large one, a row with NaN NaN.
+    /// The share of linear least squares in the predictions, from 0 to 1.
+    pub fn linear_share(&self) -> f32 {
+        self.linear.share
+    }
+
+    /// The predictions for `inputs`, rows × inputs: the mean of the members. Where an input is NaN, the prediction is.
     ///
     /// # Errors
     /// If the number of columns is not that of the inputs.
     pub fn predict(&self, inputs: ArrayView2<f32>) -> Result<Vec<f32>, Error> {
         let outputs = self.outputs(&self.encoder.encode(inputs)?);
-        Ok(outputs.par_chunks(self.members()).map(mean).collect())
+        let means = outputs.chunks(self.members()).map(mean);
+        Ok(means.zip(inputs.outer_iter()).map(|(mean, row)| self.linear.mix(self.linear.predict(row), mean)).collect())
     }
 
-    /// The predictions of each member for `inputs`, rows × inputs: rows × members.
+    /// The predictions of each member for `inputs`, rows × inputs: rows × members. Each has the same linear share.
     ///
     /// # Errors
     /// As [`Self::predict`].
     pub fn predict_members(&self, inputs: ArrayView2<f32>) -> Result<Array2<f32>, Error> {
-        let outputs = self.outputs(&self.encoder.encode(inputs)?);
-        Ok(Array2::from_shape_vec((inputs.nrows(), self.members()), outputs).expect("an output for each row and member"))
+        let mut outputs = self.outputs(&self.encoder.encode(inputs)?);
+        for (outputs, row) in outputs.chunks_mut(self.members()).zip(inputs.outer_iter()) {
+            let linear = self.linear.predict(row);
+            outputs.iter_mut().for_each(|output| *output = self.linear.mix(linear, *output));
+        }
+        Ok(Array2::from_shape_vec((inputs.nrows(), self.members()), outputs)
+            .expect("an output for each row and member"))
     }
 
-    /// The outputs for encoded rows, rows × members, one row after the other.
+    /// The outputs for encoded rows without the linear share, rows × members, one row after the other.
     pub(crate) fn outputs(&self, rows: &Rows) -> Vec<f32> {
         let derived = Derived::new(&self.layout, &self.parameters);
         let model = Model { layout: &self.layout, parameters: &self.parameters, derived: &derived };

@@ -43,9 +43,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// The options for `rows` rows to train on and `numbers` + `indicators` inputs.
-    pub fn for_table(rows: usize, numbers: usize, indicators: usize) -> Self {
-        let _ = indicators;
+    /// The options for `rows` rows to train on and inputs of these kinds.
+    pub fn for_table(rows: usize, kinds: &[InputKind]) -> Self {
+        let numbers = kinds.iter().filter(|kind| **kind == InputKind::Number).count();
         let batch_size = if rows < 4_000 { 64 } else { 256 };
         Self {
             members: 16,

@@ -84,7 +84,13 @@ fn output(
 }
 
 /// The mean of (output − target)² over the rows in `order` and the members, in step `step`.
-fn loss(training: &Training, parameters: &Parameters, rows: (&Array2<f32>, &Array2<f32>), order: &[u32], step: u64) -> f64 {
+fn loss(
+    training: &Training,
+    parameters: &Parameters,
+    rows: (&Array2<f32>, &Array2<f32>),
+    order: &[u32],
+    step: u64,
+) -> f64 {
     let (network, options) = (&training.network, &training.options);
     let members = options.members;
     let mut sum = 0.0;
@@ -94,7 +100,8 @@ fn loss(training: &Training, parameters: &Parameters, rows: (&Array2<f32>, &Arra
             let mask = |layer: usize, unit: usize| {
                 let stride = PaddedMatrix::<f32>::zeros(1, options.hidden[layer]).stride();
                 let element = ((place * members + member) * stride + unit) as u32;
-                Mask::new(options.dropout, options.seed, step, layer).map_or(1.0, |mask| f64::from(mask.factor(element)))
+                Mask::new(options.dropout, options.seed, step, layer)
+                    .map_or(1.0, |mask| f64::from(mask.factor(element)))
             };
             let output = output(network, parameters, &inputs, member, &mask);
             sum += (output - f64::from(rows.1[[row as usize, 0]])).powi(2);
@@ -134,7 +141,7 @@ const INDICATOR: InputKind = InputKind::Indicator;
 /// Options of odd sizes.
 fn small(members: usize, hidden: &[usize]) -> Options {
     let hidden = hidden.to_vec();
-    Options { members, hidden, bins: 4, embedding: 3, indicator_embedding: 2, ..Options::for_table(10, 1, 0) }
+    Options { members, hidden, bins: 4, embedding: 3, indicator_embedding: 2, ..Options::for_table(10, &[]) }
 }
 
 /// Kinds, options, number of rows.
@@ -158,14 +165,18 @@ fn predictions_are_those_of_the_reference() {
         let parameters = in_f64(&network.parameters);
         let (unseen, _) = rows(&kinds, 40, 1000);
         let unseen = unseen * 1.5;
-        let (members, means) = (network.predict_members(unseen.view()).unwrap(), network.predict(unseen.view()).unwrap());
+        let (members, means) =
+            (network.predict_members(unseen.view()).unwrap(), network.predict(unseen.view()).unwrap());
         assert_eq!(members.dim(), (40, network.members()));
         for (row, inputs) in unseen.outer_iter().enumerate() {
             let mut sum = 0.0;
             for member in 0..network.members() {
                 let expected = output(network, &parameters, &inputs.to_vec(), member, &|_, _| 1.0);
                 let got = f64::from(members[[row, member]]);
-                assert!((got - expected).abs() < 1e-5, "case {case}, row {row}, member {member}: {got}, not {expected}");
+                assert!(
+                    (got - expected).abs() < 1e-5,
+                    "case {case}, row {row}, member {member}: {got}, not {expected}"
+                );
                 sum += expected;
             }
             let expected = sum / network.members() as f64;
@@ -222,7 +233,8 @@ fn the_first_step_is_that_of_adamw() {
         let is_bias = name == "offsets" || name == "head_biases" || name.starts_with("biases");
         for row in 0..rows {
             for column in 0..columns {
-                let (old, gradient) = (before[parameter].row(row)[column], training.gradients[parameter].row(row)[column]);
+                let (old, gradient) =
+                    (before[parameter].row(row)[column], training.gradients[parameter].row(row)[column]);
                 let decayed = if is_bias { old } else { old * (1.0 - rule.learning_rate * 0.5) };
                 let expected = decayed - rule.learning_rate * gradient / (gradient.abs() + 1e-8);
                 let got = training.network.parameters[parameter].row(row)[column];

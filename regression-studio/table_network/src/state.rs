@@ -5,6 +5,7 @@ use ndarray::ArrayView2;
 
 use crate::bins::Bins;
 use crate::encoder::Encoder;
+use crate::linear::Linear;
 use crate::network::TableNetwork;
 use crate::parameters::Layout;
 use crate::scale::RobustScale;
@@ -125,7 +126,7 @@ fn misfit(name: &str) -> Error {
 impl TableNetwork {
     /// The network as it is saved.
     pub fn state(&self) -> State {
-        let Self { encoder, layout, parameters } = self;
+        let Self { encoder, layout, parameters, linear } = self;
         let mut state = State::default();
         state.count("members", layout.members as u64);
         state.count("embedding", layout.embedding as u64);
@@ -141,6 +142,9 @@ impl TableNetwork {
         state.add_vector("edge_counts", encoder.bins.iter().map(|bins| bins.edges.len() as f32).collect());
         state.add_vector("edges", encoder.bins.iter().flat_map(|bins| bins.edges.iter().copied()).collect());
         state.add_vector("thresholds", encoder.thresholds.clone());
+        state.add_vector("linear", linear.coefficients.clone());
+        state.add_vector("linear_range", linear.range.to_vec());
+        state.add_vector("linear_share", vec![linear.share]);
         state.add_parameters("network", layout, parameters);
         state
     }
@@ -160,7 +164,15 @@ impl TableNetwork {
         }
         let layout = Layout::new(members, embedding, state.size("indicator_embedding")?, &hidden, &encoder);
         let parameters = state.parameters("network", &layout)?;
-        Ok(Self { encoder, layout, parameters })
+        let coefficients = state.tensor("linear")?.values.clone();
+        let &[share] = state.tensor("linear_share")?.values.as_slice() else { return Err(misfit("linear_share")) };
+        let &[least, most] = state.tensor("linear_range")?.values.as_slice() else {
+            return Err(misfit("linear_range"));
+        };
+        if coefficients.len() != encoder.kinds.len() + 1 || !(least <= most) {
+            return Err(misfit("linear"));
+        }
+        Ok(Self { encoder, layout, parameters, linear: Linear { coefficients, range: [least, most], share } })
     }
 }
 

@@ -14,6 +14,7 @@ use crate::chunk::{Chunk, Derived, Model, TrainedChunk};
 use crate::dropout::Mask;
 use crate::encoder::{Encoder, Rows};
 use crate::gradients::{Batch, Moments};
+use crate::linear::Linear;
 use crate::network::{self, TableNetwork};
 use crate::{Error, InputKind, Options};
 
@@ -31,6 +32,8 @@ pub struct Training {
     derived: Derived,
     pub(crate) gradients: Vec<PaddedMatrix<f32>>,
     chunks: Vec<TrainedChunk>,
+    /// Number of chunks of the last batch.
+    used: usize,
     /// The order of the rows in epoch `order_of`.
     pub(crate) order: Vec<u32>,
     order_of: Option<usize>,
@@ -58,7 +61,7 @@ pub struct EpochErrors {
     pub epoch: usize,
     /// Root of the members' mean squared error on the rows to train on, each before its step, with dropout.
     pub train_rmse: f64,
-    /// Root mean squared error of the members' mean on the validation rows.
+    /// Root mean squared error on the validation rows of the members' mean, with the linear share that suits it.
     pub validation_rmse: f64,
     /// Whether it is the smallest so far: the epoch's weights are kept.
     pub is_best: bool,
@@ -87,18 +90,8 @@ impl Training {
         options.check()?;
         check(kinds, inputs, targets)?;
         let encoder = Encoder::fit(kinds, inputs, options.bins);
-        Self::with(options, encoder, inputs, targets)
-    }
-
-    /// A run with a given encoder.
-    pub(crate) fn with(
-        options: Options,
-        encoder: Encoder,
-        inputs: ArrayView2<f32>,
-        targets: ArrayView2<f32>,
-    ) -> Result<Self, Error> {
         let rows = encoder.encode(inputs)?;
-        let network = TableNetwork::new(&options, encoder);
+        let network = TableNetwork::new(&options, encoder, Linear::fit(inputs, targets));
         let layout = &network.layout;
         let batch = largest_batch(rows.count, options.batch_size);
         let chunks = batch.div_ceil(Chunk::capacity(layout));
@@ -110,6 +103,7 @@ impl Training {
             derived: Derived::for_training(layout, &network.parameters),
             gradients: layout.zeros(),
             chunks: vec![TrainedChunk::new(layout); chunks],
+            used: 0,
             order: (0..rows.count as u32).collect(),
             order_of: None,
             options,
@@ -133,7 +127,7 @@ impl Training {
         steps(self.rows.count, self.options.batch_size)
     }
 
-    /// The network with its present weights.
+    /// The network with its present weights, and the linear share of the best epoch.
     pub fn current(&self) -> &TableNetwork {
         &self.network
     }
@@ -178,8 +172,12 @@ impl Training {
     pub fn end_epoch(&mut self, inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Result<EpochErrors, Error> {
         check_shapes(self.network.kinds(), inputs, targets)?;
         let outputs = self.network.outputs(&self.network.encoder.encode(inputs)?);
-        let squares = outputs.chunks(self.options.members).zip(targets).map(|(outputs, &target)| {
-            let error = f64::from(network::mean(outputs)) - f64::from(target);
+        let outputs: Vec<f32> = outputs.chunks(self.options.members).map(network::mean).collect();
+        let mut linear = self.network.linear.clone();
+        let of_linear: Vec<f32> = inputs.outer_iter().map(|row| linear.predict(row)).collect();
+        linear.share = Linear::best_share(&of_linear, &outputs, targets);
+        let squares = outputs.iter().zip(&of_linear).zip(targets).map(|((&output, &of_linear), &target)| {
+            let error = f64::from(linear.mix(of_linear, output)) - f64::from(target);
             error * error
         });
         let validation_rmse = (squares.sum::<f64>() / targets.len() as f64).sqrt();
@@ -193,6 +191,7 @@ impl Training {
         if is_best {
             (self.progress.best_epoch, self.progress.best_rmse) = (epoch, validation_rmse);
             self.best.clone_from(&self.network.parameters);
+            self.network.linear = linear;
         }
         Ok(EpochErrors { epoch, train_rmse, validation_rmse, is_best })
     }
@@ -229,12 +228,8 @@ impl Training {
                 chunk.backward(model, targets, batch.len(), mask);
             },
         );
-        let used = batch.len().div_ceil(capacity);
-        for chunk in &mut self.chunks[used..] {
-            chunk.chunk.samples.clear();
-            chunk.loss = 0.0;
-        }
-        self.chunks.iter().map(|chunk| chunk.loss).sum()
+        self.used = batch.len().div_ceil(capacity);
+        self.chunks[..self.used].iter().map(|chunk| chunk.loss).sum()
     }
 
     /// Computes what is derived from the parameters, after they have changed.
@@ -244,7 +239,7 @@ impl Training {
 
     pub(crate) fn update(&mut self, rule: Option<Rule>) {
         let TableNetwork { layout, parameters, .. } = &mut self.network;
-        let batch = Batch { layout, rows: &self.rows, chunks: &self.chunks };
+        let batch = Batch { layout, rows: &self.rows, chunks: &self.chunks[..self.used] };
         batch.update(&mut self.gradients, parameters, &mut self.moments, rule);
     }
 }

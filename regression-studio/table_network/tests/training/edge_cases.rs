@@ -22,13 +22,22 @@ fn one_row_one_input_and_one_member_train() {
     assert!((predictions[0] - 1.0).abs() < 0.1, "{predictions:?}");
 }
 
+/// A chunk has two samples of 60 members; batches of two and three rows have one chunk and two.
+#[test]
+fn batches_of_fewer_chunks_than_others_train() {
+    let rows = table(5, 3);
+    let predictions = trained(Options { members: 60, batch_size: 3, ..options() }, &rows);
+    assert!(predictions.iter().all(|value| value.is_finite()));
+}
+
 #[test]
 fn constant_inputs_change_nothing_but_predict() {
     let rows = Array2::from_shape_fn((30, 2), |(row, column)| if column == 0 { 3.0 } else { row as f32 / 30.0 });
     let targets = Array2::from_shape_fn((30, 1), |(row, _)| row as f32 / 15.0 - 1.0);
     let predictions = trained(options(), &numbers(rows, targets));
     assert!(predictions.iter().all(|value| value.is_finite()));
-    let constant = Table { kinds: vec![InputKind::Indicator], inputs: Array2::ones((9, 1)), targets: Array2::zeros((9, 1)) };
+    let constant =
+        Table { kinds: vec![InputKind::Indicator], inputs: Array2::ones((9, 1)), targets: Array2::zeros((9, 1)) };
     assert!(trained(options(), &constant).iter().all(|value| value.is_finite()));
 }
 
@@ -41,7 +50,9 @@ fn outliers_give_finite_predictions() {
     let mut training = start(options(), &rows);
     train(&mut training, &rows);
     let mut unseen = table(6, 4).inputs;
-    for (row, value) in [f32::MAX, f32::MIN, f32::INFINITY, f32::NEG_INFINITY, f32::MIN_POSITIVE].into_iter().enumerate() {
+    for (row, value) in
+        [f32::MAX, f32::MIN, f32::INFINITY, f32::NEG_INFINITY, f32::MIN_POSITIVE].into_iter().enumerate()
+    {
         unseen[[row, 0]] = value;
     }
     unseen[[5, 4]] = f32::NAN;

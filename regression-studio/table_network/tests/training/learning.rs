@@ -34,7 +34,9 @@ fn takes_the_steps_that_it_is_told() {
     assert_eq!(training.steps_per_epoch(), 11);
     training.steps(3, &mut |_| ControlFlow::Continue(()));
     assert_eq!(training.progress().step, 3);
-    training.steps(usize::MAX, &mut |progress| if progress.step == 7 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
+    training.steps(usize::MAX, &mut |progress| {
+        if progress.step == 7 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
     assert_eq!((training.progress().step, training.epoch_is_done()), (7, false));
     training.steps(usize::MAX, &mut |_| ControlFlow::Continue(()));
     assert!(training.epoch_is_done());

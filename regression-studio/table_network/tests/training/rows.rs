@@ -41,7 +41,7 @@ pub(crate) fn options() -> Options {
         epochs: 4,
         dropout: 0.1,
         seed: 7,
-        ..Options::for_table(300, 2, 3)
+        ..Options::for_table(300, &[InputKind::Number; 2])
     }
 }
 
