@@ -20,8 +20,6 @@ const WARM_UP: f64 = 0.05;
 pub(crate) struct Rule {
     /// η.
     pub(crate) learning_rate: f32,
-    /// The factor of η for pieces.
-    pub(crate) piece_rate: f32,
     /// λ.
     pub(crate) weight_decay: f32,
     pub(crate) mean_decay: f32,
@@ -32,13 +30,16 @@ pub(crate) struct Rule {
     pub(crate) square_scale: f32,
     /// ε.
     pub(crate) epsilon: f32,
+    /// The part of the way to the new value that the average goes.
+    pub(crate) average_rate: f32,
 }
 
 impl Rule {
-    /// The rule of step `step` of a run of `steps`, counted from 0. The learning rate rises evenly in the first
+    /// The rule of step `step` of a run, counted from 0. The learning rate rises evenly in the first
     /// twentieth of the steps and falls along half a cosine in the others.
-    pub(crate) fn of_step(options: &Options, step: u64, steps: u64) -> Self {
-        let (at, steps) = (step as f64 + 1.0, steps.max(1) as f64);
+    pub(crate) fn of_step(options: &Options, step: u64, steps_per_epoch: usize) -> Self {
+        let steps_per_epoch = steps_per_epoch as f64;
+        let (at, steps) = (step as f64 + 1.0, options.epochs as f64 * steps_per_epoch);
         let warm_up = WARM_UP * steps;
         let part = if at < warm_up {
             at / warm_up
@@ -48,13 +49,14 @@ impl Rule {
         let scale = |decay: f64| (1.0 / (1.0 - libm::pow(decay, at))) as f32;
         Self {
             learning_rate: (f64::from(options.learning_rate) * part) as f32,
-            piece_rate: options.piece_rate,
             weight_decay: options.weight_decay,
             mean_decay: MEAN_DECAY as f32,
             square_decay: SQUARE_DECAY as f32,
             mean_scale: scale(MEAN_DECAY),
             square_scale: scale(SQUARE_DECAY),
             epsilon: EPSILON,
+            // The average of few steps is that of the last half of them.
+            average_rate: (1.0 / (at / 2.0).min(f64::from(options.averaged_epochs) * steps_per_epoch).max(1.0)) as f32,
         }
     }
 }
@@ -65,10 +67,11 @@ mod tests {
 
     #[test]
     fn the_learning_rate_rises_and_falls_to_almost_zero() {
-        let options = Options { learning_rate: 1.0, ..Options::for_table(1000, &[]) };
-        let rates: Vec<f32> = (0..1000).map(|step| Rule::of_step(&options, step, 1000).learning_rate).collect();
+        let options = Options { learning_rate: 1.0, epochs: 10, ..Options::for_table(1000, &[]) };
+        let rates: Vec<f32> = (0..1000).map(|step| Rule::of_step(&options, step, 100).learning_rate).collect();
         assert!(rates[..50].is_sorted() && rates[50..].is_sorted_by(|a, b| a >= b));
         assert!(rates[0] > 0.0 && rates[999] < 1e-4 && rates[50] > 0.999 && (rates[524] - 0.5).abs() < 0.01);
+        let options = Options { epochs: 1, ..options };
         assert!(Rule::of_step(&options, 0, 1).learning_rate > 0.0);
     }
 }

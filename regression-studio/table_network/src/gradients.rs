@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::adam::Rule;
 use crate::chunk::TrainedChunk;
 use crate::encoder::Rows;
-use crate::kernels::{self, Continue};
+use crate::kernels::{self, Continue, Updated};
 use crate::parameters::{ADAPTERS, HEAD_BIASES, HEADS, INDICATORS, Layout, OFFSETS, PIECES, SLOPES, biases, weights};
 
 /// A gradient of all parameters with a larger norm is scaled to this one: rare targets far out do not drive all units
@@ -19,13 +19,15 @@ const LARGEST_NORM: f64 = 1.0;
 /// Rows of weights in a shard.
 const ROWS: usize = 32;
 
-/// The means of Adam, one matrix a parameter.
+/// What a step changes besides the parameters, one matrix a parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Moments {
     /// Mean gradients.
     pub(crate) means: Vec<PaddedMatrix<f32>>,
     /// Mean squared gradients.
     pub(crate) squares: Vec<PaddedMatrix<f32>>,
+    /// The averages of the parameters.
+    pub(crate) averages: Vec<PaddedMatrix<f32>>,
 }
 
 /// Some rows of a parameter.
@@ -35,9 +37,9 @@ struct Shard<'a> {
     first: usize,
     stride: usize,
     gradient: &'a mut [f32],
-    values: &'a mut [f32],
-    mean: &'a mut [f32],
-    square: &'a mut [f32],
+    updated: Updated<'a>,
+    /// The sum of the gradient's squares.
+    norm: f64,
 }
 
 /// A batch after the backward pass.
@@ -59,8 +61,9 @@ impl Batch<'_> {
         rule: Option<Rule>,
     ) {
         let mut shards = Vec::new();
-        let matrices = gradients.iter_mut().zip(parameters).zip(moments.means.iter_mut().zip(&mut moments.squares));
-        for (parameter, ((gradient, values), (mean, square))) in matrices.enumerate() {
+        let Moments { means, squares, averages } = moments;
+        let matrices = gradients.iter_mut().zip(parameters).zip(means).zip(squares).zip(averages);
+        for (parameter, ((((gradient, values), mean), square), average)) in matrices.enumerate() {
             let (rows, stride) = (values.rows(), values.stride());
             let sizes: Vec<usize> = match parameter {
                 PIECES => self.layout.pieces.windows(2).map(|pieces| pieces[1] - pieces[0]).collect(),
@@ -68,22 +71,24 @@ impl Batch<'_> {
                 SLOPES | OFFSETS | INDICATORS => vec![rows],
                 _ => (0..rows).step_by(ROWS).map(|first| ROWS.min(rows - first)).collect(),
             };
-            let mut rest =
-                [gradient.padded_mut(), values.padded_mut(), mean.padded_mut(), square.padded_mut()].map(|all| all);
+            let mut rest = [gradient, values, average, mean, square].map(PaddedMatrix::padded_mut);
             let mut row = 0;
             for (index, size) in sizes.into_iter().enumerate() {
                 let parts = rest.map(|rest| rest.split_at_mut(size * stride));
-                let [(gradient, g), (values, v), (mean, m), (square, s)] = parts;
-                rest = [g, v, m, s];
+                let [(gradient, g), (values, v), (averages, a), (means, m), (squares, s)] = parts;
+                rest = [g, v, a, m, s];
+                let updated = Updated { values, averages, means, squares };
                 let first = if parameter == PIECES { index } else { row };
                 row += size;
-                shards.push(Shard { parameter, first, stride, gradient, values, mean, square });
+                shards.push(Shard { parameter, first, stride, gradient, updated, norm: 0.0 });
             }
         }
-        shards.par_iter_mut().with_max_len(1).for_each(|shard| self.compute(shard));
+        shards.par_iter_mut().with_max_len(1).for_each(|shard| {
+            self.compute(shard);
+            shard.norm = shard.gradient.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
+        });
         let Some(rule) = rule else { return };
-        let squares = shards.iter().flat_map(|shard| &*shard.gradient);
-        let norm = squares.map(|&value| f64::from(value) * f64::from(value)).sum::<f64>().sqrt();
+        let norm = shards.iter().map(|shard| shard.norm).sum::<f64>().sqrt();
         // NaN stays, so that a run that diverges is noticed.
         let scale = if norm > LARGEST_NORM { (LARGEST_NORM / norm) as f32 } else { 1.0 };
         shards.par_iter_mut().with_max_len(1).for_each(|shard| shard.update(rule, scale));
@@ -210,14 +215,12 @@ impl Batch<'_> {
 }
 
 impl Shard<'_> {
-    fn update(&mut self, mut rule: Rule, scale: f32) {
-        if self.parameter == PIECES {
-            rule.learning_rate *= rule.piece_rate;
-        }
+    fn update(&mut self, rule: Rule, scale: f32) {
         // What only shifts an output is not drawn to zero.
         let is_bias = matches!(self.parameter, OFFSETS | HEAD_BIASES)
             || self.parameter >= weights(0) && (self.parameter - weights(0)) % 2 == 1;
         let decay = if is_bias { 1.0 } else { 1.0 - rule.learning_rate * rule.weight_decay };
-        kernels::update(rule, decay, scale, self.gradient, self.mean, self.square, self.values);
+        let Self { updated: Updated { values, averages, means, squares }, .. } = self;
+        kernels::update(rule, decay, scale, self.gradient, Updated { values, averages, means, squares });
     }
 }

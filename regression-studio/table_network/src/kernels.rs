@@ -142,18 +142,12 @@ kernels! {
         }
     }
 
-    /// A step of AdamW on one parameter, by the gradient times `scale`.
-    fn update<'a>(
-        rule: Rule,
-        decay: f32,
-        scale: f32,
-        gradient: &'a [f32],
-        mean: &'a mut [f32],
-        square: &'a mut [f32],
-        values: &'a mut [f32],
-    ) {
-        let moments = mean.iter_mut().zip(square);
-        for ((value, (mean, square)), &gradient) in values.iter_mut().zip(moments).zip(gradient) {
+    /// A step of AdamW on parameters, and on the averages of their values, by the gradient times `scale`.
+    fn update<'a>(rule: Rule, decay: f32, scale: f32, gradient: &'a [f32], parameter: Updated<'a>) {
+        let Updated { values, averages, means, squares } = parameter;
+        let moments = means.iter_mut().zip(squares);
+        let values = values.iter_mut().zip(averages);
+        for (((value, average), (mean, square)), &gradient) in values.zip(moments).zip(gradient) {
             let gradient = gradient * scale;
             *mean = flushed_below(THRESHOLD_OF_PRODUCTS, rule.mean_decay * *mean + (1.0 - rule.mean_decay) * gradient);
             *square = flushed_below(
@@ -162,8 +156,19 @@ kernels! {
             );
             let step = *mean * rule.mean_scale / ((*square * rule.square_scale).sqrt() + rule.epsilon);
             *value = *value * decay - rule.learning_rate * step;
+            *average += rule.average_rate * (*value - *average);
         }
     }
+}
+
+/// Parameters and what a step of [`update`] changes with them.
+pub(crate) struct Updated<'a> {
+    pub(crate) values: &'a mut [f32],
+    pub(crate) averages: &'a mut [f32],
+    /// Mean gradients.
+    pub(crate) means: &'a mut [f32],
+    /// Mean squared gradients.
+    pub(crate) squares: &'a mut [f32],
 }
 
 /// Stores max(sum + bias, 0); NaN stays NaN.

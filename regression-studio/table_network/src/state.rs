@@ -169,7 +169,7 @@ impl TableNetwork {
         let &[least, most] = state.tensor("linear_range")?.values.as_slice() else {
             return Err(misfit("linear_range"));
         };
-        if coefficients.len() != encoder.kinds.len() + 1 || !(least <= most) {
+        if coefficients.len() != encoder.kinds.len() + 1 || least.is_nan() || most.is_nan() || least > most {
             return Err(misfit("linear"));
         }
         Ok(Self { encoder, layout, parameters, linear: Linear { coefficients, range: [least, most], share } })
@@ -184,6 +184,7 @@ impl Training {
         state.add_parameters("best", layout, &self.best);
         state.add_parameters("means", layout, &self.moments.means);
         state.add_parameters("squares", layout, &self.moments.squares);
+        state.add_parameters("averages", layout, &self.moments.averages);
         let Progress { epoch, step, loss, best_epoch, best_rmse } = self.progress;
         state.count("epoch", epoch as u64);
         state.count("step", step as u64);
@@ -217,6 +218,7 @@ impl Training {
         training.best = state.parameters("best", layout)?;
         training.moments.means = state.parameters("means", layout)?;
         training.moments.squares = state.parameters("squares", layout)?;
+        training.moments.averages = state.parameters("averages", layout)?;
         let (epoch, step, best_epoch) = (state.size("epoch")?, state.size("step")?, state.size("best_epoch")?);
         if step > training.steps_per_epoch() || best_epoch > epoch {
             return Err(Error::State(format!("it has step {step} of epoch {epoch}, and {best_epoch} as the best")));

@@ -97,7 +97,7 @@ impl Training {
         let chunks = batch.div_ceil(Chunk::capacity(layout));
         Ok(Self {
             targets: targets.iter().copied().collect(),
-            moments: Moments { means: layout.zeros(), squares: layout.zeros() },
+            moments: Moments { means: layout.zeros(), squares: layout.zeros(), averages: network.parameters.clone() },
             best: network.parameters.clone(),
             progress: Progress { epoch: 0, step: 0, loss: 0.0, best_epoch: 0, best_rmse: f64::INFINITY },
             derived: Derived::for_training(layout, &network.parameters),
@@ -127,9 +127,9 @@ impl Training {
         steps(self.rows.count, self.options.batch_size)
     }
 
-    /// The network with its present weights, and the linear share of the best epoch.
-    pub fn current(&self) -> &TableNetwork {
-        &self.network
+    /// The network with the present averages of its weights, and the linear share of the best epoch.
+    pub fn current(&self) -> TableNetwork {
+        TableNetwork { parameters: self.moments.averages.clone(), ..self.network.clone() }
     }
 
     /// The network with the weights of the best epoch; before the end of the first, those of the start.
@@ -171,7 +171,7 @@ impl Training {
     /// If the shapes do not fit, there is no row, or the error is not finite.
     pub fn end_epoch(&mut self, inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Result<EpochErrors, Error> {
         check_shapes(self.network.kinds(), inputs, targets)?;
-        let outputs = self.network.outputs(&self.network.encoder.encode(inputs)?);
+        let outputs = self.current().outputs(&self.network.encoder.encode(inputs)?);
         let outputs: Vec<f32> = outputs.chunks(self.options.members).map(network::mean).collect();
         let mut linear = self.network.linear.clone();
         let of_linear: Vec<f32> = inputs.outer_iter().map(|row| linear.predict(row)).collect();
@@ -190,7 +190,7 @@ impl Training {
         self.progress = Progress { epoch, step: 0, loss: 0.0, ..self.progress };
         if is_best {
             (self.progress.best_epoch, self.progress.best_rmse) = (epoch, validation_rmse);
-            self.best.clone_from(&self.network.parameters);
+            self.best.clone_from(&self.moments.averages);
             self.network.linear = linear;
         }
         Ok(EpochErrors { epoch, train_rmse, validation_rmse, is_best })
@@ -207,7 +207,7 @@ impl Training {
         let count = (epoch * steps + step) as u64;
         let range = part(self.rows.count, steps, step)..part(self.rows.count, steps, step + 1);
         let loss = self.gradients_of(range, count);
-        let rule = Rule::of_step(&self.options, count, (self.options.epochs * steps) as u64);
+        let rule = Rule::of_step(&self.options, count, steps);
         self.update(Some(rule));
         self.derive();
         self.progress.step += 1;
