@@ -10,37 +10,13 @@ use rayon::prelude::*;
 use crate::adam::Rule;
 use crate::chunk::TrainedChunk;
 use crate::encoder::Rows;
-use crate::kernels::{self, Continue, Updated};
+use crate::kernels::{self, Continue};
 use crate::parameters::{ADAPTERS, HEAD_BIASES, HEADS, INDICATORS, Layout, OFFSETS, PIECES, SLOPES, biases, weights};
+use crate::shards::{Moments, Shard, shards};
 
 /// A gradient of all parameters with a larger norm is scaled to this one: rare targets far out do not drive all units
 /// to zero.
 const LARGEST_NORM: f64 = 1.0;
-/// Rows of weights in a shard.
-const ROWS: usize = 32;
-
-/// What a step changes besides the parameters, one matrix a parameter.
-#[derive(Clone, Debug)]
-pub(crate) struct Moments {
-    /// Mean gradients.
-    pub(crate) means: Vec<PaddedMatrix<f32>>,
-    /// Mean squared gradients.
-    pub(crate) squares: Vec<PaddedMatrix<f32>>,
-    /// The averages of the parameters.
-    pub(crate) averages: Vec<PaddedMatrix<f32>>,
-}
-
-/// Some rows of a parameter.
-struct Shard<'a> {
-    parameter: usize,
-    /// The first row; for [`PIECES`], the number whose pieces they are.
-    first: usize,
-    stride: usize,
-    gradient: &'a mut [f32],
-    updated: Updated<'a>,
-    /// The sum of the gradient's squares.
-    norm: f64,
-}
 
 /// A batch after the backward pass.
 #[derive(Clone, Copy)]
@@ -60,29 +36,7 @@ impl Batch<'_> {
         moments: &mut Moments,
         rule: Option<Rule>,
     ) {
-        let mut shards = Vec::new();
-        let Moments { means, squares, averages } = moments;
-        let matrices = gradients.iter_mut().zip(parameters).zip(means).zip(squares).zip(averages);
-        for (parameter, ((((gradient, values), mean), square), average)) in matrices.enumerate() {
-            let (rows, stride) = (values.rows(), values.stride());
-            let sizes: Vec<usize> = match parameter {
-                PIECES => self.layout.pieces.windows(2).map(|pieces| pieces[1] - pieces[0]).collect(),
-                ADAPTERS | HEADS => vec![1; rows],
-                SLOPES | OFFSETS | INDICATORS => vec![rows],
-                _ => (0..rows).step_by(ROWS).map(|first| ROWS.min(rows - first)).collect(),
-            };
-            let mut rest = [gradient, values, average, mean, square].map(PaddedMatrix::padded_mut);
-            let mut row = 0;
-            for (index, size) in sizes.into_iter().enumerate() {
-                let parts = rest.map(|rest| rest.split_at_mut(size * stride));
-                let [(gradient, g), (values, v), (averages, a), (means, m), (squares, s)] = parts;
-                rest = [g, v, a, m, s];
-                let updated = Updated { values, averages, means, squares };
-                let first = if parameter == PIECES { index } else { row };
-                row += size;
-                shards.push(Shard { parameter, first, stride, gradient, updated, norm: 0.0 });
-            }
-        }
+        let mut shards = shards(self.layout, gradients, parameters, moments);
         shards.par_iter_mut().with_max_len(1).for_each(|shard| {
             self.compute(shard);
             shard.norm = shard.gradient.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
@@ -211,16 +165,5 @@ impl Batch<'_> {
                 sums.iter_mut().zip(&errors[start..]).for_each(|(sum, &error)| *sum += error);
             }
         }
-    }
-}
-
-impl Shard<'_> {
-    fn update(&mut self, rule: Rule, scale: f32) {
-        // What only shifts an output is not drawn to zero.
-        let is_bias = matches!(self.parameter, OFFSETS | HEAD_BIASES)
-            || self.parameter >= weights(0) && (self.parameter - weights(0)) % 2 == 1;
-        let decay = if is_bias { 1.0 } else { 1.0 - rule.learning_rate * rule.weight_decay };
-        let Self { updated: Updated { values, averages, means, squares }, .. } = self;
-        kernels::update(rule, decay, scale, self.gradient, Updated { values, averages, means, squares });
     }
 }

@@ -50,6 +50,7 @@ mod parameters;
 #[cfg(test)]
 mod reference;
 mod scale;
+mod shards;
 mod state;
 mod training;
 

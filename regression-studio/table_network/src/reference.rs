@@ -28,8 +28,8 @@ fn embedded(encoder: &Encoder, indicator_width: usize, parameters: &Parameters, 
                 let scale = encoder.scales[number];
                 let z = (f64::from(input) - f64::from(scale.centre)) * f64::from(scale.factor);
                 let z = z / (1.0 + (z / 3.0).powi(2)).sqrt();
-                for value in 0..parameters[SLOPES][number].len() {
-                    let mut sum = z * parameters[SLOPES][number][value] + parameters[OFFSETS][number][value];
+                for (value, slope) in parameters[SLOPES][number].iter().enumerate() {
+                    let mut sum = z * slope + parameters[OFFSETS][number][value];
                     for (piece, ends) in encoder.bins[number].edges.windows(2).enumerate() {
                         let (low, high) = (f64::from(ends[0]), f64::from(ends[1]));
                         let part = ((z - low) / (high - low)).clamp(0.0, 1.0);

@@ -13,9 +13,10 @@ use crate::adam::Rule;
 use crate::chunk::{Chunk, Derived, Model, TrainedChunk};
 use crate::dropout::Mask;
 use crate::encoder::{Encoder, Rows};
-use crate::gradients::{Batch, Moments};
+use crate::gradients::Batch;
 use crate::linear::Linear;
 use crate::network::{self, TableNetwork};
+use crate::shards::Moments;
 use crate::{Error, InputKind, Options};
 
 /// A training run on rows that it keeps encoded.
