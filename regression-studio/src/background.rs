@@ -64,8 +64,10 @@ impl Background {
     pub(crate) fn from_saved(saved: &SavedBackground, transform: &Transform) -> Result<Self, &'static str> {
         let (SavedBackground(columns), features) = (saved, transform.features());
         let rows = columns.first().map_or(0, Vec::len);
-        if columns.len() != features.len() || rows == 0 || columns.iter().any(|column| column.len() != rows) {
-            return Err("background has other columns than its transform, or no rows");
+        let is_even = columns.iter().all(|column| column.len() == rows);
+        // The bound keeps a small file from filling the memory: a category is one number here, but many inputs.
+        if columns.len() != features.len() || !is_even || !(1..=MAX_ROWS).contains(&rows) {
+            return Err("background has other columns than its transform, no rows, or more than 100");
         }
         let mut inputs = Array2::zeros((rows, transform.inputs.len()));
         for (values, (_, range)) in columns.iter().zip(features) {

@@ -6,7 +6,8 @@
 //!
 //! The game: a set of features has the value of the row, the others that of a background row, and the set is worth the
 //! mean prediction over all background rows. Features are taken as independent, so that combinations occur that no row
-//! has. For a linear function a feature's Shapley value is w·(x − mean of the background).
+//! has. For a linear function a feature's Shapley value is w·(x − mean of the background). A pair of permutations gives the
+//! exact values of a function whose terms have at most two features each: more features at once cause the standard error.
 
 use std::ops::Range;
 

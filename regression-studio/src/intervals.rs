@@ -52,7 +52,7 @@ pub fn rank(rows: usize, percent: u8) -> Option<usize> {
 
 /// The smallest number of calibration rows for intervals of `percent` below 100.
 pub fn min_rows(percent: u8) -> usize {
-    100_usize.div_ceil(100 - usize::from(percent)) - 1
+    100_usize.div_ceil(100_usize.saturating_sub(percent.into()).max(1)) - 1
 }
 
 impl Intervals {

@@ -3,6 +3,7 @@
 mod curve;
 mod job;
 mod latest;
+mod list;
 mod what_if;
 mod whisker;
 mod why;
@@ -10,7 +11,7 @@ mod why;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use eframe::egui::{self, Align2, Color32, Context, Rect, RichText, Sense, TextStyle, Ui, pos2, vec2};
+use eframe::egui::{self, Context, Rect, RichText, Ui};
 use neural_net::files::write_atomically;
 
 use self::job::Job;
@@ -21,8 +22,6 @@ use super::{number, theme, unsaved};
 use crate::saved_run::SavedRun;
 use crate::{Predictions, Table};
 
-const ROW_HEIGHT: f32 = 24.0;
-const NUMBER_WIDTH: f32 = 76.0;
 /// Width of the card for one row.
 const FORM_WIDTH: f32 = 330.0;
 const GAP: f32 = 8.0;
@@ -199,7 +198,7 @@ impl Predict {
         match &self.shown {
             Some(shown) => {
                 summary(ui, shown);
-                if let Some(row) = list(ui, &shown.predictions) {
+                if let Some(row) = list::show(ui, &shown.predictions) {
                     self.what_if.take_row(&shown.table, row);
                     self.shows_one_row = true;
                 }
@@ -244,82 +243,4 @@ fn summary(ui: &mut Ui, shown: &Shown) {
     }
     ui.label(RichText::new("Click a row to vary it.").small().weak());
     ui.add_space(2.0);
-}
-
-/// The rows with their predictions. Returns the row that was clicked.
-fn list(ui: &mut Ui, predictions: &Predictions) -> Option<usize> {
-    let palette = theme::palette(ui);
-    let mut columns = vec![("predicted", palette.blue)];
-    if predictions.truth.is_some() {
-        columns.extend([("true", ui.visuals().text_color()), ("error", palette.grey)]);
-    }
-    columns.extend(predictions.parts.is_some().then_some(("part", palette.grey)));
-    let width = |ui: &Ui| ((ui.available_width() - NUMBER_WIDTH) / columns.len() as f32).clamp(70.0, 150.0);
-    let line = |ui: &Ui, area: Rect, width: f32, number: &str, cells: &[(String, Color32)]| {
-        let font = TextStyle::Body.resolve(ui.style());
-        let text = |right: f32, text: &str, color| {
-            ui.painter().text(pos2(right, area.center().y), Align2::RIGHT_CENTER, text, font.clone(), color);
-        };
-        text(area.left() + NUMBER_WIDTH - 10.0, number, palette.grey);
-        for (index, (cell, color)) in cells.iter().enumerate() {
-            text(area.left() + NUMBER_WIDTH + (index + 1) as f32 * width - 10.0, cell, *color);
-        }
-    };
-    let column_width = width(ui);
-    let size = vec2(ui.available_width(), ROW_HEIGHT);
-    let (area, _) = ui.allocate_exact_size(size, Sense::hover());
-    let names: Vec<(String, Color32)> = columns.iter().map(|(name, color)| ((*name).to_owned(), *color)).collect();
-    line(ui, area, column_width, "row", &names);
-    ui.painter().hline(area.x_range(), area.bottom(), egui::Stroke::new(1.0, palette.line));
-
-    let mut clicked = None;
-    let scroll = egui::ScrollArea::vertical().id_salt("predictions").auto_shrink(false);
-    scroll.show_rows(ui, ROW_HEIGHT - ui.spacing().item_spacing.y, predictions.predicted.len(), |ui, rows| {
-        for row in rows {
-            let size = vec2(ui.available_width(), ROW_HEIGHT - ui.spacing().item_spacing.y);
-            let (area, response) = ui.allocate_exact_size(size, Sense::click());
-            let background = match (response.hovered(), row % 2) {
-                (true, _) => Some(ui.visuals().widgets.hovered.bg_fill),
-                (false, 1) => Some(palette.stripe),
-                _ => None,
-            };
-            if let Some(color) = background {
-                ui.painter().rect_filled(area.expand2(vec2(0.0, ui.spacing().item_spacing.y / 2.0)), 0.0, color);
-            }
-            let predicted = predictions.predicted[row];
-            let shown = |value: Option<f64>| value.map_or("–".to_owned(), number::short);
-            let mut cells = vec![shown(predicted)];
-            if let Some(truth) = &predictions.truth {
-                let error = predicted.zip(truth[row]).map(|(predicted, truth)| predicted - truth);
-                cells.extend([shown(truth[row]), shown(error)]);
-            }
-            cells.extend(predictions.parts.as_ref().map(|parts| parts[row].to_owned()));
-            let spoken: Vec<String> =
-                columns.iter().zip(&cells).map(|((name, _), cell)| format!("{name} {cell}")).collect();
-            let outside = predictions.outside.get(row).filter(|features| !features.is_empty());
-            let mark = outside.map(|features| format!("outside the range of training: {}", features.join(", ")));
-            let interval = predictions.intervals.as_ref().ok().and_then(|intervals| intervals[row]);
-            let interval = interval.map(|ends| {
-                let [low, high] = ends.map(number::short);
-                format!("{} % interval {low} to {high}", predictions.percent)
-            });
-            let more: Vec<String> = mark.iter().chain(&interval).cloned().collect();
-            let spoken = [spoken, more.clone()].concat().join(", ");
-            let spoken = format!("Row {}: {spoken}", row + 1);
-            response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Row, true, &spoken));
-            let mut cells: Vec<(String, Color32)> =
-                cells.into_iter().zip(&columns).map(|(cell, (_, color))| (cell, *color)).collect();
-            if mark.is_some() {
-                cells[0] = (format!("⚠ {}", cells[0].0), palette.orange);
-            }
-            if !more.is_empty() {
-                response.clone().on_hover_text(more.join("\n"));
-            }
-            line(ui, area, column_width, &number::count(row + 1), &cells);
-            if response.clicked() {
-                clicked = Some(row);
-            }
-        }
-    });
-    clicked
 }

@@ -70,6 +70,7 @@ fn inconsistent_intervals_and_background_rows_are_rejected_by_name() {
         ("background", "/1/3", json!(1e300), "background"),
         ("background", "/1/3", json!("x"), "background"),
         ("background", "", json!([]), "background"),
+        ("background", "", json!(vec![vec![0.0; 101]; 3]), "more than 100"),
     ];
     for (key, path, value, name) in cases {
         let message = read(&bytes, |metadata| {

@@ -90,7 +90,7 @@ fn the_row_has_an_interval_contributions_and_curves() {
     let feature = &small().data.features[0];
     let contribution = format!("{feature} contributes ");
     window.wait_until("the contributions are there", |window| window.shows_part(&contribution));
-    assert!(window.shows_part("Why: the mean over 100 training rows is "));
+    assert!(window.shows_part("Why: the mean (of logarithms) over 100 training rows is "));
     assert!(!window.shows_part("without guarantee"));
     window.nudge(feature);
     window.wait_until("the contributions follow", |window| window.shows_part(&contribution));
