@@ -6,8 +6,9 @@
 //!
 //! The game: a set of features has the value of the row, the others that of a background row, and the set is worth the
 //! mean prediction over all background rows. Features are taken as independent, so that combinations occur that no row
-//! has. For a linear function a feature's Shapley value is w·(x − mean of the background). A pair of permutations gives the
-//! exact values of a function whose terms have at most two features each: more features at once cause the standard error.
+//! has. For a linear function a feature's Shapley value is w·(x − mean of the background). A pair of permutations gives
+//! the exact values of a function whose terms have at most two features each: more features at once cause the standard
+//! error.
 
 use std::ops::Range;
 
@@ -44,9 +45,9 @@ pub struct Contribution {
 }
 
 impl Contributions {
-    /// Estimates the contributions to `predict` at `row`, which has the inputs of the rows of `background`, rows × inputs.
-    /// `predict` returns the prediction of each row of a matrix, rows × inputs. A feature is a range of inputs. The same
-    /// arguments give the same bits.
+    /// Estimates the contributions to `predict` at `row`, which has the inputs of the rows of `background`, rows ×
+    /// inputs. `predict` returns the prediction of each row of a matrix, rows × inputs. A feature is a range of inputs.
+    /// The same arguments give the same bits.
     ///
     /// # Panics
     /// If `background` has no rows, or another number of inputs than `row`.
@@ -101,8 +102,8 @@ fn antithetic(count: usize, rng: &mut ChaCha8Rng) -> [Vec<usize>; 2] {
     [walk, reverse]
 }
 
-/// The rows between `from` and `to` on each walk, which takes a feature after the other from `to`: walks · (features − 1)
-/// rows.
+/// The rows between `from` and `to` on each walk, which takes one feature after the other from `to`: one row less than
+/// there are features for each walk.
 fn walked(walks: &[Vec<usize>], features: &[Range<usize>], to: &[f32], from: ArrayView1<f32>) -> Array2<f32> {
     let inner = features.len() - 1;
     let mut current = Vec::new();

@@ -26,8 +26,8 @@ impl Spread {
     }
 }
 
-/// Trains once for each of `folds` folds and calls `done` with its index and results. By groups and in the order of time as
-/// the split of the settings says.
+/// Trains once for each of `folds` folds and calls `done` with its index and results. By groups and in the order of
+/// time as the split of the settings says.
 ///
 /// # Errors
 /// The message of the first run that fails or diverges, with the number of its fold.

@@ -30,8 +30,9 @@ pub enum ExplanationError {
 /// The points of [`FeatureCurves`] on the horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Grid {
-    /// Quantiles of a numeric feature over the background rows, with the row's own value if it is among them, ascending, in the
-    /// feature's unit or that of its logarithm, if the input is one; [`Scale::of_learned`] converts them.
+    /// Quantiles of a numeric feature over the background rows, with the row's own value if it is among them,
+    /// ascending, in the feature's unit or that of its logarithm, if the input is one; [`Scale::of_learned`] converts
+    /// them.
     Numbers(Vec<f64>),
     /// The categories of a text feature.
     Categories(Vec<String>),
@@ -59,8 +60,8 @@ impl Model {
         if is_finite { Ok(contributions) } else { Err(ExplanationError::NotFinite) }
     }
 
-    /// The predictions for `row`, standardised inputs, and for the background rows over the values of a feature. `None` if
-    /// it is not one of [`Model::columns`].
+    /// The predictions for `row`, standardised inputs, and for the background rows over the values of a feature. `None`
+    /// if it is not one of [`Model::columns`].
     ///
     /// # Errors
     /// If the model has no background rows.

@@ -5,8 +5,9 @@
 //! - [`session`]: a training run in its own thread, observed through snapshots.
 //! - [`results`], [`plots`], [`importance`]: its metrics and plots, and the features it relies on. [`model`]: the
 //!   trained network with its column transform; [`prediction`]: what it predicts for a table.
-//! - [`cross_validation`]: several training runs on one table. [`intervals`]: how sure a prediction is. [`contributions`], [`partial_dependence`]: why it is so, for any function of
-//!   standardised inputs, by the rows of [`background`]; [`explanation`]: these for a model.
+//! - [`cross_validation`]: several training runs on one table. [`intervals`]: how sure a prediction is.
+//!   [`contributions`], [`partial_dependence`]: why it is so, for any function of standardised inputs, by the rows of
+//!   [`background`]; [`explanation`]: these for a model.
 //! - [`saved_run`]: a run as it is saved; [`run_folder`]: a run on disk. [`sigmoid`]: the scaled sigmoid with gain and
 //!   threshold.
 //!

@@ -72,8 +72,8 @@ impl Model {
         Ok(complete.into_iter().map(|is_complete| if is_complete { outputs.next() } else { None }).collect())
     }
 
-    /// The ends of the interval of a row with this standardised prediction, in the target's unit; `widening` multiplies its
-    /// width.
+    /// The ends of the interval of a row with this standardised prediction, in the target's unit; `widening` multiplies
+    /// its width.
     pub(crate) fn interval(&self, percent: u8, output: f32, widening: f64) -> Option<[f64; 2]> {
         let interval = self.intervals.as_ref()?.interval(percent, f64::from(output), None, widening)?;
         Some(interval.map(|end| self.transform.target_scale.original(end)))

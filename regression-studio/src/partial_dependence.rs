@@ -1,6 +1,6 @@
-//! Partial dependence of the prediction on one feature (J. Friedman, "Greedy Function Approximation: A Gradient Boosting
-//! Machine", Annals of Statistics 29, 2001), with the curves of individual rows (A. Goldstein et al., "Peeking Inside the
-//! Black Box: Visualizing Statistical Learning with Plots of Individual Conditional Expectation", Journal of
+//! Partial dependence of the prediction on one feature (J. Friedman, "Greedy Function Approximation: A Gradient
+//! Boosting Machine", Annals of Statistics 29, 2001), with the curves of individual rows (A. Goldstein et al., "Peeking
+//! Inside the Black Box: Visualizing Statistical Learning with Plots of Individual Conditional Expectation", Journal of
 //! Computational and Graphical Statistics 24, 2015).
 
 use std::ops::Range;

@@ -24,8 +24,9 @@ pub struct Predictions {
     pub predicted: Vec<Option<f64>>,
     /// The probability of the intervals, in percent.
     pub percent: u8,
-    /// The ends of each prediction's interval, in the target's unit, or the reason in one line for which there are none. Outside
-    /// the range of training an interval is wider, see [`Input::excess`](crate::prepared::Input::excess), and has no guarantee.
+    /// The ends of each prediction's interval, in the target's unit, or the reason in one line for which there are
+    /// none. Outside the range of training an interval is wider, see [`Input::excess`](crate::prepared::Input::excess),
+    /// and has no guarantee.
     pub intervals: Result<Vec<Option<[f64; 2]>>, String>,
     /// The share of the rows of [`Predictions::metrics`] whose interval contains the true value.
     pub coverage: Option<f64>,
@@ -69,8 +70,9 @@ impl Predictions {
         Self::with_intervals(model, rows, table, intervals::PERCENT)
     }
 
-    /// Predicts every row of a table, with intervals of one of [`intervals::PERCENTS`]. `rows` are those of the run that the model is
-    /// from: in the run's own table, the rows that the network was trained on do not count for the metrics.
+    /// Predicts every row of a table, with intervals of one of [`intervals::PERCENTS`]. `rows` are those of the run
+    /// that the model is from: in the run's own table, the rows that the network was trained on do not count for the
+    /// metrics.
     ///
     /// # Errors
     /// Those of [`Model::predict`].

@@ -5,8 +5,9 @@ use std::fmt::Write;
 use super::Predictions;
 
 impl Predictions {
-    /// The predictions as CSV: the row, counted from 1, the prediction, the ends of its interval if there are any, the true value if the table has it, the part if the table is
-    /// the one of the training, and the features outside the range of training if there are any.
+    /// The predictions as CSV: the row, counted from 1, the prediction, the ends of its interval if there are any, the
+    /// true value if the table has it, the part if the table is the one of the training, and the features outside the
+    /// range of training if there are any.
     pub fn to_csv(&self) -> String {
         let mut text = format!("row,{}", csv_cell(&format!("predicted {}", self.target)));
         let percent = self.percent;

@@ -40,8 +40,8 @@ impl Model {
         self.transform.target_of(self.output_of_row(cell))
     }
 
-    /// [`Model::predict_row`], and the ends of its interval if the model has one of this probability. Outside the range of
-    /// training it is wider.
+    /// [`Model::predict_row`], and the ends of its interval if the model has one of this probability. Outside the range
+    /// of training it is wider.
     pub fn predict_row_within(&self, percent: u8, cell: impl Fn(&str) -> Cell) -> (f64, Option<[f64; 2]>) {
         let output = self.output_of_row(&cell);
         let interval = self.interval(percent, output, 1.0 + self.excess(cell));

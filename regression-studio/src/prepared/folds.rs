@@ -7,9 +7,9 @@ use rand::seq::SliceRandom;
 use crate::settings::{Fold, SplitOrder, SplitSettings};
 
 /// Training, validation and test rows, each ascending, of units whose rows belong together. Shuffled, the units are
-/// distributed to folds of about the same number of rows: one is the test part, and the others are divided into training
-/// and validation part by their ratio. In the order of time, the units are divided into one block more than there are
-/// folds: a block is tested by what comes before it.
+/// distributed to folds of about the same number of rows: one is the test part, and the others are divided into
+/// training and validation part by their ratio. In the order of time, the units are divided into one block more than
+/// there are folds: a block is tested by what comes before it.
 pub(super) fn split(mut units: Vec<Vec<u32>>, settings: &SplitSettings, fold: Fold) -> [Vec<u32>; 3] {
     let (mut test, mut rest) = (Vec::new(), Vec::new());
     match settings.order {

@@ -451,9 +451,9 @@ impl Input {
         }
     }
 
-    /// How far a number is outside the range of training, as a multiple of the range's width; of logarithms, if the input
-    /// is one. 0 inside, for a category, and where the range is not known. By a rule of thumb, a prediction's interval is
-    /// wider by 1 plus the largest excess of the row's features.
+    /// How far a number is outside the range of training, as a multiple of the range's width; of logarithms, if the
+    /// input is one. 0 inside, for a category, and where the range is not known. By a rule of thumb, an interval is
+    /// multiplied by 1 plus the largest excess of the row's features.
     pub fn excess(&self, value: f64) -> f64 {
         let Self::Number { range: Some(range), scale, .. } = self else { return 0.0 };
         let [low, high, value] = [range[0], range[1], value].map(|value| scale.in_deviations(value));

@@ -60,7 +60,8 @@ pub(crate) struct TrainArguments {
     /// Any other value in place of that of the settings file, such as network.hidden=[64,32]; may be repeated
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Measure by cross-validation instead: train N times, each time with another part of the rows as test part; saves no run
+    /// Measure by cross-validation instead: train N times, each time with another part of the rows as test part; saves
+    /// no run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=100), conflicts_with_all = ["out", "resume"])]
     pub(crate) folds: Option<u16>,
     /// Print the results as one JSON object instead of text
@@ -104,7 +105,8 @@ pub(crate) struct PredictArguments {
     /// The probability of the prediction intervals, in percent: 50, 80, 90, 95 or 99
     #[arg(long, value_name = "PERCENT", default_value_t = PERCENT, value_parser = percent)]
     pub(crate) interval: u8,
-    /// Explain the prediction of this row, counted from 1, instead of printing all predictions: what each feature contributes to it
+    /// Explain the prediction of this row, counted from 1, instead of printing all predictions: what each feature
+    /// contributes to it
     #[arg(long, value_name = "ROW")]
     pub(crate) explain: Option<usize>,
 }

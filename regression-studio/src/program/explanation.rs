@@ -8,8 +8,8 @@ use regression_studio::prediction::Cell;
 use regression_studio::table::date;
 use regression_studio::{Model, Predictions, Table};
 
-/// A table of the columns, the largest contribution first, whose contributions add up to the prediction. `row` is counted
-/// from 1.
+/// A table of the columns, the largest contribution first, whose contributions add up to the prediction. `row` is
+/// counted from 1.
 pub(super) fn text(model: &Model, table: &Table, predictions: &Predictions, row: usize) -> Result<String> {
     let Some(index) = row.checked_sub(1).filter(|index| *index < table.rows()) else {
         bail!("{}: row {row} is out of range: give --explain a row from 1 to {}", table.source(), table.rows());
@@ -57,8 +57,8 @@ pub(super) fn text(model: &Model, table: &Table, predictions: &Predictions, row:
     Ok(text)
 }
 
-/// The names and values of the columns beside their contributions, all numbers with the same number of decimals; those of a
-/// logarithm also as factors.
+/// The names and values of the columns beside their contributions, all numbers with the same number of decimals; those
+/// of a logarithm also as factors.
 fn laid_out(rows: &[(&str, String)], contributions: &Contributions, is_logarithmic: bool) -> String {
     let Contributions { mean, predicted, of_features, .. } = contributions;
     let sizes = of_features.iter().map(|of| of.value.abs()).chain([mean.abs(), predicted.abs()]);

@@ -255,7 +255,8 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// The model with its prediction intervals, calibrated by the validation part, and the rows that explain predictions.
+    /// The model with its prediction intervals, calibrated by the validation part, and the rows that explain
+    /// predictions.
     fn ended_model(&self) -> Model {
         let Prepared { train, validation, transform, .. } = self.prepared;
         let outputs = self.outputs_of_best(validation);

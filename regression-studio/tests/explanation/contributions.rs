@@ -19,8 +19,8 @@ fn rows(count: usize, seed: u64) -> Array2<f32> {
     Array2::from_shape_fn((count, INPUTS), |_| rng.random_range(-2.0..2.0))
 }
 
-/// With products of two and of three features, thresholds, and an input that does nothing. Of functions of pairs alone every
-/// antithetic pair of permutations is exact.
+/// With products of two and of three features, thresholds, and an input that does nothing. Of functions of pairs alone
+/// every antithetic pair of permutations is exact.
 fn wild(row: ArrayView1<f32>) -> f64 {
     let x = |index: usize| f64::from(row[index]);
     let pairs = 3.0 * x(0) * x(1) + (x(2) + x(3) - x(4)).max(0.0) * x(5) + x(6).sin();

@@ -31,8 +31,8 @@ fn measured(table: Table, settings: Settings) -> MeasuredIntervals {
     trained(table, settings).results.as_ref().unwrap().intervals.clone().unwrap()
 }
 
-/// Twenty splits. Each coverage is that of 300 test rows by intervals of 300 calibration rows: its deviation is that of a
-/// beta-binomial variable, about √(0.9·0.1·(1/300 + 1/300)); the mean's is less than a quarter of that by half.
+/// Twenty splits. Each coverage is that of 300 test rows by intervals of 300 calibration rows: its deviation is that of
+/// a beta-binomial variable, about √(0.9·0.1·(1/300 + 1/300)); the mean's is less than a quarter of that by half.
 #[test]
 fn ninety_percent_intervals_cover_ninety_percent() {
     for log in [false, true] {

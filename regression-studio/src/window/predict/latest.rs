@@ -4,7 +4,8 @@ use std::sync::mpsc::{self, TryRecvError};
 
 use eframe::egui::Context;
 
-/// A value of type V for a key of type K. Of requests that come while a value is computed, only the last is computed next.
+/// A value of type V for a key of type K. Of requests that come while a value is computed, only the last is computed
+/// next.
 pub(super) struct Latest<K, V> {
     computing: Option<(K, mpsc::Receiver<V>)>,
     computed: Option<(K, V)>,
@@ -17,8 +18,8 @@ impl<K, V> Default for Latest<K, V> {
 }
 
 impl<K: Clone + PartialEq, V: Send + 'static> Latest<K, V> {
-    /// The last value that was computed, its key, and whether that is `key`; if not, a thread computes its value, and requests a
-    /// repaint at the end.
+    /// The last value that was computed, its key, and whether that is `key`; if not, a thread computes its value, and
+    /// requests a repaint at the end.
     pub(super) fn get(
         &mut self,
         key: &K,
