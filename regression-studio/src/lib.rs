@@ -31,6 +31,7 @@ pub mod saved_run;
 pub mod session;
 pub mod settings;
 pub mod sigmoid;
+pub mod trained;
 #[cfg(feature = "window")]
 pub mod window;
 

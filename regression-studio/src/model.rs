@@ -1,16 +1,19 @@
 //! A trained network with the transform from a table's columns to its inputs and from its output to the target.
 //!
-//! On disk it is a safetensors file: `layers.i.weight` of shape (inputs, outputs) and `layers.i.bias`, both F32, are W
-//! and b; the metadata `neuron` and `transform` are JSON: the hidden neurons, and the meaning of inputs and output. A
+//! On disk it is a safetensors file. Of the paper's network, `layers.i.weight` of shape (inputs, outputs) and `layers.i.bias`,
+//! both F32, are W and b; of the network made for tables, the tensors below `table.` are its [`State`]. The metadata are JSON:
+//! `transform` is the meaning of inputs and output, `neuron` the hidden neurons, `table` the state's integers. A
 //! [`checksum`](neural_net::checksum) covers the whole file.
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
+use neural_net::Architecture;
 use neural_net::model_file::{self, Format, Loaded, ModelFileError, TensorFile};
-use neural_net::{Architecture, Network, Predictor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use table_network::{State, TableNetwork};
 
 use crate::Table;
 use crate::background::{Background, SavedBackground};
@@ -18,6 +21,7 @@ use crate::intervals::Intervals;
 pub use crate::prepared::PredictError;
 use crate::prepared::Transform;
 use crate::sigmoid::Neuron;
+use crate::trained::{self, Trained, TrainedPredictor};
 
 /// The format of model files.
 const FORMAT: Format = Format {
@@ -27,6 +31,10 @@ const FORMAT: Format = Format {
     keys: &["sizes", "neuron", "transform"],
     optional: OPTIONAL,
 };
+/// The format of a network made for tables.
+const OF_TABLES: Format = Format { name: "regression-studio table 1", keys: &[TABLE, "transform"], ..FORMAT };
+/// The key of a network made for tables: the integers of its state.
+pub(crate) const TABLE: &str = "table";
 /// The keys of values that models of earlier versions, and of runs that have not ended, lack.
 pub(crate) const OPTIONAL: &[&str] = &[INTERVALS, BACKGROUND];
 const INTERVALS: &str = "intervals";
@@ -41,10 +49,8 @@ pub(crate) const PROGRAM: &str = "regression-studio";
 /// A trained network and the meaning of its inputs and output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// Weights W and biases b, for standardised inputs and output.
-    pub network: Network,
-    /// The hidden neurons' activation.
-    pub neuron: Neuron,
+    /// The network, for standardised inputs and output.
+    pub network: Trained,
     /// The map from columns to inputs and from the output to the target.
     pub transform: Transform,
     /// The prediction intervals; of a run that has ended.
@@ -88,8 +94,8 @@ impl Model {
     }
 
     /// The network that maps standardised inputs to the standardised output.
-    pub(crate) fn predictor(&self) -> Predictor {
-        Predictor::new(&self.neuron.fold(&self.network))
+    pub(crate) fn predictor(&self) -> TrainedPredictor {
+        self.network.predictor()
     }
 
     /// Writes the model atomically.
@@ -98,8 +104,12 @@ impl Model {
     /// If the file cannot be written; the previous file is then unchanged.
     pub fn save(&self, path: &Path) -> Result<(), ModelFileError> {
         let mut metadata = self.metadata();
-        metadata.insert("format".to_owned(), FORMAT.name.to_owned());
-        model_file::write_tensors(path, &model_file::network_tensors("layers", &self.network), metadata)
+        let (format, prefix) = match &self.network {
+            Trained::Layers { .. } => (FORMAT, "layers"),
+            Trained::Table(_) => (OF_TABLES, TABLE),
+        };
+        metadata.insert("format".to_owned(), format.name.to_owned());
+        model_file::write_tensors(path, &self.network.tensors(prefix), metadata)
     }
 
     /// Reads a model.
@@ -107,7 +117,7 @@ impl Model {
     /// # Errors
     /// If the file cannot be read, is damaged, is not a model of this program, or is inconsistent.
     pub fn read(path: &Path) -> Result<Loaded<Self>, ModelFileError> {
-        Self::of(&TensorFile::read(path, &[FORMAT, UNVERIFIED])?)
+        Self::of(&TensorFile::read(path, &[FORMAT, UNVERIFIED, OF_TABLES])?)
     }
 
     /// Reads a model and discards the warning that [`Model::read`] returns.
@@ -123,36 +133,41 @@ impl Model {
     /// # Errors
     /// Those of [`Model::read`], except I/O errors.
     pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Self>, ModelFileError> {
-        Self::of(&TensorFile::parse(path, bytes, &[FORMAT, UNVERIFIED])?)
+        Self::of(&TensorFile::parse(path, bytes, &[FORMAT, UNVERIFIED, OF_TABLES])?)
     }
 
     fn of(file: &TensorFile) -> Result<Loaded<Self>, ModelFileError> {
-        let model = Self::from_file(file, "layers")?;
-        file.reject_other_tensors(&["layers"], model.network.architecture().layers())?;
+        if file.metadata(TABLE).is_ok() {
+            let [state] = trained::states(file, [TABLE], [from_json(file, TABLE)?])?;
+            return Ok(file.loaded(Self::of_table(file, &state)?));
+        }
+        let (model, architecture) = Self::of_layers(file, "layers")?;
+        file.reject_other_tensors(&["layers"], architecture.layers())?;
         Ok(file.loaded(model))
     }
 
     /// The file's metadata besides the tensors.
     pub(crate) fn metadata(&self) -> HashMap<String, String> {
-        let sizes = to_json(&self.network.architecture().sizes());
-        let values = [("sizes", sizes), ("neuron", to_json(&self.neuron)), ("transform", to_json(&self.transform))];
+        let of_network = match &self.network {
+            Trained::Layers { network, neuron } => {
+                vec![("sizes", to_json(&network.architecture().sizes())), ("neuron", to_json(neuron))]
+            }
+            Trained::Table(network) => vec![(TABLE, to_json(&network.state().integers))],
+        };
+        let values = of_network.into_iter().chain([("transform", to_json(&self.transform))]);
         let intervals = self.intervals.as_ref().map(|intervals| (INTERVALS, to_json(intervals)));
         let background =
             self.background.as_ref().map(|background| (BACKGROUND, to_json(&background.saved(&self.transform))));
-        let values = values.into_iter().chain(intervals).chain(background);
+        let values = values.chain(intervals).chain(background);
         values.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// Reads the model from a file with this metadata; the tensors' names begin with `prefix`.
-    pub(crate) fn from_file(file: &TensorFile, prefix: &str) -> Result<Self, ModelFileError> {
-        let (neuron, transform): (Neuron, Transform) = (from_json(file, "neuron")?, from_json(file, "transform")?);
-        let network = file.network(prefix, architecture(file, &neuron)?)?;
-        let inputs = network.architecture().inputs();
-        if inputs != transform.inputs.len() {
-            let expected = transform.inputs.len();
-            return Err(file.not_ours(format!("its network has {inputs} inputs, but its transform has {expected}")));
-        }
-        neuron.validate().and_then(|()| transform.validate()).map_err(|reason| file.not_ours(reason.to_string()))?;
+    /// Reads the paper's network from a file with this metadata; the tensors' names begin with `prefix`.
+    pub(crate) fn of_layers(file: &TensorFile, prefix: &str) -> Result<(Self, Architecture), ModelFileError> {
+        let neuron: Neuron = from_json(file, "neuron")?;
+        let architecture = architecture(file, &neuron)?;
+        let network = file.network(prefix, architecture.clone())?;
+        neuron.validate().map_err(|reason| file.not_ours(reason.to_string()))?;
         let folded = neuron.fold(&network);
         let mut values = folded.weights().iter().flatten().chain(folded.biases().iter().flatten());
         if !values.all(|value| value.is_finite()) {
@@ -160,17 +175,40 @@ impl Model {
                 file.not_ours("its weights are not finite after folding in the gain and the threshold".to_owned())
             );
         }
+        Ok((Self::with(file, Trained::Layers { network, neuron })?, architecture))
+    }
+
+    /// Reads the network made for tables of this state from a file with this metadata.
+    pub(crate) fn of_table(file: &TensorFile, state: &State) -> Result<Self, ModelFileError> {
+        let network = TableNetwork::from_state(state).map_err(|error| file.not_ours(error.to_string()))?;
+        let model = Self::with(file, Trained::Table(Arc::new(network)))?;
+        match &model.network {
+            Trained::Table(network) if network.kinds() != trained::kinds(&model.transform.inputs) => {
+                Err(file.not_ours("its network and its transform have other kinds of inputs".to_owned()))
+            }
+            _ => Ok(model),
+        }
+    }
+
+    /// Adds to a network what else the file has.
+    fn with(file: &TensorFile, network: Trained) -> Result<Self, ModelFileError> {
+        let transform: Transform = from_json(file, "transform")?;
+        let (inputs, expected) = (network.inputs(), transform.inputs.len());
+        if inputs != expected {
+            return Err(file.not_ours(format!("its network has {inputs} inputs, but its transform has {expected}")));
+        }
+        transform.validate().map_err(|reason| file.not_ours(reason.to_string()))?;
         let intervals: Option<Intervals> = optional(file, INTERVALS)?;
         intervals.iter().try_for_each(Intervals::validate).map_err(|reason| file.not_ours(reason.to_string()))?;
         let background: Option<SavedBackground> = optional(file, BACKGROUND)?;
         let background = background.map(|saved| Background::from_saved(&saved, &transform)).transpose();
         let background = background.map_err(|reason| file.not_ours(format!("its {reason}")))?;
-        Ok(Self { network, neuron, transform, intervals, background })
+        Ok(Self { network, transform, intervals, background })
     }
 }
 
 /// The architecture of the network in a file.
-pub(crate) fn architecture(file: &TensorFile, neuron: &Neuron) -> Result<Architecture, ModelFileError> {
+fn architecture(file: &TensorFile, neuron: &Neuron) -> Result<Architecture, ModelFileError> {
     let sizes: Vec<usize> = from_json(file, "sizes")?;
     let [inputs, hidden @ .., 1] = &sizes[..] else {
         return Err(file.not_ours(format!("sizes {sizes:?} do not describe a network with one output")));

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use neural_net::engine::Parameters;
 use neural_net::training::{InvalidValue, PartOfEpoch};
 use serde::{Deserialize, Serialize};
+use table_network::State;
 
 use crate::results::{Ending, EpochErrors, Predicted, Results, TableRows};
+use crate::settings::NetworkKind;
 use crate::sigmoid::Neuron;
+use crate::trained::Trained;
 use crate::{Model, Settings};
 
 /// A training run, ended or not, as it is saved.
@@ -32,12 +35,21 @@ pub struct SavedRun {
 /// The state of a training run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// The folded network W', b' and the optimizer's state; see [`crate::sigmoid`].
-    pub parameters: Parameters,
+    /// What the training goes on from.
+    pub state: TrainingState,
     /// Epochs and steps done.
     pub progress: RunProgress,
     /// [`crate::Prepared::checksum`] of the data.
     pub data_checksum: u32,
+}
+
+/// The weights and the optimizer's state.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TrainingState {
+    /// Of the paper's network: the folded network W', b' and the optimizer's state; see [`crate::sigmoid`].
+    Layers(Parameters),
+    /// Of the network made for tables.
+    Table(State),
 }
 
 /// Epochs and steps done.
@@ -71,10 +83,20 @@ impl SavedRun {
     pub fn validate(&self) -> Result<(), InvalidValue> {
         let require = InvalidValue::unless;
         let Self { settings, history, model, checkpoint: Checkpoint { progress, .. }, .. } = self;
-        let sizes = model.network.architecture().sizes();
-        let hidden = &sizes[1..sizes.len() - 1];
-        let is_network = settings.network.hidden == hidden && Neuron::of(&settings.network) == model.neuron;
-        require(is_network, "network", &format_args!("{hidden:?} hidden units"), "that of the settings")?;
+        match &model.network {
+            Trained::Layers { network, neuron } => {
+                let sizes = network.architecture().sizes();
+                let hidden = &sizes[1..sizes.len() - 1];
+                let of_settings = &settings.network;
+                let is_kind = of_settings.kind == NetworkKind::Layers;
+                let is_network = is_kind && of_settings.hidden == hidden && Neuron::of(of_settings) == *neuron;
+                require(is_network, "network", &format_args!("{hidden:?} hidden units"), "that of the settings")?;
+            }
+            Trained::Table(_) => {
+                let is_table = settings.network.kind == NetworkKind::Table;
+                require(is_table, "network", &"a network made for tables", "that of the settings")?;
+            }
+        }
         let RunProgress { epoch, best_epoch, loss, seconds, .. } = progress;
         require(*epoch == history.len(), "progress.epoch", epoch, &format!("the {} epochs recorded", history.len()))?;
         let is_best = *best_epoch <= *epoch && (*best_epoch > 0 || *epoch == 0);

@@ -6,6 +6,7 @@
 
 mod control;
 mod device;
+mod learner;
 mod snapshot;
 mod trainer;
 

@@ -217,6 +217,8 @@ pub enum SplitOrder {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NetworkSettings {
+    /// The kind of network; the other values are those of [`NetworkKind::Layers`].
+    pub kind: NetworkKind,
     /// Units of each hidden layer, from the inputs on; empty for a linear model.
     pub hidden: Vec<usize>,
     /// The hidden layers' activation.
@@ -225,6 +227,17 @@ pub struct NetworkSettings {
     pub gain: f64,
     /// The sigmoid's threshold θ, the weighted sum at which it is 0.
     pub threshold: f64,
+}
+
+/// The kind of network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NetworkKind {
+    /// The paper's: layers of neurons, on the CPU or a GPU.
+    #[default]
+    Layers,
+    /// The one made for tables ([`table_network`]), which chooses its own layers and learning rate, and trains on the CPU.
+    Table,
 }
 
 /// The activation of a hidden neuron, a function of its weighted sum z.
@@ -367,7 +380,13 @@ impl NetworkSettings {
 
 impl Default for NetworkSettings {
     fn default() -> Self {
-        Self { hidden: vec![32, 16], activation: HiddenActivation::Relu, gain: 2.0, threshold: 0.0 }
+        Self {
+            kind: NetworkKind::Layers,
+            hidden: vec![32, 16],
+            activation: HiddenActivation::Relu,
+            gain: 2.0,
+            threshold: 0.0,
+        }
     }
 }
 
@@ -439,6 +458,21 @@ impl TrainingSettings {
         }
         if by_rows.patience {
             self.patience = Some((self.epochs / 5).max(10));
+        }
+    }
+
+    /// As [`TrainingSettings::fit_to`], for a network made for tables.
+    fn fit_table_network_to(&mut self, rows: usize) {
+        let by_rows = std::mem::take(&mut self.by_rows);
+        let table_network::Options { batch_size, epochs, patience, .. } = table_network::Options::for_table(rows, &[]);
+        if by_rows.batch_size {
+            self.batch_size = batch_size;
+        }
+        if by_rows.epochs {
+            self.epochs = epochs;
+        }
+        if by_rows.patience {
+            self.patience = patience;
         }
     }
 
@@ -647,7 +681,11 @@ impl Settings {
     pub fn fit_to(&mut self, table: &Table) {
         let rows = self.data.samples.unwrap_or(usize::MAX).min(table.rows());
         let SplitSettings { train, validation, test, .. } = self.split;
-        self.training.fit_to((rows as f64 * train / (train + validation + test)) as usize);
+        let rows = (rows as f64 * train / (train + validation + test)) as usize;
+        match self.network.kind {
+            NetworkKind::Layers => self.training.fit_to(rows),
+            NetworkKind::Table => self.training.fit_table_network_to(rows),
+        }
     }
 
     /// The settings as TOML for [`Settings::from_toml`], without what is left to the number of rows; empty if the data

@@ -10,7 +10,7 @@ use safetensors::{Dtype, SafeTensors};
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{Loaded, ModelFileError, Unverified, io_error};
+use super::{Loaded, ModelFileError, NamedTensor, Unverified, io_error};
 use crate::checksum::{self, Seal};
 use crate::engine::{LayerArrays, Parameters};
 use crate::training::Optimizer;
@@ -205,6 +205,36 @@ impl TensorFile {
         Ok(Parameters { network, velocities, squares })
     }
 
+    /// All tensors, by their names.
+    ///
+    /// # Errors
+    /// If one is not of F32, or has a value that is not finite.
+    pub fn named_tensors(&self) -> Result<Vec<NamedTensor>, ModelFileError> {
+        let tensors = self.tensors()?;
+        let mut names = tensors.names();
+        names.sort_unstable();
+        let tensor = |name: &str| {
+            let (shape, elements) = self.tensor(&tensors, name)?;
+            Ok((name.to_owned(), shape, elements))
+        };
+        names.into_iter().map(tensor).collect()
+    }
+
+    /// A tensor's shape and elements.
+    fn tensor(&self, tensors: &SafeTensors<'_>, name: &str) -> Result<(Vec<usize>, Vec<f32>), ModelFileError> {
+        let tensor = tensors.tensor(name).map_err(|_| self.not_ours(format!("it has no tensor {name:?}")))?;
+        if tensor.dtype() != Dtype::F32 {
+            let (dtype, shape) = (tensor.dtype(), tensor.shape());
+            return Err(self.not_ours(format!("{name} is {dtype:?} of shape {shape:?} instead of F32")));
+        }
+        let elements: Vec<f32> =
+            tensor.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        match elements.iter().all(|element| element.is_finite()) {
+            true => Ok((tensor.shape().to_vec(), elements)),
+            false => Err(ModelFileError::NotFinite { path: self.path.clone(), tensor: name.to_owned() }),
+        }
+    }
+
     fn tensors(&self) -> Result<SafeTensors<'_>, ModelFileError> {
         SafeTensors::deserialize(&self.bytes)
             .map_err(|source| ModelFileError::NotSafetensors { path: self.path.clone(), source })
@@ -214,18 +244,10 @@ impl TensorFile {
     fn layers(&self, prefix: &str, count: usize) -> Result<LayerArrays, ModelFileError> {
         let tensors = self.tensors()?;
         let tensor = |name: String, dimensions: usize| {
-            let tensor = tensors.tensor(&name).map_err(|_| self.not_ours(format!("it has no tensor {name:?}")))?;
-            if tensor.dtype() != Dtype::F32 || tensor.shape().len() != dimensions {
-                let (dtype, shape) = (tensor.dtype(), tensor.shape());
-                let reason =
-                    format!("{name} is {dtype:?} of shape {shape:?} instead of F32 with {dimensions} dimensions");
-                return Err(self.not_ours(reason));
-            }
-            let elements: Vec<f32> =
-                tensor.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-            match elements.iter().all(|element| element.is_finite()) {
-                true => Ok((tensor.shape().to_vec(), elements)),
-                false => Err(ModelFileError::NotFinite { path: self.path.clone(), tensor: name }),
+            let (shape, elements) = self.tensor(&tensors, &name)?;
+            match shape.len() == dimensions {
+                true => Ok((shape, elements)),
+                false => Err(self.not_ours(format!("{name} is of shape {shape:?} instead of {dimensions} dimensions"))),
             }
         };
         let misshapen = |error: ndarray::ShapeError| self.not_ours(error.to_string());

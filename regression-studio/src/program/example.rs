@@ -70,6 +70,7 @@ fn field(section: &str, key: &str) -> Option<Field> {
         ("split", "order") => Field::SplitOrder,
         ("split", "seed") => Field::SplitSeed,
         ("split", "duplicates") => Field::Duplicates,
+        ("network", "kind") => Field::Kind,
         ("network", "hidden") => Field::Hidden,
         ("network", "activation") => Field::Activation,
         ("network", "gain") => Field::Gain,
@@ -130,8 +131,8 @@ mod tests {
         }
         assert_eq!(
             tried,
-            2 + 2 + 4 + 2 + 2 + 3 + 2 + 2 + 5,
-            "switches, rows, order, duplicates, activation, optimizer, schedule, device"
+            2 + 2 + 4 + 2 + 2 + 2 + 3 + 2 + 2 + 5,
+            "switches, rows, order, duplicates, kind, activation, optimizer, schedule, device"
         );
     }
 }

@@ -4,19 +4,56 @@
 use std::fmt::Write;
 
 use neural_net::training::Optimizer;
+use table_network::TableNetwork;
 
-use crate::Model;
 use crate::prepared::Input;
 use crate::results::{Ending, Metrics, PartResult, Results};
 use crate::saved_run::SavedRun;
-use crate::settings::SplitOrder;
+use crate::settings::{NetworkKind, SplitOrder};
+use crate::trained::Trained;
+use crate::{Model, Settings};
+
+/// The network made for tables, in words.
+fn table_network(network: &TableNetwork) -> String {
+    let hidden: Vec<String> = network.hidden().iter().map(ToString::to_string).collect();
+    let share = match network.linear_share() {
+        0.0 => String::new(),
+        share => format!(", {:.0} % of whose prediction is that of linear least squares", 100.0 * share),
+    };
+    let (members, hidden) = (network.members(), hidden.join(" and "));
+    format!(
+        "made for tables{share}: {members} members that share layers of {hidden} units, each number embedded by pieces"
+    )
+}
+
+/// How the network was trained, in words.
+fn rule(settings: &Settings) -> String {
+    let training = &settings.training;
+    let name = match (settings.network.kind, training.optimizer) {
+        (NetworkKind::Table, _) => return format!("AdamW in batches of {}", training.batch_size),
+        (_, Optimizer::Sgd) => "stochastic gradient descent",
+        (_, Optimizer::Adam) => "Adam",
+    };
+    format!(
+        "{name} in batches of {}, learning rate {} ({}), momentum {}, regularization {}",
+        training.batch_size,
+        training.learning_rate,
+        training.schedule.name(),
+        training.momentum,
+        training.regularization,
+    )
+}
 
 /// The card of a run that has ended, as Markdown.
 pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String {
     let (settings, transform) = (&run.settings, &run.model.transform);
-    let architecture = run.model.network.architecture();
-    let sizes: Vec<String> = architecture.sizes().iter().map(ToString::to_string).collect();
-    let activation = settings.network.activation_in_words();
+    let network = match &run.model.network {
+        Trained::Layers { network, .. } => {
+            let sizes: Vec<String> = network.architecture().sizes().iter().map(ToString::to_string).collect();
+            format!("{} units per layer, {}", sizes.join("-"), settings.network.activation_in_words())
+        }
+        Trained::Table(network) => table_network(network),
+    };
     let target = escaped(&transform.target);
     let logarithm = if transform.target_scale.log { ", learned as its logarithm" } else { "" };
     let how_ended = match ending {
@@ -32,22 +69,13 @@ pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String 
     let mut text = format!(
         "# A network that predicts {target}\n\n\
          - **Predicts** {target}{logarithm}, from the columns below; by regression-studio {}.\n\
-         - **Network**: {} units per layer, {activation}, {} weights and biases.\n\
-         - **Training**: {} in batches of {}, learning rate {} ({}), momentum {}, regularization {}, \
+         - **Network**: {network}, {} weights and biases.\n\
+         - **Training**: {}, \
          seed {}, on {}. {} epochs; {how_ended}. The weights are those of epoch {}, whose validation error was the smallest.\n\
          - **Data**: {}; {} rows for training, {} for validation, {} for the test, {order}.\n",
         env!("CARGO_PKG_VERSION"),
-        sizes.join("-"),
-        architecture.sizes().windows(2).map(|pair| (pair[0] + 1) * pair[1]).sum::<usize>(),
-        match training.optimizer {
-            Optimizer::Sgd => "stochastic gradient descent",
-            Optimizer::Adam => "Adam",
-        },
-        training.batch_size,
-        training.learning_rate,
-        training.schedule.name(),
-        training.momentum,
-        training.regularization,
+        run.model.network.parameters(),
+        rule(settings),
         training.seed,
         escaped(results.device.split(" (").next().unwrap_or_default()),
         results.epochs,

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use neural_net::model_file::{self, Format, Loaded, ModelFileError, TensorFile, network_tensors, parameter_tensors};
+use neural_net::model_file::{self, Format, Loaded, ModelFileError, TensorFile, parameter_tensors};
 
 use super::{Ended, RunFolderError, with_full_path};
-use crate::model::{self, PROGRAM, from_json, to_json};
-use crate::saved_run::{Checkpoint, SavedRun};
+use crate::model::{self, PROGRAM, TABLE, from_json, to_json};
+use crate::saved_run::{Checkpoint, SavedRun, TrainingState};
+use crate::trained::{state_tensors, states};
 use crate::{Model, Settings};
 
 pub(super) const FILE_NAME: &str = "checkpoint.safetensors";
@@ -29,6 +30,14 @@ const FORMAT: Format = Format {
     ],
     optional: &["ended", "rows", model::OPTIONAL[0], model::OPTIONAL[1]],
 };
+/// The format of the runs of a network made for tables.
+const OF_TABLES: Format = Format {
+    name: "regression-studio table checkpoint 1",
+    keys: &[TABLE, RUN, "transform", "progress", "data_checksum", "history", "predicted", "settings"],
+    ..FORMAT
+};
+/// The key of a table network's training: the integers of its state, whose tensors are below the same name.
+const RUN: &str = "run";
 /// The earlier format, without a checksum, settings and results.
 const UNVERIFIED: Format = Format {
     name: "regression-studio checkpoint 1",
@@ -38,17 +47,22 @@ const UNVERIFIED: Format = Format {
     ..FORMAT
 };
 
-/// Writes a checkpoint: the tensors `layers`, `velocities` and `squares` are the training state, `best` is the model.
+/// Writes a checkpoint: the tensors `layers`, `velocities` and `squares`, or `run`, are the training state, `best` is the model.
 /// `ended` is the text of `results.toml`.
 pub(super) fn save(folder: &Path, run: &SavedRun, ended: Option<String>) -> Result<(), RunFolderError> {
-    let SavedRun { model, history, predicted, checkpoint: Checkpoint { parameters, progress, data_checksum }, .. } =
-        run;
-    let mut tensors = parameter_tensors(parameters);
-    tensors.extend(network_tensors("best", &model.network));
+    let SavedRun { model, history, predicted, checkpoint: Checkpoint { state, progress, data_checksum }, .. } = run;
+    let (format, of_state, mut tensors) = match state {
+        TrainingState::Layers(parameters) => {
+            let has_velocities = ("has_velocities", parameters.velocities.is_some().to_string());
+            (FORMAT, has_velocities, parameter_tensors(parameters))
+        }
+        TrainingState::Table(state) => (OF_TABLES, (RUN, to_json(&state.integers)), state_tensors(RUN, state)),
+    };
+    tensors.extend(model.network.tensors("best"));
     let mut metadata = model.metadata();
     let values = [
-        ("format", FORMAT.name.to_owned()),
-        ("has_velocities", parameters.velocities.is_some().to_string()),
+        ("format", format.name.to_owned()),
+        of_state,
         ("progress", to_json(progress)),
         ("data_checksum", to_json(data_checksum)),
         ("history", to_json(history)),
@@ -62,12 +76,12 @@ pub(super) fn save(folder: &Path, run: &SavedRun, ended: Option<String>) -> Resu
 }
 
 pub(super) fn read(folder: &Path) -> Result<TensorFile, ModelFileError> {
-    TensorFile::read(&folder.join(FILE_NAME), &[FORMAT, UNVERIFIED])
+    TensorFile::read(&folder.join(FILE_NAME), &[FORMAT, UNVERIFIED, OF_TABLES])
 }
 
 /// Parses a checkpoint with a checksum, which is self-contained.
 pub(super) fn parse(path: &Path, bytes: Vec<u8>) -> Result<TensorFile, ModelFileError> {
-    TensorFile::parse(path, bytes, &[FORMAT])
+    TensorFile::parse(path, bytes, &[FORMAT, OF_TABLES])
 }
 
 /// The settings in a checkpoint with a checksum.
@@ -92,16 +106,21 @@ pub(super) fn run(
     settings: Settings,
     ended: Option<Ended>,
 ) -> Result<Loaded<SavedRun>, RunFolderError> {
-    let model = Model::from_file(file, "best")?;
-    let architecture = model::architecture(file, &model.neuron)?;
-    let has_velocities = from_json(file, "has_velocities")?;
-    let optimizer = settings.training.optimizer;
-    let parameters = file.parameters(&architecture, has_velocities, optimizer, &["best"])?;
-    let checkpoint = Checkpoint {
-        parameters,
-        progress: from_json(file, "progress")?,
-        data_checksum: from_json(file, "data_checksum")?,
+    let (model, state) = match file.metadata(TABLE) {
+        Ok(_) => {
+            let [best, run] = states(file, ["best", RUN], [from_json(file, TABLE)?, from_json(file, RUN)?])?;
+            (Model::of_table(file, &best)?, TrainingState::Table(run))
+        }
+        Err(_) => {
+            let (model, architecture) = Model::of_layers(file, "best")?;
+            let has_velocities = from_json(file, "has_velocities")?;
+            let optimizer = settings.training.optimizer;
+            let parameters = file.parameters(&architecture, has_velocities, optimizer, &["best"])?;
+            (model, TrainingState::Layers(parameters))
+        }
     };
+    let checkpoint =
+        Checkpoint { state, progress: from_json(file, "progress")?, data_checksum: from_json(file, "data_checksum")? };
     let (history, predicted) = (from_json(file, "history")?, from_json(file, "predicted")?);
     let ended = ended.map(|Ended { ending, results }| (ending, results));
     let rows = match file.metadata("rows") {

@@ -1,24 +1,19 @@
 //! The training thread.
 
-use std::convert::Infallible;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use neural_net::engine::{Engine, EngineError, Parameters};
-use neural_net::network::Initialization;
-use neural_net::training::{EpochSteps, GradientScale, PartOfEpoch, TrainingError, initial_parameters};
-use neural_net::{Hyperparameters, Loss, Network, Predictor};
+use neural_net::training::PartOfEpoch;
 
 use super::control::Shared;
-use super::device;
+use super::learner::{EndOfEpoch, Learner, learner};
 use super::snapshot::{Snapshot, State};
 use crate::background::Background;
 use crate::intervals::{self, Intervals};
 use crate::prepared::{Part, Prepared, prepare};
 use crate::results::{self, Ending, EpochErrors, Predicted, TableRows};
 use crate::saved_run::{Checkpoint, RunProgress, SavedRun};
-use crate::sigmoid::Neuron;
+use crate::trained::Trained;
 use crate::{Model, Settings, Table};
 
 /// Interval between snapshots during an epoch.
@@ -46,15 +41,13 @@ struct Trainer<'a> {
     shared: &'a Shared,
     settings: Settings,
     prepared: &'a Prepared,
-    neuron: Neuron,
-    hyperparameters: Hyperparameters,
-    engine: Box<dyn Engine + 'a>,
+    learner: Box<dyn Learner + 'a>,
     device: String,
     checksum: u32,
     progress: RunProgress,
     history: Vec<EpochErrors>,
-    /// Weights W and biases b of the best epoch, and their predictions.
-    best: Network,
+    /// The network of the best epoch, and its predictions.
+    best: Trained,
     predicted: Arc<Predicted>,
     published: Instant,
     /// Start of this thread's training.
@@ -70,45 +63,36 @@ impl<'a> Trainer<'a> {
         run: Option<SavedRun>,
         shared: &'a Shared,
     ) -> Result<Self, State> {
-        let neuron = Neuron::of(&settings.network);
-        let hyperparameters = hyperparameters(&settings, &neuron);
         let checksum = prepared.checksum();
-        let inputs = prepared.transform.inputs.len();
-        let (parameters, progress, history, best) = match run {
-            Some(SavedRun { checkpoint, history, model, .. }) => {
-                let is_same = checkpoint.data_checksum == checksum && model.network.architecture().inputs() == inputs;
+        let (learner, progress, history, best) = match run {
+            Some(SavedRun { checkpoint: Checkpoint { state, progress, data_checksum }, history, model, .. }) => {
+                let is_same = data_checksum == checksum && model.network.inputs() == prepared.transform.inputs.len();
                 if !is_same {
                     let reason = "the data differ from those of the run: start a new run";
                     return Err(State::Failed(reason.to_owned()));
                 }
-                let (step, steps) = (checkpoint.progress.step, steps(prepared, &settings));
+                let learner = learner(&settings, prepared, Some((state, progress)))?;
+                let (step, steps) = (progress.step, learner.steps());
                 if step >= steps {
                     return Err(State::Failed(format!(
                         "the run cannot be resumed at step {step} of an epoch of {steps} steps: start a new run"
                     )));
                 }
-                (checkpoint.parameters, checkpoint.progress, history, model.network)
+                (learner, progress, history, model.network)
             }
             None => {
-                let architecture = neuron.architecture(inputs, &settings.network.hidden);
-                let architecture = architecture.map_err(|error| State::Failed(error.to_string()))?;
-                let initial: Network = initial_parameters(architecture, &hyperparameters).network;
-                let parameters = Parameters::new(neuron.fold(&initial));
-                (parameters, RunProgress::default(), vec![], initial)
+                let learner = learner(&settings, prepared, None)?;
+                let initial = learner.trained()?;
+                (learner, RunProgress::default(), vec![], initial)
             }
         };
-        let samples = &prepared.train.samples;
-        let (engine, remark) =
-            device::engine(settings.training.device, samples, &parameters, &hyperparameters).map_err(State::Failed)?;
-        let device = engine.device() + &remark.map(|remark| format!(" ({remark})")).unwrap_or_default();
+        let device = learner.device();
         let mut trainer = Self {
             shared,
             predicted: Arc::default(),
             settings,
             prepared,
-            neuron,
-            hyperparameters,
-            engine,
+            learner,
             device,
             checksum,
             progress,
@@ -148,28 +132,25 @@ impl<'a> Trainer<'a> {
 
     /// Trains to the end of the epoch or until a request to pause or stop, publishing snapshots.
     fn train_until_interrupted(&mut self) -> Result<(), State> {
-        let count = self.prepared.train.samples.len();
-        let epoch = EpochSteps::new(&self.hyperparameters, count, self.progress.epoch);
-        while self.progress.step < epoch.count() {
+        let (epoch, steps) = (self.progress.epoch, self.learner.steps());
+        while self.progress.step < steps {
             let (before, start, shared) = (self.progress.part_of_epoch(), Instant::now(), self.shared);
             let mut part = before;
-            let trained = epoch.train(&mut *self.engine, &mut part, epoch.count(), &mut |_| {
-                let is_due = shared.is_interrupted() || start.elapsed() >= PUBLISH_INTERVAL;
-                if is_due { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
+            let mut is_due = || shared.is_interrupted() || start.elapsed() >= PUBLISH_INTERVAL;
+            let trained = self.learner.train(epoch, &mut part, &mut is_due);
             let PartOfEpoch { step, loss, seconds } = part;
             self.progress = RunProgress { step, loss, seconds, ..self.progress };
-            self.seen.0 += epoch.seen(step) - epoch.seen(before.step);
+            self.seen.0 += self.learner.seen(epoch, step) - self.learner.seen(epoch, before.step);
             self.seen.1 += seconds - before.seconds;
-            trained.map_err(|error| self.failed(error))?;
-            if step < epoch.count() && self.shared.is_interrupted() {
+            trained?;
+            if step < steps && self.shared.is_interrupted() {
                 return Ok(());
             }
-            if step < epoch.count() {
+            if step < steps {
                 self.publish(State::Running)?;
             }
         }
-        self.end_epoch(count)?;
+        self.end_epoch()?;
         self.shared.epoch_done();
         if self.published.elapsed() >= PUBLISH_INTERVAL {
             self.publish(State::Running)?;
@@ -178,11 +159,9 @@ impl<'a> Trainer<'a> {
     }
 
     /// Measures the network, records the epoch, and keeps the weights if they are the best so far.
-    fn end_epoch(&mut self, count: usize) -> Result<(), State> {
-        let folded = self.parameters()?.network;
-        let predictor = Predictor::new(&folded);
+    fn end_epoch(&mut self) -> Result<(), State> {
         let Prepared { train, validation, transform, .. } = self.prepared;
-        let outputs: Vec<f32> = predictor.predict_all(validation.samples.inputs().view()).into_raw_vec_and_offset().0;
+        let EndOfEpoch { trained, predictor, outputs } = self.learner.end_epoch(validation)?;
         let errors = outputs.iter().zip(validation.samples.targets()).map(|(&a, &y)| f64::from(a) - f64::from(y));
         let validation_rmse = (errors.map(|error| error * error).sum::<f64>() / outputs.len() as f64).sqrt();
         let epoch = self.progress.epoch + 1;
@@ -200,7 +179,7 @@ impl<'a> Trainer<'a> {
         let record = EpochErrors {
             epoch,
             seconds: self.progress.seconds,
-            train_rmse: (2.0 * self.progress.loss / count as f64).sqrt(),
+            train_rmse: (2.0 * self.progress.loss / train.samples.len() as f64).sqrt(),
             validation_rmse,
             train_rmse_in_unit: in_unit(&train_outputs, &mut train.truth.iter().copied().step_by(every)),
             validation_rmse_in_unit: in_unit(&outputs, &mut validation.truth.iter().copied()),
@@ -210,7 +189,7 @@ impl<'a> Trainer<'a> {
         self.progress = RunProgress { epoch, best_epoch: self.progress.best_epoch, ..RunProgress::default() };
         if is_best {
             self.progress.best_epoch = epoch;
-            self.best = self.neuron.unfold(&folded);
+            self.best = trained;
             self.predicted = Arc::new(self.pairs("validation", validation, &outputs));
         }
         Ok(())
@@ -224,7 +203,7 @@ impl<'a> Trainer<'a> {
     fn end(&mut self, ending: Ending) -> Result<(), State> {
         if self.progress.best_epoch == 0 {
             // Stopped in the first epoch: the current network is the only one.
-            self.best = self.neuron.unfold(&self.parameters()?.network);
+            self.best = self.learner.trained()?;
         }
         let model = self.ended_model();
         let results = results::of(self.prepared, &model, &self.history, self.progress.best_epoch, self.device.clone());
@@ -248,7 +227,6 @@ impl<'a> Trainer<'a> {
     fn model(&self) -> Model {
         Model {
             network: self.best.clone(),
-            neuron: self.neuron,
             transform: self.prepared.transform.clone(),
             intervals: None,
             background: None,
@@ -269,27 +247,11 @@ impl<'a> Trainer<'a> {
     }
 
     fn outputs_of_best(&self, part: &Part) -> Vec<f32> {
-        let predictor = Predictor::new(&self.neuron.fold(&self.best));
-        predictor.predict_all(part.samples.inputs().view()).into_raw_vec_and_offset().0
+        self.best.predictor().predict_all(part.samples.inputs().view()).into_raw_vec_and_offset().0
     }
 
     fn pairs(&self, name: &str, part: &Part, outputs: &[f32]) -> Predicted {
         results::pairs(name, part, outputs, &self.prepared.transform)
-    }
-
-    fn steps(&self) -> usize {
-        steps(self.prepared, &self.settings)
-    }
-
-    fn parameters(&self) -> Result<Parameters, State> {
-        self.engine.parameters().map_err(|error| State::Failed(format!("the device failed: {error}")))
-    }
-
-    fn failed(&self, error: EngineError) -> State {
-        match TrainingError::<Infallible>::in_epoch(self.progress.epoch + 1, error) {
-            error @ TrainingError::Diverged { .. } => State::Diverged(error.to_string()),
-            error => State::Failed(error.to_string()),
-        }
     }
 
     fn publish(&mut self, state: State) -> Result<(), State> {
@@ -300,8 +262,7 @@ impl<'a> Trainer<'a> {
     }
 
     fn snapshot(&self, state: State) -> Result<Snapshot, State> {
-        let parameters = self.parameters()?;
-        let (RunProgress { epoch, step, best_epoch, .. }, steps) = (self.progress, self.steps());
+        let (RunProgress { epoch, step, best_epoch, .. }, steps) = (self.progress, self.learner.steps());
         let training = &self.settings.training;
         let (samples, seconds) = self.seen;
         // Wall-clock time, including evaluation, since it estimates the time until the end.
@@ -320,7 +281,7 @@ impl<'a> Trainer<'a> {
             seconds_left: (steps_done > 0).then_some(seconds_left),
             device: self.device.clone(),
             inputs: self.prepared.transform.inputs.iter().map(|input| input.label()).collect(),
-            network: Some(Arc::new(self.neuron.unfold(&parameters.network))),
+            network: self.learner.trained()?.layers().cloned().map(Arc::new),
             predicted: Some(Arc::clone(&self.predicted)),
             notes: self.prepared.notes.clone().into(),
             results: None,
@@ -331,35 +292,13 @@ impl<'a> Trainer<'a> {
                 predicted: (*self.predicted).clone(),
                 ended: None,
                 rows: None,
-                checkpoint: Checkpoint { parameters, progress: self.progress, data_checksum: self.checksum },
+                checkpoint: Checkpoint {
+                    state: self.learner.state()?,
+                    progress: self.progress,
+                    data_checksum: self.checksum,
+                },
             })),
             history,
         })
-    }
-}
-
-/// Steps per epoch.
-fn steps(prepared: &Prepared, settings: &Settings) -> usize {
-    prepared.train.samples.len().div_ceil(settings.training.batch_size.max(1))
-}
-
-fn hyperparameters(settings: &Settings, neuron: &Neuron) -> Hyperparameters {
-    let training = &settings.training;
-    Hyperparameters {
-        loss: Loss::SquaredError,
-        optimizer: training.optimizer,
-        learning_rate: training.learning_rate,
-        schedule: training.schedule,
-        learning_rate_factors: neuron.learning_rate_factors(settings.network.hidden.len() + 1),
-        momentum: training.momentum,
-        weight_decay: training.regularization,
-        batch_size: Some(training.batch_size),
-        gradient: GradientScale::Mean,
-        epochs: training.epochs,
-        shuffle: true,
-        report_every: 1,
-        stop_at: None,
-        initialization: Initialization::Xavier,
-        seed: training.seed,
     }
 }

@@ -20,6 +20,7 @@ pub enum Field {
     SplitOrder,
     SplitSeed,
     Duplicates,
+    Kind,
     Hidden,
     Activation,
     Gain,
@@ -42,7 +43,7 @@ type FieldTexts = (&'static str, &'static str, &'static str, &'static str);
 
 impl Field {
     /// All fields, in the form's order.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::Source,
         Self::DecimalMark,
         Self::Header,
@@ -59,6 +60,7 @@ impl Field {
         Self::SplitOrder,
         Self::SplitSeed,
         Self::Duplicates,
+        Self::Kind,
         Self::Hidden,
         Self::Activation,
         Self::Gain,
@@ -97,6 +99,7 @@ impl Field {
             Self::LogTarget | Self::LogFeatures => "true or false",
             Self::BadRows => "\"drop\", \"mean\" or \"median\" to fill them in, or \"error\" to stop",
             Self::SplitOrder => "\"shuffled\" or \"time\"",
+            Self::Kind => "\"layers\" or \"table\"",
             Self::Activation => "\"sigmoid\", \"tanh\" or \"relu\"",
             Self::Device => "\"auto\", \"cpu\", \"cuda\", \"simulator\" or \"ptx\"",
             Self::Optimizer => "\"sgd\" or \"adam\"",
@@ -215,6 +218,14 @@ impl Field {
                 "together, or apart",
                 "The parts of rows that are equal in features and target. Together: in one part, so that no test row was \
                  trained on. Apart: each row for itself.",
+            ),
+            Self::Kind => (
+                "Kind",
+                "",
+                "layers, or made for tables",
+                "Layers: the paper's network, with the values below, on the CPU or a GPU. Made for tables: eight networks that \
+                 share their layers and see each number in up to 64 pieces. It chooses its own layers and learning rate, often \
+                 has smaller errors, takes longer, and trains on the CPU.",
             ),
             Self::Hidden => (
                 "Neurons per layer",

@@ -1,6 +1,8 @@
 //! Validation of the settings: every invalid value, with a remedy.
 
-use super::{Field, HiddenActivation, Settings, Source};
+use neural_net::device::TrainingDevice;
+
+use super::{Field, HiddenActivation, NetworkKind, Settings, Source};
 use crate::Table;
 use crate::table::{Column, Kind, Role, csv};
 
@@ -158,7 +160,11 @@ impl Found {
         self.in_range(Field::Threshold, threshold, is_threshold);
     }
 
-    fn training(&mut self, Settings { training, .. }: &Settings) {
+    fn training(&mut self, Settings { training, network, .. }: &Settings) {
+        let is_on_cpu = matches!(training.device, TrainingDevice::Auto | TrainingDevice::Cpu);
+        self.require(network.kind == NetworkKind::Layers || is_on_cpu, Field::Device, || {
+            "the network made for tables trains on the CPU: choose cpu or auto, or the kind layers".into()
+        });
         let rate = training.learning_rate;
         self.in_range(Field::LearningRate, rate, rate > 0.0 && rate <= 10.0);
         self.in_range(Field::Momentum, training.momentum, (0.0..1.0).contains(&training.momentum));

@@ -210,6 +210,7 @@ fn value(settings: &Settings, field: Field) -> String {
         Field::Duplicates => format!("{:?}", settings.split.duplicates).to_lowercase(),
         Field::Optimizer => settings.training.optimizer.name().to_owned(),
         Field::Schedule => settings.training.schedule.name().to_owned(),
+        Field::Kind => format!("{:?}", settings.network.kind).to_lowercase(),
         Field::Activation => format!("{:?}", settings.network.activation).to_lowercase(),
         Field::Device => format!("{:?}", settings.training.device).to_lowercase(),
         field if TYPED.contains(&field) => match typed::text_of(settings, field) {

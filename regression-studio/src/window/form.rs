@@ -19,7 +19,7 @@ use super::{number, theme};
 use crate::prepared::{Logarithms, suggested_logarithms};
 use crate::settings::problems::MAX_NEURONS;
 use crate::settings::{
-    BadRows, ByRows, DataSettings, Duplicates, Field, HiddenActivation, Problem, Source, SplitOrder,
+    BadRows, ByRows, DataSettings, Duplicates, Field, HiddenActivation, NetworkKind, Problem, Source, SplitOrder,
 };
 use crate::table::{Column, DecimalMark, Kind};
 use crate::{Settings, Table};
@@ -238,7 +238,7 @@ impl Form {
                 self.data_switches(ui);
             });
             section(ui, "Split", |ui| self.split(ui));
-            section(ui, "Network", |ui| self.network(ui));
+            section(ui, "Network", |ui| self.network(ui, table));
             section(ui, "Training", |ui| self.training(ui));
             section(ui, "Advanced", |ui| self.advanced(ui));
         });
@@ -350,15 +350,29 @@ impl Form {
         field::choice(ui, Field::Duplicates, &mut self.settings.split.duplicates, &choices);
     }
 
-    fn network(&mut self, ui: &mut Ui) {
-        self.typed(ui, Field::Hidden);
-        self.layers(ui);
-        let choices = [
-            (HiddenActivation::Sigmoid, "sigmoid"),
-            (HiddenActivation::Tanh, "tanh"),
-            (HiddenActivation::Relu, "ReLU"),
-        ];
-        field::choice(ui, Field::Activation, &mut self.settings.network.activation, &choices);
+    fn network(&mut self, ui: &mut Ui, table: Option<&Table>) {
+        let mut kind = self.settings.network.kind;
+        let choices = [(NetworkKind::Layers, "layers"), (NetworkKind::Table, "made for tables")];
+        field::choice(ui, Field::Kind, &mut kind, &choices);
+        if kind != self.settings.network.kind {
+            self.settings.network.kind = kind;
+            if let Some(table) = table {
+                self.fit_to(table);
+            }
+        }
+        if kind == NetworkKind::Table {
+            suggestion(ui, "It chooses its own layers and learning rate.");
+        }
+        ui.add_enabled_ui(kind == NetworkKind::Layers, |ui| {
+            self.typed(ui, Field::Hidden);
+            self.layers(ui);
+            let choices = [
+                (HiddenActivation::Sigmoid, "sigmoid"),
+                (HiddenActivation::Tanh, "tanh"),
+                (HiddenActivation::Relu, "ReLU"),
+            ];
+            field::choice(ui, Field::Activation, &mut self.settings.network.activation, &choices);
+        });
     }
 
     /// Buttons that add and remove a hidden layer, and neurons of each.
@@ -401,15 +415,17 @@ impl Form {
     }
 
     fn training(&mut self, ui: &mut Ui) {
-        let mut optimizer = self.settings.training.optimizer;
-        field::choice(ui, Field::Optimizer, &mut optimizer, &[(Optimizer::Sgd, "SGD"), (Optimizer::Adam, "Adam")]);
-        if optimizer != self.settings.training.optimizer {
-            self.settings.training.set_optimizer(optimizer);
-            self.retype(Field::LearningRate);
-        }
-        self.typed(ui, Field::LearningRate);
-        let choices = Schedule::ALL.map(|schedule| (schedule, schedule.name()));
-        field::choice(ui, Field::Schedule, &mut self.settings.training.schedule, &choices);
+        ui.add_enabled_ui(self.settings.network.kind == NetworkKind::Layers, |ui| {
+            let mut optimizer = self.settings.training.optimizer;
+            field::choice(ui, Field::Optimizer, &mut optimizer, &[(Optimizer::Sgd, "SGD"), (Optimizer::Adam, "Adam")]);
+            if optimizer != self.settings.training.optimizer {
+                self.settings.training.set_optimizer(optimizer);
+                self.retype(Field::LearningRate);
+            }
+            self.typed(ui, Field::LearningRate);
+            let choices = Schedule::ALL.map(|schedule| (schedule, schedule.name()));
+            field::choice(ui, Field::Schedule, &mut self.settings.training.schedule, &choices);
+        });
         for field in [Field::BatchSize, Field::Epochs, Field::Patience] {
             self.typed(ui, field);
         }
@@ -442,14 +458,17 @@ impl Form {
         self.typed(ui, Field::OneHotLimit);
         let is_shuffled = self.settings.split.order == SplitOrder::Shuffled;
         ui.add_enabled_ui(is_shuffled, |ui| self.typed(ui, Field::SplitSeed));
-        let is_sigmoid = self.settings.network.activation == HiddenActivation::Sigmoid;
+        let has_layers = self.settings.network.kind == NetworkKind::Layers;
+        let is_sigmoid = has_layers && self.settings.network.activation == HiddenActivation::Sigmoid;
         ui.add_enabled_ui(is_sigmoid, |ui| {
             self.typed(ui, Field::Gain);
             self.typed(ui, Field::Threshold);
         });
-        for field in [Field::Momentum, Field::Regularization, Field::Seed] {
-            self.typed(ui, field);
-        }
+        ui.add_enabled_ui(has_layers, |ui| {
+            self.typed(ui, Field::Momentum);
+            self.typed(ui, Field::Regularization);
+        });
+        self.typed(ui, Field::Seed);
         let choices = [
             (TrainingDevice::Auto, "automatic"),
             (TrainingDevice::Cpu, "CPU"),

@@ -7,9 +7,11 @@ use eframe::egui::epaint::CubicBezierShape;
 use eframe::egui::{self, Align2, Color32, Id, Rect, Sense, Stroke, TextStyle, Ui, pos2, vec2};
 use ndarray::ArrayView2;
 use neural_net::Network;
+use table_network::Options;
 
 use self::layout::{Columns, RADIUS};
 use super::theme::{self, Palette};
+use crate::settings::NetworkKind;
 use crate::{Settings, Snapshot};
 
 /// The network to draw: layer sizes, names, and weights if training has started.
@@ -31,9 +33,18 @@ impl<'a> Drawing<'a> {
         };
         let sizes = match network {
             Some(network) => network.architecture().sizes().to_vec(),
-            None => std::iter::once(inputs.len()).chain(settings.network.hidden.iter().copied()).chain([1]).collect(),
+            None => {
+                let hidden = match settings.network.kind {
+                    NetworkKind::Layers => settings.network.hidden.clone(),
+                    NetworkKind::Table => Options::for_table(0, &[]).hidden,
+                };
+                std::iter::once(inputs.len()).chain(hidden).chain([1]).collect()
+            }
         };
-        let neuron = settings.network.activation_in_words();
+        let neuron = match settings.network.kind {
+            NetworkKind::Layers => settings.network.activation_in_words(),
+            NetworkKind::Table => "ReLU".to_owned(),
+        };
         Self { sizes, inputs, target: &settings.data.target, neuron, network }
     }
 

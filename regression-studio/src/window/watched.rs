@@ -61,7 +61,7 @@ impl Watched {
             best_epoch: results.as_ref().map_or(0, |results| results.best_epoch),
             device: results.as_ref().map_or_else(String::new, |results| results.device.clone()),
             inputs: inputs.into(),
-            network: Some(Arc::new(run.model.network.clone())),
+            network: run.model.network.layers().map(|network| Arc::new(network.clone())),
             predicted: Some(Arc::new(run.predicted.clone())),
             notes: results.as_ref().map_or_else(Vec::new, |results| results.notes.clone()).into(),
             results,

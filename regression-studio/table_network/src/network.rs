@@ -38,6 +38,11 @@ impl TableNetwork {
         self.layout.members
     }
 
+    /// Units of each hidden layer.
+    pub fn hidden(&self) -> &[usize] {
+        &self.layout.hidden
+    }
+
     /// Number of parameters that are learnt.
     pub fn parameters(&self) -> usize {
         self.layout.shapes().iter().map(|(_, rows, columns)| rows * columns).sum()

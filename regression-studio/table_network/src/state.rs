@@ -26,7 +26,7 @@ pub struct Tensor {
 /// All that is learnt, and of a run all that it needs to go on to the same bits besides its options and rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// The tensors.
+    /// The tensors, in ascending order of their names.
     pub tensors: Vec<Tensor>,
     /// Integers, each with a unique name. Those whose name ends in `_bits` are the bits of an f64.
     pub integers: Vec<(String, u64)>,
@@ -51,6 +51,11 @@ impl State {
             let values = (0..rows).flat_map(|row| matrix.row(row).iter().copied()).collect();
             self.add(format!("{prefix}.{name}"), &[rows, columns], values);
         }
+    }
+
+    fn sorted(mut self) -> Self {
+        self.tensors.sort_by(|one, other| one.name.cmp(&other.name));
+        self
     }
 
     fn tensor(&self, name: &str) -> Result<&Tensor, Error> {
@@ -123,6 +128,12 @@ fn misfit(name: &str) -> Error {
     Error::State(format!("{name} does not fit the other tensors"))
 }
 
+impl PartialEq for TableNetwork {
+    fn eq(&self, other: &Self) -> bool {
+        self.state() == other.state()
+    }
+}
+
 impl TableNetwork {
     /// The network as it is saved.
     pub fn state(&self) -> State {
@@ -146,7 +157,7 @@ impl TableNetwork {
         state.add_vector("linear_range", linear.range.to_vec());
         state.add_vector("linear_share", vec![linear.share]);
         state.add_parameters("network", layout, parameters);
-        state
+        state.sorted()
     }
 
     /// The network of [`Self::state`].
@@ -191,7 +202,7 @@ impl Training {
         state.count("best_epoch", best_epoch as u64);
         state.count("loss_bits", loss.to_bits());
         state.count("best_rmse_bits", best_rmse.to_bits());
-        state
+        state.sorted()
     }
 
     /// The run of a saved state, with the options and rows that it was begun with: it goes on to the same bits. The

@@ -56,7 +56,7 @@ pub struct Progress {
 }
 
 /// The errors of an epoch, standardised.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EpochErrors {
     /// The epoch, counted from 1.
     pub epoch: usize,
@@ -66,6 +66,8 @@ pub struct EpochErrors {
     pub validation_rmse: f64,
     /// Whether it is the smallest so far: the epoch's weights are kept.
     pub is_best: bool,
+    /// The predictions of the validation rows.
+    pub outputs: Vec<f32>,
 }
 
 /// Why a run has ended.
@@ -128,6 +130,11 @@ impl Training {
         steps(self.rows.count, self.options.batch_size)
     }
 
+    /// Number of rows of the first `step` steps of an epoch.
+    pub fn rows_of(&self, step: usize) -> usize {
+        part(self.rows.count, self.steps_per_epoch(), step)
+    }
+
     /// The network with the present averages of its weights, and the linear share of the best epoch.
     pub fn current(&self) -> TableNetwork {
         TableNetwork { parameters: self.moments.averages.clone(), ..self.network.clone() }
@@ -173,12 +180,13 @@ impl Training {
     pub fn end_epoch(&mut self, inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Result<EpochErrors, Error> {
         check_shapes(self.network.kinds(), inputs, targets)?;
         let outputs = self.current().outputs(&self.network.encoder.encode(inputs)?);
-        let outputs: Vec<f32> = outputs.chunks(self.options.members).map(network::mean).collect();
+        let mut outputs: Vec<f32> = outputs.chunks(self.options.members).map(network::mean).collect();
         let mut linear = self.network.linear.clone();
         let of_linear: Vec<f32> = inputs.outer_iter().map(|row| linear.predict(row)).collect();
         linear.share = Linear::best_share(&of_linear, &outputs, targets);
-        let squares = outputs.iter().zip(&of_linear).zip(targets).map(|((&output, &of_linear), &target)| {
-            let error = f64::from(linear.mix(of_linear, output)) - f64::from(target);
+        outputs.iter_mut().zip(&of_linear).for_each(|(output, &of_linear)| *output = linear.mix(of_linear, *output));
+        let squares = outputs.iter().zip(targets).map(|(&output, &target)| {
+            let error = f64::from(output) - f64::from(target);
             error * error
         });
         let validation_rmse = (squares.sum::<f64>() / targets.len() as f64).sqrt();
@@ -194,7 +202,7 @@ impl Training {
             self.best.clone_from(&self.moments.averages);
             self.network.linear = linear;
         }
-        Ok(EpochErrors { epoch, train_rmse, validation_rmse, is_best })
+        Ok(EpochErrors { epoch, train_rmse, validation_rmse, is_best, outputs })
     }
 
     fn step(&mut self) {

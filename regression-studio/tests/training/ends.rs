@@ -10,6 +10,7 @@ use regression_studio::prepared::prepare;
 use regression_studio::results::MAX_PAIRS;
 use regression_studio::results::{Ending, EpochErrors};
 use regression_studio::session::State;
+use regression_studio::trained::Trained;
 use regression_studio::{SavedRun, Session, Snapshot, run_folder};
 
 /// The run without its times, thread count and device name.
@@ -57,7 +58,8 @@ fn results_are_those_of_the_best_epoch() {
     assert!((validation.network.rmse - best.validation_rmse_in_unit).abs() < 1e-5);
     let prepared = prepare(&table, &settings).unwrap();
     let model = &snapshot.run.as_ref().unwrap().model;
-    let outputs = Predictor::new(&model.neuron.fold(&model.network)).predict_all(prepared.test.samples.inputs().view());
+    let Trained::Layers { network, neuron } = &model.network else { panic!("{:?}", model.network) };
+    let outputs = Predictor::new(&neuron.fold(network)).predict_all(prepared.test.samples.inputs().view());
     let errors =
         outputs.iter().zip(&*prepared.test.truth).map(|(&output, truth)| model.transform.target_of(output) - truth);
     let errors: Vec<f64> = errors.collect();

@@ -11,6 +11,7 @@ use neural_net::training::{GradientScale, Optimizer, Schedule, initial_parameter
 use neural_net::{Hyperparameters, Loss, Network, Predictor};
 use regression_studio::prepared::prepare;
 use regression_studio::results::Ending;
+use regression_studio::saved_run::TrainingState;
 use regression_studio::session::State;
 use regression_studio::sigmoid::Neuron;
 use regression_studio::{SavedRun, Session, Settings, Snapshot};
@@ -90,9 +91,10 @@ fn state_of(snapshot: &Snapshot) -> Expected {
     let SavedRun { checkpoint, model, history, .. } = (**snapshot.run.as_ref().unwrap()).clone();
     let progress = checkpoint.progress;
     assert_eq!((progress.epoch, progress.step, progress.loss), (history.len(), 0, 0.0));
+    let TrainingState::Layers(parameters) = checkpoint.state else { panic!("{:?}", checkpoint.state) };
     Expected {
-        parameters: checkpoint.parameters,
-        best: model.network,
+        parameters,
+        best: model.network.layers().unwrap().clone(),
         best_epoch: progress.best_epoch,
         errors: history.iter().map(|record| [record.train_rmse, record.validation_rmse]).collect(),
     }

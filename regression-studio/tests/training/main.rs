@@ -9,3 +9,4 @@ mod sigmoid_folding;
 mod stocks;
 #[path = "../support/mod.rs"]
 mod support;
+mod table_network;

@@ -13,6 +13,7 @@ use neural_net::model_file::ModelFileError;
 use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Observer, Optimizer, Progress, Validation, initial_parameters};
 use neural_net::{Activation, Architecture, CpuEngine, Engine, Hyperparameters, Samples, Training};
+use regression_studio::saved_run::TrainingState;
 use regression_studio::{SavedRun, run_folder};
 
 use crate::finding::{Case, Expected, Verdict, Wrong, wrong};
@@ -128,8 +129,10 @@ impl Checkpoints {
     /// Checks that an opened run is consistent, and that it reads equal after it is written again.
     fn run(&self, run: &SavedRun, is_written: bool) -> Result<(), Wrong> {
         require_studio_model(&run.model, &self.folder.join("copy.safetensors"))?;
-        require_usable_network(&run.checkpoint.parameters.network)?;
-        finite_state(&run.checkpoint.parameters)?;
+        if let TrainingState::Layers(parameters) = &run.checkpoint.state {
+            require_usable_network(&parameters.network)?;
+            finite_state(parameters)?;
+        }
         let values = run.history.iter().flat_map(|record| [record.seconds, record.train_rmse, record.validation_rmse]);
         let mut values = values.chain([run.checkpoint.progress.loss, run.checkpoint.progress.seconds]);
         require(values.all(f64::is_finite), "numbers of a run are finite", "one is not")?;

@@ -8,6 +8,7 @@ use neural_net::model_file;
 use neural_net::training::initial_parameters;
 use neural_net::{Activation, Architecture, Network, Predictor, preset};
 use regression_studio::Model;
+use regression_studio::trained::Trained;
 
 use crate::finding::{Case, Verdict, Wrong, wrong};
 use crate::random::Random;
@@ -97,9 +98,11 @@ fn require_digits_model(model: &model_file::Model, copy: &Path) -> Result<(), Wr
 }
 
 pub(super) fn require_studio_model(model: &Model, copy: &Path) -> Result<(), Wrong> {
-    require_usable_network(&model.network)?;
-    require_usable_network(&model.neuron.fold(&model.network))
-        .map_err(|wrong| Wrong { promise: "folded weights are finite", ..wrong })?;
+    if let Trained::Layers { network, neuron } = &model.network {
+        require_usable_network(network)?;
+        require_usable_network(&neuron.fold(network))
+            .map_err(|wrong| Wrong { promise: "folded weights are finite", ..wrong })?;
+    }
     let _predicted = model.predict(&studio::table());
     let again = model.save(copy).and_then(|()| Model::load(copy));
     let is_same = again.as_ref().is_ok_and(|again| again == model);

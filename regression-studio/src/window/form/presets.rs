@@ -47,7 +47,7 @@ impl Preset {
             Self::Recommended => {}
             Self::Paper => {
                 let activation = HiddenActivation::Sigmoid;
-                network = NetworkSettings { hidden: vec![16], activation, gain: 1.0, threshold: 0.0 };
+                network = NetworkSettings { hidden: vec![16], activation, gain: 1.0, threshold: 0.0, ..network };
                 training.set_optimizer(Optimizer::Sgd);
                 training.schedule = Schedule::Constant;
             }

@@ -1,0 +1,264 @@
+//! The two kinds of networks in training.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use neural_net::engine::{Engine, Parameters};
+use neural_net::network::Initialization;
+use neural_net::training::{EpochSteps, GradientScale, PartOfEpoch, TrainingError, initial_parameters};
+use neural_net::{Hyperparameters, Loss, Network, Predictor};
+use table_network::{Options, Training};
+
+use super::device;
+use super::snapshot::State;
+use crate::Settings;
+use crate::prepared::{Part, Prepared};
+use crate::saved_run::{RunProgress, TrainingState};
+use crate::settings::NetworkKind;
+use crate::sigmoid::Neuron;
+use crate::trained::{self, Trained, TrainedPredictor};
+
+/// A network at the end of an epoch.
+pub(super) struct EndOfEpoch {
+    pub(super) trained: Trained,
+    /// Predicts by the weights as they are trained: before the gain and threshold of sigmoids are unfolded, which rounds.
+    pub(super) predictor: TrainedPredictor,
+    /// The standardised outputs for the validation part.
+    pub(super) outputs: Vec<f32>,
+}
+
+/// A network that is trained, and what trains it.
+pub(super) trait Learner {
+    /// The device in words.
+    fn device(&self) -> String;
+
+    /// Steps of an epoch.
+    fn steps(&self) -> usize;
+
+    /// The rows that the first `step` steps of an epoch see.
+    fn seen(&self, epoch: usize, step: usize) -> usize;
+
+    /// Trains the rest of an epoch, or until `is_due` says so after a step.
+    ///
+    /// # Errors
+    /// The final state of the run, if the device fails or the training diverges.
+    fn train(&mut self, epoch: usize, part: &mut PartOfEpoch, is_due: &mut dyn FnMut() -> bool) -> Result<(), State>;
+
+    /// Ends an epoch, and measures the network on the validation part.
+    ///
+    /// # Errors
+    /// As [`Learner::train`].
+    fn end_epoch(&mut self, validation: &Part) -> Result<EndOfEpoch, State>;
+
+    /// The network now.
+    ///
+    /// # Errors
+    /// The final state of the run, if the device fails.
+    fn trained(&self) -> Result<Trained, State>;
+
+    /// What the training can go on from.
+    ///
+    /// # Errors
+    /// As [`Learner::trained`].
+    fn state(&self) -> Result<TrainingState, State>;
+}
+
+/// A learner of the kind that the settings say, new or from where `state` is.
+///
+/// # Errors
+/// The final state of the run, if the device is unavailable, or the state does not fit.
+pub(super) fn learner<'a>(
+    settings: &Settings,
+    prepared: &'a Prepared,
+    state: Option<(TrainingState, RunProgress)>,
+) -> Result<Box<dyn Learner + 'a>, State> {
+    match (settings.network.kind, state) {
+        (NetworkKind::Layers, None) => Ok(Box::new(Layers::new(settings, prepared, None)?)),
+        (NetworkKind::Layers, Some((TrainingState::Layers(parameters), _))) => {
+            Ok(Box::new(Layers::new(settings, prepared, Some(parameters))?))
+        }
+        (NetworkKind::Table, None) => Ok(Box::new(TableLearner::new(settings, prepared, None)?)),
+        (NetworkKind::Table, Some((TrainingState::Table(state), progress))) => {
+            Ok(Box::new(TableLearner::new(settings, prepared, Some((&state, progress)))?))
+        }
+        (_, Some(_)) => Err(State::Failed("the run is of another kind of network: start a new run".to_owned())),
+    }
+}
+
+/// The paper's network.
+struct Layers<'a> {
+    neuron: Neuron,
+    hyperparameters: Hyperparameters,
+    engine: Box<dyn Engine + 'a>,
+    /// Why CUDA is not used, if it is not.
+    remark: Option<String>,
+    rows: usize,
+}
+
+impl<'a> Layers<'a> {
+    fn new(settings: &Settings, prepared: &'a Prepared, parameters: Option<Parameters>) -> Result<Self, State> {
+        let neuron = Neuron::of(&settings.network);
+        let hyperparameters = hyperparameters(settings, &neuron);
+        let parameters = match parameters {
+            Some(parameters) => parameters,
+            None => {
+                let architecture = neuron.architecture(prepared.transform.inputs.len(), &settings.network.hidden);
+                let architecture = architecture.map_err(|error| State::Failed(error.to_string()))?;
+                let initial: Network = initial_parameters(architecture, &hyperparameters).network;
+                Parameters::new(neuron.fold(&initial))
+            }
+        };
+        let samples = &prepared.train.samples;
+        let (engine, remark) =
+            device::engine(settings.training.device, samples, &parameters, &hyperparameters).map_err(State::Failed)?;
+        Ok(Self { neuron, hyperparameters, engine, remark, rows: samples.len() })
+    }
+
+    fn epoch(&self, epoch: usize) -> EpochSteps {
+        EpochSteps::new(&self.hyperparameters, self.rows, epoch)
+    }
+
+    fn parameters(&self) -> Result<Parameters, State> {
+        self.engine.parameters().map_err(|error| State::Failed(format!("the device failed: {error}")))
+    }
+}
+
+impl Learner for Layers<'_> {
+    fn device(&self) -> String {
+        self.engine.device() + &self.remark.as_ref().map(|remark| format!(" ({remark})")).unwrap_or_default()
+    }
+
+    fn steps(&self) -> usize {
+        self.rows.div_ceil(self.hyperparameters.batch_size.unwrap_or(self.rows).max(1))
+    }
+
+    fn seen(&self, epoch: usize, step: usize) -> usize {
+        self.epoch(epoch).seen(step)
+    }
+
+    fn train(&mut self, epoch: usize, part: &mut PartOfEpoch, is_due: &mut dyn FnMut() -> bool) -> Result<(), State> {
+        let steps = self.epoch(epoch);
+        let trained = steps.train(&mut *self.engine, part, steps.count(), &mut |_| {
+            if is_due() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        trained.map_err(|error| match TrainingError::<std::convert::Infallible>::in_epoch(epoch + 1, error) {
+            error @ TrainingError::Diverged { .. } => State::Diverged(error.to_string()),
+            error => State::Failed(error.to_string()),
+        })
+    }
+
+    fn end_epoch(&mut self, validation: &Part) -> Result<EndOfEpoch, State> {
+        let folded = self.parameters()?.network;
+        let predictor = Predictor::new(&folded);
+        let outputs = predictor.predict_all(validation.samples.inputs().view()).into_raw_vec_and_offset().0;
+        let trained = Trained::Layers { network: self.neuron.unfold(&folded), neuron: self.neuron };
+        Ok(EndOfEpoch { trained, predictor: TrainedPredictor::Layers(predictor), outputs })
+    }
+
+    fn trained(&self) -> Result<Trained, State> {
+        let network = self.neuron.unfold(&self.parameters()?.network);
+        Ok(Trained::Layers { network, neuron: self.neuron })
+    }
+
+    fn state(&self) -> Result<TrainingState, State> {
+        Ok(TrainingState::Layers(self.parameters()?))
+    }
+}
+
+fn hyperparameters(settings: &Settings, neuron: &Neuron) -> Hyperparameters {
+    let training = &settings.training;
+    Hyperparameters {
+        loss: Loss::SquaredError,
+        optimizer: training.optimizer,
+        learning_rate: training.learning_rate,
+        schedule: training.schedule,
+        learning_rate_factors: neuron.learning_rate_factors(settings.network.hidden.len() + 1),
+        momentum: training.momentum,
+        weight_decay: training.regularization,
+        batch_size: Some(training.batch_size),
+        gradient: GradientScale::Mean,
+        epochs: training.epochs,
+        shuffle: true,
+        report_every: 1,
+        stop_at: None,
+        initialization: Initialization::Xavier,
+        seed: training.seed,
+    }
+}
+
+/// The network made for tables.
+struct TableLearner {
+    training: Training,
+}
+
+impl TableLearner {
+    fn new(
+        settings: &Settings,
+        prepared: &Prepared,
+        state: Option<(&table_network::State, RunProgress)>,
+    ) -> Result<Self, State> {
+        let failed = |error: table_network::Error| State::Failed(error.to_string());
+        let (kinds, samples) = (trained::kinds(&prepared.transform.inputs), &prepared.train.samples);
+        let of_settings = &settings.training;
+        let options = Options {
+            batch_size: of_settings.batch_size,
+            epochs: of_settings.epochs,
+            patience: of_settings.patience,
+            seed: of_settings.seed,
+            ..Options::for_table(samples.len(), &kinds)
+        };
+        let (inputs, targets) = (samples.inputs().view(), samples.targets().view());
+        let Some((state, RunProgress { epoch, step, .. })) = state else {
+            return Ok(Self { training: Training::new(options, &kinds, inputs, targets).map_err(failed)? });
+        };
+        let training = Training::resume(options, &kinds, inputs, targets, state).map_err(failed)?;
+        let progress = training.progress();
+        match (progress.epoch, progress.step) == (epoch, step) {
+            true => Ok(Self { training }),
+            false => Err(State::Failed("the run's state is of another step: start a new run".to_owned())),
+        }
+    }
+}
+
+impl Learner for TableLearner {
+    fn device(&self) -> String {
+        format!("CPU, {}", command_line::counted(rayon::current_num_threads(), "thread"))
+    }
+
+    fn steps(&self) -> usize {
+        self.training.steps_per_epoch()
+    }
+
+    fn seen(&self, _: usize, step: usize) -> usize {
+        self.training.rows_of(step)
+    }
+
+    fn train(&mut self, _: usize, part: &mut PartOfEpoch, is_due: &mut dyn FnMut() -> bool) -> Result<(), State> {
+        let start = Instant::now();
+        self.training.steps(usize::MAX, &mut |_| {
+            if is_due() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let progress = self.training.progress();
+        // The other kind's loss is half the squared error.
+        let seconds = part.seconds + start.elapsed().as_secs_f64();
+        *part = PartOfEpoch { step: progress.step, loss: progress.loss / 2.0, seconds };
+        Ok(())
+    }
+
+    fn end_epoch(&mut self, validation: &Part) -> Result<EndOfEpoch, State> {
+        let (inputs, targets) = (validation.samples.inputs().view(), validation.samples.targets().view());
+        let errors = self.training.end_epoch(inputs, targets).map_err(|error| State::Diverged(error.to_string()))?;
+        let network = if errors.is_best { self.training.best() } else { self.training.current() };
+        let trained = Trained::Table(Arc::new(network));
+        Ok(EndOfEpoch { predictor: trained.predictor(), trained, outputs: errors.outputs })
+    }
+
+    fn trained(&self) -> Result<Trained, State> {
+        Ok(Trained::Table(Arc::new(self.training.current())))
+    }
+
+    fn state(&self) -> Result<TrainingState, State> {
+        Ok(TrainingState::Table(self.training.state()))
+    }
+}
