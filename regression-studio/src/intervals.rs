@@ -29,6 +29,10 @@ pub struct Intervals {
     /// Whether half widths are multiples of a row's spread.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_normalised: bool,
+    /// What is added to the standard deviation of a row's members to make its spread: members that agree by chance must
+    /// not make an interval of no width.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub added_spread: f64,
     /// One for each of [`PERCENTS`] for which there are enough rows, ascending.
     pub half_widths: Vec<HalfWidth>,
 }
@@ -69,7 +73,23 @@ impl Intervals {
             half_width.is_finite().then_some(HalfWidth { percent, half_width })
         };
         let half_widths = PERCENTS.into_iter().filter_map(of_percent).collect();
-        Self { rows: residuals.len(), is_normalised: spreads.is_some(), half_widths }
+        Self { rows: residuals.len(), is_normalised: spreads.is_some(), added_spread: 0.0, half_widths }
+    }
+
+    /// As [`Intervals::calibrate`], by the standard deviations of a network's members for each row. A row's spread is its
+    /// deviation plus their mean. Without deviations, or if all are 0, all intervals have the same width.
+    pub fn of_members(residuals: &[f64], deviations: Option<&[f64]>) -> Self {
+        let mean = deviations.map_or(0.0, |of| of.iter().sum::<f64>() / of.len() as f64);
+        let Some(deviations) = deviations.filter(|_| mean > 0.0 && mean.is_finite()) else {
+            return Self::calibrate(residuals, None);
+        };
+        let spreads: Vec<f64> = deviations.iter().map(|deviation| deviation + mean).collect();
+        Self { added_spread: mean, ..Self::calibrate(residuals, Some(&spreads)) }
+    }
+
+    /// The spread of a row whose members have this standard deviation; `None` if intervals are not normalised.
+    pub fn spread(&self, deviation: f64) -> Option<f64> {
+        self.is_normalised.then_some(deviation + self.added_spread)
     }
 
     /// The half width of the intervals of this probability, if there were enough calibration rows.
@@ -104,6 +124,13 @@ impl Intervals {
     /// # Errors
     /// The first inconsistent value.
     pub fn validate(&self) -> Result<(), InvalidValue> {
+        let added = self.added_spread;
+        InvalidValue::unless(
+            added.is_finite() && added >= 0.0,
+            "intervals.added_spread",
+            &added,
+            "0 or more and finite",
+        )?;
         let mut before = HalfWidth { percent: 0, half_width: 0.0 };
         for of in &self.half_widths {
             let name = format!("intervals.{} %", of.percent);
@@ -115,6 +142,10 @@ impl Intervals {
         }
         Ok(())
     }
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// |residual|, divided by the spread if there is one; infinite if that is not a number.
@@ -186,7 +217,9 @@ impl MeasuredIntervals {
                 format!("within a factor of {:.3} of the prediction", half_width.exp())
             }
             Some(half_width) => format!("within ±{} of the prediction", number(*half_width)),
-            None => "within the interval of their prediction".to_owned(),
+            None => {
+                "within the interval of their prediction, which is wider where the network's members differ".to_owned()
+            }
         };
         let measured = 100.0 * coverage;
         format!("{percent} % of new rows like these are {within}; of the test part, {measured:.1} % of the rows are.")

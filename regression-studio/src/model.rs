@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use ndarray::ArrayView2;
 use neural_net::Architecture;
 use neural_net::model_file::{self, Format, Loaded, ModelFileError, TensorFile};
 use serde::Serialize;
@@ -59,6 +60,14 @@ pub struct Model {
     pub background: Option<Background>,
 }
 
+/// A standardised prediction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    pub(crate) value: f32,
+    /// The row's spread, if intervals are normalised.
+    pub(crate) spread: Option<f64>,
+}
+
 impl Model {
     /// A prediction per row in the target's unit; `None` if a feature of the row is missing or not numeric. A text that
     /// did not occur in training is encoded as none of the known categories.
@@ -67,21 +76,30 @@ impl Model {
     /// If the table lacks a feature column, or a numeric feature is a text column there.
     pub fn predict(&self, table: &Table) -> Result<Vec<Option<f64>>, PredictError> {
         let outputs = self.outputs(table)?.into_iter();
-        Ok(outputs.map(|output| output.map(|output| self.transform.target_of(output))).collect())
+        Ok(outputs.map(|output| output.map(|output| self.transform.target_of(output.value))).collect())
     }
 
-    /// [`Model::predict`], standardised.
-    pub(crate) fn outputs(&self, table: &Table) -> Result<Vec<Option<f32>>, PredictError> {
+    /// [`Model::predict`], standardised, with what the interval needs.
+    pub(crate) fn outputs(&self, table: &Table) -> Result<Vec<Option<Output>>, PredictError> {
         let (inputs, complete) = self.transform.inputs(table)?;
-        let outputs = self.predictor().predict_all(inputs.view());
-        let mut outputs = outputs.iter().copied();
+        let mut outputs = self.outputs_of(inputs.view()).into_iter();
         Ok(complete.into_iter().map(|is_complete| if is_complete { outputs.next() } else { None }).collect())
     }
 
-    /// The ends of the interval of a row with this standardised prediction, in the target's unit; `widening` multiplies
-    /// its width.
-    pub(crate) fn interval(&self, percent: u8, output: f32, widening: f64) -> Option<[f64; 2]> {
-        let interval = self.intervals.as_ref()?.interval(percent, f64::from(output), None, widening)?;
+    /// The outputs for standardised inputs, rows × inputs.
+    pub(crate) fn outputs_of(&self, inputs: ArrayView2<f32>) -> Vec<Output> {
+        let predictor = self.predictor();
+        let intervals = self.intervals.as_ref().filter(|intervals| intervals.is_normalised);
+        let spreads = intervals.zip(intervals.and_then(|_| predictor.deviations(inputs)));
+        let spread = |row: usize| spreads.as_ref().and_then(|(intervals, of)| intervals.spread(of[row]));
+        let outputs = predictor.predict_all(inputs);
+        outputs.iter().enumerate().map(|(row, &value)| Output { value, spread: spread(row) }).collect()
+    }
+
+    /// The ends of the interval of a row with this output, in the target's unit; `widening` multiplies its width.
+    pub(crate) fn interval(&self, percent: u8, output: Output, widening: f64) -> Option<[f64; 2]> {
+        let Output { value, spread } = output;
+        let interval = self.intervals.as_ref()?.interval(percent, f64::from(value), spread, widening)?;
         Some(interval.map(|end| self.transform.target_scale.original(end)))
     }
 

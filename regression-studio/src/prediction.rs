@@ -84,7 +84,7 @@ impl Predictions {
     ) -> Result<Self, PredictError> {
         let outputs = model.outputs(table)?;
         let predicted: Vec<Option<f64>> =
-            outputs.iter().map(|output| output.map(|output| model.transform.target_of(output))).collect();
+            outputs.iter().map(|output| output.map(|output| model.transform.target_of(output.value))).collect();
         let outside = Outside::of(model, table);
         let intervals = match model.why_no_intervals(percent) {
             Some(reason) => Err(reason),

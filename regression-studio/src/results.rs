@@ -249,8 +249,11 @@ pub(crate) fn of(
             linear: errors(&mut baselines.linear_outputs(inputs).into_iter()),
         }
     });
-    let outputs = predictor.predict_all(prepared.test.samples.inputs().view()).into_raw_vec_and_offset().0;
-    let residuals = intervals::residuals(&prepared.test, &outputs, &scale);
+    let outputs = model.outputs_of(prepared.test.samples.inputs().view());
+    let (values, spreads): (Vec<f32>, Vec<Option<f64>>) =
+        outputs.iter().map(|output| (output.value, output.spread)).unzip();
+    let residuals = intervals::residuals(&prepared.test, &values, &scale);
+    let spreads: Option<Vec<f64>> = spreads.into_iter().collect();
     Results {
         best_epoch,
         epochs: history.len(),
@@ -264,7 +267,7 @@ pub(crate) fn of(
             prepared.test.samples.inputs().view(),
             prepared.test.samples.targets().view(),
         ),
-        intervals: model.intervals.as_ref().map(|of| MeasuredIntervals::of(of, &residuals, None, &scale)),
+        intervals: model.intervals.as_ref().map(|of| MeasuredIntervals::of(of, &residuals, spreads.as_deref(), &scale)),
     }
 }
 

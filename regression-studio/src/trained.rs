@@ -86,6 +86,21 @@ impl TrainedPredictor {
     }
 }
 
+impl TrainedPredictor {
+    /// The standard deviation of the members' outputs for each row of standardised inputs, rows × inputs; `None` of a
+    /// network without members.
+    pub(crate) fn deviations(&self, inputs: ArrayView2<f32>) -> Option<Vec<f64>> {
+        let Self::Table(network) = self else { return None };
+        let outputs = network.predict_members(inputs).expect("the inputs are those of the transform");
+        let deviation = |row: ndarray::ArrayView1<f32>| {
+            let (count, sum) = (row.len() as f64, row.iter().map(|&output| f64::from(output)).sum::<f64>());
+            let squares: f64 = row.iter().map(|&output| (f64::from(output) - sum / count).powi(2)).sum();
+            (squares / count).sqrt()
+        };
+        Some(outputs.outer_iter().map(deviation).collect())
+    }
+}
+
 /// The kinds of a table network's inputs.
 pub(crate) fn kinds(inputs: &[Input]) -> Vec<InputKind> {
     let kind = |input: &Input| match input {

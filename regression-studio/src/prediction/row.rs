@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use crate::Table;
-use crate::model::Model;
+use crate::model::{Model, Output};
 use crate::prepared::Input;
 
 /// The value of a feature in a row that a user has entered.
@@ -37,7 +37,7 @@ impl Model {
 
     /// The prediction for one row, in the target's unit; `cell` gives the value of each feature column.
     pub fn predict_row(&self, cell: impl Fn(&str) -> Cell) -> f64 {
-        self.transform.target_of(self.output_of_row(cell))
+        self.transform.target_of(self.output_of_row(cell).value)
     }
 
     /// [`Model::predict_row`], and the ends of its interval if the model has one of this probability. Outside the range
@@ -45,7 +45,7 @@ impl Model {
     pub fn predict_row_within(&self, percent: u8, cell: impl Fn(&str) -> Cell) -> (f64, Option<[f64; 2]>) {
         let output = self.output_of_row(&cell);
         let interval = self.interval(percent, output, 1.0 + self.excess(cell));
-        (self.transform.target_of(output), interval)
+        (self.transform.target_of(output.value), interval)
     }
 
     /// Whether a number of the row is outside the range of training.
@@ -62,10 +62,10 @@ impl Model {
         self.transform.inputs.iter().map(excess).fold(0.0, f64::max)
     }
 
-    fn output_of_row(&self, cell: impl Fn(&str) -> Cell) -> f32 {
+    fn output_of_row(&self, cell: impl Fn(&str) -> Cell) -> Output {
         let inputs = self.inputs_of_row(cell);
         let inputs = Array2::from_shape_vec((1, inputs.len()), inputs).expect("one row");
-        self.predictor().predict_all(inputs.view())[[0, 0]]
+        self.outputs_of(inputs.view())[0]
     }
 
     /// The standardised inputs of one row; `cell` gives the value of each feature column.

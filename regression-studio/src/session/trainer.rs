@@ -239,8 +239,9 @@ impl<'a> Trainer<'a> {
         let Prepared { train, validation, transform, .. } = self.prepared;
         let outputs = self.outputs_of_best(validation);
         let residuals = intervals::residuals(validation, &outputs, &transform.target_scale);
+        let deviations = self.best.predictor().deviations(validation.samples.inputs().view());
         Model {
-            intervals: Some(Intervals::calibrate(&residuals, None)),
+            intervals: Some(Intervals::of_members(&residuals, deviations.as_deref())),
             background: Background::sample(train.samples.inputs().view()),
             ..self.model()
         }

@@ -69,6 +69,21 @@ fn normalised_intervals_are_multiples_of_the_spread() {
 }
 
 #[test]
+fn members_that_differ_have_wider_intervals() {
+    let deviations = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+    let residuals = deviations.map(|deviation| 0.5 * (deviation + 4.0));
+    let intervals = Intervals::of_members(&residuals, Some(&deviations));
+    assert_eq!((intervals.added_spread, intervals.half_width(90)), (4.0, Some(0.5)));
+    let of = |deviation: f64| intervals.interval(90, 0.0, intervals.spread(deviation), 1.0).unwrap();
+    assert_eq!([of(0.0), of(4.0)], [[-2.0, 2.0], [-4.0, 4.0]]);
+    // Without members, or if they agree everywhere, all have one width.
+    let plain = Intervals::calibrate(&residuals, None);
+    assert_eq!(Intervals::of_members(&residuals, None), plain);
+    assert_eq!(Intervals::of_members(&residuals, Some(&[0.0; 9])), plain);
+    assert_eq!((plain.spread(2.0), Intervals::of_members(&[], Some(&[])).rows), (None, 0));
+}
+
+#[test]
 fn the_excess_is_the_distance_from_the_range_in_its_widths() {
     let number = |log: bool, range: [f64; 2]| Input::Number {
         column: "x".to_owned(),
