@@ -14,7 +14,7 @@ use regression_studio::results::Ending;
 use regression_studio::results::{Metrics, Results};
 use regression_studio::run_folder::{self, RunFolder};
 use regression_studio::session::State;
-use regression_studio::settings::{Settings, TrainingSettings};
+use regression_studio::settings::{NetworkKind, Settings, TrainingSettings};
 use regression_studio::{SavedRun, Session, Snapshot};
 
 use super::arguments::TrainArguments;
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         say!("{}: {rows}, {columns}", table.source());
     }
 
-    let shown = run.as_ref().map_or(0, |run| run.history.len());
+    let (shown, kind) = (run.as_ref().map_or(0, |run| run.history.len()), settings.network.kind);
     let session = match run {
         Some(run) => Session::resume(table, SavedRun { settings, ..run }),
         None => Session::start(table, settings),
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     }
     if let Some(results) = &snapshot.results {
         match is_text {
-            true => show(results, &snapshot.state),
+            true => show(results, &snapshot.state, kind),
             false => say!("{}", serde_json::to_string(&**results)?),
         }
     }
@@ -198,7 +198,7 @@ fn watch(session: Session, folder: &RunFolder, mut shown: usize, is_text: bool) 
     }
 }
 
-fn show(results: &Results, state: &State) {
+fn show(results: &Results, state: &State, kind: NetworkKind) {
     let why = match state {
         State::Finished(Ending::EarlyStopped) => "the validation error no longer decreases",
         State::Finished(Ending::Stopped) => "interrupted",
@@ -208,7 +208,10 @@ fn show(results: &Results, state: &State) {
     say!("{epochs}, {:.2} s of training: {why}. Best epoch: {}.", results.seconds, results.best_epoch);
     let is_log = results.parts[0].network.r2_log.is_some();
     let log_column = if is_log { format!("{:>11}", "R² of logs") } else { String::new() };
-    if results.best_epoch == results.epochs && matches!(state, State::Finished(Ending::AllEpochs)) {
+    if results.best_epoch == results.epochs
+        && kind == NetworkKind::Layers
+        && matches!(state, State::Finished(Ending::AllEpochs))
+    {
         say!("The best epoch is the last: with more of them (--epochs) the error may fall further.");
     }
     say!("{:<11}{:>9}  {:<8}{:>12}{:>12}{:>10}{log_column}", "part", "rows", "model", "RMSE", "MAE", "R²");

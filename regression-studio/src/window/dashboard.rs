@@ -9,6 +9,7 @@ use super::watched::Watched;
 use super::{number, results_card, scatter, theme};
 use crate::results::Ending;
 use crate::session::State;
+use crate::settings::NetworkKind;
 use crate::{Settings, Snapshot};
 
 const GAP: f32 = 8.0;
@@ -59,7 +60,8 @@ impl View<'_> {
         let Self { has_run, snapshot, settings, suggestions } = *self;
         let [network, errors, results, predicted] = places;
         let mut action = None;
-        tile(ui, network, "Network", weights_legend, |ui| {
+        let legend = |ui: &mut Ui| weights_legend(ui, settings.network.kind);
+        tile(ui, network, "Network", legend, |ui| {
             let drawing = Drawing::new(snapshot, settings);
             network_drawing::show(ui, &drawing);
         });
@@ -158,8 +160,12 @@ fn tile(ui: &mut Ui, area: Rect, title: &str, switches: impl FnOnce(&mut Ui), co
 }
 
 /// What the colours of the drawn weights mean, from right to left.
-fn weights_legend(ui: &mut Ui) {
+fn weights_legend(ui: &mut Ui, kind: NetworkKind) {
     let palette = theme::palette(ui);
+    if kind == NetworkKind::Table {
+        ui.label(RichText::new("the layers that the members share").small().color(palette.grey));
+        return;
+    }
     for (text, color) in [("negative", palette.orange), ("positive", palette.blue), ("weights:", palette.grey)] {
         ui.label(RichText::new(text).small().color(color));
     }
