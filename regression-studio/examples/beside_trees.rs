@@ -1,22 +1,22 @@
-//! Trains the network for tables on CSV files, once for each seed, and prints R² on the test part beside linear least squares:
-//! `cargo run --release -p regression-studio --example beside_trees -- FILE…`. The last column is the target, all others
-//! are features; the seed is that of the split, too. `--parts FOLDER` writes the part of each row, for
-//! `peers/beside_trees.py`, which trains scikit-learn's regressors on the same rows.
+//! Trains both kinds of network on CSV files, once for each seed, and prints R² on the test part beside linear least
+//! squares, and the coverage of 90 % intervals there: `cargo run --release -p regression-studio --example beside_trees -- FILE…`.
+//! The last column is the target, all others are features; the seed is that of the split, too. `--parts FOLDER` writes
+//! the part of each row, for `peers/beside_trees.py`, which trains scikit-learn's regressors on the same rows.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
 use command_line::say;
-use regression_studio::prepared::{Input, Prepared, prepare};
-use regression_studio::settings::{Settings, Source};
+use regression_studio::results::TableRows;
+use regression_studio::session::State;
+use regression_studio::settings::{ByRows, NetworkKind, Settings, Source};
 use regression_studio::table::{Table, csv};
-use table_network::{InputKind, Options, TableNetwork, Training};
+use regression_studio::{Results, Session};
 
-/// Train the network for tables, and compare it with linear least squares
+/// Train both kinds of network, and compare them with linear least squares
 #[derive(Parser)]
 struct Arguments {
     /// CSV files, each with the target in its last column
@@ -33,8 +33,8 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments: Arguments = command_line::arguments();
     command_line::run(|| {
-        say!("| table | rows | inputs | network | linear | seconds |");
-        say!("|---|---|---|---|---|---|");
+        say!("| table | rows | made for tables | seconds | coverage | layers | seconds | coverage | linear |");
+        say!("|---|---|---|---|---|---|---|---|---|");
         for file in &arguments.files {
             compare(file, &arguments)?;
         }
@@ -43,33 +43,33 @@ fn main() -> ExitCode {
 }
 
 fn compare(file: &Path, arguments: &Arguments) -> Result<()> {
-    let table = csv::read(file)?;
+    let table = Arc::new(csv::read(file)?);
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
-    let (mut network, mut linear, mut seconds, mut inputs) = (vec![], vec![], vec![], 0);
-    for seed in 0..arguments.seeds {
-        let prepared = prepare(&table, &settings(&table, file, seed)?)?;
-        if let Some(folder) = &arguments.parts {
-            write_parts(&prepared, &folder.join(format!("{name}.{seed}.csv")))?;
+    let mut line = format!("| {name} | {} |", table.rows());
+    let mut linear = vec![];
+    for kind in [NetworkKind::Table, NetworkKind::Layers] {
+        let mut runs = vec![];
+        for seed in 0..arguments.seeds {
+            let (results, rows) = trained(&table, settings(&table, file, kind, seed)?)?;
+            if let Some(folder) = &arguments.parts {
+                write_parts(&rows, &folder.join(format!("{name}.{seed}.csv")))?;
+            }
+            runs.push(results);
         }
-        let start = Instant::now();
-        let trained = trained(&prepared, seed)?;
-        seconds.push(start.elapsed().as_secs_f64());
-        let (scale, test) = (prepared.transform.target_scale, prepared.test.samples.inputs().view());
-        let outputs = trained.predict(test)?;
-        network.push(r2(outputs.iter().map(|&output| scale.original(f64::from(output))), &prepared.test.truth));
-        let outputs = prepared.baselines.linear_outputs(test);
-        linear.push(r2(outputs.iter().map(|&output| scale.original(output)), &prepared.test.truth));
-        inputs = test.ncols();
+        let of_test = |value: &dyn Fn(&Results) -> f64| median(runs.iter().map(value).collect());
+        let r2 = of_test(&|results| results.parts[2].network.r2);
+        let each: Vec<String> = runs.iter().map(|results| format!("{:.4}", results.parts[2].network.r2)).collect();
+        let coverage = of_test(&|results| results.intervals.as_ref().and_then(|of| of.coverage).unwrap_or(f64::NAN));
+        let (each, seconds) = (each.join(" "), of_test(&|results| results.seconds));
+        line += &format!(" {r2:.4} ({each}) | {seconds:.1} | {:.1} % |", 100.0 * coverage);
+        linear = runs.iter().map(|results| results.parts[2].linear.r2).collect();
     }
-    let (rows, scores) =
-        (table.rows(), network.iter().map(|score| format!("{score:.4}")).collect::<Vec<_>>().join(" "));
-    let (network, linear, seconds) = (median(network), median(linear), median(seconds));
-    say!("| {name} | {rows} | {inputs} | {network:.4} ({scores}) | {linear:.4} | {seconds:.1} |");
+    say!("{line} {:.4} |", median(linear));
     Ok(())
 }
 
 /// The studio's defaults for all columns but the last as features, without logarithms.
-fn settings(table: &Table, file: &Path, seed: u64) -> Result<Settings> {
+fn settings(table: &Table, file: &Path, kind: NetworkKind, seed: u64) -> Result<Settings> {
     let names: Vec<String> = table.columns().iter().map(|column| column.name().to_owned()).collect();
     let (target, features) = names.split_last().context("the table has no columns")?;
     let mut settings = Settings::default();
@@ -77,39 +77,27 @@ fn settings(table: &Table, file: &Path, seed: u64) -> Result<Settings> {
     (settings.data.features, settings.data.target) = (features.to_vec(), target.clone());
     (settings.data.log_target, settings.data.log_features) = (false, false);
     settings.data.one_hot_limit = 200;
-    settings.split.seed = seed;
+    settings.network.kind = kind;
+    (settings.split.seed, settings.training.seed) = (seed, seed);
+    settings.training.by_rows = ByRows::ALL;
+    settings.fit_to(table);
     Ok(settings)
 }
 
-fn write_parts(prepared: &Prepared, file: &Path) -> Result<()> {
-    let mut text = String::from("row,part\n");
-    for (name, part) in prepared.parts() {
-        part.rows.iter().for_each(|row| text.push_str(&format!("{row},{name}\n")));
+fn trained(table: &Arc<Table>, settings: Settings) -> Result<(Results, Arc<TableRows>)> {
+    let snapshot = Session::start(Arc::clone(table), settings).wait();
+    if let State::Failed(message) | State::Diverged(message) = &snapshot.state {
+        bail!("{message}");
     }
+    let results = snapshot.results.as_ref().context("the run has no results")?;
+    let rows = snapshot.run.as_ref().and_then(|run| run.rows.clone()).context("the run has no rows")?;
+    Ok(((**results).clone(), rows))
+}
+
+fn write_parts(rows: &TableRows, file: &Path) -> Result<()> {
+    let lines = rows.parts().map(|(row, part)| format!("{row},{part}\n"));
+    let text: String = std::iter::once("row,part\n".to_owned()).chain(lines).collect();
     std::fs::write(file, text).with_context(|| format!("{}: cannot write", file.display()))
-}
-
-fn trained(prepared: &Prepared, seed: u64) -> Result<TableNetwork> {
-    let kind = |input: &Input| match input {
-        Input::Number { .. } => InputKind::Number,
-        Input::Text { .. } => InputKind::Indicator,
-    };
-    let kinds: Vec<InputKind> = prepared.transform.inputs.iter().map(kind).collect();
-    let (train, validation) = (&prepared.train.samples, &prepared.validation.samples);
-    let options = Options { seed, ..Options::for_table(train.len(), &kinds) };
-    let mut training = Training::new(options, &kinds, train.inputs().view(), train.targets().view())?;
-    while training.ending().is_none() {
-        training.steps(usize::MAX, &mut |_| ControlFlow::Continue(()));
-        training.end_epoch(validation.inputs().view(), validation.targets().view())?;
-    }
-    Ok(training.best())
-}
-
-/// 1 − squared error / squared deviation from the mean.
-fn r2(predicted: impl Iterator<Item = f64>, truth: &[f64]) -> f64 {
-    let mean = truth.iter().sum::<f64>() / truth.len() as f64;
-    let errors: f64 = predicted.zip(truth).map(|(predicted, truth)| (predicted - truth).powi(2)).sum();
-    1.0 - errors / truth.iter().map(|truth| (truth - mean).powi(2)).sum::<f64>()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
