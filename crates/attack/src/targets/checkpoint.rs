@@ -14,6 +14,7 @@ use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Observer, Optimizer, Progress, Validation, initial_parameters};
 use neural_net::{Activation, Architecture, CpuEngine, Engine, Hyperparameters, Samples, Training};
 use regression_studio::saved_run::TrainingState;
+use regression_studio::settings::NetworkKind;
 use regression_studio::{SavedRun, run_folder};
 
 use crate::finding::{Case, Expected, Verdict, Wrong, wrong};
@@ -24,8 +25,11 @@ use crate::targets::{Reader, safetensors, studio};
 
 /// Name of `neural-net`'s checkpoint in cases. The names of files in a run folder begin with the folder.
 const DIGITS: &str = "checkpoint.safetensors";
-/// Run folders: of the current format, and of version 1, which has no checksums.
-const RUNS: [&str; 2] = ["run", "old"];
+/// The run folder of version 1, which has no checksums.
+const OLD: &str = "old";
+/// Run folders, with the kind of network.
+const RUNS: [(&str, NetworkKind); 3] =
+    [("run", NetworkKind::Layers), ("table", NetworkKind::Table), (OLD, NetworkKind::Layers)];
 /// The files of a run folder that a resumed run reads.
 const RUN_FILES: [&str; 3] = ["checkpoint.safetensors", "settings.toml", "results.toml"];
 
@@ -43,13 +47,13 @@ impl Checkpoints {
         let base = folder.join("base");
         checkpoint::save(&base, &base_checkpoint()?)?;
         let mut files = vec![(DIGITS.to_owned(), fs::read(checkpoint::path_in(&base))?)];
-        let run = studio::run()?;
-        for (index, run_name) in RUNS.into_iter().enumerate() {
+        for (run_name, kind) in RUNS {
+            let run = studio::run(kind)?;
             let path = folder.join(run_name);
             run_folder::save(&path, &run)?;
             for name in RUN_FILES {
                 let mut file = fs::read(path.join(name))?;
-                if index == 1 {
+                if run_name == OLD {
                     file = without_checksum(&file);
                     fs::write(path.join(name), &file)?;
                 }
@@ -84,11 +88,11 @@ impl Reader for Checkpoints {
         if name.ends_with(".safetensors") {
             let case = safetensors::case(random, name, file);
             // Without a checksum, a flipped bit may be another weight.
-            let expected = if name.starts_with(RUNS[1]) { Expected::Any } else { case.expected };
+            let expected = if name.starts_with(OLD) { Expected::Any } else { case.expected };
             return Case { expected, ..case };
         }
         let mut bytes = file.clone();
-        if name.starts_with(RUNS[0]) && random.one_in(4) {
+        if !name.starts_with(OLD) && random.one_in(4) {
             mutate::flip_bit(random, &mut bytes);
             return Case { name: name.clone(), bytes, expected: Expected::Rejected };
         }

@@ -8,6 +8,7 @@ use neural_net::model_file;
 use neural_net::training::initial_parameters;
 use neural_net::{Activation, Architecture, Network, Predictor, preset};
 use regression_studio::Model;
+use regression_studio::settings::NetworkKind;
 use regression_studio::trained::Trained;
 
 use crate::finding::{Case, Verdict, Wrong, wrong};
@@ -41,8 +42,10 @@ impl Models {
             )?;
             files.push((DIGITS, fs::read(&path)?));
         }
-        studio::run()?.model.save(&path)?;
-        files.push((STUDIO, fs::read(&path)?));
+        for kind in [NetworkKind::Layers, NetworkKind::Table] {
+            studio::run(kind)?.model.save(&path)?;
+            files.push((STUDIO, fs::read(&path)?));
+        }
         Ok(Self { folder: folder.to_owned(), files })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use regression_studio::settings::{DataSettings, NetworkSettings, Settings, Source, TrainingSettings};
+use regression_studio::settings::{DataSettings, NetworkKind, NetworkSettings, Settings, Source, TrainingSettings};
 use regression_studio::table::{Column, Table};
 use regression_studio::{SavedRun, Session};
 
@@ -35,12 +35,14 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
-/// A finished run whose files are the same in every process: its times are constants.
+/// A finished run of a kind of network whose files are the same in every process: its times are constants.
 ///
 /// # Errors
 /// If the training run fails.
-pub(super) fn run() -> Result<SavedRun> {
-    let snapshot = Session::start(Arc::new(table()), settings()).wait();
+pub(super) fn run(kind: NetworkKind) -> Result<SavedRun> {
+    let mut settings = settings();
+    settings.network.kind = kind;
+    let snapshot = Session::start(Arc::new(table()), settings).wait();
     let Some(run) = &snapshot.run else { bail!("the base run has no result: {:?}", snapshot.state) };
     let mut run = SavedRun::clone(run);
     run.history.iter_mut().for_each(|record| record.seconds = 0.5);
