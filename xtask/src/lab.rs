@@ -46,6 +46,8 @@ const PAGE: Page<'_> = Page {
         "rust-cuda/kernel-check/src",
         "rust-cuda/kernel-debugger/Cargo.toml",
         "rust-cuda/kernel-debugger/src",
+        "rust-cuda/kernel-language/Cargo.toml",
+        "rust-cuda/kernel-language/src",
         "rust-cuda/lab/Cargo.toml",
         "rust-cuda/lab/src",
         "rust-cuda/ptx-interpreter/Cargo.toml",

@@ -196,6 +196,11 @@ impl LaunchFile {
         &self.ptx
     }
 
+    /// The name of the kernel.
+    pub fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
     /// Makes the launch of the file at `path` ready.
     ///
     /// # Errors

@@ -5,7 +5,6 @@ use std::path::Path;
 use kernel_check::check::{CheckError, check};
 use kernel_check::json;
 use kernel_check::location::Locations;
-use kernel_debugger::LaunchFileError;
 use kernel_debugger::record::{self, RecordError, record};
 use ptx_interpreter::memory::MemoryError;
 use ptx_interpreter::syntax::printable;
@@ -14,7 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 use thiserror::Error;
 
-use crate::request::{MAX_ORDERS, Request, options};
+use crate::request::{MAX_ORDERS, ProgramError, Request, options};
 use crate::results::contents;
 
 /// Why a request has no answer, in one line.
@@ -27,7 +26,7 @@ enum NoAnswer {
     #[error("{0}")]
     Load(#[from] LoadError),
     #[error("{0}")]
-    Launch(#[from] LaunchFileError),
+    Program(#[from] ProgramError),
     #[error("{0}")]
     Check(#[from] CheckError),
     #[error("{0}")]
@@ -56,7 +55,8 @@ struct Refused<'a> {
 /// - `{"task": "check", "ptx": TEXT, "names": TEXT, "launch": LAUNCH, "orders": 2, "seed": 0}`: `check`, what
 ///   `kernel-check --json` writes, `sentences`, its faults in words, and `buffers` after the launch. LAUNCH is a
 ///   [launch file](kernel_debugger::LaunchFile) whose `ptx` is a name in messages; `names` is the file beside the PTX, and
-///   may be missing.
+///   may be missing. `"files": {FILE: TEXT}` in place of both are the sources of the kernel's crate, which
+///   [`kernel_language`] compiles.
 /// - `{"task": "record", "ptx", "names", "launch", "sources": {FILE: TEXT}, "instructions": 100000}`: `html`, the page
 ///   that plays the run.
 ///

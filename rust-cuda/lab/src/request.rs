@@ -5,8 +5,10 @@ use std::path::Path;
 
 use cuda_launch::Search;
 use kernel_debugger::{Launch, LaunchFile, LaunchFileError};
+use kernel_language::{Compiled, Refusal};
 use ptx_interpreter::Options;
 use serde::Deserialize;
+use thiserror::Error;
 
 /// The path of the launch in messages.
 const LAUNCH: &str = "launch";
@@ -41,13 +43,16 @@ pub(crate) enum Request {
     },
 }
 
-/// A launch with its PTX.
+/// A launch with its PTX, or with the sources of its kernel.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Program {
     /// The text of the PTX.
+    #[serde(default)]
     ptx: String,
     /// The text of the file with the names of functions and variables.
     names: Option<String>,
+    /// The files of the crate that has the kernel, by their names: compiled in place of `ptx` and `names`.
+    files: Option<BTreeMap<String, String>>,
     launch: LaunchFile,
 }
 
@@ -55,12 +60,28 @@ impl Program {
     /// Makes the launch ready.
     ///
     /// # Errors
-    /// If something in the launch does not fit the PTX.
-    pub(crate) fn launch(self) -> Result<(Launch, String), LaunchFileError> {
+    /// If the sources are refused, or something in the launch does not fit the PTX.
+    pub(crate) fn launch(self) -> Result<(Launch, String), ProgramError> {
         let ptx = self.launch.ptx().to_owned();
-        let launch = self.launch.launch_in_memory(Path::new(LAUNCH), &ptx, &self.ptx, self.names.as_deref())?;
+        let (text, names) = match self.files {
+            Some(files) => {
+                let Compiled { ptx, names } = kernel_language::compile(&files, self.launch.kernel())?;
+                (ptx, Some(names))
+            }
+            None => (self.ptx, self.names),
+        };
+        let launch = self.launch.launch_in_memory(Path::new(LAUNCH), &ptx, &text, names.as_deref())?;
         Ok((launch, ptx.display().to_string()))
     }
+}
+
+/// Why a launch cannot be made ready.
+#[derive(Debug, Error)]
+pub(crate) enum ProgramError {
+    #[error("{0}")]
+    Source(#[from] Refusal),
+    #[error("{0}")]
+    Launch(#[from] LaunchFileError),
 }
 
 /// The options of a check in this number of orders.

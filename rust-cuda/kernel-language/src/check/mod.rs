@@ -1,0 +1,276 @@
+//! Names and types: from the syntax of a function to its [`Body`].
+
+mod calls;
+mod expressions;
+mod literals;
+mod memory;
+mod methods;
+mod operators;
+mod paths;
+mod statements;
+mod types;
+
+use std::collections::HashMap;
+
+use syn::{FnArg, GenericParam, ReturnType};
+
+use crate::constants::{self, Constant};
+use crate::inference::Inference;
+use crate::refusal::{Checked, Place, Refused};
+use crate::source::{Function, Program};
+use crate::tree::{Body, Closure, Expr, Kind, Local, Pattern};
+use crate::types::Type;
+
+/// Maximum number of numbers that a type consists of.
+const MAX_PARTS: usize = 256;
+
+/// A loop or a block with a label around an expression.
+struct Around {
+    label: Option<String>,
+    number: usize,
+    /// The type of the values of `break`; None if it has none.
+    result: Option<Type>,
+    /// Whether `break` and `continue` without a label mean it.
+    is_loop: bool,
+    breaks: bool,
+}
+
+/// What is known while a function is checked.
+struct Checker<'a> {
+    program: &'a Program,
+    module: usize,
+    /// The types and constants of generic parameters, and of `Self`.
+    generics: HashMap<String, Type>,
+    inference: Inference,
+    locals: Vec<Local>,
+    /// The variables of each block, inner ones last.
+    scopes: Vec<Vec<(String, usize)>>,
+    around: Vec<Around>,
+    /// Number of loops and blocks with a label so far.
+    arounds: usize,
+    closures: Vec<Closure>,
+    /// What the function returns, and each closure around the expression.
+    results: Vec<Type>,
+    is_kernel: bool,
+}
+
+/// Checks a function with these generic arguments, those of its `impl` block first.
+pub(crate) fn check(program: &Program, function: &Function, generics: &[Type]) -> Checked<Body> {
+    let mut checker = Checker::new(program, function.module);
+    checker.is_kernel = function.is_kernel;
+    let names = generic_names(function);
+    if names.len() != generics.len() {
+        return function.place.refused("a generic kernel is not known here: name its types");
+    }
+    checker.generics = names.into_iter().map(|(name, _)| name).zip(generics.iter().cloned()).collect();
+    checker.set_self(function)?;
+    let (types, result) = checker.signature(function)?;
+    if function.is_kernel && !result.is_unit() {
+        return function.place.refused("a kernel returns nothing");
+    }
+    checker.results.push(result.clone());
+    checker.scopes.push(Vec::new());
+    let mut parameters = Vec::new();
+    for (input, of) in function.item.sig.inputs.iter().zip(&types) {
+        parameters.push(match input {
+            FnArg::Receiver(receiver) => {
+                let is_mutable = receiver.mutability.is_some();
+                Pattern::Local(checker.declare("self", of.clone(), is_mutable))
+            }
+            FnArg::Typed(typed) => checker.pattern(&typed.pat, of)?,
+        });
+    }
+    let expr = checker.block(&function.item.block, Some(&result))?;
+    let place = expr.place;
+    let expr = checker.coerced(expr, &result)?;
+    checker.finish(place)?;
+    Ok(Body {
+        name: function.item.sig.ident.to_string(),
+        place: function.place,
+        parameters,
+        types,
+        result,
+        locals: checker.locals,
+        closures: checker.closures,
+        expr,
+        inference: checker.inference,
+    })
+}
+
+/// The value of an expression that is evaluated while compiling.
+pub(crate) fn constant(program: &Program, module: usize, expr: &syn::Expr, of: &syn::Type) -> Checked<Constant> {
+    let mut checker = Checker::new(program, module);
+    let of = checker.type_of(of)?;
+    checker.evaluated(expr, &of)
+}
+
+/// The names of the generic parameters, with whether it is a constant: those of the `impl` block first.
+fn generic_names(function: &Function) -> Vec<(String, bool)> {
+    let blocks = function.of.iter().map(|of| &of.0).chain([&function.item.sig.generics]);
+    blocks
+        .flat_map(|generics| &generics.params)
+        .filter_map(|parameter| match parameter {
+            GenericParam::Type(of) => Some((of.ident.to_string(), false)),
+            GenericParam::Const(of) => Some((of.ident.to_string(), true)),
+            GenericParam::Lifetime(_) => None,
+        })
+        .collect()
+}
+
+impl<'a> Checker<'a> {
+    fn new(program: &'a Program, module: usize) -> Self {
+        Self {
+            program,
+            module,
+            generics: HashMap::new(),
+            inference: Inference::default(),
+            locals: Vec::new(),
+            scopes: Vec::new(),
+            around: Vec::new(),
+            arounds: 0,
+            closures: Vec::new(),
+            results: Vec::new(),
+            is_kernel: false,
+        }
+    }
+
+    fn place(&self, of: &impl syn::spanned::Spanned) -> Place {
+        self.program.place(self.module, of)
+    }
+
+    /// What `Self` means in a method.
+    fn set_self(&mut self, function: &Function) -> Checked<()> {
+        if let Some(of) = &function.of {
+            let of = self.type_of(&of.1)?;
+            self.generics.insert("Self".to_owned(), of);
+        }
+        Ok(())
+    }
+
+    /// The types of a function's parameters, and what it returns.
+    fn signature(&mut self, function: &Function) -> Checked<(Vec<Type>, Type)> {
+        let signature = &function.item.sig;
+        let mut types = Vec::new();
+        for input in &signature.inputs {
+            types.push(match input {
+                FnArg::Receiver(receiver) => {
+                    let place = self.program.place(function.module, receiver);
+                    let of = self.generics.get("Self").cloned();
+                    let of =
+                        of.ok_or_else(|| Refused { place, reason: "`self` is only known in a method".to_owned() })?;
+                    match &receiver.kind {
+                        syn::ReceiverKind::Value => of,
+                        syn::ReceiverKind::Reference(_, _, mutability) => {
+                            Type::Reference(of.into(), mutability.is_some())
+                        }
+                        _ => return place.refused("such a `self` is not known here: write `self` or `&self`"),
+                    }
+                }
+                FnArg::Typed(typed) if function.is_kernel => self.parameter_type(&typed.ty)?,
+                FnArg::Typed(typed) => self.type_of(&typed.ty)?,
+            });
+        }
+        let result = match &signature.output {
+            ReturnType::Default => Type::unit(),
+            ReturnType::Type(_, of) => self.type_of(of)?,
+        };
+        Ok((types, result))
+    }
+
+    /// Sets the types that nothing says, and refuses those that cannot be set.
+    fn finish(&mut self, place: Place) -> Checked<()> {
+        self.inference.set_defaults();
+        for local in &self.locals {
+            let mut parts = MAX_PARTS;
+            if self.is_unknown(&local.r#type, &mut parts) {
+                return place.refused(format!("the type of `{}` is not known: write it", local.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_unknown(&self, of: &Type, parts: &mut usize) -> bool {
+        let outer = self.inference.outer(of);
+        *parts = parts.saturating_sub(1);
+        *parts == 0
+            || matches!(outer, Type::Unknown(_))
+            || outer.parts().iter().any(|part| self.is_unknown(part, parts))
+    }
+
+    /// Refuses a type that consists of very many, which would take for ever.
+    fn limited(&self, of: Type, place: Place) -> Checked<Type> {
+        let mut parts = MAX_PARTS;
+        if self.is_large(&of, &mut parts) {
+            return place.refused("this value has too many parts");
+        }
+        Ok(of)
+    }
+
+    fn is_large(&self, of: &Type, parts: &mut usize) -> bool {
+        *parts = parts.saturating_sub(1);
+        *parts == 0 || self.inference.outer(of).parts().iter().any(|part| self.is_large(part, parts))
+    }
+
+    fn declare(&mut self, name: &str, r#type: Type, is_mutable: bool) -> usize {
+        let closures = self.results.len();
+        self.locals.push(Local { name: name.to_owned(), r#type, is_mutable, closures });
+        let number = self.locals.len() - 1;
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push((name.to_owned(), number));
+        }
+        number
+    }
+
+    fn local(&self, name: &str) -> Option<usize> {
+        let all = self.scopes.iter().rev().flat_map(|scope| scope.iter().rev());
+        all.into_iter().find(|(known, _)| known == name).map(|(_, number)| *number)
+    }
+
+    /// The expression, whose type must be this one.
+    fn coerced(&mut self, expr: Expr, to: &Type) -> Checked<Expr> {
+        let from = self.inference.outer(&expr.r#type);
+        if from == Type::Never || self.inference.unify(&from, to) {
+            return Ok(expr);
+        }
+        // A `&mut` where a `&` is wanted.
+        if let (Type::Reference(of, true), Type::Reference(wanted, false)) = (&from, self.inference.outer(to))
+            && self.inference.unify(of, &wanted)
+        {
+            return Ok(expr);
+        }
+        let (to, from) = (self.shown(to), self.shown(&from));
+        expr.place.refused(format!("this is {from}, where {to} is needed"))
+    }
+
+    /// A type in words.
+    fn shown(&self, of: &Type) -> String {
+        let mut parts = MAX_PARTS;
+        if self.is_large(of, &mut parts) {
+            return "a large type".to_owned();
+        }
+        match self.inference.whole(of) {
+            whole if whole.is_unit() => "no value".to_owned(),
+            Type::Unknown(_) if self.inference.is_integer(of) => "an integer".to_owned(),
+            Type::Unknown(_) if self.inference.is_float(of) => "a float".to_owned(),
+            Type::Struct(number, _) => format!("`{}`", self.program.structs[number].1.ident),
+            Type::Closure(_) => "a closure".to_owned(),
+            whole => format!("`{whole}`"),
+        }
+    }
+
+    /// The value of an expression of this type that is evaluated while compiling.
+    fn evaluated(&mut self, expr: &syn::Expr, of: &Type) -> Checked<Constant> {
+        // It sees no variables.
+        let scopes = std::mem::take(&mut self.scopes);
+        let checked = self.expression(expr, Some(of)).and_then(|checked| self.coerced(checked, of));
+        self.scopes = scopes;
+        let mut inference = self.inference.clone();
+        inference.set_defaults();
+        constants::evaluate(self.program, &inference, &checked?)
+    }
+}
+
+/// An expression that assigns nothing itself.
+fn made(kind: Kind, r#type: Type, place: Place, parts: &[&Expr]) -> Expr {
+    Expr { kind, r#type, place, assigns: parts.iter().any(|part| part.assigns) }
+}

@@ -1,0 +1,315 @@
+//! Operators, assignments and conversions.
+
+use syn::{BinOp, Expr as Syntax, UnOp};
+
+use super::{Checker, made};
+use crate::refusal::{Checked, Place};
+use crate::tree::{Binary, Comparison, Expr, Kind, Operation, Pattern, Statement, Unary};
+use crate::types::{Integer, Type};
+
+enum Operator {
+    Computes(Binary),
+    Assigns(Binary),
+    Compares(Comparison),
+    And,
+    Or,
+}
+
+fn operator_of(operator: &BinOp) -> Option<Operator> {
+    use Operator::{Assigns, Compares, Computes};
+    Some(match operator {
+        BinOp::Add(_) => Computes(Binary::Add),
+        BinOp::Sub(_) => Computes(Binary::Sub),
+        BinOp::Mul(_) => Computes(Binary::Mul),
+        BinOp::Div(_) => Computes(Binary::Div),
+        BinOp::Rem(_) => Computes(Binary::Rem),
+        BinOp::BitXor(_) => Computes(Binary::Xor),
+        BinOp::BitAnd(_) => Computes(Binary::And),
+        BinOp::BitOr(_) => Computes(Binary::Or),
+        BinOp::Shl(_) => Computes(Binary::ShiftLeft),
+        BinOp::Shr(_) => Computes(Binary::ShiftRight),
+        BinOp::AddAssign(_) => Assigns(Binary::Add),
+        BinOp::SubAssign(_) => Assigns(Binary::Sub),
+        BinOp::MulAssign(_) => Assigns(Binary::Mul),
+        BinOp::DivAssign(_) => Assigns(Binary::Div),
+        BinOp::RemAssign(_) => Assigns(Binary::Rem),
+        BinOp::BitXorAssign(_) => Assigns(Binary::Xor),
+        BinOp::BitAndAssign(_) => Assigns(Binary::And),
+        BinOp::BitOrAssign(_) => Assigns(Binary::Or),
+        BinOp::ShlAssign(_) => Assigns(Binary::ShiftLeft),
+        BinOp::ShrAssign(_) => Assigns(Binary::ShiftRight),
+        BinOp::Eq(_) => Compares(Comparison::Equal),
+        BinOp::Ne(_) => Compares(Comparison::NotEqual),
+        BinOp::Lt(_) => Compares(Comparison::Less),
+        BinOp::Le(_) => Compares(Comparison::LessOrEqual),
+        BinOp::Gt(_) => Compares(Comparison::Greater),
+        BinOp::Ge(_) => Compares(Comparison::GreaterOrEqual),
+        BinOp::And(_) => Operator::And,
+        BinOp::Or(_) => Operator::Or,
+        _ => return None,
+    })
+}
+
+impl Checker<'_> {
+    pub(super) fn binary(&mut self, of: &syn::ExprBinary, wanted: Option<&Type>, place: Place) -> Checked<Expr> {
+        let operator = operator_of(&of.op);
+        match operator {
+            Some(Operator::Computes(operator)) => {
+                let left = self.expression(&of.left, wanted.filter(|wanted| self.inference.is_integer(wanted)))?;
+                let right = self.expression(&of.right, None)?;
+                self.computed(operator, left, right, place)
+            }
+            Some(Operator::Compares(comparison)) => {
+                let left = self.expression(&of.left, None)?;
+                let right = self.expression(&of.right, None)?;
+                let (left, right) = (self.value(left), self.value(right));
+                let right = self.coerced(right, &left.r#type)?;
+                let is_comparable = self.inference.is_integer(&left.r#type)
+                    || self.inference.is_float(&left.r#type)
+                    || matches!(self.inference.outer(&left.r#type), Type::Bool | Type::Never);
+                if !is_comparable {
+                    let shown = self.shown(&left.r#type);
+                    return place
+                        .refused(format!("a comparison is known here of numbers and bools, and this is {shown}"));
+                }
+                let mut compared = made(Kind::Bool(true), Type::Bool, place, &[&left, &right]);
+                compared.kind = Kind::Compare(comparison, left.into(), right.into());
+                Ok(compared)
+            }
+            Some(operator @ (Operator::And | Operator::Or)) => {
+                let left = self.condition(&of.left)?;
+                let right = self.condition(&of.right)?;
+                let mut both = made(Kind::Bool(true), Type::Bool, place, &[&left, &right]);
+                both.kind = match operator {
+                    Operator::And => Kind::And(left.into(), right.into()),
+                    _ => Kind::Or(left.into(), right.into()),
+                };
+                Ok(both)
+            }
+            Some(Operator::Assigns(operator)) => self.assign_computed(operator, &of.left, &of.right, place),
+            None => place.refused("this operator is not known here"),
+        }
+    }
+
+    /// The value of a reference to a number, as the operators take it.
+    pub(super) fn value(&self, expr: Expr) -> Expr {
+        match self.inference.outer(&expr.r#type) {
+            Type::Reference(of, _) => {
+                let (place, assigns) = (expr.place, expr.assigns);
+                Expr { kind: Kind::Dereference(expr.into()), r#type: (*of).clone(), place, assigns }
+            }
+            _ => expr,
+        }
+    }
+
+    pub(super) fn computed(&mut self, operator: Binary, left: Expr, right: Expr, place: Place) -> Checked<Expr> {
+        let (left, right) = (self.value(left), self.value(right));
+        let right = self.checked_operands(operator, &left, right, place)?;
+        let mut computed = made(Kind::Bool(true), left.r#type.clone(), place, &[&left, &right]);
+        computed.kind = Kind::Binary(operator, left.into(), right.into());
+        Ok(computed)
+    }
+
+    fn checked_operands(&mut self, operator: Binary, left: &Expr, right: Expr, place: Place) -> Checked<Expr> {
+        let is_shift = matches!(operator, Binary::ShiftLeft | Binary::ShiftRight);
+        let right = if is_shift { right } else { self.coerced(right, &left.r#type)? };
+        let of = self.inference.outer(&left.r#type);
+        let is_of_bits = matches!(operator, Binary::And | Binary::Or | Binary::Xor);
+        let fits = match of {
+            Type::Never => true,
+            Type::Bool => is_of_bits,
+            _ if self.inference.is_integer(&of) => !is_shift || self.inference.is_integer(&right.r#type),
+            _ if self.inference.is_float(&of) => !is_of_bits && !is_shift,
+            _ => false,
+        };
+        if !fits {
+            let shown = self.shown(&of);
+            return place.refused(format!("this operator is not known for {shown}"));
+        }
+        Ok(right)
+    }
+
+    pub(super) fn unary(&mut self, of: &syn::ExprUnary, wanted: Option<&Type>, place: Place) -> Checked<Expr> {
+        let operand = match of.op {
+            UnOp::Deref(_) => {
+                let inner = self.expression(&of.expr, None)?;
+                let Type::Reference(of, _) = self.inference.outer(&inner.r#type) else {
+                    let shown = self.shown(&inner.r#type);
+                    return place.refused(format!("`*` needs a reference, and this is {shown}"));
+                };
+                let assigns = inner.assigns;
+                return Ok(Expr { kind: Kind::Dereference(inner.into()), r#type: (*of).clone(), place, assigns });
+            }
+            _ => self.expression(&of.expr, wanted)?,
+        };
+        let operand = self.value(operand);
+        let r#type = operand.r#type.clone();
+        let is_negated = matches!(of.op, UnOp::Neg(_));
+        let fits = self.inference.is_integer(&r#type)
+            || (is_negated && self.inference.is_float(&r#type))
+            || (!is_negated && self.inference.outer(&r#type) == Type::Bool);
+        if !fits {
+            let shown = self.shown(&r#type);
+            return place.refused(format!("this operator is not known for {shown}"));
+        }
+        let kind = match operand.kind {
+            Kind::Integer(value) if is_negated && value >= 0 => Kind::Integer(-value),
+            Kind::Float(digits) if is_negated && !digits.starts_with('-') => Kind::Float(format!("-{digits}")),
+            _ if is_negated => Kind::Unary(Unary::Negate, operand.clone().into()),
+            _ => Kind::Unary(Unary::Not, operand.clone().into()),
+        };
+        Ok(Expr { kind, r#type, place, assigns: operand.assigns })
+    }
+
+    pub(super) fn cast(&mut self, of: &syn::ExprCast, place: Place) -> Checked<Expr> {
+        let to = self.type_of(&of.ty)?;
+        let to = match self.inference.outer(&to) {
+            to @ (Type::Integer(_) | Type::Float(_)) => to,
+            _ => return place.refused("`as` is known here to numbers only"),
+        };
+        let operand = self.expression(&of.expr, is_literal(&of.expr).then_some(&to))?;
+        let from = self.inference.outer(&operand.r#type);
+        let is_number = self.inference.is_integer(&from) || self.inference.is_float(&from);
+        let is_bool = from == Type::Bool && matches!(to, Type::Integer(_));
+        if !is_number && !is_bool {
+            let (from, to) = (self.shown(&from), self.shown(&to));
+            return place.refused(format!("{from} cannot become {to} by `as`"));
+        }
+        let assigns = operand.assigns;
+        Ok(Expr { kind: Kind::Cast(operand.into()), r#type: to, place, assigns })
+    }
+
+    /// Refuses a place that cannot be assigned.
+    pub(super) fn check_assignable(&self, place: &Expr) -> Checked<()> {
+        match &place.kind {
+            Kind::Local(number) => {
+                let local = &self.locals[*number];
+                if local.closures != self.results.len() {
+                    return place
+                        .place
+                        .refused(format!("a closure does not change `{}` here: return its value", local.name));
+                }
+                if !local.is_mutable {
+                    return place
+                        .place
+                        .refused(format!("`{0}` is not mutable: declare it as `let mut {0}`", local.name));
+                }
+                Ok(())
+            }
+            Kind::Field(base, _) | Kind::Element(base, _) => self.check_assignable(base),
+            Kind::Dereference(inner) => match self.inference.outer(&inner.r#type) {
+                Type::Reference(_, true) => Ok(()),
+                _ => place.place.refused("a value behind `&` cannot be assigned: it needs `&mut`"),
+            },
+            _ => place.place.refused("this cannot be assigned"),
+        }
+    }
+
+    pub(super) fn assign(&mut self, left: &Syntax, right: &Syntax, place: Place) -> Checked<Expr> {
+        if let Syntax::Tuple(tuple) = left {
+            return self.assign_parts(tuple, right, place);
+        }
+        if let Syntax::Infer(_) = left {
+            return self.expression(right, None);
+        }
+        if let Some((memory, index)) = self.element_of_memory(left)? {
+            return self.write(memory, index, None, right, place);
+        }
+        let target = self.expression(left, None)?;
+        self.check_assignable(&target)?;
+        let value = self.expression(right, Some(&target.r#type))?;
+        let value = self.coerced(value, &target.r#type)?;
+        Ok(assigned(Kind::Assign(target.into(), value.into()), place))
+    }
+
+    /// `(a, b) = (b, a)`
+    fn assign_parts(&mut self, left: &syn::ExprTuple, right: &Syntax, place: Place) -> Checked<Expr> {
+        let value = self.expression(right, None)?;
+        let mut statements = Vec::new();
+        let (mut patterns, mut types, mut targets) = (Vec::new(), Vec::new(), Vec::new());
+        for part in &left.elems {
+            let target = self.expression(part, None)?;
+            self.check_assignable(&target)?;
+            self.scopes.push(Vec::new());
+            let hidden = self.declare("", target.r#type.clone(), false);
+            self.scopes.pop();
+            patterns.push(Pattern::Local(hidden));
+            types.push(target.r#type.clone());
+            let source = made(Kind::Local(hidden), target.r#type.clone(), target.place, &[]);
+            targets.push(Statement::Expr(assigned(Kind::Assign(target.into(), source.into()), place)));
+        }
+        let value = self.coerced(value, &Type::Tuple(types.into()))?;
+        statements.push(Statement::Let(Pattern::Tuple(patterns), value));
+        statements.extend(targets);
+        Ok(assigned(Kind::Block(statements, None, None), place))
+    }
+
+    fn assign_computed(&mut self, operator: Binary, left: &Syntax, right: &Syntax, place: Place) -> Checked<Expr> {
+        if let Some((memory, index)) = self.element_of_memory(left)? {
+            return self.write(memory, index, Some(operator), right, place);
+        }
+        let target = self.expression(left, None)?;
+        let value = self.expression(right, None)?;
+        let value = self.value(value);
+        self.check_assignable(&target)?;
+        let value = self.checked_operands(operator, &target, value, place)?;
+        Ok(assigned(Kind::AssignBinary(operator, target.into(), value.into()), place))
+    }
+
+    /// `memory[index] = value`, as `#[kernel]` writes it: the value is computed before the index.
+    fn write(
+        &mut self,
+        memory: Expr,
+        index: Expr,
+        operator: Option<Binary>,
+        right: &Syntax,
+        place: Place,
+    ) -> Checked<Expr> {
+        let element = self.element_type(&memory, place)?;
+        let value = self.expression(right, Some(&element))?;
+        self.scopes.push(Vec::new());
+        let numbers = [&value, &index].map(|part| self.declare("", part.r#type.clone(), false));
+        self.scopes.pop();
+        let local = |number: usize, of: &Expr| made(Kind::Local(number), of.r#type.clone(), place, &[]);
+        let (at, mut result) = (local(numbers[1], &index), local(numbers[0], &value));
+        if let Some(operator) = operator {
+            let old = self.operation(Operation::Get, vec![memory.clone(), at.clone()], element.clone(), place);
+            result = self.computed(operator, old, result, place)?;
+        }
+        let result = self.coerced(result, &element)?;
+        let statements = vec![
+            Statement::Let(Pattern::Local(numbers[0]), value),
+            Statement::Let(Pattern::Local(numbers[1]), index),
+            Statement::Expr(self.operation(Operation::Set, vec![memory, at, result], Type::unit(), place)),
+        ];
+        let assigns = statements.iter().any(|statement| match statement {
+            Statement::Let(_, value) | Statement::Expr(value) => value.assigns,
+        });
+        Ok(Expr { kind: Kind::Block(statements, None, None), r#type: Type::unit(), place, assigns })
+    }
+
+    /// An index into memory.
+    pub(super) fn index_value(&mut self, index: &Syntax) -> Checked<Expr> {
+        let index = self.expression(index, Some(&Type::USIZE))?;
+        if let Type::Integer(of) = self.inference.outer(&index.r#type)
+            && of != Integer::Usize
+        {
+            return index.place.refused(format!("an index is `usize`, and this is `{}`: add `as usize`", of.name()));
+        }
+        self.coerced(index, &Type::USIZE)
+    }
+}
+
+fn assigned(kind: Kind, place: Place) -> Expr {
+    Expr { kind, r#type: Type::unit(), place, assigns: true }
+}
+
+/// Whether an expression is a number as it is written, perhaps with a sign.
+fn is_literal(expr: &Syntax) -> bool {
+    match expr {
+        Syntax::Lit(_) => true,
+        Syntax::Paren(inner) => is_literal(&inner.expr),
+        Syntax::Unary(unary) => is_literal(&unary.expr),
+        _ => false,
+    }
+}

@@ -1,0 +1,176 @@
+//! Variables, constants and functions by their names.
+
+use super::{Checker, generic_names, made};
+use crate::refusal::{Checked, Place};
+use crate::source::{Named, segments};
+use crate::tree::{Expr, Kind, Operation};
+use crate::types::{Float, Integer, Type};
+
+impl Checker<'_> {
+    pub(super) fn path(&mut self, of: &syn::ExprPath, place: Place) -> Checked<Expr> {
+        let names = segments(&of.path);
+        if let ([name], None) = (&names[..], &of.qself) {
+            if let Some(number) = self.local(name) {
+                let local = &self.locals[number];
+                if local.is_mutable && local.closures < self.results.len() {
+                    let name = &local.name;
+                    return place.refused(format!("`{name}` changes, so a closure takes it as a parameter here"));
+                }
+                return Ok(made(Kind::Local(number), local.r#type.clone(), place, &[]));
+            }
+            if let Some(Type::Length(length)) = self.generics.get(name).map(|of| self.inference.outer(of)) {
+                return Ok(made(Kind::Integer(length.into()), Type::USIZE, place, &[]));
+            }
+        }
+        if let [of, name] = &names[..]
+            && let Some(number) = self.associated(of, name, place)
+        {
+            return Ok(number);
+        }
+        match self.program.find(self.module, &names, place)? {
+            Named::Constant(number) => {
+                let (module, item) = self.program.constants[number].clone();
+                let outer = std::mem::replace(&mut self.module, module);
+                let r#type = self.type_of(&item.ty);
+                self.module = outer;
+                Ok(made(Kind::Constant(number), r#type?, place, &[]))
+            }
+            Named::Other(other) => {
+                let parts: Vec<&str> = other.split("::").collect();
+                let number = match parts[..] {
+                    [_, of, name] => self.associated(of, name, place),
+                    [_, of, "consts", name] => consts(of, name, place),
+                    _ => None,
+                };
+                match number {
+                    Some(number) => Ok(number),
+                    None => place.refused(format!("`{other}` is not known here")),
+                }
+            }
+            _ => place.refused("this is no value: a function needs its arguments"),
+        }
+    }
+
+    /// A constant of a type of numbers: `u32::MAX`.
+    fn associated(&self, of: &str, name: &str, place: Place) -> Option<Expr> {
+        let generic = self.generics.get(of).map(|of| self.inference.outer(of));
+        let integer = Integer::named(of).or(match generic {
+            Some(Type::Integer(of)) => Some(of),
+            _ => None,
+        });
+        if let Some(of) = integer {
+            let (value, r#type) = match name {
+                "MAX" => (of.maximum(), Type::Integer(of)),
+                "MIN" => (of.minimum(), Type::Integer(of)),
+                "BITS" => (of.bits().into(), Type::U32),
+                _ => return None,
+            };
+            return Some(made(Kind::Integer(value), r#type, place, &[]));
+        }
+        let of = Float::named(of).or(match generic {
+            Some(Type::Float(of)) => Some(of),
+            _ => None,
+        })?;
+        let digits = match (name, of) {
+            ("INFINITY", _) => "inf".to_owned(),
+            ("NEG_INFINITY", _) => "-inf".to_owned(),
+            ("NAN", _) => "NaN".to_owned(),
+            ("MAX", Float::F32) => f32::MAX.to_string(),
+            ("MAX", Float::F64) => f64::MAX.to_string(),
+            ("MIN", Float::F32) => f32::MIN.to_string(),
+            ("MIN", Float::F64) => f64::MIN.to_string(),
+            ("EPSILON", Float::F32) => f32::EPSILON.to_string(),
+            ("EPSILON", Float::F64) => f64::EPSILON.to_string(),
+            ("MIN_POSITIVE", Float::F32) => f32::MIN_POSITIVE.to_string(),
+            ("MIN_POSITIVE", Float::F64) => f64::MIN_POSITIVE.to_string(),
+            _ => return None,
+        };
+        Some(made(Kind::Float(digits), Type::Float(of), place, &[]))
+    }
+
+    /// The parameters' types and the result of a function with generic arguments, which are unknown if they are not given.
+    pub(super) fn instance(
+        &mut self,
+        number: usize,
+        given: Vec<Type>,
+        of: Option<&Type>,
+        place: Place,
+    ) -> Checked<(Vec<Type>, Vec<Type>, Type)> {
+        let function = self.program.functions[number].clone();
+        if function.is_kernel {
+            return place.refused("a kernel is launched, not called");
+        }
+        let names = generic_names(&function);
+        let mut generics: Vec<Type> = names.iter().map(|_| self.inference.any()).collect();
+        if given.len() > generics.len() {
+            return place.refused("there are more generic arguments than parameters");
+        }
+        if !given.is_empty() {
+            let first = generics.len() - given.len();
+            generics.splice(first.., given);
+        }
+        let named = names.into_iter().map(|(name, _)| name).zip(generics.iter().cloned()).collect();
+        let outer =
+            (std::mem::replace(&mut self.generics, named), std::mem::replace(&mut self.module, function.module));
+        let signature = self.set_self(&function).and_then(|()| self.signature(&function));
+        let own = self.generics.get("Self").cloned();
+        (self.generics, self.module) = outer;
+        let (types, result) = signature?;
+        if let (Some(of), Some(own)) = (of, own)
+            && !self.inference.unify(of, &own)
+        {
+            return place.refused("the method is of another type");
+        }
+        Ok((generics, types, result))
+    }
+
+    /// Arguments of these types.
+    pub(super) fn arguments<'s>(
+        &mut self,
+        given: impl ExactSizeIterator<Item = &'s syn::Expr>,
+        types: &[Type],
+        place: Place,
+    ) -> Checked<Vec<Expr>> {
+        if given.len() != types.len() {
+            let plural = if types.len() == 1 { "" } else { "s" };
+            return place.refused(format!("this takes {} argument{plural}, not {}", types.len(), given.len()));
+        }
+        given
+            .zip(types)
+            .map(|(argument, of)| {
+                let checked = self.expression(argument, Some(of))?;
+                self.coerced(checked, of)
+            })
+            .collect()
+    }
+
+    /// An operation with arguments of these types.
+    pub(super) fn simple<'s>(
+        &mut self,
+        operation: Operation,
+        given: impl ExactSizeIterator<Item = &'s syn::Expr>,
+        (types, result): (&[Type], Type),
+        place: Place,
+    ) -> Checked<Expr> {
+        let arguments = self.arguments(given, types, place)?;
+        Ok(self.operation(operation, arguments, result, place))
+    }
+}
+
+/// `f32::consts::PI` and the others.
+fn consts(of: &str, name: &str, place: Place) -> Option<Expr> {
+    use std::f64::consts;
+    // As f32 they round to those of f32.
+    let value = match name {
+        "PI" => consts::PI,
+        "TAU" => consts::TAU,
+        "E" => consts::E,
+        "LN_2" => consts::LN_2,
+        "LOG2_E" => consts::LOG2_E,
+        "SQRT_2" => consts::SQRT_2,
+        "FRAC_1_SQRT_2" => consts::FRAC_1_SQRT_2,
+        "FRAC_PI_2" => consts::FRAC_PI_2,
+        _ => return None,
+    };
+    Some(made(Kind::Float(value.to_string()), Type::Float(Float::named(of)?), place, &[]))
+}

@@ -1,0 +1,172 @@
+//! Blocks, variables and patterns.
+
+use syn::{Block, Expr as Syntax, Pat, Stmt};
+
+use super::{Checker, made};
+use crate::refusal::Checked;
+use crate::tree::{Expr, Kind, Pattern, Statement};
+use crate::types::Type;
+
+impl Checker<'_> {
+    /// A block whose value should be of a type.
+    pub(super) fn block(&mut self, block: &Block, wanted: Option<&Type>) -> Checked<Expr> {
+        self.scopes.push(Vec::new());
+        let checked = self.statements(block, wanted);
+        self.scopes.pop();
+        checked
+    }
+
+    fn statements(&mut self, block: &Block, wanted: Option<&Type>) -> Checked<Expr> {
+        let mut statements = Vec::new();
+        let (mut tail, mut ends) = (None, false);
+        for (index, statement) in block.stmts.iter().enumerate() {
+            let is_last = index + 1 == block.stmts.len();
+            match statement {
+                Stmt::Local(local) => {
+                    let Some(init) = &local.init else {
+                        return self.place(local).refused("a variable without a value is not known here: give it one");
+                    };
+                    if init.diverge.is_some() {
+                        return self.place(local).refused("`let … else` is not known here: use `if`");
+                    }
+                    let annotation = match &local.pat {
+                        Pat::Type(typed) => Some(self.type_of(&typed.ty)?),
+                        _ => None,
+                    };
+                    let mut value = self.expression(&init.expr, annotation.as_ref())?;
+                    if let Some(of) = &annotation {
+                        value = self.coerced(value, of)?;
+                    }
+                    ends |= self.is_never(&value);
+                    let of = annotation.unwrap_or_else(|| value.r#type.clone());
+                    let of = self.limited(of, value.place)?;
+                    let pattern = self.pattern(&local.pat, &of)?;
+                    statements.push(Statement::Let(pattern, value));
+                }
+                Stmt::Expr(expr, semicolon) => {
+                    let is_tail = is_last && semicolon.is_none();
+                    let unit = Type::unit();
+                    let wanted = match semicolon {
+                        _ if is_tail => wanted,
+                        None => Some(&unit),
+                        Some(_) => None,
+                    };
+                    let value = self.expression(expr, wanted)?;
+                    ends |= self.is_never(&value);
+                    match semicolon {
+                        _ if is_tail => tail = Some(Box::new(value)),
+                        None => statements.push(Statement::Expr(self.coerced(value, &unit)?)),
+                        Some(_) => statements.push(Statement::Expr(value)),
+                    }
+                }
+                Stmt::Macro(call) => {
+                    let value = self.macro_call(&call.mac, self.place(call))?;
+                    ends |= self.is_never(&value);
+                    if is_last && call.semi_token.is_none() {
+                        tail = Some(Box::new(value));
+                    } else {
+                        statements.push(Statement::Expr(value));
+                    }
+                }
+                Stmt::Item(item) => {
+                    return self.place(item).refused("declare this outside of the function");
+                }
+            }
+        }
+        let r#type = match &tail {
+            _ if ends => Type::Never,
+            Some(tail) => tail.r#type.clone(),
+            None => Type::unit(),
+        };
+        let parts = statements.iter().map(|statement| match statement {
+            Statement::Let(_, value) | Statement::Expr(value) => value,
+        });
+        let assigns = parts.chain(tail.as_deref()).any(|part| part.assigns);
+        let place = tail.as_ref().map_or_else(|| self.place(&block.brace_token.span.close()), |tail| tail.place);
+        Ok(Expr { kind: Kind::Block(statements, tail, None), r#type, place, assigns })
+    }
+
+    pub(super) fn is_never(&self, of: &Expr) -> bool {
+        self.inference.outer(&of.r#type) == Type::Never
+    }
+
+    /// Declares the variables of a pattern for a value of a type.
+    pub(super) fn pattern(&mut self, pattern: &Pat, of: &Type) -> Checked<Pattern> {
+        let place = self.place(pattern);
+        match pattern {
+            Pat::Wild(_) => Ok(Pattern::Ignore),
+            Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
+                Ok(Pattern::Local(self.declare(&name.ident.to_string(), of.clone(), name.mutability.is_some())))
+            }
+            Pat::Paren(inner) => self.pattern(&inner.pat, of),
+            Pat::Type(typed) => {
+                let annotation = self.type_of(&typed.ty)?;
+                if !self.inference.unify(&annotation, of) {
+                    let (wanted, found) = (self.shown(&annotation), self.shown(of));
+                    return place.refused(format!("this is {found}, where {wanted} is needed"));
+                }
+                self.pattern(&typed.pat, &annotation)
+            }
+            Pat::Reference(inner) => match self.inference.outer(of) {
+                Type::Reference(of, _) => self.pattern(&inner.pat, &of),
+                _ => place.refused("this is no reference"),
+            },
+            Pat::Tuple(tuple) => {
+                let mut parts = Vec::new();
+                for _ in &tuple.elems {
+                    parts.push(self.inference.any());
+                }
+                let whole = Type::Tuple(parts.iter().cloned().collect());
+                if self.inference.outer(of) != Type::Never && !self.inference.unify(&whole, of) {
+                    let found = self.shown(of);
+                    return place.refused(format!("these are {} variables, and the value is {found}", parts.len()));
+                }
+                let parts = tuple.elems.iter().zip(&parts).map(|(pattern, of)| self.pattern(pattern, of));
+                Ok(Pattern::Tuple(parts.collect::<Checked<_>>()?))
+            }
+            _ => place.refused("this pattern is not known here: use names, `_` and tuples"),
+        }
+    }
+
+    /// A condition.
+    pub(super) fn condition(&mut self, condition: &Syntax) -> Checked<Expr> {
+        if let Syntax::Let(_) = condition {
+            return self.place(condition).refused("`if let` and `while let` are not known here: use a comparison");
+        }
+        let checked = self.expression(condition, Some(&Type::Bool))?;
+        self.coerced(checked, &Type::Bool)
+    }
+
+    /// Both branches of an `if`.
+    pub(super) fn branches(&mut self, of: &syn::ExprIf, wanted: Option<&Type>) -> Checked<Expr> {
+        let place = self.place(of);
+        let condition = self.condition(&of.cond)?;
+        let then = self.block(&of.then_branch, wanted)?;
+        let Some((_, otherwise)) = &of.else_branch else {
+            let then = self.coerced(then, &Type::unit())?;
+            let assigns = condition.assigns || then.assigns;
+            return Ok(Expr {
+                kind: Kind::If(condition.into(), then.into(), None),
+                r#type: Type::unit(),
+                place,
+                assigns,
+            });
+        };
+        let otherwise = self.expression(otherwise, wanted)?;
+        self.joined(condition, then, otherwise, place)
+    }
+
+    pub(super) fn joined(
+        &mut self,
+        condition: Expr,
+        then: Expr,
+        otherwise: Expr,
+        place: crate::refusal::Place,
+    ) -> Checked<Expr> {
+        let r#type = if self.is_never(&then) { otherwise.r#type.clone() } else { then.r#type.clone() };
+        let otherwise = self.coerced(otherwise, &r#type)?;
+        let mut joined = made(Kind::Bool(true), r#type, place, &[&condition, &then, &otherwise]);
+        joined.kind = Kind::If(condition.into(), then.into(), Some(otherwise.into()));
+        Ok(joined)
+    }
+}

@@ -1,0 +1,82 @@
+//! `as`.
+
+use super::{Emitter, kind_of, width_of};
+use crate::refusal::{Checked, Place};
+use crate::types::{Float, Integer, Type};
+
+impl Emitter<'_> {
+    /// The value as a number of another type.
+    pub(super) fn cast(&mut self, value: &str, from: &Type, to: &Type, place: Place) -> Checked<String> {
+        let result = self.fresh(to);
+        match (from, to) {
+            (Type::Bool, Type::Integer(_)) => {
+                let value = self.in_register(value.to_owned(), from);
+                self.emit(format!("selp.b{} \t{result}, 1, 0, {value};", width_of(to)));
+            }
+            (Type::Integer(from), Type::Integer(to)) => return Ok(self.between_integers(value, *from, *to)),
+            (Type::Integer(_), Type::Float(_)) => {
+                let value = self.in_register(value.to_owned(), from);
+                self.emit(format!("cvt.rn.{}.{} \t{result}, {value};", kind_of(to), kind_of(from)));
+            }
+            (Type::Float(Float::F32), Type::Float(Float::F64)) => {
+                self.emit(format!("cvt.f64.f32 \t{result}, {value};"));
+            }
+            (Type::Float(Float::F64), Type::Float(Float::F32)) => {
+                self.emit(format!("cvt.rn.f32.f64 \t{result}, {value};"));
+            }
+            (Type::Float(_), Type::Float(_)) => return Ok(value.to_owned()),
+            (Type::Float(float), Type::Integer(integer)) => return Ok(self.to_integer(value, *float, *integer)),
+            _ => return place.refused("this conversion is not known here"),
+        }
+        Ok(result)
+    }
+
+    fn between_integers(&mut self, value: &str, from: Integer, to: Integer) -> String {
+        let (wide_from, wide_to) = (from.bits() == 64, to.bits() == 64);
+        let of = Type::Integer(to);
+        if let Ok(constant) = value.parse::<i128>() {
+            // A number of 64 bits without a sign is written with one.
+            let constant = to.wrapped(from.wrapped(constant));
+            return if wide_to { (constant as u64).cast_signed().to_string() } else { constant.to_string() };
+        }
+        match (wide_from, wide_to) {
+            (true, true) => value.to_owned(),
+            (false, true) => {
+                let result = self.fresh(&of);
+                let (kind, wide) = if from.is_signed() { ("s32", "s64") } else { ("u32", "u64") };
+                self.emit(format!("cvt.{wide}.{kind} \t{result}, {value};"));
+                result
+            }
+            (true, false) => {
+                let result = self.fresh(&of);
+                self.emit(format!("cvt.u32.u64 \t{result}, {value};"));
+                self.normalised(result, &of)
+            }
+            (false, false) if to.contains(from.minimum()) && to.contains(from.maximum()) => value.to_owned(),
+            (false, false) => self.normalised(value.to_owned(), &of),
+        }
+    }
+
+    /// The nearest integer toward zero, at the ends those of the type; 0 for NaN.
+    fn to_integer(&mut self, value: &str, from: Float, to: Integer) -> String {
+        let (float, of) = (Type::Float(from), Type::Integer(to));
+        let value = self.in_register(value.to_owned(), &float);
+        let mut result = self.fresh(&of);
+        self.emit(format!("cvt.rzi.{}.{} \t{result}, {value};", kind_of(&of), kind_of(&float)));
+        if from == Float::F64 || to.bits() == 64 {
+            let is_nan = self.fresh(&Type::Bool);
+            self.emit(format!("setp.nan.{} \t{is_nan}, {value}, {value};", kind_of(&float)));
+            let or_zero = self.fresh(&of);
+            self.emit(format!("selp.b{} \t{or_zero}, 0, {result}, {is_nan};", width_of(&of)));
+            result = or_zero;
+        }
+        if to.bits() < 32 {
+            let kind = kind_of(&of);
+            self.emit(format!("min.{kind} \t{result}, {result}, {};", to.maximum()));
+            if to.is_signed() {
+                self.emit(format!("max.{kind} \t{result}, {result}, {};", to.minimum()));
+            }
+        }
+        result
+    }
+}

@@ -1,0 +1,229 @@
+//! Methods of numbers.
+
+use super::{Emitter, kind_of, width_of};
+use crate::refusal::Checked;
+use crate::tree::{Binary, Comparison};
+use crate::types::{Float, Integer, Type};
+
+impl Emitter<'_> {
+    /// The result of a method of `self`, the first value, for values of its type.
+    pub(super) fn method(&mut self, name: &str, values: &[String], of: &Type, to: &Type) -> Checked<String> {
+        let kind = kind_of(of);
+        let width = width_of(of);
+        let value = values[0].clone();
+        let argument = values.get(1).cloned().unwrap_or_default();
+        Ok(match (name, of) {
+            ("min" | "max", _) => self.result(&format!("{name}.{kind}"), values, of),
+            ("abs", Type::Float(_)) => self.result(&format!("abs.{kind}"), values, of),
+            ("abs" | "unsigned_abs", _) => {
+                let positive = self.result(&format!("abs.{kind}"), values, of);
+                self.normalised(positive, to)
+            }
+            ("sqrt", _) => self.result(&format!("sqrt.rn.{kind}"), values, of),
+            ("floor", _) => self.result(&format!("cvt.rmi.{kind}.{kind}"), values, of),
+            ("ceil", _) => self.result(&format!("cvt.rpi.{kind}.{kind}"), values, of),
+            ("trunc", _) => self.result(&format!("cvt.rzi.{kind}.{kind}"), values, of),
+            ("round_ties_even", _) => self.result(&format!("cvt.rni.{kind}.{kind}"), values, of),
+            ("mul_add", _) => self.result(&format!("fma.rn.{kind}"), values, of),
+            // PTX takes the sign of the first operand.
+            ("copysign", _) => self.result(&format!("copysign.{kind}"), &[argument, value], of),
+            ("recip", Type::Float(float)) => {
+                let one = if *float == Float::F32 { "0f3F800000" } else { "0d3FF0000000000000" };
+                self.combined(Binary::Div, one.to_owned(), value, of)?
+            }
+            ("is_nan", _) => self.predicate(&format!("setp.nan.{kind}"), &value, &value, of),
+            ("is_finite" | "is_infinite", Type::Float(float)) => {
+                let positive = self.result(&format!("abs.{kind}"), values, of);
+                let infinity = if *float == Float::F32 { "0f7F800000" } else { "0d7FF0000000000000" };
+                let comparison = if name == "is_finite" { "lt" } else { "eq" };
+                self.predicate(&format!("setp.{comparison}.{kind}"), &positive, infinity, of)
+            }
+            ("is_sign_negative", _) => self.predicate(&format!("setp.lt.s{width}"), &value, "0", of),
+            ("is_sign_positive", _) => self.predicate(&format!("setp.ge.s{width}"), &value, "0", of),
+            ("clamp", Type::Float(_)) => {
+                // `f32::clamp` panics unless min <= max, and keeps NaN.
+                let [low, high] = [values[1].clone(), values[2].clone()];
+                let is_range = self.compared(Comparison::LessOrEqual, &low, &high, of);
+                self.trap_if(&is_range, false);
+                let is_below = self.compared(Comparison::Less, &value, &low, of);
+                let raised = self.selected(&is_below, &low, &value, of);
+                let is_above = self.compared(Comparison::Greater, &raised, &high, of);
+                self.selected(&is_above, &high, &raised, of)
+            }
+            ("clamp", _) => {
+                let [low, high] = [values[1].clone(), values[2].clone()];
+                let is_range = self.compared(Comparison::LessOrEqual, &low, &high, of);
+                self.trap_if(&is_range, false);
+                let raised = self.result(&format!("max.{kind}"), &[value, low], of);
+                self.result(&format!("min.{kind}"), &[raised, high], of)
+            }
+            ("signum", _) => {
+                let low = self.result(&format!("max.{kind}"), &[value, "-1".to_owned()], of);
+                self.result(&format!("min.{kind}"), &[low, "1".to_owned()], of)
+            }
+            ("abs_diff", _) => {
+                let larger = self.result(&format!("max.{kind}"), &[value.clone(), argument.clone()], of);
+                let smaller = self.result(&format!("min.{kind}"), &[value, argument], of);
+                self.combined(Binary::Sub, larger, smaller, to)?
+            }
+            ("wrapping_neg", _) => {
+                let negative = self.result(&format!("neg.s{width}"), &[value], of);
+                self.normalised(negative, of)
+            }
+            ("saturating_add" | "saturating_sub", Type::Integer(integer)) => {
+                self.saturating(name, value, argument, *integer)?
+            }
+            ("is_multiple_of", Type::Integer(integer)) => self.is_multiple(value, argument, *integer)?,
+            ("div_ceil", _) => {
+                let quotient = self.combined(Binary::Div, value.clone(), argument.clone(), of)?;
+                let whole = self.combined(Binary::Mul, quotient.clone(), argument, of)?;
+                let has_rest = self.compared(Comparison::NotEqual, &whole, &value, of);
+                let next = self.combined(Binary::Add, quotient.clone(), "1".to_owned(), of)?;
+                self.selected(&has_rest, &next, &quotient, of)
+            }
+            ("next_multiple_of", _) => {
+                let rest = self.combined(Binary::Rem, value.clone(), argument.clone(), of)?;
+                let missing = self.combined(Binary::Sub, argument, rest.clone(), of)?;
+                let next = self.combined(Binary::Add, value.clone(), missing, of)?;
+                let is_one = self.compared(Comparison::Equal, &rest, "0", of);
+                self.selected(&is_one, &value, &next, of)
+            }
+            ("is_power_of_two", _) => {
+                let ones = self.counted("popc", &value, of);
+                self.compared(Comparison::Equal, &ones, "1", &Type::U32)
+            }
+            (
+                "count_ones" | "count_zeros" | "leading_zeros" | "trailing_zeros" | "reverse_bits",
+                Type::Integer(integer),
+            ) => self.bits(name, value, *integer)?,
+            ("rotate_left" | "rotate_right", Type::Integer(integer)) => {
+                let bits = integer.bits();
+                let unsigned = Type::Integer(unsigned(*integer));
+                let value = self.cast(&value, of, &unsigned, self.place)?;
+                let back = self.combined(Binary::Sub, bits.to_string(), argument.clone(), &Type::U32)?;
+                let (left, right) = if name == "rotate_left" { (argument, back) } else { (back, argument) };
+                let shifted = |emitter: &mut Self, operator, amount: String| {
+                    let amount = emitter.in_register(amount, &Type::U32);
+                    emitter.shifted(operator, &value, (&amount, &Type::U32), super::methods::unsigned(*integer))
+                };
+                let left = shifted(self, Binary::ShiftLeft, left)?;
+                let right = shifted(self, Binary::ShiftRight, right)?;
+                let rotated = self.combined(Binary::Or, left, right, &unsigned)?;
+                self.cast(&rotated, &unsigned, of, self.place)?
+            }
+            _ => return self.place.refused(format!("`{name}` is not known here")),
+        })
+    }
+
+    fn result(&mut self, instruction: &str, values: &[String], of: &Type) -> String {
+        let first = self.in_register(values[0].clone(), of);
+        let operands = [vec![first], values[1..].to_vec()].concat().join(", ");
+        let result = self.fresh(of);
+        self.emit(format!("{instruction} \t{result}, {operands};"));
+        result
+    }
+
+    fn predicate(&mut self, instruction: &str, left: &str, right: &str, of: &Type) -> String {
+        let left = self.in_register(left.to_owned(), of);
+        let result = self.fresh(&Type::Bool);
+        self.emit(format!("{instruction} \t{result}, {left}, {right};"));
+        result
+    }
+
+    /// `yes` if a predicate holds, else `no`.
+    fn selected(&mut self, predicate: &str, yes: &str, no: &str, of: &Type) -> String {
+        let result = self.fresh(of);
+        self.emit(format!("selp.b{} \t{result}, {yes}, {no}, {predicate};", width_of(of)));
+        result
+    }
+
+    /// `popc`, `clz`: a number of 32 bits.
+    fn counted(&mut self, name: &str, value: &str, of: &Type) -> String {
+        let value = self.in_register(value.to_owned(), of);
+        let result = self.fresh(&Type::U32);
+        self.emit(format!("{name}.b{} \t{result}, {value};", width_of(of)));
+        result
+    }
+
+    fn bits(&mut self, name: &str, value: String, integer: Integer) -> Checked<String> {
+        // Small integers without the copies of their sign.
+        let of = Type::Integer(unsigned(integer));
+        let value = self.cast(&value, &Type::Integer(integer), &of, self.place)?;
+        let value = self.in_register(value, &of);
+        let (width, bits) = (width_of(&of), integer.bits());
+        let unused = width - bits;
+        Ok(match name {
+            "count_ones" => self.counted("popc", &value, &of),
+            "count_zeros" => {
+                let ones = self.counted("popc", &value, &of);
+                self.combined(Binary::Sub, bits.to_string(), ones, &Type::U32)?
+            }
+            "leading_zeros" => {
+                let zeros = self.counted("clz", &value, &of);
+                self.combined(Binary::Sub, zeros, unused.to_string(), &Type::U32)?
+            }
+            _ => {
+                let reversed = self.fresh(&of);
+                self.emit(format!("brev.b{width} \t{reversed}, {value};"));
+                if name == "trailing_zeros" {
+                    let zeros = self.counted("clz", &reversed, &of);
+                    self.result("min.u32", &[zeros, bits.to_string()], &Type::U32)
+                } else {
+                    let low = self.fresh(&of);
+                    self.emit(format!("shr.u{width} \t{low}, {reversed}, {unused};"));
+                    self.cast(&low, &of, &Type::Integer(integer), self.place)?
+                }
+            }
+        })
+    }
+
+    /// Whether a number is a multiple of another; only 0 is one of 0.
+    fn is_multiple(&mut self, value: String, of_value: String, integer: Integer) -> Checked<String> {
+        let of = Type::Integer(integer);
+        let is_zero = self.compared(Comparison::Equal, &of_value, "0", &of);
+        let divisor = self.selected(&is_zero, "1", &of_value, &of);
+        let rest = self.fresh(&of);
+        self.emit(format!("rem.{} \t{rest}, {value}, {divisor};", kind_of(&of)));
+        let number = self.selected(&is_zero, &value, &rest, &of);
+        Ok(self.compared(Comparison::Equal, &number, "0", &of))
+    }
+
+    fn saturating(&mut self, name: &str, left: String, right: String, integer: Integer) -> Checked<String> {
+        let of = Type::Integer(integer);
+        let is_sum = name == "saturating_add";
+        let operator = if is_sum { Binary::Add } else { Binary::Sub };
+        let result = self.combined(operator, left.clone(), right.clone(), &of)?;
+        let constant = |value: i128| {
+            if integer.bits() == 64 { (value as u64).cast_signed().to_string() } else { value.to_string() }
+        };
+        if !integer.is_signed() {
+            let (comparison, end) =
+                if is_sum { (Comparison::Less, integer.maximum()) } else { (Comparison::Greater, 0) };
+            let overflows = self.compared(comparison, &result, &left, &of);
+            return Ok(self.selected(&overflows, &constant(end), &result, &of));
+        }
+        // It overflows if the result is on the wrong side of the left operand.
+        let is_negative = self.compared(Comparison::Less, &right, "0", &of);
+        let is_less = self.compared(Comparison::Less, &result, &left, &of);
+        let is_greater = self.compared(Comparison::Greater, &result, &left, &of);
+        let [up, down] = if is_sum { [is_less, is_greater] } else { [is_greater, is_less] };
+        let [not_negative, over, under] = [(); 3].map(|()| self.fresh(&Type::Bool));
+        self.emit(format!("not.pred \t{not_negative}, {is_negative};"));
+        let (over_if, under_if) = if is_sum { (&not_negative, &is_negative) } else { (&is_negative, &not_negative) };
+        self.emit(format!("and.pred \t{over}, {over_if}, {};", if is_sum { &up } else { &down }));
+        self.emit(format!("and.pred \t{under}, {under_if}, {};", if is_sum { &down } else { &up }));
+        let high = self.selected(&over, &constant(integer.maximum()), &result, &of);
+        Ok(self.selected(&under, &constant(integer.minimum()), &high, &of))
+    }
+}
+
+pub(super) fn unsigned(integer: Integer) -> Integer {
+    match integer {
+        Integer::I8 => Integer::U8,
+        Integer::I16 => Integer::U16,
+        Integer::I32 => Integer::U32,
+        Integer::I64 => Integer::U64,
+        Integer::Isize => Integer::Usize,
+        other => other,
+    }
+}

@@ -1,0 +1,353 @@
+//! PTX of a checked kernel.
+
+mod access;
+mod arithmetic;
+mod calls;
+mod control;
+mod conversion;
+mod expressions;
+mod methods;
+mod names;
+mod operations;
+mod value;
+mod warp;
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::rc::Rc;
+
+use crate::Compiled;
+use crate::check;
+use crate::limits::{MAX_ARRAY_BYTES, MAX_LINES};
+use crate::refusal::{Checked, Place};
+use crate::source::Program;
+use crate::tree::Body;
+use crate::types::{Float, Integer, Type};
+
+use names::Names;
+use value::{Length, Memory, Space, Value};
+
+/// Maximum number of expressions, each counted as often as it is inlined.
+const MAX_STEPS: usize = 400_000;
+
+/// A label, and whether something jumps there.
+type Label = usize;
+
+/// A function that is being inlined, or the kernel.
+struct Activation {
+    body: Rc<Body>,
+    values: Vec<Value>,
+    /// Labels and results of its loops, by their numbers.
+    targets: HashMap<usize, Target>,
+    frame: usize,
+}
+
+#[derive(Clone)]
+struct Target {
+    r#break: Label,
+    r#continue: Label,
+    result: Value,
+}
+
+/// Where `return` leads, and its result; None ends the kernel.
+type Return = Option<(Label, Value)>;
+
+struct Emitter<'a> {
+    program: &'a Program,
+    lines: Vec<String>,
+    /// Lines before the first one of `lines`, from that of the kernel's name.
+    before: usize,
+    /// Numbers of registers so far: predicates, of 32 bits, of 64 bits.
+    registers: [usize; 3],
+    is_used: Vec<bool>,
+    /// Whether nothing leads to the next instruction.
+    is_dead: bool,
+    place: Place,
+    said: Option<Place>,
+    traps: Vec<(Label, Place, usize)>,
+    bodies: HashMap<(usize, String), Rc<Body>>,
+    activations: Vec<Activation>,
+    current: usize,
+    returns: Vec<Return>,
+    /// The functions that are being inlined.
+    calls: Vec<usize>,
+    shared: Vec<u64>,
+    has_dynamic: bool,
+    local_bytes: u64,
+    steps: usize,
+    /// Whether an array of two indices is that of an element.
+    is_index: bool,
+    names: Names,
+}
+
+/// Compiles a kernel.
+pub(crate) fn emit(program: &Program, number: usize) -> Checked<Compiled> {
+    let function = &program.functions[number];
+    let body = Rc::new(check::check(program, function, &[])?);
+    let parameters: usize = body.types.iter().map(|of| if is_memory(of) { 2 } else { 1 }).sum();
+    let mut emitter = Emitter {
+        program,
+        lines: Vec::new(),
+        before: parameters + 7,
+        registers: [1; 3],
+        is_used: Vec::new(),
+        is_dead: false,
+        place: body.place,
+        said: None,
+        traps: Vec::new(),
+        bodies: HashMap::new(),
+        activations: Vec::new(),
+        current: 0,
+        returns: vec![None],
+        calls: vec![number],
+        shared: Vec::new(),
+        has_dynamic: false,
+        local_bytes: 0,
+        steps: 0,
+        is_index: false,
+        names: Names::default(),
+    };
+    emitter.kernel(&body)?;
+    emitter.text(&body)
+}
+
+fn is_memory(of: &Type) -> bool {
+    matches!(of, Type::Global(_) | Type::GlobalMut(_))
+}
+
+impl Emitter<'_> {
+    fn kernel(&mut self, body: &Rc<Body>) -> Checked<()> {
+        self.activate(body.clone(), 0);
+        let name = body.name.clone();
+        let mut index = 0;
+        let mut values = Vec::new();
+        for of in &body.types {
+            values.push(if is_memory(of) {
+                let (address, base, length) = (self.wide(), self.wide(), self.wide());
+                self.emit(format!("ld.param.b64 \t{address}, [{name}_param_{index}];"));
+                self.emit(format!("cvta.to.global.u64 \t{base}, {address};"));
+                self.emit(format!("ld.param.b64 \t{length}, [{name}_param_{}];", index + 1));
+                index += 2;
+                let is_constant = matches!(of, Type::Global(_));
+                let length = Length::Register(length);
+                Value::Memory(Rc::new(Memory { base, length, columns: 0, space: Space::Global { is_constant } }))
+            } else {
+                let register = self.fresh(of);
+                match of {
+                    Type::Bool => {
+                        let byte = self.fresh(&Type::U32);
+                        self.emit(format!("ld.param.b8 \t{byte}, [{name}_param_{index}];"));
+                        self.emit(format!("setp.ne.b32 \t{register}, {byte}, 0;"));
+                    }
+                    _ => self.emit(format!("ld.param.{} \t{register}, [{name}_param_{index}];", bits_of(of))),
+                }
+                index += 1;
+                Value::Scalar(register)
+            });
+        }
+        for ((pattern, of), value) in body.parameters.iter().zip(&body.types).zip(values) {
+            self.bind(pattern, value, of, false)?;
+        }
+        self.expression(&body.expr)?;
+        self.at(body.place);
+        self.emit("ret;".to_owned());
+        for (label, place, frame) in std::mem::take(&mut self.traps) {
+            self.place_label(label);
+            self.activations[0].frame = frame;
+            self.current = 0;
+            self.at(place);
+            self.emit("trap; exit;".to_owned());
+            self.is_dead = true;
+        }
+        Ok(())
+    }
+
+    fn text(self, body: &Body) -> Checked<Compiled> {
+        let mut text = String::from("// PTX of the page's compiler, which does not optimise.\n\n");
+        text += ".version 7.0\n.target sm_75\n.address_size 64\n";
+        for (index, file) in self.program.files.iter().enumerate() {
+            let escaped: String =
+                file.chars().map(|each| if each == '"' || each == '\\' { '_' } else { each }).collect();
+            let _ = writeln!(text, ".file\t{} \"{escaped}\"", index + 1);
+        }
+        if self.has_dynamic {
+            text += ".extern .shared .align 16 .b8 __dynamic_shared[];\n";
+        }
+        for (index, bytes) in self.shared.iter().enumerate() {
+            if *bytes > MAX_ARRAY_BYTES {
+                return body.place.refused("a shared array is too large");
+            }
+            let _ = writeln!(text, ".shared .align 16 .b8 __shared_{index:04}[{bytes}];");
+        }
+        let mut entry = format!(".visible .entry {}(\n", body.name);
+        let mut parameters = Vec::new();
+        for of in &body.types {
+            let mut add =
+                |r#type: &str| parameters.push(format!("\t.param {type} {}_param_{}", body.name, parameters.len()));
+            match of {
+                Type::Global(element) => {
+                    add(&format!(".u64 .ptr .align {}", element.bytes().unwrap_or(1)));
+                    add(".u64");
+                }
+                Type::GlobalMut(_) => {
+                    add(".u64 .ptr .align 1");
+                    add(".u64");
+                }
+                Type::Bool => add(".u8"),
+                _ => add(&format!(".u{}", of.bytes().unwrap_or(4) * 8)),
+            }
+        }
+        if !parameters.is_empty() {
+            entry += &parameters.join(",\n");
+            entry.push('\n');
+        }
+        entry += ")\n{\n";
+        match self.local_bytes {
+            0 => entry += "\t// no local memory\n",
+            bytes if bytes > MAX_ARRAY_BYTES => return body.place.refused("the thread's arrays are too large"),
+            bytes => {
+                let _ = writeln!(entry, "\t.local .align 8 .b8 \t__local[{bytes}];");
+            }
+        }
+        let [predicates, words, wides] = self.registers;
+        let _ = write!(
+            entry,
+            "\t.reg .pred \t%p<{predicates}>;\n\t.reg .b32 \t%r<{words}>;\n\t.reg .b64 \t%rd<{wides}>;\n"
+        );
+        for line in &self.lines {
+            entry += line;
+            entry.push('\n');
+        }
+        entry += "}\n";
+        let names = self.names.text(&body.name, &entry, self.program);
+        Ok(Compiled { ptx: text + &entry, names })
+    }
+
+    /// Begins a function, or the kernel, whose variables have no values yet.
+    fn activate(&mut self, body: Rc<Body>, frame: usize) -> usize {
+        let values = vec![Value::Nothing; body.locals.len()];
+        self.activations.push(Activation { body, values, targets: HashMap::new(), frame });
+        self.activations.len() - 1
+    }
+
+    /// The next instructions are of this place.
+    fn at(&mut self, place: Place) {
+        self.place = place;
+    }
+
+    fn emit(&mut self, instruction: String) {
+        if self.is_dead {
+            return;
+        }
+        if self.said != Some(self.place) {
+            let Place { file, line, column } = self.place;
+            self.lines.push(format!("\t.loc\t{} {line} {column}", file + 1));
+            self.said = Some(self.place);
+        }
+        self.names.instruction_at(self.before + self.lines.len(), self.activations[self.current].frame);
+        self.lines.push(format!("\t{instruction}"));
+    }
+
+    /// The line, from that of the kernel's name, of what is emitted next.
+    fn line(&self) -> usize {
+        self.before + self.lines.len()
+    }
+
+    fn label(&mut self) -> Label {
+        self.is_used.push(false);
+        self.is_used.len() - 1
+    }
+
+    fn place_label(&mut self, label: Label) {
+        if self.is_dead && !self.is_used[label] {
+            return;
+        }
+        self.is_dead = false;
+        self.lines.push(format!("$L__BB0_{label}:"));
+        // The last place does not hold for those that jump here.
+        self.said = None;
+    }
+
+    fn jump(&mut self, label: Label) {
+        if !self.is_dead {
+            self.emit(format!("bra.uni \t$L__BB0_{label};"));
+            self.is_used[label] = true;
+            self.is_dead = true;
+        }
+    }
+
+    fn jump_if(&mut self, predicate: &str, value: bool, label: Label) {
+        if !self.is_dead {
+            let not = if value { "" } else { "!" };
+            self.emit(format!("@{not}{predicate} bra \t$L__BB0_{label};"));
+            self.is_used[label] = true;
+        }
+    }
+
+    /// Panics if a predicate has this value.
+    fn trap_if(&mut self, predicate: &str, value: bool) {
+        let label = self.label();
+        self.jump_if(predicate, value, label);
+        self.traps.push((label, self.place, self.activations[self.current].frame));
+    }
+
+    /// A new register for a value of this type.
+    fn fresh(&mut self, of: &Type) -> String {
+        let (class, name) = match of {
+            Type::Bool => (0, "%p"),
+            _ if width_of(of) == 64 => (2, "%rd"),
+            _ => (1, "%r"),
+        };
+        self.registers[class] += 1;
+        format!("{name}{}", self.registers[class] - 1)
+    }
+
+    fn wide(&mut self) -> String {
+        self.fresh(&Type::USIZE)
+    }
+
+    /// Counts an expression; too many would take for ever.
+    fn count(&mut self, place: Place) -> Checked<()> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS || self.lines.len() > MAX_LINES {
+            return place.refused("the kernel becomes too large: its functions are inlined");
+        }
+        Ok(())
+    }
+}
+
+/// Bits of the register of a number.
+fn width_of(of: &Type) -> u32 {
+    match of {
+        Type::Integer(of) if of.bits() == 64 => 64,
+        Type::Float(Float::F64) => 64,
+        _ => 32,
+    }
+}
+
+/// The type of PTX without a kind, for a number in memory: `b32`.
+fn bits_of(of: &Type) -> &'static str {
+    match of {
+        Type::Integer(Integer::U8) => "u8",
+        Type::Integer(Integer::I8) => "s8",
+        Type::Integer(Integer::U16) => "u16",
+        Type::Integer(Integer::I16) => "s16",
+        _ if width_of(of) == 64 => "b64",
+        _ => "b32",
+    }
+}
+
+/// The type of PTX with its kind, for a number in a register: `s32`.
+fn kind_of(of: &Type) -> &'static str {
+    match of {
+        Type::Float(Float::F32) => "f32",
+        Type::Float(Float::F64) => "f64",
+        Type::Integer(of) => match (of.is_signed(), of.bits() == 64) {
+            (true, true) => "s64",
+            (true, false) => "s32",
+            (false, true) => "u64",
+            (false, false) => "u32",
+        },
+        _ => "b32",
+    }
+}

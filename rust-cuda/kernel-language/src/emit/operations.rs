@@ -1,0 +1,233 @@
+//! The functions of `cuda_std`.
+
+use super::value::{Length, Value};
+use super::{Emitter, width_of};
+use crate::refusal::{Checked, Place};
+use crate::tree::{Binary, Expr, Operation};
+use crate::types::{Float, Type};
+
+impl Emitter<'_> {
+    pub(super) fn operation(
+        &mut self,
+        operation: Operation,
+        arguments: &[Expr],
+        of: &Type,
+        place: Place,
+    ) -> Checked<Value> {
+        match operation {
+            Operation::Shared => return self.shared_array(of, place),
+            Operation::DynamicShared => return Ok(self.dynamic_shared(&of.parts()[0].clone(), place)),
+            Operation::Get | Operation::Set | Operation::Atomic => return self.access(operation, arguments, of, place),
+            _ => {}
+        }
+        let types: Vec<Type> = arguments.iter().map(|argument| self.type_of(argument)).collect();
+        let values = self.values(arguments)?;
+        self.at(place);
+        let nothing = Value::Parts(Vec::new());
+        match operation {
+            Operation::Length => Ok(match (values.into_iter().next(), types.first()) {
+                (Some(Value::Memory(memory)), _) => Value::Scalar(match &memory.length {
+                    Length::Register(register) => register.clone(),
+                    Length::Number(number) => number.to_string(),
+                }),
+                (_, Some(Type::Array(parts))) => Value::Scalar(parts[1].to_string()),
+                _ => Value::Nothing,
+            }),
+            Operation::Register(register) => Ok(self.special(register)),
+            Operation::GridIndex(axis) => Ok(Value::Scalar(self.grid_index(axis))),
+            Operation::Indices(register) => {
+                let count = if let Type::Indices(count) = of { *count } else { 3 };
+                let axes = &["x", "y", "z"][..count];
+                Ok(Value::Parts(
+                    axes.iter()
+                        .map(|axis| match register {
+                            "" => Value::Scalar(self.grid_index(axis)),
+                            _ => self.special(&format!("{register}.{axis}")),
+                        })
+                        .collect(),
+                ))
+            }
+            Operation::Barrier => {
+                self.emit("bar.sync \t0;".to_owned());
+                Ok(nothing)
+            }
+            Operation::BarrierVote(vote) => {
+                let predicate = self.scalars(values, &types)?.swap_remove(0);
+                let predicate = self.in_register(predicate, &Type::Bool);
+                let result = self.fresh(of);
+                let kind = if vote == "popc" { "u32" } else { "pred" };
+                self.emit(format!("bar.red.{vote}.{kind} \t{result}, 0, {predicate};"));
+                Ok(Value::Scalar(result))
+            }
+            Operation::Fence(scope) => {
+                self.emit(format!("fence.acq_rel.{scope};"));
+                Ok(nothing)
+            }
+            Operation::Update(name) => {
+                let is_shared = matches!(types.first(), Some(Type::Atomic(_, true)));
+                let mut values = values.into_iter();
+                let (Some(Value::Atomic(address)), Some(value)) = (values.next(), values.next()) else {
+                    return Ok(Value::Nothing);
+                };
+                let value = self.scalar(value, of);
+                Ok(Value::Scalar(self.update(name, (&address, is_shared), value, of)?))
+            }
+            Operation::AtomicLoad => {
+                let is_shared = matches!(types.first(), Some(Type::Atomic(_, true)));
+                let Some(Value::Atomic(address)) = values.into_iter().next() else { return Ok(Value::Nothing) };
+                let result = self.fresh(of);
+                self.emit(format!("ld.relaxed.gpu.{}.b{} \t{result}, [{address}];", space(is_shared), width_of(of)));
+                Ok(Value::Scalar(result))
+            }
+            Operation::AtomicStore => {
+                let is_shared = matches!(types.first(), Some(Type::Atomic(_, true)));
+                let mut values = values.into_iter();
+                let (Some(Value::Atomic(address)), Some(value)) = (values.next(), values.next()) else {
+                    return Ok(Value::Nothing);
+                };
+                let value = self.scalar(value, &types[1]);
+                let value = self.in_register(value, &types[1]);
+                let bits = width_of(&types[1]);
+                self.emit(format!("st.relaxed.gpu.{}.b{bits} \t[{address}], {value};", space(is_shared)));
+                Ok(nothing)
+            }
+            Operation::Bits => {
+                let value = self.scalars(values, &types)?.swap_remove(0);
+                let result = self.fresh(of);
+                self.mov(&result, &value, of);
+                Ok(Value::Scalar(result))
+            }
+            Operation::Number(name) => {
+                let values = self.scalars(values, &types)?;
+                Ok(Value::Scalar(self.method(name, &values, &types[0], of)?))
+            }
+            _ => {
+                let values = self.scalars(values, &types)?;
+                self.of_warp(operation, values, types.first().unwrap_or(&Type::U32), of, place)
+            }
+        }
+    }
+
+    /// The numbers that values are.
+    fn scalars(&mut self, values: Vec<Value>, types: &[Type]) -> Checked<Vec<String>> {
+        Ok(values.into_iter().zip(types).map(|(value, of)| self.scalar(value, of)).collect())
+    }
+
+    fn special(&mut self, register: &str) -> Value {
+        let result = self.fresh(&Type::U32);
+        self.emit(format!("mov.u32 \t{result}, {register};"));
+        Value::Scalar(result)
+    }
+
+    /// The thread's index in the grid along an axis.
+    fn grid_index(&mut self, axis: &str) -> String {
+        let parts = ["%ctaid", "%ntid", "%tid"].map(|register| self.special(&format!("{register}.{axis}")));
+        let [block, threads, thread] = parts.map(|part| self.scalar(part, &Type::U32));
+        let result = self.fresh(&Type::U32);
+        self.emit(format!("mad.lo.s32 \t{result}, {block}, {threads}, {thread};"));
+        result
+    }
+
+    /// `get`, `set` and `atomic`: the index is checked after all arguments have been computed.
+    fn access(&mut self, operation: Operation, arguments: &[Expr], of: &Type, place: Place) -> Checked<Value> {
+        let memory_type = self.type_of(&arguments[0]);
+        let element = memory_type.parts().first().cloned().unwrap_or(Type::U32);
+        let outer = std::mem::replace(&mut self.is_index, true);
+        let values = self.values(arguments);
+        self.is_index = outer;
+        let values = values?;
+        self.at(place);
+        let [Value::Memory(memory), index, ..] = &values[..] else { return Ok(Value::Nothing) };
+        let address = self.address(memory, index, &element, place)?;
+        match (operation, values.get(2)) {
+            (Operation::Get, _) => Ok(self.load(memory, &address, of)),
+            (Operation::Set, Some(value)) => {
+                self.store(memory, &address, value.clone(), &element);
+                Ok(Value::Parts(Vec::new()))
+            }
+            _ => Ok(Value::Atomic(address)),
+        }
+    }
+
+    /// An atomic operation, and the old value. Floats have a minimum and a maximum by those of integers: the bits of
+    /// non-negative floats are ordered as signed integers, those of negative ones in reverse as unsigned integers.
+    fn update(&mut self, name: &str, (address, is_shared): (&str, bool), value: String, of: &Type) -> Checked<String> {
+        let space = space(is_shared);
+        let bits = width_of(of);
+        let value = self.in_register(value, of);
+        let result = self.fresh(of);
+        let mut operand = value.clone();
+        let instruction = match (name, of) {
+            ("sub", _) => {
+                operand = self.fresh(of);
+                self.emit(format!("neg.{} \t{operand}, {value};", signed(of)));
+                format!("add.{}", added(of))
+            }
+            ("add", _) => format!("add.{}", added(of)),
+            ("min" | "max", Type::Float(float)) => return self.float_extreme(name, (address, space), value, *float),
+            ("min" | "max", _) => format!("{name}.{}", super::kind_of(of)),
+            (name, _) => format!("{name}.b{bits}"),
+        };
+        self.emit(format!("atom.{space}.{instruction} \t{result}, [{address}], {operand};"));
+        Ok(result)
+    }
+
+    fn float_extreme(
+        &mut self,
+        name: &str,
+        (address, space): (&str, &str),
+        value: String,
+        float: Float,
+    ) -> Checked<String> {
+        let (of, bits) = (Type::Float(float), float.bits());
+        let result = self.fresh(&of);
+        let [is_nan, is_negative] = [(); 2].map(|()| self.fresh(&Type::Bool));
+        let (negative, end) = (self.label(), self.label());
+        // A NaN changes nothing: it becomes the integer that never is the result.
+        let (neutral, reversed) =
+            if name == "max" { (1_u64 << (bits - 1), "min") } else { ((1 << (bits - 1)) - 1, "max") };
+        let operand = self.fresh(&of);
+        let neutral =
+            if bits == 32 { (neutral as u32).cast_signed().to_string() } else { neutral.cast_signed().to_string() };
+        self.emit(format!("setp.nan.f{bits} \t{is_nan}, {value}, {value};"));
+        self.emit(format!("selp.b{bits} \t{operand}, {neutral}, {value}, {is_nan};"));
+        self.emit(format!("setp.lt.s{bits} \t{is_negative}, {value}, 0;"));
+        let not_nan = self.fresh(&Type::Bool);
+        self.emit(format!("not.pred \t{not_nan}, {is_nan};"));
+        self.emit(format!("and.pred \t{is_negative}, {is_negative}, {not_nan};"));
+        self.jump_if(&is_negative, true, negative);
+        self.emit(format!("atom.{space}.{name}.s{bits} \t{result}, [{address}], {operand};"));
+        self.jump(end);
+        self.place_label(negative);
+        self.emit(format!("atom.{space}.{reversed}.u{bits} \t{result}, [{address}], {operand};"));
+        self.place_label(end);
+        Ok(result)
+    }
+
+    /// A binary operator for two numbers of one type.
+    pub(super) fn combined(&mut self, operator: Binary, left: String, right: String, of: &Type) -> Checked<String> {
+        self.binary(operator, left, (right, of), of)
+    }
+}
+
+fn space(is_shared: bool) -> &'static str {
+    if is_shared { "shared" } else { "global" }
+}
+
+/// The type of an atomic addition.
+fn added(of: &Type) -> &'static str {
+    match of {
+        Type::Float(Float::F32) => "f32",
+        Type::Float(Float::F64) => "f64",
+        _ if width_of(of) == 64 => "u64",
+        _ => "u32",
+    }
+}
+
+fn signed(of: &Type) -> &'static str {
+    match of {
+        Type::Float(_) => super::kind_of(of),
+        _ if width_of(of) == 64 => "s64",
+        _ => "s32",
+    }
+}

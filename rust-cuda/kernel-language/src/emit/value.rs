@@ -1,0 +1,251 @@
+//! What an expression becomes.
+
+use std::rc::Rc;
+
+use super::Emitter;
+use crate::constants::Constant;
+use crate::refusal::{Checked, Place};
+use crate::tree::{Body, Expr, Kind, Pattern};
+use crate::types::{Integer, Type};
+
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    /// None: its code never ends.
+    Nothing,
+    /// A register, or a number.
+    Scalar(String),
+    /// The parts of a tuple or of a struct.
+    Parts(Vec<Value>),
+    Memory(Rc<Memory>),
+    /// The address of an element.
+    Atomic(String),
+    /// An array that the thread has: a symbol or a register with its address, and the offset.
+    Array(String, u64),
+    /// A closure, and the function that has it.
+    Closure(usize, usize),
+}
+
+/// Memory that threads share.
+#[derive(Debug)]
+pub(super) struct Memory {
+    /// The address of the first element.
+    pub(super) base: String,
+    pub(super) length: Length,
+    /// Elements of a row, in arrays of rows.
+    pub(super) columns: u64,
+    pub(super) space: Space,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Length {
+    Register(String),
+    Number(u64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Space {
+    /// With whether nothing writes there during the launch.
+    Global {
+        is_constant: bool,
+    },
+    Shared,
+}
+
+impl Space {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Global { .. } => "global",
+            Self::Shared => "shared",
+        }
+    }
+}
+
+impl Emitter<'_> {
+    pub(super) fn body(&self) -> Rc<Body> {
+        self.activations[self.current].body.clone()
+    }
+
+    /// The type of an expression of the current function.
+    pub(super) fn type_of(&self, expr: &Expr) -> Type {
+        self.activations[self.current].body.inference.whole(&expr.r#type)
+    }
+
+    /// The register or number of a value; a new register if there is none.
+    pub(super) fn scalar(&mut self, value: Value, of: &Type) -> String {
+        match value {
+            Value::Scalar(scalar) => scalar,
+            _ => self.fresh(of),
+        }
+    }
+
+    /// A scalar in a register.
+    pub(super) fn in_register(&mut self, scalar: String, of: &Type) -> String {
+        if scalar.starts_with('%') {
+            return scalar;
+        }
+        let register = self.fresh(of);
+        self.mov(&register, &scalar, of);
+        register
+    }
+
+    pub(super) fn mov(&mut self, to: &str, from: &str, of: &Type) {
+        let suffix = match of {
+            Type::Bool => "pred",
+            _ if super::width_of(of) == 64 => "b64",
+            _ => "b32",
+        };
+        self.emit(format!("mov.{suffix} \t{to}, {from};"));
+    }
+
+    /// A number of this type.
+    pub(super) fn constant(&self, constant: Constant, of: &Type, place: Place) -> Checked<Value> {
+        Ok(Value::Scalar(match constant {
+            Constant::Integer(value) => match of {
+                Type::Integer(of) if !of.contains(value) => {
+                    return place.refused(format!("{value} is no `{}`", of.name()));
+                }
+                // Registers of 64 bits have the same bits for both.
+                Type::Integer(Integer::U64 | Integer::Usize) => (value as u64).cast_signed().to_string(),
+                _ => value.to_string(),
+            },
+            Constant::F32(value) => format!("0f{:08X}", value.to_bits()),
+            Constant::F64(value) => format!("0d{:016X}", value.to_bits()),
+            Constant::Bool(value) => if value { "-1" } else { "0" }.to_owned(),
+        }))
+    }
+
+    /// New registers for a value that several branches give.
+    pub(super) fn unset(&mut self, of: &Type, place: Place) -> Checked<Value> {
+        Ok(match of {
+            Type::Never => Value::Nothing,
+            Type::Bool | Type::Integer(_) | Type::Float(_) => Value::Scalar(self.fresh(of)),
+            Type::Tuple(parts) | Type::Struct(_, parts) => {
+                Value::Parts(parts.iter().map(|part| self.unset(part, place)).collect::<Checked<_>>()?)
+            }
+            Type::Indices(count) => Value::Parts((0..*count).map(|_| Value::Scalar(self.fresh(&Type::U32))).collect()),
+            Type::Array(_) => self.new_array(of, place)?,
+            Type::Global(_) | Type::GlobalMut(_) => {
+                let is_constant = matches!(of, Type::Global(_));
+                let (base, length) = (self.wide(), Length::Register(self.wide()));
+                Value::Memory(Rc::new(Memory { base, length, columns: 0, space: Space::Global { is_constant } }))
+            }
+            _ => return place.refused("branches cannot give this value here: use it in each of them"),
+        })
+    }
+
+    /// Sets the registers of `to`.
+    pub(super) fn set(&mut self, to: &Value, from: Value, of: &Type, place: Place) -> Checked<()> {
+        match (to, from) {
+            (Value::Nothing, _) | (_, Value::Nothing) => {}
+            (Value::Scalar(to), Value::Scalar(from)) => {
+                if *to != from {
+                    self.mov(to, &from, of);
+                }
+            }
+            (Value::Parts(to), Value::Parts(from)) => {
+                let u32s = vec![Type::U32; to.len()];
+                let types = if let Type::Indices(_) = of { &u32s[..] } else { of.parts() };
+                // Parts of both may be the same registers.
+                let from: Vec<Value> = from
+                    .into_iter()
+                    .zip(types)
+                    .map(|(from, of)| self.copied(from, of, place))
+                    .collect::<Checked<_>>()?;
+                for ((to, from), of) in to.iter().zip(from).zip(types) {
+                    self.set(to, from, of, place)?;
+                }
+            }
+            (Value::Memory(to), Value::Memory(from)) => {
+                self.mov(&to.base, &from.base, &Type::USIZE);
+                if let (Length::Register(to), Length::Register(from)) = (&to.length, &from.length) {
+                    self.mov(to, from, &Type::USIZE);
+                }
+            }
+            (Value::Array(to, to_offset), Value::Array(from, from_offset)) => {
+                self.copy_array((to, *to_offset), (&from, from_offset), of, place)?;
+            }
+            _ => return place.refused("this value cannot be assigned here"),
+        }
+        Ok(())
+    }
+
+    /// The value in registers of its own.
+    pub(super) fn copied(&mut self, value: Value, of: &Type, place: Place) -> Checked<Value> {
+        match (&value, of) {
+            (Value::Scalar(scalar), _) if !scalar.starts_with('%') => Ok(value),
+            (_, Type::Reference(..)) => Ok(value),
+            (Value::Scalar(_) | Value::Parts(_) | Value::Array(..), _) => {
+                let to = self.unset(of, place)?;
+                self.set(&to, value, of, place)?;
+                Ok(to)
+            }
+            _ => Ok(value),
+        }
+    }
+
+    /// Whether the registers of an expression's value may be those of a variable that changes.
+    pub(super) fn may_change(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            Kind::Local(number) => {
+                let local = &self.activations[self.current].body.locals[*number];
+                local.is_mutable || matches!(local.r#type, Type::Array(_))
+            }
+            Kind::Field(base, _) | Kind::Element(base, _) => self.may_change(base),
+            Kind::Dereference(_) => true,
+            Kind::Block(_, Some(tail), None) => self.may_change(tail),
+            Kind::Tuple(parts) => parts.iter().any(|part| self.may_change(part)),
+            _ => false,
+        }
+    }
+
+    /// Gives the variables of a pattern a value.
+    pub(super) fn bind(&mut self, pattern: &Pattern, value: Value, of: &Type, may_change: bool) -> Checked<()> {
+        let place = self.place;
+        match pattern {
+            Pattern::Ignore => {}
+            Pattern::Local(number) => {
+                let body = self.body();
+                let local = &body.locals[*number];
+                let value = match value {
+                    // A variable that changes has a register, whatever its first value is.
+                    Value::Scalar(scalar) if local.is_mutable && !matches!(of, Type::Reference(..)) => {
+                        let register = self.fresh(of);
+                        self.mov(&register, &scalar, of);
+                        Value::Scalar(register)
+                    }
+                    value if local.is_mutable && !matches!(of, Type::Reference(..)) => {
+                        self.in_variable(value, of, place)?
+                    }
+                    value if may_change => self.copied(value, of, place)?,
+                    value => value,
+                };
+                let (line, frame) = (self.line(), self.activations[self.current].frame);
+                self.names.declare(&local.name, of, &value, frame, line);
+                self.activations[self.current].values[*number] = value;
+            }
+            Pattern::Tuple(patterns) => {
+                let parts = match value {
+                    Value::Parts(parts) => parts,
+                    _ => vec![Value::Nothing; patterns.len()],
+                };
+                for ((pattern, part), of) in patterns.iter().zip(parts).zip(of.parts()) {
+                    self.bind(pattern, part, of, may_change)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The value in registers of its own, also if it is a number.
+    fn in_variable(&mut self, value: Value, of: &Type, place: Place) -> Checked<Value> {
+        match value {
+            Value::Parts(_) | Value::Array(..) => {
+                let to = self.unset(of, place)?;
+                self.set(&to, value, of, place)?;
+                Ok(to)
+            }
+            Value::Memory(_) => place.refused("a variable for memory is not `mut` here"),
+            value => Ok(value),
+        }
+    }
+}

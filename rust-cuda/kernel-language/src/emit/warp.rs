@@ -1,0 +1,133 @@
+//! Operations of a warp.
+
+use super::value::Value;
+use super::{Emitter, width_of};
+use crate::refusal::{Checked, Place};
+use crate::tree::{Binary, Comparison, Operation};
+use crate::types::{Integer, Type};
+
+const ALL_LANES: &str = "-1";
+
+impl Emitter<'_> {
+    pub(super) fn of_warp(
+        &mut self,
+        operation: Operation,
+        values: Vec<String>,
+        of: &Type,
+        to: &Type,
+        place: Place,
+    ) -> Checked<Value> {
+        let mut values = values.into_iter();
+        let mut next = || values.next().unwrap_or_default();
+        let is_exchanged =
+            matches!(of, Type::Float(_) | Type::Integer(Integer::U32 | Integer::I32 | Integer::U64 | Integer::I64));
+        let needs = matches!(
+            operation,
+            Operation::Shuffle(_) | Operation::Reduce(_) | Operation::Scan(_) | Operation::MatchAny
+        );
+        if needs && !is_exchanged {
+            return place.refused("lanes exchange u32, i32, u64, i64, f32 and f64 here");
+        }
+        Ok(Value::Scalar(match operation {
+            Operation::Shuffle(mode) => {
+                let (value, other) = (next(), next());
+                self.shuffled(mode, value, &other, of)
+            }
+            Operation::Reduce(name) => {
+                let mut all = next();
+                for distance in [16, 8, 4, 2, 1] {
+                    let other = self.shuffled("bfly", all.clone(), &distance.to_string(), of);
+                    all = self.combined_by(name, all, other, of)?;
+                }
+                all
+            }
+            Operation::Scan(is_inclusive) => {
+                let (value, zero) = (next(), next());
+                let lane = self.fresh(&Type::U32);
+                self.emit(format!("mov.u32 \t{lane}, %laneid;"));
+                let mut sum = value;
+                for distance in [1, 2, 4, 8, 16] {
+                    let below = self.shuffled("up", sum.clone(), &distance.to_string(), of);
+                    let has_one = self.compared(Comparison::GreaterOrEqual, &lane, &distance.to_string(), &Type::U32);
+                    let both = self.combined(Binary::Add, below, sum.clone(), of)?;
+                    let result = self.fresh(of);
+                    self.emit(format!("selp.b{} \t{result}, {both}, {sum}, {has_one};", width_of(of)));
+                    sum = result;
+                }
+                if !is_inclusive {
+                    let below = self.shuffled("up", sum, "1", of);
+                    let is_first = self.compared(Comparison::Equal, &lane, "0", &Type::U32);
+                    sum = self.fresh(of);
+                    self.emit(format!("selp.b{} \t{sum}, {zero}, {below}, {is_first};", width_of(of)));
+                }
+                sum
+            }
+            Operation::Vote(vote) => {
+                let predicate = self.in_register(next(), &Type::Bool);
+                let result = self.fresh(to);
+                let kind = if vote == "ballot" { "b32" } else { "pred" };
+                self.emit(format!("vote.sync.{vote}.{kind} \t{result}, {predicate}, {ALL_LANES};"));
+                result
+            }
+            Operation::MatchAny => {
+                let value = self.in_register(next(), of);
+                let result = self.fresh(&Type::U32);
+                match width_of(of) {
+                    64 => {
+                        let [low, high, of_high] = [(); 3].map(|()| self.fresh(&Type::U32));
+                        self.emit(format!("mov.b64 \t{{{low}, {high}}}, {value};"));
+                        self.emit(format!("match.any.sync.b32 \t{result}, {low}, {ALL_LANES};"));
+                        self.emit(format!("match.any.sync.b32 \t{of_high}, {high}, {ALL_LANES};"));
+                        self.emit(format!("and.b32 \t{result}, {result}, {of_high};"));
+                    }
+                    _ => self.emit(format!("match.any.sync.b32 \t{result}, {value}, {ALL_LANES};")),
+                }
+                result
+            }
+            Operation::ActiveMask => {
+                let result = self.fresh(&Type::U32);
+                self.emit(format!("activemask.b32 \t{result};"));
+                result
+            }
+            Operation::SyncWarp => {
+                self.emit(format!("bar.warp.sync \t{ALL_LANES};"));
+                return Ok(Value::Parts(Vec::new()));
+            }
+            _ => return place.refused("this function is not known here"),
+        }))
+    }
+
+    fn combined_by(&mut self, name: &str, left: String, right: String, of: &Type) -> Checked<String> {
+        let operator = match name {
+            "add" => Binary::Add,
+            "and" => Binary::And,
+            "or" => Binary::Or,
+            "xor" => Binary::Xor,
+            _ => return self.method(name, &[left, right], of, of),
+        };
+        if matches!(of, Type::Float(_)) && operator != Binary::Add {
+            return self.place.refused("bits are combined of integers");
+        }
+        self.combined(operator, left, right, of)
+    }
+
+    /// The value of another lane; values of 64 bits are exchanged in halves, the low one first.
+    fn shuffled(&mut self, mode: &str, value: String, lane: &str, of: &Type) -> String {
+        let value = self.in_register(value, of);
+        let end = if mode == "up" { 0 } else { 31 };
+        let exchange = |emitter: &mut Self, word: &str| {
+            let result = emitter.fresh(&Type::U32);
+            emitter.emit(format!("shfl.sync.{mode}.b32 \t{result}, {word}, {lane}, {end}, {ALL_LANES};"));
+            result
+        };
+        if width_of(of) == 32 {
+            return exchange(self, &value);
+        }
+        let [low, high] = [(); 2].map(|()| self.fresh(&Type::U32));
+        self.emit(format!("mov.b64 \t{{{low}, {high}}}, {value};"));
+        let (low, high) = (exchange(self, &low), exchange(self, &high));
+        let result = self.fresh(of);
+        self.emit(format!("mov.b64 \t{result}, {{{low}, {high}}};"));
+        result
+    }
+}

@@ -1,0 +1,55 @@
+//! Why a source is refused.
+
+use std::fmt;
+
+use proc_macro2::Span;
+
+/// A place in the sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// The index of the file.
+    pub(crate) file: usize,
+    /// The line, from 1.
+    pub(crate) line: u32,
+    /// The column, from 1.
+    pub(crate) column: u32,
+}
+
+impl Place {
+    pub(crate) fn of(file: usize, span: Span) -> Self {
+        let start = span.start();
+        Self { file, line: start.line as u32, column: start.column as u32 + 1 }
+    }
+
+    pub(crate) fn refused<T>(self, reason: impl Into<String>) -> Checked<T> {
+        Err(Refused { place: self, reason: reason.into() })
+    }
+}
+
+/// A reason with its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Refused {
+    pub(crate) place: Place,
+    pub(crate) reason: String,
+}
+
+pub(crate) type Checked<T> = Result<T, Refused>;
+
+/// Why a source is refused, in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The file's name.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// What is wrong or not known there.
+    pub reason: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, line {}: {}", self.file, self.line, self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}

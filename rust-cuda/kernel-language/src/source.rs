@@ -1,0 +1,350 @@
+//! The sources as modules with their items, and the names in them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use std::str::FromStr;
+
+use proc_macro2::TokenStream;
+use syn::spanned::Spanned;
+use syn::{Attribute, Item, ItemConst, ItemFn, ItemStruct, Meta, UseTree};
+
+use crate::limits;
+use crate::refusal::{Checked, Place, Refused};
+
+/// Maximum number of names that stand for one another.
+const MAX_IMPORTS: usize = 16;
+/// The crates that are not among the sources.
+const OTHERS: [&str; 3] = ["cuda_std", "core", "std"];
+
+/// A function of the sources.
+pub(crate) struct Function {
+    pub(crate) module: usize,
+    pub(crate) item: ItemFn,
+    pub(crate) place: Place,
+    pub(crate) is_kernel: bool,
+    /// The generics of the `impl` block around a method, and its type.
+    pub(crate) of: Option<Rc<(syn::Generics, syn::Type)>>,
+}
+
+/// An item, by its number in the list of its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    Function(usize),
+    Constant(usize),
+    Struct(usize),
+    Module(usize),
+    /// A path into another crate.
+    Other(String),
+}
+
+enum Entry {
+    Is(Named),
+    Import(Vec<String>),
+}
+
+#[derive(Default)]
+struct Module {
+    parent: usize,
+    file: usize,
+    entries: HashMap<String, Entry>,
+    /// Modules of which all names are imported.
+    all_of: Vec<Vec<String>>,
+}
+
+/// All sources.
+#[derive(Default)]
+pub(crate) struct Program {
+    pub(crate) files: Vec<String>,
+    modules: Vec<Module>,
+    pub(crate) functions: Vec<Rc<Function>>,
+    pub(crate) constants: Vec<(usize, Rc<ItemConst>)>,
+    pub(crate) structs: Vec<(usize, Rc<ItemStruct>)>,
+    /// Methods by the name of their type and their own.
+    pub(crate) methods: HashMap<(usize, String), usize>,
+}
+
+impl Program {
+    /// Reads the files, whose names end as `src/step01.rs` or `src/folder/mod.rs` do.
+    pub(crate) fn read(files: &BTreeMap<String, String>) -> Checked<Self> {
+        let mut program = Self { modules: vec![Module::default()], ..Self::default() };
+        let bytes: usize = files.values().map(String::len).sum();
+        if bytes > limits::MAX_BYTES {
+            return Place::default().refused(format!("the sources have more than {} bytes", limits::MAX_BYTES));
+        }
+        let mut blocks = Vec::new();
+        for (name, text) in files {
+            let file = program.files.len();
+            program.files.push(name.clone());
+            let module = program.module_of(name);
+            program.modules[module].file = file;
+            let failed = |place: Place, error: &dyn ToString| {
+                let reason = error.to_string();
+                Refused { place, reason: reason.lines().next().unwrap_or("wrong syntax").to_owned() }
+            };
+            let tokens = TokenStream::from_str(text)
+                .map_err(|error| failed(Place::of(file, error.span()), &"this is no token of Rust"))?;
+            limits::check_nesting(file, &tokens)?;
+            let parsed: syn::File =
+                syn::parse2(tokens).map_err(|error| failed(Place::of(file, error.span()), &error))?;
+            for item in parsed.items {
+                program.add(module, item, &mut blocks)?;
+            }
+        }
+        program.add_methods(blocks)?;
+        Ok(program)
+    }
+
+    /// The module that a file is.
+    fn module_of(&mut self, name: &str) -> usize {
+        let path = name.rsplit_once("src/").map_or(name, |(_, path)| path);
+        let path = path.strip_suffix(".rs").unwrap_or(path);
+        let mut module = 0;
+        for part in path.split('/').filter(|part| !["lib", "mod", "main"].contains(part)) {
+            module = self.child(module, part);
+        }
+        module
+    }
+
+    fn child(&mut self, parent: usize, name: &str) -> usize {
+        if let Some(Entry::Is(Named::Module(module))) = self.modules[parent].entries.get(name) {
+            return *module;
+        }
+        let file = self.modules[parent].file;
+        self.modules.push(Module { parent, file, ..Module::default() });
+        let module = self.modules.len() - 1;
+        self.modules[parent].entries.insert(name.to_owned(), Entry::Is(Named::Module(module)));
+        module
+    }
+
+    pub(crate) fn file_of(&self, module: usize) -> usize {
+        self.modules[module].file
+    }
+
+    pub(crate) fn place(&self, module: usize, of: &impl Spanned) -> Place {
+        Place::of(self.file_of(module), of.span())
+    }
+
+    fn add(&mut self, module: usize, item: Item, blocks: &mut Vec<(usize, syn::ItemImpl)>) -> Checked<()> {
+        let (name, named) = match item {
+            Item::Fn(item) if is_compiled(&item.attrs) => {
+                let name = item.sig.ident.clone();
+                (name, Named::Function(self.add_function(module, item, None)))
+            }
+            Item::Const(item) if is_compiled(&item.attrs) => {
+                let name = item.ident.clone();
+                self.constants.push((module, Rc::new(item)));
+                (name, Named::Constant(self.constants.len() - 1))
+            }
+            Item::Struct(item) if is_compiled(&item.attrs) => {
+                let name = item.ident.clone();
+                self.structs.push((module, Rc::new(item)));
+                (name, Named::Struct(self.structs.len() - 1))
+            }
+            Item::Impl(item) if is_compiled(&item.attrs) => {
+                blocks.push((module, item));
+                return Ok(());
+            }
+            Item::Mod(item) if is_compiled(&item.attrs) => {
+                let inner = self.child(module, &item.ident.to_string());
+                self.modules[inner].file = self.modules[module].file;
+                for item in item.content.into_iter().flat_map(|content| content.1) {
+                    self.add(inner, item, blocks)?;
+                }
+                return Ok(());
+            }
+            Item::Use(item) if is_compiled(&item.attrs) => {
+                let mut leaves = Vec::new();
+                collect(&item.tree, &mut Vec::new(), &mut leaves);
+                for (name, path) in leaves {
+                    match name {
+                        Some(name) => {
+                            let known = self.modules[module].entries.insert(name.clone(), Entry::Import(path));
+                            if known.is_some() {
+                                let place = self.place(module, &item);
+                                return place.refused(format!("`{name}` is the name of something else here"));
+                            }
+                        }
+                        None => self.modules[module].all_of.push(path),
+                    }
+                }
+                return Ok(());
+            }
+            // Refused where something uses them.
+            _ => return Ok(()),
+        };
+        let place = self.place(module, &name);
+        if self.modules[module].entries.insert(name.to_string(), Entry::Is(named)).is_some() {
+            return place.refused(format!("`{name}` is the name of something else here"));
+        }
+        Ok(())
+    }
+
+    fn add_function(&mut self, module: usize, item: ItemFn, of: Option<Rc<(syn::Generics, syn::Type)>>) -> usize {
+        let is_kernel = item.attrs.iter().any(|attribute| is_named(attribute, "kernel"));
+        let place = self.place(module, &item.sig.ident);
+        self.functions.push(Rc::new(Function { module, item, place, is_kernel, of }));
+        self.functions.len() - 1
+    }
+
+    /// Adds the methods and functions of types of the sources. A trait's are refused where they are used.
+    fn add_methods(&mut self, blocks: Vec<(usize, syn::ItemImpl)>) -> Checked<()> {
+        for (module, block) in blocks {
+            let syn::Type::Path(path) = &*block.self_ty else { continue };
+            let names = segments(&path.path);
+            let Ok(Named::Struct(number)) = self.find(module, &names, Place::default()) else { continue };
+            let of = Rc::new((block.generics, *block.self_ty));
+            for item in block.items {
+                let syn::ImplItem::Fn(method) = item else { continue };
+                let name = method.sig.ident.to_string();
+                let item = ItemFn {
+                    attrs: method.attrs,
+                    vis: method.vis,
+                    modifiers: Default::default(),
+                    sig: method.sig,
+                    block: Box::new(method.block),
+                };
+                let function = self.add_function(module, item, Some(of.clone()));
+                self.methods.insert((number, name), function);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a path means in a module.
+    pub(crate) fn find(&self, module: usize, path: &[String], place: Place) -> Checked<Named> {
+        let unknown = |name: &str| {
+            let path = path.join("::");
+            let of = if path == name { String::new() } else { format!(" of `{path}`") };
+            Refused { place, reason: format!("`{name}`{of} is not known here: is it declared, or in a `use`?") }
+        };
+        let mut found = Named::Module(module);
+        for (index, name) in path.iter().enumerate() {
+            found = match found {
+                Named::Module(inside) => match (name.as_str(), index) {
+                    ("crate", 0) => Named::Module(0),
+                    ("self", 0) => Named::Module(inside),
+                    ("super", _) => Named::Module(self.modules[inside].parent),
+                    (name, 0) if OTHERS.contains(&name) => Named::Other(name.to_owned()),
+                    (name, _) => self.entry(inside, name, 0).ok_or_else(|| unknown(name))?,
+                },
+                Named::Other(other) => Named::Other(format!("{other}::{name}")),
+                Named::Struct(number) => {
+                    let method = self.methods.get(&(number, name.clone()));
+                    Named::Function(*method.ok_or_else(|| unknown(name))?)
+                }
+                _ => return Err(unknown(name)),
+            };
+        }
+        Ok(found)
+    }
+
+    fn entry(&self, module: usize, name: &str, imports: usize) -> Option<Named> {
+        if imports > MAX_IMPORTS {
+            return None;
+        }
+        match self.modules[module].entries.get(name) {
+            Some(Entry::Is(named)) => Some(named.clone()),
+            Some(Entry::Import(path)) => self.imported(module, path, imports + 1),
+            None => {
+                self.modules[module].all_of.iter().find_map(|path| match self.imported(module, path, imports + 1)? {
+                    Named::Module(other) if other != module => self.entry(other, name, imports + 1),
+                    Named::Other(other) => of_prelude(&other, name),
+                    _ => None,
+                })
+            }
+        }
+    }
+
+    fn imported(&self, module: usize, path: &[String], imports: usize) -> Option<Named> {
+        let mut found = Named::Module(module);
+        for (index, name) in path.iter().enumerate() {
+            found = match found {
+                Named::Module(inside) => match (name.as_str(), index) {
+                    ("crate", 0) => Named::Module(0),
+                    ("self", _) => Named::Module(inside),
+                    ("super", _) => Named::Module(self.modules[inside].parent),
+                    (name, 0) if OTHERS.contains(&name) => Named::Other(name.to_owned()),
+                    (name, _) => self.entry(inside, name, imports)?,
+                },
+                Named::Other(other) => Named::Other(format!("{other}::{name}")),
+                _ => return None,
+            };
+        }
+        Some(found)
+    }
+
+    /// The function of a kernel.
+    pub(crate) fn kernel(&self, name: &str) -> Option<usize> {
+        self.functions.iter().position(|function| function.is_kernel && function.item.sig.ident == name)
+    }
+}
+
+/// A name that `use cuda_std::prelude::*` brings.
+fn of_prelude(path: &str, name: &str) -> Option<Named> {
+    (path == "cuda_std::prelude" || path == "cuda_std").then(|| Named::Other(format!("cuda_std::{name}")))
+}
+
+/// The names of a path.
+pub(crate) fn segments(path: &syn::Path) -> Vec<String> {
+    path.segments.iter().map(|segment| segment.ident.to_string()).collect()
+}
+
+fn collect(tree: &UseTree, path: &mut Vec<String>, leaves: &mut Vec<(Option<String>, Vec<String>)>) {
+    match tree {
+        UseTree::Path(inner) => {
+            path.push(inner.ident.to_string());
+            collect(&inner.tree, path, leaves);
+            path.pop();
+        }
+        UseTree::Name(name) if name.ident == "self" => leaves.push((path.last().cloned(), path.clone())),
+        UseTree::Name(name) => {
+            let name = name.ident.to_string();
+            leaves.push((Some(name.clone()), path.iter().cloned().chain([name]).collect()));
+        }
+        UseTree::Rename(name) if name.ident == "self" => leaves.push((Some(name.rename.to_string()), path.clone())),
+        UseTree::Rename(name) => {
+            let whole = path.iter().cloned().chain([name.ident.to_string()]).collect();
+            leaves.push((Some(name.rename.to_string()), whole));
+        }
+        UseTree::Glob(_) => leaves.push((None, path.clone())),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| collect(tree, path, leaves)),
+    }
+}
+
+fn is_named(attribute: &Attribute, name: &str) -> bool {
+    attribute.path().segments.last().is_some_and(|segment| segment.ident == name)
+}
+
+/// Whether the conditions of an item hold for a GPU.
+fn is_compiled(attributes: &[Attribute]) -> bool {
+    attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).all(|attribute| {
+        let Meta::List(list) = &attribute.meta else { return true };
+        holds(&list.tokens.to_string().replace(' ', ""))
+    })
+}
+
+/// The value of a condition without spaces.
+fn holds(condition: &str) -> bool {
+    let inner = |name: &str| condition.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
+    if let Some(inner) = inner("not") {
+        return !holds(inner);
+    }
+    match (inner("any"), inner("all")) {
+        (Some(inner), _) => parts(inner).any(holds),
+        (_, Some(inner)) => parts(inner).all(holds),
+        _ => condition == "target_arch=\"nvptx64\"",
+    }
+}
+
+/// The parts between the commas that are in no brackets.
+fn parts(conditions: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0;
+    conditions.split(move |character| {
+        match character {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && character == ','
+    })
+}

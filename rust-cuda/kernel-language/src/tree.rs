@@ -1,0 +1,183 @@
+//! A function whose names and types are resolved.
+
+use crate::inference::Inference;
+use crate::refusal::Place;
+use crate::types::Type;
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub(crate) struct Expr {
+    pub(crate) kind: Kind,
+    pub(crate) r#type: Type,
+    pub(crate) place: Place,
+    /// Whether a variable may have another value after it.
+    pub(crate) assigns: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    Integer(i128),
+    /// The digits of a float.
+    Float(String),
+    Bool(bool),
+    /// A constant of the sources.
+    Constant(usize),
+    Local(usize),
+    Tuple(Vec<Expr>),
+    Array(Vec<Expr>),
+    Repeat(Box<Expr>),
+    Field(Box<Expr>, usize),
+    /// An element of an array that the thread has.
+    Element(Box<Expr>, Box<Expr>),
+    Unary(Unary, Box<Expr>),
+    Binary(Binary, Box<Expr>, Box<Expr>),
+    Compare(Comparison, Box<Expr>, Box<Expr>),
+    And(Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+    Assign(Box<Expr>, Box<Expr>),
+    AssignBinary(Binary, Box<Expr>, Box<Expr>),
+    Cast(Box<Expr>),
+    If(Box<Expr>, Box<Expr>, Option<Box<Expr>>),
+    /// With the number of its label, to which `break` leads.
+    Block(Vec<Statement>, Option<Box<Expr>>, Option<usize>),
+    /// A loop with its number.
+    Loop(usize, Option<Box<Expr>>, Box<Expr>),
+    For(usize, Box<Range>, Box<Expr>),
+    Break(usize, Option<Box<Expr>>),
+    Continue(usize),
+    Return(Option<Box<Expr>>),
+    Call(usize, Vec<Type>, Vec<Expr>),
+    CallClosure(Box<Expr>, Vec<Expr>),
+    Closure(usize),
+    /// A value that is at the same time a reference to it.
+    Reference(Box<Expr>),
+    Dereference(Box<Expr>),
+    /// A function of the language, of `core` or of `cuda_std`.
+    Operation(Operation, Vec<Expr>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unary {
+    Negate,
+    Not,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// The values of a `for` loop's variable.
+#[derive(Clone, Debug)]
+pub(crate) struct Range {
+    pub(crate) variable: Pattern,
+    pub(crate) from: Expr,
+    pub(crate) to: Expr,
+    pub(crate) is_inclusive: bool,
+    pub(crate) is_reversed: bool,
+    pub(crate) step: Option<Expr>,
+}
+
+/// Functions whose instructions the emitter knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// A special register.
+    Register(&'static str),
+    /// The index of the thread in the grid along an axis.
+    GridIndex(&'static str),
+    Barrier,
+    /// A barrier with a vote: `popc`, `and`, `or`.
+    BarrierVote(&'static str),
+    Fence(&'static str),
+    Shared,
+    DynamicShared,
+    Length,
+    Get,
+    Set,
+    Atomic,
+    /// An atomic operation, by its name in PTX.
+    Update(&'static str),
+    AtomicLoad,
+    AtomicStore,
+    Shuffle(&'static str),
+    /// Every lane's value combined: `add`, `min`, `max`, `and`, `or`, `xor`.
+    Reduce(&'static str),
+    /// The sum of this lane's and the lower lanes' values, or of these alone.
+    Scan(bool),
+    /// A vote of the warp: `ballot`, `any`, `all`.
+    Vote(&'static str),
+    MatchAny,
+    ActiveMask,
+    SyncWarp,
+    /// A method of numbers.
+    Number(&'static str),
+    /// Indices along two or three axes.
+    Indices(&'static str),
+    /// The bits of a float, or the float of bits.
+    Bits,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Pattern {
+    Ignore,
+    Local(usize),
+    Tuple(Vec<Pattern>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Statement {
+    Let(Pattern, Expr),
+    Expr(Expr),
+}
+
+/// A variable.
+#[derive(Clone, Debug)]
+pub(crate) struct Local {
+    pub(crate) name: String,
+    pub(crate) r#type: Type,
+    pub(crate) is_mutable: bool,
+    /// The number of closures around its declaration.
+    pub(crate) closures: usize,
+}
+
+/// A closure, which is inlined where it is called.
+#[derive(Clone, Debug)]
+pub(crate) struct Closure {
+    pub(crate) parameters: Vec<Pattern>,
+    pub(crate) types: Vec<Type>,
+    pub(crate) result: Type,
+    pub(crate) body: Option<Expr>,
+}
+
+/// A function's body for some types.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) parameters: Vec<Pattern>,
+    pub(crate) types: Vec<Type>,
+    pub(crate) result: Type,
+    pub(crate) locals: Vec<Local>,
+    pub(crate) closures: Vec<Closure>,
+    pub(crate) expr: Expr,
+    pub(crate) inference: Inference,
+}
