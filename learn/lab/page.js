@@ -57,10 +57,10 @@ function ask(request) {
   return answer.finally(() => clearTimeout(timer));
 }
 
-// The answer to a request, as an object; its error, if it has one, is thrown.
+// The answer to a request, as an object; its error, if it has one, is thrown, with the place of a source that is refused.
 async function answerTo(request) {
   const answer = JSON.parse(await ask(request));
-  if (answer.error !== undefined) throw new Error(answer.error);
+  if (answer.error !== undefined) throw Object.assign(new Error(answer.error), { place: answer.place });
   return answer;
 }
 
@@ -152,6 +152,7 @@ function showKernels() {
       for (const part of kernel.name.split(/(?<=_)/)) name.append(part, make("wbr"));
       text.append(name, make("span", "words", words));
       label.append(input, text, make("span", `tag ${kernel.role}`, kernel.role));
+      if (edits.has(kernel.name)) label.append(make("span", "tag edited", "edited"));
       if (isDone(lesson, kernel)) {
         const mark = make("span", "found", "✓");
         mark.title = "run";
@@ -179,6 +180,7 @@ function open(of, kernel = of.kernels[0]) {
 
 function choose(kernel) {
   chosen = kernel;
+  isEditing = false;
   setShape();
   showKernels();
   forgetOutcome();
@@ -208,6 +210,88 @@ function forgetOutcome() {
   lastOrder = "ascending";
 }
 
+// ---- Edited sources ----
+
+// The changed texts of kernels, by their names: each is in place of the kernel's function in its file.
+const edits = new Map();
+let isEditing = false;
+// Marks for the students' workspace.
+const WORKSPACE_MARK = /^ *\/\/ (write: \w+|end)$/;
+
+// First and last index of a kernel's lines in its file as the page has it, and these lines without what gives the answer.
+function originalOf(kernel) {
+  const lines = learn.sources[kernel.file].split("\n");
+  const [first, last] = functionAround(lines, lines.findIndex(line => line.startsWith(`pub fn ${kernel.name}(`)));
+  const shown = lines.slice(first, last + 1).filter(line => !WORKSPACE_MARK.test(line));
+  return { first, last, text: shown.map(line => line.replace(/ *\/\/ wrong$/, "")).join("\n") };
+}
+
+// The sources with a kernel's edit, if it has one.
+function sourcesOf(kernel) {
+  const edit = edits.get(kernel.name);
+  if (edit === undefined) return learn.sources;
+  const { first, last } = originalOf(kernel);
+  const lines = learn.sources[kernel.file].split("\n");
+  lines.splice(first, last + 1 - first, ...edit.split("\n"));
+  return { ...learn.sources, [kernel.file]: lines.join("\n") };
+}
+
+// What a request has of a kernel: rustc's PTX, or the edited sources, which the module compiles.
+function programOf(kernel) {
+  return edits.has(kernel.name) ? { files: sourcesOf(kernel) } : { ptx: learn.ptx, names: learn.names };
+}
+
+function setEdit(text) {
+  if (text === originalOf(chosen).text) edits.delete(chosen.name);
+  else edits.set(chosen.name, text);
+  element("restore").hidden = !edits.has(chosen.name);
+  showKernels();
+}
+
+// The editor with the numbers of its lines, and the marks of a run.
+function showEditor(marks) {
+  const { first, text } = originalOf(chosen);
+  const field = element("editor-text");
+  const current = edits.get(chosen.name) ?? text;
+  if (field.value !== current) field.value = current;
+  const lines = current.split("\n");
+  field.rows = lines.length + 1;
+  const own = marks.filter(mark => mark.file === chosen.file);
+  element("editor-numbers").replaceChildren(
+    ...lines.map((_, index) => {
+      const kinds = own.filter(mark => mark.line === first + index + 1).map(mark => mark.kind);
+      return make("div", kinds.includes("fault") ? "fault" : (kinds[0] ?? ""), first + index + 1);
+    }),
+  );
+  showSentences(
+    element("editor-marks"),
+    marks.map(mark => `${mark.file === chosen.file ? "line" : `${mark.file}, line`} ${mark.line}: ${mark.text}`),
+  );
+}
+
+function connectEditor() {
+  element("edit").addEventListener("click", () => {
+    isEditing = !isEditing;
+    showSource([]);
+    if (isEditing) element("editor-text").focus();
+  });
+  element("restore").addEventListener("click", () => {
+    setEdit(originalOf(chosen).text);
+    forgetOutcome();
+    showSource([]);
+    element("edit").focus();
+  });
+  element("editor-text").addEventListener("input", event => {
+    setEdit(event.target.value);
+    showEditor([]);
+  });
+  element("editor-text").addEventListener("keydown", event => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    element("choice").requestSubmit();
+  });
+}
+
 // ---- Source lines ----
 
 // First and last index of the function around a line of a file, with its documentation.
@@ -223,7 +307,7 @@ function functionAround(lines, index) {
 // The place of a fault that is in a file of the page: the innermost call there.
 function shownPlace(place) {
   for (let source = place.source; source; source = source.inlined_at)
-    if (learn.sources[source.file] !== undefined) return { file: source.file, line: source.line };
+    if (Object.hasOwn(learn.sources, source.file)) return { file: source.file, line: source.line };
   return null;
 }
 
@@ -242,21 +326,32 @@ function marksOf(faults) {
 }
 
 function showSource(marks) {
+  element("edit").textContent = isEditing ? "Close the editor" : "Edit";
+  element("edit").setAttribute("aria-expanded", isEditing);
+  element("restore").hidden = !edits.has(chosen.name);
+  element("editor").hidden = !isEditing;
+  element("source").hidden = isEditing;
+  if (isEditing) return showEditor(marks);
+  const sources = sourcesOf(chosen);
   const parts = [];
   const add = (file, index) => {
-    const lines = learn.sources[file].split("\n");
+    const lines = sources[file].split("\n");
     const [first, last] = functionAround(lines, index);
     if (!parts.some(part => part.file === file && part.first === first)) parts.push({ file, first, last, lines });
   };
-  const own = learn.sources[chosen.file].split("\n");
-  add(chosen.file, own.findIndex(line => line.startsWith(`pub fn ${chosen.name}(`)));
-  for (const mark of marks) add(mark.file, mark.line - 1);
+  const { first, last } = originalOf(chosen);
+  const edit = edits.get(chosen.name);
+  const end = edit === undefined ? last : first + edit.split("\n").length - 1;
+  parts.push({ file: chosen.file, first, last: end, lines: sources[chosen.file].split("\n") });
+  for (const mark of marks) {
+    const isOwn = mark.file === chosen.file && mark.line > first && mark.line <= end + 1;
+    if (!isOwn) add(mark.file, mark.line - 1);
+  }
   const into = make("div");
   for (const part of parts) {
     into.append(make("div", "file", part.file));
     for (let index = part.first; index <= part.last; index++) {
-      // Marks for the students' workspace.
-      if (/^ *\/\/ (write: \w+|end)$/.test(part.lines[index])) continue;
+      if (WORKSPACE_MARK.test(part.lines[index])) continue;
       const here = marks.filter(mark => mark.file === part.file && mark.line === index + 1);
       const kind = here.some(mark => mark.kind === "fault") ? " fault" : here.length ? " other" : "";
       const line = make("div", `line${kind}`);
@@ -356,12 +451,13 @@ function countRows(columns) {
 
 function checkOf(kernel, size, form, orders, seed) {
   const launch = launchOf(lesson, kernel, size, form);
-  return { task: "check", ptx: learn.ptx, names: learn.names, launch, orders, seed };
+  return { task: "check", ...programOf(kernel), launch, orders, seed };
 }
 
 async function run() {
   const [of, kernel, size] = [lesson, chosen, element("size").valueAsNumber];
-  const isStill = () => of === lesson && kernel === chosen;
+  const edit = edits.get(kernel.name);
+  const isStill = () => of === lesson && kernel === chosen && edit === edits.get(kernel.name);
   const verdict = element("verdict");
   forgetOutcome();
   verdict.textContent = "Running…";
@@ -390,18 +486,24 @@ async function run() {
     if (!isStill()) return;
     verdict.className = "wrong-result";
     verdict.textContent = `Not run: ${error.message}`;
+    if (error.place) showSource([{ ...error.place, kind: "fault" }]);
   }
 }
 
-// The counts beside those of the right kernel, or of the right kernel beside those of the slower one.
+// The counts beside those of the right kernel, or of the right kernel beside those of the slower one, or of an edited
+// kernel beside those of the original, compiled alike.
 async function showCounts(of, kernel, size, counts, isStill) {
   const role = kernel.role === "right" ? "slower" : "right";
   const other = of.kernels.find(other => other.role === role);
+  const isEdited = edits.has(kernel.name);
   element("counted").replaceChildren(...countRows([counts]));
   element("counts").hidden = false;
-  const answer = await answerTo(checkOf(other, size, other.launch(size), 1, 0));
+  const launch = launchOf(lesson, isEdited ? kernel : other, size, isEdited ? shape() : other.launch(size));
+  const program = isEdited ? { files: learn.sources } : { ptx: learn.ptx, names: learn.names };
+  const answer = await answerTo({ task: "check", ...program, launch, orders: 1, seed: 0 });
   if (!isStill() || answer.check.counts === null) return;
-  element("counts").tHead.rows[0].cells[2].textContent = role === "right" ? "the right one" : "the slower one";
+  const name = isEdited ? "the original, compiled alike" : role === "right" ? "the right one" : "the slower one";
+  element("counts").tHead.rows[0].cells[2].textContent = name;
   element("counted").replaceChildren(...countRows([counts, answer.check.counts]));
 }
 
@@ -756,7 +858,7 @@ function connect() {
   element("play").addEventListener("click", () => {
     if (!element("choice").reportValidity()) return;
     const launch = inOrder(launchOf(lesson, chosen, element("size").valueAsNumber, shape()), lastOrder);
-    play({ ptx: learn.ptx, names: learn.names, launch, sources: learn.sources }, element("verdict"));
+    play({ ...programOf(chosen), launch, sources: sourcesOf(chosen) }, element("verdict"));
   });
   element("close-player").addEventListener("click", () => {
     element("player").hidden = true;
@@ -764,6 +866,7 @@ function connect() {
     element(element("own").hidden ? "play" : "own-play").focus();
   });
   addEventListener("hashchange", openFragment);
+  connectEditor();
   connectOwn();
 }
 

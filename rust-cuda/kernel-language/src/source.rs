@@ -16,6 +16,9 @@ const MAX_IMPORTS: usize = 16;
 /// The crates that are not among the sources.
 const OTHERS: [&str; 3] = ["cuda_std", "core", "std"];
 
+/// What `use` brings for macros and attributes.
+const MACROS: [&str; 2] = ["cuda_std::kernel", "cuda_std::shared_array"];
+
 /// A function of the sources.
 pub(crate) struct Function {
     pub(crate) module: usize,
@@ -81,8 +84,9 @@ impl Program {
                 let reason = error.to_string();
                 Refused { place, reason: reason.lines().next().unwrap_or("wrong syntax").to_owned() }
             };
-            let tokens = TokenStream::from_str(text)
-                .map_err(|error| failed(Place::of(file, error.span()), &"this is no token of Rust"))?;
+            let tokens = TokenStream::from_str(text).map_err(|error| {
+                failed(Place::of(file, error.span()), &"this is no Rust: is each bracket closed, and each text?")
+            })?;
             limits::check_nesting(file, &tokens)?;
             let parsed: syn::File =
                 syn::parse2(tokens).map_err(|error| failed(Place::of(file, error.span()), &error))?;
@@ -155,7 +159,8 @@ impl Program {
             Item::Use(item) if is_compiled(&item.attrs) => {
                 let mut leaves = Vec::new();
                 collect(&item.tree, &mut Vec::new(), &mut leaves);
-                for (name, path) in leaves {
+                // Macros have names of their own.
+                for (name, path) in leaves.into_iter().filter(|leaf| !MACROS.contains(&leaf.1.join("::").as_str())) {
                     match name {
                         Some(name) => {
                             let known = self.modules[module].entries.insert(name.clone(), Entry::Import(path));

@@ -6,6 +6,7 @@ use kernel_check::check::{CheckError, check};
 use kernel_check::json;
 use kernel_check::location::Locations;
 use kernel_debugger::record::{self, RecordError, record};
+use kernel_language::Refusal;
 use ptx_interpreter::memory::MemoryError;
 use ptx_interpreter::syntax::printable;
 use ptx_interpreter::{LoadError, Machine};
@@ -60,10 +61,17 @@ struct Refused<'a> {
 /// - `{"task": "record", "ptx", "names", "launch", "sources": {FILE: TEXT}, "instructions": 100000}`: `html`, the page
 ///   that plays the run.
 ///
-/// What is wrong with a request is its `error`, in one line.
+/// What is wrong with a request is its `error`, in one line; `place` has the `file` and the `line` of a source that is
+/// refused, and the reason as `text`.
 pub fn answer(request: &str) -> String {
     let answered = serde_json::from_str(request).map_err(NoAnswer::from).and_then(answer_to);
-    answered.unwrap_or_else(|error| json!({ "error": printable(&error.to_string()) }).to_string())
+    answered.unwrap_or_else(|error| {
+        let mut answer = json!({ "error": printable(&error.to_string()) });
+        if let NoAnswer::Program(ProgramError::Source(Refusal { file, line, reason })) = &error {
+            answer["place"] = json!({ "file": file, "line": line, "text": printable(reason) });
+        }
+        answer.to_string()
+    })
 }
 
 fn answer_to(request: Request) -> Result<String, NoAnswer> {

@@ -1,0 +1,121 @@
+//! Sources from outside are compiled or refused, and the compiler always ends.
+
+#[allow(dead_code, reason = "this test runs no kernel")]
+mod support;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use support::compile;
+
+/// Sources to change, with their kernels.
+const SOURCES: [&str; 3] = [
+    include_str!("../../seeded_bugs/src/lib.rs"),
+    include_str!("../../test_kernels/src/teaching/reductions.rs"),
+    include_str!("../../test_kernels/src/teaching/sorting.rs"),
+];
+
+fn kernels(source: &str) -> Vec<String> {
+    let after = source.split("#[kernel]\npub fn ").skip(1);
+    after.filter_map(|text| Some(text.split_once('(')?.0.to_owned())).collect()
+}
+
+/// The words, numbers and marks of a text, with the spaces between them.
+fn tokens(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_word = |character: char| character.is_alphanumeric() || character == '_';
+        let end = match is_word(first) {
+            true => rest.find(|character| !is_word(character)).unwrap_or(rest.len()),
+            false => first.len_utf8(),
+        };
+        let (token, after) = rest.split_at(end);
+        parts.push(token);
+        rest = after;
+    }
+    parts
+}
+
+/// Texts in which tokens are deleted, doubled, swapped or replaced by others.
+fn changed(source: &str, random: &mut ChaCha8Rng) -> String {
+    let mut parts = tokens(source);
+    for _ in 0..random.random_range(1..4) {
+        let [at, other] = [(); 2].map(|()| random.random_range(0..parts.len()));
+        match random.random_range(0..4) {
+            0 => drop(parts.remove(at)),
+            1 => parts.insert(at, parts[other]),
+            2 => parts.swap(at, other),
+            _ => parts[at] = parts[other],
+        }
+    }
+    parts.concat()
+}
+
+#[test]
+fn changed_kernels_never_panic() {
+    let count: usize = std::env::var("CHANGED_KERNELS").ok().and_then(|count| count.parse().ok()).unwrap_or(300);
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let (mut compiled, mut refused) = (0, 0);
+    for index in 0..count {
+        let source = SOURCES[index % SOURCES.len()];
+        let kernels = kernels(source);
+        let kernel = &kernels[random.random_range(0..kernels.len())];
+        let files = BTreeMap::from([("src/lib.rs".to_owned(), changed(source, &mut random))]);
+        match kernel_language::compile(&files, kernel) {
+            Ok(_) => compiled += 1,
+            Err(refusal) => {
+                refused += 1;
+                assert!(!refusal.to_string().contains('\n'), "{refusal}");
+            }
+        }
+    }
+    assert!(compiled > count / 10 && refused > count / 10, "{compiled} compiled, {refused} refused");
+}
+
+#[test]
+fn deep_and_large_sources_are_refused() {
+    let body = |text: &str| format!("#[kernel]\npub fn kernel(x: GlobalMut<u32>) {{\n{text}\n}}\n");
+    let n = 20_000;
+    let functions = |count: usize| {
+        let calls = (1..count).map(|index| format!("fn f{index}() {{ f{0}(); f{0}(); }}\n", index - 1));
+        format!("fn f0() {{}}\n{}", calls.collect::<String>())
+    };
+    let tuples: String = (1..40).map(|index| format!("let a{index} = (a{0}, a{0});\n", index - 1)).collect();
+    let constants: String = (1..40).map(|index| format!("const C{index}: u32 = C{0} ^ C{0};\n", index - 1)).collect();
+    let sources = [
+        body(&"(".repeat(n)),
+        body(&format!("let a = {}1{};", "(".repeat(n), ")".repeat(n))),
+        body(&format!("let a = {}1;", "!".repeat(n))),
+        body(&format!("let a = {}1;", "-".repeat(n))),
+        body(&format!("let a = {}1;", "&".repeat(n))),
+        body(&format!("let a = 1{};", " + 1".repeat(n))),
+        body(&format!("let a = x{};", ".y".repeat(n))),
+        body(&format!("let a = x{};", "[0]".repeat(n))),
+        body(&format!("let a = 1{};", " as u32".repeat(n))),
+        body(&format!("{}{}", "{".repeat(n), "}".repeat(n))),
+        body(&format!("{} {{ }}", "if true { } else ".repeat(n))),
+        body(&format!("let a: {}u32 = 1;", "&".repeat(n))),
+        body(&format!("let a = {}1;", "|| ".repeat(n))),
+        body(&format!("let a = {}1;", "return ".repeat(n))),
+        body(&format!("match 1_u32 {{ {} _ => 1 }};", "1 => 2, ".repeat(n))),
+        body(&format!("let a = [0_u32; {}];", u64::MAX)),
+        body("let a = [[[0_u64; 60000]; 60000]; 60000];"),
+        body("let a = shared_array![[f32; 4294967296]; 4294967296];"),
+        body(&format!("let a0 = 1;\n{tuples}")),
+        format!("{}{}", functions(40), body("f39();")),
+        format!("{}{}", functions(40), body("return; f39();")),
+        format!("{}{}", functions(20), body("f19();")),
+        "x".repeat(1 << 21),
+    ];
+    for source in sources {
+        let start = Instant::now();
+        let refusal = compile(&source).map(|_| ()).expect_err(&source[..source.len().min(100)]);
+        assert!(!refusal.reason.is_empty() && !refusal.reason.contains('\n'), "{refusal}");
+        assert!(start.elapsed() < Duration::from_secs(10), "{refusal}: {:?}", start.elapsed());
+    }
+    let source = format!("const C0: u32 = 1;\n{constants}{}", body("x[0] = C39;"));
+    compile(&source).expect("each constant is computed once");
+}
