@@ -77,6 +77,55 @@ async function solve({ send, evaluate, open, report }) {
   await idle();
   report.byKey = await text("verdict");
 
+  // Edits: the sentence of the mistake, at its line; then the kernel as it was.
+  const edit = async (lesson, kernel, from, to) => {
+    await click(`#lessons li:nth-child(${lesson}) button`);
+    await click(`#kernels input[value="${kernel}"]`);
+    await click("#edit");
+    const changed = await evaluate(`(() => {
+      const field = document.getElementById("editor-text");
+      const before = field.value;
+      field.value = before.replace(${JSON.stringify(from)}, ${JSON.stringify(to)});
+      field.dispatchEvent(new Event("input"));
+      return field.value !== before && document.activeElement === field;
+    })()`);
+    const started = Date.now();
+    await click("#run");
+    await idle();
+    const milliseconds = Date.now() - started;
+    const numbers = `[...document.querySelectorAll("#editor-numbers .fault")].map(line => Number(line.textContent))`;
+    const found = { changed, milliseconds, editor: await evaluate(numbers), marks: await text("editor-marks") };
+    const counts = await text("counts");
+    await click("#edit");
+    const shown = await outcome();
+    return { ...found, counts, ...shown };
+  };
+  report.edits = [
+    await edit(1, "double", "i < x.len()", "i <= x.len()"),
+    await edit(5, "average", "    thread::sync_threads();\n", ""),
+    await edit(1, "double", "i < x.len()", "i < x.length()"),
+    await edit(6, "sum_by_halves", "half /= 2", "half = half / 2"),
+  ];
+  // The keyboard leaves the editor, and runs from it.
+  await click("#edit");
+  const press = async (key, modifiers = 0) => {
+    const code = { Tab: 9, Enter: 13 }[key];
+    for (const type of ["rawKeyDown", "keyUp"])
+      await send("Input.dispatchKeyEvent", { type, key, code: key, windowsVirtualKeyCode: code, modifiers });
+  };
+  await press("Enter", 2);
+  await until(`!document.getElementById("verdict").textContent.startsWith("Not run yet")`);
+  await idle();
+  report.byKeyInEditor = await text("verdict");
+  await press("Tab");
+  report.leftBy = await evaluate(`document.activeElement.id`);
+  await click("#restore");
+  await click("#run");
+  await idle();
+  report.restored = [await text("verdict"), await evaluate(`edits.has("sum_by_halves")`)];
+  await click("#edit");
+  await click(`#kernels input[value="sum_by_halves"]`);
+
   // The recording of a run.
   await click("#play");
   await until(`document.querySelector("#player iframe")?.srcdoc.includes('id="recording"')`);
@@ -162,6 +211,7 @@ async function solve({ send, evaluate, open, report }) {
   for (let lesson = 1; lesson <= lessons.length; lesson++) {
     await evaluate(`location.hash = "#lesson=${lesson}"`);
     await until(`document.getElementById("title").textContent.startsWith("${lesson}.")`);
+    if (lesson === 3) await click("#edit");
     report.narrow.push(await evaluate("document.scrollingElement.scrollWidth"));
   }
   return report;

@@ -43,6 +43,20 @@ struct Markup {
     faults: String,
 }
 
+/// A run of an edited kernel.
+#[derive(Debug, Deserialize)]
+struct Edit {
+    /// Whether the text was changed, in the focused editor.
+    changed: bool,
+    milliseconds: u64,
+    /// The numbers of the editor's lines with a fault, and the sentences below it.
+    editor: Vec<u32>,
+    marks: String,
+    counts: String,
+    #[serde(flatten)]
+    shown: Shown,
+}
+
 /// What the script prints.
 #[derive(Deserialize)]
 struct Report {
@@ -52,6 +66,12 @@ struct Report {
     solved: Vec<String>,
     #[serde(rename = "byKey")]
     by_key: String,
+    edits: Vec<Edit>,
+    #[serde(rename = "byKeyInEditor")]
+    by_key_in_editor: String,
+    #[serde(rename = "leftBy")]
+    left_by: String,
+    restored: (String, bool),
     fragment: String,
     foreign: Vec<String>,
     markup: Markup,
@@ -140,6 +160,8 @@ fn the_lessons_are_solved_and_every_wrong_kernel_is_convicted() {
     assert!(report.by_key.starts_with("Right: "), "{}", report.by_key);
     assert!(report.fragment.contains("lesson=10&kernel=product_double_buffered&size=40"), "{}", report.fragment);
 
+    check_edits(&report);
+
     assert_eq!(report.foreign.len(), count);
     for shown in &report.foreign {
         assert!(shown.ends_with(": No fault in 2 orders. "), "{shown}");
@@ -154,4 +176,27 @@ fn the_lessons_are_solved_and_every_wrong_kernel_is_convicted() {
         |url: &&String| url.ends_with("/docs/lab/index.html") || url.starts_with("blob:") || url.starts_with("data:");
     let others: Vec<&String> = report.loaded.iter().filter(|url| !is_own(url) && *url != "about:srcdoc").collect();
     assert!(others.is_empty(), "the page loads {others:?}");
+}
+
+/// An edit shows the sentence and the line of its mistake, and the original returns.
+fn check_edits(report: &Report) {
+    let [too_far, without_barrier, unknown, same] = &report.edits[..] else { panic!("{:?}", report.edits) };
+    for edit in &report.edits {
+        eprintln!("{} ms from Run to: {}", edit.milliseconds, edit.shown.verdict);
+        assert!(edit.changed && edit.milliseconds < 5000, "{edit:?}");
+    }
+    let index = "index 1000 is outside of a buffer, which has 1000 elements";
+    assert!(too_far.shown.faults[0].contains(index) && too_far.marks.contains(index), "{too_far:?}");
+    // Line 22 of the file with the comment of the students' workspace, which the editor has not.
+    assert_eq!((&too_far.editor[..], too_far.marks.starts_with("line 21: Here: ")), (&[21][..], true), "{too_far:?}");
+    let tile = "which has never been written";
+    assert!(without_barrier.shown.faults[0].contains(tile), "{without_barrier:?}");
+    assert_eq!(without_barrier.shown.verdict, "Wrong: 1 fault, marked in the source.");
+    let reason = "learn/src/step01_index.rs, line 20: `length` of `GlobalMut<f32>` is not known here";
+    assert_eq!(unknown.shown.verdict, format!("Not run: {reason}"));
+    assert_eq!(unknown.editor, [20]);
+    assert!(same.shown.verdict.starts_with("Right: ") && same.counts.contains("compiled alike"), "{same:?}");
+    assert!(report.by_key_in_editor.starts_with("Right: "), "{}", report.by_key_in_editor);
+    assert_ne!(report.left_by, "editor-text");
+    assert!(report.restored.0.starts_with("Right: ") && !report.restored.1, "{:?}", report.restored);
 }

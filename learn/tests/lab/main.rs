@@ -2,6 +2,8 @@
 //! convicts every wrong kernel at its line.
 
 mod browser;
+mod compiler;
+mod faults;
 mod module;
 #[path = "../../../neural-net/draw/tests/draw/node.rs"]
 mod node;

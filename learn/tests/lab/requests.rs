@@ -196,6 +196,8 @@ pub(crate) fn bad() -> Vec<String> {
         json!({"task": "kernels", "ptx": format!("{ptx}.visible .entry deep() {deep}")}).to_string(),
         json!({"task": "kernels", "ptx": huge}).to_string(),
         check(ptx, &launch(json!({"kernel": "other"})), 1),
+        json!({"task": "check", "files": {"src/lib.rs": "#[kernel]\npub fn k() { <b> }"}, "launch": launch(json!({})),
+            "orders": 1, "seed": 0}).to_string(),
         check(ptx, &launch(json!({"block": [2048, 1, 1]})), 1),
         check(ptx, &launch(json!({"arguments": [{"name": "x", "type": "u32", "value": 1}]})), 1),
         check(ptx, &launch(buffer), 1),
@@ -203,8 +205,27 @@ pub(crate) fn bad() -> Vec<String> {
     ]
 }
 
+/// Requests with sources in place of PTX: a check and a recording.
+fn of_sources() -> Vec<String> {
+    let launch = json!({
+        "ptx": "edited.ptx", "kernel": "histogram", "grid": [2, 1, 1], "block": [256, 1, 1],
+        "arguments": [
+            {"name": "values", "type": "u32", "shape": [8000], "values": 7},
+            {"name": "counts", "type": "u32", "shape": [256], "values": "zeros"},
+        ],
+    });
+    let sources = crate::compiler::sources();
+    let record = json!({
+        "task": "record", "files": sources, "sources": sources, "instructions": 2000, "launch": launch,
+    });
+    vec![
+        json!({"task": "check", "files": sources, "launch": launch, "orders": 2, "seed": 3}).to_string(),
+        record.to_string(),
+    ]
+}
+
 /// All requests that do not come from the page's lessons.
 pub(crate) fn all() -> Vec<String> {
     let foreign = foreign().into_iter().map(|of| check(of.ptx, &of.launch(), 3));
-    seeded_bugs().into_iter().chain(foreign).chain(bad()).collect()
+    seeded_bugs().into_iter().chain(foreign).chain(of_sources()).chain(bad()).collect()
 }

@@ -1,0 +1,69 @@
+//! The page's compiler gives every kernel of the lessons the results and the faults that rustc's PTX has.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::faults::{lines_of, sentences_of};
+use crate::run_in_node;
+
+/// Kernels in whose wrong lines rustc checks an index, or loads an element, before another one that comes first in the
+/// source. Their faults are at the same lines, but of another element or thread.
+const REORDERED: [&str; 3] =
+    ["add_row_swapped", "transpose_without_second_guard", "product_with_half_the_barriers"];
+
+/// A launch of a lesson.
+#[derive(Deserialize)]
+struct Launch {
+    name: String,
+    launch: Value,
+}
+
+/// The sources of the kernels, as the page has them.
+pub(crate) fn sources() -> BTreeMap<String, String> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
+    let entries = folder.read_dir().expect("there are sources").map(|entry| entry.expect("an entry").path());
+    let files = entries.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let text = |path: &Path| std::fs::read_to_string(path).expect("a source is text");
+    files.map(|path| (format!("learn/src/{}", path.file_name().unwrap().display()), text(&path))).collect()
+}
+
+fn answer(request: &Value) -> Value {
+    serde_json::from_str(&lab::answer(&request.to_string())).expect("an answer is JSON")
+}
+
+#[test]
+fn kernels_compiled_by_the_page_agree_with_rustcs() {
+    let lessons = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/lab/lessons.js"));
+    let Some(output) = run_in_node("launches.mjs", &[lessons], b"") else { return };
+    let launches: Vec<Launch> = serde_json::from_str(&output).expect("the script prints launches");
+    assert_eq!(launches.len(), 50);
+    let sources = sources();
+    let (ptx, names) = (include_str!("../../ptx/learn.sm_75.ptx"), include_str!("../../ptx/learn.sm_75.debug"));
+    let mut differ = Vec::new();
+    for Launch { name, launch } in launches {
+        let of_rustc =
+            answer(&json!({"task": "check", "ptx": ptx, "names": names, "launch": launch, "orders": 2, "seed": 0}));
+        let of_page = answer(&json!({"task": "check", "files": sources, "launch": launch, "orders": 2, "seed": 0}));
+        if let Some(error) = of_page["error"].as_str() {
+            differ.push(format!("{name}: {error}"));
+            continue;
+        }
+        let both = [&of_rustc, &of_page];
+        let [lines, of_the_page] = both.map(lines_of);
+        if lines != of_the_page {
+            differ.push(format!("{name}: faults at {of_the_page:?}, not {lines:?}"));
+        }
+        let [sentences, of_the_page] = both.map(sentences_of);
+        if sentences != of_the_page && !REORDERED.contains(&name.as_str()) {
+            differ.push(format!("{name}:\n{}\nnot\n{}", of_the_page.join("\n"), sentences.join("\n")));
+        }
+        // What a kernel with a fault leaves in memory depends on the order of its instructions.
+        if sentences.is_empty() && of_rustc["buffers"] != of_page["buffers"] {
+            differ.push(format!("{name}: another result"));
+        }
+    }
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}

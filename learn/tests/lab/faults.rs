@@ -1,0 +1,38 @@
+//! Faults without what differs between two compilers: the instruction, its line in the PTX, and the column in the source.
+
+use serde_json::Value;
+
+/// The sentences of an answer's faults.
+pub(crate) fn sentences_of(answer: &Value) -> Vec<String> {
+    let sentences = answer["sentences"].as_array().into_iter().flatten();
+    sentences.filter_map(Value::as_str).map(plain).collect()
+}
+
+/// A sentence without PTX and columns.
+fn plain(sentence: &str) -> String {
+    let mut text = String::new();
+    let mut rest = sentence;
+    while let Some((before, after)) = rest.split_once("PTX line ") {
+        text += before;
+        // `PTX line 12 `ld.global…` (file.rs:3:4)`
+        rest = after.splitn(3, '`').nth(2).unwrap_or_default();
+    }
+    text += rest;
+    let mut parts = text.split(".rs:");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (place, after) = part.split_once(')').unwrap_or((part, ""));
+        plain += &format!(".rs:{}){after}", place.split(':').next().unwrap_or_default());
+    }
+    plain
+}
+
+/// The files and lines of an answer's faults, and of the other accesses of races.
+pub(crate) fn lines_of(answer: &Value) -> Vec<String> {
+    let line = |place: &Value| match &place["source"]["file"] {
+        Value::String(file) => format!("{file}:{}", place["source"]["line"]),
+        _ => "nowhere".to_owned(),
+    };
+    let faults = answer["check"]["faults"].as_array().into_iter().flatten();
+    faults.map(|fault| line(&fault["place"])).collect()
+}
