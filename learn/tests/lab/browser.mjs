@@ -77,6 +77,19 @@ async function solve({ send, evaluate, open, report }) {
   await idle();
   report.byKey = await text("verdict");
 
+  // The recording of a run.
+  await click("#play");
+  await until(`document.querySelector("#player iframe")?.srcdoc.includes('id="recording"')`);
+  await click("#close-player");
+
+  // The address has the state.
+  report.fragment = await evaluate("location.hash");
+  await evaluate(`location.hash = "#lesson=3&kernel=add_row&size=20&orders=5&run=1"`);
+  await until(`document.getElementById("verdict").textContent.includes("5 orders")`);
+  await idle();
+  await evaluate(`location.hash = "#lesson=99&kernel=<b>&size=-1&grid=x"`);
+  await until(`document.getElementById("title").textContent.startsWith("1.")`);
+
   // Edits: the sentence of the mistake, at its line; then the kernel as it was.
   const edit = async (lesson, kernel, from, to) => {
     await click(`#lessons li:nth-child(${lesson}) button`);
@@ -125,19 +138,6 @@ async function solve({ send, evaluate, open, report }) {
   report.restored = [await text("verdict"), await evaluate(`edits.has("sum_by_halves")`)];
   await click("#edit");
   await click(`#kernels input[value="sum_by_halves"]`);
-
-  // The recording of a run.
-  await click("#play");
-  await until(`document.querySelector("#player iframe")?.srcdoc.includes('id="recording"')`);
-  await click("#close-player");
-
-  // The address has the state.
-  report.fragment = await evaluate("location.hash");
-  await evaluate(`location.hash = "#lesson=3&kernel=add_row&size=20&orders=5&run=1"`);
-  await until(`document.getElementById("verdict").textContent.includes("5 orders")`);
-  await idle();
-  await evaluate(`location.hash = "#lesson=99&kernel=<b>&size=-1&grid=x"`);
-  await until(`document.getElementById("title").textContent.startsWith("1.")`);
 
   // PTX of others.
   await click("#own-tab");

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::faults::{lines_of, sentences_of};
+use crate::requests::seeded_bugs;
 use crate::run_in_node;
 
 /// Kernels in whose wrong lines rustc checks an index, or loads an element, before another one that comes first in the
@@ -23,11 +24,18 @@ struct Launch {
 
 /// The sources of the kernels, as the page has them.
 pub(crate) fn sources() -> BTreeMap<String, String> {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
+    files_of("learn")
+}
+
+/// The files of a crate's sources, by the names that PTX has for them.
+fn files_of(package: &str) -> BTreeMap<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let below = if package == "learn" { root } else { root.join("rust-cuda") };
+    let folder = below.join(package).join("src");
     let entries = folder.read_dir().expect("there are sources").map(|entry| entry.expect("an entry").path());
     let files = entries.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
     let text = |path: &Path| std::fs::read_to_string(path).expect("a source is text");
-    files.map(|path| (format!("learn/src/{}", path.file_name().unwrap().display()), text(&path))).collect()
+    files.map(|path| (format!("{package}/src/{}", path.file_name().unwrap().display()), text(&path))).collect()
 }
 
 fn answer(request: &Value) -> Value {
@@ -63,6 +71,26 @@ fn kernels_compiled_by_the_page_agree_with_rustcs() {
         // What a kernel with a fault leaves in memory depends on the order of its instructions.
         if sentences.is_empty() && of_rustc["buffers"] != of_page["buffers"] {
             differ.push(format!("{name}: another result"));
+        }
+    }
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+/// Those that share one line have other mistakes there for another order of the accesses.
+#[test]
+fn seeded_bugs_compiled_by_the_page_are_found_at_rustcs_lines() {
+    let files = files_of("seeded_bugs");
+    let mut differ = Vec::new();
+    for request in seeded_bugs() {
+        let mut request: Value = serde_json::from_str(&request).expect("a request is JSON");
+        let of_rustc = answer(&request);
+        request.as_object_mut().expect("an object").remove("ptx");
+        request["files"] = json!(files);
+        let (of_page, kernel) = (answer(&request), &request["launch"]["kernel"]);
+        let is_same = lines_of(&of_rustc) == lines_of(&of_page) && of_page["error"].is_null();
+        let is_equal = !lines_of(&of_rustc).is_empty() || of_rustc["buffers"] == of_page["buffers"];
+        if !is_same || !is_equal {
+            differ.push(format!("{kernel}: {:?}\nnot {:?}", of_page["sentences"], of_rustc["sentences"]));
         }
     }
     assert!(differ.is_empty(), "{}", differ.join("\n"));

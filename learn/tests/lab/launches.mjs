@@ -1,16 +1,15 @@
-// Prints the launches of all lessons and kernels, with the lesson's size or with that of the second argument, as JSON.
-// Usage: node launches.mjs LESSONS [SIZE]
+// Prints the launches of all lessons and kernels, with the lesson's size, as JSON.
+// Usage: node launches.mjs LESSONS
 
 import { readFileSync } from "node:fs";
 
-const [path, size] = process.argv.slice(2);
+const path = process.argv[2];
 const { LESSONS, launchOf } = new Function(`${readFileSync(path, "utf8")}\nreturn { LESSONS, launchOf };`)();
 const launches = LESSONS.flatMap(lesson =>
-  lesson.kernels.map(({ name, file, launch }, index) => ({
+  lesson.kernels.map(({ name, file, launch }) => ({
     name,
     file,
-    role: lesson.kernels[index].role,
-    launch: launchOf(lesson, { name, launch }, size === undefined ? lesson.size : Number(size)),
+    launch: launchOf(lesson, { name, launch }, lesson.size),
   })),
 );
 console.log(JSON.stringify(launches));

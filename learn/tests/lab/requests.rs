@@ -149,7 +149,7 @@ fn check(ptx: &str, launch: &Value, orders: u32) -> String {
 }
 
 /// A launch of each seeded bug: slices of 64 elements, and 8 for a size.
-fn seeded_bugs() -> Vec<String> {
+pub(crate) fn seeded_bugs() -> Vec<String> {
     let ptx = include_str!("../../../rust-cuda/seeded_bugs/ptx/seeded_bugs.sm_75.ptx");
     let machine = Machine::new(ptx).expect("the PTX is valid");
     assert_eq!(machine.refused().next(), None);

@@ -116,7 +116,7 @@ pub(crate) fn evaluate(program: &Program, inference: &Inference, expr: &Expr) ->
             Constant::Bool(true) => evaluate(then)?,
             _ => evaluate(otherwise)?,
         },
-        Kind::Block(statements, Some(tail), None) if statements.is_empty() => evaluate(tail)?,
+        Kind::Block(statements, Some(tail)) if statements.is_empty() => evaluate(tail)?,
         Kind::Cast(operand) => cast(evaluate(operand)?, &of),
         Kind::Operation(Operation::Number("min"), of) if of.len() == 2 => {
             match (evaluate(&of[0])?, evaluate(&of[1])?) {

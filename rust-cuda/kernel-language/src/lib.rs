@@ -14,6 +14,7 @@ mod constants;
 mod emit;
 mod inference;
 mod limits;
+mod mathematics;
 mod refusal;
 mod source;
 mod tree;

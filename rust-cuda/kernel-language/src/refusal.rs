@@ -40,7 +40,7 @@ pub(crate) type Checked<T> = Result<T, Refused>;
 pub struct Refusal {
     /// The file's name.
     pub file: String,
-    /// The line, from 1.
+    /// The line, from 1; 0 if it is of no line.
     pub line: u32,
     /// What is wrong or not known there.
     pub reason: String,
@@ -48,7 +48,10 @@ pub struct Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, line {}: {}", self.file, self.line, self.reason)
+        match self.line {
+            0 => f.write_str(&self.reason),
+            line => write!(f, "{}, line {line}: {}", self.file, self.reason),
+        }
     }
 }
 

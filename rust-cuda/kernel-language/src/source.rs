@@ -9,10 +9,13 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Item, ItemConst, ItemFn, ItemStruct, Meta, UseTree};
 
 use crate::limits;
+use crate::mathematics::MATHEMATICS;
 use crate::refusal::{Checked, Place, Refused};
 
 /// Maximum number of names that stand for one another.
 const MAX_IMPORTS: usize = 16;
+/// Maximum number of modules of which a module imports all names.
+const MAX_ALL_OF: usize = 8;
 /// The crates that are not among the sources.
 const OTHERS: [&str; 3] = ["cuda_std", "core", "std"];
 
@@ -64,6 +67,10 @@ pub(crate) struct Program {
     pub(crate) structs: Vec<(usize, Rc<ItemStruct>)>,
     /// Methods by the name of their type and their own.
     pub(crate) methods: HashMap<(usize, String), usize>,
+    /// Constants that a trait of the sources has for a type of numbers, by the names of both.
+    pub(crate) associated: HashMap<(String, String), usize>,
+    /// The module of the compiler's own text.
+    mathematics: usize,
 }
 
 impl Program {
@@ -93,6 +100,15 @@ impl Program {
             for item in parsed.items {
                 program.add(module, item, &mut blocks)?;
             }
+        }
+        program.modules.push(Module::default());
+        program.mathematics = program.modules.len() - 1;
+        program.modules[program.mathematics].file = program.files.len();
+        program.files.push("cuda_std/src/math/mod.rs".to_owned());
+        let own: syn::File = syn::parse_str(MATHEMATICS)
+            .or_else(|error| Place::default().refused(format!("the compiler's own text: {error}")))?;
+        for item in own.items {
+            program.add(program.mathematics, item, &mut blocks)?;
         }
         program.add_methods(blocks)?;
         Ok(program)
@@ -150,9 +166,9 @@ impl Program {
             }
             Item::Mod(item) if is_compiled(&item.attrs) => {
                 let inner = self.child(module, &item.ident.to_string());
-                self.modules[inner].file = self.modules[module].file;
-                for item in item.content.into_iter().flat_map(|content| content.1) {
-                    self.add(inner, item, blocks)?;
+                if let Some((_, items)) = item.content {
+                    self.modules[inner].file = self.modules[module].file;
+                    items.into_iter().try_for_each(|item| self.add(inner, item, blocks))?;
                 }
                 return Ok(());
             }
@@ -178,7 +194,14 @@ impl Program {
             _ => return Ok(()),
         };
         let place = self.place(module, &name);
-        if self.modules[module].entries.insert(name.to_string(), Entry::Is(named)).is_some() {
+        let entries = &mut self.modules[module].entries;
+        // A module and a function may have the same name.
+        let is_other = matches!(entries.get(&name.to_string()), Some(Entry::Import(_) | Entry::Is(Named::Module(_))));
+        let key = match named {
+            Named::Function(_) if is_other => function_key(&name.to_string()),
+            _ => name.to_string(),
+        };
+        if entries.insert(key, Entry::Is(named)).is_some() {
             return place.refused(format!("`{name}` is the name of something else here"));
         }
         Ok(())
@@ -196,6 +219,10 @@ impl Program {
         for (module, block) in blocks {
             let syn::Type::Path(path) = &*block.self_ty else { continue };
             let names = segments(&path.path);
+            if let (true, Some(number)) = (block.trait_.is_some(), path.path.get_ident()) {
+                self.add_associated(module, &number.to_string(), block.items);
+                continue;
+            }
             let Ok(Named::Struct(number)) = self.find(module, &names, Place::default()) else { continue };
             let of = Rc::new((block.generics, *block.self_ty));
             for item in block.items {
@@ -215,52 +242,39 @@ impl Program {
         Ok(())
     }
 
+    /// The constants that a trait has for a type of numbers.
+    fn add_associated(&mut self, module: usize, number: &str, items: Vec<syn::ImplItem>) {
+        for item in items {
+            let (syn::ImplItem::Const(item), Ok(of)) = (item, syn::parse_str(number)) else { continue };
+            let constant = ItemConst {
+                attrs: Vec::new(),
+                vis: syn::Visibility::Inherited,
+                modifiers: Default::default(),
+                const_token: item.const_token,
+                ident: item.ident.clone(),
+                generics: syn::Generics::default(),
+                colon_token: item.colon_token,
+                ty: Box::new(of),
+                eq_token: item.eq_token,
+                expr: Box::new(item.expr),
+                semi_token: item.semi_token,
+            };
+            self.constants.push((module, Rc::new(constant)));
+            self.associated.insert((number.to_owned(), item.ident.to_string()), self.constants.len() - 1);
+        }
+    }
+
     /// What a path means in a module.
     pub(crate) fn find(&self, module: usize, path: &[String], place: Place) -> Checked<Named> {
-        let unknown = |name: &str| {
+        self.resolved(module, path, 0).or_else(|name| {
             let path = path.join("::");
             let of = if path == name { String::new() } else { format!(" of `{path}`") };
-            Refused { place, reason: format!("`{name}`{of} is not known here: is it declared, or in a `use`?") }
-        };
-        let mut found = Named::Module(module);
-        for (index, name) in path.iter().enumerate() {
-            found = match found {
-                Named::Module(inside) => match (name.as_str(), index) {
-                    ("crate", 0) => Named::Module(0),
-                    ("self", 0) => Named::Module(inside),
-                    ("super", _) => Named::Module(self.modules[inside].parent),
-                    (name, 0) if OTHERS.contains(&name) => Named::Other(name.to_owned()),
-                    (name, _) => self.entry(inside, name, 0).ok_or_else(|| unknown(name))?,
-                },
-                Named::Other(other) => Named::Other(format!("{other}::{name}")),
-                Named::Struct(number) => {
-                    let method = self.methods.get(&(number, name.clone()));
-                    Named::Function(*method.ok_or_else(|| unknown(name))?)
-                }
-                _ => return Err(unknown(name)),
-            };
-        }
-        Ok(found)
+            place.refused(format!("`{name}`{of} is not known here: is it declared, or in a `use`?"))
+        })
     }
 
-    fn entry(&self, module: usize, name: &str, imports: usize) -> Option<Named> {
-        if imports > MAX_IMPORTS {
-            return None;
-        }
-        match self.modules[module].entries.get(name) {
-            Some(Entry::Is(named)) => Some(named.clone()),
-            Some(Entry::Import(path)) => self.imported(module, path, imports + 1),
-            None => {
-                self.modules[module].all_of.iter().find_map(|path| match self.imported(module, path, imports + 1)? {
-                    Named::Module(other) if other != module => self.entry(other, name, imports + 1),
-                    Named::Other(other) => of_prelude(&other, name),
-                    _ => None,
-                })
-            }
-        }
-    }
-
-    fn imported(&self, module: usize, path: &[String], imports: usize) -> Option<Named> {
+    /// What a path means, or the name in it that is not known. `imports` is the number of names that stand for it.
+    fn resolved<'p>(&self, module: usize, path: &'p [String], imports: usize) -> Result<Named, &'p str> {
         let mut found = Named::Module(module);
         for (index, name) in path.iter().enumerate() {
             found = match found {
@@ -269,19 +283,62 @@ impl Program {
                     ("self", _) => Named::Module(inside),
                     ("super", _) => Named::Module(self.modules[inside].parent),
                     (name, 0) if OTHERS.contains(&name) => Named::Other(name.to_owned()),
-                    (name, _) => self.entry(inside, name, imports)?,
+                    (name, _) => {
+                        let is_last = index + 1 == path.len();
+                        let function = is_last.then(|| self.entry(inside, &function_key(name), imports)).flatten();
+                        function.or_else(|| self.entry(inside, name, imports)).ok_or(name)?
+                    }
                 },
-                Named::Other(other) => Named::Other(format!("{other}::{name}")),
-                _ => return None,
+                Named::Other(other) => self.of_other(format!("{other}::{name}")),
+                Named::Struct(number) => {
+                    Named::Function(*self.methods.get(&(number, name.clone())).ok_or(name.as_str())?)
+                }
+                _ => return Err(name),
             };
         }
-        Some(found)
+        Ok(found)
+    }
+
+    fn entry(&self, module: usize, name: &str, imports: usize) -> Option<Named> {
+        match self.modules[module].entries.get(name) {
+            _ if imports > MAX_IMPORTS => None,
+            Some(Entry::Is(named)) => Some(named.clone()),
+            Some(Entry::Import(path)) => self.resolved(module, path, imports + 1).ok(),
+            // Of all that a module imports, few levels: each may have several.
+            None => self.modules[module].all_of.iter().take(MAX_ALL_OF).find_map(|path| {
+                match self.resolved(module, path, imports + MAX_IMPORTS / 2).ok()? {
+                    Named::Module(other) if other != module => self.entry(other, name, imports + MAX_IMPORTS / 2),
+                    Named::Other(other) => of_prelude(&other, name),
+                    _ => None,
+                }
+            }),
+        }
+    }
+
+    /// An item of another crate: a function of the compiler's own text, if it has it.
+    fn of_other(&self, path: String) -> Named {
+        let own =
+            path.strip_prefix("cuda_std::math::").and_then(|name| self.modules[self.mathematics].entries.get(name));
+        match own {
+            Some(Entry::Is(own)) => own.clone(),
+            _ => Named::Other(path),
+        }
+    }
+
+    /// Whether a module is the compiler's own text, whose lines nobody sees.
+    pub(crate) fn is_own(&self, module: usize) -> bool {
+        module == self.mathematics
     }
 
     /// The function of a kernel.
     pub(crate) fn kernel(&self, name: &str) -> Option<usize> {
         self.functions.iter().position(|function| function.is_kernel && function.item.sig.ident == name)
     }
+}
+
+/// The name of a function beside something else of the same name.
+fn function_key(name: &str) -> String {
+    format!("{name}()")
 }
 
 /// A name that `use cuda_std::prelude::*` brings.

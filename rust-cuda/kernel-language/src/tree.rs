@@ -38,8 +38,7 @@ pub(crate) enum Kind {
     AssignBinary(Binary, Box<Expr>, Box<Expr>),
     Cast(Box<Expr>),
     If(Box<Expr>, Box<Expr>, Option<Box<Expr>>),
-    /// With the number of its label, to which `break` leads.
-    Block(Vec<Statement>, Option<Box<Expr>>, Option<usize>),
+    Block(Vec<Statement>, Option<Box<Expr>>),
     /// A loop with its number.
     Loop(usize, Option<Box<Expr>>, Box<Expr>),
     For(usize, Box<Range>, Box<Expr>),
@@ -105,6 +104,8 @@ pub(crate) enum Operation {
     /// The index of the thread in the grid along an axis.
     GridIndex(&'static str),
     Barrier,
+    /// The barrier of all blocks, whose state is in global memory.
+    GridBarrier,
     /// A barrier with a vote: `popc`, `and`, `or`.
     BarrierVote(&'static str),
     Fence(&'static str),
@@ -166,6 +167,8 @@ pub(crate) struct Closure {
     pub(crate) types: Vec<Type>,
     pub(crate) result: Type,
     pub(crate) body: Option<Expr>,
+    /// Whether it has a `return`.
+    pub(crate) returns: bool,
 }
 
 /// A function's body for some types.
@@ -179,5 +182,7 @@ pub(crate) struct Body {
     pub(crate) locals: Vec<Local>,
     pub(crate) closures: Vec<Closure>,
     pub(crate) expr: Expr,
+    /// Whether it has a `return`.
+    pub(crate) returns: bool,
     pub(crate) inference: Inference,
 }

@@ -49,7 +49,7 @@ const BODIES: [(&str, &str); 62] = [
     ("y.set(i);", "this takes 2 arguments, not 1"),
     ("y.push(1.0);", "`push` of `GlobalMut<f32>` is not known"),
     ("let a = n.sin();", "`sin` of `u32` is not known"),
-    ("let a = 1.max(2);", "write it, as in `1_u32`"),
+    ("let a = 1.count_ones();", "write it, as in `1_u32`"),
     ("let a = thread::warp_number();", "`thread::warp_number` is not known"),
     ("let a = warp::sum(n);", "`warp::sum` is not known"),
     ("println!(\"{n}\");", "`println!` is not known"),

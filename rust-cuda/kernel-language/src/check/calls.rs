@@ -171,6 +171,10 @@ impl Checker<'_> {
                 let of = given.into_iter().next().unwrap_or_else(|| self.inference.any());
                 self.simple(Operation::DynamicShared, arguments, none(Type::Dynamic(of.into())), place)
             }
+            "cuda_std::grid::sync" => {
+                let of = Type::GlobalMut(Type::U32.into());
+                self.simple(Operation::GridBarrier, arguments, (&[of], Type::unit()), place)
+            }
             "cuda_std::math::fma" => {
                 let of = self.inference.float();
                 let types = [of.clone(), of.clone(), of.clone()];

@@ -21,7 +21,8 @@ impl Checker<'_> {
             Syntax::Paren(inner) => self.expression(&inner.expr, wanted),
             Syntax::Group(inner) => self.expression(&inner.expr, wanted),
             Syntax::Path(path) => self.path(path, place),
-            Syntax::Block(block) => self.labelled(block, wanted, place),
+            Syntax::Block(block) if block.label.is_none() => self.block(&block.block, wanted),
+            Syntax::Block(_) => place.refused("a block with a label is not known here: use a loop"),
             Syntax::Unsafe(_) => place.refused("`unsafe` is not known here: use `get` and `set`"),
             Syntax::If(of) => self.branches(of, wanted),
             Syntax::Match(of) => self.matching(of, wanted, place),
@@ -80,13 +81,11 @@ impl Checker<'_> {
             Syntax::Break(of) => self.r#break(of, place),
             Syntax::Continue(of) => {
                 let index = self.target(of.label.as_ref(), place)?;
-                if self.around[index].result.is_some() && !self.around[index].is_loop {
-                    return place.refused("`continue` needs the label of a loop");
-                }
                 Ok(made(Kind::Continue(self.around[index].number), Type::Never, place, &[]))
             }
             Syntax::Return(of) => {
                 let result = self.results.last().cloned().unwrap_or_else(Type::unit);
+                self.returns.iter_mut().next_back().into_iter().for_each(|returns| *returns = true);
                 let value = match &of.expr {
                     Some(value) => {
                         let value = self.expression(value, Some(&result))?;
@@ -123,28 +122,16 @@ impl Checker<'_> {
         Expr { kind: Kind::Operation(operation, parts), r#type, place, assigns }
     }
 
-    fn enter(&mut self, label: Option<String>, result: Option<Type>, is_loop: bool) -> usize {
+    fn enter(&mut self, label: Option<String>, result: Option<Type>) -> usize {
         self.arounds += 1;
-        self.around.push(Around { label, number: self.arounds, result, is_loop, breaks: false });
+        self.around.push(Around { label, number: self.arounds, result, breaks: false });
         self.arounds
-    }
-
-    fn labelled(&mut self, of: &syn::ExprBlock, wanted: Option<&Type>, place: Place) -> Checked<Expr> {
-        let Some(label) = &of.label else { return self.block(&of.block, wanted) };
-        let result = self.inference.any();
-        let number = self.enter(Some(label.name.ident.to_string()), Some(result.clone()), false);
-        let block = self.block(&of.block, Some(&result));
-        self.around.pop();
-        let block = block?;
-        let block = self.coerced(block, &result)?;
-        let assigns = block.assigns;
-        Ok(Expr { kind: Kind::Block(Vec::new(), Some(block.into()), Some(number)), r#type: result, place, assigns })
     }
 
     fn while_loop(&mut self, of: &syn::ExprWhile, place: Place) -> Checked<Expr> {
         let condition = self.condition(&of.cond)?;
         let label = of.label.as_ref().map(|label| label.name.ident.to_string());
-        let number = self.enter(label, None, true);
+        let number = self.enter(label, None);
         let body = self.block(&of.body, Some(&Type::unit()));
         self.around.pop();
         let body = body?;
@@ -156,7 +143,7 @@ impl Checker<'_> {
     fn endless_loop(&mut self, of: &syn::ExprLoop, wanted: Option<&Type>, place: Place) -> Checked<Expr> {
         let result = wanted.cloned().unwrap_or_else(|| self.inference.any());
         let label = of.label.as_ref().map(|label| label.name.ident.to_string());
-        let number = self.enter(label, Some(result.clone()), true);
+        let number = self.enter(label, Some(result.clone()));
         let body = self.block(&of.body, Some(&Type::unit()));
         let around = self.around.pop();
         let body = body?;
@@ -201,7 +188,7 @@ impl Checker<'_> {
         let label = of.label.as_ref().map(|label| label.name.ident.to_string());
         self.scopes.push(Vec::new());
         let variable = self.pattern(&of.pat, &of_range);
-        let number = self.enter(label, None, true);
+        let number = self.enter(label, None);
         let body = variable.and_then(|variable| Ok((variable, self.block(&of.body, Some(&Type::unit()))?)));
         self.around.pop();
         self.scopes.pop();
@@ -215,7 +202,7 @@ impl Checker<'_> {
     fn target(&self, label: Option<&syn::Lifetime>, place: Place) -> Checked<usize> {
         let is_meant = |around: &&Around| match label {
             Some(label) => around.label.as_ref().is_some_and(|known| label.ident == known),
-            None => around.is_loop,
+            None => true,
         };
         let found = self.around.iter().rev().find(is_meant).map(|around| around.number);
         match self.around.iter().position(|around| Some(around.number) == found) {
@@ -251,6 +238,7 @@ impl Checker<'_> {
         let around = std::mem::take(&mut self.around);
         let checked = result.and_then(|result| {
             self.results.push(result.clone());
+            self.returns.push(false);
             let (mut parameters, mut types) = (Vec::new(), Vec::new());
             for input in &of.inputs {
                 let of = self.inference.any();
@@ -259,7 +247,8 @@ impl Checker<'_> {
             }
             let body = self.expression(&of.body, Some(&result))?;
             let body = self.coerced(body, &result)?;
-            Ok(Closure { parameters, types, result, body: Some(body) })
+            let returns = self.returns.pop() == Some(true);
+            Ok(Closure { parameters, types, result, body: Some(body), returns })
         });
         self.around = around;
         self.scopes.pop();
@@ -285,7 +274,7 @@ impl Checker<'_> {
         let assigns = value.assigns || arms.assigns;
         let (of, place) = (arms.r#type.clone(), arms.place);
         let statements = vec![crate::tree::Statement::Let(crate::tree::Pattern::Local(number), value)];
-        Ok(Expr { kind: Kind::Block(statements, Some(arms.into()), None), r#type: of, place, assigns })
+        Ok(Expr { kind: Kind::Block(statements, Some(arms.into())), r#type: of, place, assigns })
     }
 
     fn arms(&mut self, arms: &[syn::Arm], number: usize, wanted: Option<&Type>, place: Place) -> Checked<Expr> {

@@ -240,6 +240,12 @@ impl Checker<'_> {
                 Some((name, _, given, result)) => (*name, *given, *result),
                 None => return unknown(self.shown(&of)),
             },
+            // These are of a trait that all integers have.
+            Type::Unknown(_) if self.inference.is_integer(&of) && ["min", "max", "clamp"].contains(&name) => {
+                let is_it = |row: &&(&str, bool, bool, &[Of], Of)| row.0 == name;
+                let (name, .., given, result) = INTEGERS.iter().find(is_it).unwrap_or(&INTEGERS[0]);
+                (*name, *given, *result)
+            }
             _ => {
                 return receiver
                     .place

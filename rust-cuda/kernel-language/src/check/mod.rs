@@ -24,14 +24,12 @@ use crate::types::Type;
 /// Maximum number of numbers that a type consists of.
 const MAX_PARTS: usize = 256;
 
-/// A loop or a block with a label around an expression.
+/// A loop around an expression.
 struct Around {
     label: Option<String>,
     number: usize,
     /// The type of the values of `break`; None if it has none.
     result: Option<Type>,
-    /// Whether `break` and `continue` without a label mean it.
-    is_loop: bool,
     breaks: bool,
 }
 
@@ -46,11 +44,13 @@ struct Checker<'a> {
     /// The variables of each block, inner ones last.
     scopes: Vec<Vec<(String, usize)>>,
     around: Vec<Around>,
-    /// Number of loops and blocks with a label so far.
+    /// Number of loops so far.
     arounds: usize,
     closures: Vec<Closure>,
     /// What the function returns, and each closure around the expression.
     results: Vec<Type>,
+    /// Whether each of them has a `return`.
+    returns: Vec<bool>,
     is_kernel: bool,
 }
 
@@ -93,6 +93,7 @@ pub(crate) fn check(program: &Program, function: &Function, generics: &[Type]) -
         locals: checker.locals,
         closures: checker.closures,
         expr,
+        returns: checker.returns.contains(&true),
         inference: checker.inference,
     })
 }
@@ -130,6 +131,7 @@ impl<'a> Checker<'a> {
             arounds: 0,
             closures: Vec::new(),
             results: Vec::new(),
+            returns: vec![false],
             is_kernel: false,
         }
     }

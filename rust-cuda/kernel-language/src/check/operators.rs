@@ -241,7 +241,7 @@ impl Checker<'_> {
         let value = self.coerced(value, &Type::Tuple(types.into()))?;
         statements.push(Statement::Let(Pattern::Tuple(patterns), value));
         statements.extend(targets);
-        Ok(assigned(Kind::Block(statements, None, None), place))
+        Ok(assigned(Kind::Block(statements, None), place))
     }
 
     fn assign_computed(&mut self, operator: Binary, left: &Syntax, right: &Syntax, place: Place) -> Checked<Expr> {
@@ -285,7 +285,7 @@ impl Checker<'_> {
         let assigns = statements.iter().any(|statement| match statement {
             Statement::Let(_, value) | Statement::Expr(value) => value.assigns,
         });
-        Ok(Expr { kind: Kind::Block(statements, None, None), r#type: Type::unit(), place, assigns })
+        Ok(Expr { kind: Kind::Block(statements, None), r#type: Type::unit(), place, assigns })
     }
 
     /// An index into memory.

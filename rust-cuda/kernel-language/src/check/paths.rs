@@ -54,6 +54,11 @@ impl Checker<'_> {
     /// A constant of a type of numbers: `u32::MAX`.
     fn associated(&self, of: &str, name: &str, place: Place) -> Option<Expr> {
         let generic = self.generics.get(of).map(|of| self.inference.outer(of));
+        if let Some(of @ (Type::Integer(_) | Type::Float(_))) = &generic
+            && let Some(number) = self.program.associated.get(&(of.to_string(), name.to_owned()))
+        {
+            return Some(made(Kind::Constant(*number), of.clone(), place, &[]));
+        }
         let integer = Integer::named(of).or(match generic {
             Some(Type::Integer(of)) => Some(of),
             _ => None,

@@ -83,7 +83,7 @@ impl Checker<'_> {
         });
         let assigns = parts.chain(tail.as_deref()).any(|part| part.assigns);
         let place = tail.as_ref().map_or_else(|| self.place(&block.brace_token.span.close()), |tail| tail.place);
-        Ok(Expr { kind: Kind::Block(statements, tail, None), r#type, place, assigns })
+        Ok(Expr { kind: Kind::Block(statements, tail), r#type, place, assigns })
     }
 
     pub(super) fn is_never(&self, of: &Expr) -> bool {

@@ -38,7 +38,12 @@ impl Emitter<'_> {
         let may_change: Vec<bool> = arguments.iter().map(|argument| self.may_change(argument)).collect();
         self.at(place);
         let caller = self.current;
-        let frame = self.names.call(self.activations[caller].frame, &body.name, place);
+        let is_own = self.is_own;
+        self.is_own |= self.program.is_own(function.module);
+        let frame = match self.is_own {
+            true => self.activations[caller].frame,
+            false => self.names.call(self.activations[caller].frame, &body.name, place),
+        };
         let open = self.names.open();
         self.current = self.activate(body.clone(), frame);
         self.calls.push(number);
@@ -47,7 +52,8 @@ impl Emitter<'_> {
         {
             self.bind(pattern, value, of, may_change)?;
         }
-        let result = self.inlined(&body.expr, &body.result.clone(), place);
+        let result = self.inlined(&body.expr, (&body.result, body.returns), place);
+        self.is_own = is_own;
         self.calls.pop();
         self.current = caller;
         // Its values are of no use any more, unless a closure has them.
@@ -57,14 +63,11 @@ impl Emitter<'_> {
     }
 
     /// The value of a function's or a closure's body, at whose end `return` leads.
-    fn inlined(&mut self, body: &Expr, of: &Type, place: Place) -> Checked<Value> {
+    fn inlined(&mut self, body: &Expr, (of, returns): (&Type, bool), place: Place) -> Checked<Value> {
         let of = self.body().inference.whole(of);
         let end = self.label();
-        let result = match of {
-            // Most often there is no `return`: the value needs no registers of its own then.
-            _ if !returns(body) => None,
-            _ => Some(self.unset(&of, place)?),
-        };
+        // Without a `return`, the value needs no registers of its own.
+        let result = if returns { Some(self.unset(&of, place)?) } else { None };
         self.returns.push(Some((end, result.clone().unwrap_or(Value::Nothing))));
         let value = self.expression(body);
         self.returns.pop();
@@ -124,7 +127,7 @@ impl Emitter<'_> {
             self.bind(pattern, value, &r#type, may_change)?;
         }
         let result = match &of.body {
-            Some(expr) => self.inlined(expr, &of.result, place),
+            Some(expr) => self.inlined(expr, (&of.result, of.returns), place),
             None => Ok(Value::Nothing),
         };
         self.activations[owner].frame = outer;
@@ -132,45 +135,5 @@ impl Emitter<'_> {
         let line = self.line();
         self.names.close(open, line);
         result
-    }
-}
-
-/// Whether a body has `return`, other than in closures, which have been taken out of it.
-fn returns(expr: &Expr) -> bool {
-    use crate::tree::{Kind, Statement};
-    let all = |parts: &[Expr]| parts.iter().any(returns);
-    match &expr.kind {
-        Kind::Return(_) => true,
-        Kind::Tuple(parts) | Kind::Array(parts) | Kind::Call(.., parts) | Kind::Operation(_, parts) => all(parts),
-        Kind::CallClosure(_, parts) => all(parts),
-        Kind::Repeat(inner)
-        | Kind::Field(inner, _)
-        | Kind::Unary(_, inner)
-        | Kind::Cast(inner)
-        | Kind::Reference(inner)
-        | Kind::Dereference(inner) => returns(inner),
-        Kind::Element(left, right)
-        | Kind::Binary(_, left, right)
-        | Kind::Compare(_, left, right)
-        | Kind::And(left, right)
-        | Kind::Or(left, right)
-        | Kind::Assign(left, right)
-        | Kind::AssignBinary(_, left, right) => returns(left) || returns(right),
-        Kind::If(condition, then, otherwise) => {
-            returns(condition) || returns(then) || otherwise.as_deref().is_some_and(returns)
-        }
-        Kind::Block(statements, tail, _) => {
-            let is_in = |statement: &Statement| match statement {
-                Statement::Let(_, value) | Statement::Expr(value) => returns(value),
-            };
-            statements.iter().any(is_in) || tail.as_deref().is_some_and(returns)
-        }
-        Kind::Loop(_, condition, body) => condition.as_deref().is_some_and(returns) || returns(body),
-        Kind::For(_, range, body) => {
-            let step = range.step.as_ref().is_some_and(returns);
-            returns(&range.from) || returns(&range.to) || step || returns(body)
-        }
-        Kind::Break(_, value) => value.as_deref().is_some_and(returns),
-        _ => false,
     }
 }

@@ -91,15 +91,6 @@ impl Emitter<'_> {
         Ok(target)
     }
 
-    pub(super) fn labelled(&mut self, number: usize, tail: &Expr, of: &Type, place: Place) -> Checked<Value> {
-        let never = self.label();
-        let target = self.enter(number, never, of, place)?;
-        let value = self.expression(tail)?;
-        self.set(&target.result, value, of, place)?;
-        self.place_label(target.r#break);
-        Ok(target.result)
-    }
-
     pub(super) fn r#loop(
         &mut self,
         number: usize,

@@ -69,9 +69,7 @@ impl Emitter<'_> {
             Kind::If(condition, then, otherwise) => {
                 self.branches(condition, then, otherwise.as_deref(), &of, expr.place)?
             }
-            Kind::Block(statements, tail, number) => {
-                self.block(statements, tail.as_deref(), *number, &of, expr.place)?
-            }
+            Kind::Block(statements, tail) => self.block(statements, tail.as_deref())?,
             Kind::Loop(number, condition, body) => self.r#loop(*number, condition.as_deref(), body, &of, expr.place)?,
             Kind::For(number, range, body) => self.for_loop(*number, range, body, expr.place)?,
             Kind::Break(number, value) => self.r#break(*number, value.as_deref(), expr.place)?,
@@ -205,18 +203,7 @@ impl Emitter<'_> {
         self.set(&to, Value::Scalar(result), &of, place)
     }
 
-    /// The value of a block, to whose end `break` with its number leads.
-    fn block(
-        &mut self,
-        statements: &[Statement],
-        tail: Option<&Expr>,
-        number: Option<usize>,
-        of: &Type,
-        place: crate::refusal::Place,
-    ) -> Checked<Value> {
-        if let (Some(number), Some(tail)) = (number, tail) {
-            return self.labelled(number, tail, of, place);
-        }
+    fn block(&mut self, statements: &[Statement], tail: Option<&Expr>) -> Checked<Value> {
         let open = self.names.open();
         for statement in statements {
             match statement {

@@ -77,6 +77,8 @@ struct Emitter<'a> {
     steps: usize,
     /// Whether an array of two indices is that of an element.
     is_index: bool,
+    /// Whether a function of the compiler's own text is being inlined.
+    is_own: bool,
     names: Names,
 }
 
@@ -105,6 +107,7 @@ pub(crate) fn emit(program: &Program, number: usize) -> Checked<Compiled> {
         local_bytes: 0,
         steps: 0,
         is_index: false,
+        is_own: false,
         names: Names::default(),
     };
     emitter.kernel(&body)?;
@@ -230,9 +233,11 @@ impl Emitter<'_> {
         self.activations.len() - 1
     }
 
-    /// The next instructions are of this place.
+    /// The next instructions are of this place; those of the compiler's own text are of the call.
     fn at(&mut self, place: Place) {
-        self.place = place;
+        if !self.is_own {
+            self.place = place;
+        }
     }
 
     fn emit(&mut self, instruction: String) {

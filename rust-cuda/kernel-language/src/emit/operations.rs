@@ -51,6 +51,12 @@ impl Emitter<'_> {
                 self.emit("bar.sync \t0;".to_owned());
                 Ok(nothing)
             }
+            Operation::GridBarrier => {
+                if let Some(Value::Memory(state)) = values.into_iter().next() {
+                    self.grid_barrier(&state);
+                }
+                Ok(nothing)
+            }
             Operation::BarrierVote(vote) => {
                 let predicate = self.scalars(values, &types)?.swap_remove(0);
                 let predicate = self.in_register(predicate, &Type::Bool);

@@ -192,7 +192,7 @@ impl Emitter<'_> {
             }
             Kind::Field(base, _) | Kind::Element(base, _) => self.may_change(base),
             Kind::Dereference(_) => true,
-            Kind::Block(_, Some(tail), None) => self.may_change(tail),
+            Kind::Block(_, Some(tail)) => self.may_change(tail),
             Kind::Tuple(parts) => parts.iter().any(|part| self.may_change(part)),
             _ => false,
         }
@@ -220,7 +220,9 @@ impl Emitter<'_> {
                     value => value,
                 };
                 let (line, frame) = (self.line(), self.activations[self.current].frame);
-                self.names.declare(&local.name, of, &value, frame, line);
+                if !self.is_own {
+                    self.names.declare(&local.name, of, &value, frame, line);
+                }
                 self.activations[self.current].values[*number] = value;
             }
             Pattern::Tuple(patterns) => {

@@ -1,6 +1,6 @@
 //! Operations of a warp.
 
-use super::value::Value;
+use super::value::{Memory, Value};
 use super::{Emitter, width_of};
 use crate::refusal::{Checked, Place};
 use crate::tree::{Binary, Comparison, Operation};
@@ -95,6 +95,47 @@ impl Emitter<'_> {
             }
             _ => return place.refused("this function is not known here"),
         }))
+    }
+
+    /// The barrier of all blocks, as `cuda_std::grid::sync` has it: the blocks' additions to the state flip its highest bit.
+    pub(super) fn grid_barrier(&mut self, state: &Memory) {
+        let special = |emitter: &mut Self, register: &str| {
+            let result = emitter.fresh(&Type::U32);
+            emitter.emit(format!("mov.u32 \t{result}, {register};"));
+            result
+        };
+        let any = |emitter: &mut Self, name: &str| {
+            let [x, y, z] = ["x", "y", "z"].map(|axis| special(emitter, &format!("{name}.{axis}")));
+            let [both, all] = [(); 2].map(|()| emitter.fresh(&Type::U32));
+            emitter.emit(format!("or.b32 \t{both}, {x}, {y};"));
+            emitter.emit(format!("or.b32 \t{all}, {both}, {z};"));
+            all
+        };
+        let (end, again) = (self.label(), self.label());
+        self.emit("bar.sync \t0;".to_owned());
+        let thread = any(self, "%tid");
+        let is_other = self.compared(Comparison::NotEqual, &thread, "0", &Type::U32);
+        self.jump_if(&is_other, true, end);
+        self.check_index("0", &state.length);
+        let [x, y, z] = ["x", "y", "z"].map(|axis| special(self, &format!("%nctaid.{axis}")));
+        let [plane, blocks, rest, arrival, before, now, changed] = [(); 7].map(|()| self.fresh(&Type::U32));
+        self.emit(format!("mul.lo.s32 \t{plane}, {x}, {y};"));
+        self.emit(format!("mul.lo.s32 \t{blocks}, {plane}, {z};"));
+        let block = any(self, "%ctaid");
+        let is_first = self.compared(Comparison::Equal, &block, "0", &Type::U32);
+        self.emit(format!("sub.s32 \t{rest}, -2147483647, {blocks};"));
+        self.emit(format!("selp.b32 \t{arrival}, {rest}, 1, {is_first};"));
+        // The comment marks the kernel as one that needs a cooperative launch.
+        self.emit("// grid barrier".to_owned());
+        self.emit("fence.acq_rel.gpu;".to_owned());
+        self.emit(format!("atom.relaxed.gpu.global.add.u32 \t{before}, [{}], {arrival};", state.base));
+        self.place_label(again);
+        self.emit(format!("ld.acquire.gpu.global.u32 \t{now}, [{}];", state.base));
+        self.emit(format!("xor.b32 \t{changed}, {now}, {before};"));
+        let waits = self.compared(Comparison::GreaterOrEqual, &changed, "0", &Type::Integer(Integer::I32));
+        self.jump_if(&waits, true, again);
+        self.place_label(end);
+        self.emit("bar.sync \t0;".to_owned());
     }
 
     fn combined_by(&mut self, name: &str, left: String, right: String, of: &Type) -> Checked<String> {

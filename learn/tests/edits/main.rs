@@ -1,0 +1,211 @@
+//! Edits of the kernels, by the page's compiler and by rustc: both refuse an edit, or its results and faults are the same.
+//!
+//! rustc compiles many edits at once, as modules of one crate; those that it refuses are taken out, and the others are
+//! compiled again. `EDITS` sets the number of edits, `EDITS_SEED` which ones.
+
+mod change;
+#[path = "../lab/faults.rs"]
+mod faults;
+#[path = "../../../neural-net/draw/tests/draw/node.rs"]
+mod node;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cuda_builder::{Arch, BuilderError, CudaBuilder};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use test_skips::{Need, skip};
+
+use change::{Random, changed};
+use faults::{lines_of, sentences_of};
+
+/// A kernel of the lessons with its launch.
+#[derive(Deserialize)]
+struct Lesson {
+    name: String,
+    file: String,
+    launch: Value,
+}
+
+/// An edited kernel: its module is a copy of the kernel's file without the other kernels.
+struct Edit {
+    kernel: String,
+    module: String,
+    source: String,
+    launch: Value,
+}
+
+fn variable(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
+}
+
+fn learn() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// First and last line of a function and what is above it, from its name on.
+fn function(lines: &[&str], name: &str) -> (usize, usize) {
+    let at = lines.iter().position(|line| line.starts_with(&format!("pub fn {name}("))).expect(name);
+    let first = (0..at).rev().take_while(|&line| lines[line].starts_with("///") || lines[line].starts_with('#')).last();
+    let last = (at..lines.len()).find(|&line| lines[line] == "}").expect("a function ends");
+    (first.unwrap_or(at), last)
+}
+
+fn edit(index: usize, lesson: &Lesson, random: &mut Random) -> Edit {
+    let text = fs::read_to_string(learn().join("..").join(&lesson.file)).expect("a source is text");
+    let mut lines: Vec<&str> = text.lines().collect();
+    let kernel = format!("{}_e{index}", lesson.name);
+    let (first, last) = function(&lines, &lesson.name);
+    let own = lines[first..=last].join("\n").replace(&format!("fn {}(", lesson.name), &format!("fn {kernel}("));
+    let own = changed(&own, random);
+    let others = lines.iter().filter_map(|line| line.strip_prefix("pub fn ")?.split('(').next().map(str::to_owned));
+    let mut removed: Vec<(usize, usize)> = others.map(|name| function(&lines, &name)).collect();
+    removed.sort_unstable();
+    for (from, to) in removed.into_iter().rev() {
+        lines.drain(from..=to);
+    }
+    let source = format!("{}\n{own}\n", lines.join("\n"));
+    let mut launch = lesson.launch.clone();
+    launch["kernel"] = kernel.clone().into();
+    launch["block_instructions"] = (1 << 21).into();
+    launch["instructions_without_progress"] = (1 << 19).into();
+    Edit { kernel, module: format!("e{index}"), source, launch }
+}
+
+/// The crate of the edits that are left.
+fn write_crate(folder: &Path, edits: &[&Edit]) {
+    let sources = folder.join("src");
+    let _ = fs::remove_dir_all(&sources);
+    let _ = fs::remove_file(folder.join("Cargo.lock"));
+    fs::create_dir_all(&sources).expect("a folder");
+    let mut library = "#![no_std]\n#![cfg_attr(target_arch = \"nvptx64\", feature(abi_ptx, asm_experimental_arch))]\n\
+                       #![allow(warnings)]\n"
+        .to_owned();
+    for name in ["step04_atomics", "step05_shared_memory", "step09_tiles"] {
+        fs::write(sources.join(format!("{name}.rs")), base(name)).expect("a file");
+        library += &format!("pub mod {name};\n");
+    }
+    for edit in edits {
+        fs::write(sources.join(format!("{}.rs", edit.module)), &edit.source).expect("a file");
+        library += &format!("pub mod {};\n", edit.module);
+    }
+    fs::write(sources.join("lib.rs"), library).expect("a file");
+    let cuda_std = learn().join("../rust-cuda/cuda_std");
+    let manifest = format!(
+        "[package]\nname = \"edits\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\ncuda_std = {{ path = {:?} }}\n\n\
+         [workspace]\n",
+        cuda_std.canonicalize().expect("cuda_std is there")
+    );
+    fs::write(folder.join("Cargo.toml"), manifest).expect("a file");
+}
+
+/// A module whose constants and functions others use, without its kernels.
+fn base(name: &str) -> String {
+    let text = fs::read_to_string(learn().join(format!("src/{name}.rs"))).expect("a source is text");
+    text.split("#[kernel]").next().unwrap_or_default().rsplit_once("\n\n").map_or(String::new(), |parts| parts.0.to_owned())
+}
+
+/// The PTX of the edits that rustc compiles, with its names, and the modules that it refuses.
+fn compile(folder: &Path, edits: &[Edit]) -> Result<(PathBuf, PathBuf, BTreeSet<String>), BuilderError> {
+    let mut refused = BTreeSet::new();
+    loop {
+        let left: Vec<&Edit> = edits.iter().filter(|edit| !refused.contains(&edit.module)).collect();
+        write_crate(folder, &left);
+        let builder = CudaBuilder::new(folder).arch(Arch::Sm75).ptx_version(7, 0).target_dir(folder.join("target"));
+        match builder.strict(true).build() {
+            Ok(ptx) => return Ok((ptx.path.clone(), ptx.debug_file(), refused)),
+            Err(BuilderError::Compile { messages, package, arch, compiler }) => {
+                let before = refused.len();
+                for part in messages.split("\nerror").skip(1).chain(messages.strip_prefix("error")) {
+                    let module = part.split("--> src/").nth(1).and_then(|place| place.split(".rs:").next());
+                    refused.extend(module.map(str::to_owned));
+                }
+                if refused.len() == before {
+                    return Err(BuilderError::Compile { messages, package, arch, compiler });
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The PTX of one kernel, with the variables of all.
+fn only(ptx: &str, kernel: &str) -> String {
+    let start = ptx.find(".visible .entry ").unwrap_or(ptx.len());
+    let own = ptx.find(&format!(".visible .entry {kernel}(")).unwrap_or(start);
+    let end = ptx[own..].find("\n}\n").map_or(ptx.len(), |end| own + end + 3);
+    ptx[..start].to_owned() + &ptx[own..end]
+}
+
+fn answer(request: &Value) -> Value {
+    serde_json::from_str(&lab::answer(&request.to_string())).expect("an answer is JSON")
+}
+
+/// How the faults and results of the page's code differ from those of rustc's; None if they are the same.
+fn difference(of_rustc: &Value, of_page: &Value) -> Option<String> {
+    let [of_rustc_says, of_page_says] = [of_rustc, of_page].map(sentences_of);
+    if of_rustc_says.is_empty() && of_page_says.is_empty() {
+        return (of_rustc["buffers"] != of_page["buffers"]).then(|| "another result".to_owned());
+    }
+    // A loop that does not end is noticed at any of its lines, and after another number of instructions.
+    let endless = |says: &[String]| says.iter().any(|sentence| sentence.contains("the kernel does not end"));
+    if endless(&of_rustc_says) && endless(&of_page_says) || lines_of(of_rustc) == lines_of(of_page) {
+        return None;
+    }
+    Some(format!("rustc: {of_rustc_says:?}\n    page: {of_page_says:?}"))
+}
+
+#[test]
+#[ignore = "rustc compiles the edits to PTX, which takes minutes"]
+fn edits_are_refused_by_both_or_equal() {
+    let lessons = learn().join("lab/lessons.js");
+    let script = learn().join("tests/lab/launches.mjs");
+    let Some(output) = node::run_in_node(&script, &[&lessons], b"") else { return };
+    let lessons: Vec<Lesson> = serde_json::from_str(&output).expect("the script prints launches");
+    let mut random = Random::new(variable("EDITS_SEED", 1));
+    let count = variable("EDITS", 200) as usize;
+    let edits: Vec<Edit> = (0..count).map(|index| edit(index, &lessons[index % lessons.len()], &mut random)).collect();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("edits");
+    let (ptx, names, refused) = match compile(&folder, &edits) {
+        Ok(compiled) => compiled,
+        Err(error @ BuilderError::NoToolchain { .. }) => return skip(Need::Ptx, &error.to_string()),
+        Err(error) => panic!("{error}"),
+    };
+    let [ptx, names] = [ptx, names].map(|path| fs::read_to_string(path).expect("it has been built"));
+    let base: BTreeMap<String, String> = ["step04_atomics", "step05_shared_memory", "step09_tiles"]
+        .map(|name| (format!("edits/src/{name}.rs"), base(name)))
+        .into();
+    let (mut equal, mut by_both, mut by_page, mut by_rustc, mut differ) = (0, 0, Vec::new(), Vec::new(), Vec::new());
+    for edit in &edits {
+        let mut files = base.clone();
+        files.insert(format!("edits/src/{}.rs", edit.module), edit.source.clone());
+        let of_page = answer(&json!({"task": "check", "files": files, "launch": edit.launch, "orders": 1, "seed": 0}));
+        let error = of_page["error"].as_str();
+        match (refused.contains(&edit.module), error) {
+            (true, Some(_)) => by_both += 1,
+            (true, None) => by_rustc.push(edit.module.clone()),
+            (false, Some(error)) => by_page.push(error.to_owned()),
+            (false, None) => {
+                let request = json!({
+                    "task": "check", "ptx": only(&ptx, &edit.kernel), "names": names, "launch": edit.launch, "orders": 1, "seed": 0,
+                });
+                match difference(&answer(&request), &of_page) {
+                    None => equal += 1,
+                    Some(text) => differ.push(format!("{}: {text}", edit.kernel)),
+                }
+            }
+        }
+    }
+    eprintln!(
+        "{count} edits: {equal} equal, {by_both} refused by both, {} by the page alone, {} by rustc alone, {} differ",
+        by_page.len(),
+        by_rustc.len(),
+        differ.len()
+    );
+    let list = |title: &str, all: &[String]| eprintln!("{title}\n  {}", all.join("\n  "));
+    list("by the page alone:", &by_page);
+    list("by rustc alone:", &by_rustc);
+    list("differ:", &differ);
+}

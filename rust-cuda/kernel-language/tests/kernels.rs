@@ -1,0 +1,58 @@
+//! Kernels of the repository compile, and their PTX can be launched.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ptx_interpreter::Machine;
+
+/// The sources below a folder of this workspace.
+fn sources(folder: &str) -> BTreeMap<String, String> {
+    fn read(folder: &Path, name: &str, files: &mut BTreeMap<String, String>) {
+        for entry in folder.read_dir().expect("there are sources") {
+            let path = entry.expect("an entry").path();
+            let name = format!("{name}/{}", path.file_name().unwrap().display());
+            match path.is_dir() {
+                true => read(&path, &name, files),
+                false => drop(files.insert(name, std::fs::read_to_string(&path).expect("a source is text"))),
+            }
+        }
+    }
+    let mut files = BTreeMap::new();
+    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder), folder, &mut files);
+    files
+}
+
+/// The kernels that are refused, each with the reason.
+fn refused(folder: &str) -> (usize, Vec<String>) {
+    let files = sources(folder);
+    let (mut count, mut refused) = (0, Vec::new());
+    for text in files.values() {
+        for part in text.split("#[kernel]").skip(1) {
+            let Some((name, _)) = part.split_once("fn ").and_then(|(_, name)| name.split_once('(')) else { continue };
+            count += 1;
+            match kernel_language::compile(&files, name) {
+                Err(refusal) => refused.push(format!("{name}: {refusal}")),
+                Ok(compiled) => {
+                    let machine = Machine::new(&compiled.ptx).unwrap_or_else(|error| panic!("{name}: {error}"));
+                    let reason = machine.refused().next().map(|(_, error)| error.to_string());
+                    assert_eq!((reason, machine.kernels().next()), (None, Some(name)));
+                }
+            }
+        }
+    }
+    (count, refused)
+}
+
+#[test]
+fn every_seeded_bug_compiles() {
+    assert_eq!(refused("seeded_bugs/src"), (26, Vec::new()));
+}
+
+/// Those that are refused have structs as parameters, or call functions with closures.
+#[test]
+fn most_teaching_kernels_compile() {
+    let (count, refused) = refused("test_kernels/src/teaching");
+    let names: Vec<&str> = refused.iter().filter_map(|line| Some(line.split_once(':')?.0)).collect();
+    let known = ["attention", "convolve_2d", "breadth_first_level", "life", "count_hits_for_pi", "n_body"];
+    assert_eq!((count, &names[..]), (31, &known[..]), "{refused:#?}");
+}
