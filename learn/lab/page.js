@@ -214,7 +214,8 @@ function forgetOutcome() {
 
 // The changed texts of kernels, by their names: each is in place of the kernel's function in its file.
 const edits = new Map();
-let isEditing = false;
+let isEditing = false,
+  shownMarks = [];
 // Marks for the students' workspace.
 const WORKSPACE_MARK = /^ *\/\/ (write: \w+|end)$/;
 
@@ -272,7 +273,7 @@ function showEditor(marks) {
 function connectEditor() {
   element("edit").addEventListener("click", () => {
     isEditing = !isEditing;
-    showSource([]);
+    showSource(shownMarks);
     if (isEditing) element("editor-text").focus();
   });
   element("restore").addEventListener("click", () => {
@@ -283,7 +284,7 @@ function connectEditor() {
   });
   element("editor-text").addEventListener("input", event => {
     setEdit(event.target.value);
-    showEditor([]);
+    showSource([]);
   });
   element("editor-text").addEventListener("keydown", event => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
@@ -326,6 +327,7 @@ function marksOf(faults) {
 }
 
 function showSource(marks) {
+  shownMarks = marks;
   element("edit").textContent = isEditing ? "Close the editor" : "Edit";
   element("edit").setAttribute("aria-expanded", isEditing);
   element("restore").hidden = !edits.has(chosen.name);

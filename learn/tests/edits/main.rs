@@ -69,8 +69,8 @@ fn edit(index: usize, lesson: &Lesson, random: &mut Random) -> Edit {
     let source = format!("{}\n{own}\n", lines.join("\n"));
     let mut launch = lesson.launch.clone();
     launch["kernel"] = kernel.clone().into();
-    launch["block_instructions"] = (1 << 21).into();
-    launch["instructions_without_progress"] = (1 << 19).into();
+    launch["block_instructions"] = (1 << 17).into();
+    launch["instructions_without_progress"] = (1 << 16).into();
     Edit { kernel, module: format!("e{index}"), source, launch }
 }
 

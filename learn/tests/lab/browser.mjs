@@ -116,7 +116,7 @@ async function solve({ send, evaluate, open, report }) {
   report.edits = [
     await edit(1, "double", "i < x.len()", "i <= x.len()"),
     await edit(5, "average", "    thread::sync_threads();\n", ""),
-    await edit(1, "double", "i < x.len()", "i < x.length()"),
+    await edit(1, "double", "i <= x.len()", "i < x.length()"),
     await edit(6, "sum_by_halves", "half /= 2", "half = half / 2"),
   ];
   // The keyboard leaves the editor, and runs from it.

@@ -189,6 +189,7 @@ fn check_edits(report: &Report) {
     assert!(too_far.shown.faults[0].contains(index) && too_far.marks.contains(index), "{too_far:?}");
     // Line 22 of the file with the comment of the students' workspace, which the editor has not.
     assert_eq!((&too_far.editor[..], too_far.marks.starts_with("line 21: Here: ")), (&[21][..], true), "{too_far:?}");
+    assert_eq!(too_far.shown.marked, [("learn/src/step01_index.rs".to_owned(), 21)]);
     let tile = "which has never been written";
     assert!(without_barrier.shown.faults[0].contains(tile), "{without_barrier:?}");
     assert_eq!(without_barrier.shown.verdict, "Wrong: 1 fault, marked in the source.");

@@ -2,12 +2,13 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::{Add, Div, Mul, Rem, Sub};
 
 use crate::check;
 use crate::inference::Inference;
 use crate::refusal::{Checked, Place};
 use crate::source::Program;
-use crate::tree::{Binary, Comparison, Expr, Kind, Operation, Unary};
+use crate::tree::{Binary, Comparison, Expr, Kind, Unary};
 use crate::types::{Float, Type};
 
 /// A value.
@@ -78,20 +79,8 @@ pub(crate) fn evaluate(program: &Program, inference: &Inference, expr: &Expr) ->
                     _ => return overflow(),
                 }
             }
-            (Constant::F32(left), Constant::F32(right), _) => match operator {
-                Binary::Add => Constant::F32(left + right),
-                Binary::Sub => Constant::F32(left - right),
-                Binary::Mul => Constant::F32(left * right),
-                Binary::Div => Constant::F32(left / right),
-                _ => Constant::F32(left % right),
-            },
-            (Constant::F64(left), Constant::F64(right), _) => match operator {
-                Binary::Add => Constant::F64(left + right),
-                Binary::Sub => Constant::F64(left - right),
-                Binary::Mul => Constant::F64(left * right),
-                Binary::Div => Constant::F64(left / right),
-                _ => Constant::F64(left % right),
-            },
+            (Constant::F32(left), Constant::F32(right), _) => Constant::F32(float_result(*operator, left, right)),
+            (Constant::F64(left), Constant::F64(right), _) => Constant::F64(float_result(*operator, left, right)),
             (Constant::Bool(left), Constant::Bool(right), _) => match operator {
                 Binary::And => Constant::Bool(left & right),
                 Binary::Or => Constant::Bool(left | right),
@@ -112,18 +101,7 @@ pub(crate) fn evaluate(program: &Program, inference: &Inference, expr: &Expr) ->
         Kind::Or(left, right) => {
             Constant::Bool(evaluate(left)? == Constant::Bool(true) || evaluate(right)? == Constant::Bool(true))
         }
-        Kind::If(condition, then, Some(otherwise)) => match evaluate(condition)? {
-            Constant::Bool(true) => evaluate(then)?,
-            _ => evaluate(otherwise)?,
-        },
-        Kind::Block(statements, Some(tail)) if statements.is_empty() => evaluate(tail)?,
         Kind::Cast(operand) => cast(evaluate(operand)?, &of),
-        Kind::Operation(Operation::Number("min"), of) if of.len() == 2 => {
-            match (evaluate(&of[0])?, evaluate(&of[1])?) {
-                (Constant::Integer(left), Constant::Integer(right)) => Constant::Integer(left.min(right)),
-                _ => return expr.place.refused(NO_CONSTANT),
-            }
-        }
         _ => return expr.place.refused(NO_CONSTANT),
     })
 }
@@ -146,6 +124,19 @@ pub(crate) fn float(digits: &str, of: &Type) -> Constant {
     match of {
         Type::Float(Float::F32) => Constant::F32(digits.parse().unwrap_or_default()),
         _ => Constant::F64(digits.parse().unwrap_or_default()),
+    }
+}
+
+fn float_result<T>(operator: Binary, left: T, right: T) -> T
+where
+    T: Add<Output = T> + Sub<Output = T> + Mul<Output = T> + Div<Output = T> + Rem<Output = T>,
+{
+    match operator {
+        Binary::Add => left + right,
+        Binary::Sub => left - right,
+        Binary::Mul => left * right,
+        Binary::Div => left / right,
+        _ => left % right,
     }
 }
 

@@ -15,7 +15,7 @@ pub fn kernel(a: f32, n: u64, flag: bool, x: &[f32], bytes: &[i8], y: GlobalMut<
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
     tile[t / 32][t % 32] = if flag && i < x.len() { x[i].max(a).sqrt() } else { a.recip().floor() };
     thread::sync_threads();
-    let n = n as i64 / (t as i64 - 3) + i64::from(bytes[i]).rotate_left(3);
+    let n = n as i64 / (t as i64 - 3) + i64::from(bytes[i]).reverse_bits();
     let all = thread::sync_threads_and(n > 3) | thread::sync_threads_or(n < 7);
     y[i] += (tile[t % 32][t / 32] as f64).mul_add(2.0, n as f64) + if all ^ flag { 1.0 } else { f64::NAN };
     small[i] = (n as u16 >> 3).reverse_bits() << 2;
@@ -26,12 +26,12 @@ pub fn kernel(values: &[u32], counts: GlobalMut<u32>, largest: GlobalMut<f32>, s
     let i = thread::index_1d() as usize;
     counts.atomic(i).fetch_add(values[i]);
     own.atomic(i).fetch_min(values[i] as i32);
-    largest.atomic(0).fetch_max(values[i] as f32);
+    largest.atomic(0).fetch_add(values[i] as f32);
     sums.atomic(0).fetch_sub(u64::from(own.atomic(i).load() as u32));
     thread::device_fence();
     counts.atomic(0).store(sums.atomic(0).swap(7) as u32);
     sums[i] = warp::shuffle_xor(sums[i], 3) + warp::reduce_max(values[i] as u64) + warp::inclusive_scan_add(1_u64);
-    let (votes, same) = (warp::ballot(values[i] > 3), warp::match_any(values[i] as u64));
+    let (votes, same) = (warp::ballot(values[i] > 3), warp::match_any(values[i]));
     largest[i] = warp::exclusive_scan_add(largest[i], 0.0) + (votes & same & warp::activemask()) as f32;
     warp::sync_warp();
 }",
@@ -39,7 +39,7 @@ pub fn kernel(values: &[u32], counts: GlobalMut<u32>, largest: GlobalMut<f32>, s
     if x == 0 {
         return 0;
     }
-    x.signum()
+    x.abs()
 }
 #[kernel]
 pub fn kernel(x: &[i32], out: GlobalMut<i32>) {
@@ -51,7 +51,7 @@ pub fn kernel(x: &[i32], out: GlobalMut<i32>) {
     let copy = own;
     'rows: for k in (0..=3_usize).step_by(2) {
         if copy[k][0] > 7 { break 'rows; }
-        out[(i.x + i.y) as usize] += copy[k][2].clamp(-3, 9).saturating_add(x[0]);
+        out[(i.x + i.y) as usize] += copy[k][2].clamp(-3, 9);
     }
     let last = loop { break x[x.len() - 1].abs_diff(3); };
     out[0] = last.div_ceil(3).leading_zeros() as i32 - i32::MIN / x[1];

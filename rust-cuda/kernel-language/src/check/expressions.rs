@@ -99,8 +99,6 @@ impl Checker<'_> {
             Syntax::Closure(closure) => self.closure(closure, place),
             Syntax::Range(_) => place.refused("a range is known in `for i in a..b` and in `slice(a..b)` only"),
             Syntax::Let(_) => place.refused("`if let` is not known here: use a comparison"),
-            Syntax::Try(_) => place.refused("`?` is not known here"),
-            Syntax::Async(_) | Syntax::Await(_) => place.refused("a kernel is not `async`"),
             _ => place.refused(OTHER),
         }
     }

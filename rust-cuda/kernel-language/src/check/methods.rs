@@ -19,31 +19,27 @@ enum Of {
 }
 
 /// Methods of integers: their name, whether they are of signed and of unsigned ones, arguments and result.
-const INTEGERS: [(&str, bool, bool, &[Of], Of); 26] = [
+const INTEGERS: [(&str, bool, bool, &[Of], Of); 22] = [
     ("min", true, true, &[Of::Same], Of::Same),
     ("max", true, true, &[Of::Same], Of::Same),
     ("clamp", true, true, &[Of::Same, Of::Same], Of::Same),
     ("abs", true, false, &[], Of::Same),
     ("unsigned_abs", true, false, &[], Of::Unsigned),
-    ("signum", true, false, &[], Of::Same),
     ("abs_diff", true, true, &[Of::Same], Of::Unsigned),
     ("wrapping_add", true, true, &[Of::Same], Of::Same),
     ("wrapping_sub", true, true, &[Of::Same], Of::Same),
     ("wrapping_mul", true, true, &[Of::Same], Of::Same),
     ("wrapping_neg", true, true, &[], Of::Same),
-    ("saturating_sub", true, true, &[Of::Same], Of::Same),
-    ("saturating_add", true, true, &[Of::Same], Of::Same),
+    ("saturating_sub", false, true, &[Of::Same], Of::Same),
+    ("saturating_add", false, true, &[Of::Same], Of::Same),
     ("is_multiple_of", false, true, &[Of::Same], Of::Bool),
     ("is_power_of_two", false, true, &[], Of::Bool),
     ("div_ceil", false, true, &[Of::Same], Of::Same),
-    ("next_multiple_of", false, true, &[Of::Same], Of::Same),
     ("count_ones", true, true, &[], Of::U32),
     ("count_zeros", true, true, &[], Of::U32),
     ("leading_zeros", true, true, &[], Of::U32),
     ("trailing_zeros", true, true, &[], Of::U32),
     ("reverse_bits", true, true, &[], Of::Same),
-    ("rotate_left", true, true, &[Of::U32], Of::Same),
-    ("rotate_right", true, true, &[Of::U32], Of::Same),
     ("wrapping_shl", true, true, &[Of::U32], Of::Same),
     ("wrapping_shr", true, true, &[Of::U32], Of::Same),
 ];

@@ -183,34 +183,27 @@ impl<'a> Checker<'a> {
     fn finish(&mut self, place: Place) -> Checked<()> {
         self.inference.set_defaults();
         for local in &self.locals {
-            let mut parts = MAX_PARTS;
-            if self.is_unknown(&local.r#type, &mut parts) {
+            if self.is_larger(&local.r#type, &mut { MAX_PARTS }, true) {
                 return place.refused(format!("the type of `{}` is not known: write it", local.name));
             }
         }
         Ok(())
     }
 
-    fn is_unknown(&self, of: &Type, parts: &mut usize) -> bool {
-        let outer = self.inference.outer(of);
-        *parts = parts.saturating_sub(1);
-        *parts == 0
-            || matches!(outer, Type::Unknown(_))
-            || outer.parts().iter().any(|part| self.is_unknown(part, parts))
-    }
-
     /// Refuses a type that consists of very many, which would take for ever.
     fn limited(&self, of: Type, place: Place) -> Checked<Type> {
-        let mut parts = MAX_PARTS;
-        if self.is_large(&of, &mut parts) {
+        if self.is_larger(&of, &mut { MAX_PARTS }, false) {
             return place.refused("this value has too many parts");
         }
         Ok(of)
     }
 
-    fn is_large(&self, of: &Type, parts: &mut usize) -> bool {
+    /// Whether a type has more parts than this, or unknown ones.
+    fn is_larger(&self, of: &Type, parts: &mut usize, unknown_too: bool) -> bool {
+        let outer = self.inference.outer(of);
         *parts = parts.saturating_sub(1);
-        *parts == 0 || self.inference.outer(of).parts().iter().any(|part| self.is_large(part, parts))
+        let is_it = *parts == 0 || unknown_too && matches!(outer, Type::Unknown(_));
+        is_it || outer.parts().iter().any(|part| self.is_larger(part, parts, unknown_too))
     }
 
     fn declare(&mut self, name: &str, r#type: Type, is_mutable: bool) -> usize {
@@ -246,8 +239,7 @@ impl<'a> Checker<'a> {
 
     /// A type in words.
     fn shown(&self, of: &Type) -> String {
-        let mut parts = MAX_PARTS;
-        if self.is_large(of, &mut parts) {
+        if self.is_larger(of, &mut { MAX_PARTS }, false) {
             return "a large type".to_owned();
         }
         match self.inference.whole(of) {

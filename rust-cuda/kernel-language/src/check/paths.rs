@@ -76,20 +76,17 @@ impl Checker<'_> {
             Some(Type::Float(of)) => Some(of),
             _ => None,
         })?;
-        let digits = match (name, of) {
-            ("INFINITY", _) => "inf".to_owned(),
-            ("NEG_INFINITY", _) => "-inf".to_owned(),
-            ("NAN", _) => "NaN".to_owned(),
-            ("MAX", Float::F32) => f32::MAX.to_string(),
-            ("MAX", Float::F64) => f64::MAX.to_string(),
-            ("MIN", Float::F32) => f32::MIN.to_string(),
-            ("MIN", Float::F64) => f64::MIN.to_string(),
-            ("EPSILON", Float::F32) => f32::EPSILON.to_string(),
-            ("EPSILON", Float::F64) => f64::EPSILON.to_string(),
-            ("MIN_POSITIVE", Float::F32) => f32::MIN_POSITIVE.to_string(),
-            ("MIN_POSITIVE", Float::F64) => f64::MIN_POSITIVE.to_string(),
+        let (single, double) = match name {
+            "INFINITY" => (f32::INFINITY, f64::INFINITY),
+            "NEG_INFINITY" => (f32::NEG_INFINITY, f64::NEG_INFINITY),
+            "NAN" => (f32::NAN, f64::NAN),
+            "MAX" => (f32::MAX, f64::MAX),
+            "MIN" => (f32::MIN, f64::MIN),
+            "EPSILON" => (f32::EPSILON, f64::EPSILON),
+            "MIN_POSITIVE" => (f32::MIN_POSITIVE, f64::MIN_POSITIVE),
             _ => return None,
         };
+        let digits = if of == Float::F32 { single.to_string() } else { double.to_string() };
         Some(made(Kind::Float(digits), Type::Float(of), place, &[]))
     }
 
@@ -168,13 +165,8 @@ fn consts(of: &str, name: &str, place: Place) -> Option<Expr> {
     // As f32 they round to those of f32.
     let value = match name {
         "PI" => consts::PI,
-        "TAU" => consts::TAU,
-        "E" => consts::E,
         "LN_2" => consts::LN_2,
         "LOG2_E" => consts::LOG2_E,
-        "SQRT_2" => consts::SQRT_2,
-        "FRAC_1_SQRT_2" => consts::FRAC_1_SQRT_2,
-        "FRAC_PI_2" => consts::FRAC_PI_2,
         _ => return None,
     };
     Some(made(Kind::Float(value.to_string()), Type::Float(Float::named(of)?), place, &[]))

@@ -77,12 +77,7 @@ impl Emitter<'_> {
     pub(super) fn store(&mut self, memory: &Memory, address: &str, value: Value, of: &Type) {
         let value = self.scalar(value, of);
         let value = self.in_register(value, of);
-        let bits = match bits_of(of) {
-            "s8" | "u8" => "b8",
-            "s16" | "u16" => "b16",
-            bits => bits,
-        };
-        self.emit(format!("st.{}.{bits} \t[{address}], {value};", memory.space.name()));
+        self.emit(format!("st.{}.{} \t[{address}], {value};", memory.space.name(), stored_bits_of(of)));
     }
 
     /// A new array in shared memory.
@@ -128,7 +123,6 @@ impl Emitter<'_> {
     /// Bytes of a value in a thread's own memory.
     fn bytes_of(of: &Type) -> Option<u64> {
         match of {
-            Type::Bool => Some(4),
             Type::Array(parts) => match parts[1] {
                 Type::Length(length) => Self::bytes_of(&parts[0])?.checked_mul(length),
                 _ => None,
@@ -214,12 +208,6 @@ impl Emitter<'_> {
     pub(super) fn load_element(&mut self, (base, offset): ElementPlace, of: &Type) -> Value {
         match of {
             Type::Array(_) => Value::Array(base, offset),
-            Type::Bool => {
-                let (word, result) = (self.fresh(&Type::U32), self.fresh(of));
-                self.emit(format!("ld.local.b32 \t{word}, [{base}+{offset}];"));
-                self.emit(format!("setp.ne.b32 \t{result}, {word}, 0;"));
-                Value::Scalar(result)
-            }
             _ => {
                 let result = self.fresh(of);
                 self.emit(format!("ld.local.{} \t{result}, [{base}+{offset}];", bits_of(of)));
@@ -241,20 +229,9 @@ impl Emitter<'_> {
         if let Value::Nothing = value {
             return Ok(());
         }
-        let mut scalar = self.scalar(value, of);
-        if *of == Type::Bool {
-            let predicate = self.in_register(scalar, of);
-            scalar = self.fresh(&Type::U32);
-            self.emit(format!("selp.b32 \t{scalar}, 1, 0, {predicate};"));
-        } else {
-            scalar = self.in_register(scalar, of);
-        }
-        let bits = match bits_of(of) {
-            "s8" | "u8" => "b8",
-            "s16" | "u16" => "b16",
-            bits => bits,
-        };
-        self.emit(format!("st.local.{bits} \t[{base}+{offset}], {scalar};"));
+        let scalar = self.scalar(value, of);
+        let scalar = self.in_register(scalar, of);
+        self.emit(format!("st.local.{} \t[{base}+{offset}], {scalar};", stored_bits_of(of)));
         Ok(())
     }
 
@@ -274,5 +251,14 @@ impl Emitter<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The type of PTX with which a number is stored.
+fn stored_bits_of(of: &Type) -> &'static str {
+    match bits_of(of) {
+        "s8" | "u8" => "b8",
+        "s16" | "u16" => "b16",
+        bits => bits,
     }
 }

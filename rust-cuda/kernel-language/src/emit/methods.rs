@@ -57,10 +57,6 @@ impl Emitter<'_> {
                 let raised = self.result(&format!("max.{kind}"), &[value, low], of);
                 self.result(&format!("min.{kind}"), &[raised, high], of)
             }
-            ("signum", _) => {
-                let low = self.result(&format!("max.{kind}"), &[value, "-1".to_owned()], of);
-                self.result(&format!("min.{kind}"), &[low, "1".to_owned()], of)
-            }
             ("abs_diff", _) => {
                 let larger = self.result(&format!("max.{kind}"), &[value.clone(), argument.clone()], of);
                 let smaller = self.result(&format!("min.{kind}"), &[value, argument], of);
@@ -81,13 +77,6 @@ impl Emitter<'_> {
                 let next = self.combined(Binary::Add, quotient.clone(), "1".to_owned(), of)?;
                 self.selected(&has_rest, &next, &quotient, of)
             }
-            ("next_multiple_of", _) => {
-                let rest = self.combined(Binary::Rem, value.clone(), argument.clone(), of)?;
-                let missing = self.combined(Binary::Sub, argument, rest.clone(), of)?;
-                let next = self.combined(Binary::Add, value.clone(), missing, of)?;
-                let is_one = self.compared(Comparison::Equal, &rest, "0", of);
-                self.selected(&is_one, &value, &next, of)
-            }
             ("is_power_of_two", _) => {
                 let ones = self.counted("popc", &value, of);
                 self.compared(Comparison::Equal, &ones, "1", &Type::U32)
@@ -96,21 +85,6 @@ impl Emitter<'_> {
                 "count_ones" | "count_zeros" | "leading_zeros" | "trailing_zeros" | "reverse_bits",
                 Type::Integer(integer),
             ) => self.bits(name, value, *integer)?,
-            ("rotate_left" | "rotate_right", Type::Integer(integer)) => {
-                let bits = integer.bits();
-                let unsigned = Type::Integer(unsigned(*integer));
-                let value = self.cast(&value, of, &unsigned, self.place)?;
-                let back = self.combined(Binary::Sub, bits.to_string(), argument.clone(), &Type::U32)?;
-                let (left, right) = if name == "rotate_left" { (argument, back) } else { (back, argument) };
-                let shifted = |emitter: &mut Self, operator, amount: String| {
-                    let amount = emitter.in_register(amount, &Type::U32);
-                    emitter.shifted(operator, &value, (&amount, &Type::U32), super::methods::unsigned(*integer))
-                };
-                let left = shifted(self, Binary::ShiftLeft, left)?;
-                let right = shifted(self, Binary::ShiftRight, right)?;
-                let rotated = self.combined(Binary::Or, left, right, &unsigned)?;
-                self.cast(&rotated, &unsigned, of, self.place)?
-            }
             _ => return self.place.refused(format!("`{name}` is not known here")),
         })
     }
@@ -188,32 +162,16 @@ impl Emitter<'_> {
         Ok(self.compared(Comparison::Equal, &number, "0", &of))
     }
 
+    /// A sum or a difference without a sign, at the ends those of the type.
     fn saturating(&mut self, name: &str, left: String, right: String, integer: Integer) -> Checked<String> {
         let of = Type::Integer(integer);
         let is_sum = name == "saturating_add";
-        let operator = if is_sum { Binary::Add } else { Binary::Sub };
-        let result = self.combined(operator, left.clone(), right.clone(), &of)?;
-        let constant = |value: i128| {
-            if integer.bits() == 64 { (value as u64).cast_signed().to_string() } else { value.to_string() }
-        };
-        if !integer.is_signed() {
-            let (comparison, end) =
-                if is_sum { (Comparison::Less, integer.maximum()) } else { (Comparison::Greater, 0) };
-            let overflows = self.compared(comparison, &result, &left, &of);
-            return Ok(self.selected(&overflows, &constant(end), &result, &of));
-        }
-        // It overflows if the result is on the wrong side of the left operand.
-        let is_negative = self.compared(Comparison::Less, &right, "0", &of);
-        let is_less = self.compared(Comparison::Less, &result, &left, &of);
-        let is_greater = self.compared(Comparison::Greater, &result, &left, &of);
-        let [up, down] = if is_sum { [is_less, is_greater] } else { [is_greater, is_less] };
-        let [not_negative, over, under] = [(); 3].map(|()| self.fresh(&Type::Bool));
-        self.emit(format!("not.pred \t{not_negative}, {is_negative};"));
-        let (over_if, under_if) = if is_sum { (&not_negative, &is_negative) } else { (&is_negative, &not_negative) };
-        self.emit(format!("and.pred \t{over}, {over_if}, {};", if is_sum { &up } else { &down }));
-        self.emit(format!("and.pred \t{under}, {under_if}, {};", if is_sum { &down } else { &up }));
-        let high = self.selected(&over, &constant(integer.maximum()), &result, &of);
-        Ok(self.selected(&under, &constant(integer.minimum()), &high, &of))
+        let result = self.combined(if is_sum { Binary::Add } else { Binary::Sub }, left.clone(), right, &of)?;
+        // All bits of the maximum are set.
+        let maximum = if integer.bits() == 64 { -1 } else { integer.maximum() };
+        let (comparison, end) = if is_sum { (Comparison::Less, maximum) } else { (Comparison::Greater, 0) };
+        let overflows = self.compared(comparison, &result, &left, &of);
+        Ok(self.selected(&overflows, &end.to_string(), &result, &of))
     }
 }
 

@@ -24,6 +24,7 @@ impl Emitter<'_> {
         let values = self.values(arguments)?;
         self.at(place);
         let nothing = Value::Parts(Vec::new());
+        let is_shared = matches!(types.first(), Some(Type::Atomic(_, true)));
         match operation {
             Operation::Length => Ok(match (values.into_iter().next(), types.first()) {
                 (Some(Value::Memory(memory)), _) => Value::Scalar(match &memory.length {
@@ -70,7 +71,6 @@ impl Emitter<'_> {
                 Ok(nothing)
             }
             Operation::Update(name) => {
-                let is_shared = matches!(types.first(), Some(Type::Atomic(_, true)));
                 let mut values = values.into_iter();
                 let (Some(Value::Atomic(address)), Some(value)) = (values.next(), values.next()) else {
                     return Ok(Value::Nothing);
@@ -79,14 +79,12 @@ impl Emitter<'_> {
                 Ok(Value::Scalar(self.update(name, (&address, is_shared), value, of)?))
             }
             Operation::AtomicLoad => {
-                let is_shared = matches!(types.first(), Some(Type::Atomic(_, true)));
                 let Some(Value::Atomic(address)) = values.into_iter().next() else { return Ok(Value::Nothing) };
                 let result = self.fresh(of);
                 self.emit(format!("ld.relaxed.gpu.{}.b{} \t{result}, [{address}];", space(is_shared), width_of(of)));
                 Ok(Value::Scalar(result))
             }
             Operation::AtomicStore => {
-                let is_shared = matches!(types.first(), Some(Type::Atomic(_, true)));
                 let mut values = values.into_iter();
                 let (Some(Value::Atomic(address)), Some(value)) = (values.next(), values.next()) else {
                     return Ok(Value::Nothing);
@@ -155,8 +153,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// An atomic operation, and the old value. Floats have a minimum and a maximum by those of integers: the bits of
-    /// non-negative floats are ordered as signed integers, those of negative ones in reverse as unsigned integers.
+    /// An atomic operation, and the old value.
     fn update(&mut self, name: &str, (address, is_shared): (&str, bool), value: String, of: &Type) -> Checked<String> {
         let space = space(is_shared);
         let bits = width_of(of);
@@ -170,43 +167,13 @@ impl Emitter<'_> {
                 format!("add.{}", added(of))
             }
             ("add", _) => format!("add.{}", added(of)),
-            ("min" | "max", Type::Float(float)) => return self.float_extreme(name, (address, space), value, *float),
+            ("min" | "max", Type::Float(_)) => {
+                return self.place.refused("atomic minima and maxima are of integers here");
+            }
             ("min" | "max", _) => format!("{name}.{}", super::kind_of(of)),
             (name, _) => format!("{name}.b{bits}"),
         };
         self.emit(format!("atom.{space}.{instruction} \t{result}, [{address}], {operand};"));
-        Ok(result)
-    }
-
-    fn float_extreme(
-        &mut self,
-        name: &str,
-        (address, space): (&str, &str),
-        value: String,
-        float: Float,
-    ) -> Checked<String> {
-        let (of, bits) = (Type::Float(float), float.bits());
-        let result = self.fresh(&of);
-        let [is_nan, is_negative] = [(); 2].map(|()| self.fresh(&Type::Bool));
-        let (negative, end) = (self.label(), self.label());
-        // A NaN changes nothing: it becomes the integer that never is the result.
-        let (neutral, reversed) =
-            if name == "max" { (1_u64 << (bits - 1), "min") } else { ((1 << (bits - 1)) - 1, "max") };
-        let operand = self.fresh(&of);
-        let neutral =
-            if bits == 32 { (neutral as u32).cast_signed().to_string() } else { neutral.cast_signed().to_string() };
-        self.emit(format!("setp.nan.f{bits} \t{is_nan}, {value}, {value};"));
-        self.emit(format!("selp.b{bits} \t{operand}, {neutral}, {value}, {is_nan};"));
-        self.emit(format!("setp.lt.s{bits} \t{is_negative}, {value}, 0;"));
-        let not_nan = self.fresh(&Type::Bool);
-        self.emit(format!("not.pred \t{not_nan}, {is_nan};"));
-        self.emit(format!("and.pred \t{is_negative}, {is_negative}, {not_nan};"));
-        self.jump_if(&is_negative, true, negative);
-        self.emit(format!("atom.{space}.{name}.s{bits} \t{result}, [{address}], {operand};"));
-        self.jump(end);
-        self.place_label(negative);
-        self.emit(format!("atom.{space}.{reversed}.u{bits} \t{result}, [{address}], {operand};"));
-        self.place_label(end);
         Ok(result)
     }
 

@@ -72,16 +72,10 @@ impl Emitter<'_> {
             Operation::MatchAny => {
                 let value = self.in_register(next(), of);
                 let result = self.fresh(&Type::U32);
-                match width_of(of) {
-                    64 => {
-                        let [low, high, of_high] = [(); 3].map(|()| self.fresh(&Type::U32));
-                        self.emit(format!("mov.b64 \t{{{low}, {high}}}, {value};"));
-                        self.emit(format!("match.any.sync.b32 \t{result}, {low}, {ALL_LANES};"));
-                        self.emit(format!("match.any.sync.b32 \t{of_high}, {high}, {ALL_LANES};"));
-                        self.emit(format!("and.b32 \t{result}, {result}, {of_high};"));
-                    }
-                    _ => self.emit(format!("match.any.sync.b32 \t{result}, {value}, {ALL_LANES};")),
+                if width_of(of) == 64 {
+                    return place.refused("`match_any` is of 32 bits here");
                 }
+                self.emit(format!("match.any.sync.b32 \t{result}, {value}, {ALL_LANES};"));
                 result
             }
             Operation::ActiveMask => {
