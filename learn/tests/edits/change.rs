@@ -123,8 +123,8 @@ fn number(text: &mut String, body: usize, random: &mut Random) -> bool {
 /// Another name of the kernel in place of one.
 fn variable(text: &mut String, body: usize, random: &mut Random) -> bool {
     const NAMES: [&str; 24] = [
-        "x", "y", "out", "i", "t", "tx", "ty", "row", "column", "rows", "columns", "first", "sum", "value", "k", "half",
-        "left", "right", "tile", "values", "counts", "own", "delta", "first_k",
+        "x", "y", "out", "i", "t", "tx", "ty", "row", "column", "rows", "columns", "first", "sum", "value", "k",
+        "half", "left", "right", "tile", "values", "counts", "own", "delta", "first_k",
     ];
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let bytes = text.as_bytes();

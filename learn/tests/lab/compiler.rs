@@ -12,8 +12,7 @@ use crate::run_in_node;
 
 /// Kernels in whose wrong lines rustc checks an index, or loads an element, before another one that comes first in the
 /// source. Their faults are at the same lines, but of another element or thread.
-const REORDERED: [&str; 3] =
-    ["add_row_swapped", "transpose_without_second_guard", "product_with_half_the_barriers"];
+const REORDERED: [&str; 3] = ["add_row_swapped", "transpose_without_second_guard", "product_with_half_the_barriers"];
 
 /// A launch of a lesson.
 #[derive(Deserialize)]

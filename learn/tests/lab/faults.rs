@@ -27,11 +27,16 @@ fn plain(sentence: &str) -> String {
     plain
 }
 
-/// The files and lines of an answer's faults, and of the other accesses of races.
+/// The files and lines of an answer's faults: of the call in the kernel's crate where a fault is in a function of `cuda_std`.
 pub(crate) fn lines_of(answer: &Value) -> Vec<String> {
-    let line = |place: &Value| match &place["source"]["file"] {
-        Value::String(file) => format!("{file}:{}", place["source"]["line"]),
-        _ => "nowhere".to_owned(),
+    let line = |place: &Value| {
+        let sources = std::iter::successors(Some(&place["source"]), |source| Some(&source["inlined_at"]));
+        let mut sources = sources.take_while(|source| source.is_object()).filter_map(|source| {
+            let file =
+                source["file"].as_str().filter(|file| !file.starts_with("cuda_std/") && !file.starts_with("core/"))?;
+            Some(format!("{file}:{}", source["line"]))
+        });
+        sources.next().unwrap_or_else(|| "nowhere".to_owned())
     };
     let faults = answer["check"]["faults"].as_array().into_iter().flatten();
     faults.map(|fault| line(&fault["place"])).collect()

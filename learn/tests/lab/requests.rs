@@ -197,7 +197,8 @@ pub(crate) fn bad() -> Vec<String> {
         json!({"task": "kernels", "ptx": huge}).to_string(),
         check(ptx, &launch(json!({"kernel": "other"})), 1),
         json!({"task": "check", "files": {"src/lib.rs": "#[kernel]\npub fn k() { <b> }"}, "launch": launch(json!({})),
-            "orders": 1, "seed": 0}).to_string(),
+            "orders": 1, "seed": 0})
+        .to_string(),
         check(ptx, &launch(json!({"block": [2048, 1, 1]})), 1),
         check(ptx, &launch(json!({"arguments": [{"name": "x", "type": "u32", "value": 1}]})), 1),
         check(ptx, &launch(buffer), 1),

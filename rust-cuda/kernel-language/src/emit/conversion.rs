@@ -25,7 +25,7 @@ impl Emitter<'_> {
                 self.emit(format!("cvt.rn.f32.f64 \t{result}, {value};"));
             }
             (Type::Float(_), Type::Float(_)) => return Ok(value.to_owned()),
-            (Type::Float(float), Type::Integer(integer)) => return Ok(self.to_integer(value, *float, *integer)),
+            (Type::Float(float), Type::Integer(integer)) => return Ok(self.integer_of_float(value, *float, *integer)),
             _ => return place.refused("this conversion is not known here"),
         }
         Ok(result)
@@ -58,7 +58,7 @@ impl Emitter<'_> {
     }
 
     /// The nearest integer toward zero, at the ends those of the type; 0 for NaN.
-    fn to_integer(&mut self, value: &str, from: Float, to: Integer) -> String {
+    fn integer_of_float(&mut self, value: &str, from: Float, to: Integer) -> String {
         let (float, of) = (Type::Float(from), Type::Integer(to));
         let value = self.in_register(value.to_owned(), &float);
         let mut result = self.fresh(&of);
