@@ -57,7 +57,7 @@ function ask(request) {
   return answer.finally(() => clearTimeout(timer));
 }
 
-// The answer to a request, as an object; its error, if it has one, is thrown, with the place of a source that is refused.
+// The answer to a request, as an object; its error, if it has one, is thrown, with the place of a refused source.
 async function answerTo(request) {
   const answer = JSON.parse(await ask(request));
   if (answer.error !== undefined) throw Object.assign(new Error(answer.error), { place: answer.place });
@@ -219,7 +219,8 @@ let isEditing = false,
 // Marks for the students' workspace.
 const WORKSPACE_MARK = /^ *\/\/ (write: \w+|end)$/;
 
-// First and last index of a kernel's lines in its file as the page has it, and these lines without what gives the answer.
+// First and last index of a kernel's lines in its file as the page has it, and the lines without what gives the answer
+// away.
 function originalOf(kernel) {
   const lines = learn.sources[kernel.file].split("\n");
   const [first, last] = functionAround(lines, lines.findIndex(line => line.startsWith(`pub fn ${kernel.name}(`)));

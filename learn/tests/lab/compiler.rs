@@ -75,7 +75,7 @@ fn kernels_compiled_by_the_page_agree_with_rustcs() {
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
-/// A seeded bug whose threads wait at two barriers: the one that is said first depends on which branch the compiler puts first.
+/// A seeded bug whose threads wait at two barriers: which one is said first depends on the compiler's order of branches.
 const TWO_BARRIERS: &str = "block_or_grid";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Faults without what differs between two compilers: the instruction, its line in the PTX, and the column in the source.
+//! Faults without what differs between two compilers: the instruction, its line in the PTX, and the source's column.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ fn plain(sentence: &str) -> String {
     plain
 }
 
-/// The files and lines of an answer's faults: of the call in the kernel's crate where a fault is in a function of `cuda_std`.
+/// The files and lines of an answer's faults: those of the call where a fault is in a function of `cuda_std`.
 pub(crate) fn lines_of(answer: &Value) -> Vec<String> {
     let line = |place: &Value| {
         let sources = std::iter::successors(Some(&place["source"]), |source| Some(&source["inlined_at"]));
