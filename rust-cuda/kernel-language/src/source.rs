@@ -12,7 +12,7 @@ use crate::limits;
 use crate::mathematics::MATHEMATICS;
 use crate::refusal::{Checked, Place, Refused};
 
-/// Maximum number of names that stand for one another.
+/// Maximum number of imports from a name to its item.
 const MAX_IMPORTS: usize = 16;
 /// Maximum number of modules of which a module imports all names.
 const MAX_ALL_OF: usize = 8;
@@ -273,7 +273,7 @@ impl Program {
         })
     }
 
-    /// What a path means, or the name in it that is not known. `imports` is the number of names that stand for it.
+    /// What a path means, or the name in it that is not known. `imports` is the number of imports on the way to it.
     fn resolved<'p>(&self, module: usize, path: &'p [String], imports: usize) -> Result<Named, &'p str> {
         let mut found = Named::Module(module);
         for (index, name) in path.iter().enumerate() {
@@ -325,7 +325,7 @@ impl Program {
         }
     }
 
-    /// Whether a module is the compiler's own text, whose lines nobody sees.
+    /// Whether a module is the compiler's own text, whose lines have no file.
     pub(crate) fn is_own(&self, module: usize) -> bool {
         module == self.mathematics
     }
