@@ -27,6 +27,9 @@ const TIME_SLICE: u32 = 4096;
 /// Expired time slices of a warp after which lanes at a reconvergence point no longer wait for the running path.
 const MAX_SLICES_WAITING: u32 = 16;
 
+/// Instructions after which a warp's turn ends: paths that part and meet again within a time slice never use one up.
+const LONGEST_TURN: u64 = 1 << 16;
+
 impl Warp {
     /// Resets the warp for another block.
     pub(super) fn start(&mut self, context: &Context<'_>) {
@@ -76,7 +79,7 @@ impl Warp {
     }
 
     fn run_paths(&mut self, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
-        let mut progress = false;
+        let (mut progress, started) = (false, context.state.executed);
         // A path may end, or another one take its index, at each step.
         while let Some(index) = self.next_path(context.kernel) {
             progress = true;
@@ -108,6 +111,11 @@ impl Warp {
                 }
                 // Round-robin: the path may wait for another path, or for another warp.
                 self.divergence.paths[index..].rotate_left(1);
+                self.note_slice(context);
+                context.gave_way = true;
+                return Ok(true);
+            }
+            if !is_tested && context.state.executed - started >= LONGEST_TURN {
                 self.note_slice(context);
                 context.gave_way = true;
                 return Ok(true);

@@ -373,6 +373,23 @@ fn a_loop_that_never_ends_is_a_fault() {
 }
 
 #[test]
+fn a_loop_whose_paths_part_and_meet_in_each_round_is_ended_and_lets_other_warps_run() {
+    let parts = "setp.lt.u32 p1, lane, 16; @p1 bra MEET; add.u32 r1, r1, 3; MEET: add.u32 r0, r0, 1;";
+    let endless = format!("and.b32 lane, tid, 31; LOOP: {parts}\nbra.uni LOOP;");
+    let kernel = Kernel::new(endless.replace("lane", "r2")).shape(1, 64).at_most(1_000_000);
+    assert!(kernel.launch_error().to_string().contains("the kernel does not end"));
+    // The first warp waits for the second.
+    let waits = format!(
+        "and.b32 lane, tid, 31; setp.ge.u32 p0, tid, 32; @p0 bra SET;
+         LOOP: {parts} ld.acquire.gpu.global.u32 r3, [input]; setp.eq.u32 p2, r3, 0; @p2 bra LOOP;
+         st.global.u32 [cell], 7; ret;
+         SET: setp.ne.u32 p3, tid, 32; @p3 ret; st.release.gpu.global.u32 [input], 1; ret;"
+    );
+    let kernel = Kernel::new(waits.replace("lane", "r2")).shape(1, 64);
+    assert_eq!(kernel.words(64), each(64, |thread| if thread < 32 { 7 } else { 0 }));
+}
+
+#[test]
 fn the_fault_of_an_endless_loop_is_that_of_the_thread_in_it_and_says_what_to_do() {
     // One thread of the second warp loops; the others wait for it, at a barrier and at the end.
     let kernel = Kernel::new(
