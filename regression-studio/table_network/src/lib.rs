@@ -50,6 +50,7 @@ mod parameters;
 #[cfg(test)]
 mod reference;
 mod scale;
+mod semidefinite;
 mod shards;
 mod state;
 mod training;
@@ -57,5 +58,6 @@ mod training;
 pub use self::error::Error;
 pub use self::network::TableNetwork;
 pub use self::options::{InputKind, Options};
+pub use self::semidefinite::solve_semidefinite;
 pub use self::state::{State, Tensor};
 pub use self::training::{Ending, EpochErrors, Progress, Training};

@@ -2,6 +2,8 @@
 
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
+use crate::semidefinite::solve_semidefinite;
+
 /// A linear model of the target, and its share in the prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Linear {
@@ -33,7 +35,9 @@ impl Linear {
                 of_target.iter_mut().zip(row).for_each(|(sum, &x)| *sum += x * target);
             }
         }
-        let coefficients = solve(products, of_target);
+        let largest = products.diag().iter().copied().fold(0.0, f64::max);
+        products.diag_mut().map_inplace(|square| *square = *square * (1.0 + RIDGE) + largest * RIDGE * RIDGE);
+        let coefficients = solve_semidefinite(products, of_target);
         let intercept = mean - coefficients.iter().zip(&means).map(|(c, x)| c * x).sum::<f64>();
         let coefficients = coefficients.into_iter().chain([intercept]).map(|value| value as f32).collect();
         let range = targets
@@ -73,39 +77,6 @@ impl Linear {
 
 fn mean(values: ArrayView1<f32>) -> f64 {
     values.iter().map(|&value| f64::from(value)).sum::<f64>() / values.len() as f64
-}
-
-/// The solution of (products + ridge) x = right, by Cholesky's factors. Unknowns whose pivot is not positive are 0.
-fn solve(mut products: Array2<f64>, mut right: Vec<f64>) -> Vec<f64> {
-    let size = right.len();
-    let largest = (0..size).map(|i| products[[i, i]]).fold(0.0, f64::max);
-    for i in 0..size {
-        products[[i, i]] = products[[i, i]] * (1.0 + RIDGE) + largest * RIDGE * RIDGE;
-    }
-    for column in 0..size {
-        let pivot = products[[column, column]];
-        let root = if pivot > 0.0 { pivot.sqrt() } else { f64::INFINITY };
-        for row in column..size {
-            products[[row, column]] /= root;
-        }
-        products[[column, column]] = root;
-        for row in column + 1..size {
-            let factor = products[[row, column]];
-            for other in column + 1..=row {
-                let product = factor * products[[other, column]];
-                products[[row, other]] -= product;
-            }
-        }
-    }
-    for row in 0..size {
-        let sum: f64 = (0..row).map(|column| products[[row, column]] * right[column]).sum();
-        right[row] = (right[row] - sum) / products[[row, row]];
-    }
-    for row in (0..size).rev() {
-        let sum: f64 = (row + 1..size).map(|column| products[[column, row]] * right[column]).sum();
-        right[row] = (right[row] - sum) / products[[row, row]];
-    }
-    right
 }
 
 #[cfg(test)]
