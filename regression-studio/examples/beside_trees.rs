@@ -51,7 +51,8 @@ fn compare(file: &Path, arguments: &Arguments) -> Result<()> {
         let mut runs = vec![];
         for seed in 0..arguments.seeds {
             let (results, rows) = trained(&table, settings(&table, file, kind, seed)?)?;
-            if let Some(folder) = &arguments.parts {
+            // The split is the same for both kinds.
+            if let Some(folder) = arguments.parts.as_ref().filter(|_| kind == NetworkKind::Table) {
                 write_parts(&rows, &folder.join(format!("{name}.{seed}.csv")))?;
             }
             runs.push(results);

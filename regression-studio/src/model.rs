@@ -88,12 +88,16 @@ impl Model {
 
     /// The outputs for standardised inputs, rows × inputs.
     pub(crate) fn outputs_of(&self, inputs: ArrayView2<f32>) -> Vec<Output> {
-        let predictor = self.predictor();
-        let intervals = self.intervals.as_ref().filter(|intervals| intervals.is_normalised);
-        let spreads = intervals.zip(intervals.and_then(|_| predictor.deviations(inputs)));
-        let spread = |row: usize| spreads.as_ref().and_then(|(intervals, of)| intervals.spread(of[row]));
-        let outputs = predictor.predict_all(inputs);
+        let (outputs, spreads) = (self.predictor().predict_all(inputs), self.spreads(inputs));
+        let spread = |row: usize| spreads.as_ref().map(|spreads| spreads[row]);
         outputs.iter().enumerate().map(|(row, &value)| Output { value, spread: spread(row) }).collect()
+    }
+
+    /// The spreads of rows of standardised inputs, rows × inputs; `None` if intervals are not normalised.
+    pub(crate) fn spreads(&self, inputs: ArrayView2<f32>) -> Option<Vec<f64>> {
+        let intervals = self.intervals.as_ref().filter(|intervals| intervals.is_normalised)?;
+        let deviations = self.predictor().deviations(inputs)?;
+        deviations.into_iter().map(|deviation| intervals.spread(deviation)).collect()
     }
 
     /// The ends of the interval of a row with this output, in the target's unit; `widening` multiplies its width.

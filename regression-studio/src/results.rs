@@ -225,17 +225,19 @@ fn r2(truth: &[f64], predicted: &[f64]) -> f64 {
     if deviation > 0.0 { 1.0 - error / deviation } else { f64::NAN }
 }
 
-/// Evaluates a model and the baselines on all parts.
+/// Evaluates a model and the baselines on all parts; `outputs` are the model's for all rows of each, standardised.
 pub(crate) fn of(
     prepared: &Prepared,
     model: &Model,
+    outputs: &[Vec<f32>; 3],
     history: &[EpochErrors],
     best_epoch: usize,
     device: String,
 ) -> Results {
-    let predictor = model.predictor();
     let (scale, baselines) = (prepared.transform.target_scale, &prepared.baselines);
+    let mut of_parts = outputs.iter();
     let parts = prepared.parts().map(|(name, part)| {
+        let of_part = of_parts.next().into_iter().flatten();
         let inputs = part.samples.inputs().view();
         let errors = |predicted: &mut dyn Iterator<Item = f64>| {
             let predicted: Vec<f64> = predicted.map(|value| scale.original(value)).collect();
@@ -244,16 +246,13 @@ pub(crate) fn of(
         PartResult {
             name: name.to_owned(),
             rows: part.rows.len(),
-            network: errors(&mut predictor.predict_all(inputs).iter().map(|&output| f64::from(output))),
+            network: errors(&mut of_part.map(|&output| f64::from(output))),
             mean: errors(&mut std::iter::repeat_n(baselines.mean, part.rows.len())),
             linear: errors(&mut baselines.linear_outputs(inputs).into_iter()),
         }
     });
-    let outputs = model.outputs_of(prepared.test.samples.inputs().view());
-    let (values, spreads): (Vec<f32>, Vec<Option<f64>>) =
-        outputs.iter().map(|output| (output.value, output.spread)).unzip();
-    let residuals = intervals::residuals(&prepared.test, &values, &scale);
-    let spreads: Option<Vec<f64>> = spreads.into_iter().collect();
+    let residuals = intervals::residuals(&prepared.test, &outputs[2], &scale);
+    let spreads = model.spreads(prepared.test.samples.inputs().view());
     Results {
         best_epoch,
         epochs: history.len(),

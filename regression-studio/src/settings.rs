@@ -463,20 +463,11 @@ impl TrainingSettings {
 
     /// As [`TrainingSettings::fit_to`], for a network made for tables.
     fn fit_table_network_to(&mut self, rows: usize) {
-        let by_rows = std::mem::take(&mut self.by_rows);
         let table_network::Options { batch_size, epochs, patience, .. } = table_network::Options::for_table(rows, &[]);
-        if by_rows.batch_size {
-            self.batch_size = batch_size;
-        }
-        if by_rows.epochs {
-            self.epochs = epochs;
-        }
-        if by_rows.patience {
-            self.patience = patience;
-        }
+        self.fit_to_run(&Self { batch_size, epochs, patience, ..*self });
     }
 
-    /// Takes the values that are left to the number of rows from a run that goes on.
+    /// Takes the values that are left to the number of rows from others, such as those of a run that goes on.
     pub fn fit_to_run(&mut self, kept: &Self) {
         let by_rows = std::mem::take(&mut self.by_rows);
         let take = |is_left, to: &mut usize, from| *to = if is_left { from } else { *to };

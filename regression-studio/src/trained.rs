@@ -84,9 +84,7 @@ impl TrainedPredictor {
             }
         }
     }
-}
 
-impl TrainedPredictor {
     /// The standard deviation of the members' outputs for each row of standardised inputs, rows × inputs; `None` of a
     /// network without members.
     pub(crate) fn deviations(&self, inputs: ArrayView2<f32>) -> Option<Vec<f64>> {

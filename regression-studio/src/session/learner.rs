@@ -57,11 +57,11 @@ pub(super) trait Learner {
     /// The final state of the run, if the device fails.
     fn trained(&self) -> Result<Trained, State>;
 
-    /// What the training can go on from.
+    /// What the training can go on from, and the paper's network now, which is drawn. A device is read once.
     ///
     /// # Errors
     /// As [`Learner::trained`].
-    fn state(&self) -> Result<TrainingState, State>;
+    fn state(&self) -> Result<(TrainingState, Option<Network>), State>;
 }
 
 /// A learner of the kind that the settings say, new or from where `state` is.
@@ -161,8 +161,10 @@ impl Learner for Layers<'_> {
         Ok(Trained::Layers { network, neuron: self.neuron })
     }
 
-    fn state(&self) -> Result<TrainingState, State> {
-        Ok(TrainingState::Layers(self.parameters()?))
+    fn state(&self) -> Result<(TrainingState, Option<Network>), State> {
+        let parameters = self.parameters()?;
+        let drawn = self.neuron.unfold(&parameters.network);
+        Ok((TrainingState::Layers(parameters), Some(drawn)))
     }
 }
 
@@ -258,7 +260,7 @@ impl Learner for TableLearner {
         Ok(Trained::Table(Arc::new(self.training.current())))
     }
 
-    fn state(&self) -> Result<TrainingState, State> {
-        Ok(TrainingState::Table(self.training.state()))
+    fn state(&self) -> Result<(TrainingState, Option<Network>), State> {
+        Ok((TrainingState::Table(self.training.state()), None))
     }
 }

@@ -205,12 +205,12 @@ impl<'a> Trainer<'a> {
             // Stopped in the first epoch: the current network is the only one.
             self.best = self.learner.trained()?;
         }
-        let model = self.ended_model();
-        let results = results::of(self.prepared, &model, &self.history, self.progress.best_epoch, self.device.clone());
-        let test = &self.prepared.test;
-        let outputs = self.outputs_of_best(test);
-        self.predicted = Arc::new(self.pairs("test", test, &outputs));
-        let rows = Arc::new(TableRows::of(self.prepared, &outputs));
+        let outputs = self.prepared.parts().map(|(_, part)| self.outputs_of_best(part));
+        let [_, of_validation, of_test] = &outputs;
+        let (model, best_epoch) = (self.ended_model(of_validation), self.progress.best_epoch);
+        let results = results::of(self.prepared, &model, &outputs, &self.history, best_epoch, self.device.clone());
+        self.predicted = Arc::new(self.pairs("test", &self.prepared.test, of_test));
+        let rows = Arc::new(TableRows::of(self.prepared, of_test));
         let mut snapshot = self.snapshot(State::Finished(ending))?;
         let run = snapshot.run.take().map(|run| SavedRun {
             ended: Some((ending, results.clone())),
@@ -233,12 +233,11 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// The model with its prediction intervals, calibrated by the validation part, and the rows that explain
-    /// predictions.
-    fn ended_model(&self) -> Model {
+    /// The model with its prediction intervals, calibrated by the outputs for the validation part, and the rows that
+    /// explain predictions.
+    fn ended_model(&self, outputs: &[f32]) -> Model {
         let Prepared { train, validation, transform, .. } = self.prepared;
-        let outputs = self.outputs_of_best(validation);
-        let residuals = intervals::residuals(validation, &outputs, &transform.target_scale);
+        let residuals = intervals::residuals(validation, outputs, &transform.target_scale);
         let deviations = self.best.predictor().deviations(validation.samples.inputs().view());
         Model {
             intervals: Some(Intervals::of_members(&residuals, deviations.as_deref())),
@@ -263,6 +262,7 @@ impl<'a> Trainer<'a> {
     }
 
     fn snapshot(&self, state: State) -> Result<Snapshot, State> {
+        let (state_to_resume, drawn) = self.learner.state()?;
         let (RunProgress { epoch, step, best_epoch, .. }, steps) = (self.progress, self.learner.steps());
         let training = &self.settings.training;
         let (samples, seconds) = self.seen;
@@ -282,7 +282,7 @@ impl<'a> Trainer<'a> {
             seconds_left: (steps_done > 0).then_some(seconds_left),
             device: self.device.clone(),
             inputs: self.prepared.transform.inputs.iter().map(|input| input.label()).collect(),
-            network: self.learner.trained()?.layers().cloned().map(Arc::new),
+            network: drawn.map(Arc::new),
             predicted: Some(Arc::clone(&self.predicted)),
             notes: self.prepared.notes.clone().into(),
             results: None,
@@ -294,7 +294,7 @@ impl<'a> Trainer<'a> {
                 ended: None,
                 rows: None,
                 checkpoint: Checkpoint {
-                    state: self.learner.state()?,
+                    state: state_to_resume,
                     progress: self.progress,
                     data_checksum: self.checksum,
                 },
