@@ -27,8 +27,9 @@ const TIME_SLICE: u32 = 4096;
 /// Expired time slices of a warp after which lanes at a reconvergence point no longer wait for the running path.
 const MAX_SLICES_WAITING: u32 = 16;
 
-/// Instructions after which a warp's turn ends: paths that part and meet again within a time slice never use one up.
-const LONGEST_TURN: u64 = 1 << 16;
+/// Instructions of a warp after which others run as if its time slice had expired: paths that part and meet again within a slice never
+/// use one up.
+const MAX_WITHOUT_EXPIRY: u64 = 1 << 16;
 
 impl Warp {
     /// Resets the warp for another block.
@@ -111,11 +112,8 @@ impl Warp {
                 }
                 // Round-robin: the path may wait for another path, or for another warp.
                 self.divergence.paths[index..].rotate_left(1);
-                self.note_slice(context);
-                context.gave_way = true;
-                return Ok(true);
             }
-            if !is_tested && context.state.executed - started >= LONGEST_TURN {
+            if context.slice_expired || !is_tested && context.state.executed - started >= MAX_WITHOUT_EXPIRY {
                 self.note_slice(context);
                 context.gave_way = true;
                 return Ok(true);
