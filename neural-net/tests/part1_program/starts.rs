@@ -165,7 +165,7 @@ fn part1_program_does_not_panic_if_its_output_is_closed() {
     use std::process::Stdio;
 
     let sandbox = Sandbox::new();
-    let mut command = sandbox.command(&training(2000, &["--target-accuracy", "0"]));
+    let mut command = sandbox.command(&training(200, &["--target-accuracy", "0"]));
     let mut program = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0; 5];
     program.stdout.take().unwrap().read_exact(&mut first).unwrap();
