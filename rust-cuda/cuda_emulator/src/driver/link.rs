@@ -14,17 +14,23 @@ const PTX: c_int = 1;
 const LIBRARY: c_int = 4;
 const MAX_INPUT_TYPE: c_int = 5;
 
+/// What a library of binaries may bring, whose place this PTX takes.
+const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
+const OF_THE_DEVICE_RUNTIME: [&str; 2] = ["cudaCGGetIntrinsicHandle", "cudaCGSynchronize"];
+
 /// A link that has begun.
 #[derive(Debug)]
 pub(crate) struct Link {
     modules: Vec<String>,
     options: JitOptions,
+    /// Whether a library of binaries was added.
+    has_library: bool,
     /// The result, with a zero at its end, once it has been asked for.
     linked: Option<Vec<u8>>,
 }
 
 pub(crate) fn create(options: JitOptions, link: Out<Handle>) -> Result {
-    let made = Link { modules: Vec::new(), options, linked: None };
+    let made = Link { modules: Vec::new(), options, has_library: false, linked: None };
     let made = in_context(|state, _, _| Ok(state.links.add(made)));
     link.set(made?)
 }
@@ -49,8 +55,8 @@ fn add(link: Handle, kind: c_int, contents: &[u8]) -> Result {
         return Err(Error::INVALID_VALUE);
     }
     if kind == LIBRARY {
-        // That of device functions such as `cudaMalloc` in kernels: a module that calls one names it when it is loaded.
-        journal::note_once("a library of binaries was linked, of which the emulator uses nothing");
+        // That of device functions such as `cudaMalloc` in kernels: a module that calls one that is not here names it when it is loaded.
+        state()?.links.get_mut(link)?.has_library = true;
         return Ok(());
     }
     let ptx = match kind {
@@ -65,7 +71,10 @@ fn add(link: Handle, kind: c_int, contents: &[u8]) -> Result {
 pub(crate) fn complete(link: Handle, image: Out<*mut c_void>, bytes: Out<usize>) -> Result {
     let mut state = state()?;
     let link = state.links.get_mut(link)?;
-    let modules: Vec<&str> = link.modules.iter().map(String::as_str).collect();
+    let mut modules: Vec<&str> = link.modules.iter().map(String::as_str).collect();
+    if link.has_library && modules.iter().any(|module| OF_THE_DEVICE_RUNTIME.iter().any(|name| module.contains(name))) {
+        modules.push(DEVICE_RUNTIME);
+    }
     let Some(joined) = join(&modules) else {
         link.options.report("nothing was linked");
         return Err(Error::INVALID_VALUE);

@@ -42,6 +42,17 @@ fn what_kernels_of_a_homework_use_works() {
 }
 
 #[test]
+fn what_numba_brings_works() {
+    for options in [&[][..], &["--devices", "sm_75"], &["--no-races"]] {
+        let Some(output) = run("numba.cuda", options, "what_numba_brings.py") else { return };
+        let said = text(&output);
+        let results = "thread 0\nthread 1\nall results are right\n";
+        assert!(output.status.success() && said.contains(results), "{options:?}: {said}");
+        assert!(said.contains(" 0 faults\n"), "{options:?}: {said}");
+    }
+}
+
+#[test]
 fn a_race_is_reported_at_both_lines_of_python() {
     let Some(output) = run("numba.cuda", &[], "race.py") else { return };
     let said = text(&output);

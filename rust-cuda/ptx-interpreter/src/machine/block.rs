@@ -1,6 +1,7 @@
 //! Execution of a block: its warps and its barriers.
 
 use super::block_state::{Block, EMPTY_BARRIER, UnfinishedTurn};
+use super::collective::are_one_operation;
 use super::context::Context;
 use super::divergence::{Path, PathState};
 use super::fault::{Fault, FaultKind};
@@ -257,7 +258,8 @@ impl Block {
         if let Some((warp, path)) = self.first_path_that(|state| matches!(state, PathState::AtWarpOperation(_))) {
             let PathState::AtWarpOperation(expected) = path.state else { unreachable!("found by its state") };
             let here = warp.divergence.paths.iter().filter(|other| other.state == path.state);
-            let present = here.filter(|other| other.pc == path.pc).fold(0, |mask, other| mask | other.mask);
+            let here = here.filter(|other| are_one_operation(context.kernel, other.pc, path.pc));
+            let present = here.fold(0, |mask, other| mask | other.mask);
             let kind = FaultKind::MissingLanes { expected, missing: expected & !present };
             return context.fault(path.pc, warp.first_thread_of(&path), kind);
         }

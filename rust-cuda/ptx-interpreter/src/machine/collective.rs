@@ -5,8 +5,17 @@ use super::divergence::{Path, PathState};
 use super::fault::{Failure, FaultKind};
 use super::lanes::{ALL, groups, lanes_of};
 use super::warp::{Next, Warp};
+use crate::program::Kernel;
 use crate::program::instruction::{Action, DecodedInstruction, Register, Shuffle, ShuffleMode, Vote, VoteMode};
 use crate::semantics::{LANES, Lanes};
+
+/// Whether lanes that wait at these two instructions wait for each other. Lanes meet at any barriers of the warp with their members (PTX
+/// ISA 9.7.13 "bar.warp.sync", from sm_70 on); the operations that exchange values are one only where they are one instruction, since
+/// GPUs execute others one after the other.
+pub(super) fn are_one_operation(kernel: &Kernel, pc: usize, other: usize) -> bool {
+    let is_barrier = |pc: usize| matches!(kernel.instructions[pc].action, Action::WarpBarrier { .. });
+    pc == other || is_barrier(pc) && is_barrier(other)
+}
 
 impl Warp {
     /// Executes a warp-level operation once all its members have arrived; until then the lanes wait.
@@ -45,13 +54,12 @@ impl Warp {
         }
         let expected = members & self.live();
         let state = PathState::AtWarpOperation(expected);
-        let waits_here = |warp: &Self, other: usize| {
-            let path = &warp.divergence.paths[other];
-            path.pc == pc && path.state == state
-        };
         let others: Vec<usize> = match active == expected {
             true => Vec::new(),
-            false => (0..self.divergence.paths.len()).filter(|other| waits_here(self, *other)).collect(),
+            false => {
+                let waits_here = |path: &Path| path.state == state && are_one_operation(context.kernel, path.pc, pc);
+                (0..self.divergence.paths.len()).filter(|other| waits_here(&self.divergence.paths[*other])).collect()
+            }
         };
         let present = others.iter().fold(active, |mask, other| mask | self.divergence.paths[*other].mask);
         if present != expected {
@@ -79,7 +87,7 @@ impl Warp {
             else {
                 continue;
             };
-            let is_here = |path: &&mut Path| path.pc == pc && path.state == state;
+            let is_here = |path: &&mut Path| path.state == state && are_one_operation(context.kernel, path.pc, pc);
             let present = self.divergence.paths.iter_mut().filter(is_here).fold(0, |mask, path| mask | path.mask);
             if present == expected {
                 let instruction = &context.kernel.instructions[pc];

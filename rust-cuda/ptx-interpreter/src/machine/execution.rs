@@ -122,8 +122,9 @@ impl Warp {
         Ok(progress)
     }
 
-    /// A path that can run. If there is none and some lanes wait for the others of a warp-level operation, lanes that wait at the
-    /// kernel's end exit, and are no longer waited for.
+    /// A path that can run. If there is none and some lanes wait for the others of a warp-level operation, no lane waits for these at a
+    /// point of reconvergence: from a barrier of the warp on GPUs make no lane wait there, and at the kernel's end at no operation. Lanes
+    /// that exit then are no longer waited for.
     pub(super) fn next_path(&mut self, kernel: &Kernel) -> Option<usize> {
         let ready = |warp: &Self| warp.divergence.paths.iter().position(|path| path.state == PathState::Ready);
         let found = ready(self);
@@ -133,7 +134,13 @@ impl Warp {
                 let end = kernel.instructions.get(pc);
                 end.is_some_and(|end| end.guard.is_none() && matches!(end.action, Action::Exit))
             };
-            if self.divergence.resume_at(ends) {
+            let is_at_barrier = |path: &Path| {
+                is_at_operation(path) && matches!(kernel.instructions[path.pc].action, Action::WarpBarrier { .. })
+            };
+            let resumed = self.divergence.resume_at(ends)
+                || (0..self.divergence.paths.len())
+                    .any(|path| is_at_barrier(&self.divergence.paths[path]) && self.divergence.stop_waiting_for(path));
+            if resumed {
                 return ready(self);
             }
         }

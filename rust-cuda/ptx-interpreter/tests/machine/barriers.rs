@@ -191,9 +191,46 @@ fn a_barrier_of_the_warp_waits_for_its_members() {
 }
 
 #[test]
+fn lanes_meet_at_different_barriers_of_the_warp() {
+    let halves = "
+        mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; st.shared.u32 [r1], tid;
+        setp.lt.u32 p0, tid, 16; @p0 bra LOW; bar.warp.sync -1; mov.u32 r4, 100; bra BOTH;
+        LOW: bar.warp.sync -1; mov.u32 r4, 0;
+        BOTH: xor.b32 r2, tid, 31; mad.lo.u32 r2, r2, 4, r0; ld.shared.u32 r3, [r2]; add.u32 r3, r3, r4;
+        st.global.u32 [cell], r3; ret;";
+    let expected = each(32, |thread| (thread ^ 31) + if thread < 16 { 0 } else { 100 });
+    assert_eq!(Kernel::new(halves).declare(ROOM).words(32), expected);
+    // One half has two barriers, the other one within its branch and one behind it.
+    let nested = "
+        mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; setp.lt.u32 p0, tid, 16; @p0 bra LOW;
+        bar.warp.sync -1; st.shared.u32 [r1], tid; bar.warp.sync -1; bra BOTH;
+        LOW: st.shared.u32 [r1], tid; bar.warp.sync -1; bar.warp.sync -1;
+        BOTH: xor.b32 r2, tid, 31; mad.lo.u32 r2, r2, 4, r0; ld.shared.u32 r3, [r2]; st.global.u32 [cell], r3; ret;";
+    assert_eq!(Kernel::new(nested).declare(ROOM).words(32), each(32, |thread| thread ^ 31));
+}
+
+/// As in Numba's own reduction: two lanes pass a barrier of all, the others go on without it and exit.
+#[test]
+fn a_barrier_of_the_warp_does_not_wait_for_lanes_that_exit() {
+    let partial = |index: &str| {
+        Kernel::new(format!(
+            "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; setp.gt.u32 p0, tid, 1; @p0 bra DONE;\nst.shared.u32 [r1], tid;\n\
+             bar.warp.sync -1;\nDONE: setp.ne.u32 p1, tid, {index}; mov.u32 r3, tid; @p1 bra END;\nld.shared.u32 r3, [room+4];\n\
+             END: st.global.u32 [cell], r3; ret;"
+        ))
+        .declare(ROOM)
+    };
+    assert_eq!(partial("0").words(32), each(32, |lane| if lane == 0 { 1 } else { lane }));
+    // What a lane reads that did not pass the barrier is not ordered by it.
+    let kind = partial("9").fault("ld.shared.u32 r3, [room+4];", 0, 9);
+    assert!(matches!(kind, FaultKind::Race { .. }), "{kind}");
+}
+
+#[test]
 fn a_barrier_of_the_warp_does_not_end_without_its_members() {
-    let missing =
-        Kernel::new("setp.lt.u32 p0, tid, 4; @!p0 bra DONE;\nbar.warp.sync -1;\nDONE: add.u32 r0, r0, 1; ret;");
+    let missing = Kernel::new(
+        "setp.lt.u32 p0, tid, 4; @!p0 bra DONE;\nbar.warp.sync -1;\nDONE: add.u32 r0, r0, 1; bar.sync 0; ret;",
+    );
     let kind = FaultKind::MissingLanes { expected: u32::MAX, missing: 0xffff_fff0 };
     assert_eq!(missing.fault("bar.warp.sync -1;", 0, 0), kind);
     let outside = Kernel::new("bar.warp.sync 0xfffffffb;\nret;");
