@@ -119,12 +119,23 @@ impl Records {
             Some(group) => group.add(before),
             None => others.push(Group::new(before)),
         }
-        others.retain_mut(|group| {
-            let stood_for = group.lanes & order.lanes_with(latest, group.record, kind);
-            group.lanes &= !stood_for;
-            group.lanes |= order.unordered_lanes(order.epoch_of(group.record), stood_for, epoch);
-            group.lanes != 0
-        });
+        let unordered_of =
+            |group: &Group, lanes: u32| order.unordered_lanes(order.epoch_of(group.record), lanes, epoch);
+        // A loop of its own for plain accesses, which are most, and stand for all lanes.
+        if kind.scope().is_none() {
+            others.retain_mut(|group| {
+                if group.record.has_tag_of(latest) {
+                    group.lanes = unordered_of(group, group.lanes);
+                }
+                group.lanes != 0
+            });
+        } else {
+            others.retain_mut(|group| {
+                let stood_for = group.lanes & order.lanes_with(latest, group.record, kind);
+                group.lanes = group.lanes & !stood_for | unordered_of(group, stood_for);
+                group.lanes != 0
+            });
+        }
         if others.len() < MAX_CONCURRENT {
             return;
         }
