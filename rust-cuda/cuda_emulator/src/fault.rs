@@ -36,6 +36,7 @@ fn of_kind(kind: &FaultKind) -> Error {
         FaultKind::Recursion { .. } => Error::HARDWARE_STACK_ERROR,
         FaultKind::AssertionFailed { .. } => Error::ASSERT,
         FaultKind::WaitsForever { .. }
+        | FaultKind::PhaseNeverEnds { .. }
         | FaultKind::EndlessLoop
         | FaultKind::Endless { .. }
         | FaultKind::NoProgress { .. } => Error::LAUNCH_TIMEOUT,

@@ -13,10 +13,12 @@ mod counts;
 #[cfg(all(windows, target_env = "gnu"))]
 mod fused;
 mod launch_config;
+mod mbarrier;
 pub mod message;
 mod schedule;
 
 pub use access::Access;
 pub use counts::{counted, having, waiting};
 pub use launch_config::{Dim3, LaunchConfig, LimitError};
+pub use mbarrier::{Mbarrier, MbarrierError};
 pub use schedule::{Schedule, ScheduleError, Search, StartOrder, Switches};

@@ -198,6 +198,9 @@ impl<'a> Memory<'a> {
             FaultKind::Race { memory, address, bytes, .. }
             | FaultKind::SameValueRace { memory, address, bytes, .. }
             | FaultKind::WaitsForever { memory, address, bytes, .. } => (memory, *address, *bytes),
+            FaultKind::PhaseNeverEnds { memory, address, .. } | FaultKind::Mbarrier { memory, address, .. } => {
+                (memory, *address, 8)
+            }
             FaultKind::Access {
                 error:
                     AccessError::OutOfBounds { nearest: memory, address, bytes }

@@ -14,7 +14,7 @@ const fn rule(id: &'static str, description: &'static str) -> Rule {
 }
 
 /// All kinds. `docs/checking.md` lists them.
-pub const RULES: [Rule; 24] = [
+pub const RULES: [Rule; 25] = [
     rule("race", "Two threads access the same bytes without synchronisation, and at least one of them writes."),
     rule("same-value-race", "Two threads write the same value to the same bytes without synchronisation."),
     rule("out-of-bounds", "An access or an index is outside of the memory that it is meant for."),
@@ -33,6 +33,7 @@ pub const RULES: [Rule; 24] = [
         "cluster-memory",
         "An access to shared memory of a block that does not exist, may not have started or has ended.",
     ),
+    rule("mbarrier", "An mbarrier is not initialised, or counts arrivals or bytes that its phase does not expect."),
     rule("missing-lanes", "Not all member lanes reach a warp-level operation."),
     rule("member-mask", "The member mask of a warp-level operation excludes its lane, or differs between lanes."),
     rule("shuffle-source", "A shuffle reads from a lane that does not participate in it."),

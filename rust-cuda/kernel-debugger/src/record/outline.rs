@@ -38,6 +38,7 @@ impl Outline {
             | FaultKind::NoProgress { .. }
             | FaultKind::EndlessLoop
             | FaultKind::WaitsForever { .. }
+            | FaultKind::PhaseNeverEnds { .. }
             | FaultKind::ClusterBarrierDivergence { .. } => true,
             FaultKind::BarrierDivergence { ref other_place, .. } => other_place.is_none(),
             _ => false,

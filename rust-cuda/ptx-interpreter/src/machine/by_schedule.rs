@@ -69,8 +69,8 @@ impl Launch<'_> {
             if let Some(turn) = context.residents.first_ready(self, true) {
                 return Ok(Some(turn));
             }
-            let blocks = context.residents.list.len();
-            let Some(stuck) = (0..blocks).find_map(|index| self.stuck_fault(index, context)) else { return Ok(None) };
+            let mut blocks = context.residents.in_order_of_causes().into_iter();
+            let Some(stuck) = blocks.find_map(|index| self.stuck_fault(index, context)) else { return Ok(None) };
             return Err(stuck);
         }
     }

@@ -42,6 +42,8 @@ pub(super) struct Context<'a> {
     pub(super) unstarted: (Option<u64>, u64),
     /// Whether the path that ran last stopped because its time slice expired.
     pub(super) slice_expired: bool,
+    /// Whether the last instruction suspends the path, whose time slice ends.
+    pub(super) suspends: bool,
     /// Instructions of the time slice that the path had executed when the observer stopped it.
     pub(super) slice_used: u32,
     pub(super) observer: Option<Observing<'a>>,
@@ -76,6 +78,7 @@ impl<'a> Context<'a> {
             is_alone: false,
             unstarted: (None, 0),
             slice_expired: false,
+            suspends: false,
             slice_used: 0,
             observer: None,
             stopped_before: None,

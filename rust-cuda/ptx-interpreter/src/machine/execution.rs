@@ -192,6 +192,9 @@ impl Warp {
                 Ok(Next::Jumped) => {}
                 Ok(Next::Stop) => return Ok(()),
             }
+            if std::mem::take(&mut context.suspends) {
+                break;
+            }
         }
         context.slice_expired = true;
         Ok(())
@@ -371,6 +374,8 @@ impl Warp {
             Action::Print(print) => self.print(print, active, context)?,
             Action::FailAssertion(assertion) => return Err(self.failed_assertion(assertion, active, context)),
             Action::Atomic(atomic) => self.atomic(pc, atomic, active, context)?,
+            Action::Mbarrier(mbarrier) => self.mbarrier(pc, mbarrier, active, context)?,
+            Action::StoreAsync(store) => self.store_async(pc, store, active, context)?,
             Action::CopyAsync(copy) => self.copy_async(pc, copy, active, context)?,
             Action::CopyAsyncCommit => self.copies.commit(active),
             Action::CopyAsyncWait(groups) => self.wait_for_copies(pc, *groups, active, context)?,

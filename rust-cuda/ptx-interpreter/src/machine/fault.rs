@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use cuda_launch::Access;
-use cuda_launch::{Dim3, Schedule};
+use cuda_launch::{Dim3, MbarrierError, Schedule};
 use thiserror::Error;
 
+use super::mbarrier;
 use crate::limits::STACK_BYTES;
 use crate::memory::races::Scope;
 use crate::memory::{AccessError, Accessed, Extent};
@@ -270,6 +271,34 @@ pub enum FaultKind {
         /// The blocks that have not started.
         unstarted: Unstarted,
     },
+    /// A wait for a phase of an mbarrier, while no thread that can run completes it.
+    #[error(
+        "waits forever: no thread that has started completes the phase of the mbarrier {}, which still expects {} and {bytes} bytes",
+        Accessed(memory, *address, mbarrier::BYTES), cuda_launch::counted(*.arrivals as usize, "arrival")
+    )]
+    PhaseNeverEnds {
+        /// Arrivals that the phase still expects.
+        arrivals: u32,
+        /// Bytes that the phase still expects; less than zero if too many have come.
+        bytes: i32,
+        /// Address within the state space.
+        address: u64,
+        /// The variable.
+        memory: Box<Extent>,
+    },
+    /// A wrong use of an mbarrier.
+    #[error("{error}: {}", Accessed(memory, *address, mbarrier::BYTES))]
+    Mbarrier {
+        /// What is wrong.
+        error: MbarrierError,
+        /// Address within the state space.
+        address: u64,
+        /// The variable.
+        memory: Box<Extent>,
+    },
+    /// An asynchronous store to one block with an mbarrier of another.
+    #[error("an asynchronous store to the shared memory of one block, with an mbarrier in that of another")]
+    StoreAsyncBlocks,
     /// A loop in which nothing changes, and which reads no memory that another thread could change.
     #[error("the kernel does not end: nothing changes in the loop around this line. Correct its condition")]
     EndlessLoop,
@@ -382,9 +411,11 @@ impl FaultKind {
     /// size of an element, may set them.
     pub fn memory_mut(&mut self) -> Option<&mut Extent> {
         match self {
-            Self::Race { memory, .. } | Self::SameValueRace { memory, .. } | Self::WaitsForever { memory, .. } => {
-                Some(memory.as_mut())
-            }
+            Self::Race { memory, .. }
+            | Self::SameValueRace { memory, .. }
+            | Self::WaitsForever { memory, .. }
+            | Self::PhaseNeverEnds { memory, .. }
+            | Self::Mbarrier { memory, .. } => Some(memory.as_mut()),
             Self::Access { error: AccessError::OutOfBounds { nearest: memory, .. }, .. }
             | Self::Access { error: AccessError::Uninitialised { place: memory, .. }, .. } => Some(memory),
             _ => None,

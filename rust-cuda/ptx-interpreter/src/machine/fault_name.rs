@@ -31,7 +31,8 @@ impl FaultKind {
             Self::AssertionFailed { .. } => "assertion",
             Self::Panic { .. } => "panic",
             Self::Recursion { .. } => "recursion",
-            Self::WaitsForever { .. } => "waits-forever",
+            Self::Mbarrier { .. } | Self::StoreAsyncBlocks => "mbarrier",
+            Self::WaitsForever { .. } | Self::PhaseNeverEnds { .. } => "waits-forever",
             Self::EndlessLoop | Self::Endless { .. } => "endless",
             Self::NoProgress { .. } => "no-progress",
         }

@@ -23,6 +23,7 @@ mod launch;
 mod launch_error;
 mod loaded;
 mod matrix;
+mod mbarrier;
 mod observation;
 mod observer;
 mod options;

@@ -1,11 +1,11 @@
 //! The race checker of a launch: the detector, and what it has found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::fault::Access;
 use super::launch::Launch;
 use crate::memory::Region;
-use crate::memory::races::{RaceDetector, Watched};
+use crate::memory::races::{BarrierOf, Phase, RaceDetector, Watched};
 use crate::program::Place;
 use crate::program::instruction::MemoryOrdering;
 
@@ -15,6 +15,8 @@ pub(super) struct RaceChecker {
     pub(super) detector: RaceDetector,
     /// By the index of an allocation; None if it has not been accessed so far.
     pub(super) global: Vec<Option<Watched>>,
+    /// Of each mbarrier, the asynchronous stores that its current phase has not completed: where, how many bytes, by which thread.
+    pub(super) async_stores: HashMap<BarrierOf, Vec<((Watched, usize), usize, (Phase, u32))>>,
     /// Same-value races by the indices of the two instructions, that of the later access first.
     pub(super) same_value: BTreeMap<(u32, u32), SameValueRace>,
 }
@@ -41,7 +43,8 @@ impl RaceChecker {
     pub(super) fn new(launch: &Launch<'_>) -> Self {
         let narrow = launch.kernel.has_narrow_scopes();
         let detector = RaceDetector::with_sizes(launch.config.cluster, narrow, launch.kernel.access_sizes());
-        Self { detector, global: vec![None; launch.view.allocations().len()], same_value: BTreeMap::new() }
+        let global = vec![None; launch.view.allocations().len()];
+        Self { detector, global, async_stores: HashMap::new(), same_value: BTreeMap::new() }
     }
 
     /// Watches the shared memory of a block: its static arrays and its dynamic part.
@@ -53,6 +56,7 @@ impl RaceChecker {
     pub(super) fn end_block(&mut self, number: u32, watched: Option<[Watched; 2]>) {
         for watched in watched.into_iter().flatten() {
             self.detector.forget(watched);
+            self.async_stores.retain(|barrier, _| !matches!(barrier, BarrierOf::Memory(of, _) if *of == watched));
         }
         self.detector.end_block(number);
     }

@@ -16,7 +16,7 @@ use crate::program::instruction::MemoryOrdering;
 impl Context<'_> {
     /// The race detector's handle of a memory; None without a detector, and for memory that a thread alone has or that is only read.
     #[inline]
-    fn watched(&mut self, memory: Memory, warp: &Warp) -> Option<Watched> {
+    pub(super) fn watched(&mut self, memory: Memory, warp: &Warp) -> Option<Watched> {
         let races = self.races.as_mut()?;
         match (memory, self.state.watched) {
             (Memory::Global(index), _) => Some(match races.global[index] {

@@ -153,6 +153,7 @@ fn accessed(action: &Action) -> (Option<AccessedSpace>, Option<super::Access>) {
         Action::Load(load) => (load.space, super::Access::Read),
         Action::Store(store) => (store.space, super::Access::Write),
         Action::Atomic(atomic) => (atomic.space, super::Access::Atomic),
+        Action::StoreAsync(_) => (AccessSpace::Cluster, super::Access::Write),
         Action::LoadMatrix(_) => (AccessSpace::Space(Space::Shared), super::Access::Read),
         // The copy also reads global memory, which the source counts cover.
         Action::CopyAsync(_) => (AccessSpace::Space(Space::Shared), super::Access::Write),

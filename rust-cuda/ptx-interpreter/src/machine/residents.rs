@@ -21,6 +21,16 @@ pub(super) struct Residents {
     pub(super) changes: u64,
 }
 
+impl Residents {
+    /// The indices of the blocks, first those of which a warp waits in a loop: others, which wait at a barrier, may wait for it.
+    pub(super) fn in_order_of_causes(&self) -> Vec<usize> {
+        let spins = |index: &usize| self.list[*index].block.warps().iter().any(|warp| warp.spins(self.changes));
+        let mut indices: Vec<usize> = (0..self.list.len()).collect();
+        indices.sort_by_key(|index| !spins(index));
+        indices
+    }
+}
+
 /// A block that has started and has not ended.
 #[derive(Clone, Debug)]
 pub(super) struct Resident {

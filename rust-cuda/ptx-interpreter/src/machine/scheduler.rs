@@ -207,7 +207,8 @@ impl Launch<'_> {
             if arrived == threads {
                 context.pass_cluster_barrier();
             } else if !progress {
-                let mut faults = (0..size).map(|rank| (rank, self.stuck_fault(rank, context)));
+                let ranks = context.residents.in_order_of_causes();
+                let mut faults = ranks.into_iter().map(|rank| (rank, self.stuck_fault(rank, context)));
                 let fault = faults.find_map(|(rank, fault)| Some((rank, fault?)));
                 return Err(fault.expect("a block that has not ended and does not run waits for something"));
             }

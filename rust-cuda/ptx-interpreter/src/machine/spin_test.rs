@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::fault::{Access, Fault, FaultKind, Unstarted};
+use super::mbarrier;
 use super::spin::{Poll, Spin, Test};
 use super::warp::Warp;
 use crate::memory::{block_of_cluster, from_generic, space_of};
@@ -51,6 +52,9 @@ impl Warp {
         let (access, space, address, bytes) = match &instruction.action {
             Action::Load(load) => (Access::Read, load.space, &load.address, load.bytes * load.destinations.len()),
             Action::Atomic(atomic) => (Access::Atomic, atomic.space, &atomic.address, atomic.bytes),
+            Action::Mbarrier(mbarrier) => {
+                (Access::Read, AccessSpace::Space(Space::Shared), &mbarrier.address, mbarrier::BYTES)
+            }
             _ => return,
         };
         let active = self.active_lanes(instruction, path.mask);
@@ -102,7 +106,9 @@ impl Warp {
         let Some(Poll { pc, lane, access, space, address, bytes }) = poll else {
             return Some(context.fault(path.pc, self.first_thread_of(path), FaultKind::EndlessLoop));
         };
+        let waits_for_phase = matches!(context.kernel.instructions[pc].action, Action::Mbarrier(_));
         let kind = match context.resolve(self, space, lane as usize, address, bytes) {
+            Ok(place) if waits_for_phase => context.phase_never_ends(place, self).unwrap_or(FaultKind::EndlessLoop),
             Ok((memory, offset)) => {
                 let (first, count) = context.unstarted;
                 let (memory, address) = context.extent_at(memory, offset);

@@ -15,8 +15,8 @@ use super::lanes::lanes_of;
 use super::warp::{UninitialisedRegister, Warp};
 use crate::memory::{AccessError, Region, from_generic, space_of};
 use crate::program::instruction::{
-    AccessSpace, Action, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Load, Masking, Register, Store,
-    VoteMode,
+    AccessSpace, Action, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Load, Masking, Mbarrier,
+    MbarrierOperation, Register, Store, VoteMode,
 };
 use crate::semantics::LANES;
 use crate::syntax::Space;
@@ -264,6 +264,17 @@ impl Action {
                 address(&copy.to, visit);
                 copy.read.into_iter().for_each(visit);
             }
+            Self::Mbarrier(Mbarrier { address: place, operation }) => {
+                address(place, visit);
+                let (MbarrierOperation::Init { arrivals: source }
+                | MbarrierOperation::ArriveExpecting { bytes: source }
+                | MbarrierOperation::TryWait { parity: source, .. }) = *operation;
+                visit(source);
+            }
+            Self::StoreAsync(store) => {
+                address(&store.address, visit);
+                address(&store.barrier, visit);
+            }
             Self::Barrier(barrier) => {
                 visit(barrier.number);
                 barrier.count.into_iter().for_each(visit);
@@ -341,6 +352,8 @@ impl Action {
             | Self::CopyAsync(_)
             | Self::CopyAsyncCommit
             | Self::CopyAsyncWait(_)
+            | Self::Mbarrier(_)
+            | Self::StoreAsync(_)
             | Self::Fence { .. }
             | Self::Branch { .. }
             | Self::BranchTable { .. }

@@ -4,6 +4,7 @@
 
 mod control;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod moves;
 mod operands;
@@ -51,6 +52,7 @@ fn action(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resul
         "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" => {
             warp::decode(symbols, &instruction.opcode, modifiers, operands)
         }
+        "mbarrier" => mbarrier::decode(symbols, modifiers, operands),
         "mma" | "ldmatrix" => matrix::decode(symbols, &instruction.opcode, modifiers, operands),
         "mov" | "cvta" | "mapa" | "isspacep" | "selp" => {
             moves::decode(symbols, &instruction.opcode, modifiers, operands)

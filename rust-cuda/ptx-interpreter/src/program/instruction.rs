@@ -118,6 +118,9 @@ pub(crate) enum Action {
     Store(Store),
     Atomic(Atomic),
     CopyAsync(CopyAsync),
+    Mbarrier(Mbarrier),
+    /// `st.async`
+    StoreAsync(StoreAsync),
     /// Commits a group of asynchronous copies.
     CopyAsyncCommit,
     /// Waits until at most this many groups of copies are in flight; if None, until no copy is.
@@ -210,7 +213,7 @@ impl Action {
         match self {
             Self::Load(load) => load.ordering.strong,
             Self::Store(store) => store.ordering.strong,
-            Self::Atomic(_) | Self::Fence { .. } => true,
+            Self::Atomic(_) | Self::Fence { .. } | Self::Mbarrier(_) | Self::StoreAsync(_) => true,
             _ => false,
         }
     }
@@ -383,6 +386,33 @@ pub(crate) struct CopyAsync {
     pub(crate) read: Option<Register>,
     /// Lanes where it is true read nothing and write zeros.
     pub(crate) ignore: Option<Predicate>,
+}
+
+/// An operation on an mbarrier in the block's shared memory.
+#[derive(Debug)]
+pub(crate) struct Mbarrier {
+    pub(crate) address: EffectiveAddress,
+    pub(crate) operation: MbarrierOperation,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MbarrierOperation {
+    /// `mbarrier.init`
+    Init { arrivals: Register },
+    /// `mbarrier.arrive.expect_tx`
+    ArriveExpecting { bytes: Register },
+    /// `mbarrier.try_wait.parity`
+    TryWait { complete: Predicate, parity: Register },
+}
+
+/// A store to the shared memory of a block of the cluster that completes its bytes of an mbarrier's phase there.
+#[derive(Debug)]
+pub(crate) struct StoreAsync {
+    pub(crate) address: EffectiveAddress,
+    /// Size of one element in bytes.
+    pub(crate) bytes: usize,
+    pub(crate) sources: Vec<Register>,
+    pub(crate) barrier: EffectiveAddress,
 }
 
 #[derive(Debug)]

@@ -12,6 +12,7 @@ mod grid;
 mod half;
 mod lines;
 mod matrix;
+mod mbarriers;
 mod memory;
 mod modules;
 mod moves;

@@ -28,7 +28,7 @@ fn unknown_instructions_and_forms_are_rejected() {
         "mul.u32 r0, r1, r2;",
         "tex.1d.v4.f32.s32 {r0, r1, r2, r3}, r4;",
         "wgmma.fence.sync.aligned;",
-        "mbarrier.init.shared.b64 [d0], 1;",
+        "elect.sync r0|p0, r1;",
         "cvt.u32 r0, r1;",
         "setp.lt.b32 p0, r0, r1;",
         "setp.xx.u32 p0, r0, r1;",

@@ -50,6 +50,8 @@ pub enum BarrierOf {
     },
     /// The barrier of the cluster of this number.
     Cluster(u32),
+    /// The mbarrier at this offset of a region.
+    Memory(Watched, usize),
 }
 
 /// Clocks of a thread's relaxed accesses that a fence turns into an acquire or a release.
@@ -325,6 +327,7 @@ impl HappensBefore {
 
     pub(super) fn forget_locations(&mut self, watched: Watched) {
         self.locations.retain(|location, _| location.0 != watched);
+        self.barriers.retain(|barrier, _| !matches!(barrier, BarrierOf::Memory(of, _) if *of == watched));
     }
 
     pub(super) fn end_block(&mut self, block: u32) {

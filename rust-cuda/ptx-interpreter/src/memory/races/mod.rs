@@ -9,6 +9,7 @@
 //! - a barrier of their block is between them, or
 //! - a `bar.warp.sync` of their warp is between them, or
 //! - a barrier of their blocks' cluster is between them, or
+//! - the first came before its thread's arrival or asynchronous store at an mbarrier, and the second's thread waited for that phase, or
 //! - the first was released at an atomic location, and the second's thread acquired it from there, each with a scope that
 //!   includes the other's thread,
 //!
@@ -35,6 +36,7 @@
 //! - more than 64 threads of a block release without a barrier between: together they count as a release by the block; and those of a
 //!   block that acquire count as all of it;
 //! - a plain store, or a compare-and-swap that swaps nothing, follows a release at its location: it counts as one that continues it;
+//! - a thread accesses what it has itself stored asynchronously (`st.async`) after the mbarrier's phase, but without waiting for it;
 //! - millions of warp phases are between the two accesses.
 
 mod access;

@@ -1,5 +1,6 @@
 //! Decoding of loads, stores, atomic operations, asynchronous copies and fences.
 
+use super::mbarrier;
 use super::operands::{Widths, address, count, destination, extension, predicate, source, space_named};
 use crate::memory::races::Scope;
 use crate::program::atomic;
@@ -20,6 +21,9 @@ pub(super) fn decode(
 ) -> Result<(Action, Class), Problem> {
     match opcode {
         "ld" | "ldu" => Ok((load(symbols, modifiers, operands)?, Class::Memory)),
+        "st" if modifiers.take("async") => {
+            Ok((Action::StoreAsync(mbarrier::store_async(symbols, modifiers, operands)?), Class::Memory))
+        }
         "st" => Ok((store(symbols, modifiers, operands)?, Class::Memory)),
         "atom" | "red" => Ok((atomic(symbols, opcode == "atom", modifiers, operands)?, Class::Atomic)),
         "prefetch" | "prefetchu" => {
@@ -34,6 +38,13 @@ pub(super) fn decode(
             count::<0>(operands, "0")?;
             if opcode == "fence" && modifiers.take("proxy") {
                 return Ok((proxy_fence(modifiers)?, Class::Barrier));
+            }
+            if opcode == "fence" && modifiers.take("mbarrier_init") {
+                // Makes mbarriers visible behind a relaxed barrier of the cluster; those here order all accesses.
+                modifiers.expect_any(&["release"], "`.release`")?;
+                modifiers.expect_any(&["cluster"], "`.cluster`")?;
+                modifiers.end()?;
+                return Ok((Action::Nothing, Class::Barrier));
             }
             // A fence without semantics is acq_rel; `membar` is sc (PTX ISA 9.7.13, membar/fence).
             let [semantics, scope] = match opcode {
@@ -50,7 +61,7 @@ pub(super) fn decode(
 
 /// Shared memory of any block of the cluster.
 const CLUSTER: &str = "shared::cluster";
-const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
+pub(super) const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
 
 /// The scope of this name, of [`SCOPES`] or of `membar`'s.
 fn scope_named(name: &str) -> Scope {
@@ -126,7 +137,7 @@ fn access(modifiers: &mut ModifierCursor<'_>, loads: bool) -> Result<AccessModif
 }
 
 /// The effective address, and the state space, which the variable decides if the address names one.
-fn resolved(
+pub(super) fn resolved(
     symbols: &mut Symbols<'_>,
     operand: &Operand,
     number: usize,
@@ -148,7 +159,7 @@ fn resolved(
     }
 }
 
-fn parts(operand: &Operand, vector: usize) -> Result<&[Operand], Problem> {
+pub(super) fn parts(operand: &Operand, vector: usize) -> Result<&[Operand], Problem> {
     let expected = "a vector with the number of registers of the modifier";
     match (operand, vector) {
         // Some compilers write a single register in braces.

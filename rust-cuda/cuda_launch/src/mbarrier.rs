@@ -1,0 +1,179 @@
+//! The state of an mbarrier: a barrier in shared memory that counts arrivals and bytes.
+
+use thiserror::Error;
+
+/// An mbarrier (PTX ISA 9.7.13.15). Its current phase is complete when all expected arrivals and all expected bytes have come; then the
+/// next phase begins, which expects the same number of arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mbarrier {
+    /// Arrivals of each phase.
+    expected: u32,
+    /// Arrivals that the current phase still expects.
+    pending: u32,
+    /// Bytes that the current phase still expects; less than zero if bytes have come before the thread that expects them.
+    bytes: i32,
+    /// The parity of the current phase's number, from 0.
+    parity: bool,
+}
+
+/// A wrong use of an mbarrier.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum MbarrierError {
+    /// A number of arrivals out of range.
+    #[error("an mbarrier of {0} arrivals: it counts 1 to 2²⁰ − 1")]
+    Arrivals(u64),
+    /// An operation on memory that is no mbarrier.
+    #[error("there is no mbarrier: nothing has initialised it there, or something has overwritten it")]
+    NotInitialised,
+    /// More arrivals than the phase expects.
+    #[error(
+        "an arrival too many: the mbarrier's phase has all of its {expected} already, and still expects {bytes} bytes"
+    )]
+    TooManyArrivals {
+        /// Arrivals of each phase.
+        expected: u32,
+        /// Bytes that the phase still expects.
+        bytes: i32,
+    },
+    /// A count of bytes out of range.
+    #[error("the mbarrier's phase would expect {0} bytes: it counts up to 2²⁰ − 1, and as many that come too early")]
+    Bytes(i64),
+}
+
+impl Mbarrier {
+    /// Maximum number of arrivals, and of bytes.
+    pub const MAX: u32 = (1 << 20) - 1;
+
+    /// The mbarrier in its first phase.
+    ///
+    /// # Errors
+    /// A number of arrivals that is 0 or above [`MAX`](Self::MAX).
+    pub fn new(arrivals: u64) -> Result<Self, MbarrierError> {
+        match u32::try_from(arrivals).ok().filter(|arrivals| (1..=Self::MAX).contains(arrivals)) {
+            Some(expected) => Ok(Self { expected, pending: expected, bytes: 0, parity: false }),
+            None => Err(MbarrierError::Arrivals(arrivals)),
+        }
+    }
+
+    /// A thread expects more bytes in the current phase, and arrives. Returns whether that completes the phase.
+    ///
+    /// # Errors
+    /// A phase that has all of its arrivals, or a count of bytes out of range.
+    pub fn arrive_expecting(&mut self, bytes: u32) -> Result<bool, MbarrierError> {
+        if self.pending == 0 {
+            return Err(MbarrierError::TooManyArrivals { expected: self.expected, bytes: self.bytes });
+        }
+        self.count_bytes(bytes.into())?;
+        self.pending -= 1;
+        Ok(self.complete())
+    }
+
+    /// Bytes that are expected have come. Returns whether that completes the phase.
+    ///
+    /// # Errors
+    /// A count of bytes out of range.
+    pub fn complete_bytes(&mut self, bytes: u32) -> Result<bool, MbarrierError> {
+        self.count_bytes(-i64::from(bytes))?;
+        Ok(self.complete())
+    }
+
+    /// Whether the phase with this parity is complete: the parity is that of the last phase, not of the current one.
+    pub fn has_completed(self, parity: bool) -> bool {
+        parity != self.parity
+    }
+
+    /// The arrivals and the bytes that the current phase still expects.
+    pub fn missing(self) -> (u32, i32) {
+        (self.pending, self.bytes)
+    }
+
+    fn count_bytes(&mut self, more: i64) -> Result<(), MbarrierError> {
+        let bytes = i64::from(self.bytes) + more;
+        if bytes.unsigned_abs() > Self::MAX.into() {
+            return Err(MbarrierError::Bytes(bytes));
+        }
+        self.bytes = bytes as i32;
+        Ok(())
+    }
+
+    fn complete(&mut self) -> bool {
+        let is_complete = self.pending == 0 && self.bytes == 0;
+        if is_complete {
+            (self.pending, self.parity) = (self.expected, !self.parity);
+        }
+        is_complete
+    }
+
+    /// As the 64 bits that it occupies: the arrivals, the bytes in two's complement, the parity, and a bit that is set.
+    pub fn to_bits(self) -> u64 {
+        let Self { expected, pending, bytes, parity } = self;
+        let bytes = u64::from(bytes as u32) & BYTES;
+        u64::from(pending) | u64::from(expected) << 20 | bytes << 40 | u64::from(parity) << 61 | 1 << 63
+    }
+
+    /// The mbarrier of these bits.
+    ///
+    /// # Errors
+    /// Bits that no mbarrier has.
+    pub fn from_bits(bits: u64) -> Result<Self, MbarrierError> {
+        let count = |shift: u32| (bits >> shift) as u32 & Self::MAX;
+        // Sign-extended from 21 bits.
+        let bytes = (((bits >> 40 & BYTES) << 11) as u32 as i32) >> 11;
+        let mbarrier = Self { expected: count(20), pending: count(0), bytes, parity: bits >> 61 & 1 == 1 };
+        let is_valid = mbarrier.expected > 0 && mbarrier.pending <= mbarrier.expected && mbarrier.to_bits() == bits;
+        if is_valid { Ok(mbarrier) } else { Err(MbarrierError::NotInitialised) }
+    }
+}
+
+/// The bits of the count of bytes.
+const BYTES: u64 = (1 << 21) - 1;
+
+#[cfg(test)]
+mod tests {
+    use super::{Mbarrier, MbarrierError};
+
+    #[test]
+    fn a_phase_ends_with_the_last_arrival_or_the_last_bytes() {
+        let mut mbarrier = Mbarrier::new(2).unwrap();
+        assert!(!mbarrier.has_completed(false) && mbarrier.has_completed(true));
+        // Bytes may come before the thread that expects them.
+        assert_eq!(mbarrier.complete_bytes(16), Ok(false));
+        assert_eq!(mbarrier.missing(), (2, -16));
+        assert_eq!(mbarrier.arrive_expecting(0), Ok(false));
+        assert_eq!(mbarrier.arrive_expecting(48), Ok(false));
+        assert_eq!(mbarrier.arrive_expecting(0), Err(MbarrierError::TooManyArrivals { expected: 2, bytes: 32 }));
+        assert_eq!(mbarrier.complete_bytes(32), Ok(true));
+        assert!(mbarrier.has_completed(false) && !mbarrier.has_completed(true));
+        assert_eq!(mbarrier.arrive_expecting(0), Ok(false));
+        assert_eq!(mbarrier.arrive_expecting(0), Ok(true));
+        assert!(!mbarrier.has_completed(false));
+    }
+
+    #[test]
+    fn counts_are_within_bounds() {
+        assert_eq!(Mbarrier::new(0), Err(MbarrierError::Arrivals(0)));
+        assert_eq!(Mbarrier::new(1 << 20), Err(MbarrierError::Arrivals(1 << 20)));
+        let mut mbarrier = Mbarrier::new(u64::from(Mbarrier::MAX)).unwrap();
+        mbarrier.arrive_expecting(Mbarrier::MAX).unwrap();
+        assert_eq!(mbarrier.arrive_expecting(1), Err(MbarrierError::Bytes(1 << 20)));
+        mbarrier.complete_bytes(Mbarrier::MAX).unwrap();
+        mbarrier.complete_bytes(Mbarrier::MAX).unwrap();
+        assert_eq!(mbarrier.complete_bytes(1), Err(MbarrierError::Bytes(-(1 << 20))));
+    }
+
+    #[test]
+    fn bits_are_those_of_one_mbarrier() {
+        for arrivals in [1, 7, Mbarrier::MAX] {
+            let mut mbarrier = Mbarrier::new(arrivals.into()).unwrap();
+            for bytes in [0, 16, Mbarrier::MAX] {
+                assert_eq!(Mbarrier::from_bits(mbarrier.to_bits()), Ok(mbarrier));
+                mbarrier.complete_bytes(bytes).unwrap();
+                assert_eq!(Mbarrier::from_bits(mbarrier.to_bits()), Ok(mbarrier));
+                mbarrier.arrive_expecting(bytes).unwrap();
+            }
+        }
+        for bits in [0, 1, u64::MAX, 1 << 63, 0x7ff4_dead_7fa4_dead, 1.0_f64.to_bits()] {
+            assert_eq!(Mbarrier::from_bits(bits), Err(MbarrierError::NotInitialised));
+        }
+    }
+}
