@@ -5,7 +5,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Model;
 use crate::importance::{self, Importance};
-use crate::intervals::{self, MeasuredIntervals};
+use crate::intervals::{self, MeasuredIntervals, PERCENT};
+use crate::model::Output;
 use crate::prepared::{Part, Prepared, Transform, signed_log};
 
 /// The metrics of one epoch.
@@ -125,14 +126,19 @@ pub struct TableRows {
     /// True value and prediction of each test row, in the table's order and the target's unit.
     #[serde(deserialize_with = "pairs_or_nan")]
     test: Vec<[f64; 2]>,
+    /// The ends of the [`PERCENT`] % interval of each test row, in the target's unit; empty if there are no intervals, and
+    /// of runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "pairs_or_nan")]
+    intervals: Vec<[f64; 2]>,
 }
 
 /// The letters of the parts, in the order of [`Prepared::parts`].
 const PART_LETTERS: [(u8, &str); 3] = [(b'l', "training"), (b'v', "validation"), (b't', "test")];
 
 impl TableRows {
-    /// The rows of prepared samples; `outputs` are the network's for the test part.
-    pub(crate) fn of(prepared: &Prepared, outputs: &[f32]) -> Self {
+    /// The rows of prepared samples; `outputs` are the model's for the test part, `spreads` those of its rows if intervals
+    /// are normalised.
+    pub(crate) fn of(prepared: &Prepared, model: &Model, outputs: &[f32], spreads: Option<&[f64]>) -> Self {
         let parts = prepared.parts();
         let last = parts.iter().filter_map(|(_, part)| part.rows.last()).max();
         let mut letters = vec![b'-'; last.map_or(0, |&row| row as usize + 1)];
@@ -141,7 +147,12 @@ impl TableRows {
         }
         let pair = |(&truth, &output): (&f64, &f32)| [truth, prepared.transform.target_of(output)];
         let test = prepared.test.truth.iter().zip(outputs).map(pair).collect();
-        Self { parts: letters.into_iter().map(char::from).collect(), test }
+        // No row of the run is outside the range of its features, so that no interval is widened.
+        let interval = |(row, &value): (usize, &f32)| {
+            model.interval(PERCENT, Output { value, spread: spreads.map(|spreads| spreads[row]) }, 1.0)
+        };
+        let intervals: Option<Vec<[f64; 2]>> = outputs.iter().enumerate().map(interval).collect();
+        Self { parts: letters.into_iter().map(char::from).collect(), test, intervals: intervals.unwrap_or_default() }
     }
 
     /// Number and part of each row that is used, counted from 0.
@@ -158,6 +169,11 @@ impl TableRows {
         rows.zip(self.test.iter().copied())
     }
 
+    /// The ends of the [`PERCENT`] % interval of each row of [`TableRows::test`]; empty if there are no intervals.
+    pub fn intervals(&self) -> &[[f64; 2]] {
+        &self.intervals
+    }
+
     /// The part of each row of a table with these true values, empty for a row that is not used. None if it is another table: its
     /// test rows have other values.
     pub(crate) fn parts_of(&self, truth: &[Option<f64>]) -> Option<Vec<&'static str>> {
@@ -170,14 +186,17 @@ impl TableRows {
         Some(parts)
     }
 
-    /// Checks that there is a pair for each test row.
+    /// Checks that there is a pair for each test row, and an interval for each or none.
     ///
     /// # Errors
     /// If there is not.
     pub(crate) fn validate(&self) -> Result<(), InvalidValue> {
         let rows = self.parts().filter(|(_, part)| *part == "test").count();
         let pairs = self.test.len();
-        InvalidValue::unless(rows == pairs, "rows.test", &pairs, &format!("the number of test rows, {rows}"))
+        let expected = format!("the number of test rows, {rows}");
+        InvalidValue::unless(rows == pairs, "rows.test", &pairs, &expected)?;
+        let intervals = self.intervals.len();
+        InvalidValue::unless([0, rows].contains(&intervals), "rows.intervals", &intervals, &expected)
     }
 }
 
@@ -225,11 +244,13 @@ fn r2(truth: &[f64], predicted: &[f64]) -> f64 {
     if deviation > 0.0 { 1.0 - error / deviation } else { f64::NAN }
 }
 
-/// Evaluates a model and the baselines on all parts; `outputs` are the model's for all rows of each, standardised.
+/// Evaluates a model and the baselines on all parts; `outputs` are the model's for all rows of each, standardised, and
+/// `spreads` those of the test rows if intervals are normalised.
 pub(crate) fn of(
     prepared: &Prepared,
     model: &Model,
     outputs: &[Vec<f32>; 3],
+    spreads: Option<&[f64]>,
     history: &[EpochErrors],
     best_epoch: usize,
     device: String,
@@ -252,7 +273,6 @@ pub(crate) fn of(
         }
     });
     let residuals = intervals::residuals(&prepared.test, &outputs[2], &scale);
-    let spreads = model.spreads(prepared.test.samples.inputs().view());
     Results {
         best_epoch,
         epochs: history.len(),
@@ -266,7 +286,7 @@ pub(crate) fn of(
             prepared.test.samples.inputs().view(),
             prepared.test.samples.targets().view(),
         ),
-        intervals: model.intervals.as_ref().map(|of| MeasuredIntervals::of(of, &residuals, spreads.as_deref(), &scale)),
+        intervals: model.intervals.as_ref().map(|of| MeasuredIntervals::of(of, &residuals, spreads, &scale)),
     }
 }
 

@@ -7,7 +7,7 @@
 //! | `history.csv` | one line per epoch |
 //! | `results.toml` | the ending and the metrics of each part; only for a run that has ended |
 //! | `errors.svg`, `predicted.svg` | the plots |
-//! | `predicted.csv`, `split.csv` | the predictions for all test rows; the part of each row |
+//! | `predicted.csv`, `split.csv` | the predictions for all test rows, with their intervals; the part of each row |
 //! | `model-card.md` | what the network predicts, from what, how well, and where it must not be trusted |
 //! | `model.safetensors` | the best epoch's network and its transform, for predictions |
 //! | `checkpoint.safetensors` | the whole run, to resume and to open it |

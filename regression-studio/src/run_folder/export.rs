@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::intervals::PERCENT;
 use crate::results::{EpochErrors, TableRows};
 
 /// One line per epoch.
@@ -15,11 +16,20 @@ pub(super) fn history(history: &[EpochErrors]) -> String {
     text
 }
 
-/// One line per test row, counted from 1.
+/// One line per test row, counted from 1, with the ends of its interval if there are any.
 pub(super) fn predicted(rows: &TableRows) -> String {
-    let mut text = "row,true,predicted\n".to_owned();
+    let mut text = "row,true,predicted".to_owned();
+    if !rows.intervals().is_empty() {
+        let _ = write!(text, ",lower {PERCENT} %,upper {PERCENT} %");
+    }
+    text.push('\n');
+    let mut intervals = rows.intervals().iter();
     for (row, [truth, predicted]) in rows.test() {
-        let _ = writeln!(text, "{},{truth},{predicted}", row + 1);
+        let _ = write!(text, "{},{truth},{predicted}", row + 1);
+        if let Some([low, high]) = intervals.next() {
+            let _ = write!(text, ",{low},{high}");
+        }
+        text.push('\n');
     }
     text
 }

@@ -208,9 +208,12 @@ impl<'a> Trainer<'a> {
         let outputs = self.prepared.parts().map(|(_, part)| self.outputs_of_best(part));
         let [_, of_validation, of_test] = &outputs;
         let (model, best_epoch) = (self.ended_model(of_validation), self.progress.best_epoch);
-        let results = results::of(self.prepared, &model, &outputs, &self.history, best_epoch, self.device.clone());
+        let spreads = model.spreads(self.prepared.test.samples.inputs().view());
+        let spreads = spreads.as_deref();
+        let device = self.device.clone();
+        let results = results::of(self.prepared, &model, &outputs, spreads, &self.history, best_epoch, device);
         self.predicted = Arc::new(self.pairs("test", &self.prepared.test, of_test));
-        let rows = Arc::new(TableRows::of(self.prepared, of_test));
+        let rows = Arc::new(TableRows::of(self.prepared, &model, of_test, spreads));
         let mut snapshot = self.snapshot(State::Finished(ending))?;
         let run = snapshot.run.take().map(|run| SavedRun {
             ended: Some((ending, results.clone())),

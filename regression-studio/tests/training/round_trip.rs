@@ -5,7 +5,7 @@ use std::fs;
 use crate::support::{names_in, small_settings, small_table, trained};
 use neural_net::training::{Optimizer, Schedule};
 use regression_studio::table::{Column, Table};
-use regression_studio::{Model, Settings, run_folder};
+use regression_studio::{Model, Predictions, Settings, run_folder};
 
 #[test]
 fn predictions_of_a_saved_model_are_bit_identical() {
@@ -100,13 +100,15 @@ fn a_run_is_read_as_saved() {
     for part in &results.parts {
         assert_eq!(parts.iter().filter(|(_, name)| *name == part.name).count(), part.rows);
     }
-    let of_table = run.model.predict(&table).unwrap();
+    let of_table = Predictions::of(&run.model, run.rows.as_deref(), &table).unwrap();
+    let intervals = of_table.intervals.as_ref().unwrap();
     let tests: Vec<usize> = parts.iter().filter(|(_, name)| name == "test").map(|(row, _)| *row).collect();
     let predicted: Vec<(usize, String)> = read("predicted.csv").lines().skip(1).map(row_and_text).collect();
     assert_eq!(predicted.iter().map(|(row, _)| *row).collect::<Vec<_>>(), tests);
     for (row, values) in predicted {
         let truth = table.column("target").unwrap().number(row - 1).unwrap();
-        assert_eq!(values, format!("{truth},{}", of_table[row - 1].unwrap()), "row {row}");
+        let (predicted, [low, high]) = (of_table.predicted[row - 1].unwrap(), intervals[row - 1].unwrap());
+        assert_eq!(values, format!("{truth},{predicted},{low},{high}"), "row {row}");
     }
     let card = read("model-card.md");
     let r2 = format!("| test | the network | {:.4} |", results.parts[2].network.r2);

@@ -57,6 +57,11 @@ fn it_is_trained_saved_and_predicts_as_before() {
     assert_eq!(run_folder::open(folder.path()).unwrap(), run);
     let model = Model::load(&folder.path().join("model.safetensors")).unwrap();
     assert_eq!(model, run.model);
+    // The intervals beside the test rows are those of the predictions for the whole table.
+    let (rows, predictions) = (run.rows.as_ref().unwrap(), Predictions::of(&model, None, &table).unwrap());
+    let (of_table, of_run) = (predictions.intervals.as_ref().unwrap(), rows.intervals());
+    assert_eq!(of_run.len(), test.rows);
+    rows.test().zip(of_run).for_each(|((row, _), interval)| assert_eq!(of_table[row], Some(*interval), "row {row}"));
     let new = small_table(100, 7);
     let (before, after) = [&run.model, &model].map(|model| Predictions::of(model, None, &new).unwrap()).into();
     assert_eq!(before, after);
