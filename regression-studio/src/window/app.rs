@@ -6,9 +6,11 @@ mod perform;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use command_line::counted;
 use eframe::egui::{Context, Ui, ViewportCommand};
+use neural_net::model_file::Loaded;
 
 use super::action::{self, Action, Tab};
 use super::compare::Runs;
@@ -18,11 +20,14 @@ use super::form::Form;
 use super::loading::{LoadOutcome, Loading, WatchedFile};
 use super::predict::{Predict, Rows};
 use super::preview::Preview;
+use super::saving::Saving;
+use super::task::Task;
 use super::theme;
 use super::unsaved::{self, Recovered};
 use super::watched::Watched;
+use crate::run_folder::RunFolderError;
 use crate::session::State;
-use crate::{Settings, Table};
+use crate::{SavedRun, Settings, Table};
 
 /// What the window needs to know of its surroundings.
 #[derive(Clone, Debug)]
@@ -54,9 +59,14 @@ enum Closing {
     No,
     /// The user is asked about unsaved runs.
     Asking,
+    /// Files are being written.
+    Waiting,
     /// The unsaved runs are saved or discarded.
     Confirmed,
 }
+
+/// A run's folder that is read in the background.
+type Opening = (PathBuf, Task<Result<Loaded<SavedRun>, RunFolderError>>);
 
 /// The window's state.
 pub struct App {
@@ -78,7 +88,13 @@ pub struct App {
     notice: String,
     options: Options,
     closing: Closing,
+    opening: Option<Opening>,
+    saving: Saving,
     copy: Option<unsaved::Copy>,
+    /// Threads that remove copies.
+    discarding: Vec<JoinHandle<()>>,
+    /// The search for a run that was left behind.
+    finding: Option<Task<Option<Recovered>>>,
     recovered: Option<Recovered>,
 }
 
@@ -87,6 +103,8 @@ impl App {
     pub fn new(context: &Context, settings: Settings, options: Options) -> Self {
         theme::apply(context);
         let loading = Loading::start(&settings.data, None, context);
+        let copies = options.copies_folder.clone();
+        let finding = copies.map(|folder| Task::start(context, move || Recovered::find(&folder)));
         Self {
             form: Form::new(settings),
             table: None,
@@ -102,10 +120,14 @@ impl App {
             path_dialog: None,
             shows_keys: false,
             notice: String::new(),
-            recovered: options.copies_folder.as_deref().and_then(Recovered::find),
             options,
             closing: Closing::No,
+            opening: None,
+            saving: Saving::default(),
             copy: None,
+            discarding: Vec::new(),
+            finding,
+            recovered: None,
         }
     }
 
@@ -113,9 +135,12 @@ impl App {
     pub fn show(&mut self, ui: &mut Ui) {
         let context = ui.ctx().clone();
         self.poll_background();
-        self.keep_copy();
-        if context.input(|input| input.viewport().close_requested()) && self.closing != Closing::Confirmed {
-            if self.runs.unsaved().next().is_some() {
+        self.poll_files(&context);
+        self.keep_copy(&context);
+        if context.input(|input| input.viewport().close_requested())
+            && (self.closing != Closing::Confirmed || self.is_writing())
+        {
+            if self.runs.unsaved().next().is_some() || self.is_writing() {
                 context.send_viewport_cmd(ViewportCommand::CancelClose);
             }
             self.close(&context);
@@ -139,7 +164,7 @@ impl App {
     }
 
     fn shows_dialog(&self) -> bool {
-        let asks = self.closing == Closing::Asking || self.recovered.is_some();
+        let asks = matches!(self.closing, Closing::Asking | Closing::Waiting) || self.recovered.is_some();
         asks || self.shows_keys || self.path_dialog.is_some() || !self.failures.is_empty()
     }
 
@@ -181,30 +206,73 @@ impl App {
         self.runs.update(watched);
     }
 
+    /// Takes what the threads that read and write runs and predictions have done.
+    fn poll_files(&mut self, context: &Context) {
+        if let Some(found) = self.finding.as_ref().and_then(Task::poll) {
+            (self.finding, self.recovered) = (None, found.unwrap_or(None));
+        }
+        if let Some(read) = self.opening.as_ref().and_then(|(_, task)| task.poll())
+            && let Some((folder, _)) = self.opening.take()
+        {
+            self.opened(&folder, read, context);
+        }
+        if let Some(((run, folder), saved)) = self.saving.poll(context) {
+            self.saved(&run, &folder, saved, context);
+        }
+        match self.predict.poll_saving() {
+            None => {}
+            Some(Ok(path)) => self.notice = format!("Saved {}", path.display()),
+            Some(Err(message)) => {
+                self.notice.clear();
+                self.closing = Closing::No;
+                self.fail("The predictions could not be saved", message, "Choose another file and save again.");
+            }
+        }
+        self.discarding.retain(|thread| !thread.is_finished());
+        if matches!(self.closing, Closing::Waiting | Closing::Confirmed) && !self.is_writing() {
+            self.close(context);
+        }
+    }
+
+    /// Whether files are being written, without which the program must not end.
+    fn is_writing(&self) -> bool {
+        self.saving.folder().is_some() || self.predict.is_saving() || !self.discarding.is_empty()
+    }
+
+    /// Removes the copy of unsaved runs.
+    fn discard_copy(&mut self) {
+        self.discarding.extend(self.copy.take().map(unsaved::Copy::discard));
+    }
+
     /// Copies a run that has ended and is not saved, and removes the copy when no run is unsaved.
-    fn keep_copy(&mut self) {
+    fn keep_copy(&mut self, context: &Context) {
+        if let Some(error) = self.copy.as_ref().and_then(unsaved::Copy::failure) {
+            self.give_up_copies(&error);
+        }
         let Some(parent) = self.options.copies_folder.as_ref().filter(|_| self.closing != Closing::Confirmed) else {
             return;
         };
         if self.runs.unsaved().next().is_none() {
-            if let Some(copy) = self.copy.take() {
-                copy.discard();
-            }
+            self.discard_copy();
             return;
         }
         let Some(watched) = self.watched.as_ref().filter(|watched| !watched.is_active()) else { return };
         let Some(run) = watched.trained_run() else { return };
         if self.runs.unsaved().any(|(_, unsaved)| Arc::ptr_eq(unsaved, run)) {
-            let copied = match &mut self.copy {
+            match &mut self.copy {
                 Some(copy) => copy.keep(run),
-                None => unsaved::Copy::new(parent).and_then(|copy| self.copy.insert(copy).keep(run)),
-            };
-            if let Err(error) = copied {
-                // Said once: without the folder there is no further attempt.
-                self.options.copies_folder = None;
-                self.notice = format!("⚠ Unsaved runs would be lost in a crash: {error}");
+                None => match unsaved::Copy::new(parent, context) {
+                    Ok(copy) => self.copy.insert(copy).keep(run),
+                    Err(error) => self.give_up_copies(&error),
+                },
             }
         }
+    }
+
+    /// Says once that there are no copies: without the folder there is no further attempt.
+    fn give_up_copies(&mut self, error: &RunFolderError) {
+        self.options.copies_folder = None;
+        self.notice = format!("⚠ Unsaved runs would be lost in a crash: {error}");
     }
 
     /// Asks whether to open a run that was left behind, and about unsaved runs before the window closes.
@@ -225,8 +293,11 @@ impl App {
                     0 => {
                         self.open_recovered(&recovered, context);
                         // Its new copy first.
-                        self.keep_copy();
-                        recovered.remove();
+                        self.keep_copy(context);
+                        match &self.copy {
+                            Some(copy) => copy.then_remove(recovered),
+                            None => recovered.remove(),
+                        }
                     }
                     1 => recovered.remove(),
                     _ => {}
@@ -241,12 +312,12 @@ impl App {
             let answer = dialogs::question(context, "Save before closing?", &lines, &["Save", "Discard", "Cancel"]);
             match answer {
                 None => {}
-                Some(0) if !self.save_all() => self.closing = Closing::No,
-                Some(0 | 1) => {
+                Some(0) => {
+                    self.closing = Closing::Waiting;
+                    self.save_all(context);
+                }
+                Some(1) => {
                     self.closing = Closing::Confirmed;
-                    if let Some(copy) = self.copy.take() {
-                        copy.discard();
-                    }
                     self.close(context);
                 }
                 Some(_) => self.closing = Closing::No,
@@ -278,6 +349,9 @@ impl App {
     fn dialogs(&mut self, context: &Context) {
         if self.failures.is_empty() && (self.recovered.is_some() || self.closing == Closing::Asking) {
             return self.questions(context);
+        }
+        if self.closing == Closing::Waiting {
+            return dialogs::waiting(context, "The program ends when its files are written…");
         }
         if let Some(failure) = self.failures.front() {
             if dialogs::failure(context, failure) {

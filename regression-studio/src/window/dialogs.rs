@@ -62,6 +62,17 @@ pub(crate) fn question(context: &Context, title: &str, lines: &[String], answers
     chosen.or_else(|| is_closed.then(|| answers.len() - 1))
 }
 
+/// Says what the program waits for.
+pub(crate) fn waiting(context: &Context, text: &str) {
+    dialog(context, "waiting", |ui| {
+        ui.horizontal(|ui| {
+            ui.spinner();
+            ui.label(text);
+        });
+        false
+    });
+}
+
 /// Lists all keys. Returns whether the user has closed the dialog.
 pub(crate) fn keys(context: &Context) -> bool {
     dialog(context, "keys", |ui| {

@@ -14,13 +14,14 @@ use std::sync::Arc;
 use eframe::egui::{self, Context, Rect, RichText, Ui};
 use neural_net::files::write_atomically;
 
-use self::job::Job;
 pub(crate) use self::job::Rows;
+use self::job::{Job, Predicted};
 use self::what_if::WhatIf;
 use super::action::Action;
+use super::task::{Panicked, Task};
 use super::{number, theme, unsaved};
+use crate::Predictions;
 use crate::saved_run::SavedRun;
-use crate::{Predictions, Table};
 
 /// Width of the card for one row.
 const FORM_WIDTH: f32 = 330.0;
@@ -33,6 +34,8 @@ const MIN_WIDTH: f32 = 680.0;
 pub(crate) struct Predict {
     job: Option<Job>,
     shown: Option<Shown>,
+    /// The predictions that are being written, and their file.
+    saving: Option<(Arc<Predictions>, PathBuf, Task<Result<(), String>>)>,
     what_if: WhatIf,
     /// Whether the card of one row is shown where there is no room for both.
     shows_one_row: bool,
@@ -42,11 +45,7 @@ pub(crate) struct Predict {
 struct Shown {
     /// Name of the table.
     name: String,
-    table: Arc<Table>,
-    predictions: Predictions,
-    /// [`Predictions::notes`] and [`Predictions::measured_rows`], which depend on all rows.
-    notes: Vec<String>,
-    measured_rows: String,
+    of_table: Predicted,
     /// Whether they have not been saved to a file.
     is_unsaved: bool,
 }
@@ -62,9 +61,8 @@ impl Predict {
         let (name, result) = self.job.as_ref()?.poll()?;
         self.job = None;
         match result {
-            Ok((table, predictions)) => {
-                let (notes, measured_rows) = (predictions.notes(), predictions.measured_rows());
-                self.shown = Some(Shown { name, table, predictions, notes, measured_rows, is_unsaved: true });
+            Ok(of_table) => {
+                self.shown = Some(Shown { name, of_table, is_unsaved: true });
                 None
             }
             Err(message) => Some(message),
@@ -87,18 +85,30 @@ impl Predict {
         folder.join(format!("{}-predicted.csv", unsaved::as_file_name(name)))
     }
 
-    /// Writes the predictions.
-    ///
-    /// # Errors
-    /// If the file cannot be written, in one line.
-    pub(crate) fn save(&mut self, path: &Path) -> Result<(), String> {
-        let Some(shown) = &mut self.shown else { return Ok(()) };
-        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        folder
-            .and_then(|()| write_atomically(path, shown.predictions.to_csv().as_bytes()))
-            .map_err(|error| format!("{}: cannot write: {error}", path.display()))?;
-        shown.is_unsaved = false;
-        Ok(())
+    /// Starts to write the predictions.
+    pub(crate) fn save(&mut self, path: PathBuf, context: &Context) {
+        let Some(Shown { of_table: Predicted { predictions, .. }, .. }) = &self.shown else { return };
+        let (of_thread, file) = (Arc::clone(predictions), path.clone());
+        let task = Task::start(context, move || write(&file, &of_thread));
+        self.saving = Some((Arc::clone(predictions), path, task));
+    }
+
+    /// The file to which predictions have been written, or why they could not be, in one line.
+    pub(crate) fn poll_saving(&mut self) -> Option<Result<PathBuf, String>> {
+        let (_, path, task) = self.saving.as_ref()?;
+        let failed = |Panicked| Err(format!("{}: the saving thread ended unexpectedly", path.display()));
+        let written = task.poll()?.unwrap_or_else(failed);
+        let (saved, path, _) = self.saving.take()?;
+        let shown = self.shown.as_mut().filter(|shown| Arc::ptr_eq(&shown.of_table.predictions, &saved));
+        if let (Some(shown), Ok(())) = (shown, &written) {
+            shown.is_unsaved = false;
+        }
+        Some(written.map(|()| path))
+    }
+
+    /// Whether predictions are being written.
+    pub(crate) fn is_saving(&self) -> bool {
+        self.saving.is_some()
     }
 
     /// Draws the view for a run of this name, with these buttons and the reasons for which they are disabled. Returns
@@ -198,8 +208,8 @@ impl Predict {
         match &self.shown {
             Some(shown) => {
                 summary(ui, shown);
-                if let Some(row) = list::show(ui, &shown.predictions) {
-                    self.what_if.take_row(&shown.table, row);
+                if let Some(row) = list::show(ui, &shown.of_table.predictions) {
+                    self.what_if.take_row(&shown.of_table.table, row);
                     self.shows_one_row = true;
                 }
             }
@@ -216,15 +226,21 @@ impl Predict {
     }
 }
 
+fn write(path: &Path, predictions: &Predictions) -> Result<(), String> {
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder
+        .and_then(|()| write_atomically(path, predictions.to_csv().as_bytes()))
+        .map_err(|error| format!("{}: cannot write: {error}", path.display()))
+}
+
 fn summary(ui: &mut Ui, shown: &Shown) {
     let palette = theme::palette(ui);
-    let predictions = &shown.predictions;
+    let Predicted { predictions, notes, measured_rows, .. } = &shown.of_table;
     let predicted = predictions.predicted.len() - predictions.skipped;
     ui.label(format!("{}: {} rows predicted", shown.name, number::count(predicted)));
     if let Some(metrics) = predictions.metrics {
         ui.label(format!(
-            "Over {}: R² {}, typical error (RMSE) {}, mean absolute error {}",
-            shown.measured_rows,
+            "Over {measured_rows}: R² {}, typical error (RMSE) {}, mean absolute error {}",
             number::short(metrics.r2),
             number::short(metrics.rmse),
             number::short(metrics.mae)
@@ -238,7 +254,7 @@ fn summary(ui: &mut Ui, shown: &Shown) {
         }
         (Ok(_), None) => {}
     }
-    for note in &shown.notes {
+    for note in notes {
         ui.add(egui::Label::new(RichText::new(format!("⚠ {note}")).color(palette.orange)).wrap());
     }
     ui.label(RichText::new("Click a row to vary it.").small().weak());

@@ -2,44 +2,101 @@
 //! not end in an orderly way.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 
+use eframe::egui::Context;
+
+use super::task::Wake;
 use crate::run_folder::{self, RunFolder, RunFolderError};
 use crate::saved_run::SavedRun;
 
-/// The copy of the last run that has ended and is not saved, in a folder that this process has locked.
+/// The copy of the last run that has ended and is not saved, in a folder that this process has locked. A thread writes
+/// it, since a large one takes seconds.
 #[derive(Debug)]
 pub(crate) struct Copy {
-    path: PathBuf,
-    folder: RunFolder,
     /// The run that was copied last.
     run: Option<Arc<SavedRun>>,
+    orders: mpsc::Sender<Order>,
+    failures: mpsc::Receiver<RunFolderError>,
+    thread: JoinHandle<()>,
+}
+
+/// What the thread does next.
+enum Order {
+    /// Write this run.
+    Keep(Arc<SavedRun>),
+    /// Remove a run that another process has left behind.
+    Remove(Recovered),
+    /// Remove the copy, and end.
+    Discard,
 }
 
 impl Copy {
     /// A folder of its own in `parent`.
-    pub(crate) fn new(parent: &Path) -> Result<Self, RunFolderError> {
-        let path = free_folder(parent, &format!("process-{}", std::process::id()));
+    pub(crate) fn new(parent: &Path, context: &Context) -> Result<Self, RunFolderError> {
+        let path = free_folder(parent, &format!("process-{}", std::process::id()), &[]);
         let folder = RunFolder::lock(&path)?;
-        Ok(Self { path, folder, run: None })
+        let (orders, of_thread) = mpsc::channel();
+        let (failed, failures) = mpsc::channel();
+        let wake = Wake(context.clone());
+        let thread = std::thread::spawn(move || {
+            // Dropped last, so that the frame that it requests sees the end.
+            let _wake = wake;
+            copy(&path, folder, &of_thread, &failed);
+        });
+        Ok(Self { run: None, orders, failures, thread })
     }
 
     /// Copies a run, unless it was copied last.
-    pub(crate) fn keep(&mut self, run: &Arc<SavedRun>) -> Result<(), RunFolderError> {
+    pub(crate) fn keep(&mut self, run: &Arc<SavedRun>) {
         if self.run.as_ref().is_none_or(|kept| !Arc::ptr_eq(kept, run)) {
             self.run = Some(Arc::clone(run));
-            self.folder.save(run)?;
+            self.order(Order::Keep(Arc::clone(run)));
         }
-        Ok(())
     }
 
-    /// Removes the copy: the run is saved, or the user has discarded it.
-    pub(crate) fn discard(self) {
-        let Self { path, folder, .. } = self;
-        // Other processes must not take it for a run to recover, so the checkpoint goes while the folder is locked.
-        _ = folder.remove();
-        drop(folder);
-        _ = std::fs::remove_dir_all(path);
+    /// Removes a run that was left behind, after the copies before.
+    pub(crate) fn then_remove(&self, recovered: Recovered) {
+        self.order(Order::Remove(recovered));
+    }
+
+    /// Why a run could not be copied.
+    pub(crate) fn failure(&self) -> Option<RunFolderError> {
+        self.failures.try_recv().ok()
+    }
+
+    /// Removes the copy: the run is saved, or the user has discarded it. The process must not end before the thread has.
+    #[must_use]
+    pub(crate) fn discard(self) -> JoinHandle<()> {
+        self.order(Order::Discard);
+        self.thread
+    }
+
+    fn order(&self, order: Order) {
+        // The thread ends early only by a panic, of which nothing is lost but the copy.
+        _ = self.orders.send(order);
+    }
+}
+
+/// Carries out orders until the copy is discarded, or there can be no more.
+fn copy(path: &Path, folder: RunFolder, orders: &mpsc::Receiver<Order>, failed: &mpsc::Sender<RunFolderError>) {
+    while let Ok(order) = orders.recv() {
+        match order {
+            Order::Keep(run) => {
+                if let Err(error) = folder.save(&run) {
+                    _ = failed.send(error);
+                }
+            }
+            Order::Remove(recovered) => recovered.remove(),
+            Order::Discard => {
+                // Other processes must not take it for a run to recover, so the checkpoint goes while the folder is locked.
+                _ = folder.remove();
+                drop(folder);
+                _ = std::fs::remove_dir_all(path);
+                return;
+            }
+        }
     }
 }
 
@@ -81,11 +138,11 @@ pub(crate) fn copies_folder() -> Option<PathBuf> {
     Some(project.data_local_dir().join("unsaved"))
 }
 
-/// The folder `name` in `parent`, or with a number appended if that exists.
-pub(crate) fn free_folder(parent: &Path, name: &str) -> PathBuf {
+/// The folder `name` in `parent`, or with a number appended if that exists or is one of `taken`.
+pub(crate) fn free_folder(parent: &Path, name: &str, taken: &[PathBuf]) -> PathBuf {
     let numbered = (2..).map(|number| parent.join(format!("{name}-{number}")));
     let mut names = std::iter::once(parent.join(name)).chain(numbered);
-    names.find(|path| !path.exists()).expect("the numbers do not end")
+    names.find(|path| !path.exists() && !taken.contains(path)).expect("the numbers do not end")
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ fn the_rows_of_the_loaded_table_are_predicted_and_saved() {
     let path = folder.path().join("new folder").join("predictions.csv");
     window.click("Save predictions…");
     window.type_path("Path of a .csv file", &path, "Save");
-    assert!(window.shows_part("Saved "));
+    window.wait_until("they are saved", |window| window.shows_part("Saved "));
     let text = std::fs::read_to_string(&path).expect("the predictions");
     let lines: Vec<&str> = text.lines().collect();
     let target = small().data.target;

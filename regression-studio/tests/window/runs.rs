@@ -42,7 +42,7 @@ fn a_saved_run_is_opened_in_another_window() {
     window.train();
     window.press(Modifiers::COMMAND, Key::S);
     window.type_path("Path of a new folder", &path, "Save");
-    assert!(window.shows_part("Saved to"));
+    window.wait_until("it is saved", |window| window.shows_part("Saved to"));
     assert!(path.join("settings.toml").is_file());
 
     let mut settings = small();
@@ -77,6 +77,7 @@ fn recently_opened_tables_and_saved_runs_are_opened_again() {
     window.train();
     window.press(Modifiers::COMMAND, Key::S);
     window.type_path("Path of a new folder", &run, "Save");
+    window.wait_until("it is saved", |window| window.shows_part("Saved to"));
     std::fs::remove_file(&tables[1]).expect("the second table");
     window.click("Recent");
     assert!(window.shows("one.csv") && window.shows("first run"));
@@ -94,7 +95,7 @@ fn a_folder_without_a_run_shows_a_dialog() {
     let mut window = Window::open(small());
     window.click("Open run…");
     window.type_path(OPEN_HINT, folder.path(), "Open");
-    assert!(window.shows("⚠ The run could not be opened"));
+    window.wait_until("the dialog is open", |window| window.shows("⚠ The run could not be opened"));
     assert!(window.shows("Choose the folder of a saved run."));
     window.press(Modifiers::NONE, Key::Escape);
     assert!(!window.shows("⚠ The run could not be opened"));

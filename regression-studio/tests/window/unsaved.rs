@@ -34,10 +34,10 @@ fn closing_with_an_unsaved_run_asks_and_saves_it() {
     window.press(Modifiers::COMMAND, Key::Q);
     window.click("Save");
     assert!(!window.shows("Save before closing?"));
-    let runs = folder.path().join("runs");
+    let (runs, copies) = (folder.path().join("runs"), folder.path().join("copies"));
+    window.wait_until("the runs are saved, and the copy is removed", |_| names_in(&copies).is_empty());
     assert_eq!(names_in(&runs), ["run-1", "run-2"]);
     assert!(run_folder::open(&runs.join("run-2")).is_ok());
-    assert!(names_in(&folder.path().join("copies")).is_empty(), "the copy is removed");
 }
 
 #[test]
@@ -47,14 +47,16 @@ fn a_saved_run_is_not_asked_about_and_a_discarded_one_leaves_nothing() {
     window.train();
     window.press(Modifiers::COMMAND, Key::S);
     window.type_path("Path of a new folder", &folder.path().join("mine"), "Save");
+    let copies = folder.path().join("copies");
+    window.wait_until("it is saved", |window| window.shows_part("Saved to") && names_in(&copies).is_empty());
     window.press(Modifiers::COMMAND, Key::Q);
     assert!(!window.shows("Save before closing?"));
     window.train();
-    assert_eq!(names_in(&folder.path().join("copies")).len(), 1);
+    assert_eq!(names_in(&copies).len(), 1);
     window.press(Modifiers::COMMAND, Key::Q);
     assert!(window.shows("Not saved: Run 2."));
     window.click("Discard");
-    assert!(names_in(&folder.path().join("copies")).is_empty());
+    window.wait_until("the copy is removed", |_| names_in(&copies).is_empty());
     assert!(!folder.path().join("runs").exists());
 }
 
@@ -65,6 +67,7 @@ fn a_run_of_a_process_that_was_killed_is_recovered() {
     window.train();
     let copies = folder.path().join("copies");
     let [name] = &names_in(&copies)[..] else { panic!("one copy") };
+    window.wait_until("the run is copied", |_| run_folder::holds_run(&copies.join(name)));
     // The lock of a process that was killed is gone, but its files remain.
     let left = folder.path().join("left");
     std::fs::create_dir_all(left.join(name)).expect("a folder");
@@ -85,5 +88,8 @@ fn a_run_of_a_process_that_was_killed_is_recovered() {
     again.press(Modifiers::COMMAND, Key::Q);
     assert!(again.shows("Not saved: Recovered run."));
     again.click("Save");
-    assert_eq!(names_in(&folder.path().join("runs")), ["recovered-run"]);
+    let runs = folder.path().join("runs");
+    again.wait_until("the run is saved", |_| run_folder::holds_run(&runs.join("recovered-run")));
+    assert_eq!(names_in(&runs), ["recovered-run"]);
+    again.wait_until("no copy is left", |_| names_in(&left).is_empty());
 }

@@ -17,6 +17,8 @@ use crate::window::form::Form;
 use crate::window::loading::Loading;
 use crate::window::predict::Rows;
 use crate::window::recent;
+use crate::window::saving::with_causes;
+use crate::window::task::{Panicked, Task};
 use crate::window::unsaved::{self, Recovered};
 use crate::window::watched::Watched;
 use crate::{Session, Settings};
@@ -38,10 +40,12 @@ impl App {
             Action::SaveRun => {
                 let run = self.watched.as_ref().and_then(|watched| watched.snapshot().run.clone());
                 reason_if(run.is_none(), "There is no run to save yet: train at least one epoch.")
+                    .or_else(|| reason_if(self.saving.folder().is_some(), "A run is being saved."))
             }
             Action::OpenData | Action::BuiltIn | Action::ReadAgain | Action::OpenRun => {
                 reason_if(is_active, "Training is running: stop it first.")
                     .or_else(|| reason_if(self.loading.is_some(), "Data are loading: wait, or cancel."))
+                    .or_else(|| reason_if(self.opening.is_some(), "A run is being opened."))
             }
             Action::PredictLoaded | Action::PredictFile => {
                 let run = self.watched.as_ref().and_then(Watched::trained_run);
@@ -50,7 +54,8 @@ impl App {
                     .or_else(|| reason_if(!is_loaded, "No data are loaded: open a file first."))
                     .or_else(|| reason_if(self.predict.is_busy(), "Another table is being predicted."))
             }
-            Action::SavePredictions => reason_if(!self.predict.has_predictions(), "There are no predictions to save."),
+            Action::SavePredictions => reason_if(!self.predict.has_predictions(), "There are no predictions to save.")
+                .or_else(|| reason_if(self.predict.is_saving(), "The predictions are being saved.")),
             Action::CancelLoading => reason_if(self.loading.is_none(), "No data are loading."),
             Action::UseLogarithms if !self.form.lacks_logarithms() => {
                 Some("No other logarithm suits the data.".to_owned())
@@ -79,6 +84,9 @@ impl App {
         }
         if self.loading.is_some() {
             return Some("The data are still loading.".to_owned());
+        }
+        if self.opening.is_some() {
+            return Some("A run is being opened.".to_owned());
         }
         let Some(table) = self.table.clone() else { return Some("No data are loaded: open a file first.".to_owned()) };
         match self.form.problems(Some(&table)) {
@@ -173,12 +181,10 @@ impl App {
             Purpose::OpenRun => self.open_run(&path, context),
             Purpose::SaveRun => self.save_run(&path, context),
             Purpose::PredictFile => self.predict_rows(Rows::File(path), context),
-            Purpose::SavePredictions => match self.predict.save(&path) {
-                Ok(()) => self.notice = format!("Saved {}", path.display()),
-                Err(message) => {
-                    self.fail("The predictions could not be saved", message, "Choose another file and save again.");
-                }
-            },
+            Purpose::SavePredictions => {
+                self.notice = format!("Saving {}…", path.display());
+                self.predict.save(path, context);
+            }
         }
     }
 
@@ -247,8 +253,23 @@ impl App {
         self.tab = Tab::Training;
     }
 
+    /// Starts to read a run.
     fn open_run(&mut self, folder: &Path, context: &Context) {
-        match run_folder::read(folder) {
+        self.notice = format!("Opening {}…", folder.display());
+        let path = folder.to_owned();
+        self.opening = Some((folder.to_owned(), Task::start(context, move || run_folder::read(&path))));
+    }
+
+    /// Shows a run that was read.
+    pub(super) fn opened(
+        &mut self,
+        folder: &Path,
+        read: Result<Result<Loaded<SavedRun>, RunFolderError>, Panicked>,
+        context: &Context,
+    ) {
+        self.notice.clear();
+        let ended = |Panicked| format!("{}: the opening thread ended unexpectedly", folder.display());
+        match read.map_err(ended).and_then(|read| read.map_err(with_causes)) {
             Ok(Loaded { content: run, unverified }) => {
                 recent::remember(Purpose::OpenRun, folder, context);
                 let run = Arc::new(run);
@@ -269,41 +290,59 @@ impl App {
                     false => self.load(run.settings.data.source.clone(), Some(run.settings.clone()), context),
                 }
             }
-            Err(error) => {
-                self.fail("The run could not be opened", with_causes(error), "Choose the folder of a saved run.");
+            Err(message) => {
+                self.fail("The run could not be opened", message, "Choose the folder of a saved run.");
             }
         }
     }
 
     /// A new folder for a run of this name.
     fn folder_for(&self, name: &str) -> PathBuf {
-        unsaved::free_folder(&self.options.runs_folder, &unsaved::as_file_name(name))
+        unsaved::free_folder(&self.options.runs_folder, &unsaved::as_file_name(name), &[])
     }
 
-    /// Closes the window, after asking about unsaved runs.
+    /// Closes the window, after asking about unsaved runs and writing what is being written.
     pub(super) fn close(&mut self, context: &Context) {
-        match self.runs.unsaved().next() {
-            Some(_) if self.closing != Closing::Confirmed => self.closing = Closing::Asking,
-            _ => context.send_viewport_cmd(ViewportCommand::Close),
+        if self.closing != Closing::Confirmed {
+            if self.saving.folder().is_some() || self.predict.is_saving() {
+                self.closing = Closing::Waiting;
+                return;
+            }
+            if self.runs.unsaved().next().is_some() {
+                self.closing = Closing::Asking;
+                return;
+            }
+        }
+        self.discard_copy();
+        match self.is_writing() {
+            true => self.closing = Closing::Confirmed,
+            false => context.send_viewport_cmd(ViewportCommand::Close),
         }
     }
 
-    /// Saves all unsaved runs to new folders. Returns false if one could not be saved, after a message.
-    pub(super) fn save_all(&mut self) -> bool {
+    /// Saves all unsaved runs to new folders.
+    pub(super) fn save_all(&mut self, context: &Context) {
+        let mut folders: Vec<PathBuf> = Vec::new();
         let unsaved: Vec<_> = self.runs.unsaved().map(|(name, run)| (name.to_owned(), Arc::clone(run))).collect();
-        unsaved.into_iter().all(|(name, run)| self.save(&run, &self.folder_for(&name)))
+        for (name, run) in unsaved {
+            let folder = unsaved::free_folder(&self.options.runs_folder, &unsaved::as_file_name(&name), &folders);
+            folders.push(folder.clone());
+            self.saving.save(run, folder, context);
+        }
     }
 
-    /// Saves a run to a folder. Returns false if it could not be saved, after a message.
-    fn save(&mut self, run: &Arc<SavedRun>, folder: &Path) -> bool {
-        match run_folder::save(folder, run) {
+    /// Notes that a run was saved, or why it was not.
+    pub(super) fn saved(&mut self, run: &Arc<SavedRun>, folder: &Path, saved: Result<(), String>, context: &Context) {
+        match saved {
             Ok(()) => {
                 self.runs.mark_saved(run);
-                true
+                recent::remember(Purpose::SaveRun, folder, context);
+                self.notice = format!("Saved to {}", folder.display());
             }
-            Err(error) => {
-                self.fail("The run could not be saved", with_causes(error), "Choose another folder and save again.");
-                false
+            Err(message) => {
+                self.notice.clear();
+                self.closing = Closing::No;
+                self.fail("The run could not be saved", message, "Choose another folder and save again.");
             }
         }
     }
@@ -320,19 +359,12 @@ impl App {
 
     fn save_run(&mut self, folder: &Path, context: &Context) {
         let Some(run) = self.watched.as_ref().and_then(|watched| watched.snapshot().run.clone()) else { return };
-        if self.save(&run, folder) {
-            recent::remember(Purpose::SaveRun, folder, context);
-            self.notice = format!("Saved to {}", folder.display());
-        }
+        self.notice = format!("Saving to {}…", folder.display());
+        self.saving.save(run, folder.to_owned(), context);
     }
 }
 
 /// Whether both give the same table.
 fn reads_the_same(a: &DataSettings, b: &DataSettings) -> bool {
     a.source == b.source && a.declared() == b.declared()
-}
-
-/// The error with its causes in one line, as the command line prints it.
-fn with_causes(error: RunFolderError) -> String {
-    format!("{:#}", anyhow::Error::from(error))
 }

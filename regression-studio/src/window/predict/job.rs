@@ -1,13 +1,14 @@
 //! Predictions computed in the background.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, mpsc};
 
 use eframe::egui::Context;
 
 use crate::saved_run::SavedRun;
 use crate::settings::Source;
+use crate::window::task::{Panicked, Task};
 use crate::{Predictions, Table};
 
 /// The rows to predict.
@@ -18,29 +19,30 @@ pub(crate) enum Rows {
     File(PathBuf),
 }
 
-type Outcome = Result<(Arc<Table>, Predictions), String>;
+/// The predictions for a table, with what depends on all its rows.
+pub(super) struct Predicted {
+    pub(super) table: Arc<Table>,
+    pub(super) predictions: Arc<Predictions>,
+    /// [`Predictions::notes`].
+    pub(super) notes: Vec<String>,
+    /// [`Predictions::measured_rows`].
+    pub(super) measured_rows: String,
+}
 
 /// A prediction in progress. It cannot be cancelled: the largest table takes seconds.
 pub(super) struct Job {
     name: String,
-    result: mpsc::Receiver<Outcome>,
+    result: Task<Result<Predicted, String>>,
 }
 
 impl Job {
     /// Starts a thread, which requests a repaint at its end.
     pub(super) fn start(run: Arc<SavedRun>, rows: Rows, context: &Context) -> Self {
-        let (sender, result) = mpsc::channel();
-        let context = context.clone();
         let name = match &rows {
             Rows::Loaded(_, name) => name.clone(),
             Rows::File(path) => Source::File(path.clone()).name(),
         };
-        std::thread::spawn(move || {
-            // The receiver is gone if the window was closed.
-            let _ = sender.send(predict(&run, rows));
-            context.request_repaint();
-        });
-        Self { name, result }
+        Self { name, result: Task::start(context, move || predict(&run, rows)) }
     }
 
     /// Name of the table.
@@ -49,19 +51,13 @@ impl Job {
     }
 
     /// Name and result, if the thread has ended.
-    pub(super) fn poll(&self) -> Option<(String, Outcome)> {
-        let outcome = match self.result.try_recv() {
-            Ok(outcome) => outcome,
-            Err(mpsc::TryRecvError::Empty) => return None,
-            Err(mpsc::TryRecvError::Disconnected) => {
-                Err(format!("{}: the predicting thread ended unexpectedly", self.name))
-            }
-        };
-        Some((self.name.clone(), outcome))
+    pub(super) fn poll(&self) -> Option<(String, Result<Predicted, String>)> {
+        let failed = |Panicked| Err(format!("{}: the predicting thread ended unexpectedly", self.name));
+        Some((self.name.clone(), self.result.poll()?.unwrap_or_else(failed)))
     }
 }
 
-fn predict(run: &SavedRun, rows: Rows) -> Outcome {
+fn predict(run: &SavedRun, rows: Rows) -> Result<Predicted, String> {
     let table = match rows {
         Rows::Loaded(table, _) => table,
         Rows::File(path) => {
@@ -71,5 +67,6 @@ fn predict(run: &SavedRun, rows: Rows) -> Outcome {
         }
     };
     let predictions = Predictions::of(&run.model, run.rows.as_deref(), &table).map_err(|error| error.to_string())?;
-    Ok((table, predictions))
+    let (notes, measured_rows) = (predictions.notes(), predictions.measured_rows());
+    Ok(Predicted { table, predictions: Arc::new(predictions), notes, measured_rows })
 }

@@ -1,13 +1,13 @@
 //! A value that is computed in the background for the latest of several requests.
 
-use std::sync::mpsc::{self, TryRecvError};
-
 use eframe::egui::Context;
+
+use crate::window::task::{Panicked, Task};
 
 /// A value of type V for a key of type K. Of requests that come while a value is computed, only the last is computed
 /// next.
 pub(super) struct Latest<K, V> {
-    computing: Option<(K, mpsc::Receiver<V>)>,
+    computing: Option<(K, Task<V>)>,
     computed: Option<(K, V)>,
 }
 
@@ -26,24 +26,17 @@ impl<K: Clone + PartialEq, V: Send + 'static> Latest<K, V> {
         context: &Context,
         compute: impl FnOnce() -> V + Send + 'static,
     ) -> Option<(&K, &V, bool)> {
-        if let Some((of, receiver)) = self.computing.take() {
-            match receiver.try_recv() {
-                Ok(value) => self.computed = Some((of, value)),
-                Err(TryRecvError::Empty) => self.computing = Some((of, receiver)),
-                // The thread has panicked: the last value stays.
-                Err(TryRecvError::Disconnected) => {}
+        if let Some((of, task)) = self.computing.take() {
+            match task.poll() {
+                Some(Ok(value)) => self.computed = Some((of, value)),
+                None => self.computing = Some((of, task)),
+                // The last value stays.
+                Some(Err(Panicked)) => {}
             }
         }
         let is_current = self.computed.as_ref().is_some_and(|(of, _)| of == key);
         if !is_current && self.computing.is_none() {
-            let (sender, receiver) = mpsc::channel();
-            let context = context.clone();
-            std::thread::spawn(move || {
-                // The receiver is gone if the window was closed.
-                let _ = sender.send(compute());
-                context.request_repaint();
-            });
-            self.computing = Some((key.clone(), receiver));
+            self.computing = Some((key.clone(), Task::start(context, compute)));
         }
         self.computed.as_ref().map(|(of, value)| (of, value, is_current))
     }
