@@ -7,6 +7,14 @@
 //! with a probability of at least p, whatever the model. The calibration rows are those of the validation part, which
 //! has also selected the epoch; the coverage on the test part shows whether that matters.
 //!
+//! A validation part of a small table has too few rows for that: the half width is off by chance. There, the rows of
+//! training and validation part are divided into folds, and each is predicted by a network that was trained without its
+//! fold; all of them are calibration rows of the network that was trained on the training part (R. F. Barber et al.,
+//! "Predictive inference with the jackknife+", Annals of Statistics 49, 2021, where this is K-fold cross-validation
+//! without the plus). That has no guarantee for every model: it holds if the networks' errors are alike, and less where
+//! many errors are as large as a half width, as those of a feature of two values that is missing. If the network errs more
+//! on the validation part than those of the folds on the same rows, the half widths grow by the ratio.
+//!
 //! Scores and half widths are those of the standardised target, and thus of its logarithm if that is learned: an
 //! interval's ends are converted to the target's unit by [`Scale::original`], which preserves their order.
 
@@ -19,6 +27,11 @@ use crate::prepared::{Part, Scale};
 pub const PERCENTS: [u8; 5] = [50, 80, 90, 95, 99];
 /// The probability by default, in percent.
 pub const PERCENT: u8 = 90;
+
+/// Number of rows from which on intervals are calibrated by the validation part alone.
+pub const MAX_CROSS_ROWS: usize = 1000;
+/// Number of folds by which they are calibrated on fewer rows.
+pub const FOLDS: usize = 5;
 
 /// The half widths of prediction intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +46,9 @@ pub struct Intervals {
     /// not make an interval of no width.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub added_spread: f64,
+    /// Number of folds whose rows are the calibration rows; `None` if those are the validation part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folds: Option<usize>,
     /// One for each of [`PERCENTS`] for which there are enough rows, ascending.
     pub half_widths: Vec<HalfWidth>,
 }
@@ -73,7 +89,7 @@ impl Intervals {
             half_width.is_finite().then_some(HalfWidth { percent, half_width })
         };
         let half_widths = PERCENTS.into_iter().filter_map(of_percent).collect();
-        Self { rows: residuals.len(), is_normalised: spreads.is_some(), added_spread: 0.0, half_widths }
+        Self { rows: residuals.len(), is_normalised: spreads.is_some(), added_spread: 0.0, folds: None, half_widths }
     }
 
     /// As [`Intervals::calibrate`], by the standard deviations of a network's members for each row. A row's spread is its
@@ -85,6 +101,11 @@ impl Intervals {
         };
         let spreads: Vec<f64> = deviations.iter().map(|deviation| deviation + mean).collect();
         Self { added_spread: mean, ..Self::calibrate(residuals, Some(&spreads)) }
+    }
+
+    /// The same intervals, whose calibration rows are those of folds.
+    pub fn by_folds(self, folds: usize) -> Self {
+        Self { folds: Some(folds), ..self }
     }
 
     /// The spread of a row whose members have this standard deviation; `None` if intervals are not normalised.
@@ -116,7 +137,7 @@ impl Intervals {
 
     /// The reason for which there are no intervals of this probability, in one line.
     pub fn why_none(&self, percent: u8) -> Option<String> {
-        self.half_width(percent).is_none().then(|| too_few(percent, self.rows))
+        self.half_width(percent).is_none().then(|| too_few(percent, self.rows, self.folds))
     }
 
     /// Checks that a model file's intervals are consistent.
@@ -160,9 +181,10 @@ fn scores(residuals: &[f64], spreads: Option<&[f64]>) -> Vec<f64> {
     }
 }
 
-fn too_few(percent: u8, rows: usize) -> String {
+fn too_few(percent: u8, rows: usize, folds: Option<usize>) -> String {
     let (min, rows) = (min_rows(percent), command_line::counted(rows, "row"));
-    format!("no {percent} % intervals: they need at least {min} validation rows, and there were {rows}")
+    let which = if folds.is_some() { "rows of training and validation" } else { "validation rows" };
+    format!("no {percent} % intervals: they need at least {min} {which}, and there were {rows}")
 }
 
 /// The standardised truth minus `outputs`, the model's for all rows of a part.
@@ -179,6 +201,9 @@ pub struct MeasuredIntervals {
     pub percent: u8,
     /// Number of calibration rows.
     pub rows: usize,
+    /// [`Intervals::folds`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folds: Option<usize>,
     /// The half width in the target's unit or, with a logarithmic target, in the unit of its natural logarithm. `None`
     /// if there were too few rows, or if it differs between rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -198,6 +223,7 @@ impl MeasuredIntervals {
         Self {
             percent: PERCENT,
             rows: intervals.rows,
+            folds: intervals.folds,
             half_width: half_width.map(|half_width| half_width * scale.deviation),
             is_logarithmic: scale.log,
             coverage: intervals.coverage(PERCENT, residuals, spreads),
@@ -206,9 +232,9 @@ impl MeasuredIntervals {
 
     /// One sentence for the user; `number` formats a value of the target.
     pub fn in_words(&self, number: impl Fn(f64) -> String) -> String {
-        let Self { percent, rows, half_width, is_logarithmic, coverage } = self;
+        let Self { percent, rows, folds, half_width, is_logarithmic, coverage } = self;
         let Some(coverage) = coverage else {
-            let text = too_few(*percent, *rows);
+            let text = too_few(*percent, *rows, *folds);
             return format!("{}{}.", text[..1].to_uppercase(), &text[1..]);
         };
         let within = match half_width {

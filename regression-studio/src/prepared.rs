@@ -20,7 +20,7 @@ pub use self::split::{part_sizes, split};
 pub(crate) use self::transform::signed_log;
 pub use self::transform::{Input, Logarithms, Scale, Transform, suggested_logarithms};
 use self::units::Units;
-use crate::settings::DataSettings;
+use crate::settings::{DataSettings, Fold};
 use crate::{Settings, Table};
 
 /// A table prepared for training.
@@ -81,7 +81,8 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
             None => PrepareError::TooFewGroups { table },
         });
     }
-    let (transform, of_columns) = transform::fit(table, data, &train, [&validation, &test])?;
+    let parts = [&train, &validation, &test].map(Vec::as_slice);
+    let (transform, of_columns) = transform::fit(table, data, parts[0], [parts[1], parts[2]])?;
     let mut notes = notes_on_reading(table, data);
     if dropped > 0 {
         let was = if dropped == 1 { "was" } else { "were" };
@@ -91,10 +92,43 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
     notes.extend(units.notes);
     notes.extend(of_columns);
     notes.extend(transform::unseen_categories(table, data, &train, [("validation", &validation), ("test", &test)]));
-    let part = |rows: Vec<u32>| part(table, data, &transform, rows);
-    let (train, validation, test) = (part(train), part(validation), part(test));
+    Ok(of_parts(table, data, transform, [train, validation, test], (dropped, notes)))
+}
+
+/// Encodes and standardises the rows of training, validation and test part, and fits the baselines.
+fn of_parts(
+    table: &Table,
+    data: &DataSettings,
+    transform: Transform,
+    rows: [Vec<u32>; 3],
+    (dropped, notes): (usize, Vec<String>),
+) -> Prepared {
+    let [train, validation, test] = rows.map(|rows| part(table, data, &transform, rows));
     let baselines = Baselines::fit(&train.samples);
-    Ok(Prepared { train, validation, test, transform, dropped, notes, baselines })
+    Prepared { train, validation, test, transform, dropped, notes, baselines }
+}
+
+/// The rows of the training and validation part of `prepared`, of which the test part is now a fold: what a network says
+/// of it that was trained without it. Rows that belong together are in one part.
+///
+/// # Errors
+/// If a part of the fold is empty, or constant.
+pub(crate) fn without_fold(
+    table: &Table,
+    settings: &Settings,
+    prepared: &Prepared,
+    fold: Fold,
+) -> Result<Prepared, PrepareError> {
+    let mut rows = [&*prepared.train.rows, &*prepared.validation.rows].concat();
+    rows.sort_unstable();
+    let units = Units::of(table, settings, rows);
+    let units = units.units.unwrap_or_else(|| units.rows.into_iter().map(|row| vec![row]).collect());
+    let [train, validation, test] = folds::split(units, &settings.split, fold);
+    if [&train, &validation, &test].iter().any(|part| part.is_empty()) {
+        return Err(PrepareError::EmptyFold { table: table.source().to_owned() });
+    }
+    let (transform, _) = transform::fit(table, &settings.data, &train, [&validation, &test])?;
+    Ok(of_parts(table, &settings.data, transform, [train, validation, test], (0, Vec::new())))
 }
 
 /// What a user should know about how the table and the columns that are used were read.

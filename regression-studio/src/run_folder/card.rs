@@ -90,12 +90,19 @@ pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String 
     }
     errors(&mut text, &target, &results.parts);
     if let Some(intervals) = &results.intervals {
-        _ = writeln!(
-            text,
-            "\n{} By split conformal prediction, calibrated by the {} validation rows, which have also selected the epoch.",
-            intervals.in_words(number),
-            intervals.rows
-        );
+        let (words, rows) = (intervals.in_words(number), intervals.rows);
+        _ = match intervals.folds {
+            None => writeln!(
+                text,
+                "\n{words} By split conformal prediction, calibrated by the {rows} validation rows, which have also \
+                 selected the epoch."
+            ),
+            Some(folds) => writeln!(
+                text,
+                "\n{words} Calibrated by the {rows} rows of training and validation, each predicted by one of {folds} \
+                 further networks that was trained without it."
+            ),
+        };
     }
     if !results.importance.is_empty() {
         text += "\n## What it relies on\n\n\

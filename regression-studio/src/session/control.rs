@@ -28,6 +28,8 @@ pub(super) struct Shared {
     changed: Condvar,
     /// Whether the request is to pause or to stop; the training thread reads this after each step.
     is_interrupted: AtomicBool,
+    /// The run that this one is a part of, if any.
+    whole: Option<Arc<Shared>>,
 }
 
 impl fmt::Debug for Shared {
@@ -37,6 +39,16 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
+    /// That of a run that is part of another: it ends when the other is stopped, is never paused, and has snapshots that
+    /// only its own thread sees.
+    pub(super) fn part_of(whole: &Arc<Self>) -> Arc<Self> {
+        Arc::new(Self { whole: Some(Arc::clone(whole)), ..Self::default() })
+    }
+
+    fn is_stopped(&self) -> bool {
+        *lock(&self.request) == Request::Stop
+    }
+
     pub(super) fn request(&self, request: Request) {
         let mut current = lock(&self.request);
         if *current != Request::Stop {
@@ -48,7 +60,10 @@ impl Shared {
     }
 
     pub(super) fn is_interrupted(&self) -> bool {
-        self.is_interrupted.load(Ordering::Relaxed)
+        match &self.whole {
+            Some(whole) => whole.is_stopped(),
+            None => self.is_interrupted.load(Ordering::Relaxed),
+        }
     }
 
     /// Ends an epoch: a request for one epoch becomes a request to pause.
@@ -62,6 +77,9 @@ impl Shared {
 
     /// Waits while the request is to pause, after calling `pausing` once; returns false if the request is to stop.
     pub(super) fn wait_while_paused(&self, pausing: impl FnOnce()) -> bool {
+        if let Some(whole) = &self.whole {
+            return !whole.is_stopped();
+        }
         if *lock(&self.request) == Request::Pause {
             pausing();
         }

@@ -54,6 +54,8 @@ pub enum State {
     Running,
     /// Paused, until a request to continue.
     Paused,
+    /// The network is trained. Others are trained without a fold each, by whose errors there the intervals are calibrated.
+    Calibrating,
     /// Ended, with results.
     Finished(Ending),
     /// Failed, with a one-line message and remedy.

@@ -10,9 +10,10 @@ use super::learner::{EndOfEpoch, Learner, learner};
 use super::snapshot::{Snapshot, State};
 use crate::background::Background;
 use crate::intervals::{self, Intervals};
-use crate::prepared::{Part, Prepared, prepare};
+use crate::prepared::{self, Part, Prepared, prepare};
 use crate::results::{self, Ending, EpochErrors, Predicted, TableRows};
 use crate::saved_run::{Checkpoint, RunProgress, SavedRun};
+use crate::settings::{Fold, SplitOrder};
 use crate::trained::Trained;
 use crate::{Model, Settings, Table};
 
@@ -25,20 +26,56 @@ const MAX_MEASURED_ROWS: usize = 20_000;
 ///
 /// # Errors
 /// The final state of a run that failed or diverged.
-pub(super) fn run(table: Arc<Table>, settings: Settings, run: Option<SavedRun>, shared: &Shared) -> Result<(), State> {
+pub(super) fn run(
+    table: Arc<Table>,
+    settings: Settings,
+    run: Option<SavedRun>,
+    shared: &Arc<Shared>,
+) -> Result<(), State> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(settings.training.threads.unwrap_or(0)).build();
     let pool =
         pool.map_err(|error| State::Failed(format!("the threads cannot be started ({error}): choose fewer threads")))?;
     pool.install(|| {
         let prepared = prepare(&table, &settings).map_err(|error| State::Failed(error.to_string()))?;
+        let rows: usize = prepared.parts().iter().map(|(_, part)| part.rows.len()).sum();
+        // What comes before a block of time says nothing of its errors by what comes after it.
+        let is_cross = rows < intervals::MAX_CROSS_ROWS && settings.split.order == SplitOrder::Shuffled;
         // The samples are copies, so the table, which may be large, is freed.
-        drop(table);
-        Trainer::new(settings, &prepared, run, shared)?.train()
+        let table = is_cross.then_some(table);
+        let mut trainer = Trainer::new(settings, &prepared, run, shared)?;
+        let ending = trainer.train()?;
+        let errors = match &table {
+            Some(table) if ending != Ending::Stopped => trainer.errors_of_folds(table)?,
+            _ => None,
+        };
+        trainer.end(ending, errors.as_ref())
     })
 }
 
+/// The errors of networks in the fold that each was trained without, in the unit of the standardised target.
+struct FoldErrors {
+    /// The table's rows.
+    rows: Vec<u32>,
+    residuals: Vec<f64>,
+    /// The standard deviations of the members' outputs, of a network with members.
+    deviations: Option<Vec<f64>>,
+}
+
+impl FoldErrors {
+    /// The intervals of a network with these residuals on the validation part, whose rows ascend. If it errs more there
+    /// than the networks of the folds on the same rows, their errors are too small for it: they grow by the ratio.
+    fn intervals(&self, validation: &[u32], residuals: &[f64]) -> Intervals {
+        let sum = |residuals: &mut dyn Iterator<Item = &f64>| residuals.map(|residual| residual.abs()).sum::<f64>();
+        let rows = self.rows.iter().zip(&self.residuals).filter(|(row, _)| validation.binary_search(row).is_ok());
+        let ratio = sum(&mut residuals.iter()) / sum(&mut rows.map(|(_, residual)| residual));
+        let factor = if ratio.is_finite() { ratio.max(1.0) } else { 1.0 };
+        let scaled: Vec<f64> = self.residuals.iter().map(|residual| factor * residual).collect();
+        Intervals::of_members(&scaled, self.deviations.as_deref()).by_folds(intervals::FOLDS)
+    }
+}
+
 struct Trainer<'a> {
-    shared: &'a Shared,
+    shared: &'a Arc<Shared>,
     settings: Settings,
     prepared: &'a Prepared,
     learner: Box<dyn Learner + 'a>,
@@ -61,7 +98,7 @@ impl<'a> Trainer<'a> {
         settings: Settings,
         prepared: &'a Prepared,
         run: Option<SavedRun>,
-        shared: &'a Shared,
+        shared: &'a Arc<Shared>,
     ) -> Result<Self, State> {
         let checksum = prepared.checksum();
         let (learner, progress, history, best) = match run {
@@ -107,27 +144,61 @@ impl<'a> Trainer<'a> {
         Ok(trainer)
     }
 
-    fn train(mut self) -> Result<(), State> {
+    /// Trains to the end of the run.
+    fn train(&mut self) -> Result<Ending, State> {
         self.publish(State::Running)?;
-        let ending = loop {
+        loop {
             let training = &self.settings.training;
             let since_best = self.progress.epoch - self.progress.best_epoch;
             if training.patience.is_some_and(|patience| since_best >= patience) {
-                break Ending::EarlyStopped;
+                return Ok(Ending::EarlyStopped);
             }
             if self.progress.epoch >= training.epochs {
-                break Ending::AllEpochs;
+                return Ok(Ending::AllEpochs);
             }
             let mut published = Ok(());
             let shared = self.shared;
             let may_continue = shared.wait_while_paused(|| published = self.publish(State::Paused));
             published?;
             if !may_continue {
-                break Ending::Stopped;
+                return Ok(Ending::Stopped);
             }
             self.train_until_interrupted()?;
-        };
-        self.end(ending)
+        }
+    }
+
+    /// Trains a network without each of the folds of the training and validation part, with the same settings, and
+    /// measures it there. `None` if the run is stopped meanwhile, or a fold cannot be trained without.
+    ///
+    /// # Errors
+    /// The final state of the run, if the device fails.
+    fn errors_of_folds(&mut self, table: &Table) -> Result<Option<FoldErrors>, State> {
+        self.publish(State::Calibrating)?;
+        let unit = self.prepared.transform.target_scale;
+        let mut errors = FoldErrors { rows: Vec::new(), residuals: Vec::new(), deviations: None };
+        for index in 0..intervals::FOLDS {
+            let fold = Fold { index, count: intervals::FOLDS };
+            let Ok(prepared) = prepared::without_fold(table, &self.settings, self.prepared, fold) else {
+                return Ok(None);
+            };
+            let shared = Shared::part_of(self.shared);
+            let mut trainer = Trainer::new(self.settings.clone(), &prepared, None, &shared)?;
+            if !matches!(trainer.train(), Ok(Ending::AllEpochs | Ending::EarlyStopped)) {
+                return Ok(None);
+            }
+            let (scale, test) = (prepared.transform.target_scale, &prepared.test);
+            let outputs = trainer.outputs_of_best(test);
+            errors.rows.extend(&*test.rows);
+            errors.residuals.extend(outputs.iter().zip(&*test.truth).map(|(&output, &truth)| {
+                unit.in_deviations(truth) - (scale.learned(f64::from(output)) - unit.mean) / unit.deviation
+            }));
+            let deviations = trainer.best.predictor().deviations(test.samples.inputs().view());
+            if let Some(of_fold) = deviations {
+                let in_unit = of_fold.iter().map(|deviation| deviation * scale.deviation / unit.deviation);
+                errors.deviations.get_or_insert_default().extend(in_unit);
+            }
+        }
+        Ok(Some(errors))
     }
 
     /// Trains to the end of the epoch or until a request to pause or stop, publishing snapshots.
@@ -199,15 +270,16 @@ impl<'a> Trainer<'a> {
         self.history.get(self.progress.best_epoch.checked_sub(1)?)
     }
 
-    /// Evaluates the best network on all parts and publishes the final snapshot.
-    fn end(&mut self, ending: Ending) -> Result<(), State> {
+    /// Evaluates the best network on all parts and publishes the final snapshot. Intervals are calibrated by `errors`, or
+    /// by the validation part.
+    fn end(&mut self, ending: Ending, errors: Option<&FoldErrors>) -> Result<(), State> {
         if self.progress.best_epoch == 0 {
             // Stopped in the first epoch: the current network is the only one.
             self.best = self.learner.trained()?;
         }
         let outputs = self.prepared.parts().map(|(_, part)| self.outputs_of_best(part));
         let [_, of_validation, of_test] = &outputs;
-        let (model, best_epoch) = (self.ended_model(of_validation), self.progress.best_epoch);
+        let (model, best_epoch) = (self.ended_model(of_validation, errors), self.progress.best_epoch);
         let spreads = model.spreads(self.prepared.test.samples.inputs().view());
         let spreads = spreads.as_deref();
         let device = self.device.clone();
@@ -236,14 +308,20 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// The model with its prediction intervals, calibrated by the outputs for the validation part, and the rows that
-    /// explain predictions.
-    fn ended_model(&self, outputs: &[f32]) -> Model {
+    /// The model with its prediction intervals, calibrated by the errors of folds or by the outputs for the validation
+    /// part, and the rows that explain predictions.
+    fn ended_model(&self, outputs: &[f32], errors: Option<&FoldErrors>) -> Model {
         let Prepared { train, validation, transform, .. } = self.prepared;
-        let residuals = intervals::residuals(validation, outputs, &transform.target_scale);
-        let deviations = self.best.predictor().deviations(validation.samples.inputs().view());
+        let of_validation = intervals::residuals(validation, outputs, &transform.target_scale);
+        let intervals = match errors {
+            Some(errors) => errors.intervals(&validation.rows, &of_validation),
+            None => {
+                let deviations = self.best.predictor().deviations(validation.samples.inputs().view());
+                Intervals::of_members(&of_validation, deviations.as_deref())
+            }
+        };
         Model {
-            intervals: Some(Intervals::of_members(&residuals, deviations.as_deref())),
+            intervals: Some(intervals),
             background: Background::sample(train.samples.inputs().view()),
             ..self.model()
         }

@@ -200,6 +200,7 @@ fn status(ui: &mut Ui, has_run: bool, snapshot: &Snapshot) {
         State::Preparing => ("Preparing data…".to_owned(), palette.blue),
         State::Running => ("Training".to_owned(), palette.blue),
         State::Paused => ("Paused".to_owned(), palette.orange),
+        State::Calibrating => ("Calibrating intervals…".to_owned(), palette.blue),
         State::Finished(Ending::AllEpochs) => ("Finished".to_owned(), palette.green),
         State::Finished(Ending::EarlyStopped) => ("Finished early".to_owned(), palette.green),
         State::Finished(Ending::Stopped) => ("Stopped".to_owned(), palette.orange),

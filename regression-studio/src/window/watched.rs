@@ -95,7 +95,7 @@ impl Watched {
 
     /// Whether training has not ended.
     pub(crate) fn is_active(&self) -> bool {
-        matches!(self.snapshot.state, State::Preparing | State::Running | State::Paused)
+        !self.snapshot.state.has_ended()
     }
 
     /// The run, once its network has been trained for an epoch.

@@ -10,7 +10,7 @@ use regression_studio::{Predictions, Settings};
 use crate::support::{small_settings, small_table, trained};
 
 /// As [`small_table`], with noise whose size depends on x, and a column `person`.
-fn noisy_table(rows: usize, seed: u64) -> Table {
+pub(super) fn noisy_table(rows: usize, seed: u64) -> Table {
     let (table, mut rng) = (small_table(rows, seed), ChaCha8Rng::seed_from_u64(seed + 1));
     let x = table.column("x").unwrap().numbers().unwrap();
     let target = table.column("target").unwrap().numbers().unwrap().iter().zip(x);
@@ -87,7 +87,9 @@ fn splits_by_time_and_by_groups_have_intervals() {
 
 #[test]
 fn few_validation_rows_are_said_in_place_of_an_interval() {
-    let snapshot = trained(small_table(40, 1), settings());
+    let mut settings = settings();
+    settings.split.order = SplitOrder::Time;
+    let snapshot = trained(small_table(40, 1), settings);
     let (results, model) = (snapshot.results.as_ref().unwrap(), &snapshot.run.as_ref().unwrap().model);
     assert_eq!(
         results.intervals.as_ref().unwrap().in_words(|value| value.to_string()),

@@ -3,6 +3,7 @@
 mod contributions;
 mod coverage;
 mod curves;
+mod folds;
 mod intervals;
 mod saved;
 #[path = "../support/mod.rs"]

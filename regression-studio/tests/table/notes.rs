@@ -224,7 +224,8 @@ fn predictions_outside_the_range_of_training_are_marked() {
     assert_eq!(
         predictions.notes(),
         [
-            "1 row is outside the range of training, first row 1 (line 2): when 2025-01-01, training 2024-01-01 to 2024-02-28"
+            "1 row is outside the range of training, first row 1 (line 2): when 2025-01-01, training 2024-01-01 to 2024-02-28: their intervals are wider, but \
+             without guarantee"
         ]
     );
 }
