@@ -5,7 +5,8 @@
 //! - [`session`]: a training run in its own thread, observed through snapshots.
 //! - [`results`], [`plots`], [`importance`]: its metrics and plots, and the features it relies on. [`model`]: the
 //!   trained network with its column transform; [`prediction`]: what it predicts for a table.
-//! - [`cross_validation`]: several training runs on one table. [`intervals`]: how sure a prediction is.
+//! - [`cross_validation`]: several training runs on one table. [`other_kind`]: a run of the other kind of network, for
+//!   comparison. [`intervals`]: how sure a prediction is.
 //!   [`contributions`], [`partial_dependence`]: why it is so, for any function of standardised inputs, by the rows of
 //!   [`background`]; [`explanation`]: these for a model.
 //! - [`saved_run`]: a run as it is saved; [`run_folder`]: a run on disk. [`sigmoid`]: the scaled sigmoid with gain and
@@ -21,6 +22,7 @@ pub mod explanation;
 pub mod importance;
 pub mod intervals;
 pub mod model;
+pub mod other_kind;
 pub mod partial_dependence;
 pub mod plots;
 pub mod prediction;

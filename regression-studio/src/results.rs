@@ -76,6 +76,13 @@ pub struct PartResult {
     pub linear: Metrics,
 }
 
+impl PartResult {
+    /// The network and the baselines with their metrics, in the order in which they are shown.
+    pub fn models(&self) -> Vec<(&'static str, &Metrics)> {
+        vec![("network", &self.network), ("linear", &self.linear), ("mean", &self.mean)]
+    }
+}
+
 /// The results of a training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

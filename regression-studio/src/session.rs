@@ -10,13 +10,18 @@ mod learner;
 mod snapshot;
 mod trainer;
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use self::control::Shared;
 pub use self::snapshot::{Snapshot, State};
 use crate::saved_run::SavedRun;
 use crate::{Settings, Table};
+
+/// Interval between looks at a cancellation.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Handle of a training thread. Dropping it stops the training after the current step and joins the thread.
 #[derive(Debug)]
@@ -97,6 +102,27 @@ impl Session {
     pub fn wait(mut self) -> Arc<Snapshot> {
         self.join();
         self.snapshot()
+    }
+
+    /// [`Session::wait`], unless `cancel` is set meanwhile, which stops the training. Calls `progress` with snapshots.
+    pub fn wait_unless(self, cancel: &AtomicBool, mut progress: impl FnMut(&Snapshot)) -> Option<Arc<Snapshot>> {
+        let (sender, published) = mpsc::channel();
+        self.set_wake(Box::new(move || {
+            // The receiver is gone after the end.
+            let _ = sender.send(());
+        }));
+        loop {
+            let snapshot = self.snapshot();
+            if snapshot.state.has_ended() {
+                return Some(self.wait());
+            }
+            if cancel.load(Ordering::Relaxed) {
+                return None;
+            }
+            progress(&snapshot);
+            // The timeout is for a cancellation, and for snapshots before the callback was set.
+            let _ = published.recv_timeout(CANCEL_INTERVAL);
+        }
     }
 
     fn join(&mut self) {

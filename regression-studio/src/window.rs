@@ -7,6 +7,7 @@
 
 mod action;
 mod app;
+mod checks;
 mod compare;
 #[cfg(windows)]
 mod console;

@@ -445,6 +445,27 @@ fn a_folder_that_another_process_writes_to_is_rejected() {
     assert_eq!(output(program(folder.path()).args(["predict", "config-run", "data.csv"])).2, 0);
 }
 
+#[test]
+fn the_other_kind_is_compared_on_request() {
+    let folder = folder(good_data());
+    let arguments = ["train", "config.toml", "--compare-kinds"];
+    let (stdout, stderr, code) = output(program(folder.path()).args(arguments));
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    for part in [
+        "The network made for tables is better on the validation part: its error there is 0.0",
+        "To train it: --set network.kind=\"table\" --out FOLDER.",
+    ] {
+        assert!(stdout.contains(part), "{part}: {stdout}");
+    }
+    assert_eq!(names_in(folder.path()), ["config-run", "config.toml", "data.csv"]);
+    let other = ["--out", "table-run", "--set", "network.kind=\"table\"", "--json"];
+    let (json, ..) = output(program(folder.path()).args(arguments.iter().chain(&other)));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let [error, of_other] = ["error", "of_other"].map(|key| json["comparison"][key].as_f64().unwrap());
+    assert!(json["comparison"]["kind"] == "table" && error < of_other, "{json}");
+    assert_eq!(json["parts"][2]["name"], "test");
+}
+
 /// Forty pairs of processes that start simultaneously.
 #[test]
 fn of_two_simultaneous_runs_in_one_folder_one_succeeds() {

@@ -64,6 +64,10 @@ pub(crate) struct TrainArguments {
     /// no run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=100), conflicts_with_all = ["out", "resume"])]
     pub(crate) folds: Option<u16>,
+    /// Also train the other kind of network on the same split, and say which is better on the validation part; saves the
+    /// run of the settings file only
+    #[arg(long, conflicts_with = "folds")]
+    pub(crate) compare_kinds: bool,
     /// Print the results as one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -10,12 +11,13 @@ use anyhow::{Result, bail};
 use command_line::say;
 use command_line::{CHECK_FAILED, counted};
 use indicatif::{ProgressBar, ProgressStyle};
+use regression_studio::other_kind::{self, Comparison};
 use regression_studio::results::Ending;
 use regression_studio::results::{Metrics, Results};
 use regression_studio::run_folder::{self, RunFolder};
 use regression_studio::session::State;
 use regression_studio::settings::{NetworkKind, Settings, TrainingSettings};
-use regression_studio::{SavedRun, Session, Snapshot};
+use regression_studio::{SavedRun, Session, Snapshot, Table};
 
 use super::arguments::TrainArguments;
 use super::{folds, number, with_warning};
@@ -53,6 +55,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     }
 
     let (shown, kind) = (run.as_ref().map_or(0, |run| run.history.len()), settings.network.kind);
+    let to_compare = arguments.compare_kinds.then(|| Arc::clone(&table));
     let session = match run {
         Some(run) => Session::resume(table, SavedRun { settings, ..run }),
         None => Session::start(table, settings),
@@ -74,19 +77,39 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     if let Some(run) = &snapshot.run {
         run_folder.save(run)?;
     }
-    if let Some(results) = &snapshot.results {
-        match is_text {
-            true => show(results, &snapshot.state, kind),
-            false => say!("{}", serde_json::to_string(&**results)?),
-        }
-    }
-    if is_text {
+    if let Some(results) = snapshot.results.as_ref().filter(|_| is_text) {
+        show(results, &snapshot.state, kind);
         say!("saved to {}", folder.display());
+    }
+    let is_whole = code == ExitCode::SUCCESS;
+    let comparison = match (&to_compare, &snapshot.run) {
+        (Some(table), Some(run)) if is_whole => compared(table, run)?,
+        _ => None,
+    };
+    if let Some(results) = snapshot.results.as_ref().filter(|_| !is_text) {
+        let mut results = serde_json::to_value(&**results)?;
+        if let Some(comparison) = comparison {
+            results["comparison"] = serde_json::to_value(comparison)?;
+        }
+        say!("{results}");
+    }
+    if let Some(comparison) = comparison.filter(|_| is_text) {
+        say!("{}", comparison.in_words());
+        if comparison.is_other_better() {
+            let other = serde_json::to_string(&comparison.kind.other())?;
+            say!("To train it: --set network.kind={other} --out FOLDER.");
+        }
     }
     if code == ExitCode::from(INTERRUPTED) {
         command_line::note!("interrupted: repeat the command with --resume to continue");
     }
     Ok(code)
+}
+
+/// Trains the other kind of network, and compares it with the run.
+fn compared(table: &Arc<Table>, run: &SavedRun) -> Result<Option<Comparison>> {
+    let other = other_kind::train(table, &run.settings, &AtomicBool::new(false), |_| ());
+    Ok(other.map_err(anyhow::Error::msg)?.and_then(|other| Comparison::of(run, &other)))
 }
 
 /// Fails with all problems that do not depend on the table, in one line.
@@ -150,8 +173,9 @@ fn watch(session: Session, folder: &RunFolder, mut shown: usize, is_text: bool) 
         if std::mem::replace(&mut is_interrupted, true) {
             std::process::exit(INTERRUPTED.into());
         }
-        if let Ok(sender) = on_interrupt.lock() {
-            let _ = sender.send(true);
+        // After the run, which is saved by then, nothing waits for the request.
+        if on_interrupt.lock().is_ok_and(|sender| sender.send(true).is_err()) {
+            std::process::exit(INTERRUPTED.into());
         }
     })?;
     let style = ProgressStyle::with_template("training {wide_bar} {percent} %, {msg}");
@@ -216,8 +240,7 @@ fn show(results: &Results, state: &State, kind: NetworkKind) {
     }
     say!("{:<11}{:>9}  {:<8}{:>12}{:>12}{:>10}{log_column}", "part", "rows", "model", "RMSE", "MAE", "R²");
     for part in &results.parts {
-        let rows: [(&str, &Metrics); 3] = [("network", &part.network), ("linear", &part.linear), ("mean", &part.mean)];
-        for (model, metrics) in rows {
+        for (model, metrics) in part.models() {
             let log = metrics.r2_log.map(|r2| format!("{:>11}", share(r2))).unwrap_or_default();
             let Metrics { rmse, mae, r2, .. } = *metrics;
             let (name, rows) = (&part.name, part.rows);

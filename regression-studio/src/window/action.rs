@@ -31,6 +31,9 @@ pub(crate) enum Action {
     SaveRun,
     UseLogarithms,
     TrainLonger,
+    CrossValidate,
+    TryOtherKind,
+    SwitchKind,
     PredictLoaded,
     PredictFile,
     SavePredictions,
@@ -47,7 +50,7 @@ const CTRL: Modifiers = Modifiers::COMMAND;
 const CTRL_SHIFT: Modifiers = Modifiers { shift: true, ..Modifiers::COMMAND };
 
 /// All keyboard shortcuts. A shortcut with Shift precedes the same one without, which would match too.
-pub(crate) const KEYS: [(KeyboardShortcut, Action); 18] = [
+pub(crate) const KEYS: [(KeyboardShortcut, Action); 21] = [
     (KeyboardShortcut::new(CTRL_SHIFT, Key::O), Action::OpenRun),
     (KeyboardShortcut::new(CTRL, Key::O), Action::OpenData),
     (KeyboardShortcut::new(CTRL, Key::S), Action::SaveRun),
@@ -58,6 +61,9 @@ pub(crate) const KEYS: [(KeyboardShortcut, Action); 18] = [
     (KeyboardShortcut::new(Modifiers::NONE, Key::F6), Action::Pause),
     (KeyboardShortcut::new(Modifiers::NONE, Key::F7), Action::Resume),
     (KeyboardShortcut::new(Modifiers::NONE, Key::F8), Action::Step),
+    (KeyboardShortcut::new(Modifiers::NONE, Key::F9), Action::CrossValidate),
+    (KeyboardShortcut::new(Modifiers::SHIFT, Key::F10), Action::SwitchKind),
+    (KeyboardShortcut::new(Modifiers::NONE, Key::F10), Action::TryOtherKind),
     (KeyboardShortcut::new(CTRL, Key::Num1), Action::Show(Tab::Data)),
     (KeyboardShortcut::new(CTRL, Key::Num2), Action::Show(Tab::Training)),
     (KeyboardShortcut::new(CTRL, Key::Num3), Action::Show(Tab::Predict)),
@@ -85,6 +91,9 @@ impl Action {
             Self::SaveRun => "Save run…",
             Self::UseLogarithms => "Use logarithms and retrain",
             Self::TrainLonger => "Still improving: train longer",
+            Self::CrossValidate => "Cross-validate",
+            Self::TryOtherKind => "Try the other kind",
+            Self::SwitchKind => "Switch to the better kind",
             Self::PredictLoaded => "Predict the loaded table",
             Self::PredictFile => "Predict a file…",
             Self::SavePredictions => "Save predictions…",
@@ -117,6 +126,9 @@ impl Action {
             Self::SaveRun => "Save settings, curves, plots and the trained model to a folder",
             Self::UseLogarithms => "Take the logarithm of columns that span several powers of ten, and train again",
             Self::TrainLonger => "The error was still falling: go on for as many epochs again",
+            Self::CrossValidate => "Train once for each fold, tested on it: mean and spread of the errors",
+            Self::TryOtherKind => "Train the other kind of network, and compare both on the validation part",
+            Self::SwitchKind => "Show the run of the other kind of network, which is trained, and use it from now on",
             Self::PredictLoaded => "Predict every row of the table that is loaded",
             Self::PredictFile => "Open another table and predict its rows",
             Self::SavePredictions => "Save the predictions as CSV: row, prediction, and true value if there is one",

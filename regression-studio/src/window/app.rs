@@ -13,6 +13,7 @@ use eframe::egui::{Context, Ui, ViewportCommand};
 use neural_net::model_file::Loaded;
 
 use super::action::{self, Action, Tab};
+use super::checks::{Checks, MAX_UNASKED_ROWS};
 use super::compare::Runs;
 use super::curves::ErrorScale;
 use super::dialogs::{self, Failure, PathDialog};
@@ -25,6 +26,7 @@ use super::task::Task;
 use super::theme;
 use super::unsaved::{self, Recovered};
 use super::watched::Watched;
+use crate::results::Ending;
 use crate::run_folder::RunFolderError;
 use crate::session::State;
 use crate::{SavedRun, Settings, Table};
@@ -34,6 +36,8 @@ use crate::{SavedRun, Settings, Table};
 pub struct Options {
     /// Whether paths are requested through the system's file dialog first; they can be typed in any case.
     pub uses_system_dialogs: bool,
+    /// Whether the other kind of network is tried after a run on a small table without a request.
+    pub tries_other_kind: bool,
     /// The folder that is suggested for saved runs and predictions.
     pub runs_folder: PathBuf,
     /// The folder for copies of unsaved runs, from which they are recovered if the program ends unexpectedly; `None`
@@ -46,6 +50,7 @@ impl Options {
     pub fn of_user() -> Self {
         Self {
             uses_system_dialogs: true,
+            tries_other_kind: true,
             runs_folder: std::env::home_dir().unwrap_or_default().join("regression-runs"),
             copies_folder: unsaved::copies_folder(),
         }
@@ -76,6 +81,7 @@ pub struct App {
     file: Option<WatchedFile>,
     loading: Option<Loading>,
     watched: Option<Watched>,
+    checks: Checks,
     runs: Runs,
     tab: Tab,
     scale: ErrorScale,
@@ -111,6 +117,7 @@ impl App {
             file: None,
             loading: Some(loading),
             watched: None,
+            checks: Checks::default(),
             runs: Runs::default(),
             tab: Tab::Data,
             scale: ErrorScale::default(),
@@ -136,6 +143,7 @@ impl App {
         let context = ui.ctx().clone();
         self.poll_background();
         self.poll_files(&context);
+        self.poll_checks(&context);
         self.keep_copy(&context);
         if context.input(|input| input.viewport().close_requested())
             && (self.closing != Closing::Confirmed || self.is_writing())
@@ -204,6 +212,28 @@ impl App {
             return;
         }
         self.runs.update(watched);
+    }
+
+    /// Shows another run, or none.
+    fn watch(&mut self, watched: Watched) {
+        self.checks = self.checks.of_next_run();
+        self.watched = Some(watched);
+    }
+
+    /// Takes what was found out about the run, and tries the other kind of network on a small table.
+    fn poll_checks(&mut self, context: &Context) {
+        let Some(run) = self.watched.as_ref().and_then(Watched::trained_run).map(Arc::clone) else { return };
+        if let Some(message) = self.checks.poll(&run) {
+            self.fail("The check failed", message, "Change the settings on the left, or choose fewer folds.");
+        }
+        let Some(watched) = self.watched.as_ref().filter(|watched| watched.session().is_some()) else { return };
+        let has_ended = matches!(watched.snapshot().state, State::Finished(Ending::AllEpochs | Ending::EarlyStopped));
+        let is_small =
+            self.options.tries_other_kind && self.table.as_ref().is_some_and(|table| table.rows() <= MAX_UNASKED_ROWS);
+        if has_ended && is_small && !self.checks.has_tried_other && self.disabled_reason(Action::TryOtherKind).is_none()
+        {
+            self.perform(Action::TryOtherKind, context);
+        }
     }
 
     /// Takes what the threads that read and write runs and predictions have done.

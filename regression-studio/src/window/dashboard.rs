@@ -3,6 +3,7 @@
 use eframe::egui::{self, Rect, RichText, Ui, UiBuilder, vec2};
 
 use super::action::Action;
+use super::checks::Checks;
 use super::curves::{self, ErrorScale};
 use super::network_drawing::{self, Drawing};
 use super::watched::Watched;
@@ -28,13 +29,15 @@ struct View<'a> {
 }
 
 /// Draws the view. Without a run, it shows the network of the settings. Returns the action that the user has chosen;
-/// `suggestions` are what could improve the result.
+/// `suggestions` are what could improve the result; `checks` what is found out about the run, with the reason for which no
+/// more can be.
 pub(crate) fn show(
     ui: &mut Ui,
     watched: Option<&Watched>,
     chosen: &Settings,
     scale: &mut ErrorScale,
     suggestions: &[Action],
+    checks: (&mut Checks, Option<&str>),
 ) -> Option<Action> {
     let empty = std::sync::Arc::new(Snapshot::default());
     let view = View {
@@ -48,15 +51,21 @@ pub(crate) fn show(
     ui.add_space(GAP - ui.spacing().item_spacing.y);
     let area = ui.available_rect_before_wrap().with_max_x(right);
     if area.width() >= MIN_WIDTH {
-        return view.tiles(ui, quarters(area), scale);
+        return view.tiles(ui, quarters(area), scale, checks);
     }
     let scroll = egui::ScrollArea::vertical().id_salt("tiles").auto_shrink(false);
-    scroll.show(ui, |ui| view.tiles(ui, column(ui.available_rect_before_wrap()), scale)).inner
+    scroll.show(ui, |ui| view.tiles(ui, column(ui.available_rect_before_wrap()), scale, checks)).inner
 }
 
 impl View<'_> {
     /// Draws the four tiles at these places.
-    fn tiles(&self, ui: &mut Ui, places: [Rect; 4], scale: &mut ErrorScale) -> Option<Action> {
+    fn tiles(
+        &self,
+        ui: &mut Ui,
+        places: [Rect; 4],
+        scale: &mut ErrorScale,
+        (checks, why_no_check): (&mut Checks, Option<&str>),
+    ) -> Option<Action> {
         let Self { has_run, snapshot, settings, suggestions } = *self;
         let [network, errors, results, predicted] = places;
         let mut action = None;
@@ -95,7 +104,12 @@ impl View<'_> {
                             action = Some(suggestion);
                         }
                     }
-                    results_card::show(ui, results, target);
+                    if let Some(text) = checks.of_other_in_words() {
+                        ui.add(egui::Label::new(text).wrap());
+                    }
+                    let kind = settings.network.kind;
+                    let show_checks = |ui: &mut Ui| checks.show(ui, kind, why_no_check);
+                    action = action.or(results_card::show(ui, results, target, show_checks));
                 }
                 _ => so_far(ui, snapshot, target),
             },

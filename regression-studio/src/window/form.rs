@@ -108,6 +108,11 @@ impl Form {
         self.undoer.add_undo(&self.settings);
     }
 
+    /// Takes other settings for the same table, which can be undone.
+    pub(crate) fn replace_with(&mut self, settings: Settings) {
+        self.change(|form| form.replace(settings));
+    }
+
     fn replace(&mut self, settings: Settings) {
         self.texts = texts_of(&settings);
         (self.settings, self.unread, self.checked) = (settings, Vec::new(), None);

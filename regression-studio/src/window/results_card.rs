@@ -2,17 +2,24 @@
 
 use eframe::egui::{self, Align, Layout, Margin, RichText, Sense, Ui, vec2};
 
+use super::action::Action;
 use super::{number, theme};
 use crate::importance::Importance;
 use crate::results::{Metrics, PartResult, Results};
 
-/// Draws the results.
-pub(crate) fn show(ui: &mut Ui, results: &Results, target: &str) {
+/// Draws the results, and by `checks` what else is found out about the run, which returns what the user has chosen.
+pub(crate) fn show(
+    ui: &mut Ui,
+    results: &Results,
+    target: &str,
+    checks: impl FnOnce(&mut Ui) -> Option<Action>,
+) -> Option<Action> {
     let palette = theme::palette(ui);
     let [.., test] = &results.parts;
     // Keeps the scroll bar from covering the numbers.
     let margin = Margin { right: 8, ..Margin::ZERO };
-    egui::ScrollArea::vertical().id_salt("results").auto_shrink(false).content_margin(margin).show(ui, |ui| {
+    let scroll = egui::ScrollArea::vertical().id_salt("results").auto_shrink(false).content_margin(margin);
+    let inner = scroll.show(ui, |ui| {
         ui.spacing_mut().interact_size.y = ROW_HEIGHT;
         ui.label(
             RichText::new(verdict(test))
@@ -28,6 +35,8 @@ pub(crate) fn show(ui: &mut Ui, results: &Results, target: &str) {
         if let Some(intervals) = &results.intervals {
             ui.add(egui::Label::new(intervals.in_words(number::short)).wrap());
         }
+        ui.add_space(2.0);
+        let action = ui.scope(checks).inner;
         ui.add_space(2.0);
         table(ui, results);
         importance(ui, &results.importance);
@@ -47,7 +56,9 @@ pub(crate) fn show(ui: &mut Ui, results: &Results, target: &str) {
         for note in &results.notes {
             ui.label(RichText::new(note).small().weak());
         }
+        action
     });
+    inner.inner
 }
 
 /// The features that the network relies on, with a bar for the growth of the error without each.
@@ -117,7 +128,7 @@ fn table(ui: &mut Ui, results: &Results) {
     ui.spacing_mut().item_spacing.y = 0.0;
     row(ui, COLUMNS.map(|(title, _)| RichText::new(title).small().color(palette.grey)));
     for part in &results.parts {
-        for (name, metrics) in [("network", &part.network), ("linear", &part.linear), ("mean", &part.mean)] {
+        for (name, metrics) in part.models() {
             let is_network = name == "network";
             let style = |text: String| match is_network {
                 true => RichText::new(text).strong(),

@@ -4,6 +4,7 @@ mod damage;
 mod ends;
 mod explicit_loop;
 mod one_hot;
+mod other_kind;
 mod round_trip;
 mod sigmoid_folding;
 mod stocks;

@@ -41,7 +41,17 @@ impl Window {
     /// Opens a window, which has started to load its data. It keeps no copies of unsaved runs.
     pub(crate) fn of(settings: Settings) -> Self {
         let runs_folder = PathBuf::from("/nowhere");
-        Self::with(settings, Options { uses_system_dialogs: false, runs_folder, copies_folder: None })
+        let tries_other_kind = false;
+        Self::with(settings, Options { uses_system_dialogs: false, tries_other_kind, runs_folder, copies_folder: None })
+    }
+
+    /// [`Window::open`], with the other kind of network tried after a run.
+    pub(crate) fn that_tries_other_kind(settings: Settings) -> Self {
+        let (runs_folder, tries_other_kind) = (PathBuf::from("/nowhere"), true);
+        let options = Options { uses_system_dialogs: false, tries_other_kind, runs_folder, copies_folder: None };
+        let mut window = Self::with(settings, options);
+        window.wait_until("the data are loaded", |window| !window.shows("Cancel"));
+        window
     }
 
     /// Opens a window in these surroundings.

@@ -1,5 +1,6 @@
 //! The window through its accessibility labels, as a screen reader finds them, without display or renderer.
 
+mod checks;
 mod data;
 mod form;
 mod harness;

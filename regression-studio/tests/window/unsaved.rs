@@ -10,7 +10,12 @@ use crate::harness::{Window, small};
 use crate::support::names_in;
 
 fn options(folder: &Path) -> Options {
-    Options { uses_system_dialogs: false, runs_folder: folder.join("runs"), copies_folder: Some(folder.join("copies")) }
+    Options {
+        uses_system_dialogs: false,
+        tries_other_kind: false,
+        runs_folder: folder.join("runs"),
+        copies_folder: Some(folder.join("copies")),
+    }
 }
 
 fn open(folder: &Path) -> Window {

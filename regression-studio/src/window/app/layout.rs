@@ -50,10 +50,12 @@ impl App {
                         }
                     }
                     Tab::Training => {
-                        let mut suggestions = vec![Action::UseLogarithms, Action::TrainLonger];
+                        let mut suggestions = vec![Action::UseLogarithms, Action::TrainLonger, Action::SwitchKind];
                         suggestions.retain(|&suggestion| self.disabled_reason(suggestion).is_none());
+                        let why_no_check = self.disabled_reason(Action::CrossValidate);
+                        let checks = (&mut self.checks, why_no_check.as_deref());
                         let (watched, settings) = (self.watched.as_ref(), self.form.settings());
-                        let chosen = dashboard::show(ui, watched, settings, &mut self.scale, &suggestions);
+                        let chosen = dashboard::show(ui, watched, settings, &mut self.scale, &suggestions, checks);
                         action = action.or(chosen);
                     }
                     Tab::Predict => {

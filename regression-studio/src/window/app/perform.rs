@@ -61,6 +61,8 @@ impl App {
                 Some("No other logarithm suits the data.".to_owned())
             }
             Action::UseLogarithms => self.start_disabled_reason(),
+            Action::CrossValidate | Action::TryOtherKind => self.check_disabled_reason(),
+            Action::SwitchKind => reason_if(self.checks.better().is_none(), "No other kind of network is better."),
             Action::TrainLonger => match self.watched.as_ref().and_then(Watched::improving_run) {
                 Some(run) => self.data_disabled_reason(run),
                 None => Some("The error no longer falls, or the run has not ended.".to_owned()),
@@ -103,6 +105,18 @@ impl App {
         self.data_disabled_reason(run)
     }
 
+    /// The reason why nothing further can be found out about the run that is shown.
+    fn check_disabled_reason(&self) -> Option<String> {
+        let watched = self.watched.as_ref().filter(|watched| !watched.is_active());
+        let Some(run) = watched.and_then(Watched::trained_run).filter(|run| run.ended.is_some()) else {
+            return Some("No training run has ended.".to_owned());
+        };
+        if self.checks.is_working() {
+            return Some("Another check is in progress.".to_owned());
+        }
+        self.data_disabled_reason(run)
+    }
+
     /// The reason why this run cannot go on with the data that are loaded.
     fn data_disabled_reason(&self, run: &SavedRun) -> Option<String> {
         if self.loading.is_some() {
@@ -142,6 +156,21 @@ impl App {
                 self.ask(Purpose::SaveRun, self.folder_for(&name).display().to_string(), context);
             }
             Action::TrainLonger => self.train_longer(context),
+            Action::CrossValidate | Action::TryOtherKind => {
+                if let (Some(table), Some(watched)) = (self.table.clone(), &self.watched) {
+                    match action {
+                        Action::CrossValidate => self.checks.cross_validate(table, watched.settings(), context),
+                        _ => self.checks.try_other_kind(table, watched.settings(), context),
+                    }
+                }
+            }
+            Action::SwitchKind => {
+                if let Some(run) = self.checks.better().cloned() {
+                    self.form.replace_with(run.settings.clone());
+                    self.watch(Watched::opened(run));
+                    self.tab = Tab::Training;
+                }
+            }
             Action::Undo => self.form.undo(),
             Action::Redo => self.form.redo(),
             Action::Reset => self.form.reset(self.table.as_deref()),
@@ -218,7 +247,7 @@ impl App {
 
     fn start(&mut self, one_epoch: bool, context: &Context) {
         let Some(table) = self.table.clone() else { return };
-        self.watched = Some(Watched::start(table, self.form.settings().clone(), one_epoch, context));
+        self.watch(Watched::start(table, self.form.settings().clone(), one_epoch, context));
         self.tab = Tab::Training;
         self.notice.clear();
     }
@@ -249,7 +278,7 @@ impl App {
         let mut resumed = Watched::resume(table, run, context);
         resumed.listed = listed;
         self.form = Form::new(resumed.settings().clone());
-        self.watched = Some(resumed);
+        self.watch(resumed);
         self.tab = Tab::Training;
     }
 
@@ -277,7 +306,7 @@ impl App {
                     folder.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
                 let mut watched = Watched::opened(Arc::clone(&run));
                 watched.listed = Some(self.runs.add(name, Arc::clone(&run), Some(Arc::clone(&run))));
-                self.watched = Some(watched);
+                self.watch(watched);
                 self.notice = match unverified {
                     None => format!("Opened {}", folder.display()),
                     Some(unverified) => format!("Opened {unverified}"),
@@ -352,7 +381,7 @@ impl App {
         let run = Arc::clone(&recovered.run);
         let mut watched = Watched::opened(Arc::clone(&run));
         watched.listed = Some(self.runs.add("Recovered run".to_owned(), Arc::clone(&run), None));
-        self.watched = Some(watched);
+        self.watch(watched);
         self.tab = Tab::Training;
         self.load(run.settings.data.source.clone(), Some(run.settings.clone()), context);
     }
