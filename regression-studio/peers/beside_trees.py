@@ -3,7 +3,8 @@
     python beside_trees.py FOLDER FILE...
 
 FOLDER has the parts of the rows (`--parts FOLDER`), FILE.SEED.csv for each CSV file and seed. The last column of a file is the target;
-columns of text are one-hot encoded. The regressors have scikit-learn's defaults, but the multilayer perceptron stops early.
+columns of text are one-hot encoded. The regressors have scikit-learn's defaults, but the multilayer perceptron stops early. Where the
+singular values of linear least squares do not converge, its R² is nan.
 """
 
 import pathlib
@@ -42,8 +43,13 @@ def compare(folder, path):
         scaled, learned = scale.transform(inputs), target_scale.transform(targets[:, None])[:, 0]
         for name, model in MODELS.items():
             start = time.perf_counter()
-            fitted = model(seed).fit(scaled[train], learned[train])
-            seconds[name].append(time.perf_counter() - start)
+            try:
+                fitted = model(seed).fit(scaled[train], learned[train])
+            except np.linalg.LinAlgError:
+                scores[name].append(float("nan"))
+                continue
+            finally:
+                seconds[name].append(time.perf_counter() - start)
             predicted = target_scale.inverse_transform(fitted.predict(scaled[test])[:, None])[:, 0]
             scores[name].append(r2_score(targets[test], predicted))
     for name in MODELS:

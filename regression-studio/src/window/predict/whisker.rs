@@ -38,7 +38,7 @@ pub(super) fn show(ui: &mut Ui, percent: u8, value: f64, interval: [f64; 2], sca
     };
     let label = ui.add(egui::Label::new(RichText::new(text).color(color)).wrap());
     label.on_hover_text(format!(
-        "Of new rows like those of the table, {percent} % have a true value within their interval, by the errors on the validation part. The \
-         line above is the range of usual values of the target."
+        "Of new rows like those of the table, {percent} % have a true value within their interval, by the errors on rows that were not \
+         trained on. The line above is the range of usual values of the target."
     ));
 }
