@@ -5,6 +5,7 @@
 //! - [`session`]: a training run in its own thread, observed through snapshots.
 //! - [`results`], [`plots`], [`importance`]: its metrics and plots, and the features it relies on. [`model`]: the
 //!   trained network with its column transform; [`prediction`]: what it predicts for a table.
+//! - [`trees`]: gradient-boosted trees, for comparison.
 //! - [`cross_validation`]: several training runs on one table. [`other_kind`]: a run of the other kind of network, for
 //!   comparison. [`intervals`]: how sure a prediction is.
 //!   [`contributions`], [`partial_dependence`]: why it is so, for any function of standardised inputs, by the rows of
@@ -34,6 +35,7 @@ pub mod session;
 pub mod settings;
 pub mod sigmoid;
 pub mod trained;
+pub mod trees;
 #[cfg(feature = "window")]
 pub mod window;
 

@@ -74,12 +74,17 @@ pub struct PartResult {
     pub mean: Metrics,
     /// Metrics of linear least squares on the same features, fitted to the training part.
     pub linear: Metrics,
+    /// Metrics of gradient-boosted trees, if they were fitted: [`crate::trees`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trees: Option<Metrics>,
 }
 
 impl PartResult {
     /// The network and the baselines with their metrics, in the order in which they are shown.
     pub fn models(&self) -> Vec<(&'static str, &Metrics)> {
-        vec![("network", &self.network), ("linear", &self.linear), ("mean", &self.mean)]
+        let trees = self.trees.iter().map(|trees| ("trees", trees));
+        let others = [("linear", &self.linear), ("mean", &self.mean)];
+        std::iter::once(("network", &self.network)).chain(trees).chain(others).collect()
     }
 }
 
@@ -277,6 +282,7 @@ pub(crate) fn of(
             network: errors(&mut of_part.map(|&output| f64::from(output))),
             mean: errors(&mut std::iter::repeat_n(baselines.mean, part.rows.len())),
             linear: errors(&mut baselines.linear_outputs(inputs).into_iter()),
+            trees: None,
         }
     });
     let residuals = intervals::residuals(&prepared.test, &outputs[2], &scale);

@@ -449,15 +449,18 @@ fn a_folder_that_another_process_writes_to_is_rejected() {
 fn the_other_kind_is_compared_on_request() {
     let folder = folder(good_data());
     let arguments = ["train", "config.toml", "--compare-kinds"];
-    let (stdout, stderr, code) = output(program(folder.path()).args(arguments));
+    let (stdout, stderr, code) = output(program(folder.path()).args(arguments).arg("--trees"));
     assert_eq!(code, 0, "{stdout}{stderr}");
     for part in [
+        "test              31  trees ",
         "The network made for tables is better on the validation part: its error there is 0.0",
         "To train it: --set network.kind=\"table\" --out FOLDER.",
     ] {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }
     assert_eq!(names_in(folder.path()), ["config-run", "config.toml", "data.csv"]);
+    let results = fs::read_to_string(folder.path().join("config-run/results.toml")).unwrap();
+    assert_eq!(results.matches("[results.parts.trees]").count(), 3, "{results}");
     let other = ["--out", "table-run", "--set", "network.kind=\"table\"", "--json"];
     let (json, ..) = output(program(folder.path()).args(arguments.iter().chain(&other)));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();

@@ -68,6 +68,9 @@ pub(crate) struct TrainArguments {
     /// run of the settings file only
     #[arg(long, conflicts_with = "folds")]
     pub(crate) compare_kinds: bool,
+    /// Also fit gradient-boosted trees, and show their errors beside the network's; on at most 50,000 training rows
+    #[arg(long, conflicts_with = "folds")]
+    pub(crate) trees: bool,
     /// Print the results as one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,

@@ -17,7 +17,7 @@ use regression_studio::results::{Metrics, Results};
 use regression_studio::run_folder::{self, RunFolder};
 use regression_studio::session::State;
 use regression_studio::settings::{NetworkKind, Settings, TrainingSettings};
-use regression_studio::{SavedRun, Session, Snapshot, Table};
+use regression_studio::{SavedRun, Session, Snapshot, Table, trees};
 
 use super::arguments::TrainArguments;
 use super::{folds, number, with_warning};
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     }
 
     let (shown, kind) = (run.as_ref().map_or(0, |run| run.history.len()), settings.network.kind);
-    let to_compare = arguments.compare_kinds.then(|| Arc::clone(&table));
+    let to_compare = (arguments.compare_kinds || arguments.trees).then(|| Arc::clone(&table));
     let session = match run {
         Some(run) => Session::resume(table, SavedRun { settings, ..run }),
         None => Session::start(table, settings),
@@ -74,20 +74,26 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         State::Finished(Ending::Stopped) => ExitCode::from(INTERRUPTED),
         _ => ExitCode::SUCCESS,
     };
-    if let Some(run) = &snapshot.run {
+    let mut run = snapshot.run.clone();
+    if let Some(run) = &run {
         run_folder.save(run)?;
     }
-    if let Some(results) = snapshot.results.as_ref().filter(|_| is_text) {
+    let to_compare = to_compare.filter(|_| code == ExitCode::SUCCESS);
+    if let (Some(table), Some(of_run), true) = (&to_compare, &mut run, arguments.trees) {
+        *of_run = Arc::new(trees::add(table, of_run).map_err(anyhow::Error::msg)?);
+        run_folder.save(of_run)?;
+    }
+    let results = run.as_ref().and_then(|run| run.ended.as_ref()).map(|(_, results)| results);
+    if let Some(results) = results.filter(|_| is_text) {
         show(results, &snapshot.state, kind);
         say!("saved to {}", folder.display());
     }
-    let is_whole = code == ExitCode::SUCCESS;
-    let comparison = match (&to_compare, &snapshot.run) {
-        (Some(table), Some(run)) if is_whole => compared(table, run)?,
+    let comparison = match (&to_compare, &run) {
+        (Some(table), Some(run)) if arguments.compare_kinds => compared(table, run)?,
         _ => None,
     };
-    if let Some(results) = snapshot.results.as_ref().filter(|_| !is_text) {
-        let mut results = serde_json::to_value(&**results)?;
+    if let Some(results) = results.filter(|_| !is_text) {
+        let mut results = serde_json::to_value(results)?;
         if let Some(comparison) = comparison {
             results["comparison"] = serde_json::to_value(comparison)?;
         }

@@ -145,8 +145,13 @@ fn errors(text: &mut String, target: &str, parts: &[PartResult; 3]) {
          | part | predicted by | R² | RMSE | MAE |\n|---|---|---:|---:|---:|\n"
     );
     for part in parts {
-        let rows = [("the network", part.network), ("linear least squares", part.linear), ("the mean", part.mean)];
-        for (name, Metrics { r2, rmse, mae, .. }) in rows {
+        for (name, &Metrics { r2, rmse, mae, .. }) in part.models() {
+            let name = match name {
+                "network" => "the network",
+                "trees" => "gradient-boosted trees",
+                "linear" => "linear least squares",
+                _ => "the mean",
+            };
             let [r2, rmse, mae] = [r2, rmse, mae].map(number);
             _ = writeln!(text, "| {} | {name} | {r2} | {rmse} | {mae} |", part.name);
         }

@@ -31,6 +31,7 @@ pub(crate) enum Action {
     SaveRun,
     UseLogarithms,
     TrainLonger,
+    BoostTrees,
     CrossValidate,
     TryOtherKind,
     SwitchKind,
@@ -91,6 +92,7 @@ impl Action {
             Self::SaveRun => "Save run…",
             Self::UseLogarithms => "Use logarithms and retrain",
             Self::TrainLonger => "Still improving: train longer",
+            Self::BoostTrees => "Boosted trees",
             Self::CrossValidate => "Cross-validate",
             Self::TryOtherKind => "Try the other kind",
             Self::SwitchKind => "Switch to the better kind",
@@ -126,6 +128,9 @@ impl Action {
             Self::SaveRun => "Save settings, curves, plots and the trained model to a folder",
             Self::UseLogarithms => "Take the logarithm of columns that span several powers of ten, and train again",
             Self::TrainLonger => "The error was still falling: go on for as many epochs again",
+            Self::BoostTrees => {
+                "Fit gradient-boosted trees on at most 50,000 training rows: their errors beside the network's"
+            }
             Self::CrossValidate => "Train once for each fold, tested on it: mean and spread of the errors",
             Self::TryOtherKind => "Train the other kind of network, and compare both on the validation part",
             Self::SwitchKind => "Show the run of the other kind of network, which is trained, and use it from now on",

@@ -226,6 +226,9 @@ impl App {
         if let Some(message) = self.checks.poll(&run) {
             self.fail("The check failed", message, "Change the settings on the left, or choose fewer folds.");
         }
+        if let (Some(run), Some(watched)) = (self.checks.take_extended(), &mut self.watched) {
+            watched.extend(run);
+        }
         let Some(watched) = self.watched.as_ref().filter(|watched| watched.session().is_some()) else { return };
         let has_ended = matches!(watched.snapshot().state, State::Finished(Ending::AllEpochs | Ending::EarlyStopped));
         let is_small =

@@ -1,5 +1,5 @@
-//! What is found out about a run after its end, in the background: its spread over the folds of a cross-validation, and
-//! whether the other kind of network is better on the validation part.
+//! What is found out about a run after its end, in the background: its spread over the folds of a cross-validation, the
+//! errors of boosted trees, and whether the other kind of network is better on the validation part.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -14,7 +14,7 @@ use crate::other_kind::{self, Comparison};
 use crate::results::{Metrics, Results};
 use crate::saved_run::SavedRun;
 use crate::settings::NetworkKind;
-use crate::{Settings, Table};
+use crate::{Settings, Table, trees};
 
 /// Maximum number of rows with which the other kind of network is tried without a request.
 pub(crate) const MAX_UNASKED_ROWS: usize = 5000;
@@ -28,13 +28,15 @@ pub(crate) struct Checks {
     working: Option<Working>,
     of_folds: Option<Vec<Results>>,
     of_other: Option<(Comparison, Arc<SavedRun>)>,
+    /// The run with further results.
+    extended: Option<Arc<SavedRun>>,
     /// Whether the other kind has been tried without a request, or need not be.
     pub(crate) has_tried_other: bool,
 }
 
 impl Default for Checks {
     fn default() -> Self {
-        Self { folds: 5, working: None, of_folds: None, of_other: None, has_tried_other: false }
+        Self { folds: 5, working: None, of_folds: None, of_other: None, extended: None, has_tried_other: false }
     }
 }
 
@@ -57,6 +59,7 @@ impl Drop for Working {
 enum Found {
     Folds(Vec<Results>),
     Other(Arc<SavedRun>),
+    Trees(Arc<SavedRun>),
 }
 
 impl Checks {
@@ -94,6 +97,18 @@ impl Checks {
         });
     }
 
+    /// Starts to fit boosted trees, which cannot be stopped: their result is then ignored.
+    pub(crate) fn boost_trees(&mut self, table: Arc<Table>, run: Arc<SavedRun>, context: &Context) {
+        self.start("Fitting boosted trees…".to_owned(), context, move |_, _| {
+            trees::add(&table, &run).map(|run| Some(Found::Trees(Arc::new(run))))
+        });
+    }
+
+    /// The run with further results, once.
+    pub(crate) fn take_extended(&mut self) -> Option<Arc<SavedRun>> {
+        self.extended.take()
+    }
+
     fn start(
         &mut self,
         text: String,
@@ -115,6 +130,7 @@ impl Checks {
             Ok(Ok(Some(Found::Other(other)))) => {
                 self.of_other = Comparison::of(run, &other).map(|comparison| (comparison, other));
             }
+            Ok(Ok(Some(Found::Trees(run)))) => self.extended = Some(run),
             Ok(Ok(None)) => {}
             Ok(Err(message)) => return Some(message),
             Err(Panicked) => return Some("the checking thread ended unexpectedly".to_owned()),
@@ -139,7 +155,13 @@ impl Checks {
 
     /// Draws the buttons, progress and the cross-validation. `disabled` is the reason for which no check can start. Returns
     /// the action that the user has chosen.
-    pub(crate) fn show(&mut self, ui: &mut Ui, kind: NetworkKind, disabled: Option<&str>) -> Option<Action> {
+    pub(crate) fn show(
+        &mut self,
+        ui: &mut Ui,
+        kind: NetworkKind,
+        has_trees: bool,
+        disabled: Option<&str>,
+    ) -> Option<Action> {
         let mut action = None;
         if let Some(working) = &self.working {
             ui.horizontal(|ui| {
@@ -159,6 +181,9 @@ impl Checks {
             response.on_disabled_hover_text(format!("{tooltip}\n{reason}")).clicked()
         };
         ui.horizontal_wrapped(|ui| {
+            if !has_trees && button(ui, Action::BoostTrees, Action::BoostTrees.label()) {
+                action = Some(Action::BoostTrees);
+            }
             if button(ui, Action::CrossValidate, Action::CrossValidate.label()) {
                 action = Some(Action::CrossValidate);
             }

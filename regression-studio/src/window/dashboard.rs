@@ -108,7 +108,8 @@ impl View<'_> {
                         ui.add(egui::Label::new(text).wrap());
                     }
                     let kind = settings.network.kind;
-                    let show_checks = |ui: &mut Ui| checks.show(ui, kind, why_no_check);
+                    let has_trees = results.parts[2].trees.is_some();
+                    let show_checks = |ui: &mut Ui| checks.show(ui, kind, has_trees, why_no_check);
                     action = action.or(results_card::show(ui, results, target, show_checks));
                 }
                 _ => so_far(ui, snapshot, target),

@@ -35,11 +35,14 @@ pub(crate) struct Predict {
     job: Option<Job>,
     shown: Option<Shown>,
     /// The predictions that are being written, and their file.
-    saving: Option<(Arc<Predictions>, PathBuf, Task<Result<(), String>>)>,
+    saving: Option<Saving>,
     what_if: WhatIf,
     /// Whether the card of one row is shown where there is no room for both.
     shows_one_row: bool,
 }
+
+/// Predictions, their file, and what writes them.
+type Saving = (Arc<Predictions>, PathBuf, Task<Result<(), String>>);
 
 /// The predictions on display.
 struct Shown {

@@ -71,6 +71,14 @@ impl Watched {
         Self { session: None, snapshot: Arc::new(snapshot), settings, listed: None, failure_shown: false }
     }
 
+    /// Takes further results of the run, which has ended.
+    pub(crate) fn extend(&mut self, run: Arc<SavedRun>) {
+        let results = run.ended.as_ref().map(|(_, results)| Arc::new(results.clone()));
+        self.snapshot = Arc::new(Snapshot { results, run: Some(run), ..(*self.snapshot).clone() });
+        // It has nothing further to say.
+        self.session = None;
+    }
+
     /// Takes the session's latest snapshot.
     pub(crate) fn refresh(&mut self) {
         if let Some(session) = &self.session {

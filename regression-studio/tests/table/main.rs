@@ -9,3 +9,4 @@ mod split_and_scale;
 #[path = "../support/mod.rs"]
 mod support;
 mod synthetic;
+mod trees;

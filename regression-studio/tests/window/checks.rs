@@ -48,6 +48,23 @@ fn a_better_kind_is_offered_and_one_button_switches_to_it() {
 }
 
 #[test]
+fn boosted_trees_are_shown_beside_the_network() {
+    let mut window = Window::open(small());
+    window.train();
+    assert!(window.shows("linear") && !window.shows("trees"));
+    window.click("Boosted trees");
+    window.wait_until("the trees are fitted", |window| window.shows("trees"));
+    assert!(!window.shows("Boosted trees") && window.shows_part("On unseen rows the network explains"));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("with trees");
+    window.press(Modifiers::COMMAND, Key::S);
+    window.type_path("Path of a new folder", &path, "Save");
+    window.wait_until("it is saved", |window| window.shows_part("Saved to"));
+    let card = std::fs::read_to_string(path.join("model-card.md")).expect("a model card");
+    assert!(card.contains("| test | gradient-boosted trees | "), "{card}");
+}
+
+#[test]
 fn a_check_is_stopped_by_its_button_and_by_the_next_run() {
     let mut settings = small();
     settings.training.epochs = 100_000;

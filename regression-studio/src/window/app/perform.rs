@@ -61,7 +61,7 @@ impl App {
                 Some("No other logarithm suits the data.".to_owned())
             }
             Action::UseLogarithms => self.start_disabled_reason(),
-            Action::CrossValidate | Action::TryOtherKind => self.check_disabled_reason(),
+            Action::BoostTrees | Action::CrossValidate | Action::TryOtherKind => self.check_disabled_reason(),
             Action::SwitchKind => reason_if(self.checks.better().is_none(), "No other kind of network is better."),
             Action::TrainLonger => match self.watched.as_ref().and_then(Watched::improving_run) {
                 Some(run) => self.data_disabled_reason(run),
@@ -156,10 +156,11 @@ impl App {
                 self.ask(Purpose::SaveRun, self.folder_for(&name).display().to_string(), context);
             }
             Action::TrainLonger => self.train_longer(context),
-            Action::CrossValidate | Action::TryOtherKind => {
+            Action::BoostTrees | Action::CrossValidate | Action::TryOtherKind => {
                 if let (Some(table), Some(watched)) = (self.table.clone(), &self.watched) {
-                    match action {
-                        Action::CrossValidate => self.checks.cross_validate(table, watched.settings(), context),
+                    match (action, watched.trained_run()) {
+                        (Action::CrossValidate, _) => self.checks.cross_validate(table, watched.settings(), context),
+                        (Action::BoostTrees, Some(run)) => self.checks.boost_trees(table, Arc::clone(run), context),
                         _ => self.checks.try_other_kind(table, watched.settings(), context),
                     }
                 }
