@@ -280,7 +280,9 @@ impl App {
     /// Copies a run that has ended and is not saved, and removes the copy when no run is unsaved.
     fn keep_copy(&mut self, context: &Context) {
         if let Some(error) = self.copy.as_ref().and_then(unsaved::Copy::failure) {
-            self.give_up_copies(&error);
+            // Said once: without the folder there is no further attempt.
+            self.options.copies_folder = None;
+            self.notice = format!("⚠ Unsaved runs would be lost in a crash: {error}");
         }
         let Some(parent) = self.options.copies_folder.as_ref().filter(|_| self.closing != Closing::Confirmed) else {
             return;
@@ -294,18 +296,9 @@ impl App {
         if self.runs.unsaved().any(|(_, unsaved)| Arc::ptr_eq(unsaved, run)) {
             match &mut self.copy {
                 Some(copy) => copy.keep(run),
-                None => match unsaved::Copy::new(parent, context) {
-                    Ok(copy) => self.copy.insert(copy).keep(run),
-                    Err(error) => self.give_up_copies(&error),
-                },
+                None => self.copy.insert(unsaved::Copy::new(parent.clone(), context)).keep(run),
             }
         }
-    }
-
-    /// Says once that there are no copies: without the folder there is no further attempt.
-    fn give_up_copies(&mut self, error: &RunFolderError) {
-        self.options.copies_folder = None;
-        self.notice = format!("⚠ Unsaved runs would be lost in a crash: {error}");
     }
 
     /// Asks whether to open a run that was left behind, and about unsaved runs before the window closes.

@@ -9,9 +9,15 @@ use super::App;
 /// The environment variable that enables the measurement.
 pub(super) const VARIABLE: &str = "REGRESSION_STUDIO_FRAME_TIMES";
 
+/// The first seconds are measured apart: their frames draw all characters for the first time, whatever the table.
+const START: Duration = Duration::from_secs(3);
+
 /// The window with timed frames; times in milliseconds.
 pub(super) struct Timed {
     app: App,
+    /// When it was opened, and the slowest layout of the first seconds.
+    opened: Instant,
+    slowest_of_start: f32,
     /// Layout of this program's views.
     views: Vec<f32>,
     /// A whole frame as eframe measures it: views, tessellation, painting.
@@ -24,23 +30,30 @@ pub(super) struct Timed {
 
 impl Timed {
     pub(super) fn new(app: App) -> Self {
-        Self { app, views: Vec::new(), whole: Vec::new(), since: None, between: Vec::new() }
+        let (opened, slowest_of_start) = (Instant::now(), 0.0);
+        Self { app, opened, slowest_of_start, views: Vec::new(), whole: Vec::new(), since: None, between: Vec::new() }
     }
 }
 
 impl eframe::App for Timed {
     fn ui(&mut self, ui: &mut Ui, frame: &mut eframe::Frame) {
         let start = Instant::now();
+        self.app.show(ui);
+        ui.ctx().request_repaint();
+        let views = milliseconds(start.elapsed());
+        if self.opened.elapsed() < START {
+            self.slowest_of_start = self.slowest_of_start.max(views);
+            return;
+        }
         if let Some(since) = self.since.replace(start) {
             self.between.push(milliseconds(start - since));
+            self.whole.extend(frame.info().cpu_usage.map(|seconds| 1000.0 * seconds));
         }
-        self.app.show(ui);
-        self.views.push(milliseconds(start.elapsed()));
-        self.whole.extend(frame.info().cpu_usage.map(|seconds| 1000.0 * seconds));
-        ui.ctx().request_repaint();
+        self.views.push(views);
     }
 
     fn on_exit(&mut self, _: Option<&eframe::glow::Context>) {
+        command_line::note!("the first {} s: slowest views {:.1} ms", START.as_secs(), self.slowest_of_start);
         for (name, times) in
             [("views", &mut self.views), ("whole frame", &mut self.whole), ("frame interval", &mut self.between)]
         {

@@ -34,18 +34,20 @@ enum Order {
 
 impl Copy {
     /// A folder of its own in `parent`.
-    pub(crate) fn new(parent: &Path, context: &Context) -> Result<Self, RunFolderError> {
-        let path = free_folder(parent, &format!("process-{}", std::process::id()), &[]);
-        let folder = RunFolder::lock(&path)?;
+    pub(crate) fn new(parent: PathBuf, context: &Context) -> Self {
         let (orders, of_thread) = mpsc::channel();
         let (failed, failures) = mpsc::channel();
         let wake = Wake(context.clone());
         let thread = std::thread::spawn(move || {
             // Dropped last, so that the frame that it requests sees the end.
             let _wake = wake;
-            copy(&path, folder, &of_thread, &failed);
+            let path = free_folder(&parent, &format!("process-{}", std::process::id()), &[]);
+            match RunFolder::lock(&path) {
+                Ok(folder) => copy(&path, folder, &of_thread, &failed),
+                Err(error) => _ = failed.send(error),
+            }
         });
-        Ok(Self { run: None, orders, failures, thread })
+        Self { run: None, orders, failures, thread }
     }
 
     /// Copies a run, unless it was copied last.
@@ -74,7 +76,7 @@ impl Copy {
     }
 
     fn order(&self, order: Order) {
-        // The thread ends early only by a panic, of which nothing is lost but the copy.
+        // The thread has ended early if it could not lock the folder, which it reports.
         _ = self.orders.send(order);
     }
 }

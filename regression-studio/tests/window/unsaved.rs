@@ -57,7 +57,7 @@ fn a_saved_run_is_not_asked_about_and_a_discarded_one_leaves_nothing() {
     window.press(Modifiers::COMMAND, Key::Q);
     assert!(!window.shows("Save before closing?"));
     window.train();
-    assert_eq!(names_in(&copies).len(), 1);
+    window.wait_until("it is copied", |_| names_in(&copies).len() == 1);
     window.press(Modifiers::COMMAND, Key::Q);
     assert!(window.shows("Not saved: Run 2."));
     window.click("Discard");
@@ -71,6 +71,7 @@ fn a_run_of_a_process_that_was_killed_is_recovered() {
     let mut window = open(folder.path());
     window.train();
     let copies = folder.path().join("copies");
+    window.wait_until("the folder is locked", |_| copies.exists() && names_in(&copies).len() == 1);
     let [name] = &names_in(&copies)[..] else { panic!("one copy") };
     window.wait_until("the run is copied", |_| run_folder::holds_run(&copies.join(name)));
     // The lock of a process that was killed is gone, but its files remain.
