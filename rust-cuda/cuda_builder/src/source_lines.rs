@@ -22,7 +22,7 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> Marked {
     let mut files = Files::default();
     let mut shown: Option<Position> = None;
     let mut chains: Vec<Vec<Position>> = Vec::new();
-    let mut paths = Paths { names, known: HashMap::new() };
+    let mut paths = Paths { names, declared: &declared, known: HashMap::new() };
     let mut kept = Vec::new();
     let mut lines = text.lines();
     let mut in_assembly = false;
@@ -42,7 +42,7 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> Marked {
         if let Some(operands) =
             code.trim_start().strip_prefix(".loc\t").or_else(|| code.trim_start().strip_prefix(".loc "))
         {
-            let frames = frames_of(operands, comment, &declared, &mut calls, &mut paths);
+            let frames = frames_of(operands, comment, &mut calls, &mut paths);
             if chains.last() != Some(&frames) {
                 kept.push(format!("{CHAIN}{}:", chains.len()));
                 chains.push(frames.clone());
@@ -140,17 +140,36 @@ pub(crate) struct Position {
 /// The stable names of the compiler's paths, each of which occurs many times.
 struct Paths<'n> {
     names: &'n SourceNames,
+    /// The whole paths by the compiler's numbers.
+    declared: &'n HashMap<u32, String>,
     known: HashMap<String, (Rc<str>, bool)>,
 }
 
-impl Paths<'_> {
+impl<'n> Paths<'n> {
     fn position(&mut self, path: &str, line: u32, column: u32) -> Position {
         if !self.known.contains_key(path) {
-            let known = (self.names.stable(path).into(), self.names.is_own(path));
+            let whole = self.whole(path);
+            let known = (self.names.stable(whole).into(), self.names.is_own(whole));
             self.known.insert(path.to_owned(), known);
         }
         let (file, is_own) = &self.known[path];
         Position { file: Rc::clone(file), is_own: *is_own, line, column }
+    }
+
+    /// The whole path of a file that a comment names. The compiler names a file relative to the directory in which it
+    /// compiled the file's crate: the workspace's, or that of a crate outside of the workspace. A file of the kernels'
+    /// own crate comes first.
+    fn whole<'p>(&self, path: &'p str) -> &'p str
+    where
+        'n: 'p,
+    {
+        let ends_alike = |whole: &&String| {
+            let start = whole.len().checked_sub(path.len());
+            start.is_some_and(|start| start > 0 && whole.ends_with(path) && whole[..start].ends_with(['/', '\\']))
+        };
+        let declared = self.declared.values().filter(ends_alike);
+        // Not the first one of the map, whose order is random.
+        declared.min_by_key(|whole| (!self.names.is_own(whole), *whole)).map_or(path, String::as_str)
     }
 }
 
@@ -158,13 +177,17 @@ impl Paths<'_> {
 fn frames_of(
     operands: &str,
     comment: &str,
-    declared: &HashMap<u32, String>,
     calls: &mut HashMap<Position, Position>,
     paths: &mut Paths<'_>,
 ) -> Vec<Position> {
     let frames = comment.trim_end_matches([' ', ']']).split(" @[ ");
     let commented: Option<Vec<_>> = frames.map(|frame| commented_frame(frame, paths)).collect();
-    if let Some(frames) = commented {
+    let number_of = |operands: &str| operands.split_whitespace().next()?.parse().ok();
+    if let Some(mut frames) = commented {
+        // The directive's number says which of the files with one name the innermost frame is in.
+        if let Some(path) = number_of(operands).and_then(|number| paths.declared.get(&number)) {
+            frames[0] = paths.position(path, frames[0].line, frames[0].column);
+        }
         return frames;
     }
     // Without the comment, the directive itself names the call site, from PTX 7.2 on:
@@ -172,7 +195,7 @@ fn frames_of(
     // its own call site.
     let mut parse_frame = |operands: &str| -> Option<Position> {
         let mut values = operands.split([' ', '\t', ',']).filter(|word| !word.is_empty()).map(|word| word.parse().ok());
-        let path = declared.get(&values.next()??)?;
+        let path = paths.declared.get(&values.next()??)?;
         Some(paths.position(path, values.next()??, values.next()??))
     };
     let (own, caller) = operands.split_once("inlined_at").unwrap_or((operands, ""));
@@ -436,6 +459,45 @@ $L__BB0_1:
 }
 ";
         assert_eq!(plain(text), expected);
+    }
+
+    /// A crate that is its own workspace, beside another one that is outside of it.
+    #[test]
+    fn names_relative_to_two_crates_are_told_apart() {
+        let names = SourceNames::for_tests("/kernels", &[("/kernels", "my-kernels"), ("/checkout/std", "gpu_std")]);
+        let text = "\
+{
+\t.loc\t2 470 18 // src/element.rs:470:18 @[ src/shared.rs:41:12 @[ src/lib.rs:28:18 @[ src/lib.rs:25:1 ] ] ]
+\tadd;
+\t.loc\t4 9 1 // src/lib.rs:9:1 @[ src/lib.rs:30:1 ]
+\tsub;
+\t.loc\t5 3 1 // src/exp.rs:3:1 @[ src/lib.rs:31:1 ]
+\tret;
+}
+\t.file\t1 \"/kernels/src/lib.rs\"
+\t.file\t2 \"/checkout/std/src/element.rs\"
+\t.file\t3 \"/checkout/std/src/shared.rs\"
+\t.file\t4 \"/checkout/std/src/lib.rs\"
+\t.file\t5 \"/packages/registry/src/an-index/libm-0.2.15/src/exp.rs\"
+";
+        let traced = with_source_lines(text, &names).trace();
+        let chains: Vec<Vec<_>> =
+            traced.chains.iter().map(|(_, chain)| chain.iter().map(|at| &*at.file).collect()).collect();
+        assert_eq!(
+            chains,
+            [
+                vec![
+                    "gpu_std/src/element.rs",
+                    "gpu_std/src/shared.rs",
+                    "my-kernels/src/lib.rs",
+                    "my-kernels/src/lib.rs"
+                ],
+                vec!["gpu_std/src/lib.rs", "my-kernels/src/lib.rs"],
+                vec!["libm-0.2.15/src/exp.rs", "my-kernels/src/lib.rs"],
+            ]
+        );
+        let lines: Vec<_> = traced.text.lines().filter_map(|line| line.trim().strip_prefix(".loc")).collect();
+        assert_eq!(lines, ["\t1 28 18", "\t1 30 1", "\t1 31 1"]);
     }
 
     #[test]
