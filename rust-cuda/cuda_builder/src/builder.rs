@@ -6,6 +6,7 @@ use crate::compile::{Compilation, Flags, WITHOUT_PASS};
 use crate::error::{BuilderError, describe};
 use crate::files::{cannot, canonical, files_below, read_text};
 use crate::fingerprint::{Fingerprint, FingerprintHasher};
+use crate::functions::with_traps_in_place;
 use crate::header::Header;
 use crate::locked::locked_dependencies;
 use crate::manifest::Manifest;
@@ -26,6 +27,7 @@ pub struct CudaBuilder {
     arch: Arch,
     ptx_version: Option<(u32, u32)>,
     fma_contraction: bool,
+    is_optimised: bool,
     features: Vec<String>,
     launch_bounds: Vec<LaunchBounds>,
     clusters: Vec<Cluster>,
@@ -51,6 +53,7 @@ impl CudaBuilder {
             arch: Arch::Sm75,
             ptx_version: None,
             fma_contraction: false,
+            is_optimised: true,
             features: Vec::new(),
             launch_bounds: Vec::new(),
             clusters: Vec::new(),
@@ -87,6 +90,14 @@ impl CudaBuilder {
     /// operation is fused.
     pub fn fma_contraction(mut self, contracts: bool) -> Self {
         self.fma_contraction = contracts;
+        self
+    }
+
+    /// Sets whether the compiler optimises; it does by default. Without, each access to memory in the source is an instruction, in the
+    /// source's order: the optimiser removes those without effect on the result, even if they are faults, and moves others. For
+    /// comparisons and debuggers, not for speed.
+    pub fn optimised(mut self, optimises: bool) -> Self {
+        self.is_optimised = optimises;
         self
     }
 
@@ -325,7 +336,7 @@ impl CudaBuilder {
     }
 
     fn flags(&self) -> Flags {
-        Flags::new(self.arch, self.ptx_version, self.fma_contraction)
+        Flags::new(self.arch, self.ptx_version, self.fma_contraction, self.is_optimised)
     }
 
     fn file_name(&self, kernels: &Manifest) -> String {
@@ -389,7 +400,10 @@ impl CudaBuilder {
             features: &self.features,
             target_directory: &target_directory,
         };
-        let compiled = compilation.run(toolchain)?;
+        let mut compiled = compilation.run(toolchain)?;
+        if !self.is_optimised {
+            compiled.text = with_traps_in_place(&compiled.text);
+        }
         let processed = postprocess(&compiled.text, &SourceNames::new(crates)?, &self.launch_bounds, &self.clusters)?;
         let Postprocessed { ptx: body, debug } = processed;
         let header = Header::new(&kernels.package, self.arch, fingerprint, &toolchain.compiler, &body);

@@ -47,6 +47,22 @@ const LIBRARY_CALL: &str = "unsupported library call operation";
 pub(crate) const WITHOUT_PASS: &str = "LLVM's pass infer-address-spaces crashes on these kernels. They are compiled without it: correct, but their \
                             accesses to shared memory find its address space when they run, and are slower";
 
+/// Compiler flags for the kernels only in place of the extra pass, without optimisation: functions are inlined in MIR, so that an
+/// instruction of `core` or `cuda_std` has the kernel's line, and no other pass changes, removes or moves an access.
+const UNOPTIMISED: [&str; 4] = [
+    "-Zmir-opt-level=0",
+    "-Zinline-mir",
+    "-Zinline-mir-threshold=100000",
+    "-Zinline-mir-hint-threshold=100000",
+];
+
+/// A flag for all crates, without optimisation: a function of another crate is compiled where it is used, so that the PTX has no
+/// other function of `core`.
+const COMPILED_WHERE_USED: &str = "-Zcross-crate-inline-threshold=always";
+
+/// A setting of cargo, without optimisation of the kernels: what their dependencies export does not always compile without.
+const OPTIMISED_DEPENDENCIES: &str = "profile.release.package.\"*\".opt-level=3";
+
 /// The cargo profile: one codegen unit, so that calls into `core` and `cuda_std` are inlined, and debug information, of
 /// which the PTX keeps what costs nothing on the GPU: line directives, and comments for debuggers
 /// ([`crate::debug_information`]). It is set by environment variables, which override the workspace's own profile.
@@ -72,25 +88,42 @@ pub(crate) struct Compilation<'a> {
     pub(crate) target_directory: &'a Path,
 }
 
-/// The value of RUSTFLAGS: the fixed flags, and those that depend on the builder's settings.
+/// The value of RUSTFLAGS, the fixed flags and those that depend on the builder's settings, and whether the compiler optimises.
 #[derive(Clone, Debug)]
-pub(crate) struct Flags(Vec<String>);
+pub(crate) struct Flags {
+    rustflags: Vec<String>,
+    optimises: bool,
+}
 
 impl Flags {
-    /// The flags for an architecture, for a PTX ISA version, as `(7, 8)`, if one is set, and for products and sums that are contracted
-    /// to one operation.
-    pub(crate) fn new(arch: Arch, ptx_version: Option<(u32, u32)>, contracts: bool) -> Self {
+    /// The flags for an architecture, for a PTX ISA version, as `(7, 8)`, if one is set, for products and sums that are contracted
+    /// to one operation, and for an optimised result.
+    pub(crate) fn new(arch: Arch, ptx_version: Option<(u32, u32)>, contracts: bool, optimises: bool) -> Self {
         let mut flags: Vec<_> = RUSTFLAGS.map(str::to_owned).into();
         flags.push(format!("-Ctarget-cpu={arch}"));
         flags.extend(ptx_version.map(|(major, minor)| format!("-Ctarget-feature=+ptx{major}{minor}")));
         flags.extend(contracts.then(|| "-Cllvm-args=-nvptx-fma-level=1".to_owned()));
-        Self(flags)
+        flags.extend((!optimises).then(|| COMPILED_WHERE_USED.to_owned()));
+        Self { rustflags: flags, optimises }
     }
 
     /// All compiler flags and profile settings, as text for the fingerprint.
     pub(crate) fn description(&self) -> String {
-        let profile = PROFILE.map(|(key, value)| format!("{key}={value}")).join(" ");
-        format!("{} {} {profile}", self.0.join(" "), KERNEL_FLAGS.join(" "))
+        let profile = self.profile().map(|(key, value)| format!("{key}={value}")).join(" ");
+        format!("{} {} {profile}", self.rustflags.join(" "), self.kernel_flags().join(" "))
+    }
+
+    /// The flags for the kernels only.
+    fn kernel_flags(&self) -> Vec<&'static str> {
+        match self.optimises {
+            true => KERNEL_FLAGS.into(),
+            false => KERNEL_FLAGS.into_iter().filter(|flag| *flag != EXTRA_PASS).chain(UNOPTIMISED).collect(),
+        }
+    }
+
+    /// The settings of the cargo profile.
+    fn profile(&self) -> [(&'static str, &'static str); 9] {
+        PROFILE.map(|(key, value)| (key, if key == "OPT_LEVEL" && !self.optimises { "0" } else { value }))
     }
 }
 
@@ -120,9 +153,10 @@ impl Compilation<'_> {
             let messages = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
             Ok::<_, BuilderError>((output.status.success(), messages))
         };
-        let (mut succeeded, mut messages) = compile(&KERNEL_FLAGS)?;
+        let mut flags = self.flags.kernel_flags();
+        let (mut succeeded, mut messages) = compile(&flags)?;
         if !succeeded && messages.contains(CRASH) {
-            let flags: Vec<&str> = KERNEL_FLAGS.into_iter().filter(|flag| *flag != EXTRA_PASS).collect();
+            flags.retain(|flag| *flag != EXTRA_PASS);
             (succeeded, messages) = compile(&flags)?;
             if succeeded {
                 messages = format!("{messages}\n{WITHOUT_PASS}").trim_start().to_owned();
@@ -175,9 +209,12 @@ impl Compilation<'_> {
     fn command(&self, toolchain: &Toolchain, kernel_flags: &[&str]) -> Command {
         let mut command = toolchain.cargo_command();
         command.current_dir(&self.kernels.directory);
-        command.env("CARGO_ENCODED_RUSTFLAGS", self.flags.0.join("\x1f"));
-        for (key, value) in PROFILE {
+        command.env("CARGO_ENCODED_RUSTFLAGS", self.flags.rustflags.join("\x1f"));
+        for (key, value) in self.flags.profile() {
             command.env(format!("CARGO_PROFILE_RELEASE_{key}"), value);
+        }
+        if !self.flags.optimises {
+            command.args(["--config", OPTIMISED_DEPENDENCIES]);
         }
         command.args(["rustc", "--quiet", "--color", "never", "--release", "--lib", "--crate-type", "cdylib"]);
         command.args(["--target", TARGET, "-Zbuild-std=core", "--target-dir"]).arg(self.target_directory);

@@ -39,6 +39,7 @@ fn the_architecture_and_every_setting_of_the_compilation_change_it() {
         fingerprint(&builder.clone().arch(Arch::Sm90)),
         fingerprint(&builder.clone().ptx_version(7, 8)),
         fingerprint(&builder.clone().fma_contraction(true)),
+        fingerprint(&builder.clone().optimised(false)),
         fingerprint(&builder.clone().features(["a"])),
         fingerprint(&builder.clone().features(["a", "b"])),
         fingerprint(&builder.clone().launch_bounds("scale", 256, 0)),
