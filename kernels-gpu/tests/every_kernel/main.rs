@@ -4,6 +4,7 @@
 mod device;
 mod edits;
 mod hand_edits;
+mod of_the_page;
 mod table;
 mod text;
 mod training;

@@ -43,7 +43,7 @@ pub(crate) fn value_of(program: &Program, number: usize, place: Place) -> Checke
     }
     KNOWN.with_borrow_mut(|known| known.insert(number, None));
     let (module, item) = &program.constants[number];
-    let value = check::constant(program, *module, &item.expr, &item.ty)?;
+    let value = check::constant(program, *module, &item.1, &item.0)?;
     KNOWN.with_borrow_mut(|known| known.insert(number, Some(value)));
     Ok(value)
 }

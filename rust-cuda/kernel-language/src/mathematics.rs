@@ -36,5 +36,16 @@ pub fn tanh(x: f32) -> f32 {
     let tail = 2.0 / (exp(2.0 * size) + 1.0);
     (1.0 - tail).copysign(x)
 }
+pub fn __remainder<T>(x: T, y: T) -> T {
+    let (mut rest, size) = (x.abs(), y.abs());
+    if !(size > 0.0) || !x.is_finite() { return 0.0 / (0.0 * x * y); }
+    let mut multiple = size;
+    while multiple + multiple <= rest { multiple += multiple; }
+    while rest >= size {
+        while multiple > rest { multiple *= 0.5; }
+        rest -= multiple;
+    }
+    rest.copysign(x)
+}
 use cuda_std::math::{GpuFloat, fma};
 ";

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use proc_macro2::TokenStream;
 use syn::spanned::Spanned;
-use syn::{Attribute, Item, ItemConst, ItemFn, ItemStruct, Meta, UseTree};
+use syn::{Attribute, Item, ItemFn, ItemStruct, Meta, UseTree};
 
 use crate::limits;
 use crate::mathematics::MATHEMATICS;
@@ -63,7 +63,8 @@ pub(crate) struct Program {
     pub(crate) files: Vec<String>,
     modules: Vec<Module>,
     pub(crate) functions: Vec<Rc<Function>>,
-    pub(crate) constants: Vec<(usize, Rc<ItemConst>)>,
+    /// Their modules, types and values.
+    pub(crate) constants: Vec<(usize, Rc<(syn::Type, syn::Expr)>)>,
     pub(crate) structs: Vec<(usize, Rc<ItemStruct>)>,
     /// Methods by the name of their type and their own.
     pub(crate) methods: HashMap<(usize, String), usize>,
@@ -152,7 +153,7 @@ impl Program {
             }
             Item::Const(item) if is_compiled(&item.attrs) => {
                 let name = item.ident.clone();
-                self.constants.push((module, Rc::new(item)));
+                self.constants.push((module, Rc::new((*item.ty, *item.expr))));
                 (name, Named::Constant(self.constants.len() - 1))
             }
             Item::Struct(item) if is_compiled(&item.attrs) => {
@@ -246,20 +247,7 @@ impl Program {
     fn add_associated(&mut self, module: usize, number: &str, items: Vec<syn::ImplItem>) {
         for item in items {
             let (syn::ImplItem::Const(item), Ok(of)) = (item, syn::parse_str(number)) else { continue };
-            let constant = ItemConst {
-                attrs: Vec::new(),
-                vis: syn::Visibility::Inherited,
-                modifiers: Default::default(),
-                const_token: item.const_token,
-                ident: item.ident.clone(),
-                generics: syn::Generics::default(),
-                colon_token: item.colon_token,
-                ty: Box::new(of),
-                eq_token: item.eq_token,
-                expr: Box::new(item.expr),
-                semi_token: item.semi_token,
-            };
-            self.constants.push((module, Rc::new(constant)));
+            self.constants.push((module, Rc::new((of, item.expr))));
             self.associated.insert((number.to_owned(), item.ident.to_string()), self.constants.len() - 1);
         }
     }

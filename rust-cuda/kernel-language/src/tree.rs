@@ -14,6 +14,33 @@ pub(crate) struct Expr {
     pub(crate) assigns: bool,
 }
 
+impl Expr {
+    pub(crate) fn new(kind: Kind, r#type: Type, place: Place) -> Self {
+        let any = |parts: &[Self]| parts.iter().any(|part| part.assigns);
+        let assigns = match &kind {
+            Kind::Assign(..) | Kind::AssignBinary(..) | Kind::Loop(..) | Kind::For(..) => true,
+            Kind::Reference(inner) => inner.assigns || matches!(r#type, Type::Reference(_, true)),
+            Kind::Repeat(inner) | Kind::Field(inner, _) | Kind::Unary(_, inner) => inner.assigns,
+            Kind::Cast(inner) | Kind::Dereference(inner) => inner.assigns,
+            Kind::Element(left, right) | Kind::Binary(_, left, right) | Kind::Compare(_, left, right) => {
+                left.assigns || right.assigns
+            }
+            Kind::And(left, right) | Kind::Or(left, right) => left.assigns || right.assigns,
+            Kind::If(condition, then, otherwise) => {
+                condition.assigns || then.assigns || otherwise.as_ref().is_some_and(|otherwise| otherwise.assigns)
+            }
+            Kind::Tuple(parts) | Kind::Array(parts) | Kind::Operation(_, parts) => any(parts),
+            Kind::Call(_, _, parts) | Kind::CallClosure(_, parts) => any(parts),
+            Kind::Block(statements, tail) => {
+                let parts = statements.iter().map(|(Statement::Let(_, part) | Statement::Expr(part))| part);
+                parts.chain(tail.as_deref()).any(|part| part.assigns)
+            }
+            _ => false,
+        };
+        Self { kind, r#type, place, assigns }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     Integer(i128),
@@ -119,6 +146,10 @@ pub(crate) enum Operation {
     Update(&'static str),
     AtomicLoad,
     AtomicStore,
+    /// `compare_exchange(…).is_ok()`
+    Exchange,
+    /// An array whose elements have no values yet.
+    NewArray,
     Shuffle(&'static str),
     /// Every lane's value combined: `add`, `min`, `max`, `and`, `or`, `xor`.
     Reduce(&'static str),

@@ -52,6 +52,11 @@ impl Integer {
         self.row().3
     }
 
+    /// The type of the same size without a sign.
+    pub(crate) fn unsigned(self) -> Self {
+        Self::ALL[self as usize % 5 + 5].0
+    }
+
     pub(crate) fn minimum(self) -> i128 {
         if self.is_signed() { -(1 << (self.bits() - 1)) } else { 0 }
     }
@@ -81,25 +86,15 @@ pub(crate) enum Float {
 
 impl Float {
     pub(crate) fn named(name: &str) -> Option<Self> {
-        match name {
-            "f32" => Some(Self::F32),
-            "f64" => Some(Self::F64),
-            _ => None,
-        }
+        [Self::F32, Self::F64].into_iter().find(|of| of.name() == name)
     }
 
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-        }
+        if self == Self::F32 { "f32" } else { "f64" }
     }
 
     pub(crate) fn bits(self) -> u32 {
-        match self {
-            Self::F32 => 32,
-            Self::F64 => 64,
-        }
+        if self == Self::F32 { 32 } else { 64 }
     }
 }
 

@@ -48,11 +48,11 @@ fn every_seeded_bug_compiles() {
     assert_eq!(refused("seeded_bugs/src"), (26, Vec::new()));
 }
 
-/// Those that are refused have structs as parameters, or call functions with closures.
+/// The one that is refused has elements of four floats. The others' results are compared in `gpu`'s tests.
 #[test]
-fn most_teaching_kernels_compile() {
+fn the_teaching_kernels_compile() {
     let (count, refused) = refused("test_kernels/src/teaching");
     let names: Vec<&str> = refused.iter().filter_map(|line| Some(line.split_once(':')?.0)).collect();
-    let known = ["attention", "convolve_2d", "breadth_first_level", "life", "count_hits_for_pi", "n_body"];
+    let known = ["n_body"];
     assert_eq!((count, &names[..]), (31, &known[..]), "{refused:#?}");
 }

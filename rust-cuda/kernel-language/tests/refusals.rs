@@ -6,7 +6,7 @@ mod support;
 use support::compile;
 
 /// Lines of a kernel's body, of which the second one (line 5 of the file) is refused, and a part of the reason.
-const BODIES: [(&str, &str); 62] = [
+const BODIES: [(&str, &str); 68] = [
     ("y[i] = z;", "`z` is not known here"),
     ("y[i] = x[i] + 1;", "this is an integer, where `f32` is needed"),
     ("y[i] = n;", "this is `u32`, where `f32` is needed"),
@@ -20,7 +20,6 @@ const BODIES: [(&str, &str); 62] = [
     ("let a = -1_u32;", "-1 is no `u32`"),
     ("let a = -n;", "which has no sign"),
     ("let a = !1.0;", "this operator is not known for a float"),
-    ("let a = 1.0 % 0.5 + x[i] % x[0];", "`%` of floats is not known"),
     ("let a = n / 0;", "divides by zero"),
     ("let a = 4_u32 - 5;", "does not fit its type"),
     ("let a = n << 32;", "shifts by all bits or more"),
@@ -57,6 +56,13 @@ const BODIES: [(&str, &str); 62] = [
     ("unsafe { };", "`unsafe` is not known"),
     ("let a = vec![1];", "`vec!` is not known"),
     ("for a in x.iter() { }", "`for` is known here over a range"),
+    ("for a in [1, 2].iter().rev() { }", "only a range is reversed"),
+    ("for (a, b) in [1, 2].iter().zip([1, 2, 3]) { }", "have one length"),
+    ("let a: [u32; 2] = core::array::from_fn(|k| { return });", "`return` is not known in this closure"),
+    ("let a: [u32; 2] = core::array::from_fn(thread::index_1d);", "takes a closure of one index"),
+    ("let [a, b] = [1, 2, 3];", "a pattern of"),
+    ("let (a, (b, a)) = (1, (2, 3));", "`a` is in this pattern twice"),
+    ("for a in [1, 2] { break 'a; }", "no such loop"),
     ("for a in 0.. { }", "both ends"),
     ("break;", "no such loop"),
     ("while n > 3 { break 'a; }", "no such loop"),

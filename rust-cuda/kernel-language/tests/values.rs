@@ -186,6 +186,12 @@ fn floats_are_rounded_after_each_operation() {
 }
 
 #[test]
+fn a_remainder_of_floats_is_exact() {
+    agree!(&pairs(&F32S), f32 => f32: |a, b| a % b, |a, b| { let mut x = a; x %= b * 3.0; x });
+    agree!(&pairs(&F64S), f64 => f64: |a, b| a % b);
+}
+
+#[test]
 fn conversions_saturate_and_truncate() {
     agree!(&pairs(&F32S), f32 => i32: |a, b| a as i32, |a, b| (a * b) as i32);
     agree!(&pairs(&F32S), f32 => u32: |a, b| a as u32);
@@ -226,6 +232,12 @@ fn the_order_of_evaluation_is_rusts() {
         |a, b| { let mut s = [a, b, 3]; s[(a & 1) as usize] += 5; s[2] = s[0] ^ s[1]; let t = s; s[0] = 9; t[0] + t[2] + s[0] },
         |a, b| match a { 0 => b, 1 | 2 => b + 1, _ if b > 5 => 6, _ => a },
         |a, b| { let r = &a; let mut m = b; let p = &mut m; *p += *r; *p *= 2; m },
+        |a, b| { let mut s = [a, b]; let p = &mut s[1]; *p += 5; *p *= 2; s[0] ^ s[1] },
+        |a, b| { let [x, mut y, _] = [a, b, 3]; y += x; x ^ y },
+        |a, b| { let s = [a, b, 7]; let mut n = 0; for x in s { n = n * 3 + x; if n > b { break; } } n },
+        |a, b| { let mut s = [[a; 3], [b; 3]]; for (i, row) in s.iter_mut().enumerate() { for (j, x) in row.iter_mut().enumerate() { *x = *x * 5 + (i * 3 + j) as u32; } } let mut n = 0; for row in &s { for &x in row { n = n * 31 + x; } } n },
+        |a, b| { let s: [u32; 4] = core::array::from_fn(|k| a + b * k as u32); let t = [1, 2, 3, 4_u32]; let mut n = 0; for (x, y) in s.iter().zip(&t) { if *y == 3 { continue; } n += x * y; } n },
+        |a, b| { let mut s = [1, 2, 3]; for x in &mut s { *x += a; let y = *x; *x = y ^ b; } let t = s; s[0] = 0; t[0] + 2 * t[1] + 3 * s[2] },
         |a, b| u32::from(a == 0) + if b > 1 { if a > 1 { 2 } else { 3 } } else { 4 },
     );
 }

@@ -2,7 +2,7 @@
 
 use syn::{Expr as Syntax, PathArguments};
 
-use super::{Checker, made};
+use super::Checker;
 use crate::refusal::{Checked, Place};
 use crate::source::{Named, segments};
 use crate::tree::{Expr, Kind, Operation};
@@ -23,9 +23,8 @@ impl Checker<'_> {
             };
             let (types, result) = (self.closures[closure].types.clone(), self.closures[closure].result.clone());
             let arguments = self.arguments(call.args.iter(), &types, place)?;
-            let closure = made(Kind::Local(number), of, place, &[]);
-            let assigns = arguments.iter().any(|argument| argument.assigns);
-            return Ok(Expr { kind: Kind::CallClosure(closure.into(), arguments), r#type: result, place, assigns });
+            let closure = Expr::new(Kind::Local(number), of, place);
+            return Ok(Expr::new(Kind::CallClosure(closure.into(), arguments), result, place));
         }
         if let [of, name] = &names[..]
             && (Integer::named(of).is_some() || Float::named(of).is_some() || self.is_generic_number(of))
@@ -38,13 +37,17 @@ impl Checker<'_> {
                 given.push(self.generic_argument(argument)?);
             }
         }
-        let names = match &names[..] {
-            [of, name] if of == "Self" => return self.of_self(name, call, place),
-            _ => names,
+        let own = self.generics.get("Self").map(|of| self.inference.outer(of));
+        let of_self = match (&names[..], &own) {
+            ([of, name], Some(Type::Struct(number, _))) if of == "Self" => {
+                self.program.methods.get(&(*number, name.clone())).map(|function| Named::Function(*function))
+            }
+            _ => None,
         };
-        match self.program.find(self.module, &names, place)? {
+        let own = own.filter(|_| of_self.is_some());
+        match of_self.map_or_else(|| self.program.find(self.module, &names, place), Ok)? {
             Named::Function(number) => {
-                let (generics, types, result) = self.instance(number, given, None, place)?;
+                let (generics, types, result) = self.instance(number, given, own.as_ref(), place)?;
                 let arguments = self.arguments(call.args.iter(), &types, place)?;
                 self.of_parts(arguments, result, place, |arguments| Kind::Call(number, generics, arguments))
             }
@@ -62,18 +65,6 @@ impl Checker<'_> {
     fn is_generic_number(&self, name: &str) -> bool {
         let of = self.generics.get(name).map(|of| self.inference.outer(of));
         matches!(of, Some(Type::Integer(_) | Type::Float(_)))
-    }
-
-    /// `Self::function(…)`
-    fn of_self(&mut self, name: &str, call: &syn::ExprCall, place: Place) -> Checked<Expr> {
-        let of = self.generics.get("Self").map(|of| self.inference.outer(of));
-        let Some(of @ Type::Struct(number, _)) = of else { return place.refused("`Self` is not known here") };
-        let Some(function) = self.program.methods.get(&(number, name.to_owned())).copied() else {
-            return place.refused(format!("`Self::{name}` is not known here"));
-        };
-        let (generics, types, result) = self.instance(function, Vec::new(), Some(&of), place)?;
-        let arguments = self.arguments(call.args.iter(), &types, place)?;
-        self.of_parts(arguments, result, place, |arguments| Kind::Call(function, generics, arguments))
     }
 
     /// `f32::from_bits(…)`, `u64::from(…)`, `u32::min(a, b)`
@@ -96,12 +87,9 @@ impl Checker<'_> {
                     (Type::Bool, Type::Integer(_)) => true,
                     (Type::Integer(from), Type::Integer(to)) => {
                         let is_size = [from, to].iter().any(|of| matches!(of, Integer::Usize | Integer::Isize));
-                        let small = Integer::contains(*to, from.minimum()) && Integer::contains(*to, from.maximum());
-                        from == to
-                            || (small
-                                && (!is_size
-                                    || (from.bits() <= 16 && from.is_signed() == to.is_signed())
-                                    || *from == Integer::U8))
+                        let fits = to.contains(from.minimum()) && to.contains(from.maximum());
+                        let is_small = from.bits() <= 16 && from.is_signed() == to.is_signed() || *from == Integer::U8;
+                        from == to || (fits && (!is_size || is_small))
                     }
                     (Type::Integer(from), Type::Float(to)) => from.bits() <= if *to == Float::F32 { 16 } else { 32 },
                     (Type::Float(from), Type::Float(to)) => from.bits() <= to.bits(),
@@ -111,16 +99,14 @@ impl Checker<'_> {
                     let (from, to) = (self.shown(&from), self.shown(&of));
                     return place.refused(format!("{from} does not become {to} by `from`: write `as`"));
                 }
-                let assigns = value.assigns;
-                Ok(Expr { kind: Kind::Cast(value.into()), r#type: of, place, assigns })
+                Ok(Expr::new(Kind::Cast(value.into()), of, place))
             }
             ("from_bits", Type::Float(float)) => {
                 let bits = Type::Integer(if *float == Float::F32 { Integer::U32 } else { Integer::U64 });
                 self.simple(Operation::Bits, call.args.iter(), (&[bits], of.clone()), place)
             }
             _ => {
-                let receiver = self.expression(first, Some(&of))?;
-                let receiver = self.coerced(receiver, &of)?;
+                let receiver = self.typed(first, &of)?;
                 self.number_method(receiver, name, &rest, place, true)
             }
         }
@@ -128,104 +114,67 @@ impl Checker<'_> {
 
     /// A function of `cuda_std`, or of `core`.
     fn of_cuda_std(&mut self, path: &str, given: Vec<Type>, call: &syn::ExprCall, place: Place) -> Checked<Expr> {
-        let arguments = call.args.iter();
-        let none = |of: Type| -> (&[Type], Type) { (&[], of) };
-        if let Some(name) = path.strip_prefix("cuda_std::thread::") {
-            let operation = match name {
-                "index_1d" => Operation::GridIndex("x"),
-                "sync_threads" => return self.simple(Operation::Barrier, arguments, none(Type::unit()), place),
-                "sync_threads_count" => {
-                    return self.simple(Operation::BarrierVote("popc"), arguments, (&[Type::Bool], Type::U32), place);
-                }
-                "sync_threads_and" | "sync_threads_or" => {
-                    let vote = if name == "sync_threads_and" { "and" } else { "or" };
-                    return self.simple(Operation::BarrierVote(vote), arguments, (&[Type::Bool], Type::Bool), place);
-                }
-                "block_fence" => return self.simple(Operation::Fence("cta"), arguments, none(Type::unit()), place),
-                "device_fence" => return self.simple(Operation::Fence("gpu"), arguments, none(Type::unit()), place),
-                "system_fence" => return self.simple(Operation::Fence("sys"), arguments, none(Type::unit()), place),
-                "index_2d" | "index_3d" | "thread_idx" | "block_idx" | "block_dim" | "grid_dim" => {
-                    let (register, count) = match name {
-                        "index_2d" => ("", 2),
-                        "index_3d" => ("", 3),
-                        "thread_idx" => ("%tid", 3),
-                        "block_idx" => ("%ctaid", 3),
-                        "block_dim" => ("%ntid", 3),
-                        _ => ("%nctaid", 3),
-                    };
-                    let of = Type::Indices(count);
-                    return self.simple(Operation::Indices(register), arguments, none(of), place);
-                }
-                _ => match REGISTERS.iter().find(|(rust, c, _)| *rust == name || *c == name) {
-                    Some((.., register)) => Operation::Register(register),
-                    None => return place.refused(format!("`thread::{name}` is not known here")),
-                },
-            };
-            return self.simple(operation, arguments, none(Type::U32), place);
+        use Operation::{BarrierVote, Fence, GridIndex, Indices, Number, Reduce, Register, Scan, Shuffle, Vote};
+        if let (Some(name), Some(first)) = (path.strip_prefix("cuda_std::math::GpuFloat::"), call.args.first()) {
+            let receiver = self.expression(first, None)?;
+            let rest: Vec<&Syntax> = call.args.iter().skip(1).collect();
+            return self.number_method(receiver, name, &rest, place, true);
         }
-        if let Some(name) = path.strip_prefix("cuda_std::warp::") {
-            return self.of_warp(name, call, place);
-        }
-        match path {
-            "cuda_std::dynamic_shared" => {
-                let of = given.into_iter().next().unwrap_or_else(|| self.inference.any());
-                self.simple(Operation::DynamicShared, arguments, none(Type::Dynamic(of.into())), place)
-            }
-            "cuda_std::grid::sync" => {
-                let of = Type::GlobalMut(Type::U32.into());
-                self.simple(Operation::GridBarrier, arguments, (&[of], Type::unit()), place)
-            }
-            "cuda_std::math::fma" => {
-                let of = self.inference.float();
-                let types = [of.clone(), of.clone(), of.clone()];
-                self.simple(Operation::Number("mul_add"), arguments, (&types, of), place)
-            }
-            "core::cmp::min" | "core::cmp::max" | "std::cmp::min" | "std::cmp::max" => {
-                let of = self.inference.integer();
-                let operation = Operation::Number(if path.ends_with("min") { "min" } else { "max" });
-                self.simple(operation, arguments, (&[of.clone(), of.clone()], of), place)
-            }
-            _ => match path.strip_prefix("cuda_std::math::GpuFloat::") {
-                Some(name) if !call.args.is_empty() => {
-                    let receiver = self.expression(&call.args[0], None)?;
-                    let rest: Vec<&Syntax> = call.args.iter().skip(1).collect();
-                    self.number_method(receiver, name, &rest, place, true)
-                }
-                _ => place.refused(format!("`{path}` is not known here")),
-            },
-        }
-    }
-
-    fn of_warp(&mut self, name: &str, call: &syn::ExprCall, place: Place) -> Checked<Expr> {
-        let arguments = call.args.iter();
-        let of = self.inference.any();
-        let shuffled = [of.clone(), Type::U32];
-        let (operation, types, result): (Operation, &[Type], Type) = match name {
-            "lane_id" => (Operation::Register("%laneid"), &[], Type::U32),
-            "shuffle_xor" => (Operation::Shuffle("bfly"), &shuffled, of),
-            "shuffle_up" => (Operation::Shuffle("up"), &shuffled, of),
-            "shuffle_down" => (Operation::Shuffle("down"), &shuffled, of),
-            "shuffle_idx" => (Operation::Shuffle("idx"), &shuffled, of),
-            "ballot" => (Operation::Vote("ballot"), &[Type::Bool], Type::U32),
-            "any" => (Operation::Vote("any"), &[Type::Bool], Type::Bool),
-            "all" => (Operation::Vote("all"), &[Type::Bool], Type::Bool),
-            "match_any" => (Operation::MatchAny, &shuffled[..1], Type::U32),
-            "activemask" => (Operation::ActiveMask, &[], Type::U32),
-            "sync_warp" => (Operation::SyncWarp, &[], Type::unit()),
-            "reduce_add" => (Operation::Reduce("add"), &shuffled[..1], of),
-            "reduce_min" => (Operation::Reduce("min"), &shuffled[..1], of),
-            "reduce_max" => (Operation::Reduce("max"), &shuffled[..1], of),
-            "reduce_and" => (Operation::Reduce("and"), &shuffled[..1], of),
-            "reduce_or" => (Operation::Reduce("or"), &shuffled[..1], of),
-            "reduce_xor" => (Operation::Reduce("xor"), &shuffled[..1], of),
-            "inclusive_scan_add" => (Operation::Scan(true), &shuffled[..1], of),
-            "exclusive_scan_add" => {
-                let types = [of.clone(), of.clone()];
-                return self.simple(Operation::Scan(false), arguments, (&types, of), place);
-            }
-            _ => return place.refused(format!("`warp::{name}` is not known here")),
+        let name = path.strip_prefix("cuda_std::").or_else(|| path.strip_prefix("core::")).unwrap_or(path);
+        let of = match name {
+            "math::fma" => self.inference.float(),
+            "cmp::min" | "cmp::max" => self.inference.integer(),
+            _ => given.into_iter().next().unwrap_or_else(|| self.inference.any()),
         };
-        self.simple(operation, arguments, (types, result), place)
+        let (one, two) = ([of.clone()], [of.clone(), of.clone()]);
+        let (three, shuffled) = ([of.clone(), of.clone(), of.clone()], [of.clone(), Type::U32]);
+        let state = [Type::GlobalMut(Type::U32.into())];
+        let (operation, types, result): (Operation, &[Type], Type) = match name.strip_prefix("std::").unwrap_or(name) {
+            "array::from_fn" => return self.array_from(call, place),
+            "thread::index_1d" => (GridIndex("x"), &[], Type::U32),
+            "thread::index_2d" => (Indices(""), &[], Type::Indices(2)),
+            "thread::index_3d" => (Indices(""), &[], Type::Indices(3)),
+            "thread::thread_idx" => (Indices("%tid"), &[], Type::Indices(3)),
+            "thread::block_idx" => (Indices("%ctaid"), &[], Type::Indices(3)),
+            "thread::block_dim" => (Indices("%ntid"), &[], Type::Indices(3)),
+            "thread::grid_dim" => (Indices("%nctaid"), &[], Type::Indices(3)),
+            "thread::sync_threads" => (Operation::Barrier, &[], Type::unit()),
+            "thread::sync_threads_count" => (BarrierVote("popc"), &[Type::Bool], Type::U32),
+            "thread::sync_threads_and" => (BarrierVote("and"), &[Type::Bool], Type::Bool),
+            "thread::sync_threads_or" => (BarrierVote("or"), &[Type::Bool], Type::Bool),
+            "thread::block_fence" => (Fence("cta"), &[], Type::unit()),
+            "thread::device_fence" => (Fence("gpu"), &[], Type::unit()),
+            "thread::system_fence" => (Fence("sys"), &[], Type::unit()),
+            "warp::lane_id" => (Register("%laneid"), &[], Type::U32),
+            "warp::shuffle_xor" => (Shuffle("bfly"), &shuffled, of),
+            "warp::shuffle_up" => (Shuffle("up"), &shuffled, of),
+            "warp::shuffle_down" => (Shuffle("down"), &shuffled, of),
+            "warp::shuffle_idx" => (Shuffle("idx"), &shuffled, of),
+            "warp::ballot" => (Vote("ballot"), &[Type::Bool], Type::U32),
+            "warp::any" => (Vote("any"), &[Type::Bool], Type::Bool),
+            "warp::all" => (Vote("all"), &[Type::Bool], Type::Bool),
+            "warp::match_any" => (Operation::MatchAny, &one, Type::U32),
+            "warp::activemask" => (Operation::ActiveMask, &[], Type::U32),
+            "warp::sync_warp" => (Operation::SyncWarp, &[], Type::unit()),
+            "warp::reduce_add" => (Reduce("add"), &one, of),
+            "warp::reduce_min" => (Reduce("min"), &one, of),
+            "warp::reduce_max" => (Reduce("max"), &one, of),
+            "warp::reduce_and" => (Reduce("and"), &one, of),
+            "warp::reduce_or" => (Reduce("or"), &one, of),
+            "warp::reduce_xor" => (Reduce("xor"), &one, of),
+            "warp::inclusive_scan_add" => (Scan(true), &one, of),
+            "warp::exclusive_scan_add" => (Scan(false), &two, of),
+            "dynamic_shared" => (Operation::DynamicShared, &[], Type::Dynamic(of.into())),
+            "grid::sync" => (Operation::GridBarrier, &state, Type::unit()),
+            "math::fma" => (Number("mul_add"), &three, of),
+            "cmp::min" => (Number("min"), &two, of),
+            "cmp::max" => (Number("max"), &two, of),
+            name => match name.strip_prefix("thread::").and_then(register_of) {
+                Some(register) => (Register(register), &[], Type::U32),
+                None => return place.refused(format!("`{name}` is not known here")),
+            },
+        };
+        self.simple(operation, call.args.iter(), (types, result), place)
     }
 
     pub(super) fn macro_call(&mut self, call: &syn::Macro, place: Place) -> Checked<Expr> {
@@ -268,18 +217,16 @@ fn bracketed(call: &syn::Macro) -> proc_macro2::TokenStream {
     proc_macro2::TokenTree::from(group).into()
 }
 
-/// The functions that read a register, by their names in Rust and in CUDA C.
-const REGISTERS: [(&str, &str, &str); 12] = [
-    ("thread_idx_x", "threadIdx_x", "%tid.x"),
-    ("thread_idx_y", "threadIdx_y", "%tid.y"),
-    ("thread_idx_z", "threadIdx_z", "%tid.z"),
-    ("block_idx_x", "blockIdx_x", "%ctaid.x"),
-    ("block_idx_y", "blockIdx_y", "%ctaid.y"),
-    ("block_idx_z", "blockIdx_z", "%ctaid.z"),
-    ("block_dim_x", "blockDim_x", "%ntid.x"),
-    ("block_dim_y", "blockDim_y", "%ntid.y"),
-    ("block_dim_z", "blockDim_z", "%ntid.z"),
-    ("grid_dim_x", "gridDim_x", "%nctaid.x"),
-    ("grid_dim_y", "gridDim_y", "%nctaid.y"),
-    ("grid_dim_z", "gridDim_z", "%nctaid.z"),
-];
+/// The register that a function reads, by its name in Rust or in CUDA C.
+fn register_of(name: &str) -> Option<&'static str> {
+    const REGISTERS: [(&str, &str, [&str; 3]); 4] = [
+        ("thread_idx_", "threadIdx_", ["%tid.x", "%tid.y", "%tid.z"]),
+        ("block_idx_", "blockIdx_", ["%ctaid.x", "%ctaid.y", "%ctaid.z"]),
+        ("block_dim_", "blockDim_", ["%ntid.x", "%ntid.y", "%ntid.z"]),
+        ("grid_dim_", "gridDim_", ["%nctaid.x", "%nctaid.y", "%nctaid.z"]),
+    ];
+    REGISTERS.iter().find_map(|(rust, c, registers)| {
+        let axis = name.strip_prefix(rust).or_else(|| name.strip_prefix(c))?;
+        registers.iter().find(|register| register.split('.').next_back() == Some(axis)).copied()
+    })
+}

@@ -3,7 +3,7 @@
 use syn::Expr as Syntax;
 use syn::spanned::Spanned;
 
-use super::{Around, Checker, made};
+use super::{Around, Checker};
 use crate::refusal::{Checked, Place};
 use crate::tree::{Closure, Expr, Kind, Operation, Range};
 use crate::types::Type;
@@ -52,8 +52,7 @@ impl Checker<'_> {
                 let element = self.inference.any();
                 let mut parts = Vec::new();
                 for part in &array.elems {
-                    let part = self.expression(part, Some(&element))?;
-                    parts.push(self.coerced(part, &element)?);
+                    parts.push(self.typed(part, &element)?);
                 }
                 let of = Type::Array([element, Type::Length(parts.len() as u64)].into());
                 self.of_parts(parts, of, place, Kind::Array)
@@ -62,8 +61,7 @@ impl Checker<'_> {
                 let element = self.expression(&repeat.expr, None)?;
                 let of = Type::Array([element.r#type.clone(), self.length(&repeat.len)?].into());
                 let of = self.limited(of, place)?;
-                let assigns = element.assigns;
-                Ok(Expr { kind: Kind::Repeat(element.into()), r#type: of, place, assigns })
+                Ok(Expr::new(Kind::Repeat(element.into()), of, place))
             }
             Syntax::Struct(of) => self.structure(of, place),
             Syntax::Reference(of) => {
@@ -72,8 +70,7 @@ impl Checker<'_> {
                     self.check_assignable(&inner)?;
                 }
                 let r#type = Type::Reference(inner.r#type.clone().into(), of.mutability.is_some());
-                let assigns = inner.assigns || of.mutability.is_some();
-                Ok(Expr { kind: Kind::Reference(inner.into()), r#type, place, assigns })
+                Ok(Expr::new(Kind::Reference(inner.into()), r#type, place))
             }
             Syntax::While(of) => self.while_loop(of, place),
             Syntax::Loop(of) => self.endless_loop(of, wanted, place),
@@ -81,26 +78,29 @@ impl Checker<'_> {
             Syntax::Break(of) => self.r#break(of, place),
             Syntax::Continue(of) => {
                 let index = self.target(of.label.as_ref(), place)?;
-                Ok(made(Kind::Continue(self.around[index].number), Type::Never, place, &[]))
+                Ok(Expr::new(Kind::Continue(self.around[index].number), Type::Never, place))
             }
             Syntax::Return(of) => {
                 let result = self.results.last().cloned().unwrap_or_else(Type::unit);
                 self.returns.iter_mut().next_back().into_iter().for_each(|returns| *returns = true);
                 let value = match &of.expr {
-                    Some(value) => {
-                        let value = self.expression(value, Some(&result))?;
-                        Some(Box::new(self.coerced(value, &result)?))
-                    }
+                    Some(value) => Some(Box::new(self.typed(value, &result)?)),
                     None if self.inference.unify(&result, &Type::unit()) => None,
                     None => return place.refused(format!("return a value: {}", self.shown(&result))),
                 };
-                Ok(made(Kind::Return(value), Type::Never, place, &[]))
+                Ok(Expr::new(Kind::Return(value), Type::Never, place))
             }
             Syntax::Closure(closure) => self.closure(closure, place),
             Syntax::Range(_) => place.refused("a range is known in `for i in a..b` and in `slice(a..b)` only"),
             Syntax::Let(_) => place.refused("`if let` is not known here: use a comparison"),
             _ => place.refused(OTHER),
         }
+    }
+
+    /// An expression whose value must be of a type.
+    pub(super) fn typed(&mut self, expr: &Syntax, of: &Type) -> Checked<Expr> {
+        let checked = self.expression(expr, Some(of))?;
+        self.coerced(checked, of)
     }
 
     pub(super) fn of_parts(
@@ -110,44 +110,40 @@ impl Checker<'_> {
         place: Place,
         kind: impl FnOnce(Vec<Expr>) -> Kind,
     ) -> Checked<Expr> {
-        let assigns = parts.iter().any(|part| part.assigns);
-        let r#type = self.limited(r#type, place)?;
-        Ok(Expr { kind: kind(parts), r#type, place, assigns })
+        Ok(Expr::new(kind(parts), self.limited(r#type, place)?, place))
     }
 
     pub(super) fn operation(&self, operation: Operation, parts: Vec<Expr>, r#type: Type, place: Place) -> Expr {
-        let assigns = parts.iter().any(|part| part.assigns);
-        Expr { kind: Kind::Operation(operation, parts), r#type, place, assigns }
+        Expr::new(Kind::Operation(operation, parts), r#type, place)
     }
 
-    fn enter(&mut self, label: Option<String>, result: Option<Type>) -> usize {
+    /// The number of a loop, its body, and whether it has a `break`.
+    pub(super) fn looped(
+        &mut self,
+        label: Option<&syn::Label>,
+        result: Option<Type>,
+        body: &syn::Block,
+    ) -> Checked<(usize, Box<Expr>, bool)> {
         self.arounds += 1;
-        self.around.push(Around { label, number: self.arounds, result, breaks: false });
-        self.arounds
+        let number = self.arounds;
+        let label = label.map(|label| label.name.ident.to_string());
+        self.around.push(Around { label, number, result, breaks: false });
+        let body = self.block(body, Some(&Type::unit()));
+        let breaks = self.around.pop().is_some_and(|around| around.breaks);
+        Ok((number, self.coerced(body?, &Type::unit())?.into(), breaks))
     }
 
     fn while_loop(&mut self, of: &syn::ExprWhile, place: Place) -> Checked<Expr> {
         let condition = self.condition(&of.cond)?;
-        let label = of.label.as_ref().map(|label| label.name.ident.to_string());
-        let number = self.enter(label, None);
-        let body = self.block(&of.body, Some(&Type::unit()));
-        self.around.pop();
-        let body = body?;
-        let body = self.coerced(body, &Type::unit())?;
-        let kind = Kind::Loop(number, Some(condition.into()), body.into());
-        Ok(Expr { kind, r#type: Type::unit(), place, assigns: true })
+        let (number, body, _) = self.looped(of.label.as_ref(), None, &of.body)?;
+        Ok(Expr::new(Kind::Loop(number, Some(condition.into()), body), Type::unit(), place))
     }
 
     fn endless_loop(&mut self, of: &syn::ExprLoop, wanted: Option<&Type>, place: Place) -> Checked<Expr> {
         let result = wanted.cloned().unwrap_or_else(|| self.inference.any());
-        let label = of.label.as_ref().map(|label| label.name.ident.to_string());
-        let number = self.enter(label, Some(result.clone()));
-        let body = self.block(&of.body, Some(&Type::unit()));
-        let around = self.around.pop();
-        let body = body?;
-        let body = self.coerced(body, &Type::unit())?;
-        let r#type = if around.is_some_and(|around| around.breaks) { result } else { Type::Never };
-        Ok(Expr { kind: Kind::Loop(number, None, body.into()), r#type, place, assigns: true })
+        let (number, body, breaks) = self.looped(of.label.as_ref(), Some(result.clone()), &of.body)?;
+        let r#type = if breaks { result } else { Type::Never };
+        Ok(Expr::new(Kind::Loop(number, None, body), r#type, place))
     }
 
     fn for_loop(&mut self, of: &syn::ExprForLoop, place: Place) -> Checked<Expr> {
@@ -158,42 +154,30 @@ impl Checker<'_> {
                 Syntax::Range(range) => break range,
                 Syntax::MethodCall(call) if call.method == "step_by" && step.is_none() && !is_reversed => {
                     let Some(by) = call.args.first() else { return place.refused("`step_by` needs a number") };
-                    let by = self.expression(by, Some(&Type::USIZE))?;
-                    step = Some(self.coerced(by, &Type::USIZE)?);
+                    step = Some(self.typed(by, &Type::USIZE)?);
                     iterated = &call.receiver;
                 }
                 Syntax::MethodCall(call) if call.method == "rev" && step.is_none() && !is_reversed => {
                     is_reversed = true;
                     iterated = &call.receiver;
                 }
-                _ => {
-                    let place = self.place(iterated);
-                    return place.refused(
-                        "`for` is known here over a range: `for i in a..b`, also with `.rev()` or `.step_by(n)`",
-                    );
-                }
+                _ if step.is_none() && !is_reversed => return self.for_elements(of, place),
+                _ => return self.place(iterated).refused("only a range is reversed here, or has steps"),
             }
         };
         let (Some(from), Some(to)) = (&range.start, &range.end) else {
             return self.place(range).refused("a range in `for` has both ends here");
         };
         let of_range = self.inference.integer();
-        let from = self.expression(from, Some(&of_range))?;
-        let from = self.coerced(from, &of_range)?;
-        let to = self.expression(to, Some(&of_range))?;
-        let to = self.coerced(to, &of_range)?;
+        let (from, to) = (self.typed(from, &of_range)?, self.typed(to, &of_range)?);
         let is_inclusive = matches!(range.limits, syn::RangeLimits::Closed(_));
-        let label = of.label.as_ref().map(|label| label.name.ident.to_string());
         self.scopes.push(Vec::new());
         let variable = self.pattern(&of.pat, &of_range);
-        let number = self.enter(label, None);
-        let body = variable.and_then(|variable| Ok((variable, self.block(&of.body, Some(&Type::unit()))?)));
-        self.around.pop();
+        let body = variable.and_then(|variable| Ok((variable, self.looped(of.label.as_ref(), None, &of.body)?)));
         self.scopes.pop();
-        let (variable, body) = body?;
-        let body = self.coerced(body, &Type::unit())?;
+        let (variable, (number, body, _)) = body?;
         let range = Range { variable, from, to, is_inclusive, is_reversed, step };
-        Ok(Expr { kind: Kind::For(number, range.into(), body.into()), r#type: Type::unit(), place, assigns: true })
+        Ok(Expr::new(Kind::For(number, range.into(), body), Type::unit(), place))
     }
 
     /// The loop or block that `break` or `continue` means.
@@ -214,17 +198,14 @@ impl Checker<'_> {
         self.around[index].breaks = true;
         let (number, result) = (self.around[index].number, self.around[index].result.clone());
         let value = match (&of.expr, result) {
-            (Some(value), Some(result)) => {
-                let value = self.expression(value, Some(&result))?;
-                Some(Box::new(self.coerced(value, &result)?))
-            }
+            (Some(value), Some(result)) => Some(Box::new(self.typed(value, &result)?)),
             (None, Some(result)) if !self.inference.unify(&result, &Type::unit()) => {
                 return place.refused(format!("`break` needs a value here: {}", self.shown(&result)));
             }
             (None, _) => None,
             (Some(_), None) => return place.refused("only `loop` has a value, which `break` gives"),
         };
-        Ok(made(Kind::Break(number, value), Type::Never, place, &[]))
+        Ok(Expr::new(Kind::Break(number, value), Type::Never, place))
     }
 
     fn closure(&mut self, of: &syn::ExprClosure, place: Place) -> Checked<Expr> {
@@ -243,8 +224,7 @@ impl Checker<'_> {
                 parameters.push(self.pattern(input, &of)?);
                 types.push(of);
             }
-            let body = self.expression(&of.body, Some(&result))?;
-            let body = self.coerced(body, &result)?;
+            let body = self.typed(&of.body, &result)?;
             let returns = self.returns.pop() == Some(true);
             Ok(Closure { parameters, types, result, body: Some(body), returns })
         });
@@ -254,7 +234,7 @@ impl Checker<'_> {
         self.results.pop();
         self.closures.push(closure);
         let number = self.closures.len() - 1;
-        Ok(made(Kind::Closure(number), Type::Closure(number), place, &[]))
+        Ok(Expr::new(Kind::Closure(number), Type::Closure(number), place))
     }
 
     /// `match` over numbers, as comparisons one after the other.
@@ -269,10 +249,9 @@ impl Checker<'_> {
         let checked = self.arms(&of.arms, number, wanted, place);
         self.scopes.pop();
         let arms = checked?;
-        let assigns = value.assigns || arms.assigns;
         let (of, place) = (arms.r#type.clone(), arms.place);
         let statements = vec![crate::tree::Statement::Let(crate::tree::Pattern::Local(number), value)];
-        Ok(Expr { kind: Kind::Block(statements, Some(arms.into())), r#type: of, place, assigns })
+        Ok(Expr::new(Kind::Block(statements, Some(arms.into())), of, place))
     }
 
     fn arms(&mut self, arms: &[syn::Arm], number: usize, wanted: Option<&Type>, place: Place) -> Checked<Expr> {
@@ -293,11 +272,11 @@ impl Checker<'_> {
     /// When an arm is taken; None if always.
     fn arm_condition(&mut self, pattern: &syn::Pat, number: usize) -> Checked<Option<Expr>> {
         let place = self.place(pattern);
-        let value = made(Kind::Local(number), self.locals[number].r#type.clone(), place, &[]);
+        let value = Expr::new(Kind::Local(number), self.locals[number].r#type.clone(), place);
         let equals = |checker: &mut Self, other: Expr| {
             let other = checker.coerced(other, &value.r#type)?;
             let kind = Kind::Compare(crate::tree::Comparison::Equal, value.clone().into(), other.into());
-            Ok(Some(made(kind, Type::Bool, place, &[])))
+            Ok(Some(Expr::new(kind, Type::Bool, place)))
         };
         match pattern {
             syn::Pat::Wild(_) => Ok(None),
@@ -322,7 +301,7 @@ impl Checker<'_> {
                 for case in &cases.cases {
                     let Some(condition) = self.arm_condition(case, number)? else { return Ok(None) };
                     all = Some(match all {
-                        Some(all) => made(Kind::Or(all.into(), condition.into()), Type::Bool, place, &[]),
+                        Some(all) => Expr::new(Kind::Or(all.into(), condition.into()), Type::Bool, place),
                         None => condition,
                     });
                 }
@@ -331,7 +310,7 @@ impl Checker<'_> {
             syn::Pat::Guard(guarded) => {
                 let guard = self.condition(&guarded.guard)?;
                 Ok(Some(match self.arm_condition(&guarded.pat, number)? {
-                    Some(condition) => made(Kind::And(condition.into(), guard.into()), Type::Bool, place, &[]),
+                    Some(condition) => Expr::new(Kind::And(condition.into(), guard.into()), Type::Bool, place),
                     None => guard,
                 }))
             }

@@ -2,7 +2,7 @@
 
 use syn::Lit;
 
-use super::{Checker, made};
+use super::Checker;
 use crate::refusal::{Checked, Place};
 use crate::tree::{Expr, Kind};
 use crate::types::{Float, Integer, Type};
@@ -39,6 +39,6 @@ impl Checker<'_> {
             }
             _ => return place.refused("texts and characters are not known here"),
         };
-        Ok(made(kind, r#type, place, &[]))
+        Ok(Expr::new(kind, r#type, place))
     }
 }

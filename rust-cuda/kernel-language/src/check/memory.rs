@@ -2,7 +2,8 @@
 
 use syn::{Expr as Syntax, Member};
 
-use super::{Checker, made};
+use super::Checker;
+use super::methods::memory_of;
 use crate::refusal::{Checked, Place};
 use crate::tree::{Expr, Kind, Operation};
 use crate::types::Type;
@@ -10,11 +11,9 @@ use crate::types::Type;
 impl Checker<'_> {
     /// The type of the elements of memory.
     pub(super) fn element_type(&self, memory: &Expr, place: Place) -> Checked<Type> {
-        match self.inference.outer(&memory.r#type) {
-            Type::Global(of) | Type::GlobalMut(of) | Type::Dynamic(of) => Ok((*of).clone()),
-            Type::Shared(of) => Ok(of[0].clone()),
-            Type::Shared2d(of) => Ok(of[0].clone()),
-            _ => place.refused("this is no memory"),
+        match memory_of(&self.inference.outer(&memory.r#type)) {
+            Some((element, _)) => Ok(element),
+            None => place.refused("this is no memory"),
         }
     }
 
@@ -30,11 +29,7 @@ impl Checker<'_> {
         let (Syntax::Path(path), false) = (inner, indices.is_empty()) else { return Ok(None) };
         let Some(local) = path.path.get_ident().and_then(|name| self.local(&name.to_string())) else { return Ok(None) };
         let of = self.inference.outer(&self.locals[local].r#type);
-        let count = match of {
-            Type::GlobalMut(_) | Type::Shared(_) | Type::Dynamic(_) => 1,
-            Type::Shared2d(_) => 2,
-            _ => return Ok(None),
-        };
+        let Some((_, count)) = memory_of(&of).filter(|_| !matches!(of, Type::Global(_))) else { return Ok(None) };
         let place = self.place(expr);
         if !self.is_kernel {
             return place
@@ -75,9 +70,7 @@ impl Checker<'_> {
             }
             Type::Array(parts) => {
                 let index = self.index_value(&of.index)?;
-                let mut element = made(Kind::Bool(true), parts[0].clone(), place, &[&base, &index]);
-                element.kind = Kind::Element(base.into(), index.into());
-                Ok(element)
+                Ok(Expr::new(Kind::Element(base.into(), index.into()), parts[0].clone(), place))
             }
             Type::GlobalMut(_) | Type::Shared(_) | Type::Dynamic(_) | Type::Shared2d(_) => {
                 place.refused("brackets are known after the name of a variable: write `x.get(i)` here")
@@ -114,8 +107,7 @@ impl Checker<'_> {
             let shown = self.shown(&base.r#type);
             return place.refused(format!("{shown} has no such field"));
         };
-        let assigns = base.assigns;
-        Ok(Expr { kind: Kind::Field(base.into(), index), r#type, place, assigns })
+        Ok(Expr::new(Kind::Field(base.into(), index), r#type, place))
     }
 
     /// `Matrix { rows, columns }`
@@ -138,8 +130,7 @@ impl Checker<'_> {
             let Some(index) = index.filter(|index| values.iter().all(|(known, _)| known != index)) else {
                 return place.refused("the struct has no such field, or it is given twice");
             };
-            let checked = self.expression(&value.expr, Some(&parts[index]))?;
-            values.push((index, self.coerced(checked, &parts[index])?));
+            values.push((index, self.typed(&value.expr, &parts[index])?));
         }
         if values.iter().map(|(index, _)| *index).ne(0..parts.len()) {
             return place.refused("write the fields in the order of the struct's declaration");

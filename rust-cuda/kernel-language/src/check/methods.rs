@@ -2,9 +2,9 @@
 
 use syn::Expr as Syntax;
 
-use super::{Checker, made};
+use super::Checker;
 use crate::refusal::{Checked, Place};
-use crate::tree::{Binary, Expr, Kind, Operation};
+use crate::tree::{Binary, Expr, Kind, Operation, Unary};
 use crate::types::{Float, Integer, Type};
 
 /// What a method of numbers takes, beside the number, and what it returns.
@@ -18,58 +18,46 @@ enum Of {
     Unsigned,
 }
 
-/// Methods of integers: their name, whether they are of signed and of unsigned ones, arguments and result.
-const INTEGERS: [(&str, bool, bool, &[Of], Of); 22] = [
-    ("min", true, true, &[Of::Same], Of::Same),
-    ("max", true, true, &[Of::Same], Of::Same),
+/// Methods of integers: their names, whether they are of signed and of unsigned ones, arguments and result.
+const INTEGERS: [(&str, bool, bool, &[Of], Of); 11] = [
+    ("min max wrapping_add wrapping_sub wrapping_mul", true, true, &[Of::Same], Of::Same),
     ("clamp", true, true, &[Of::Same, Of::Same], Of::Same),
     ("abs", true, false, &[], Of::Same),
     ("unsigned_abs", true, false, &[], Of::Unsigned),
     ("abs_diff", true, true, &[Of::Same], Of::Unsigned),
-    ("wrapping_add", true, true, &[Of::Same], Of::Same),
-    ("wrapping_sub", true, true, &[Of::Same], Of::Same),
-    ("wrapping_mul", true, true, &[Of::Same], Of::Same),
-    ("wrapping_neg", true, true, &[], Of::Same),
-    ("saturating_sub", false, true, &[Of::Same], Of::Same),
-    ("saturating_add", false, true, &[Of::Same], Of::Same),
+    ("wrapping_neg reverse_bits", true, true, &[], Of::Same),
+    ("saturating_sub saturating_add div_ceil", false, true, &[Of::Same], Of::Same),
     ("is_multiple_of", false, true, &[Of::Same], Of::Bool),
     ("is_power_of_two", false, true, &[], Of::Bool),
-    ("div_ceil", false, true, &[Of::Same], Of::Same),
-    ("count_ones", true, true, &[], Of::U32),
-    ("count_zeros", true, true, &[], Of::U32),
-    ("leading_zeros", true, true, &[], Of::U32),
-    ("trailing_zeros", true, true, &[], Of::U32),
-    ("reverse_bits", true, true, &[], Of::Same),
-    ("wrapping_shl", true, true, &[Of::U32], Of::Same),
-    ("wrapping_shr", true, true, &[Of::U32], Of::Same),
+    ("count_ones count_zeros leading_zeros trailing_zeros", true, true, &[], Of::U32),
+    ("wrapping_shl wrapping_shr", true, true, &[Of::U32], Of::Same),
 ];
 
 /// Methods of floats; whether `core` has them, so that a function that a kernel calls may too.
-const FLOATS: [(&str, bool, &[Of], Of); 18] = [
-    ("min", true, &[Of::Same], Of::Same),
-    ("max", true, &[Of::Same], Of::Same),
+const FLOATS: [(&str, bool, &[Of], Of); 7] = [
+    ("min max copysign", true, &[Of::Same], Of::Same),
     ("clamp", true, &[Of::Same, Of::Same], Of::Same),
-    ("abs", true, &[], Of::Same),
-    ("copysign", true, &[Of::Same], Of::Same),
-    ("recip", true, &[], Of::Same),
-    ("is_nan", true, &[], Of::Bool),
-    ("is_finite", true, &[], Of::Bool),
-    ("is_infinite", true, &[], Of::Bool),
-    ("is_sign_negative", true, &[], Of::Bool),
-    ("is_sign_positive", true, &[], Of::Bool),
+    ("abs recip", true, &[], Of::Same),
+    ("is_nan is_finite is_infinite is_sign_negative is_sign_positive", true, &[], Of::Bool),
     ("to_bits", true, &[], Of::Unsigned),
-    ("sqrt", false, &[], Of::Same),
-    ("floor", false, &[], Of::Same),
-    ("ceil", false, &[], Of::Same),
-    ("trunc", false, &[], Of::Same),
-    ("round_ties_even", false, &[], Of::Same),
+    ("sqrt floor ceil trunc round_ties_even", false, &[], Of::Same),
     ("mul_add", false, &[Of::Same, Of::Same], Of::Same),
 ];
+
+/// A name among those of a row.
+fn among(names: &'static str, name: &str) -> Option<&'static str> {
+    names.split(' ').find(|known| *known == name)
+}
 
 impl Checker<'_> {
     pub(super) fn method_call(&mut self, call: &syn::ExprMethodCall) -> Checked<Expr> {
         let place = self.place(&call.method);
         let name = call.method.to_string();
+        if let ("is_ok" | "is_err", Syntax::MethodCall(exchange)) = (&*name, &*call.receiver)
+            && exchange.method == "compare_exchange"
+        {
+            return self.exchange(exchange, name == "is_ok", place);
+        }
         let receiver = self.expression(&call.receiver, None)?;
         let receiver = self.value(receiver);
         let of = self.inference.outer(&receiver.r#type);
@@ -79,46 +67,36 @@ impl Checker<'_> {
             return self.own_method(function, receiver, call, place);
         }
         let arguments = call.args.iter();
-        let memory = |element: Type, result: Type| (vec![Type::USIZE, element], result);
+        let is_global = matches!(of, Type::Global(_) | Type::GlobalMut(_));
+        let (element, index) = memory_of(&of).unzip();
+        let element = element.unwrap_or(Type::Never);
+        let index = index.map(|indices| if indices == 2 { pair() } else { Type::USIZE });
         let (operation, (types, result)) = match (&of, name.as_str()) {
-            (Type::Global(_) | Type::GlobalMut(_) | Type::Shared(_) | Type::Dynamic(_) | Type::Array(_), "len") => {
-                (Operation::Length, (Vec::new(), Type::USIZE))
-            }
-            (Type::Global(_) | Type::GlobalMut(_) | Type::Shared(_) | Type::Dynamic(_), "is_empty") => {
+            (Type::Array(_), "len") => (Operation::Length, (Vec::new(), Type::USIZE)),
+            (_, "len") if index == Some(Type::USIZE) => (Operation::Length, (Vec::new(), Type::USIZE)),
+            (_, "is_empty") if index == Some(Type::USIZE) => {
                 let length = self.operation(Operation::Length, vec![receiver], Type::USIZE, place);
-                let zero = made(Kind::Integer(0), Type::USIZE, place, &[]);
+                let zero = Expr::new(Kind::Integer(0), Type::USIZE, place);
                 self.arguments(arguments, &[], place)?;
                 let kind = Kind::Compare(crate::tree::Comparison::Equal, length.into(), zero.into());
-                return Ok(made(kind, Type::Bool, place, &[]));
+                return Ok(Expr::new(kind, Type::Bool, place));
             }
-            (Type::Global(element), "get") | (Type::GlobalMut(element) | Type::Dynamic(element), "get") => {
-                (Operation::Get, (vec![Type::USIZE], (**element).clone()))
+            (_, "get") if index.is_some() => (Operation::Get, (index.into_iter().collect(), element)),
+            (Type::Global(_), "set" | "atomic") => {
+                return place.refused("nothing writes to a `&[T]`: make it a `GlobalMut<T>`");
             }
-            (Type::GlobalMut(element) | Type::Dynamic(element), "set") => {
-                (Operation::Set, memory((**element).clone(), Type::unit()))
+            (_, "set") if index.is_some() => {
+                (Operation::Set, (index.into_iter().chain([element]).collect(), Type::unit()))
             }
-            (Type::Shared(parts), "get") => (Operation::Get, (vec![Type::USIZE], parts[0].clone())),
-            (Type::Shared(parts), "set") => (Operation::Set, memory(parts[0].clone(), Type::unit())),
-            (Type::Shared2d(parts), "get") => (Operation::Get, (vec![pair()], parts[0].clone())),
-            (Type::Shared2d(parts), "set") => (Operation::Set, (vec![pair(), parts[0].clone()], Type::unit())),
+            (_, "atomic") if index.is_some() => {
+                (Operation::Atomic, (index.into_iter().collect(), self.atomic(&element, !is_global, place)?))
+            }
             (Type::Shared2d(parts), "rows" | "columns") => {
                 let length = if name == "rows" { &parts[1] } else { &parts[2] };
                 let Type::Length(length) = self.inference.outer(length) else {
                     return place.refused("the array's size is not known yet");
                 };
-                return Ok(made(Kind::Integer(length.into()), Type::USIZE, place, &[]));
-            }
-            (Type::GlobalMut(element), "atomic") => {
-                (Operation::Atomic, (vec![Type::USIZE], self.atomic(element, false, place)?))
-            }
-            (Type::Dynamic(element), "atomic") => {
-                (Operation::Atomic, (vec![Type::USIZE], self.atomic(element, true, place)?))
-            }
-            (Type::Shared(parts), "atomic") => {
-                (Operation::Atomic, (vec![Type::USIZE], self.atomic(&parts[0], true, place)?))
-            }
-            (Type::Shared2d(parts), "atomic") => {
-                (Operation::Atomic, (vec![pair()], self.atomic(&parts[0], true, place)?))
+                return Ok(Expr::new(Kind::Integer(length.into()), Type::USIZE, place));
             }
             (Type::Atomic(element, _), _) => {
                 let element = (**element).clone();
@@ -167,6 +145,20 @@ impl Checker<'_> {
         Ok(self.operation(operation, parts, result, place))
     }
 
+    /// `compare_exchange(current, new)`, and whether it has exchanged, or has not.
+    fn exchange(&mut self, call: &syn::ExprMethodCall, is_ok: bool, place: Place) -> Checked<Expr> {
+        let receiver = self.expression(&call.receiver, None)?;
+        let Type::Atomic(element, _) = self.inference.outer(&receiver.r#type) else {
+            return place.refused("`compare_exchange` is of an atomic element");
+        };
+        let types = [(*element).clone(), (*element).clone()];
+        let exchanged = self.method(Operation::Exchange, receiver, call, (&types, Type::Bool))?;
+        if is_ok {
+            return Ok(exchanged);
+        }
+        Ok(Expr::new(Kind::Unary(Unary::Not, exchanged.into()), Type::Bool, place))
+    }
+
     fn atomic(&self, element: &Type, is_shared: bool, place: Place) -> Checked<Type> {
         let element = self.inference.outer(element);
         match element {
@@ -196,8 +188,7 @@ impl Checker<'_> {
                 if is_mutable {
                     self.check_assignable(&receiver)?;
                 }
-                let assigns = receiver.assigns || is_mutable;
-                Expr { kind: Kind::Reference(receiver.into()), r#type: own.clone(), place, assigns }
+                Expr::new(Kind::Reference(receiver.into()), own.clone(), place)
             }
             _ => receiver,
         };
@@ -216,31 +207,27 @@ impl Checker<'_> {
         has_std: bool,
     ) -> Checked<Expr> {
         let of = self.inference.outer(&receiver.r#type);
-        let unknown = |shown: String| place.refused(format!("`{name}` of {shown} is not known here"));
-        let (operation, given, result) = match &of {
-            Type::Integer(integer) => {
-                let signed = integer.is_signed();
-                let is_it = |row: &&(&str, bool, bool, &[Of], Of)| row.0 == name && if signed { row.1 } else { row.2 };
-                match INTEGERS.iter().find(is_it) {
-                    Some((name, .., given, result)) => (*name, *given, *result),
-                    None => return unknown(self.shown(&of)),
+        let of_integers = |signed: Option<bool>| {
+            let rows =
+                INTEGERS.iter().filter(move |row| signed.is_none_or(|signed| if signed { row.1 } else { row.2 }));
+            rows.filter_map(|(names, .., given, result)| Some((among(names, name)?, *given, *result))).next()
+        };
+        let found = match &of {
+            Type::Integer(integer) => of_integers(Some(integer.is_signed())),
+            Type::Float(_) => {
+                let mut rows = FLOATS.iter().filter_map(|row| Some((among(row.0, name)?, row.1, row.2, row.3)));
+                match rows.next() {
+                    Some((shown, false, ..)) if !has_std => {
+                        return place.refused(format!(
+                            "a GPU's `core` has no `{shown}`: write `GpuFloat::{shown}(x)` in a function"
+                        ));
+                    }
+                    found => found.map(|(name, _, given, result)| (name, given, result)),
                 }
             }
-            Type::Float(_) => match FLOATS.iter().find(|row| row.0 == name) {
-                Some((name, in_core, ..)) if !in_core && !has_std => {
-                    let shown = name;
-                    return place.refused(format!(
-                        "a GPU's `core` has no `{shown}`: write `GpuFloat::{shown}(x)` in a function"
-                    ));
-                }
-                Some((name, _, given, result)) => (*name, *given, *result),
-                None => return unknown(self.shown(&of)),
-            },
             // These are of a trait that all integers have.
             Type::Unknown(_) if self.inference.is_integer(&of) && ["min", "max", "clamp"].contains(&name) => {
-                let is_it = |row: &&(&str, bool, bool, &[Of], Of)| row.0 == name;
-                let (name, .., given, result) = INTEGERS.iter().find(is_it).unwrap_or(&INTEGERS[0]);
-                (*name, *given, *result)
+                of_integers(None)
             }
             _ => {
                 return receiver
@@ -248,19 +235,15 @@ impl Checker<'_> {
                     .refused("the type of this number is not known yet: write it, as in `1_u32` or `0.5_f32`");
             }
         };
+        let Some((operation, given, result)) = found else {
+            return place.refused(format!("`{name}` of {} is not known here", self.shown(&of)));
+        };
         let of_kind = |kind: Of| match (kind, &of) {
             (Of::Bool, _) => Type::Bool,
             (Of::U32, _) => Type::U32,
             (Of::Unsigned, Type::Float(Float::F32)) => Type::U32,
             (Of::Unsigned, Type::Float(Float::F64)) => Type::Integer(Integer::U64),
-            (Of::Unsigned, Type::Integer(of)) => Type::Integer(match of {
-                Integer::I8 => Integer::U8,
-                Integer::I16 => Integer::U16,
-                Integer::I32 => Integer::U32,
-                Integer::I64 => Integer::U64,
-                Integer::Isize => Integer::Usize,
-                other => *other,
-            }),
+            (Of::Unsigned, Type::Integer(of)) => Type::Integer(of.unsigned()),
             _ => of.clone(),
         };
         let types: Vec<Type> = given.iter().map(|kind| of_kind(*kind)).collect();
@@ -284,6 +267,16 @@ impl Checker<'_> {
                 Ok(self.operation(operation, parts, result, place))
             }
         }
+    }
+}
+
+/// The type of the elements of memory that threads share, and the number of an element's indices.
+pub(super) fn memory_of(of: &Type) -> Option<(Type, usize)> {
+    match of {
+        Type::Global(of) | Type::GlobalMut(of) | Type::Dynamic(of) => Some(((**of).clone(), 1)),
+        Type::Shared(of) => Some((of[0].clone(), 1)),
+        Type::Shared2d(of) => Some((of[0].clone(), 2)),
+        _ => None,
     }
 }
 

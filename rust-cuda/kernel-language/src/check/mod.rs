@@ -1,6 +1,7 @@
 //! Names and types: from the syntax of a function to its [`Body`].
 
 mod calls;
+mod elements;
 mod expressions;
 mod literals;
 mod memory;
@@ -18,7 +19,7 @@ use crate::constants::{self, Constant};
 use crate::inference::Inference;
 use crate::refusal::{Checked, Place, Refused};
 use crate::source::{Function, Program};
-use crate::tree::{Body, Closure, Expr, Kind, Local, Pattern};
+use crate::tree::{Body, Closure, Expr, Local, Pattern};
 use crate::types::Type;
 
 /// Maximum number of numbers that a type consists of.
@@ -262,9 +263,4 @@ impl<'a> Checker<'a> {
         inference.set_defaults();
         constants::evaluate(self.program, &inference, &checked?)
     }
-}
-
-/// An expression that assigns nothing itself.
-fn made(kind: Kind, r#type: Type, place: Place, parts: &[&Expr]) -> Expr {
-    Expr { kind, r#type, place, assigns: parts.iter().any(|part| part.assigns) }
 }

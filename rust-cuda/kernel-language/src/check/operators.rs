@@ -2,8 +2,9 @@
 
 use syn::{BinOp, Expr as Syntax, UnOp};
 
-use super::{Checker, made};
+use super::Checker;
 use crate::refusal::{Checked, Place};
+use crate::source::Named;
 use crate::tree::{Binary, Comparison, Expr, Kind, Operation, Pattern, Statement, Unary};
 use crate::types::{Integer, Type};
 
@@ -72,19 +73,19 @@ impl Checker<'_> {
                     return place
                         .refused(format!("a comparison is known here of numbers and bools, and this is {shown}"));
                 }
-                let mut compared = made(Kind::Bool(true), Type::Bool, place, &[&left, &right]);
-                compared.kind = Kind::Compare(comparison, left.into(), right.into());
-                Ok(compared)
+                Ok(Expr::new(Kind::Compare(comparison, left.into(), right.into()), Type::Bool, place))
             }
             Some(operator @ (Operator::And | Operator::Or)) => {
                 let left = self.condition(&of.left)?;
                 let right = self.condition(&of.right)?;
-                let mut both = made(Kind::Bool(true), Type::Bool, place, &[&left, &right]);
-                both.kind = match operator {
-                    Operator::And => Kind::And(left.into(), right.into()),
-                    _ => Kind::Or(left.into(), right.into()),
-                };
-                Ok(both)
+                Ok(Expr::new(
+                    match operator {
+                        Operator::And => Kind::And(left.into(), right.into()),
+                        _ => Kind::Or(left.into(), right.into()),
+                    },
+                    Type::Bool,
+                    place,
+                ))
             }
             Some(Operator::Assigns(operator)) => self.assign_computed(operator, &of.left, &of.right, place),
             None => place.refused("this operator is not known here"),
@@ -95,8 +96,8 @@ impl Checker<'_> {
     pub(super) fn value(&self, expr: Expr) -> Expr {
         match self.inference.outer(&expr.r#type) {
             Type::Reference(of, _) => {
-                let (place, assigns) = (expr.place, expr.assigns);
-                Expr { kind: Kind::Dereference(expr.into()), r#type: (*of).clone(), place, assigns }
+                let place = expr.place;
+                Expr::new(Kind::Dereference(expr.into()), (*of).clone(), place)
             }
             _ => expr,
         }
@@ -105,9 +106,15 @@ impl Checker<'_> {
     pub(super) fn computed(&mut self, operator: Binary, left: Expr, right: Expr, place: Place) -> Checked<Expr> {
         let (left, right) = (self.value(left), self.value(right));
         let right = self.checked_operands(operator, &left, right, place)?;
-        let mut computed = made(Kind::Bool(true), left.r#type.clone(), place, &[&left, &right]);
-        computed.kind = Kind::Binary(operator, left.into(), right.into());
-        Ok(computed)
+        let of = left.r#type.clone();
+        if operator == Binary::Rem && self.inference.is_float(&of) {
+            // A function of the compiler's own text: the remainder is exact.
+            let path = ["cuda_std", "math", "__remainder"].map(str::to_owned);
+            if let Named::Function(number) = self.program.find(self.module, &path, place)? {
+                return Ok(Expr::new(Kind::Call(number, vec![of.clone()], vec![left, right]), of, place));
+            }
+        }
+        Ok(Expr::new(Kind::Binary(operator, left.into(), right.into()), of, place))
     }
 
     fn checked_operands(&mut self, operator: Binary, left: &Expr, right: Expr, place: Place) -> Checked<Expr> {
@@ -137,8 +144,7 @@ impl Checker<'_> {
                     let shown = self.shown(&inner.r#type);
                     return place.refused(format!("`*` needs a reference, and this is {shown}"));
                 };
-                let assigns = inner.assigns;
-                return Ok(Expr { kind: Kind::Dereference(inner.into()), r#type: (*of).clone(), place, assigns });
+                return Ok(Expr::new(Kind::Dereference(inner.into()), (*of).clone(), place));
             }
             _ => self.expression(&of.expr, wanted)?,
         };
@@ -152,13 +158,12 @@ impl Checker<'_> {
             let shown = self.shown(&r#type);
             return place.refused(format!("this operator is not known for {shown}"));
         }
-        let kind = match operand.kind {
-            Kind::Integer(value) if is_negated && value >= 0 => Kind::Integer(-value),
+        let kind = match &operand.kind {
+            Kind::Integer(value) if is_negated && *value >= 0 => Kind::Integer(-value),
             Kind::Float(digits) if is_negated && !digits.starts_with('-') => Kind::Float(format!("-{digits}")),
-            _ if is_negated => Kind::Unary(Unary::Negate, operand.clone().into()),
-            _ => Kind::Unary(Unary::Not, operand.clone().into()),
+            _ => Kind::Unary(if is_negated { Unary::Negate } else { Unary::Not }, operand.into()),
         };
-        Ok(Expr { kind, r#type, place, assigns: operand.assigns })
+        Ok(Expr::new(kind, r#type, place))
     }
 
     pub(super) fn cast(&mut self, of: &syn::ExprCast, place: Place) -> Checked<Expr> {
@@ -175,8 +180,7 @@ impl Checker<'_> {
             let (from, to) = (self.shown(&from), self.shown(&to));
             return place.refused(format!("{from} cannot become {to} by `as`"));
         }
-        let assigns = operand.assigns;
-        Ok(Expr { kind: Kind::Cast(operand.into()), r#type: to, place, assigns })
+        Ok(Expr::new(Kind::Cast(operand.into()), to, place))
     }
 
     /// Refuses a place that cannot be assigned.
@@ -217,9 +221,8 @@ impl Checker<'_> {
         }
         let target = self.expression(left, None)?;
         self.check_assignable(&target)?;
-        let value = self.expression(right, Some(&target.r#type))?;
-        let value = self.coerced(value, &target.r#type)?;
-        Ok(assigned(Kind::Assign(target.into(), value.into()), place))
+        let value = self.typed(right, &target.r#type)?;
+        Ok(Expr::new(Kind::Assign(target.into(), value.into()), Type::unit(), place))
     }
 
     /// `(a, b) = (b, a)`
@@ -235,13 +238,13 @@ impl Checker<'_> {
             self.scopes.pop();
             patterns.push(Pattern::Local(hidden));
             types.push(target.r#type.clone());
-            let source = made(Kind::Local(hidden), target.r#type.clone(), target.place, &[]);
-            targets.push(Statement::Expr(assigned(Kind::Assign(target.into(), source.into()), place)));
+            let source = Expr::new(Kind::Local(hidden), target.r#type.clone(), target.place);
+            targets.push(Statement::Expr(Expr::new(Kind::Assign(target.into(), source.into()), Type::unit(), place)));
         }
         let value = self.coerced(value, &Type::Tuple(types.into()))?;
         statements.push(Statement::Let(Pattern::Tuple(patterns), value));
         statements.extend(targets);
-        Ok(assigned(Kind::Block(statements, None), place))
+        Ok(Expr::new(Kind::Block(statements, None), Type::unit(), place))
     }
 
     fn assign_computed(&mut self, operator: Binary, left: &Syntax, right: &Syntax, place: Place) -> Checked<Expr> {
@@ -253,7 +256,11 @@ impl Checker<'_> {
         let value = self.value(value);
         self.check_assignable(&target)?;
         let value = self.checked_operands(operator, &target, value, place)?;
-        Ok(assigned(Kind::AssignBinary(operator, target.into(), value.into()), place))
+        if operator == Binary::Rem && self.inference.is_float(&target.r#type) {
+            let value = self.computed(operator, target.clone(), value, place)?;
+            return Ok(Expr::new(Kind::Assign(target.into(), value.into()), Type::unit(), place));
+        }
+        Ok(Expr::new(Kind::AssignBinary(operator, target.into(), value.into()), Type::unit(), place))
     }
 
     /// `memory[index] = value`, as `#[kernel]` writes it: the value is computed before the index.
@@ -270,7 +277,7 @@ impl Checker<'_> {
         self.scopes.push(Vec::new());
         let numbers = [&value, &index].map(|part| self.declare("", part.r#type.clone(), false));
         self.scopes.pop();
-        let local = |number: usize, of: &Expr| made(Kind::Local(number), of.r#type.clone(), place, &[]);
+        let local = |number: usize, of: &Expr| Expr::new(Kind::Local(number), of.r#type.clone(), place);
         let (at, mut result) = (local(numbers[1], &index), local(numbers[0], &value));
         if let Some(operator) = operator {
             let old = self.operation(Operation::Get, vec![memory.clone(), at.clone()], element.clone(), place);
@@ -282,10 +289,7 @@ impl Checker<'_> {
             Statement::Let(Pattern::Local(numbers[1]), index),
             Statement::Expr(self.operation(Operation::Set, vec![memory, at, result], Type::unit(), place)),
         ];
-        let assigns = statements.iter().any(|statement| match statement {
-            Statement::Let(_, value) | Statement::Expr(value) => value.assigns,
-        });
-        Ok(Expr { kind: Kind::Block(statements, None), r#type: Type::unit(), place, assigns })
+        Ok(Expr::new(Kind::Block(statements, None), Type::unit(), place))
     }
 
     /// An index into memory.
@@ -298,10 +302,6 @@ impl Checker<'_> {
         }
         self.coerced(index, &Type::USIZE)
     }
-}
-
-fn assigned(kind: Kind, place: Place) -> Expr {
-    Expr { kind, r#type: Type::unit(), place, assigns: true }
 }
 
 /// Whether an expression is a number as it is written, perhaps with a sign.

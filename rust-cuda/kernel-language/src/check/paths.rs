@@ -1,6 +1,6 @@
 //! Variables, constants and functions by their names.
 
-use super::{Checker, generic_names, made};
+use super::{Checker, generic_names};
 use crate::refusal::{Checked, Place};
 use crate::source::{Named, segments};
 use crate::tree::{Expr, Kind, Operation};
@@ -16,10 +16,10 @@ impl Checker<'_> {
                     let name = &local.name;
                     return place.refused(format!("`{name}` changes, so a closure takes it as a parameter here"));
                 }
-                return Ok(made(Kind::Local(number), local.r#type.clone(), place, &[]));
+                return Ok(Expr::new(Kind::Local(number), local.r#type.clone(), place));
             }
             if let Some(Type::Length(length)) = self.generics.get(name).map(|of| self.inference.outer(of)) {
-                return Ok(made(Kind::Integer(length.into()), Type::USIZE, place, &[]));
+                return Ok(Expr::new(Kind::Integer(length.into()), Type::USIZE, place));
             }
         }
         if let [of, name] = &names[..]
@@ -31,9 +31,9 @@ impl Checker<'_> {
             Named::Constant(number) => {
                 let (module, item) = self.program.constants[number].clone();
                 let outer = std::mem::replace(&mut self.module, module);
-                let r#type = self.type_of(&item.ty);
+                let r#type = self.type_of(&item.0);
                 self.module = outer;
-                Ok(made(Kind::Constant(number), r#type?, place, &[]))
+                Ok(Expr::new(Kind::Constant(number), r#type?, place))
             }
             Named::Other(other) => {
                 let parts: Vec<&str> = other.split("::").collect();
@@ -57,7 +57,7 @@ impl Checker<'_> {
         if let Some(of @ (Type::Integer(_) | Type::Float(_))) = &generic
             && let Some(number) = self.program.associated.get(&(of.to_string(), name.to_owned()))
         {
-            return Some(made(Kind::Constant(*number), of.clone(), place, &[]));
+            return Some(Expr::new(Kind::Constant(*number), of.clone(), place));
         }
         let integer = Integer::named(of).or(match generic {
             Some(Type::Integer(of)) => Some(of),
@@ -70,7 +70,7 @@ impl Checker<'_> {
                 "BITS" => (of.bits().into(), Type::U32),
                 _ => return None,
             };
-            return Some(made(Kind::Integer(value), r#type, place, &[]));
+            return Some(Expr::new(Kind::Integer(value), r#type, place));
         }
         let of = Float::named(of).or(match generic {
             Some(Type::Float(of)) => Some(of),
@@ -87,7 +87,7 @@ impl Checker<'_> {
             _ => return None,
         };
         let digits = if of == Float::F32 { single.to_string() } else { double.to_string() };
-        Some(made(Kind::Float(digits), Type::Float(of), place, &[]))
+        Some(Expr::new(Kind::Float(digits), Type::Float(of), place))
     }
 
     /// The parameters' types and the result of a function with generic arguments, which are unknown if they are not given.
@@ -137,13 +137,7 @@ impl Checker<'_> {
             let plural = if types.len() == 1 { "" } else { "s" };
             return place.refused(format!("this takes {} argument{plural}, not {}", types.len(), given.len()));
         }
-        given
-            .zip(types)
-            .map(|(argument, of)| {
-                let checked = self.expression(argument, Some(of))?;
-                self.coerced(checked, of)
-            })
-            .collect()
+        given.zip(types).map(|(argument, of)| self.typed(argument, of)).collect()
     }
 
     /// An operation with arguments of these types.
@@ -169,5 +163,5 @@ fn consts(of: &str, name: &str, place: Place) -> Option<Expr> {
         "LOG2_E" => consts::LOG2_E,
         _ => return None,
     };
-    Some(made(Kind::Float(value.to_string()), Type::Float(Float::named(of)?), place, &[]))
+    Some(Expr::new(Kind::Float(value.to_string()), Type::Float(Float::named(of)?), place))
 }

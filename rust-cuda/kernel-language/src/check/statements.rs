@@ -2,8 +2,8 @@
 
 use syn::{Block, Expr as Syntax, Pat, Stmt};
 
-use super::{Checker, made};
-use crate::refusal::Checked;
+use super::Checker;
+use crate::refusal::{Checked, Place};
 use crate::tree::{Expr, Kind, Pattern, Statement};
 use crate::types::Type;
 
@@ -78,12 +78,8 @@ impl Checker<'_> {
             Some(tail) => tail.r#type.clone(),
             None => Type::unit(),
         };
-        let parts = statements.iter().map(|statement| match statement {
-            Statement::Let(_, value) | Statement::Expr(value) => value,
-        });
-        let assigns = parts.chain(tail.as_deref()).any(|part| part.assigns);
         let place = tail.as_ref().map_or_else(|| self.place(&block.brace_token.span.close()), |tail| tail.place);
-        Ok(Expr { kind: Kind::Block(statements, tail), r#type, place, assigns })
+        Ok(Expr::new(Kind::Block(statements, tail), r#type, place))
     }
 
     pub(super) fn is_never(&self, of: &Expr) -> bool {
@@ -121,10 +117,30 @@ impl Checker<'_> {
                     let found = self.shown(of);
                     return place.refused(format!("these are {} variables, and the value is {found}", parts.len()));
                 }
-                let parts = tuple.elems.iter().zip(&parts).map(|(pattern, of)| self.pattern(pattern, of));
-                Ok(Pattern::Tuple(parts.collect::<Checked<_>>()?))
+                self.patterns(tuple.elems.iter().zip(parts), place)
             }
-            _ => place.refused("this pattern is not known here: use names, `_` and tuples"),
+            Pat::Slice(slice) => {
+                let element = self.inference.any();
+                let whole = Type::Array([element.clone(), Type::Length(slice.elems.len() as u64)].into());
+                if !self.inference.unify(&whole, of) {
+                    let found = self.shown(of);
+                    return place
+                        .refused(format!("this is a pattern of {}, and the value is {found}", self.shown(&whole)));
+                }
+                self.patterns(slice.elems.iter().map(|pattern| (pattern, element.clone())), place)
+            }
+            _ => place.refused("this pattern is not known here: use names, `_`, tuples and arrays"),
+        }
+    }
+
+    /// The parts of a pattern, no two of which have one name.
+    fn patterns<'p>(&mut self, parts: impl Iterator<Item = (&'p Pat, Type)>, place: Place) -> Checked<Pattern> {
+        let first = self.locals.len();
+        let patterns = parts.map(|(pattern, of)| self.pattern(pattern, &of)).collect::<Checked<_>>()?;
+        let names: Vec<&str> = self.locals[first..].iter().map(|local| &*local.name).collect();
+        match (1..names.len()).find(|index| names[..*index].contains(&names[*index])) {
+            Some(twice) => place.refused(format!("`{}` is in this pattern twice", names[twice])),
+            None => Ok(Pattern::Tuple(patterns)),
         }
     }
 
@@ -133,8 +149,7 @@ impl Checker<'_> {
         if let Syntax::Let(_) = condition {
             return self.place(condition).refused("`if let` and `while let` are not known here: use a comparison");
         }
-        let checked = self.expression(condition, Some(&Type::Bool))?;
-        self.coerced(checked, &Type::Bool)
+        self.typed(condition, &Type::Bool)
     }
 
     /// Both branches of an `if`.
@@ -144,29 +159,15 @@ impl Checker<'_> {
         let then = self.block(&of.then_branch, wanted)?;
         let Some((_, otherwise)) = &of.else_branch else {
             let then = self.coerced(then, &Type::unit())?;
-            let assigns = condition.assigns || then.assigns;
-            return Ok(Expr {
-                kind: Kind::If(condition.into(), then.into(), None),
-                r#type: Type::unit(),
-                place,
-                assigns,
-            });
+            return Ok(Expr::new(Kind::If(condition.into(), then.into(), None), Type::unit(), place));
         };
         let otherwise = self.expression(otherwise, wanted)?;
         self.joined(condition, then, otherwise, place)
     }
 
-    pub(super) fn joined(
-        &mut self,
-        condition: Expr,
-        then: Expr,
-        otherwise: Expr,
-        place: crate::refusal::Place,
-    ) -> Checked<Expr> {
+    pub(super) fn joined(&mut self, condition: Expr, then: Expr, otherwise: Expr, place: Place) -> Checked<Expr> {
         let r#type = if self.is_never(&then) { otherwise.r#type.clone() } else { then.r#type.clone() };
         let otherwise = self.coerced(otherwise, &r#type)?;
-        let mut joined = made(Kind::Bool(true), r#type, place, &[&condition, &then, &otherwise]);
-        joined.kind = Kind::If(condition.into(), then.into(), Some(otherwise.into()));
-        Ok(joined)
+        Ok(Expr::new(Kind::If(condition.into(), then.into(), Some(otherwise.into())), r#type, place))
     }
 }

@@ -26,7 +26,10 @@ impl Checker<'_> {
         let found = self.type_of(of)?;
         match found {
             Type::Bool | Type::Integer(_) | Type::Float(_) | Type::GlobalMut(_) => Ok(found),
-            _ => self.place(of).refused("a kernel's parameter is `&[T]`, `GlobalMut<T>`, a number or a bool here"),
+            Type::Array(ref parts) if parts[0].bytes().is_some() => Ok(found),
+            _ => self.place(of).refused(
+                "a kernel's parameter is `&[T]`, `GlobalMut<T>`, a number, an array of numbers or a bool here",
+            ),
         }
     }
 

@@ -121,7 +121,7 @@ impl Emitter<'_> {
     }
 
     /// Bytes of a value in a thread's own memory.
-    fn bytes_of(of: &Type) -> Option<u64> {
+    pub(super) fn bytes_of(of: &Type) -> Option<u64> {
         match of {
             Type::Array(parts) => match parts[1] {
                 Type::Length(length) => Self::bytes_of(&parts[0])?.checked_mul(length),
@@ -209,8 +209,7 @@ impl Emitter<'_> {
         match of {
             Type::Array(_) => Value::Array(base, offset),
             _ => {
-                let result = self.fresh(of);
-                self.emit(format!("ld.local.{} \t{result}, [{base}+{offset}];", bits_of(of)));
+                let result = self.put(of, format_args!("ld.local.{}", bits_of(of)), format_args!("[{base}+{offset}]"));
                 Value::Scalar(result)
             }
         }

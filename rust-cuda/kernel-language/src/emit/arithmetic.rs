@@ -24,7 +24,6 @@ impl Emitter<'_> {
             (Binary::Sub, Type::Float(_)) => format!("sub.rn.{kind}"),
             (Binary::Mul, Type::Float(_)) => format!("mul.rn.{kind}"),
             (Binary::Div, Type::Float(_)) => format!("div.rn.{kind}"),
-            (Binary::Rem, Type::Float(_)) => return self.place.refused("`%` of floats is not known here"),
             (Binary::Add, _) => format!("add.s{width}"),
             (Binary::Sub, _) => format!("sub.s{width}"),
             (Binary::Mul, _) => format!("mul.lo.s{width}"),
@@ -43,8 +42,7 @@ impl Emitter<'_> {
             Type::Bool => (self.in_register(left, of), self.in_register(right, of)),
             _ => (left, right),
         };
-        let result = self.fresh(of);
-        self.emit(format!("{instruction} \t{result}, {left}, {right};"));
+        let result = self.put(of, &instruction, format_args!("{left}, {right}"));
         Ok(self.normalised(result, of))
     }
 
@@ -56,8 +54,7 @@ impl Emitter<'_> {
             return self.place.refused("this divides by zero");
         }
         if divisor.is_none() {
-            let is_zero = self.fresh(&Type::Bool);
-            self.emit(format!("setp.eq.b{} \t{is_zero}, {right}, 0;", width_of(&of)));
+            let is_zero = self.put(&Type::Bool, format_args!("setp.eq.b{}", width_of(&of)), format_args!("{right}, 0"));
             self.trap_if(&is_zero, true);
         }
         if integer.is_signed() && divisor.is_none_or(|divisor| divisor == -1) {
@@ -70,8 +67,7 @@ impl Emitter<'_> {
             self.trap_if(&both, true);
         }
         let name = if operator == Binary::Div { "div" } else { "rem" };
-        let result = self.fresh(&of);
-        self.emit(format!("{name}.{} \t{result}, {left}, {right};", kind_of(&of)));
+        let result = self.put(&of, format_args!("{name}.{}", kind_of(&of)), format_args!("{left}, {right}"));
         Ok(self.normalised(result, &of))
     }
 
@@ -90,19 +86,16 @@ impl Emitter<'_> {
             Err(_) => {
                 let mut amount = right.to_owned();
                 if width_of(right_type) == 64 {
-                    amount = self.fresh(&Type::U32);
-                    self.emit(format!("cvt.u32.u64 \t{amount}, {right};"));
+                    amount = self.put(&Type::U32, "cvt.u32.u64", right);
                 }
-                let masked = self.fresh(&Type::U32);
-                self.emit(format!("and.b32 \t{masked}, {amount}, {};", integer.bits() - 1));
-                masked
+                self.put(&Type::U32, "and.b32", format_args!("{amount}, {}", integer.bits() - 1))
             }
         };
-        let result = self.fresh(&of);
-        match operator {
-            Binary::ShiftLeft => self.emit(format!("shl.b{} \t{result}, {left}, {amount};", width_of(&of))),
-            _ => self.emit(format!("shr.{} \t{result}, {left}, {amount};", kind_of(&of))),
-        }
+        let shift = match operator {
+            Binary::ShiftLeft => format!("shl.b{}", width_of(&of)),
+            _ => format!("shr.{}", kind_of(&of)),
+        };
+        let result = self.put(&of, shift, format_args!("{left}, {amount}"));
         Ok(self.normalised(result, &of))
     }
 
@@ -113,9 +106,7 @@ impl Emitter<'_> {
             // false < true
             let [left, right] = [left, right].map(|value| {
                 let value = self.in_register(value.to_owned(), of);
-                let number = self.fresh(&Type::U32);
-                self.emit(format!("selp.b32 \t{number}, 1, 0, {value};"));
-                number
+                self.put(&Type::U32, "selp.b32", format_args!("1, 0, {value}"))
             });
             self.emit(format!("setp.{}.u32 \t{result}, {left}, {right};", name_of(comparison, &Type::U32)));
             return result;

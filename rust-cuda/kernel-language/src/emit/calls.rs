@@ -5,7 +5,7 @@ use super::value::Value;
 use crate::check;
 use crate::limits::MAX_CALLS;
 use crate::refusal::{Checked, Place};
-use crate::tree::Expr;
+use crate::tree::{Expr, Pattern};
 use crate::types::Type;
 
 impl Emitter<'_> {
@@ -34,9 +34,7 @@ impl Emitter<'_> {
                 body
             }
         };
-        let values = self.values(arguments)?;
-        let may_change: Vec<bool> = arguments.iter().map(|argument| self.may_change(argument)).collect();
-        self.at(place);
+        let values = self.passed(arguments, place)?;
         let caller = self.current;
         let is_own = self.is_own;
         self.is_own |= self.program.is_own(function.module);
@@ -47,11 +45,7 @@ impl Emitter<'_> {
         let open = self.names.open();
         self.current = self.activate(body.clone(), frame);
         self.calls.push(number);
-        for ((pattern, value), (of, may_change)) in
-            body.parameters.iter().zip(values).zip(body.types.iter().zip(may_change))
-        {
-            self.bind(pattern, value, of, may_change)?;
-        }
+        self.bind_all(&body.parameters, values, &body.types)?;
         let result = self.inlined(&body.expr, (&body.result, body.returns), place);
         self.is_own = is_own;
         self.calls.pop();
@@ -60,6 +54,21 @@ impl Emitter<'_> {
         let line = self.line();
         self.names.close(open, line);
         result
+    }
+
+    /// The values of arguments, and whether they may change.
+    fn passed(&mut self, arguments: &[Expr], place: Place) -> Checked<Vec<(Value, bool)>> {
+        let values = self.values(arguments)?;
+        self.at(place);
+        Ok(values.into_iter().zip(arguments.iter().map(|argument| self.may_change(argument))).collect())
+    }
+
+    fn bind_all(&mut self, patterns: &[Pattern], values: Vec<(Value, bool)>, types: &[Type]) -> Checked<()> {
+        let body = self.body();
+        for ((pattern, (value, may_change)), of) in patterns.iter().zip(values).zip(types) {
+            self.bind(pattern, value, &body.inference.whole(of), may_change)?;
+        }
+        Ok(())
     }
 
     /// The value of a function's or a closure's body, at whose end `return` leads.
@@ -111,21 +120,14 @@ impl Emitter<'_> {
         if self.returns.len() > 2 * MAX_CALLS {
             return place.refused("closures call each other too deeply");
         }
-        let values = self.values(arguments)?;
-        let may_change: Vec<bool> = arguments.iter().map(|argument| self.may_change(argument)).collect();
-        self.at(place);
+        let values = self.passed(arguments, place)?;
         let caller = std::mem::replace(&mut self.current, owner);
         let body = self.body();
         let of = &body.closures[number];
         let frame = self.names.call(self.activations[caller].frame, &format!("{}::{{closure}}", body.name), place);
         let outer = std::mem::replace(&mut self.activations[owner].frame, frame);
         let open = self.names.open();
-        for ((pattern, value), (r#type, may_change)) in
-            of.parameters.iter().zip(values).zip(of.types.iter().zip(may_change))
-        {
-            let r#type = body.inference.whole(r#type);
-            self.bind(pattern, value, &r#type, may_change)?;
-        }
+        self.bind_all(&of.parameters, values, &of.types)?;
         let result = match &of.body {
             Some(expr) => self.inlined(expr, (&of.result, of.returns), place),
             None => Ok(Value::Nothing),

@@ -4,7 +4,7 @@ use super::value::Value;
 use super::{Emitter, Label, Target, width_of};
 use crate::refusal::{Checked, Place};
 use crate::tree::{Comparison, Expr, Kind, Range, Unary};
-use crate::types::Type;
+use crate::types::{Integer, Type};
 
 impl Emitter<'_> {
     /// Jumps to a label if a condition has a value; the right side of `&&` and `||` is evaluated where it decides.
@@ -176,27 +176,13 @@ impl Emitter<'_> {
         match step {
             // The rest of the range has no further value.
             Some(step) => {
-                let rest = self.fresh(&of);
-                self.emit(format!("sub.s{} \t{rest}, {last}, {counter};", width_of(&of)));
-                let wide = match width_of(&of) {
-                    64 => rest,
-                    _ => {
-                        let wide = self.wide();
-                        self.emit(format!("cvt.u64.u32 \t{wide}, {rest};"));
-                        wide
-                    }
-                };
+                let rest = self.put(&of, format_args!("sub.s{}", width_of(&of)), format_args!("{last}, {counter}"));
+                let counted = if width_of(&of) == 64 { Integer::Usize } else { Integer::U32 };
+                let wide = self.between_integers(&rest, counted, Integer::Usize);
                 let no_more = if range.is_inclusive { Comparison::Less } else { Comparison::LessOrEqual };
                 let ends = self.compared(no_more, &wide, &step, &Type::USIZE);
                 self.jump_if(&ends, true, target.r#break);
-                let narrow = match width_of(&of) {
-                    64 => step,
-                    _ => {
-                        let narrow = self.fresh(&of);
-                        self.emit(format!("cvt.u32.u64 \t{narrow}, {step};"));
-                        narrow
-                    }
-                };
+                let narrow = self.between_integers(&step, Integer::Usize, counted);
                 self.emit(format!("add.s{} \t{counter}, {counter}, {narrow};", width_of(&of)));
             }
             None => {
@@ -225,8 +211,7 @@ impl Emitter<'_> {
         let register = self.wide();
         self.mov(&register, &value, &Type::USIZE);
         if value.starts_with('%') {
-            let is_zero = self.fresh(&Type::Bool);
-            self.emit(format!("setp.eq.b64 \t{is_zero}, {register}, 0;"));
+            let is_zero = self.put(&Type::Bool, "setp.eq.b64", format_args!("{register}, 0"));
             self.trap_if(&is_zero, true);
         }
         Ok(register)

@@ -7,31 +7,25 @@ use crate::types::{Float, Integer, Type};
 impl Emitter<'_> {
     /// The value as a number of another type.
     pub(super) fn cast(&mut self, value: &str, from: &Type, to: &Type, place: Place) -> Checked<String> {
-        let result = self.fresh(to);
-        match (from, to) {
+        Ok(match (from, to) {
             (Type::Bool, Type::Integer(_)) => {
                 let value = self.in_register(value.to_owned(), from);
-                self.emit(format!("selp.b{} \t{result}, 1, 0, {value};", width_of(to)));
+                self.put(to, format_args!("selp.b{}", width_of(to)), format_args!("1, 0, {value}"))
             }
-            (Type::Integer(from), Type::Integer(to)) => return Ok(self.between_integers(value, *from, *to)),
+            (Type::Integer(from), Type::Integer(to)) => self.between_integers(value, *from, *to),
             (Type::Integer(_), Type::Float(_)) => {
                 let value = self.in_register(value.to_owned(), from);
-                self.emit(format!("cvt.rn.{}.{} \t{result}, {value};", kind_of(to), kind_of(from)));
+                self.put(to, format_args!("cvt.rn.{}.{}", kind_of(to), kind_of(from)), value)
             }
-            (Type::Float(Float::F32), Type::Float(Float::F64)) => {
-                self.emit(format!("cvt.f64.f32 \t{result}, {value};"));
-            }
-            (Type::Float(Float::F64), Type::Float(Float::F32)) => {
-                self.emit(format!("cvt.rn.f32.f64 \t{result}, {value};"));
-            }
-            (Type::Float(_), Type::Float(_)) => return Ok(value.to_owned()),
-            (Type::Float(float), Type::Integer(integer)) => return Ok(self.integer_of_float(value, *float, *integer)),
+            (Type::Float(Float::F32), Type::Float(Float::F64)) => self.put(to, "cvt.f64.f32", value),
+            (Type::Float(Float::F64), Type::Float(Float::F32)) => self.put(to, "cvt.rn.f32.f64", value),
+            (Type::Float(_), Type::Float(_)) => value.to_owned(),
+            (Type::Float(float), Type::Integer(integer)) => self.integer_of_float(value, *float, *integer),
             _ => return place.refused("this conversion is not known here"),
-        }
-        Ok(result)
+        })
     }
 
-    fn between_integers(&mut self, value: &str, from: Integer, to: Integer) -> String {
+    pub(super) fn between_integers(&mut self, value: &str, from: Integer, to: Integer) -> String {
         let (wide_from, wide_to) = (from.bits() == 64, to.bits() == 64);
         let of = Type::Integer(to);
         if let Ok(constant) = value.parse::<i128>() {
@@ -42,14 +36,11 @@ impl Emitter<'_> {
         match (wide_from, wide_to) {
             (true, true) => value.to_owned(),
             (false, true) => {
-                let result = self.fresh(&of);
                 let (kind, wide) = if from.is_signed() { ("s32", "s64") } else { ("u32", "u64") };
-                self.emit(format!("cvt.{wide}.{kind} \t{result}, {value};"));
-                result
+                self.put(&of, format_args!("cvt.{wide}.{kind}"), value)
             }
             (true, false) => {
-                let result = self.fresh(&of);
-                self.emit(format!("cvt.u32.u64 \t{result}, {value};"));
+                let result = self.put(&of, "cvt.u32.u64", value);
                 self.normalised(result, &of)
             }
             (false, false) if to.contains(from.minimum()) && to.contains(from.maximum()) => value.to_owned(),
@@ -61,14 +52,11 @@ impl Emitter<'_> {
     fn integer_of_float(&mut self, value: &str, from: Float, to: Integer) -> String {
         let (float, of) = (Type::Float(from), Type::Integer(to));
         let value = self.in_register(value.to_owned(), &float);
-        let mut result = self.fresh(&of);
-        self.emit(format!("cvt.rzi.{}.{} \t{result}, {value};", kind_of(&of), kind_of(&float)));
+        let mut result = self.put(&of, format_args!("cvt.rzi.{}.{}", kind_of(&of), kind_of(&float)), &value);
         if from == Float::F64 || to.bits() == 64 {
-            let is_nan = self.fresh(&Type::Bool);
-            self.emit(format!("setp.nan.{} \t{is_nan}, {value}, {value};", kind_of(&float)));
-            let or_zero = self.fresh(&of);
-            self.emit(format!("selp.b{} \t{or_zero}, 0, {result}, {is_nan};", width_of(&of)));
-            result = or_zero;
+            let is_nan =
+                self.put(&Type::Bool, format_args!("setp.nan.{}", kind_of(&float)), format_args!("{value}, {value}"));
+            result = self.put(&of, format_args!("selp.b{}", width_of(&of)), format_args!("0, {result}, {is_nan}"));
         }
         if to.bits() < 32 {
             let kind = kind_of(&of);

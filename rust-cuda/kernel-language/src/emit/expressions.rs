@@ -3,7 +3,7 @@
 use super::Emitter;
 use super::value::Value;
 use crate::constants;
-use crate::refusal::Checked;
+use crate::refusal::{Checked, Place};
 use crate::tree::{Binary, Expr, Kind, Statement, Unary};
 use crate::types::{Integer, Type};
 
@@ -83,6 +83,7 @@ impl Emitter<'_> {
             Kind::Call(function, generics, arguments) => self.call(*function, generics, arguments, expr.place)?,
             Kind::CallClosure(closure, arguments) => self.call_closure(closure, arguments, expr.place)?,
             Kind::Closure(number) => Value::Closure(*number, self.current),
+            Kind::Reference(inner) if matches!(of, Type::Reference(_, true)) => self.target(inner)?,
             Kind::Reference(inner) | Kind::Dereference(inner) => self.expression(inner)?,
             Kind::Operation(operation, arguments) => self.operation(*operation, arguments, &of, expr.place)?,
         })
@@ -125,23 +126,16 @@ impl Emitter<'_> {
     fn unary(&mut self, operator: Unary, operand: &Expr, of: &Type) -> Checked<Value> {
         let value = self.number(operand)?;
         self.at(operand.place);
-        let result = self.fresh(of);
-        match (operator, of) {
-            (Unary::Not, Type::Bool) => {
-                let value = self.in_register(value, of);
-                self.emit(format!("not.pred \t{result}, {value};"));
+        let (value, kind) = match (operator, of) {
+            (Unary::Not, Type::Bool) => (self.in_register(value, of), "not.pred".to_owned()),
+            (Unary::Not, _) => (value, format!("not.b{}", super::width_of(of))),
+            (Unary::Negate, Type::Integer(integer)) if !integer.is_signed() => {
+                let name = integer.name();
+                return operand.place.refused(format!("`-` is not known for `{name}`, which has no sign"));
             }
-            (Unary::Not, _) => self.emit(format!("not.b{} \t{result}, {value};", super::width_of(of))),
-            (Unary::Negate, Type::Integer(integer)) => {
-                if !integer.is_signed() {
-                    return operand
-                        .place
-                        .refused(format!("`-` is not known for `{}`, which has no sign", integer.name()));
-                }
-                self.emit(format!("neg.{} \t{result}, {value};", super::kind_of(of)));
-            }
-            (Unary::Negate, _) => self.emit(format!("neg.{} \t{result}, {value};", super::kind_of(of))),
-        }
+            (Unary::Negate, _) => (value, format!("neg.{}", super::kind_of(of))),
+        };
+        let result = self.put(of, kind, value);
         Ok(Value::Scalar(self.normalised(result, of)))
     }
 
@@ -151,52 +145,40 @@ impl Emitter<'_> {
         if integer.bits() >= 32 {
             return register;
         }
-        let result = self.fresh(of);
         match integer {
-            Integer::U8 => self.emit(format!("and.b32 \t{result}, {register}, 255;")),
-            Integer::U16 => self.emit(format!("and.b32 \t{result}, {register}, 65535;")),
+            Integer::U8 | Integer::U16 => self.put(of, "and.b32", format_args!("{register}, {}", integer.maximum())),
             _ => {
                 let shift = 32 - integer.bits();
-                self.emit(format!("shl.b32 \t{result}, {register}, {shift};"));
-                self.emit(format!("shr.s32 \t{result}, {result}, {shift};"));
+                let shifted = self.put(of, "shl.b32", format_args!("{register}, {shift}"));
+                self.put(of, "shr.s32", format_args!("{shifted}, {shift}"))
             }
         }
-        result
+    }
+
+    /// What an assignment changes.
+    fn target(&mut self, target: &Expr) -> Checked<Value> {
+        match (&target.kind, self.type_of(target)) {
+            (Kind::Element(base, index), of) if of.bytes().is_some() => {
+                let (base, offset) = self.element(base, index, target.place)?;
+                Ok(Value::Cell(base, offset))
+            }
+            _ => self.expression(target),
+        }
     }
 
     fn assign(&mut self, target: &Expr, value: &Expr) -> Checked<()> {
         let of = self.type_of(target);
         let result = self.expression(value)?;
         self.at(value.place);
-        if let Kind::Element(base, index) = &target.kind {
-            let place = self.element(base, index, target.place)?;
-            return self.store_element(place, result, &of, target.place);
-        }
-        let to = self.expression(target)?;
+        let to = self.target(target)?;
         self.set(&to, result, &of, target.place)
     }
 
     /// `target += value`: the value is computed first.
-    fn assign_computed(
-        &mut self,
-        operator: Binary,
-        target: &Expr,
-        value: &Expr,
-        place: crate::refusal::Place,
-    ) -> Checked<()> {
-        let of = self.type_of(target);
-        let right_type = self.type_of(value);
-        let right = self.expression(value)?;
-        let right = self.scalar(right, &right_type);
-        if let Kind::Element(base, index) = &target.kind {
-            let element = self.element(base, index, target.place)?;
-            let old = self.load_element(element.clone(), &of);
-            let old = self.scalar(old, &of);
-            self.at(place);
-            let result = self.binary(operator, old, (right, &right_type), &of)?;
-            return self.store_element(element, Value::Scalar(result), &of, target.place);
-        }
-        let to = self.expression(target)?;
+    fn assign_computed(&mut self, operator: Binary, target: &Expr, value: &Expr, place: Place) -> Checked<()> {
+        let (of, right_type) = (self.type_of(target), self.type_of(value));
+        let right = self.number(value)?;
+        let to = self.target(target)?;
         let old = self.scalar(to.clone(), &of);
         self.at(place);
         let result = self.binary(operator, old, (right, &right_type), &of)?;

@@ -40,8 +40,8 @@ impl Emitter<'_> {
             }
             ("is_sign_negative", _) => self.predicate(&format!("setp.lt.s{width}"), &value, "0", of),
             ("is_sign_positive", _) => self.predicate(&format!("setp.ge.s{width}"), &value, "0", of),
-            ("clamp", Type::Float(_)) => {
-                // `f32::clamp` panics unless min <= max, and keeps NaN.
+            ("clamp", _) => {
+                // It panics unless min <= max, and keeps NaN.
                 let [low, high] = [values[1].clone(), values[2].clone()];
                 let is_range = self.compared(Comparison::LessOrEqual, &low, &high, of);
                 self.trap_if(&is_range, false);
@@ -49,13 +49,6 @@ impl Emitter<'_> {
                 let raised = self.selected(&is_below, &low, &value, of);
                 let is_above = self.compared(Comparison::Greater, &raised, &high, of);
                 self.selected(&is_above, &high, &raised, of)
-            }
-            ("clamp", _) => {
-                let [low, high] = [values[1].clone(), values[2].clone()];
-                let is_range = self.compared(Comparison::LessOrEqual, &low, &high, of);
-                self.trap_if(&is_range, false);
-                let raised = self.result(&format!("max.{kind}"), &[value, low], of);
-                self.result(&format!("min.{kind}"), &[raised, high], of)
             }
             ("abs_diff", _) => {
                 let larger = self.result(&format!("max.{kind}"), &[value.clone(), argument.clone()], of);
@@ -92,36 +85,28 @@ impl Emitter<'_> {
     fn result(&mut self, instruction: &str, values: &[String], of: &Type) -> String {
         let first = self.in_register(values[0].clone(), of);
         let operands = [vec![first], values[1..].to_vec()].concat().join(", ");
-        let result = self.fresh(of);
-        self.emit(format!("{instruction} \t{result}, {operands};"));
-        result
+        self.put(of, instruction, operands)
     }
 
     fn predicate(&mut self, instruction: &str, left: &str, right: &str, of: &Type) -> String {
         let left = self.in_register(left.to_owned(), of);
-        let result = self.fresh(&Type::Bool);
-        self.emit(format!("{instruction} \t{result}, {left}, {right};"));
-        result
+        self.put(&Type::Bool, instruction, format_args!("{left}, {right}"))
     }
 
     /// `yes` if a predicate holds, else `no`.
     fn selected(&mut self, predicate: &str, yes: &str, no: &str, of: &Type) -> String {
-        let result = self.fresh(of);
-        self.emit(format!("selp.b{} \t{result}, {yes}, {no}, {predicate};", width_of(of)));
-        result
+        self.put(of, format_args!("selp.b{}", width_of(of)), format_args!("{yes}, {no}, {predicate}"))
     }
 
     /// `popc`, `clz`: a number of 32 bits.
     fn counted(&mut self, name: &str, value: &str, of: &Type) -> String {
         let value = self.in_register(value.to_owned(), of);
-        let result = self.fresh(&Type::U32);
-        self.emit(format!("{name}.b{} \t{result}, {value};", width_of(of)));
-        result
+        self.put(&Type::U32, format_args!("{name}.b{}", width_of(of)), &value)
     }
 
     fn bits(&mut self, name: &str, value: String, integer: Integer) -> Checked<String> {
         // Small integers without the copies of their sign.
-        let of = Type::Integer(unsigned(integer));
+        let of = Type::Integer(integer.unsigned());
         let value = self.cast(&value, &Type::Integer(integer), &of, self.place)?;
         let value = self.in_register(value, &of);
         let (width, bits) = (width_of(&of), integer.bits());
@@ -137,14 +122,12 @@ impl Emitter<'_> {
                 self.combined(Binary::Sub, zeros, unused.to_string(), &Type::U32)?
             }
             _ => {
-                let reversed = self.fresh(&of);
-                self.emit(format!("brev.b{width} \t{reversed}, {value};"));
+                let reversed = self.put(&of, format_args!("brev.b{width}"), &value);
                 if name == "trailing_zeros" {
                     let zeros = self.counted("clz", &reversed, &of);
                     self.result("min.u32", &[zeros, bits.to_string()], &Type::U32)
                 } else {
-                    let low = self.fresh(&of);
-                    self.emit(format!("shr.u{width} \t{low}, {reversed}, {unused};"));
+                    let low = self.put(&of, format_args!("shr.u{width}"), format_args!("{reversed}, {unused}"));
                     self.cast(&low, &of, &Type::Integer(integer), self.place)?
                 }
             }
@@ -156,8 +139,7 @@ impl Emitter<'_> {
         let of = Type::Integer(integer);
         let is_zero = self.compared(Comparison::Equal, &of_value, "0", &of);
         let divisor = self.selected(&is_zero, "1", &of_value, &of);
-        let rest = self.fresh(&of);
-        self.emit(format!("rem.{} \t{rest}, {value}, {divisor};", kind_of(&of)));
+        let rest = self.put(&of, format_args!("rem.{}", kind_of(&of)), format_args!("{value}, {divisor}"));
         let number = self.selected(&is_zero, &value, &rest, &of);
         Ok(self.compared(Comparison::Equal, &number, "0", &of))
     }
@@ -172,16 +154,5 @@ impl Emitter<'_> {
         let (comparison, end) = if is_sum { (Comparison::Less, maximum) } else { (Comparison::Greater, 0) };
         let overflows = self.compared(comparison, &result, &left, &of);
         Ok(self.selected(&overflows, &end.to_string(), &result, &of))
-    }
-}
-
-pub(super) fn unsigned(integer: Integer) -> Integer {
-    match integer {
-        Integer::I8 => Integer::U8,
-        Integer::I16 => Integer::U16,
-        Integer::I32 => Integer::U32,
-        Integer::I64 => Integer::U64,
-        Integer::Isize => Integer::Usize,
-        other => other,
     }
 }

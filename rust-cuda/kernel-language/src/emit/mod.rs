@@ -13,7 +13,7 @@ mod value;
 mod warp;
 
 use std::collections::HashMap;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::rc::Rc;
 
 use crate::Compiled;
@@ -55,6 +55,8 @@ type Return = Option<(Label, Value)>;
 struct Emitter<'a> {
     program: &'a Program,
     lines: Vec<String>,
+    /// The declarations of the entry's parameters.
+    parameters: Vec<String>,
     /// Lines before the first one of `lines`, from that of the kernel's name.
     before: usize,
     /// Numbers of registers so far: predicates, of 32 bits, of 64 bits.
@@ -90,6 +92,7 @@ pub(crate) fn emit(program: &Program, number: usize) -> Checked<Compiled> {
     let mut emitter = Emitter {
         program,
         lines: Vec::new(),
+        parameters: Vec::new(),
         before: parameters + 7,
         registers: [1; 3],
         is_used: Vec::new(),
@@ -121,31 +124,44 @@ fn is_memory(of: &Type) -> bool {
 impl Emitter<'_> {
     fn kernel(&mut self, body: &Rc<Body>) -> Checked<()> {
         self.activate(body.clone(), 0);
-        let name = body.name.clone();
-        let mut index = 0;
         let mut values = Vec::new();
         for of in &body.types {
-            values.push(if is_memory(of) {
-                let (address, base, length) = (self.wide(), self.wide(), self.wide());
-                self.emit(format!("ld.param.b64 \t{address}, [{name}_param_{index}];"));
-                self.emit(format!("cvta.to.global.u64 \t{base}, {address};"));
-                self.emit(format!("ld.param.b64 \t{length}, [{name}_param_{}];", index + 1));
-                index += 2;
-                let is_constant = matches!(of, Type::Global(_));
-                let length = Length::Register(length);
-                Value::Memory(Rc::new(Memory { base, length, columns: 0, space: Space::Global { is_constant } }))
-            } else {
-                let register = self.fresh(of);
-                match of {
-                    Type::Bool => {
-                        let byte = self.fresh(&Type::U32);
-                        self.emit(format!("ld.param.b8 \t{byte}, [{name}_param_{index}];"));
-                        self.emit(format!("setp.ne.b32 \t{register}, {byte}, 0;"));
-                    }
-                    _ => self.emit(format!("ld.param.{} \t{register}, [{name}_param_{index}];", bits_of(of))),
+            values.push(match of {
+                Type::Global(element) | Type::GlobalMut(element) => {
+                    let is_constant = matches!(of, Type::Global(_));
+                    let align = if is_constant { element.bytes().unwrap_or(1) } else { 1 };
+                    let parameter = self.parameter(&format!(".u64 .ptr .align {align}"), "");
+                    let address = self.put(&Type::USIZE, "ld.param.b64", format_args!("[{parameter}]"));
+                    let base = self.put(&Type::USIZE, "cvta.to.global.u64", address);
+                    let length = self.parameter(".u64", "");
+                    let length = Length::Register(self.put(&Type::USIZE, "ld.param.b64", format_args!("[{length}]")));
+                    Value::Memory(Rc::new(Memory { base, length, columns: 0, space: Space::Global { is_constant } }))
                 }
-                index += 1;
-                Value::Scalar(register)
+                Type::Array(parts) => {
+                    let (element, bytes) = (&parts[0], parts[0].bytes().unwrap_or(4));
+                    let all = Self::bytes_of(of).unwrap_or(bytes);
+                    let parameter = self.parameter(&format!(".align {bytes} .b8"), &format!("[{all}]"));
+                    let array = self.new_array(of, body.place)?;
+                    for offset in (0..all).step_by(bytes as usize) {
+                        let load = format!("ld.param.{}", bits_of(element));
+                        let register = self.put(element, load, format_args!("[{parameter}+{offset}]"));
+                        if let Value::Array(base, start) = &array {
+                            let place = (base.clone(), start + offset);
+                            self.store_element(place, Value::Scalar(register), element, body.place)?;
+                        }
+                    }
+                    array
+                }
+                Type::Bool => {
+                    let parameter = self.parameter(".u8", "");
+                    let byte = self.put(&Type::U32, "ld.param.b8", format_args!("[{parameter}]"));
+                    Value::Scalar(self.put(of, "setp.ne.b32", format_args!("{byte}, 0")))
+                }
+                _ => {
+                    let parameter = self.parameter(&format!(".u{}", of.bytes().unwrap_or(4) * 8), "");
+                    let load = format!("ld.param.{}", bits_of(of));
+                    Value::Scalar(self.put(of, load, format_args!("[{parameter}]")))
+                }
             });
         }
         for ((pattern, of), value) in body.parameters.iter().zip(&body.types).zip(values) {
@@ -163,6 +179,13 @@ impl Emitter<'_> {
             self.is_dead = true;
         }
         Ok(())
+    }
+
+    /// The name of a new parameter of the entry, with the type and what comes after the name.
+    fn parameter(&mut self, of: &str, after: &str) -> String {
+        let name = format!("{}_param_{}", self.activations[0].body.name, self.parameters.len());
+        self.parameters.push(format!("\t.param {of} {name}{after}"));
+        name
     }
 
     fn text(self, body: &Body) -> Checked<Compiled> {
@@ -183,25 +206,8 @@ impl Emitter<'_> {
             let _ = writeln!(text, ".shared .align 16 .b8 __shared_{index:04}[{bytes}];");
         }
         let mut entry = format!(".visible .entry {}(\n", body.name);
-        let mut parameters = Vec::new();
-        for of in &body.types {
-            let mut add =
-                |r#type: &str| parameters.push(format!("\t.param {type} {}_param_{}", body.name, parameters.len()));
-            match of {
-                Type::Global(element) => {
-                    add(&format!(".u64 .ptr .align {}", element.bytes().unwrap_or(1)));
-                    add(".u64");
-                }
-                Type::GlobalMut(_) => {
-                    add(".u64 .ptr .align 1");
-                    add(".u64");
-                }
-                Type::Bool => add(".u8"),
-                _ => add(&format!(".u{}", of.bytes().unwrap_or(4) * 8)),
-            }
-        }
-        if !parameters.is_empty() {
-            entry += &parameters.join(",\n");
+        if !self.parameters.is_empty() {
+            entry += &self.parameters.join(",\n");
             entry.push('\n');
         }
         entry += ")\n{\n";
@@ -305,6 +311,13 @@ impl Emitter<'_> {
         };
         self.registers[class] += 1;
         format!("{name}{}", self.registers[class] - 1)
+    }
+
+    /// A new register for a value of this type, which an instruction computes from these operands.
+    fn put(&mut self, of: &Type, instruction: impl Display, operands: impl Display) -> String {
+        let result = self.fresh(of);
+        self.emit(format!("{instruction} \t{result}, {operands};"));
+        result
     }
 
     fn wide(&mut self) -> String {

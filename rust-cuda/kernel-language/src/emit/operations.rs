@@ -16,6 +16,7 @@ impl Emitter<'_> {
     ) -> Checked<Value> {
         match operation {
             Operation::Shared => return self.shared_array(of, place),
+            Operation::NewArray => return self.new_array(of, place),
             Operation::DynamicShared => return Ok(self.dynamic_shared(&of.parts()[0].clone(), place)),
             Operation::Get | Operation::Set | Operation::Atomic => return self.access(operation, arguments, of, place),
             _ => {}
@@ -34,7 +35,7 @@ impl Emitter<'_> {
                 (_, Some(Type::Array(parts))) => Value::Scalar(parts[1].to_string()),
                 _ => Value::Nothing,
             }),
-            Operation::Register(register) => Ok(self.special(register)),
+            Operation::Register(register) => Ok(Value::Scalar(self.special(register))),
             Operation::GridIndex(axis) => Ok(Value::Scalar(self.grid_index(axis))),
             Operation::Indices(register) => {
                 let count = if let Type::Indices(count) = of { *count } else { 3 };
@@ -42,9 +43,10 @@ impl Emitter<'_> {
                 Ok(Value::Parts(
                     axes.iter()
                         .map(|axis| match register {
-                            "" => Value::Scalar(self.grid_index(axis)),
+                            "" => self.grid_index(axis),
                             _ => self.special(&format!("{register}.{axis}")),
                         })
+                        .map(Value::Scalar)
                         .collect(),
                 ))
             }
@@ -61,39 +63,22 @@ impl Emitter<'_> {
             Operation::BarrierVote(vote) => {
                 let predicate = self.scalars(values, &types)?.swap_remove(0);
                 let predicate = self.in_register(predicate, &Type::Bool);
-                let result = self.fresh(of);
                 let kind = if vote == "popc" { "u32" } else { "pred" };
-                self.emit(format!("bar.red.{vote}.{kind} \t{result}, 0, {predicate};"));
-                Ok(Value::Scalar(result))
+                let vote = format!("bar.red.{vote}.{kind}");
+                Ok(Value::Scalar(self.put(of, vote, format_args!("0, {predicate}"))))
             }
             Operation::Fence(scope) => {
                 self.emit(format!("fence.acq_rel.{scope};"));
                 Ok(nothing)
             }
-            Operation::Update(name) => {
+            Operation::Update(_) | Operation::AtomicLoad | Operation::AtomicStore | Operation::Exchange => {
                 let mut values = values.into_iter();
-                let (Some(Value::Atomic(address)), Some(value)) = (values.next(), values.next()) else {
-                    return Ok(Value::Nothing);
-                };
-                let value = self.scalar(value, of);
-                Ok(Value::Scalar(self.update(name, (&address, is_shared), value, of)?))
-            }
-            Operation::AtomicLoad => {
-                let Some(Value::Atomic(address)) = values.into_iter().next() else { return Ok(Value::Nothing) };
-                let result = self.fresh(of);
-                self.emit(format!("ld.relaxed.gpu.{}.b{} \t{result}, [{address}];", space(is_shared), width_of(of)));
-                Ok(Value::Scalar(result))
-            }
-            Operation::AtomicStore => {
-                let mut values = values.into_iter();
-                let (Some(Value::Atomic(address)), Some(value)) = (values.next(), values.next()) else {
-                    return Ok(Value::Nothing);
-                };
-                let value = self.scalar(value, &types[1]);
-                let value = self.in_register(value, &types[1]);
-                let bits = width_of(&types[1]);
-                self.emit(format!("st.relaxed.gpu.{}.b{bits} \t[{address}], {value};", space(is_shared)));
-                Ok(nothing)
+                let Some(Value::Atomic(address)) = values.next() else { return Ok(Value::Nothing) };
+                let scalars = self.scalars(values.collect(), &types[1..])?;
+                let element = types[0].parts()[0].clone();
+                let operands: Vec<String> =
+                    scalars.into_iter().map(|scalar| self.in_register(scalar, &element)).collect();
+                self.of_element(operation, (&address, space(is_shared)), &operands, &element)
             }
             Operation::Bits => {
                 let value = self.scalars(values, &types)?.swap_remove(0);
@@ -117,19 +102,15 @@ impl Emitter<'_> {
         Ok(values.into_iter().zip(types).map(|(value, of)| self.scalar(value, of)).collect())
     }
 
-    fn special(&mut self, register: &str) -> Value {
-        let result = self.fresh(&Type::U32);
-        self.emit(format!("mov.u32 \t{result}, {register};"));
-        Value::Scalar(result)
+    pub(super) fn special(&mut self, register: &str) -> String {
+        self.put(&Type::U32, "mov.u32", register)
     }
 
     /// The thread's index in the grid along an axis.
     fn grid_index(&mut self, axis: &str) -> String {
-        let parts = ["%ctaid", "%ntid", "%tid"].map(|register| self.special(&format!("{register}.{axis}")));
-        let [block, threads, thread] = parts.map(|part| self.scalar(part, &Type::U32));
-        let result = self.fresh(&Type::U32);
-        self.emit(format!("mad.lo.s32 \t{result}, {block}, {threads}, {thread};"));
-        result
+        let [block, threads, thread] =
+            ["%ctaid", "%ntid", "%tid"].map(|register| self.special(&format!("{register}.{axis}")));
+        self.put(&Type::U32, "mad.lo.s32", format_args!("{block}, {threads}, {thread}"))
     }
 
     /// `get`, `set` and `atomic`: the index is checked after all arguments have been computed.
@@ -153,17 +134,36 @@ impl Emitter<'_> {
         }
     }
 
-    /// An atomic operation, and the old value.
-    fn update(&mut self, name: &str, (address, is_shared): (&str, bool), value: String, of: &Type) -> Checked<String> {
-        let space = space(is_shared);
+    /// An operation on an element for atomic operations.
+    fn of_element(
+        &mut self,
+        operation: Operation,
+        (address, space): (&str, &str),
+        operands: &[String],
+        of: &Type,
+    ) -> Checked<Value> {
         let bits = width_of(of);
-        let value = self.in_register(value, of);
-        let result = self.fresh(of);
-        let mut operand = value.clone();
+        let name = match operation {
+            Operation::Update(name) => name,
+            Operation::AtomicLoad => {
+                let load = format!("ld.relaxed.gpu.{space}.b{bits}");
+                return Ok(Value::Scalar(self.put(of, load, format_args!("[{address}]"))));
+            }
+            Operation::AtomicStore => {
+                self.emit(format!("st.relaxed.gpu.{space}.b{bits} \t[{address}], {};", operands[0]));
+                return Ok(Value::Parts(Vec::new()));
+            }
+            _ => {
+                let (swap, current) = (format!("atom.{space}.cas.b{bits}"), &operands[0]);
+                let old = self.put(of, swap, format_args!("[{address}], {current}, {}", operands[1]));
+                let equals = format!("setp.eq.b{bits}");
+                return Ok(Value::Scalar(self.put(&Type::Bool, equals, format_args!("{old}, {current}"))));
+            }
+        };
+        let mut operand = operands[0].clone();
         let instruction = match (name, of) {
             ("sub", _) => {
-                operand = self.fresh(of);
-                self.emit(format!("neg.{} \t{operand}, {value};", signed(of)));
+                operand = self.put(of, format_args!("neg.{}", signed(of)), operand);
                 format!("add.{}", added(of))
             }
             ("add", _) => format!("add.{}", added(of)),
@@ -173,8 +173,8 @@ impl Emitter<'_> {
             ("min" | "max", _) => format!("{name}.{}", super::kind_of(of)),
             (name, _) => format!("{name}.b{bits}"),
         };
-        self.emit(format!("atom.{space}.{instruction} \t{result}, [{address}], {operand};"));
-        Ok(result)
+        let update = format!("atom.{space}.{instruction}");
+        Ok(Value::Scalar(self.put(of, update, format_args!("[{address}], {operand}"))))
     }
 
     /// A binary operator for two numbers of one type.

@@ -21,6 +21,8 @@ pub(super) enum Value {
     Atomic(String),
     /// An array that the thread has: a symbol or a register with its address, and the offset.
     Array(String, u64),
+    /// An element of such an array, as a place: what `&mut` of it is.
+    Cell(String, u64),
     /// A closure, and the function that has it.
     Closure(usize, usize),
 }
@@ -74,6 +76,10 @@ impl Emitter<'_> {
     pub(super) fn scalar(&mut self, value: Value, of: &Type) -> String {
         match value {
             Value::Scalar(scalar) => scalar,
+            Value::Cell(base, offset) => {
+                let loaded = self.load_element((base, offset), of);
+                self.scalar(loaded, of)
+            }
             _ => self.fresh(of),
         }
     }
@@ -137,6 +143,11 @@ impl Emitter<'_> {
     pub(super) fn set(&mut self, to: &Value, from: Value, of: &Type, place: Place) -> Checked<()> {
         match (to, from) {
             (Value::Nothing, _) | (_, Value::Nothing) => {}
+            (Value::Cell(base, offset), from) => self.store_element((base.clone(), *offset), from, of, place)?,
+            (to, Value::Cell(base, offset)) => {
+                let loaded = self.load_element((base, offset), of);
+                self.set(to, loaded, of, place)?;
+            }
             (Value::Scalar(to), Value::Scalar(from)) => {
                 if *to != from {
                     self.mov(to, &from, of);
@@ -174,7 +185,7 @@ impl Emitter<'_> {
         match (&value, of) {
             (Value::Scalar(scalar), _) if !scalar.starts_with('%') => Ok(value),
             (_, Type::Reference(..)) => Ok(value),
-            (Value::Scalar(_) | Value::Parts(_) | Value::Array(..), _) => {
+            (Value::Scalar(_) | Value::Parts(_) | Value::Array(..) | Value::Cell(..), _) => {
                 let to = self.unset(of, place)?;
                 self.set(&to, value, of, place)?;
                 Ok(to)
@@ -207,6 +218,7 @@ impl Emitter<'_> {
                 let body = self.body();
                 let local = &body.locals[*number];
                 let value = match value {
+                    Value::Cell(..) if !matches!(of, Type::Reference(..)) => self.copied(value, of, place)?,
                     // A variable that changes has a register, whatever its first value is.
                     Value::Scalar(scalar) if local.is_mutable && !matches!(of, Type::Reference(..)) => {
                         let register = self.fresh(of);
@@ -226,12 +238,19 @@ impl Emitter<'_> {
                 self.activations[self.current].values[*number] = value;
             }
             Pattern::Tuple(patterns) => {
-                let parts = match value {
-                    Value::Parts(parts) => parts,
-                    _ => vec![Value::Nothing; patterns.len()],
+                let parts = match (value, of) {
+                    (Value::Parts(parts), _) => parts.into_iter().zip(of.parts().iter().cloned()).collect(),
+                    (Value::Array(base, start), Type::Array(parts)) => {
+                        let bytes = Self::bytes_of(&parts[0]).unwrap_or_default();
+                        let offsets = (0..patterns.len() as u64).map(|index| start + index * bytes);
+                        offsets
+                            .map(|at| (self.load_element((base.clone(), at), &parts[0]), parts[0].clone()))
+                            .collect::<Vec<_>>()
+                    }
+                    _ => vec![(Value::Nothing, Type::Never); patterns.len()],
                 };
-                for ((pattern, part), of) in patterns.iter().zip(parts).zip(of.parts()) {
-                    self.bind(pattern, part, of, may_change)?;
+                for (pattern, (part, of)) in patterns.iter().zip(parts) {
+                    self.bind(pattern, part, &of, may_change)?;
                 }
             }
         }

@@ -43,15 +43,14 @@ impl Emitter<'_> {
             }
             Operation::Scan(is_inclusive) => {
                 let (value, zero) = (next(), next());
-                let lane = self.fresh(&Type::U32);
-                self.emit(format!("mov.u32 \t{lane}, %laneid;"));
+                let lane = self.special("%laneid");
                 let mut sum = value;
                 for distance in [1, 2, 4, 8, 16] {
                     let below = self.shuffled("up", sum.clone(), &distance.to_string(), of);
                     let has_one = self.compared(Comparison::GreaterOrEqual, &lane, &distance.to_string(), &Type::U32);
                     let both = self.combined(Binary::Add, below, sum.clone(), of)?;
-                    let result = self.fresh(of);
-                    self.emit(format!("selp.b{} \t{result}, {both}, {sum}, {has_one};", width_of(of)));
+                    let result =
+                        self.put(of, format_args!("selp.b{}", width_of(of)), format_args!("{both}, {sum}, {has_one}"));
                     sum = result;
                 }
                 if !is_inclusive {
@@ -64,19 +63,15 @@ impl Emitter<'_> {
             }
             Operation::Vote(vote) => {
                 let predicate = self.in_register(next(), &Type::Bool);
-                let result = self.fresh(to);
                 let kind = if vote == "ballot" { "b32" } else { "pred" };
-                self.emit(format!("vote.sync.{vote}.{kind} \t{result}, {predicate}, {ALL_LANES};"));
-                result
+                self.put(to, format_args!("vote.sync.{vote}.{kind}"), format_args!("{predicate}, {ALL_LANES}"))
             }
             Operation::MatchAny => {
                 let value = self.in_register(next(), of);
-                let result = self.fresh(&Type::U32);
                 if width_of(of) == 64 {
                     return place.refused("`match_any` is of 32 bits here");
                 }
-                self.emit(format!("match.any.sync.b32 \t{result}, {value}, {ALL_LANES};"));
-                result
+                self.put(&Type::U32, "match.any.sync.b32", format_args!("{value}, {ALL_LANES}"))
             }
             Operation::ActiveMask => {
                 let result = self.fresh(&Type::U32);
@@ -93,17 +88,10 @@ impl Emitter<'_> {
 
     /// The barrier of all blocks, as `cuda_std::grid::sync` has it: the blocks' additions to the state flip its highest bit.
     pub(super) fn grid_barrier(&mut self, state: &Memory) {
-        let special = |emitter: &mut Self, register: &str| {
-            let result = emitter.fresh(&Type::U32);
-            emitter.emit(format!("mov.u32 \t{result}, {register};"));
-            result
-        };
         let any = |emitter: &mut Self, name: &str| {
-            let [x, y, z] = ["x", "y", "z"].map(|axis| special(emitter, &format!("{name}.{axis}")));
-            let [both, all] = [(); 2].map(|()| emitter.fresh(&Type::U32));
-            emitter.emit(format!("or.b32 \t{both}, {x}, {y};"));
-            emitter.emit(format!("or.b32 \t{all}, {both}, {z};"));
-            all
+            let [x, y, z] = ["x", "y", "z"].map(|axis| emitter.special(&format!("{name}.{axis}")));
+            let both = emitter.put(&Type::U32, "or.b32", format_args!("{x}, {y}"));
+            emitter.put(&Type::U32, "or.b32", format_args!("{both}, {z}"))
         };
         let (end, again) = (self.label(), self.label());
         self.emit("bar.sync \t0;".to_owned());
@@ -111,7 +99,7 @@ impl Emitter<'_> {
         let is_other = self.compared(Comparison::NotEqual, &thread, "0", &Type::U32);
         self.jump_if(&is_other, true, end);
         self.check_index("0", &state.length);
-        let [x, y, z] = ["x", "y", "z"].map(|axis| special(self, &format!("%nctaid.{axis}")));
+        let [x, y, z] = ["x", "y", "z"].map(|axis| self.special(&format!("%nctaid.{axis}")));
         let [plane, blocks, rest, arrival, before, now, changed] = [(); 7].map(|()| self.fresh(&Type::U32));
         self.emit(format!("mul.lo.s32 \t{plane}, {x}, {y};"));
         self.emit(format!("mul.lo.s32 \t{blocks}, {plane}, {z};"));
@@ -161,8 +149,6 @@ impl Emitter<'_> {
         let [low, high] = [(); 2].map(|()| self.fresh(&Type::U32));
         self.emit(format!("mov.b64 \t{{{low}, {high}}}, {value};"));
         let (low, high) = (exchange(self, &low), exchange(self, &high));
-        let result = self.fresh(of);
-        self.emit(format!("mov.b64 \t{result}, {{{low}, {high}}};"));
-        result
+        self.put(of, "mov.b64", format_args!("{{{low}, {high}}}"))
     }
 }

@@ -1,11 +1,14 @@
 //! Interpreter devices with the PTX of test kernels, and helpers to examine their faults and results.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::path::Path;
+use std::sync::OnceLock;
 
 use cuda_std::Kernel;
 use gpu::{Device, DeviceChoice, Error, InterpreterOptions, PtxVariant, Search};
 use gpu_testing::fresh_ptx;
-use ptx_interpreter::Fault;
+use ptx_interpreter::{Fault, Machine};
 use test_skips::{Need, is_required};
 
 /// A device with the kernels of one PTX module. Two writes of the same value to one element are a fault here: no
@@ -18,7 +21,7 @@ pub(crate) fn device(ptx: &PtxVariant, options: InterpreterOptions) -> Device {
 
 /// Runs `test` with the kernels of each PTX, once with race checks and once without.
 pub(crate) fn with_and_without_races(ptx: &'static [PtxVariant], test: impl Fn(&Device)) {
-    let ptx = fresh_ptx(ptx);
+    let ptx = with_the_pages(ptx);
     for check_races in [true, false] {
         let options = InterpreterOptions { check_races, ..InterpreterOptions::default() };
         ptx.iter().for_each(|ptx| test(&device(ptx, options.clone())));
@@ -27,7 +30,7 @@ pub(crate) fn with_and_without_races(ptx: &'static [PtxVariant], test: impl Fn(&
 
 /// Runs `test` with the kernels of each PTX, with race checks.
 pub(crate) fn with_races(ptx: &'static [PtxVariant], test: impl Fn(&Device)) {
-    fresh_ptx(ptx).iter().for_each(|ptx| test(&device(ptx, InterpreterOptions::default())));
+    with_the_pages(ptx).iter().for_each(|ptx| test(&device(ptx, InterpreterOptions::default())));
 }
 
 /// The fault of a launch, whose kernel must be `K` and whose source line the given one. Its message must be one line.
@@ -49,10 +52,12 @@ pub(crate) fn fault_of<K: Kernel>(_: &K, error: &Error) -> Fault {
 }
 
 thread_local! {
-    /// The simulator, an interpreter with each PTX of the test kernels, and a GPU if there is one, opened once per test
+    /// The simulator, an interpreter with each PTX of the test kernels and one with the teaching kernels by the compiler of
+    /// docs/lab, and a GPU if there is one, opened once per test
     /// thread.
     static TEST_DEVICES: Vec<Device> = {
-        let interpreters = fresh_ptx(&test_kernels::PTX).iter().map(|ptx| device(ptx, InterpreterOptions::default()));
+        let all = fresh_ptx(&test_kernels::PTX).iter().chain(of_the_page()[0].as_ref());
+        let interpreters = all.map(|ptx| device(ptx, InterpreterOptions::default()));
         [Device::simulator()].into_iter().chain(interpreters).chain(gpu()).collect()
     };
 }
@@ -67,8 +72,68 @@ fn gpu() -> Option<Device> {
     Some(device).filter(Device::is_gpu)
 }
 
+/// The teaching kernels by the compiler of docs/lab, which is no rustc, and the seeded bugs; None where rustc's PTX is stale.
+fn of_the_page() -> &'static [Option<PtxVariant>; 2] {
+    static OF_THE_PAGE: OnceLock<[Option<PtxVariant>; 2]> = OnceLock::new();
+    OF_THE_PAGE.get_or_init(|| {
+        [
+            compiled_by_the_page("test_kernels/src/teaching", &test_kernels::PTX),
+            compiled_by_the_page("seeded_bugs/src", &seeded_bugs::PTX),
+        ]
+    })
+}
+
+/// The kernels of a folder that the compiler of docs/lab knows: each is a module by itself there, here they are one.
+fn compiled_by_the_page(folder: &str, rustcs: &'static [PtxVariant]) -> Option<PtxVariant> {
+    let rustcs = fresh_ptx(rustcs).first()?.text();
+    let mut files = BTreeMap::new();
+    read_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder), folder, &mut files);
+    let machine = Machine::new(rustcs).expect("the PTX is valid");
+    let (mut head, mut entries) = (Vec::new(), String::new());
+    for (number, name) in machine.kernels().enumerate() {
+        let Ok(compiled) = kernel_language::compile(&files, name) else { continue };
+        let compiled = compiled.ptx.replace("__shared_", &format!("__shared_{number}_"));
+        let (declarations, entry) = compiled.split_at(compiled.find(".visible .entry").expect("it has the kernel"));
+        for line in declarations.lines().filter(|line| !line.starts_with("//")) {
+            if !head.contains(&line.to_owned()) {
+                head.push(line.to_owned());
+            }
+        }
+        // The page launches by parameters, not by types: the signature is that of rustc's PTX.
+        let signature = rustcs.lines().find(|line| line.contains(&format!(" {name}__signature[")));
+        head.extend(signature.map(str::to_owned));
+        entries += entry;
+    }
+    let text = format!("{}\n{entries}", head.join("\n"));
+    // SAFETY: only an interpreter runs it, which checks each access.
+    #[allow(unsafe_code)]
+    Some(unsafe { PtxVariant::new((7, 5), text.leak()) })
+}
+
+/// The sources below a folder, by names that begin with `name`.
+fn read_sources(folder: &Path, name: &str, files: &mut BTreeMap<String, String>) {
+    for entry in folder.read_dir().expect("there are sources") {
+        let path = entry.expect("an entry").path();
+        let name = format!("{name}/{}", path.file_name().expect("a name").display());
+        match path.is_dir() {
+            true => read_sources(&path, &name, files),
+            false => drop(files.insert(name, std::fs::read_to_string(&path).expect("a source is text"))),
+        }
+    }
+}
+
+/// The PTX, and of the seeded bugs that of the compiler of docs/lab too.
+fn with_the_pages(ptx: &'static [PtxVariant]) -> Vec<PtxVariant> {
+    let mut all = fresh_ptx(ptx).to_vec();
+    if all.first().is_some_and(|first| first.text() == seeded_bugs::PTX[0].text()) {
+        all.extend(of_the_page()[1]);
+    }
+    all
+}
+
 /// Calls `run`, which launches the test kernel `K`, with the simulator, with an interpreter of each PTX that has the
-/// kernel, with all checks, and with a GPU if there is one. Returns the results with the devices' names, the simulator's first.
+/// kernel, with all checks, with the compiler of docs/lab if it knows the kernel, and with a GPU if there is one. Returns
+/// the results with the devices' names, the simulator's first.
 pub(crate) fn on_every_device<K: Kernel, T>(_: &K, run: impl Fn(&Device) -> T) -> Vec<(String, T)> {
     let has_kernel =
         |device: &&Device| device.ptx().is_none_or(|ptx| ptx.text().contains(&format!(".visible .entry {}(", K::NAME)));
