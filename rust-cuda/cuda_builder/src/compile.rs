@@ -49,12 +49,8 @@ pub(crate) const WITHOUT_PASS: &str = "LLVM's pass infer-address-spaces crashes 
 
 /// Compiler flags for the kernels only in place of the extra pass, without optimisation: functions are inlined in MIR, so that an
 /// instruction of `core` or `cuda_std` has the kernel's line, and no other pass changes, removes or moves an access.
-const UNOPTIMISED: [&str; 4] = [
-    "-Zmir-opt-level=0",
-    "-Zinline-mir",
-    "-Zinline-mir-threshold=100000",
-    "-Zinline-mir-hint-threshold=100000",
-];
+const UNOPTIMISED: [&str; 4] =
+    ["-Zmir-opt-level=0", "-Zinline-mir", "-Zinline-mir-threshold=100000", "-Zinline-mir-hint-threshold=100000"];
 
 /// A flag for all crates, without optimisation: a function of another crate is compiled where it is used, so that the PTX has no
 /// other function of `core`.

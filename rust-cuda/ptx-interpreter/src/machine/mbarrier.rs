@@ -6,6 +6,7 @@ use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::{LaneAddress, Memory};
 use super::lanes::{groups, lanes_in, lanes_of};
+use super::race::StoreInFlight;
 use super::warp::Warp;
 use crate::memory::races::BarrierOf;
 use crate::program::instruction::{AccessSpace, Mbarrier, MbarrierOperation, MemoryOrdering, StoreAsync};
@@ -131,8 +132,8 @@ impl Warp {
         races.detector.arrive(barrier, thread);
         if is_complete {
             races.detector.complete(barrier);
-            for (target, bytes, thread) in races.async_stores.remove(&barrier).into_iter().flatten() {
-                races.detector.land(target, bytes, true, thread);
+            for store in races.async_stores.remove(&barrier).into_iter().flatten() {
+                races.detector.land(store.target, store.bytes, true, store.thread);
             }
         }
         Ok(())
@@ -149,12 +150,12 @@ impl Warp {
     ) {
         let Some(watched) = context.watched(memory, self) else { return };
         let Some(barrier) = context.barrier_at(barrier, self) else { return };
-        let thread = (context.phase(self), lane as u32);
+        let store = StoreInFlight { target: (watched, offset), bytes, thread: (context.phase(self), lane as u32) };
         let mut data = [0; 16];
         context.region(memory, self).read(offset, &mut data[..bytes]);
         let Some(races) = &mut context.races else { return };
-        races.detector.take_off((watched, offset), bytes, Some(&data[..bytes]), thread, pc as u32);
-        races.async_stores.entry(barrier).or_default().push(((watched, offset), bytes, thread));
+        races.detector.take_off(store.target, bytes, Some(&data[..bytes]), store.thread, pc as u32);
+        races.async_stores.entry(barrier).or_default().push(store);
     }
 
     fn note_phase_waited_for(&self, place: LaneAddress, lanes: u32, context: &mut Context<'_>) {

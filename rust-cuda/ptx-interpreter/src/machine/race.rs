@@ -15,10 +15,19 @@ pub(super) struct RaceChecker {
     pub(super) detector: RaceDetector,
     /// By the index of an allocation; None if it has not been accessed so far.
     pub(super) global: Vec<Option<Watched>>,
-    /// Of each mbarrier, the asynchronous stores that its current phase has not completed: where, how many bytes, by which thread.
-    pub(super) async_stores: HashMap<BarrierOf, Vec<((Watched, usize), usize, (Phase, u32))>>,
+    /// Of each mbarrier, the asynchronous stores that its current phase has not completed.
+    pub(super) async_stores: HashMap<BarrierOf, Vec<StoreInFlight>>,
     /// Same-value races by the indices of the two instructions, that of the later access first.
     pub(super) same_value: BTreeMap<(u32, u32), SameValueRace>,
+}
+
+/// An asynchronous store.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoreInFlight {
+    pub(super) target: (Watched, usize),
+    pub(super) bytes: usize,
+    /// The storing thread, by its lane.
+    pub(super) thread: (Phase, u32),
 }
 
 /// Unordered writes of the same value to the same bytes by several threads, or a read of them by one of these threads. Memory holds that
