@@ -9,8 +9,13 @@ use flate2::write::ZlibEncoder;
 
 use super::document::Document;
 
-/// The page, with its style and its script.
-const TEMPLATE: &str = include_str!("page.html");
+/// The page.
+const TEMPLATE: &str = include_str!("views/page.html");
+/// Its parts: `base` is shared with the laboratory, a page for which `record` makes the part that plays a run.
+const PARTS: [(&str, &[&str]); 2] = [
+    ("{{style}}", &[include_str!("views/base.css"), include_str!("views/views.css")]),
+    ("{{script}}", &[include_str!("views/base.js"), include_str!("views/views.js")]),
+];
 
 /// The page of a recording.
 ///
@@ -24,7 +29,12 @@ pub(super) fn page(document: &Document) -> String {
     let title =
         format!("{}, grid {x} × {y} × {z}, block {width} × {height} × {depth}, {}", document.kernel, document.ptx);
     // The base64 text is inserted last: it cannot contain a placeholder.
-    TEMPLATE.replace("{{title}}", &escape(&title)).replace("{{recording}}", &STANDARD.encode(compressed))
+    template().replace("{{title}}", &escape(&title)).replace("{{recording}}", &STANDARD.encode(compressed))
+}
+
+/// The page with its style and its script.
+fn template() -> String {
+    PARTS.iter().fold(TEMPLATE.to_owned(), |page, (placeholder, parts)| page.replace(placeholder, &parts.concat()))
 }
 
 /// Text as the content of an HTML element or of a quoted attribute.
@@ -55,11 +65,15 @@ mod tests {
 
     #[test]
     fn the_template_has_each_placeholder_once_and_loads_nothing() {
-        for placeholder in ["{{title}}", "{{recording}}"] {
+        for (placeholder, _) in PARTS {
             assert_eq!(TEMPLATE.matches(placeholder).count(), 1, "{placeholder}");
         }
+        let template = template();
+        for placeholder in ["{{title}}", "{{recording}}"] {
+            assert_eq!(template.matches(placeholder).count(), 1, "{placeholder}");
+        }
         for forbidden in ["http:", "https:", "src=", "@import", "url(", "innerHTML", "eval("] {
-            assert!(!TEMPLATE.contains(forbidden), "{forbidden}");
+            assert!(!template.contains(forbidden), "{forbidden}");
         }
     }
 }

@@ -98,6 +98,27 @@ async function play(page) {
   report.home = await press("Home", "Home", 36);
   report.right = await press("ArrowRight", "ArrowRight", 39);
   report.barrier = await press("b", "KeyB", 66);
+  // A breakpoint by a click on the line of the barrier, its next arrivals, and the same by keys.
+  report.breakpoint = await evaluate(`(() => {
+    const at = () => [document.querySelector(".line.here .number").textContent, t];
+    const here = document.querySelector(".line.here"), line = here.querySelector("button.number");
+    here.querySelector(".text").click();
+    const pressed = line.getAttribute("aria-pressed");
+    go(0);
+    const stops = [];
+    for (let i = 0; i < 3; i++) {
+      document.getElementById("to-breakpoint").click();
+      stops.push(at());
+    }
+    line.focus();
+    return { line: line.textContent, name: line.getAttribute("aria-label"), pressed, stops };
+  })()`);
+  await press("ArrowDown", "ArrowDown", 40);
+  report.breakpoint.below = await evaluate("Number(document.activeElement.textContent)");
+  await press("ArrowUp", "ArrowUp", 38);
+  for (const type of ["keyDown", "keyUp"])
+    await send("Input.dispatchKeyEvent", { type, key: "Enter", code: "Enter", windowsVirtualKeyCode: 13, text: "\r" });
+  report.breakpoint.left = await evaluate("[...breakpoints].length");
   return report;
 }
 

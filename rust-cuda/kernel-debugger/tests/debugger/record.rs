@@ -12,7 +12,7 @@ use flate2::read::ZlibDecoder;
 use kernel_debugger::record::{Options, Page, RecordError, parse_shape, record};
 use kernel_debugger::{Argument, Launch, Resume};
 use ptx_interpreter::{Fault, LaunchError, MemoryRange, ObservedAccess, Observer, Step, StoppedBlock};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use test_skips::{Need, skip};
 
@@ -582,8 +582,29 @@ fn the_page_plays_in_a_browser() {
     }
     let barrier = line_with("test_kernels/src/stepping.rs", "thread::sync_threads()", 0);
     assert_eq!(at_tiles["barrier"]["place"].as_str().unwrap().rsplit(':').nth(1), Some(&*barrier.to_string()));
+    check_breakpoint(at_tiles, &recording, barrier);
     // The page's own replay ends at the result.
     let sums: Vec<f32> = (0..4).map(|column| (0..40).map(|p| x(47, p) * x(44 + column, p)).sum()).collect();
     let shown = at_tiles["lastValues"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap() as f32);
     assert_eq!(shown.collect::<Vec<_>>(), sums);
+}
+
+/// A breakpoint at a line stops where a warp comes to it from another one; the keyboard sets and removes it, too.
+fn check_breakpoint(report: &Value, recording: &Value, line: u32) {
+    let [warps, pcs] = ["warp", "pc"].map(|column| summed(&recording["frames"][column]));
+    let line_at = |frame: usize| recording["code"][pcs[frame] as usize][2].clone();
+    let arrives = |frame: &usize| {
+        let before = (0..*frame).rev().find(|before| warps[*before] == warps[*frame]);
+        line_at(*frame)[1] == line && before.is_none_or(|before| line_at(before)[1] != line)
+    };
+    let breakpoint = &report["breakpoint"];
+    let stops = (1..pcs.len()).filter(arrives).take(3).map(|frame| json!([line.to_string(), frame]));
+    assert_eq!(breakpoint["stops"], stops.collect::<Value>(), "{breakpoint}");
+    assert_eq!(
+        (&breakpoint["line"], &breakpoint["pressed"]),
+        (&line.to_string().into(), &"true".into()),
+        "{breakpoint}"
+    );
+    assert_eq!(breakpoint["name"], format!("Breakpoint at line {line}: thread::sync_threads();"));
+    assert!(breakpoint["below"].as_u64().unwrap() > line.into() && breakpoint["left"] == 0, "{breakpoint}");
 }
