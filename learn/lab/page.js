@@ -1,19 +1,3 @@
-const element = id => document.getElementById(id);
-const make = (name, className, text) => {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-};
-const number = value => value.toLocaleString("en");
-const plural = (n, one, many = one + "s") => `${number(n)} ${n === 1 ? one : many}`;
-
-async function unpack(id) {
-  const bytes = Uint8Array.from(atob(element(id).textContent.trim()), character => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).arrayBuffer();
-}
-
 // ---- Runs, in a worker that can be ended at any time ----
 
 // Seconds after which a run is ended.
@@ -112,9 +96,18 @@ let lesson = LESSONS[0],
 // The last check's fault, in whose order a recording runs.
 let lastOrder = "ascending";
 
+// Replaces the content of an element, and keeps the focus at the same place in it.
+function refill(into, children) {
+  const places = () => [...into.querySelectorAll("button, input")];
+  const at = places().indexOf(document.activeElement);
+  into.replaceChildren(...children);
+  places()[at]?.focus();
+}
+
 function showLessons() {
-  element("lessons").replaceChildren(
-    ...LESSONS.map((of, index) => {
+  refill(
+    element("lessons"),
+    LESSONS.map((of, index) => {
       const item = make("li"),
         button = make("button", "lesson");
       const done = of.kernels.filter(kernel => isDone(of, kernel)).length;
@@ -135,9 +128,18 @@ function showLessons() {
   else element("own-tab").setAttribute("aria-current", "page");
 }
 
+// Text whose parts in backticks are code.
+function rich(name, text) {
+  const made = make(name);
+  text.split("`").forEach((part, index) => made.append(index % 2 ? make("code", "", part) : part));
+  return made;
+}
+
+// The kernels by letters: the name and the words of one that was run say what is wrong with it.
 function showKernels() {
-  element("kernels").replaceChildren(
-    ...lesson.kernels.map(kernel => {
+  refill(
+    element("kernels"),
+    lesson.kernels.map((kernel, index) => {
       const label = make("label", "kernel"),
         input = make("input");
       input.type = "radio";
@@ -145,15 +147,15 @@ function showKernels() {
       input.value = kernel.name;
       input.checked = kernel === chosen;
       input.addEventListener("change", () => choose(kernel));
-      const words = kernel.role === "right" ? "" : kernel.words;
-      const text = make("span");
-      const name = make("code");
-      // A long name may break after an underscore.
-      for (const part of kernel.name.split(/(?<=_)/)) name.append(part, make("wbr"));
-      text.append(name, make("span", "words", words));
-      label.append(input, text, make("span", `tag ${kernel.role}`, kernel.role));
+      const text = make("span", "", `Kernel ${"ABCDEFGH"[index]}`);
+      label.append(input, text);
       if (edits.has(kernel.name)) label.append(make("span", "tag edited", "edited"));
       if (isDone(lesson, kernel)) {
+        const name = make("code");
+        // A long name may break after an underscore.
+        for (const part of kernel.name.split(/(?<=_)/)) name.append(part, make("wbr"));
+        text.append(" ", name, make("span", "words", kernel.role === "right" ? "" : kernel.words));
+        label.append(make("span", `tag ${kernel.role}`, kernel.role));
         const mark = make("span", "found", "✓");
         mark.title = "run";
         label.append(mark);
@@ -168,7 +170,8 @@ function open(of, kernel = of.kernels[0]) {
   element("lesson").hidden = false;
   lesson = of;
   element("title").textContent = `${LESSONS.indexOf(of) + 1}. ${of.title}`;
-  element("task").textContent = of.task;
+  element("know").replaceChildren(...of.know.map(text => rich("p", text)));
+  element("task").replaceWith(Object.assign(rich("p", of.task), { id: "task" }));
   element("unit").textContent = of.unit;
   element("size").value = of.size;
   element("size").max = of.unit === "rows" ? 300 : 100000;
@@ -183,8 +186,36 @@ function choose(kernel) {
   isEditing = false;
   setShape();
   showKernels();
+  showHints(0);
   forgetOutcome();
   showSource([]);
+}
+
+// ---- Hints by degree: a question, where to look, the fix ----
+
+function hintsFor(kernel) {
+  const lines = learn.sources[kernel.file].split("\n"),
+    { first, last } = originalOf(kernel);
+  const at = lines.findIndex((line, index) => index >= first && index <= last && /\/\/ wrong$/.test(line));
+  if (kernel.role === "wrong")
+    return [lesson.question, `Look at line ${at + 1}: \`${shownLine(lines[at]).trim()}\`.`, kernel.fix];
+  const slow = `It has no mistake, but it is slower: ${kernel.words}. Compare its counts with the others'.`;
+  return [
+    lesson.question,
+    "Nothing to look for: no line of this kernel is wrong.",
+    kernel.role === "slower" ? slow : "Nothing to mend: this is the right one.",
+  ];
+}
+
+function showHints(count) {
+  const hints = hintsFor(chosen),
+    list = element("hint-list"),
+    button = element("hint");
+  while (list.children.length > count) list.lastChild.remove();
+  for (let index = list.children.length; index < count; index++) list.append(rich("li", hints[index]));
+  const next = ["a question", "where to look", "the fix"][count];
+  button.disabled = next === undefined;
+  button.textContent = next ? `Hint: ${next}` : "No more hints";
 }
 
 // The launch of the lesson for the size.
@@ -203,8 +234,7 @@ function forgetOutcome() {
   element("verdict").textContent = "Not run yet.";
   element("verdict").className = "";
   element("faults").replaceChildren();
-  element("result").hidden = true;
-  element("counts").hidden = true;
+  for (const id of ["result", "counts", "meanings"]) element(id).hidden = true;
   element("player").hidden = true;
   element("player-frame").replaceChildren();
   lastOrder = "ascending";
@@ -219,13 +249,16 @@ let isEditing = false,
 // Marks for the students' workspace.
 const WORKSPACE_MARK = /^ *\/\/ (write: \w+|end)$/;
 
+// A line without the remark that says that it is wrong, which is the answer.
+const shownLine = line => line.replace(/ *\/\/ wrong$/, "");
+
 // First and last index of a kernel's lines in its file as the page has it, and the lines without what gives the answer
 // away.
 function originalOf(kernel) {
   const lines = learn.sources[kernel.file].split("\n");
   const [first, last] = functionAround(lines, lines.findIndex(line => line.startsWith(`pub fn ${kernel.name}(`)));
   const shown = lines.slice(first, last + 1).filter(line => !WORKSPACE_MARK.test(line));
-  return { first, last, text: shown.map(line => line.replace(/ *\/\/ wrong$/, "")).join("\n") };
+  return { first, last, text: shown.map(shownLine).join("\n") };
 }
 
 // The sources with a kernel's edit, if it has one.
@@ -351,15 +384,20 @@ function showSource(marks) {
     if (!isOwn) add(mark.file, mark.line - 1);
   }
   const into = make("div");
+  const right = lesson.kernels.find(kernel => kernel.role === "right").name;
   for (const part of parts) {
     into.append(make("div", "file", part.file));
+    // The name of a kernel that was not run yet, and the remark above it, say what is wrong with it.
+    const isHidden = part === parts[0] && edit === undefined && !isDone(lesson, chosen);
     for (let index = part.first; index <= part.last; index++) {
-      if (WORKSPACE_MARK.test(part.lines[index])) continue;
+      if (WORKSPACE_MARK.test(part.lines[index]) || (isHidden && part.lines[index].startsWith("///"))) continue;
+      const text = isHidden ? part.lines[index].replace(`fn ${chosen.name}(`, `fn ${right}(`) : part.lines[index];
       const here = marks.filter(mark => mark.file === part.file && mark.line === index + 1);
       const kind = here.some(mark => mark.kind === "fault") ? " fault" : here.length ? " other" : "";
       const line = make("div", `line${kind}`);
-      // The remark that says which line is wrong is the answer.
-      line.append(make("span", "", index + 1), make("span", "", part.lines[index].replace(/ *\/\/ wrong$/, "")));
+      const code = make("span");
+      paint(code, shownLine(text), true);
+      line.append(make("span", "", index + 1), code);
       into.append(line);
       for (const mark of here) into.append(make("div", `mark ${mark.kind}`, mark.text));
     }
@@ -388,6 +426,7 @@ function drawPicture(states, columns) {
   const cell = Math.max(1, Math.min(8, Math.floor(512 / Math.max(across, rows))));
   canvas.width = across * cell;
   canvas.height = rows * cell;
+  canvas.style.width = `${canvas.width / 16}rem`;
   const context = canvas.getContext("2d"),
     gap = cell > 3 ? 1 : 0;
   states.forEach((state, i) => {
@@ -435,6 +474,17 @@ const COUNTED = [
   ["wavefronts of shared memory", counts => counts.shared_wavefronts],
   ["bank conflicts", counts => counts.bank_conflicts],
 ];
+// What each of them is.
+const MEANINGS = [
+  "Threads of a warp that take part in an instruction, on average. The others wait.",
+  "Instructions that warps execute: one for all threads of a warp.",
+  "Branches at which threads of one warp go two ways, which are executed one after the other.",
+  "Each warp that waits at a barrier counts once.",
+  "Pieces of 32 bytes that are read from global memory, or written.",
+  "Each is done for one thread after the other.",
+  "Rounds in which shared memory serves a warp's access: one, if no two threads need one bank.",
+  "Rounds more than that.",
+];
 
 function countRows(columns) {
   const shown = COUNTED.filter(([, of], index) => index < 3 || columns.some(counts => of(counts) > 0));
@@ -473,7 +523,6 @@ async function run() {
     if (!isStill()) return;
     const faults = answer.check.faults;
     showSentences(element("faults"), answer.sentences);
-    showSource(marksOf(faults));
     const difference = showResult(answer, problem);
     lastOrder = faults[0]?.order ?? "ascending";
     const isWrong = faults.length > 0 || difference !== null;
@@ -484,6 +533,7 @@ async function run() {
         ? `Wrong without a fault: ${difference}.`
         : `Right: no fault in ${plural(answer.check.orders, "order")}, and the result is as expected.`;
     if (isWrong === (kernel.role === "wrong")) remember(of, kernel);
+    showSource(marksOf(faults));
     if (faults.length === 0) await showCounts(of, kernel, size, answer.check.counts, isStill);
   } catch (error) {
     if (!isStill()) return;
@@ -500,7 +550,7 @@ async function showCounts(of, kernel, size, counts, isStill) {
   const other = of.kernels.find(other => other.role === role);
   const isEdited = edits.has(kernel.name);
   element("counted").replaceChildren(...countRows([counts]));
-  element("counts").hidden = false;
+  element("counts").hidden = element("meanings").hidden = false;
   const launch = launchOf(lesson, isEdited ? kernel : other, size, isEdited ? shape() : other.launch(size));
   const program = isEdited ? { files: learn.sources } : { ptx: learn.ptx, names: learn.names };
   const answer = await answerTo({ task: "check", ...program, launch, orders: 1, seed: 0 });
@@ -858,6 +908,10 @@ function connect() {
   });
   element("size").addEventListener("input", setShape);
   for (const id of ["stop", "own-stop"]) element(id).addEventListener("click", () => stop());
+  element("hint").addEventListener("click", () => showHints(element("hint-list").children.length + 1));
+  element("meaning-list").append(
+    ...MEANINGS.flatMap((meaning, index) => [make("dt", "", COUNTED[index][0]), make("dd", "", meaning)]),
+  );
   element("play").addEventListener("click", () => {
     if (!element("choice").reportValidity()) return;
     const launch = inOrder(launchOf(lesson, chosen, element("size").valueAsNumber, shape()), lastOrder);

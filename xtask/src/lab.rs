@@ -78,17 +78,20 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The template with its parts. Text in base64 is inserted last: it cannot contain a placeholder.
+/// The template with its parts, of which it shares some with the recorded page. Text in base64 is inserted last: it cannot contain a placeholder.
 fn body(module: &[u8]) -> Result<String> {
-    let part = |name: &str| read(&workspace_root().join("learn/lab").join(name));
-    let mut page = part("index.html")?;
-    for (placeholder, name) in [
-        ("{{style}}", "style.css"),
-        ("{{worker}}", "worker.js"),
-        ("{{lessons}}", "lessons.js"),
-        ("{{page}}", "page.js"),
+    let (own, views) = ("learn/lab", "rust-cuda/kernel-debugger/src/record/views");
+    let part = |folder: &str, name: &str| read(&workspace_root().join(folder).join(name));
+    let mut page = part(own, "index.html")?;
+    for (placeholder, folder, name) in [
+        ("{{base-style}}", views, "base.css"),
+        ("{{style}}", own, "style.css"),
+        ("{{worker}}", own, "worker.js"),
+        ("{{base}}", views, "base.js"),
+        ("{{lessons}}", own, "lessons.js"),
+        ("{{page}}", own, "page.js"),
     ] {
-        page = page.replace(placeholder, part(name)?.trim_end());
+        page = page.replace(placeholder, part(folder, name)?.trim_end());
     }
     Ok(page.replace("{{module}}", &packed(module)?).replace("{{kernels}}", &packed(kernels()?.as_bytes())?))
 }

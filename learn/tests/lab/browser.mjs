@@ -43,6 +43,40 @@ async function solve({ send, evaluate, open, report }) {
     return { verdict: document.getElementById("verdict").textContent, faults, marked };
   })()`);
 
+  const press = async (key, modifiers = 0) => {
+    const code = { Tab: 9, Enter: 13, " ": 32, ArrowDown: 40 }[key];
+    const event = { key, code: key === " " ? "Space" : key, windowsVirtualKeyCode: code, modifiers };
+    const text = { Enter: "\r", " ": " " }[key];
+    await send("Input.dispatchKeyEvent", { type: text && !modifiers ? "keyDown" : "rawKeyDown", ...event, text });
+    await send("Input.dispatchKeyEvent", { type: "keyUp", ...event });
+  };
+  // Presses Tab until an element has the focus; the number of presses.
+  const tabTo = async selector => {
+    for (let presses = 1; presses < 80; presses++) {
+      await press("Tab");
+      if (await evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return presses;
+    }
+    throw new Error(`the Tab key does not reach ${selector}`);
+  };
+  // The roles and names of the nodes of the accessibility tree.
+  const tree = async () => {
+    const { nodes } = await send("Accessibility.getFullAXTree");
+    const shown = nodes.filter(node => !node.ignored);
+    return shown.map(({ role, name, properties }) => ({
+      role: role.value,
+      name: name?.value ?? "",
+      focusable: properties?.some(of => of.name === "focusable" && of.value.value) ?? false,
+      live: properties?.find(of => of.name === "live")?.value.value,
+    }));
+  };
+  const LANDMARKS = ["banner", "navigation", "main", "contentinfo", "region", "form", "status"];
+  const describeTree = nodes => ({
+    landmarks: nodes.filter(node => LANDMARKS.includes(node.role)).map(({ role, name }) => `${role}: ${name}`),
+    nameless: nodes.filter(node => node.focusable && node.name === "" && node.role !== "RootWebArea").map(node => node.role),
+    live: nodes.filter(node => node.live === "polite").map(node => node.role),
+    radios: nodes.filter(node => node.role === "radio").map(node => node.name),
+  });
+
   // From opening to the first race, on a processor that is slowed four times.
   await send("Emulation.setDeviceMetricsOverride", { width: 1280, height: 800, deviceScaleFactor: 1, mobile: false });
   await send("Emulation.setCPUThrottlingRate", { rate: 4 });
@@ -54,6 +88,32 @@ async function solve({ send, evaluate, open, report }) {
   await until(`document.querySelector("#faults li") !== null`);
   report.first = { milliseconds: Date.now() - opened, clicks, ...(await outcome()) };
   await send("Emulation.setCPUThrottlingRate", { rate: 1 });
+
+  // What says whether a kernel is right, before and after it has been run, and hints by degree.
+  await click("#lessons li:nth-child(1) button");
+  const choice = () => evaluate(`[...document.querySelectorAll("#kernels label"), document.getElementById("source")]
+    .map(shown => shown.textContent)`);
+  report.before = { shown: await choice(), tree: describeTree(await tree()), hints: [] };
+  for (let step = 0; step < 3; step++) {
+    await click("#hint");
+    report.before.hints.push(await evaluate(`document.querySelector("#hint-list li:last-child").textContent`));
+  }
+  // By the keyboard alone: the second kernel, its run, and the page that plays it.
+  await evaluate(`document.getElementById("title").focus()`);
+  await tabTo("#kernels input");
+  await press("ArrowDown");
+  report.keys = { chosen: await evaluate("document.activeElement.value") };
+  await tabTo("#run");
+  await press("Enter");
+  await idle();
+  report.keys.verdict = await text("verdict");
+  report.after = await choice();
+  await press("Tab");
+  await press(" ");
+  await until(`document.querySelector("#player iframe") !== null`);
+  report.keys.closedBy = await tabTo("#close-player");
+  await press("Enter");
+  report.keys.focused = await evaluate("document.activeElement.id");
 
   report.runs = [];
   const lessons = await evaluate(`LESSONS.map(({ page, kernels }) =>
@@ -113,6 +173,8 @@ async function solve({ send, evaluate, open, report }) {
     const shown = await outcome();
     return { ...found, counts, ...shown };
   };
+  report.markupInEditor = await edit(2, "saxpy", "while i < y.len() {", "while i < <img src=x onerror=window.ran=1> {");
+  report.markupInEditor.images = await evaluate(`[document.images.length, Boolean(window.ran)]`);
   report.edits = [
     await edit(1, "double", "i < x.len()", "i <= x.len()"),
     await edit(5, "average", "    thread::sync_threads();\n", ""),
@@ -121,11 +183,6 @@ async function solve({ send, evaluate, open, report }) {
   ];
   // The keyboard leaves the editor, and runs from it.
   await click("#edit");
-  const press = async (key, modifiers = 0) => {
-    const code = { Tab: 9, Enter: 13 }[key];
-    for (const type of ["rawKeyDown", "keyUp"])
-      await send("Input.dispatchKeyEvent", { type, key, code: key, windowsVirtualKeyCode: code, modifiers });
-  };
   await press("Enter", 2);
   await until(`!document.getElementById("verdict").textContent.startsWith("Not run yet")`);
   await idle();
@@ -181,15 +238,23 @@ async function solve({ send, evaluate, open, report }) {
     report.foreign.push(`${name}: ${await text("own-verdict")} ${await text("own-faults")}`);
   }
 
+  report.ownTree = describeTree(await tree());
+
   // Text from outside is text.
-  const scripts = await evaluate("document.scripts.length");
+  const elements = () => evaluate(`document.querySelectorAll("script, img, b, iframe, object, a, svg").length`);
+  const scripts = await elements();
   await paste(markup);
   await click("#own-run");
   await idle();
-  const added = (await evaluate("document.scripts.length")) - scripts;
+  const added = (await elements()) - scripts;
   report.markup = { added, ran: await evaluate("Boolean(window.ran)"), faults: await text("own-faults") };
   await click("#own-play");
   await until(`document.querySelector("#player iframe") !== null`);
+
+  report.markup.played = await evaluate(`(() => {
+    const page = new DOMParser().parseFromString(document.querySelector("#player iframe").srcdoc, "text/html");
+    return [page.scripts.length, page.querySelectorAll("img").length];
+  })()`);
 
   // A kernel without an end can be stopped, and another one runs.
   await paste(endless);
@@ -205,6 +270,17 @@ async function solve({ send, evaluate, open, report }) {
   await click("#own-run");
   await idle();
   report.example = await text("own-faults");
+
+  // Readable on a screen of 3840 × 2160 pixels.
+  await send("Emulation.setDeviceMetricsOverride", { width: 3840, height: 2160, deviceScaleFactor: 1, mobile: false });
+  await evaluate(`location.hash = "#lesson=5&run=1"`);
+  await until(`document.getElementById("title").textContent.startsWith("5.")`);
+  await idle();
+  report.wide = await evaluate(`(() => {
+    const size = id => parseFloat(getComputedStyle(document.getElementById(id)).fontSize);
+    return { text: size("task"), code: size("source"), line: document.getElementById("task").clientWidth / size("task"),
+      width: document.scrollingElement.scrollWidth };
+  })()`);
 
   await send("Emulation.setDeviceMetricsOverride", { width: 360, height: 740, deviceScaleFactor: 2, mobile: true });
   report.narrow = [];

@@ -37,10 +37,55 @@ struct Run {
 
 #[derive(Deserialize)]
 struct Markup {
-    /// Number of scripts that the page has got.
+    /// Number of elements that the page has got.
     added: i32,
     ran: bool,
     faults: String,
+    /// Scripts and images of the page that plays the run.
+    played: (u32, u32),
+}
+
+/// The page for a screen reader, from Chromium's accessibility tree.
+#[derive(Debug, Deserialize)]
+struct Tree {
+    /// Role and name.
+    landmarks: Vec<String>,
+    /// Roles of what the keyboard reaches and has no name.
+    nameless: Vec<String>,
+    /// Roles of what is read when it changes.
+    live: Vec<String>,
+    /// Names of the kernels.
+    radios: Vec<String>,
+}
+
+/// The first lesson before anything was run.
+#[derive(Debug, Deserialize)]
+struct Before {
+    /// Texts of the kernels, and of the source.
+    shown: Vec<String>,
+    tree: Tree,
+    hints: Vec<String>,
+}
+
+/// What the keyboard alone leads to.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Keys {
+    chosen: String,
+    verdict: String,
+    closed_by: u32,
+    focused: String,
+}
+
+/// The page on a large screen.
+#[derive(Debug, Deserialize)]
+struct Wide {
+    /// Sizes of letters in pixels.
+    text: f64,
+    code: f64,
+    /// Length of a line of text in sizes of its letters.
+    line: f64,
+    width: u32,
 }
 
 /// A run of an edited kernel.
@@ -55,6 +100,15 @@ struct Edit {
     counts: String,
     #[serde(flatten)]
     shown: Shown,
+}
+
+/// Markup in an edited source.
+#[derive(Debug, Deserialize)]
+struct EditedMarkup {
+    /// Number of images in the page, and whether the script in it ran.
+    images: (u32, bool),
+    #[serde(flatten)]
+    edit: Edit,
 }
 
 /// What the script prints.
@@ -73,6 +127,14 @@ struct Report {
     left_by: String,
     restored: (String, bool),
     fragment: String,
+    before: Before,
+    after: Vec<String>,
+    keys: Keys,
+    #[serde(rename = "ownTree")]
+    own_tree: Tree,
+    #[serde(rename = "markupInEditor")]
+    markup_in_editor: EditedMarkup,
+    wide: Wide,
     foreign: Vec<String>,
     markup: Markup,
     stopped: String,
@@ -160,6 +222,7 @@ fn the_lessons_are_solved_and_every_wrong_kernel_is_convicted() {
     assert!(report.by_key.starts_with("Right: "), "{}", report.by_key);
     assert!(report.fragment.contains("lesson=10&kernel=product_double_buffered&size=40"), "{}", report.fragment);
 
+    check_choice(&report);
     check_edits(&report);
 
     assert_eq!(report.foreign.len(), count);
@@ -167,15 +230,47 @@ fn the_lessons_are_solved_and_every_wrong_kernel_is_convicted() {
         assert!(shown.ends_with(": No fault in 2 orders. "), "{shown}");
     }
     assert!(report.markup.faults.contains("<script>window.ran=1</script>"), "{}", report.markup.faults);
-    assert_eq!((report.markup.added, report.markup.ran), (0, false));
+    assert_eq!((report.markup.added, report.markup.ran, report.markup.played), (0, false, (2, 0)));
+    let EditedMarkup { images, edit } = &report.markup_in_editor;
+    assert!(edit.changed && edit.shown.verdict.starts_with("Not run: "), "{edit:?}");
+    assert_eq!(*images, (0, false));
     assert_eq!(report.stopped, "Not run: stopped");
     assert!(report.example.contains("race"), "{}", report.example);
     assert_eq!(report.narrow, [360; 10]);
+    let Wide { text, code, line, width } = report.wide;
+    assert!(text >= 22.0 && code >= 18.0 && line <= 55.0 && width == 3840, "{:?}", report.wide);
 
     let is_own =
         |url: &&String| url.ends_with("/docs/lab/index.html") || url.starts_with("blob:") || url.starts_with("data:");
     let others: Vec<&String> = report.loaded.iter().filter(|url| !is_own(url) && *url != "about:srcdoc").collect();
     assert!(others.is_empty(), "the page loads {others:?}");
+}
+
+/// Nothing says what a kernel is before it has been run, hints come by degree, and keys and screen readers reach everything.
+fn check_choice(Report { before, after, keys, own_tree, .. }: &Report) {
+    let Before { shown, tree, hints } = before;
+    assert_eq!(shown[..5], ["A", "B", "C", "D", "E"].map(|letter| format!("Kernel {letter}")));
+    assert!(shown[5].contains("pub fn double(") && !shown[5].contains("guard"), "{}", shown[5]);
+    assert_eq!(tree.radios, shown[..5]);
+    // The second one was run.
+    assert!(after[1].contains("double_with_inclusive_guard") && after[1].contains("wrong"), "{after:?}");
+    assert!(after[5].contains("pub fn double_with_inclusive_guard("), "{}", after[5]);
+    let [question, place, fix] = &hints[..] else { panic!("{hints:?}") };
+    let (_, line) = marked_place("double_without_guard");
+    assert!(question.ends_with('?') && !question.contains("guard"), "{question}");
+    assert!(place.starts_with(&format!("Look at line {line}: x.set(")) && fix.contains("if i < x.len()"), "{hints:?}");
+    assert_eq!(keys.chosen, "double_with_inclusive_guard");
+    assert!(keys.verdict.starts_with("Wrong: ") && keys.closed_by < 80, "{keys:?}");
+    assert_eq!(keys.focused, "play");
+    for (tree, main) in [(tree, "1. One thread for each element"), (own_tree, "Your own PTX")] {
+        assert_eq!(tree.nameless, Vec::<String>::new());
+        for landmark in
+            ["banner: ", "navigation: Lessons", &format!("main: {main}"), "contentinfo: ", "region: Outcome"]
+        {
+            assert!(tree.landmarks.iter().any(|found| found == landmark), "no {landmark}: {:?}", tree.landmarks);
+        }
+        assert!(tree.live.iter().any(|role| role == "status"), "{:?}", tree.live);
+    }
 }
 
 /// An edit shows the sentence and the line of its mistake, and the original returns.

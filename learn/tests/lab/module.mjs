@@ -9,7 +9,8 @@ const page = readFileSync(process.argv[2], "utf8");
 const part = id => page.match(new RegExp(`<script id="${id}"[^>]*>([^<]*)<`))[1].trim();
 const unpack = id => inflateSync(Buffer.from(part(id), "base64"));
 const learn = JSON.parse(unpack("learn"));
-const lessons = page.match(/<script id="lessons-script">([^]*?)<\/script>/)[1];
+const script = id => page.match(new RegExp(`<script id="${id}">([^]*?)</script>`))[1];
+const lessons = `${script("base-script")}\n${script("lessons-script")}`;
 const { LESSONS, launchOf, compare } = new Function(`${lessons}\nreturn { LESSONS, launchOf, compare };`)();
 
 const { instance } = await WebAssembly.instantiate(unpack("module"));
