@@ -49,7 +49,7 @@ fn the_architecture_and_every_setting_of_the_compilation_change_it() {
     ];
     all.sort();
     all.dedup();
-    assert_eq!(all.len(), 10);
+    assert_eq!(all.len(), 11);
 }
 
 #[test]
