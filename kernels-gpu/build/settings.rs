@@ -60,6 +60,8 @@ pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
     let builder = ONE_BLOCK.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 1024, 1));
     match arch >= Arch::Sm90 {
         true => {
+            // PTX ISA 8.1 has `st.async`.
+            let builder = builder.ptx_version(8, 1);
             CLUSTERS.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 1).cluster(kernel, 16))
         }
         false => builder,

@@ -222,7 +222,7 @@ impl Problem {
         let mut rng = ChaCha8Rng::seed_from_u64(hyperparameters.seed);
         let network = Network::random(Preset::Homework.architecture()?, Initialization::Xavier, &mut rng);
         let (inputs, outputs) = (network.architecture().inputs(), network.architecture().outputs());
-        let pixel = || if rng.random_bool(0.8) { 0.0 } else { rng.random_range(0.0..1.0) };
+        let pixel = || if rng.random_bool(0.8) { 0.0 } else { f32::from(rng.random::<u8>()) / 255.0 };
         let images = Array2::from_shape_simple_fn((count, inputs), pixel);
         let mut targets = Array2::zeros((count, outputs));
         targets.outer_iter_mut().for_each(|mut target| target[rng.random_range(0..outputs)] = 1.0);

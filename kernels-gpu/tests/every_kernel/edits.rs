@@ -18,6 +18,8 @@
 //! 7. In an `or` with an immediate no register is replaced: another register may have the immediate's bits too.
 //! 8. An integer of 2²⁹ or more is not edited: it is the bits of a float, of which the edit would change the last one.
 //!    Nor is one of a `selp`, whose predicate may choose the other source for every value that occurs.
+//! 9. The wait of a cluster's barrier before the kernel's end is not removed. `cuda_builder` adds it for memory that others may still
+//!    access, and a block that has received all that the others send needs none.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -65,7 +67,8 @@ pub(crate) fn edits(module: &str, name: &str, executed: impl Fn(u32) -> bool) ->
         let mut edit = |kind, after: String| {
             edits.push(Edit { kind, line: line.number, before: line.text.to_owned(), after });
         };
-        if line.is("bar") || line.is("barrier") {
+        let is_last = kernel.lines.get(index + 1).is_some_and(|next| next.is("ret"));
+        if line.is("bar") || line.is("barrier") && !is_last {
             edit(Kind::Barrier, String::new());
         }
         if let Some(negated) = negated(line)

@@ -279,7 +279,6 @@ pub(crate) static ENTRIES: &[Entry] = &[
     },
     Entry {
         agrees: is_close,
-        is_same: is_close,
         since: (9, 0),
         ..entry!(
             network_train_cluster,

@@ -1,14 +1,16 @@
 //! The kernels that train the homework's network in one launch.
 
-use cuda_std::{F32x4, LaunchConfig};
+use cuda_std::{F32x4, LaunchConfig, Schedule, simulator};
+use kernels_gpu::PTX;
 use kernels_gpu::network::persistent::cluster::{self, network_train_cluster};
 use kernels_gpu::network::persistent::{THREADS, network_train_homework, table};
 use kernels_gpu::network::{Batches, UpdateRule, loss};
+use ptx_interpreter::Options;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use crate::device::{Device, Plain, bytes_of};
+use crate::device::{Device, Interpreter, Plain, Simulator, bytes_of};
 use crate::table::Case;
 
 const SIZES: [usize; 4] = [784, 128, 64, 10];
@@ -43,7 +45,8 @@ impl Data {
     fn of(case: &Case) -> Self {
         let [batch, count] = case.sizes;
         let mut random = ChaCha8Rng::seed_from_u64(case.seed);
-        let inputs = (0..count * SIZES[0]).map(|_| random.random_range(0.0..1.0)).collect();
+        // Pixels, as the kernel for a cluster needs them.
+        let inputs = (0..count * SIZES[0]).map(|_| f32::from(random.random::<u8>()) / 255.0).collect();
         let targets = (0..count * SIZES[3]).map(|_| random.random_range(0.1..0.9)).collect();
         let mut order: Vec<u32> = (0..count as u32).collect();
         order.shuffle(&mut random);
@@ -99,7 +102,8 @@ pub(crate) fn train_homework<D: Device>(device: &mut D, case: &Case) -> Result<V
 
 pub(crate) fn train_cluster<D: Device>(device: &mut D, case: &Case) -> Result<Vec<u8>, String> {
     let data = Data::of(case);
-    let (inputs, targets) = (device.upload(&data.inputs), device.upload(&data.targets));
+    let images = cluster::packed_images(&data.inputs).expect("the inputs are pixels");
+    let (inputs, targets) = (device.upload(&images), device.upload(&data.targets));
     let order = device.upload(&data.order);
     let mut parameters = device.upload(&data.parameters);
     let mut losses = device.uninitialized::<f32>(data.steps);
@@ -188,4 +192,24 @@ fn add_gradients(data: &Data, sample: usize, parameters: &[f64], gradients: &mut
         errors = (0..inputs).map(back).collect();
     }
     loss
+}
+
+/// Beside the other tests, which compare it with the reference: the compiled kernel has the source's bits, of tensor cores' products too, and
+/// the same in every order of the warps.
+#[test]
+fn the_cluster_has_the_same_bits_in_every_order() {
+    if crate::is_stale() {
+        return;
+    }
+    let case = training_case(3, 5, 4);
+    let options = || simulator::Options { check_races: false, ..Default::default() };
+    let expected = train_cluster(&mut Simulator { options: options() }, &case).unwrap();
+    for ptx in PTX.iter().filter(|ptx| ptx.compute_capability() >= (9, 0)) {
+        for schedule in ["ascending", "descending", "shuffled:7@500,900"].map(str::parse::<Schedule>) {
+            let schedule = schedule.unwrap();
+            let options = Options { check_races: false, schedule, ..Default::default() };
+            let trained = train_cluster(&mut Interpreter::new(ptx.text(), options).unwrap(), &case).unwrap();
+            assert!(trained == expected);
+        }
+    }
 }

@@ -104,7 +104,7 @@ impl GpuEngine {
             (false, false) => OptimizerState::Nothing,
         };
         let persistent = || match has_one_rate {
-            true => Persistent::new(&device, &layout, batch_size, state, options),
+            true => Persistent::new(&device, samples, &layout, batch_size, state, options),
             false => Err(NotPersistent::LearningRateFactors.into()),
         };
         let persistent = match options.path {

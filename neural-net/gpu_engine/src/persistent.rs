@@ -15,7 +15,7 @@ use super::samples::SamplesOnDevice;
 use super::steps::Rule;
 use super::{GpuEngineError, GpuOptions, NotPersistent};
 use gpu::Error;
-use perceptron::Loss;
+use perceptron::{Loss, Samples};
 
 /// A feasible launch and its buffers.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(super) struct Persistent {
     workspace: Buffer<F32x4>,
     exchange: Buffer<F32x4>,
     barrier: Buffer<u32>,
+    /// The samples' images, for [`TrainingKernel::Cluster`].
+    images: Option<Buffer<F32x4>>,
 }
 
 /// The kernel of a launch for many steps.
@@ -35,7 +37,7 @@ pub enum TrainingKernel {
     Any,
     /// `network_train_homework`, with the homework's sizes as constants.
     Homework,
-    /// `network_train_cluster`, for the homework's network on one cluster of blocks, from compute capability 9.0 on.
+    /// `network_train_cluster`, for the homework's network and images on one cluster of blocks, from compute capability 9.0 on.
     Cluster,
     /// `network_train_by_adam`, for any network trained by Adam.
     Adam,
@@ -88,6 +90,7 @@ impl Persistent {
     /// If the network, the batch or the device does not permit one launch for many steps, or the device fails.
     pub(super) fn new(
         device: &Device,
+        samples: &Samples,
         layout: &Layout,
         batch_size: usize,
         state: OptimizerState,
@@ -120,15 +123,19 @@ impl Persistent {
             plan = Plan::new(layout, batch_size, state, Limits { blocks: resident, ..limits })?;
         }
         let may_be_cluster = !options.no_clusters && limits.blocks >= cluster::BLOCKS;
-        let kernel = if state == OptimizerState::Moments {
-            TrainingKernel::Adam
+        let (mut kernel, mut images) = (TrainingKernel::Homework, None);
+        if state == OptimizerState::Moments {
+            kernel = TrainingKernel::Adam;
         } else if !plan.has_constant_table() {
-            TrainingKernel::Any
-        } else if may_be_cluster && device.max_clusters(&network_train_cluster, cluster_config())? > 0 {
-            TrainingKernel::Cluster
-        } else {
-            TrainingKernel::Homework
-        };
+            kernel = TrainingKernel::Any;
+        } else if may_be_cluster
+            && device.max_clusters(&network_train_cluster, cluster_config())? > 0
+            && let Some(packed) = samples.inputs().as_slice().and_then(cluster::packed_images)
+        {
+            let allocating = GpuEngineError::allocating("the training images", "fewer --train-images");
+            kernel = TrainingKernel::Cluster;
+            images = Some(device.buffer_from_slice(&packed).map_err(allocating)?);
+        }
         let allocating = GpuEngineError::allocating("the exchange buffer of a launch's blocks", "smaller --layers");
         Ok(Self {
             table: device.buffer_from_slice(plan.table()).map_err(&allocating)?,
@@ -137,6 +144,7 @@ impl Persistent {
             barrier: device.zeroed(1).map_err(&allocating)?,
             plan,
             kernel,
+            images,
         })
     }
 
@@ -169,9 +177,9 @@ impl Persistent {
         let first_step = first_step as u32;
         let batches = Batches { size: run.batch_size, samples: run.order.len() as u32 };
         let (inputs, targets) = (run.samples.inputs(), run.samples.targets());
-        if self.kernel == TrainingKernel::Cluster {
+        if let Some(images) = &self.images {
             let arguments = (
-                inputs,
+                images,
                 targets,
                 run.order,
                 run.parameters,

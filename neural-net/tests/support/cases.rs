@@ -15,6 +15,8 @@ pub(crate) fn random_samples(count: usize, inputs: usize, outputs: usize, rng: &
     let zeros = if rng.random() { 0.8 } else { 0.1 };
     let pixel = || match rng.random_bool(zeros) {
         true => 0.0,
+        // Images, as the kernel for a cluster needs them.
+        false if inputs == 784 => f32::from(rng.random::<u8>()) / 255.0,
         false => rng.random_range(-1.0..1.0),
     };
     let inputs = Array2::from_shape_simple_fn((count, inputs), pixel);

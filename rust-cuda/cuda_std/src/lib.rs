@@ -109,7 +109,7 @@
 //! 3. **Every access is checked.** [`Global`], [`GlobalMut`], [`SharedArray`] and [`DynamicShared`] compare each index
 //!    with the length, on a GPU too; a [`SharedView`] is compared with the length when it is made, and each index with
 //!    its size. [`ClusterShared`](cluster::ClusterShared) compares each index with the length, and
-//!    [`cluster::map_shared`] the rank with the cluster's size; no block ends before the last access to its memory. An
+//!    [`cluster::map_shared`] the rank with the cluster's size; an [`mbarrier`] is in an array too; no block ends before the last access to its memory. An
 //!    index out of bounds traps, and the next synchronisation with the device returns the error. Every bit
 //!    pattern is a valid value of every [`Element`], so uninitialised memory holds some value, never an invalid one.
 //! 4. **Buffers outlive their launches.** A device has one queue: launches and copies run in order, and freeing a
@@ -180,13 +180,13 @@ mod nvptx;
 #[cfg(target_arch = "nvptx64")]
 #[doc(hidden)]
 pub use nvptx::Record;
-#[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
-pub use nvptx::cluster;
 #[cfg(target_arch = "nvptx64")]
 pub use nvptx::{
     DynamicShared, Global, GlobalMut, GlobalQuads, SharedArray, SharedArray2d, SharedView, async_copy, atomic,
     dynamic_shared, grid, thread, warp,
 };
+#[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+pub use nvptx::{cluster, mbarrier};
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch_config;
@@ -205,7 +205,7 @@ pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, LaunchedNotCalle
 #[cfg(not(target_arch = "nvptx64"))]
 pub use simulator::{
     DynamicShared, Global, GlobalMut, GlobalQuads, SharedArray, SharedArray2d, SharedView, async_copy, atomic, cluster,
-    dynamic_shared, grid, thread, warp,
+    dynamic_shared, grid, mbarrier, thread, warp,
 };
 
 pub use element::{AtomicElement, AtomicInteger, Element};

@@ -44,7 +44,7 @@ pub const ROWS: usize = 16;
 /// Columns of b, c and d.
 pub const COLUMNS: usize = 8;
 
-/// A type of the elements of a and b: [`Tf32`], and with the feature `half` `f16` and `bf16`.
+/// A type of the elements of a and b: [`Tf32`], [`Bf16`], and with the feature `half` `f16` and `bf16`.
 pub trait Factor: Copy + Send + Sync + sealed::Sealed + 'static {
     /// What a kernel passes for an element.
     type Element: Copy + Default;
@@ -101,6 +101,41 @@ impl Tf32 {
     }
 }
 
+/// bfloat16, the upper half of an f32, as its bits: for kernels that make them of floats by [`upper_halves`], without the crate `half`.
+#[derive(Clone, Copy, Debug)]
+pub enum Bf16 {}
+
+impl Bf16 {
+    /// The bits of x rounded to the nearest, ties to even; of a NaN some NaN's.
+    fn bits(x: f32) -> u16 {
+        let bits = x.to_bits();
+        let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
+        (if x.is_nan() { bits | 0x40_0000 } else { rounded } >> 16) as u16
+    }
+}
+
+/// The upper halves of two floats in a register, the first in its lower half: two bf16, which are the floats rounded towards zero.
+#[allow(unsafe_code)]
+#[inline(always)]
+pub fn upper_halves([lower, upper]: [f32; 2]) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let halves: u32;
+        // SAFETY: the instruction moves bytes of registers and accesses no memory.
+        unsafe {
+            asm!(
+                "prmt.b32 {0}, {1}, {2}, 0x7632;", out(reg32) halves, in(reg32) lower, in(reg32) upper,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        halves
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        lower.to_bits() >> 16 | upper.to_bits() & 0xffff_0000
+    }
+}
+
 macro_rules! factors {
     ($(
         $factor:ident, $element:ident, depth $depth:literal, $instruction:literal, $from:expr, $pack:expr, $value:expr;
@@ -151,6 +186,10 @@ factors! {
     Tf32, f32, depth 8, "m16n8k8.row.col.f32.tf32.tf32.f32", |x| x, |[x, _]: [f32; 2]| Tf32::bits(x), f32::from_bits;
 }
 
+factors! {
+    Bf16, u16, depth 16, "m16n8k16.row.col.f32.bf16.bf16.f32", Bf16::bits, pack, |bits| f32::from_bits(bits << 16);
+}
+
 #[cfg(feature = "half")]
 factors! {
     f16, f16, depth 16, "m16n8k16.row.col.f32.f16.f16.f32", f16::narrow,
@@ -160,7 +199,6 @@ factors! {
 }
 
 /// Two halves in a register, the first in its lower half.
-#[cfg(feature = "half")]
 #[inline(always)]
 fn pack([lower, upper]: [u16; 2]) -> u32 {
     u32::from(upper) << 16 | u32::from(lower)
@@ -187,6 +225,14 @@ fn register<T: Factor>(index: usize, place: usize, element: impl Fn(usize) -> T:
 pub struct A<T: Factor>([u32; 4], PhantomData<T>);
 
 impl<T: Factor> A<T> {
+    /// The matrix of the lanes' registers. Lane 4g + p has of row g the elements from 2p on in the first register, and those from 2p + 8 on in
+    /// the third; of row g + 8 in the second and the fourth: as [`load_matrices`](crate::DynamicShared::load_matrices) does. Of tf32 one
+    /// element is in a register, p or p + 4.
+    #[inline(always)]
+    pub fn from_registers(registers: [u32; 4]) -> Self {
+        Self(registers, PhantomData)
+    }
+
     /// The matrix with these elements; `element(row, k)` is called for those of the lane.
     #[inline(always)]
     pub fn new(element: impl Fn(usize, usize) -> T::Element) -> Self {
@@ -203,6 +249,13 @@ impl<T: Factor> A<T> {
 pub struct B<T: Factor>([u32; 2], PhantomData<T>);
 
 impl<T: Factor> B<T> {
+    /// The matrix of the lanes' registers. Lane 4g + p has of column g the elements from 2p on in the first register, and those from 2p + 8
+    /// on in the second; of tf32 elements p and p + 4.
+    #[inline(always)]
+    pub fn from_registers(registers: [u32; 2]) -> Self {
+        Self(registers, PhantomData)
+    }
+
     /// The matrix with these elements; `element(k, column)` is called for those of the lane.
     #[inline(always)]
     pub fn new(element: impl Fn(usize, usize) -> T::Element) -> Self {
@@ -228,6 +281,12 @@ impl Sums {
         Self([0, 1, 2, 3].map(Self::place).map(|(row, column)| element(row, column)))
     }
 
+    /// The lane's elements. Lane 4g + p has those of row g and columns 2p and 2p + 1, then those of row g + 8.
+    #[inline(always)]
+    pub fn registers(self) -> [f32; 4] {
+        self.0
+    }
+
     /// These sums plus a · b; needs a whole warp.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -243,15 +302,22 @@ impl Sums {
         {
             // The lane of a row or column, and of k, and the element there.
             let count = T::DEPTH / 8;
-            let lane = |group: usize, k: usize| (group * 4 + k / count % 4) as u32;
+            let lane = |group: usize, k: usize| group * 4 + k / count % 4;
             let value = |register: u32, k: usize| f64::from(T::value(register, k % count));
             let (group, place) = group_and_place();
+            // By register and lane. Loops, so that the kernel's line is the caller's.
+            let (mut all_a, mut all_b) = ([[0; 32]; 4], [[0; 32]; 2]);
+            for (all, register) in all_a.iter_mut().zip(a.0) {
+                *all = warp::words_of_all(register);
+            }
+            for (all, register) in all_b.iter_mut().zip(b.0) {
+                *all = warp::words_of_all(register);
+            }
             let mut sums = [0.0; 4];
             for k in 0..T::DEPTH {
                 let half = k / (4 * count);
-                // All lanes shuffle the same register at the same time.
-                let a = [0, 1].map(|lower| value(warp::shuffle_idx(a.0[half * 2 + lower], lane(group, k)), k));
-                let b = [0, 1].map(|right| value(warp::shuffle_idx(b.0[half], lane(2 * place + right, k)), k));
+                let a = [0, 1].map(|lower| value(all_a[half * 2 + lower][lane(group, k)], k));
+                let b = [0, 1].map(|right| value(all_b[half][lane(2 * place + right, k)], k));
                 for (index, sum) in sums.iter_mut().enumerate() {
                     *sum += a[index / 2] * b[index % 2];
                 }

@@ -1,16 +1,37 @@
 //! Matrix products on tensor cores.
 
 use cuda_std::half::{bf16, f16};
-use cuda_std::matrix::{A, B, COLUMNS, Factor, ROWS, Sums, Tf32};
-use cuda_std::{GlobalMut, kernel, thread};
+use cuda_std::matrix::{A, B, Bf16, COLUMNS, Factor, ROWS, Sums, Tf32, upper_halves};
+use cuda_std::{F32x4, Global, GlobalMut, dynamic_shared, kernel, thread};
 
 /// d = a · b for one tile: a is 16 × `DEPTH`, b `DEPTH` × 8 and d 16 × 8, all row-major, and elements are rounded to T. One warp, one
 /// instruction.
-#[kernel(f16, bf16, Tf32)]
+#[kernel(f16, bf16, Bf16, Tf32)]
 pub fn tile_product<T: Factor>(a: &[f32], b: &[f32], d: GlobalMut<f32>) {
     let a = A::<T>::new(|row, k| T::from_f32(a[row * T::DEPTH + k]));
     let b = B::<T>::new(|k, column| T::from_f32(b[k * COLUMNS + column]));
     Sums::zero().plus_product(&a, &b).for_each(|row, column, sum| d.set(row * COLUMNS + column, sum));
+}
+
+/// d = a · b for one tile, as [`tile_product`], of elements that are rounded towards zero to bf16. They are in shared memory, row by row, in
+/// quads of eight: two for each of a's 16 rows, one for each of b's. One warp.
+#[kernel]
+pub fn tile_product_of_rows(a: &[f32], b: &[f32], d: GlobalMut<f32>) {
+    let rows = dynamic_shared::<F32x4>();
+    let lane = thread::thread_idx_x() as usize;
+    let eight = |x: Global<f32>, first: usize| {
+        let pair = |i: usize| f32::from_bits(upper_halves([x[first + 2 * i], x[first + 2 * i + 1]]));
+        F32x4::new(pair(0), pair(1), pair(2), pair(3))
+    };
+    rows.set(lane, eight(a, 8 * lane));
+    if lane < 16 {
+        rows.set(32 + lane, eight(b, 8 * lane));
+    }
+    thread::sync_threads();
+    let a = A::<Bf16>::from_registers(rows.load_matrices(2 * (lane % 16) + lane / 16));
+    let [upper, lower, ..] = rows.load_matrices_transposed(32 + lane % 16);
+    let sums = Sums::zero().plus_product(&a, &B::from_registers([upper, lower]));
+    sums.for_each(|row, column, sum| d.set(row * COLUMNS + column, sum));
 }
 
 /// d = a · b for matrices of any size, row-major: `size` is the number of rows of a, of columns of b, and of columns of

@@ -241,7 +241,7 @@ fn train(
     let network = Network::random(architecture, Initialization::Xavier, &mut rng);
     let (inputs, outputs) = (sizes[0], sizes[sizes.len() - 1]);
     // Four pixels of five are black, about as in MNIST.
-    let inputs = Array2::from_shape_fn((count, inputs), |(i, p)| if (i + p) % 5 == 0 { 0.5 } else { 0.0 });
+    let inputs = Array2::from_shape_fn((count, inputs), |(i, p)| if (i + p) % 5 == 0 { 0.2 } else { 0.0 });
     let targets = Array2::from_shape_fn((count, outputs), |(i, k)| if i % outputs == k { 1.0 } else { 0.0 });
     let samples = Samples::new(inputs, targets)?;
     let hyperparameters = Hyperparameters { optimizer, batch_size: Some(batch_size), ..preset.hyperparameters() };

@@ -1,34 +1,45 @@
 //! The homework's network, trained by one cluster of blocks, for GPUs from sm_90 on.
 //!
 //! [`network_train_homework`](super::network_train_homework) synchronises its blocks through global memory, and each
-//! block computes all later layers. The blocks of a cluster write to each other's shared memory, and their barrier does
-//! not go through global memory. A second barrier in each step pays then, so that the second layer is distributed too.
+//! block computes all later layers. The blocks of a cluster send to each other's shared memory, and wait for what they
+//! get there. A second exchange in each step pays then, so that the second layer is distributed too.
 //!
 //! Ideas:
-//! - Each of [`BLOCKS`] blocks has 8 units of the first layer and 4 of the second. After either layer, each block writes
-//!   its activations to the shared memory of all blocks.
-//! - The block holds the second layer's weights twice: for the forward pass those of its 4 units, and for the backward
-//!   pass those from its 8 units of the layer below. Both copies get the same updates, bit by bit.
-//! - The third layer, its errors and those of the second layer need no barrier: 16 lanes compute them for a sample, in
+//! - Each of [`BLOCKS`] blocks has 8 units of the first layer, with the weights to them, and of the second layer the
+//!   weights *from* them: its part of each of the second layer's sums (column-parallel, then row-parallel layers, as in
+//!   [Megatron-LM](https://arxiv.org/abs/1909.08053)). It sends each part to the block that has the unit, which adds up 16 parts
+//!   and sends the activation to all: 4 KiB come to each block in either exchange.
+//! - Stores are asynchronous, and complete the bytes of an [`mbarrier`](cuda_std::mbarrier): no barrier of the cluster, and no memory barrier,
+//!   is in a step.
+//! - The first layer's products are those of tensor cores. A pixel, 0 to 255, is exact as a bf16, and a weight the sum of three
+//!   ([`split`]), so that a product has no error, and its sum that of f32. The factor 1/255 is applied to the sum. An error of a
+//!   unit is the sum of two bf16, with 2⁻¹⁶ of it left over.
+//! - The first layer's weights are in registers: a lane has those that it multiplies, and computes their gradients.
+//! - The third layer, its errors and those of the second layer need no exchange: 16 lanes compute them for a sample, in
 //!   registers, by shuffles. Every block computes them for all samples.
+//! - While parts are on their way, the block updates the third layer by the gradients of the step before.
 //!
 //! A step:
 //!
 //! | pass | tasks of the block | synchronisation after it |
 //! |---|---|---|
-//! | first layer, its 8 units | 4 samples × 4 units, the depth split among 32 lanes | cluster |
-//! | second layer, its 4 units | a sample, the depth split among 16 lanes | cluster |
+//! | first layer, its 8 units | a warp: each eighth 16 pixels of all samples and units | block |
+//! | the warps' sums; parts of the second layer | a sample, by 16 lanes | sent |
+//! | meanwhile, update of the third layer, of the step before | 4 × 4 weights, the samples split among 4 lanes | received |
+//! | second layer, its 4 units | a sample, the parts split among 16 lanes | sent and received, block |
 //! | third layer, loss, errors of both | a sample, by 16 lanes | block |
 //! | errors of its 8 units | a sample, the depth split among 8 lanes; half of the block | block |
-//! | meanwhile, update of weights that this pass does not read | 4 × 4 weights; the other half | |
-//! | update of the rest | 8 × 4 or 4 × 4 weights | block |
+//! | meanwhile, gradients of the second layer | 4 × 4 weights, the samples split among 4 lanes; the other half | |
+//! | update of both layers | a lane's weights | block |
 //!
-//! The activations of the first layer have two halves in shared memory, for even and odd steps: a block writes the half
-//! of the next step while others still read this step's. Those of the second layer need only one: between two writes
-//! is a barrier of the cluster after the last read.
+//! One place is enough for what others send: a block sends the parts of the next step when it has all activations of this one, which the
+//! others send when they have read its parts; and it sends the next activations when it has all parts, which the others send after their
+//! last read. Only the update of the third layer reads activations later: they have two halves, for even and odd steps.
 
-use cuda_std::{GlobalMut, cluster, dynamic_shared, kernel, shared_array, thread};
+use cuda_std::mbarrier::Mbarriers;
+use cuda_std::{F32x4, GlobalMut, async_copy, cluster, dynamic_shared, kernel, shared_array, thread};
 
+use self::first::FirstWeights;
 use self::memory::{Block, TOTAL};
 use super::super::batch::Batch;
 use super::super::shape::{Batches, UpdateRule};
@@ -45,10 +56,17 @@ macro_rules! unrolled {
 }
 
 mod batch;
+mod first;
+#[cfg(not(target_arch = "nvptx64"))]
+mod images;
 mod memory;
 mod parameters;
 mod passes;
+mod split;
 mod update;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use images::packed_images;
 
 /// Blocks of the cluster.
 pub const BLOCKS: u32 = 16;
@@ -64,14 +82,21 @@ const FEATURES: u32 = 784;
 /// Units of each layer.
 const UNITS: [u32; 3] = [128, 64, 10];
 
+/// The mbarrier of each exchange: of the second layer's parts, and of its activations.
+const PARTS: usize = 0;
+const ACTIVATIONS: usize = 1;
+/// Bytes that a block gets in either exchange: of 4 units' parts, one of each block and sample; of 64 units' activations of each sample.
+const PARTS_BYTES: u32 = BLOCKS * ROWS * size_of::<F32x4>() as u32;
+const ACTIVATIONS_BYTES: u32 = UNITS[1] * ROWS * size_of::<f32>() as u32;
+
 /// Trains the steps `first_step..end_step` of the order, in batches of at most [`ROWS`] samples, in one launch of one
 /// cluster of [`BLOCKS`] blocks of [`THREADS`] threads with [`SHARED_BYTES`] bytes of dynamic shared memory.
 ///
-/// The network is the homework's, 784-128-64-10 with sigmoid everywhere, trained without momentum. The parameters are
-/// those of [`network_train_homework`](super::network_train_homework).
+/// The network is the homework's, 784-128-64-10 with sigmoid everywhere, trained without momentum. `inputs` are images, as
+/// `packed_images` has them. The other parameters are those of [`network_train_homework`](super::network_train_homework).
 #[kernel]
 pub fn network_train_cluster(
-    inputs: &[f32],
+    inputs: &[F32x4],
     targets: &[f32],
     order: &[u32],
     parameters: GlobalMut<f32>,
@@ -88,44 +113,73 @@ pub fn network_train_cluster(
     // With this length known, no view is compared with it.
     core::assert!(shared.len() >= TOTAL as usize, "the launch has SHARED_BYTES bytes of dynamic shared memory");
     let losses_of_samples = shared_array![f32; 16];
+    let arrivals = Mbarriers::new(shared_array![u64; 2]);
     // The remainder tells the compiler that the rank is less than BLOCKS.
-    let block = Block { shared: &shared, rank: cluster::rank() % BLOCKS };
+    let block = Block { shared: &shared, arrivals: &arrivals, rank: cluster::rank() % BLOCKS };
+    if thread() == 0 {
+        arrivals.init(PARTS, 1);
+        arrivals.init(ACTIVATIONS, 1);
+    }
     block.load_parameters(parameters);
+    let mut weights = FirstWeights::load(&block, parameters);
     let samples = block.fetch_samples(&Batch::new(order, first_step, batches));
-    let mut fetched = block.fetch_batch(inputs, targets, samples);
-    block.store_batch(&fetched, first_step % 2);
-    // All blocks have started before one writes to another's memory.
+    block.copy_images(inputs, samples, first_step % 2);
+    let mut target = block.fetch_target(targets, samples);
+    async_copy::commit();
+    async_copy::wait::<0>();
+    // All blocks have started, and initialised their mbarriers, before one sends to another.
     cluster::sync();
     let mut step = first_step;
+    let mut last_rule = Rule::new(rule, 1);
     while step < end_step {
-        let half = step % 2;
+        let (half, phase) = (step % 2, (step - first_step) % 2);
+        if thread() == 0 {
+            arrivals.arrive_expecting(PARTS, PARTS_BYTES);
+            arrivals.arrive_expecting(ACTIVATIONS, ACTIVATIONS_BYTES);
+        }
         let rows = Batch::new(order, step, batches).rows;
-        let next = block.fetch_samples(&Batch::new(order, step + 1, batches));
-        block.forward_first(half);
-        cluster::sync();
-        block.forward_second(half);
-        // In flight while the block waits at the barrier and computes the third layer.
-        let target = fetched.target;
-        fetched = block.fetch_batch(inputs, targets, next);
-        cluster::sync();
-        block.output(target, rows, loss, &losses_of_samples);
-        block.store_batch(&fetched, 1 - half);
+        let samples = block.fetch_samples(&Batch::new(order, step + 1, batches));
+        weights.forward(&block, half);
+        let second_weights = block.second_weights();
+        thread::sync_threads();
+        block.send_parts(&second_weights);
+        if step > first_step {
+            block.update_third(1 - half, last_rule);
+        }
+        arrivals.wait(PARTS, phase);
+        block.send_activations(half);
+        // In flight until the end of the step.
+        block.copy_images(inputs, samples, 1 - half);
+        async_copy::commit();
+        let next_target = block.fetch_target(targets, samples);
+        arrivals.wait(ACTIVATIONS, phase);
+        // The third layer is updated.
+        thread::sync_threads();
+        block.output(half, target, rows, loss, &losses_of_samples);
+        target = next_target;
         thread::sync_threads();
         let rule = Rule::new(rule, rows);
-        // The two halves of the block.
-        if thread() < THREADS / 2 {
-            block.backward_first(half);
-        } else {
-            block.update_later(half, rule);
+        let gradient = block.second_gradient();
+        // The other half of the block.
+        if thread() >= THREADS / 2 {
+            block.backward_first();
         }
-        if block.rank == 0 && thread() == 0 {
+        if block.rank == 0 && thread() == THREADS - 1 {
             losses.set(step as usize, super::sum_of_losses(&losses_of_samples, rows));
         }
         thread::sync_threads();
-        block.update(half, rule);
+        weights.update(&block, half, rule);
+        block.update_second(gradient, rule);
+        async_copy::wait::<0>();
         thread::sync_threads();
+        last_rule = rule;
         step += 1;
     }
+    if end_step > first_step {
+        block.update_third((end_step - 1) % 2, last_rule);
+        thread::sync_threads();
+    }
+    weights.store(&block, parameters);
     block.store_parameters(parameters);
 }
 
@@ -133,4 +187,10 @@ pub fn network_train_cluster(
 #[inline(always)]
 fn thread() -> u32 {
     thread::thread_idx_x() % THREADS
+}
+
+/// The thread's warp and lane.
+#[inline(always)]
+fn warp_and_lane() -> (u32, u32) {
+    (thread() / 32, thread() % 32)
 }

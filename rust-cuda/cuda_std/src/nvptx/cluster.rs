@@ -2,6 +2,8 @@
 
 use core::arch::asm;
 
+use super::mbarrier::Mbarriers;
+use super::shared::in_block;
 use super::{DynamicShared, out_of_bounds};
 use crate::F32x4;
 
@@ -47,6 +49,7 @@ pub struct ClusterShared {
     /// Address of the first element in the cluster's shared memory.
     address: u32,
     length: usize,
+    rank: u32,
 }
 
 /// The array of block `rank` of the cluster that is at the place of `shared` in this block.
@@ -59,16 +62,21 @@ pub fn map_shared(shared: &DynamicShared<F32x4>, rank: u32) -> ClusterShared {
     if rank >= size() {
         out_of_bounds();
     }
-    let address: u32;
-    // SAFETY: the instructions convert an address, and access no memory.
+    ClusterShared { address: mapped(in_block(shared.address()), rank), length: shared.len(), rank }
+}
+
+/// The address in block `rank` of the cluster of one in this block's shared memory.
+#[inline(always)]
+fn mapped(address: u32, rank: u32) -> u32 {
+    let mapped: u32;
+    // SAFETY: the instruction converts an address, and accesses no memory.
     unsafe {
         asm!(
-            "cvta.to.shared.u64 {1}, {2};", "cvt.u32.u64 {0}, {1};", "mapa.shared::cluster.u32 {0}, {0}, {3};",
-            out(reg32) address, out(reg64) _, in(reg64) shared.address(), in(reg32) rank,
+            "mapa.shared::cluster.u32 {0}, {1}, {2};", out(reg32) mapped, in(reg32) address, in(reg32) rank,
             options(pure, nomem, nostack, preserves_flags)
         );
     }
-    ClusterShared { address, length: shared.len() }
+    mapped
 }
 
 impl ClusterShared {
@@ -96,6 +104,21 @@ impl ClusterShared {
                 "st.shared::cluster.v4.f32 [{0}], {{{1}, {2}, {3}, {4}}};",
                 in(reg32) self.at(index), in(reg32) value.x, in(reg32) value.y, in(reg32) value.z, in(reg32) value.w,
                 options(nostack, preserves_flags)
+            );
+        }
+    }
+
+    /// Writes element `index` asynchronously, and then completes its 16 bytes of the current phase of that block's mbarrier `barrier`; see
+    /// [`mbarrier`](crate::mbarrier). An index out of bounds traps.
+    #[inline(always)]
+    pub fn set_async<const N: usize>(&self, index: usize, value: F32x4, barriers: &Mbarriers<N>, barrier: usize) {
+        let barrier = mapped(barriers.at(barrier), self.rank);
+        // SAFETY: both addresses are within their arrays, in the block `rank`.
+        unsafe {
+            asm!(
+                "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [{0}], {{{1}, {2}, {3}, {4}}}, [{5}];",
+                in(reg32) self.at(index), in(reg32) value.x, in(reg32) value.y, in(reg32) value.z, in(reg32) value.w,
+                in(reg32) barrier, options(nostack, preserves_flags)
             );
         }
     }

@@ -9,6 +9,8 @@ pub mod cluster;
 mod functions;
 mod global;
 pub mod grid;
+#[cfg(target_feature = "sm_90")]
+pub mod mbarrier;
 mod record;
 mod shared;
 pub mod thread;

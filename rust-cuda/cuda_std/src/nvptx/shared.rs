@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use super::atomic::Atomic;
 use super::{Global, out_of_bounds};
-use crate::{AtomicElement, Element};
+use crate::{AtomicElement, Element, F32x4};
 
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.isspacep.shared"]
@@ -57,6 +57,13 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
         // SAFETY: the caller upholds this function's contract.
         let pointer = unsafe { shared_pointer(address) };
         Self(DynamicShared { pointer, length: N })
+    }
+
+    /// Generic address of the first element.
+    #[cfg(target_feature = "sm_90")]
+    #[inline(always)]
+    pub(super) fn address(&self) -> u64 {
+        self.0.address()
     }
 
     /// The number of elements, N.
@@ -148,6 +155,62 @@ pub fn dynamic_shared<T: Element>() -> DynamicShared<T> {
     // SAFETY: as above.
     unsafe { core::hint::assert_unchecked(is_shared(pointer.cast_const().cast())) };
     DynamicShared { pointer, length: bytes as usize / size_of::<T>() }
+}
+
+impl DynamicShared<F32x4> {
+    /// Four matrices of 8 × 8 halves, as tensor cores take them (`ldmatrix`): the elements that lanes 8i to 8i + 7 name are the rows of
+    /// matrix i. In register i of lane 4g + p are elements 2p and 2p + 1 of its row g. Needs a whole warp; an index out of bounds traps.
+    #[inline(always)]
+    pub fn load_matrices(&self, row: usize) -> [u32; 4] {
+        let (a, b, c, d): (u32, u32, u32, u32);
+        // SAFETY: the row is within the array; the simulator and the interpreter check that all lanes take part.
+        unsafe {
+            asm!(
+                "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{0}, {1}, {2}, {3}}}, [{4}];",
+                out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) self.row(row),
+                options(nostack, preserves_flags)
+            );
+        }
+        [a, b, c, d]
+    }
+
+    /// [`load_matrices`](Self::load_matrices) of the transposed matrices: elements 2p and 2p + 1 of column g.
+    #[inline(always)]
+    pub fn load_matrices_transposed(&self, row: usize) -> [u32; 4] {
+        let (a, b, c, d): (u32, u32, u32, u32);
+        // SAFETY: as above.
+        unsafe {
+            asm!(
+                "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {{{0}, {1}, {2}, {3}}}, [{4}];",
+                out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) self.row(row),
+                options(nostack, preserves_flags)
+            );
+        }
+        [a, b, c, d]
+    }
+
+    /// Address of an element in the block's shared memory.
+    #[inline(always)]
+    fn row(&self, index: usize) -> u32 {
+        if index >= self.length {
+            out_of_bounds();
+        }
+        in_block(self.pointer as u64) + (index * size_of::<F32x4>()) as u32
+    }
+}
+
+/// The address in the block's shared memory of a generic address.
+#[inline(always)]
+pub(super) fn in_block(address: u64) -> u32 {
+    let within: u64;
+    // SAFETY: the instruction converts an address, and accesses no memory.
+    unsafe {
+        asm!(
+            "cvta.to.shared.u64 {0}, {1};", out(reg64) within, in(reg64) address,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    within as u32
 }
 
 impl<T: Element> DynamicShared<T> {

@@ -49,7 +49,7 @@ pub(super) fn begin(target: Option<usize>, location: &'static Location<'static>,
     current::with_block(|block| {
         let mut copies = block.copies.0.borrow_mut();
         if let Some(target) = target {
-            copies.targets.insert(target, (thread, location));
+            copies.targets.insert(target, (current::accessor(), location));
         }
         copies.of_threads.entry(thread).or_default().open.push(PendingCopy { target, write: Box::new(write) });
     });

@@ -5,7 +5,10 @@ use std::rc::Rc;
 
 use super::block::Block;
 use super::current::{self, Wait};
-use super::fault::{self, FaultKind};
+use super::fault::{self, Access, FaultKind, Place};
+use super::global::raise_race;
+use super::mbarrier::Mbarriers;
+use super::shadow::Conflict;
 use super::shared::DynamicShared;
 use crate::F32x4;
 
@@ -69,25 +72,41 @@ impl ClusterShared {
     /// Element `index`. An index out of bounds is a fault.
     #[track_caller]
     pub fn get(&self, index: usize) -> F32x4 {
-        self.check();
+        self.check(Access::Read, index);
         self.array.get(index)
     }
 
     /// Writes element `index`. An index out of bounds is a fault.
     #[track_caller]
     pub fn set(&self, index: usize, value: F32x4) {
-        self.check();
+        self.check(Access::Write, index);
         self.array.set(index, value);
     }
 
-    /// Checks that the block has started.
+    /// Writes element `index` asynchronously, and then completes its 16 bytes of the current phase of that block's mbarrier `barrier`; see
+    /// [`mbarrier`](crate::mbarrier). An index out of bounds is a fault.
     #[track_caller]
-    fn check(&self) {
-        let Some(block) = &self.block else { return };
+    pub fn set_async<const N: usize>(&self, index: usize, value: F32x4, barriers: &Mbarriers<N>, barrier: usize) {
+        self.check(Access::Write, index);
+        self.array.set(index, value);
+        let sent = (size_of::<F32x4>() as u32, self.array.shadow(index));
+        barriers.complete_bytes(self.block.as_deref(), barrier, sent, Location::caller());
+    }
+
+    /// Checks that the block has started, and that no asynchronous store to the element is in flight there.
+    #[track_caller]
+    fn check(&self, access: Access, index: usize) {
+        let (Some(block), location) = (&self.block, Location::caller()) else { return };
         let Some(cluster) = &block.cluster else { return };
         let rank = self.rank;
         if !cluster.has_started(rank) {
-            fault::raise(FaultKind::BlockNotStarted { rank }, Location::caller());
+            fault::raise(FaultKind::BlockNotStarted { rank }, location);
+        }
+        if index < self.array.len()
+            && let Some((accessor, begun)) = self.array.shadow(index).and_then(|shadow| block.copies.to(shadow))
+        {
+            let conflict = Conflict { access: Access::Write, accessor, location: Some(begun) };
+            raise_race(Place::Shared, index, access, &conflict, location);
         }
     }
 }

@@ -1,18 +1,20 @@
-//! The asynchronous copies in flight of a block.
+//! The asynchronous copies of a block, and stores to it, that are in flight.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::panic::Location;
 
-/// The copies in flight of a block's threads.
+use super::shadow::Accessor;
+
+/// The copies in flight of a block's threads, and the asynchronous stores to it.
 #[derive(Default)]
 pub(super) struct Copies(pub(super) RefCell<InFlight>);
 
 #[derive(Default)]
 pub(super) struct InFlight {
     pub(super) of_threads: HashMap<u32, ThreadCopies>,
-    /// By the address of the target's shadow: the copying thread, and where it began the copy.
-    pub(super) targets: HashMap<usize, (u32, &'static Location<'static>)>,
+    /// By the address of the target's shadow: the thread that copies or stores, and where it began to.
+    pub(super) targets: HashMap<usize, (Accessor, &'static Location<'static>)>,
 }
 
 /// The copies in flight of a thread.
@@ -31,8 +33,8 @@ pub(super) struct PendingCopy {
 }
 
 impl Copies {
-    /// The copying thread, and where it began the copy, if a copy to the element with this shadow is in flight.
-    pub(super) fn to(&self, target: usize) -> Option<(u32, &'static Location<'static>)> {
+    /// The thread, and where it began, if a copy or an asynchronous store to the element with this shadow is in flight.
+    pub(super) fn to(&self, target: usize) -> Option<(Accessor, &'static Location<'static>)> {
         self.0.borrow().targets.get(&target).copied()
     }
 }

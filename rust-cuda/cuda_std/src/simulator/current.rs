@@ -7,6 +7,7 @@ use std::rc::Rc;
 use corosensei::Yielder;
 
 use super::block::{Block, Saved};
+use super::mbarrier::MbarrierId;
 use super::shadow::{Accessor, shadow_epoch};
 use super::synchronization;
 use super::watchdog::{self, Worker};
@@ -28,6 +29,8 @@ pub(super) enum Wait {
     Cluster(&'static Location<'static>),
     /// Before an atomic operation, for all others that can run.
     Turn(&'static Location<'static>),
+    /// For a phase of an mbarrier, which others complete.
+    Phase(&'static Location<'static>, MbarrierId),
 }
 
 impl Wait {
@@ -44,7 +47,8 @@ impl Wait {
             | Self::Active(location)
             | Self::Grid(location)
             | Self::Cluster(location)
-            | Self::Turn(location) => location,
+            | Self::Turn(location)
+            | Self::Phase(location, _) => location,
         }
     }
 }
@@ -195,6 +199,11 @@ pub(super) fn count_access(counter: impl FnOnce(&Current) -> &Cell<u64>) {
     if accesses.is_multiple_of(watchdog::ACCESSES_AT_A_TIME) {
         watchdog::note_accesses(Location::caller());
     }
+}
+
+/// Whether the block with this number, from 1, is the current one.
+pub(super) fn is_current(block: u32) -> bool {
+    with(|current| current.block_number.get()) == block
 }
 
 /// Whether a kernel runs on this operating-system thread.

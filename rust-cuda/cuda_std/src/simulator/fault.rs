@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::{Dim3, Schedule};
 pub use cuda_launch::Access;
+use cuda_launch::MbarrierError;
 
 /// A bug in a kernel, with the thread and the source line where it was detected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -285,6 +286,18 @@ pub enum FaultKind {
         /// Operations of a turn.
         operations: u64,
     },
+    /// A wait for a phase of an mbarrier that no thread completes.
+    #[error("waits forever: no thread completes the phase of the mbarrier, which still expects {} and {bytes} bytes",
+        cuda_launch::counted(*.arrivals as usize, "arrival"))]
+    PhaseNeverEnds {
+        /// Arrivals that the phase still expects.
+        arrivals: u32,
+        /// Bytes that the phase still expects; less than zero if too many have come.
+        bytes: i32,
+    },
+    /// A wrong use of an mbarrier.
+    #[error("{0}")]
+    Mbarrier(#[source] MbarrierError),
     /// A thread that has run for longer than [`Options::thread_seconds`](super::Options::thread_seconds) without an end or a barrier.
     #[error(
         "the kernel does not end: the thread has run for {seconds} s without a barrier. Correct the condition of the loop around this \

@@ -32,6 +32,7 @@ mod fault;
 mod global;
 pub mod grid;
 mod launch;
+pub mod mbarrier;
 mod messages;
 #[cfg(unix)]
 mod overflow;

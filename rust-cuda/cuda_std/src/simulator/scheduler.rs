@@ -65,8 +65,11 @@ impl<'a> Scheduler<'a> {
             && let Some(&first) = self.given_way.front()
             && let Some(location) = self.location(first)
         {
-            let operations = current::OPERATIONS_OF_TURN.into();
-            self.block.fail(first as u32, FaultKind::WaitsForever { turns, operations }, location.into());
+            let kind = match self.reason(first) {
+                Some(Wait::Phase(_, mbarrier)) => self.block.phases.never_ends(mbarrier),
+                _ => FaultKind::WaitsForever { turns, operations: current::OPERATIONS_OF_TURN.into() },
+            };
+            self.block.fail(first as u32, kind, location.into());
         }
         for thread in std::mem::take(&mut self.given_way) {
             if self.block.has_failed() {
@@ -198,7 +201,7 @@ impl<'a> Scheduler<'a> {
                 let thread = current::with(|current| current.thread.get()) as usize;
                 self.waiting[thread] = Some((wait, coroutine));
                 self.at_warps += usize::from(wait.is_at_warp());
-                if matches!(wait, Wait::Turn(_)) {
+                if matches!(wait, Wait::Turn(_) | Wait::Phase(..)) {
                     self.given_way.push_back(thread);
                 }
             }

@@ -29,11 +29,6 @@ impl Accessor {
         Self { block: NonZero::new(block).unwrap_or(NonZero::<u32>::MIN), stamp: epoch << 10 | thread }
     }
 
-    /// Another thread of the block at the same time.
-    pub(super) fn of_thread(self, thread: u32) -> Self {
-        Self { stamp: self.stamp & !1023 | thread, ..self }
-    }
-
     /// The block's linear index in the grid, from 0.
     pub(super) fn block(self) -> u64 {
         u64::from(self.block.get()) - 1

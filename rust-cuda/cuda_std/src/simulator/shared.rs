@@ -11,8 +11,8 @@ use super::fault::{self, Access, FaultKind, Place};
 use super::global::{Global, raise_race};
 use super::shadow::{Conflict, Shadow};
 use super::shared_memory::{ArrayShadows, DYNAMIC};
-use super::{async_copy, current, watchdog};
-use crate::{AtomicElement, Element};
+use super::{async_copy, current, warp, watchdog};
+use crate::{AtomicElement, Element, F32x4};
 
 /// Checks an access to element `index`, whose shadow is `shadows[offset + index]`.
 #[inline]
@@ -40,9 +40,9 @@ fn check_shadow(
     let mut shadow = cell.get();
     let now = current::accessor();
     if current::with(|current| current.copies.get() > 0)
-        && let Some((thread, begun)) = current::with_block(|block| block.copies.to(address_of(cell)))
+        && let Some((accessor, begun)) = current::with_block(|block| block.copies.to(address_of(cell)))
     {
-        let conflict = Conflict { access: Access::Write, accessor: now.of_thread(thread), location: Some(begun) };
+        let conflict = Conflict { access: Access::Write, accessor, location: Some(begun) };
         raise_race(Place::Shared, index, access, &conflict, location);
     }
     if access != Access::Write && !shadow.is_written() {
@@ -118,35 +118,41 @@ macro_rules! accesses {
     };
 }
 
-/// The block's array of `length` elements for the `shared_array!` with the key `key`, made at the first call. None if it has
+/// A block's array of `length` elements for the `shared_array!` with the key `key`, made at the first call. None if it has
 /// another type.
 fn declared<T: Element, C: Any>(
+    block: &Block,
     key: u64,
     length: usize,
     location: &'static Location<'static>,
     make: impl FnOnce(Vec<T::Cell>) -> Rc<C>,
 ) -> Option<(Rc<C>, ArrayShadows)> {
-    current::with_block(|block| {
-        let shared = &block.shared;
-        if !shared.contains(key)
-            && let Err(kind) = shared.allocate(size_of::<T>() * length)
-        {
-            fault::raise(kind, location);
-        }
-        let cells = || make((0..length).map(|_| T::POISON.into_cell()).collect());
-        shared.array(key, block.launch.options.check_races, length, cells)
-    })
+    let shared = &block.shared;
+    if !shared.contains(key)
+        && let Err(kind) = shared.allocate(size_of::<T>() * length)
+    {
+        fault::raise(kind, location);
+    }
+    let cells = || make((0..length).map(|_| T::POISON.into_cell()).collect());
+    shared.array(key, block.launch.options.check_races, length, cells)
+}
+
+/// The cells of an array whose length is a constant.
+fn fixed<C, const N: usize>(cells: Vec<C>) -> Rc<[C; N]> {
+    let cells: Rc<[C]> = cells.into();
+    cells.try_into().unwrap_or_else(|_| unreachable!("N cells were made"))
 }
 
 /// `N` elements in shared memory, from [`shared_array!`](crate::shared_array).
 pub struct SharedArray<T: Element, const N: usize> {
     cells: Rc<[T::Cell; N]>,
     shadows: ArrayShadows,
+    key: u64,
 }
 
 impl<T: Element, const N: usize> Clone for SharedArray<T, N> {
     fn clone(&self) -> Self {
-        Self { cells: Rc::clone(&self.cells), shadows: self.shadows.clone() }
+        Self { cells: Rc::clone(&self.cells), shadows: self.shadows.clone(), key: self.key }
     }
 }
 
@@ -155,12 +161,34 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     #[doc(hidden)]
     #[track_caller]
     pub fn in_block(key: u64) -> Self {
-        let array = declared::<T, [T::Cell; N]>(key, N, Location::caller(), |cells| {
-            let cells: Rc<[T::Cell]> = cells.into();
-            cells.try_into().unwrap_or_else(|_| unreachable!("N cells were made"))
-        });
+        let location = Location::caller();
+        let array = current::with_block(|block| declared::<T, [T::Cell; N]>(block, key, N, location, fixed));
         let (cells, shadows) = array.expect("a shared_array! has one type");
-        Self { cells, shadows }
+        Self { cells, shadows, key }
+    }
+
+    /// The array at the same place of block `other`.
+    pub(super) fn in_other_block(&self, other: &Block) -> Option<Self> {
+        let (cells, shadows) = declared::<T, [T::Cell; N]>(other, self.key, N, Location::caller(), fixed)?;
+        Some(Self { cells, shadows, key: self.key })
+    }
+
+    /// The key of its `shared_array!`.
+    pub(super) fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// Notes an operation on element `index` that is atomic. Returns what identifies it.
+    #[track_caller]
+    pub(super) fn synchronise(&self, index: usize) -> usize {
+        self.synchronise_at(index, Location::caller())
+    }
+
+    /// The same, at a location.
+    pub(super) fn synchronise_at(&self, index: usize, location: &'static Location<'static>) -> usize {
+        current::before_atomic(location);
+        current::count_access(|current| &current.atomics);
+        std::ptr::from_ref(self.at(Access::Atomic, index, location, |_| false)).addr()
     }
 
     /// The number of elements, N.
@@ -204,7 +232,8 @@ impl<T: Element, const ROWS: usize, const COLUMNS: usize> SharedArray2d<T, ROWS,
     #[track_caller]
     pub fn in_block(key: u64) -> Self {
         let length = ROWS * COLUMNS;
-        let array = declared::<T, Vec<T::Cell>>(key, length, Location::caller(), Rc::new);
+        let location = Location::caller();
+        let array = current::with_block(|block| declared::<T, Vec<T::Cell>>(block, key, length, location, Rc::new));
         let (cells, shadows) = array.expect("a shared_array! has one type");
         Self(DynamicShared { cells, shadows, offset: 0, length })
     }
@@ -246,6 +275,37 @@ fn dynamic_array<T: Element>(block: &Block) -> Option<(Rc<Vec<T::Cell>>, ArraySh
     let length = block.shared.dynamic_bytes() / size_of::<T>();
     let make = || Rc::new((0..length).map(|_| T::POISON.into_cell()).collect());
     block.shared.array::<Vec<T::Cell>>(DYNAMIC, block.launch.options.check_races, length, make)
+}
+
+impl DynamicShared<F32x4> {
+    /// Four matrices of 8 × 8 halves, as tensor cores take them (`ldmatrix`): the elements that lanes 8i to 8i + 7 name are the rows of
+    /// matrix i. In register i of lane 4g + p are elements 2p and 2p + 1 of its row g. Needs a whole warp; an index out of bounds is a
+    /// fault.
+    #[track_caller]
+    pub fn load_matrices(&self, row: usize) -> [u32; 4] {
+        let rows = self.rows_of_lanes(row);
+        let (group, place) = (warp::lane_id() as usize / 4, warp::lane_id() as usize % 4);
+        [0, 8, 16, 24].map(|first| rows[place][first + group])
+    }
+
+    /// [`load_matrices`](Self::load_matrices) of the transposed matrices: elements 2p and 2p + 1 of column g.
+    #[track_caller]
+    pub fn load_matrices_transposed(&self, row: usize) -> [u32; 4] {
+        let rows = self.rows_of_lanes(row);
+        let (column, place) = (warp::lane_id() as usize / 4, warp::lane_id() as usize % 4);
+        let element = |lane: usize| rows[column / 2][lane] >> (column % 2 * 16) & 0xffff;
+        [0, 8, 16, 24].map(|first| element(first + 2 * place) | element(first + 2 * place + 1) << 16)
+    }
+
+    /// The elements that the lanes name, by word and lane.
+    #[track_caller]
+    fn rows_of_lanes(&self, row: usize) -> [[u32; 32]; 4] {
+        let mut rows = [[0; 32]; 4];
+        for (words, word) in rows.iter_mut().zip(self.get(row).to_array()) {
+            *words = warp::words_of_all(word.to_bits());
+        }
+        rows
+    }
 }
 
 impl<T: Element> DynamicShared<T> {
@@ -311,7 +371,7 @@ impl<T: Element> DynamicShared<T> {
     }
 
     /// What identifies the shadow of element `index`, if races are checked.
-    fn shadow(&self, index: usize) -> Option<usize> {
+    pub(super) fn shadow(&self, index: usize) -> Option<usize> {
         self.shadows.as_ref().map(|shadows| address_of(&shadows[self.offset + index]))
     }
 }

@@ -149,6 +149,13 @@ pub(super) fn before_store(
     });
 }
 
+/// Forgets what has been left at a place.
+pub(super) fn forget(place: usize) {
+    if IS_USED.get() {
+        STATE.with_borrow_mut(|state| state.left.retain(|(of, _), _| *of != place));
+    }
+}
+
 /// Notes that a thread has loaded from a place.
 #[inline]
 pub(super) fn after_load(accessor: impl FnOnce() -> Option<Accessor>, place: usize, scope: Scope, acquires: bool) {

@@ -118,6 +118,22 @@ fn exchange<R>(
     current::with_block(|block| read(block.exchange.of_warp(thread)))
 }
 
+/// The words of all lanes of a whole warp, for an operation that takes many of them.
+#[track_caller]
+pub(crate) fn words_of_all(word: u32) -> [u32; LANES as usize] {
+    let location = Location::caller();
+    let words = exchange(ALL_LANES, word, location, |values| {
+        let mut words = [0; LANES as usize];
+        for (lane, word) in (0..).zip(&mut words) {
+            let lanes = values.len() as u32;
+            let value = values.get(lane as usize).ok_or(FaultKind::NoSuchLane { lane, lanes })?;
+            *word = value.get().ok_or(FaultKind::ExitedLane { lane })?;
+        }
+        Ok(words)
+    });
+    words.unwrap_or_else(|kind| fault::raise(kind, location))
+}
+
 fn shuffle<T: Shuffled>(value: T, source: u32, location: &'static Location<'static>) -> T {
     shuffle_among(ALL_LANES, value, source, location)
 }

@@ -2,13 +2,13 @@
 
 use crate::interpreters::same_everywhere;
 use cuda_std::half::{bf16, f16};
-use cuda_std::matrix::Tf32;
+use cuda_std::matrix::{Bf16, Tf32};
 use cuda_std::{F32x4, LaunchConfig};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use test_kernels::copies::{ROW, copies_past_registers, sums_of_rows};
 use test_kernels::half_precision::{narrowed, scaled_sum, squares_by_half, widened};
-use test_kernels::tensor_cores::tile_product;
+use test_kernels::tensor_cores::{tile_product, tile_product_of_rows};
 
 /// The bits of a float, equal for all NaNs.
 fn bits_of(x: f32) -> u32 {
@@ -75,13 +75,14 @@ impl PartialEq for TileSums {
     }
 }
 
-/// The simulator's product of two tiles, which the other devices' must equal.
+/// The simulator's product of two tiles, which the other devices' must equal; with room for their rows in shared memory.
 macro_rules! rounded_product {
     ($kernel:expr, $a:expr, $b:expr) => {
         same_everywhere(&$kernel, |device| {
             let [a, b] = [&$a, &$b].map(|tile| device.buffer_from_slice(tile).unwrap());
             let mut sums = device.uninitialized(128).unwrap();
-            device.launch(&$kernel, LaunchConfig::new(1, 32), (&a, &b, &mut sums)).unwrap();
+            let config = LaunchConfig::new(1, 32).with_dynamic_shared(48 * 16);
+            device.launch(&$kernel, config, (&a, &b, &mut sums)).unwrap();
             TileSums { on_gpu: device.is_gpu(), sums: sums.to_vec().unwrap() }
         })
         .sums
@@ -151,8 +152,12 @@ proptest! {
     /// Other numbers: the elements are rounded, and the sum once.
     #[test]
     fn rounded_products_of_tiles(a in vec(-2f32..2.0, 256), b in vec(-2f32..2.0, 128)) {
+        let of_bf16 = product(&a, &b, |x| bf16::from_f32(x).to_f32());
         prop_assert_eq!(rounded_product!(tile_product::<f16>, a, b), product(&a, &b, |x| f16::from_f32(x).to_f32()));
-        prop_assert_eq!(rounded_product!(tile_product::<bf16>, a, b), product(&a, &b, |x| bf16::from_f32(x).to_f32()));
+        prop_assert_eq!(rounded_product!(tile_product::<bf16>, a, b), of_bf16.clone());
+        prop_assert_eq!(rounded_product!(tile_product::<Bf16>, a, b), of_bf16);
+        let truncated = |x: f32| f32::from_bits(x.to_bits() & 0xffff_0000);
+        prop_assert_eq!(rounded_product!(tile_product_of_rows, a, b), product(&a, &b, truncated));
     }
 
     #[test]

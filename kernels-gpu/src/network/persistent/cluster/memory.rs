@@ -1,14 +1,13 @@
 //! The layout of a block's shared memory, in quads.
 
+use cuda_std::mbarrier::Mbarriers;
 use cuda_std::{F32x4, SharedView};
 
-use super::super::rows::Quads;
-use super::{FEATURES, ROWS, UNITS};
+use super::super::rows::{Quads, Rows};
+use super::{BLOCKS, FEATURES, ROWS, THREADS, UNITS};
 
-/// Quads of a sample.
-pub(super) const FEATURE_QUADS: u32 = FEATURES / 4;
-/// Quads of the first layer's units.
-pub(super) const FIRST_QUADS: u32 = UNITS[0] / 4;
+/// Quads of an image, each with 8 pixels.
+pub(super) const IMAGE_QUADS: u32 = FEATURES / 8;
 /// Quads of the second layer's units.
 pub(super) const SECOND_QUADS: u32 = UNITS[1] / 4;
 /// Quads of the outputs; the last one has padding.
@@ -37,11 +36,6 @@ impl<const N: usize> Matrix<N> {
         Self { first: self.first + half * self.sizes[0] * self.strides[0], ..self }
     }
 
-    /// Distance of two rows.
-    pub(super) const fn stride(&self) -> u32 {
-        self.strides[0]
-    }
-
     /// Offset of an element.
     #[inline(always)]
     pub(super) const fn offset(&self, indices: [u32; N]) -> usize {
@@ -61,42 +55,43 @@ impl<const N: usize> Matrix<N> {
 }
 
 impl Matrix<2> {
-    /// Column `column`: the offset of its first element, and its stride.
+    /// The rows from column `column` on.
     #[inline(always)]
-    pub(super) const fn column(&self, column: u32) -> (u32, u32) {
-        (self.first + column * self.strides[1], self.strides[0])
+    pub(super) const fn rows_from(&self, column: u32) -> Rows {
+        Rows { first: self.first + column * self.strides[1], stride: self.strides[0] }
     }
 }
 
-/// The first layer's weights: one row per unit of the block, of quads of inputs.
-pub(super) const FIRST_WEIGHTS: Matrix<2> = Matrix::new(0, [8, FEATURE_QUADS], [FEATURE_QUADS + 1, 1]);
+/// The images of a batch: one row per sample of quads of 8 pixels. Two halves, for even and odd steps.
+pub(super) const IMAGES: Matrix<2> = Matrix::new(0, [ROWS, IMAGE_QUADS], [IMAGE_QUADS + 1, 1]);
+/// The warps' parts of the sums of the block's units of the first layer, whose index is \[warp, half of the samples, place\]: a place is
+/// a sample of the half and a quad of units.
+pub(super) const PARTIAL: Matrix<3> = Matrix::new(IMAGES.half(1).end(), [THREADS / 32, 2, 16], [37, 20, 1]);
 /// The first layer's biases: the block's units.
-pub(super) const FIRST_BIASES: Matrix<1> = Matrix::new(FIRST_WEIGHTS.end(), [2], [1]);
-/// The second layer's weights to the block's units: one quad of units per input, whose index is \[quad, element\].
-pub(super) const SECOND_WEIGHTS: Matrix<2> = Matrix::new(FIRST_BIASES.end(), [FIRST_QUADS, 4], [5, 1]);
+pub(super) const FIRST_BIASES: Matrix<1> = Matrix::new(PARTIAL.end(), [2], [1]);
+/// The activations of the block's units of the first layer: one row per sample.
+pub(super) const FIRST: Matrix<2> = Matrix::new(FIRST_BIASES.end(), [ROWS, 2], [2, 1]);
+/// The errors of the block's units of the first layer: one row per unit, of quads of samples. Quad q has the samples 2q, 2q + 1,
+/// 2q + 8 and 2q + 9.
+pub(super) const FIRST_ERRORS: Matrix<2> = Matrix::new(FIRST.end(), [8, ROWS / 4], [ROWS / 4, 1]);
+/// The second layer's weights from the block's units of the first layer: one row per such unit, of quads of units.
+pub(super) const SECOND_WEIGHTS: Matrix<2> = Matrix::new(FIRST_ERRORS.end(), [8, SECOND_QUADS], [SECOND_QUADS + 1, 1]);
 /// The second layer's biases: the block's units.
 pub(super) const SECOND_BIASES: Matrix<1> = Matrix::new(SECOND_WEIGHTS.end(), [1], [1]);
-/// The second layer's weights from the block's units of the first layer: one row per such unit, of quads of units.
-pub(super) const SECOND_WEIGHTS_FROM_OWN: Matrix<2> =
-    Matrix::new(SECOND_BIASES.end(), [8, SECOND_QUADS], [SECOND_QUADS + 1, 1]);
-/// The third layer's weights: one row of quads of units per input, whose index is \[quad, element\].
-pub(super) const THIRD_WEIGHTS: Matrix<3> =
-    Matrix::new(SECOND_WEIGHTS_FROM_OWN.end(), [SECOND_QUADS, 4, OUTPUT_QUADS], [13, OUTPUT_QUADS, 1]);
-/// The third layer's biases.
-pub(super) const THIRD_BIASES: Matrix<1> = Matrix::new(THIRD_WEIGHTS.end(), [OUTPUT_QUADS], [1]);
-/// The batch's inputs: one row per sample. Two halves, for even and odd steps.
-pub(super) const BATCH: Matrix<2> = Matrix::new(THIRD_BIASES.end(), [ROWS, FEATURE_QUADS], [FEATURE_QUADS + 1, 1]);
-/// The first layer's activations: one row per sample. Two halves.
-pub(super) const FIRST: Matrix<2> = Matrix::new(BATCH.half(1).end(), [ROWS, FIRST_QUADS], [FIRST_QUADS + 1, 1]);
-/// The second layer's activations: one row per sample.
-pub(super) const SECOND: Matrix<2> = Matrix::new(FIRST.half(1).end(), [ROWS, SECOND_QUADS], [SECOND_QUADS + 1, 1]);
-/// The errors of the block's units of the first layer: one row per sample.
-pub(super) const FIRST_ERRORS: Matrix<2> = Matrix::new(SECOND.end(), [ROWS, 2], [3, 1]);
+/// All blocks' parts of the sums of the block's units of the second layer: one row per block, of samples.
+pub(super) const SECOND_PARTS: Matrix<2> = Matrix::new(SECOND_BIASES.end(), [BLOCKS, ROWS], [ROWS + 1, 1]);
+/// The second layer's activations: one row per sample. Two halves.
+pub(super) const SECOND: Matrix<2> = Matrix::new(SECOND_PARTS.end(), [ROWS, SECOND_QUADS], [SECOND_QUADS + 1, 1]);
 /// The second layer's errors: one row per sample.
 pub(super) const SECOND_ERRORS: Matrix<2> =
-    Matrix::new(FIRST_ERRORS.end(), [ROWS, SECOND_QUADS], [SECOND_QUADS + 1, 1]);
+    Matrix::new(SECOND.half(1).end(), [ROWS, SECOND_QUADS], [SECOND_QUADS + 1, 1]);
+/// The third layer's weights: one row of quads of units per input, whose index is \[quad, element\].
+pub(super) const THIRD_WEIGHTS: Matrix<3> =
+    Matrix::new(SECOND_ERRORS.end(), [SECOND_QUADS, 4, OUTPUT_QUADS], [13, OUTPUT_QUADS, 1]);
+/// The third layer's biases.
+pub(super) const THIRD_BIASES: Matrix<1> = Matrix::new(THIRD_WEIGHTS.end(), [OUTPUT_QUADS], [1]);
 /// The third layer's errors: one row per sample.
-pub(super) const THIRD_ERRORS: Matrix<2> = Matrix::new(SECOND_ERRORS.end(), [ROWS, OUTPUT_QUADS], [OUTPUT_QUADS, 1]);
+pub(super) const THIRD_ERRORS: Matrix<2> = Matrix::new(THIRD_BIASES.end(), [ROWS, OUTPUT_QUADS], [OUTPUT_QUADS, 1]);
 
 /// Quads of a block's shared memory.
 pub(super) const TOTAL: u32 = THIRD_ERRORS.end();
@@ -104,6 +99,8 @@ pub(super) const TOTAL: u32 = THIRD_ERRORS.end();
 /// A block's view of the network.
 pub(super) struct Block<'a> {
     pub(super) shared: &'a Quads,
+    /// Of what other blocks send.
+    pub(super) arrivals: &'a Mbarriers<2>,
     /// The block's index in the cluster.
     pub(super) rank: u32,
 }

@@ -4,8 +4,7 @@ use cuda_std::GlobalMut;
 
 use super::super::parameters::Quad;
 use super::memory::{
-    Block, FEATURE_QUADS, FIRST_BIASES, FIRST_QUADS, FIRST_WEIGHTS, OUTPUT_QUADS, SECOND_BIASES, SECOND_QUADS,
-    SECOND_WEIGHTS, SECOND_WEIGHTS_FROM_OWN, THIRD_BIASES, THIRD_WEIGHTS,
+    Block, FIRST_BIASES, OUTPUT_QUADS, SECOND_BIASES, SECOND_QUADS, SECOND_WEIGHTS, THIRD_BIASES, THIRD_WEIGHTS,
 };
 use super::{FEATURES, THREADS, UNITS, thread};
 
@@ -19,63 +18,46 @@ fn of_row(layer: usize, feature: u32, unit: u32) -> Quad {
     Quad { first: FIRST_PARAMETER[layer] + feature * units + unit, stride: 1, count: units - unit }
 }
 
-/// The weights of the first layer from four inputs to one unit.
-#[inline(always)]
-fn of_column(unit: u32, feature: u32) -> Quad {
-    Quad { first: feature * UNITS[0] + unit, stride: UNITS[0], count: 4 }
-}
-
 impl Block<'_> {
-    /// Copies the block's parameters into shared memory.
+    /// Copies the block's parameters into shared memory, except the first layer's weights.
     #[inline(always)]
     pub(super) fn load_parameters(&self, parameters: GlobalMut<f32>) {
-        self.for_each_own(|offset, quad| self.shared.set(offset, quad.load(parameters).into()));
-        self.for_each_repeated(|offset, quad| self.shared.set(offset, quad.load(parameters).into()));
+        let load = |offset: usize, quad: Quad| self.shared.set(offset, quad.load(parameters).into());
+        self.for_each_own(load);
+        for_each_of_third(load);
     }
 
     /// Copies them back: each block those that only it has, and block 0 the third layer.
     #[inline(always)]
     pub(super) fn store_parameters(&self, parameters: GlobalMut<f32>) {
-        self.for_each_own(|offset, quad| quad.store(parameters, self.shared.get(offset).to_array()));
+        let store = |offset: usize, quad: Quad| quad.store(parameters, self.shared.get(offset).to_array());
+        self.for_each_own(store);
         if self.rank == 0 {
-            for_each(4 * SECOND_QUADS * OUTPUT_QUADS, |i| {
-                let (offset, quad) = third_weights(i);
-                quad.store(parameters, self.shared.get(offset).to_array());
-            });
-            for_each(OUTPUT_QUADS, |i| {
-                of_row(2, UNITS[1], 4 * i).store(parameters, self.shared.get(THIRD_BIASES.offset([i])).to_array());
-            });
+            for_each_of_third(store);
         }
     }
 
-    /// Calls `work` with the offset in shared memory and the place in global memory of each quad that no other block
-    /// has: the first layer's weights and biases of its units, and the second layer's.
+    /// Calls `work` with the offset in shared memory and the place in global memory of each quad that no other block has: the second
+    /// layer's weights from its units, and the biases of its units.
     #[inline(always)]
     fn for_each_own(&self, mut work: impl FnMut(usize, Quad)) {
-        for_each(8 * FEATURE_QUADS, |i| {
-            let (unit, quad) = (i / FEATURE_QUADS, i % FEATURE_QUADS);
-            work(FIRST_WEIGHTS.offset([unit, quad]), of_column(8 * self.rank + unit, 4 * quad));
-        });
-        for_each(4 * FIRST_QUADS, |i| {
-            work(SECOND_WEIGHTS.offset([i / 4, i % 4]), of_row(1, i, 4 * self.rank));
+        for_each(8 * SECOND_QUADS, |i| {
+            let (row, quad) = (i / SECOND_QUADS, i % SECOND_QUADS);
+            work(SECOND_WEIGHTS.offset([row, quad]), of_row(1, 8 * self.rank + row, 4 * quad));
         });
         for_each(2, |i| work(FIRST_BIASES.offset([i]), of_row(0, FEATURES, 8 * self.rank + 4 * i)));
         for_each(1, |_| work(SECOND_BIASES.offset([0]), of_row(1, UNITS[0], 4 * self.rank)));
     }
+}
 
-    /// Calls `work` with each quad that other blocks have too.
-    #[inline(always)]
-    fn for_each_repeated(&self, mut work: impl FnMut(usize, Quad)) {
-        for_each(8 * SECOND_QUADS, |i| {
-            let (row, quad) = (i / SECOND_QUADS, i % SECOND_QUADS);
-            work(SECOND_WEIGHTS_FROM_OWN.offset([row, quad]), of_row(1, 8 * self.rank + row, 4 * quad));
-        });
-        for_each(4 * SECOND_QUADS * OUTPUT_QUADS, |i| {
-            let (offset, quad) = third_weights(i);
-            work(offset, quad);
-        });
-        for_each(OUTPUT_QUADS, |i| work(THIRD_BIASES.offset([i]), of_row(2, UNITS[1], 4 * i)));
-    }
+/// Calls `work` with each quad of the third layer, which all blocks have.
+#[inline(always)]
+fn for_each_of_third(mut work: impl FnMut(usize, Quad)) {
+    for_each(4 * SECOND_QUADS * OUTPUT_QUADS, |i| {
+        let (row, quad) = (i / OUTPUT_QUADS, i % OUTPUT_QUADS);
+        work(THIRD_WEIGHTS.offset([row / 4, row % 4, quad]), of_row(2, row, 4 * quad));
+    });
+    for_each(OUTPUT_QUADS, |i| work(THIRD_BIASES.offset([i]), of_row(2, UNITS[1], 4 * i)));
 }
 
 /// Calls `work` with each index below `count`, cyclically over the threads.
@@ -86,11 +68,4 @@ fn for_each(count: u32, mut work: impl FnMut(u32)) {
         work(i);
         i += THREADS;
     }
-}
-
-/// Quad `i` of the third layer's weights: its offset in shared memory and its place in global memory.
-#[inline(always)]
-fn third_weights(i: u32) -> (usize, Quad) {
-    let (row, quad) = (i / OUTPUT_QUADS, i % OUTPUT_QUADS);
-    (THIRD_WEIGHTS.offset([row / 4, row % 4, quad]), of_row(2, row, 4 * quad))
 }

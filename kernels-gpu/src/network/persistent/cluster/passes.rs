@@ -5,10 +5,10 @@ use cuda_std::{F32x4, SharedArray, cluster, warp};
 use super::super::super::{activation, loss};
 use super::super::rows::{add_products, add_scaled, halve};
 use super::memory::{
-    BATCH, Block, FEATURE_QUADS, FIRST, FIRST_BIASES, FIRST_ERRORS, FIRST_QUADS, FIRST_WEIGHTS, SECOND, SECOND_BIASES,
-    SECOND_ERRORS, SECOND_QUADS, SECOND_WEIGHTS, SECOND_WEIGHTS_FROM_OWN, THIRD_BIASES, THIRD_ERRORS, THIRD_WEIGHTS,
+    Block, FIRST, FIRST_BIASES, FIRST_ERRORS, SECOND, SECOND_BIASES, SECOND_ERRORS, SECOND_PARTS, SECOND_QUADS,
+    SECOND_WEIGHTS, THIRD_BIASES, THIRD_ERRORS, THIRD_WEIGHTS,
 };
-use super::{BLOCKS, UNITS, thread};
+use super::{ACTIVATIONS, PARTS, UNITS, first, thread};
 
 /// In the passes of the second and third layer, 16 lanes work on a sample.
 #[derive(Clone, Copy)]
@@ -26,67 +26,64 @@ impl Lane {
 }
 
 impl Block<'_> {
-    /// Computes the first layer's activations of the block's units, and writes them to all blocks.
+    /// Element \[h\]\[k\] of the second layer's weights from the block's unit 4h + k: those to the quad of units whose sums the thread
+    /// sends.
     #[inline(always)]
-    pub(super) fn forward_first(&self, half: u32) {
-        let (warp, lane) = (thread() / 32, thread() % 32);
-        let (first, quad) = (warp / 2 * 4, warp % 2);
-        let (batch, weights) = (BATCH.half(half).view(self.shared), FIRST_WEIGHTS.view(self.shared));
-        let mut sums = [[0.0_f32; 4]; 4];
-        // Unrolled, so that the loads of some quads are in flight during the sums of others.
-        unrolled!(|n: 0 1 2 3 4 5 6| {
-            let k = lane + 32 * n;
-            if k < FEATURE_QUADS {
-                let inputs: [[f32; 4]; 4] = core::array::from_fn(|i| batch.get([first + i as u32, k]).to_array());
-                let weights: [[f32; 4]; 4] = core::array::from_fn(|i| weights.get([4 * quad + i as u32, k]).to_array());
-                for (inputs, sums) in inputs.iter().zip(&mut sums) {
-                    add_products(inputs, &weights, sums);
-                }
-            }
-        });
-        let [a, b, c, d] = sums;
-        let sums = halve(halve(a, c, 16), halve(b, d, 16), 8);
-        let [sum] = halve_quad(sums, 4, 2);
-        // Bits 3 and 4 of the lane are the sample, bits 1 and 2 the unit.
-        let bias = element(FIRST_BIASES.view(self.shared).get([quad]), lane / 2 % 4);
-        let sum = sum + warp::shuffle_xor(sum, 1);
-        let values = join_quad(activation::apply(activation::SIGMOID, sum + bias), 4, 2);
-        let place = FIRST.half(half).offset([first + lane / 8, 2 * self.rank + quad]);
-        cluster::map_shared(self.shared, lane % 8).set(place, values);
-        cluster::map_shared(self.shared, lane % 8 + BLOCKS / 2).set(place, values);
+    pub(super) fn second_weights(&self) -> [[[f32; 4]; 4]; 2] {
+        let weights = SECOND_WEIGHTS.view(self.shared);
+        let index = Lane::of_thread().index;
+        [0, 4].map(|first| core::array::from_fn(|k| weights.get([first + k as u32, index]).to_array()))
     }
 
-    /// Computes the second layer's activations of the block's units, and writes them to all blocks.
+    /// Computes the first layer's activations of the block's units, of the warps' sums, and of them the block's parts of the second
+    /// layer's sums; sends each to the block that has the unit.
     #[inline(always)]
-    pub(super) fn forward_second(&self, half: u32) {
+    pub(super) fn send_parts(&self, second_weights: &[[[f32; 4]; 4]; 2]) {
         let lane = Lane::of_thread();
-        let (inputs, weights) = (FIRST.half(half).view(self.shared), SECOND_WEIGHTS.view(self.shared));
+        // Eight lanes add up the warps' sums of a sample and a quad of units.
+        let (quad, warp) = (lane.index / 8, lane.index % 8);
+        let [sum] = halve_quad(first::partial_sums(self, warp, lane.sample, quad), 4, 2);
+        // Bits 1 and 2 of the lane are the unit.
+        let bias = element(FIRST_BIASES.view(self.shared).get([quad]), warp / 2);
+        let sum = sum + warp::shuffle_xor(sum, 1);
+        let own = join_quad(activation::apply(activation::SIGMOID, sum + bias), 4, 2);
+        if warp == 0 {
+            FIRST.view(self.shared).set([lane.sample, quad], own);
+        }
+        let own = own.to_array();
+        let other = own.map(|value| warp::shuffle_xor(value, 8));
+        let (first, second) = if quad == 0 { (own, other) } else { (other, own) };
         let mut sums = [0.0_f32; 4];
-        unrolled!(|n: 0 1| {
-            let k = lane.index + n * (FIRST_QUADS / 2);
-            let inputs = inputs.get([lane.sample, k]).to_array();
-            let weights: [[f32; 4]; 4] = core::array::from_fn(|i| weights.get([k, i as u32]).to_array());
-            for (&input, weights) in inputs.iter().zip(&weights) {
-                add_scaled(input, weights, &mut sums);
+        for (activations, weights) in [first, second].iter().zip(second_weights) {
+            for (&activation, weights) in activations.iter().zip(weights) {
+                add_scaled(activation, weights, &mut sums);
             }
-        });
-        let [sum] = halve_quad(sums, 8, 4);
+        }
+        let place = SECOND_PARTS.offset([self.rank, lane.sample]);
+        cluster::map_shared(self.shared, lane.index).set_async(place, sums.into(), self.arrivals, PARTS);
+    }
+
+    /// Adds up all blocks' parts of the sums of the block's units of the second layer, and sends the activations to all blocks.
+    #[inline(always)]
+    pub(super) fn send_activations(&self, half: u32) {
+        let lane = Lane::of_thread();
+        let [sum] = halve_quad(SECOND_PARTS.view(self.shared).get([lane.index, lane.sample]).to_array(), 8, 4);
         let sum = sum + warp::shuffle_xor(sum, 2);
         let sum = sum + warp::shuffle_xor(sum, 1);
         // Bits 2 and 3 of the lane's index are the unit.
         let bias = element(SECOND_BIASES.view(self.shared).get([0]), lane.index / 4);
-        let value = activation::apply(activation::SIGMOID, sum + bias);
-        let values = join_quad(value, 8, 4);
-        cluster::map_shared(self.shared, lane.index).set(SECOND.offset([lane.sample, self.rank]), values);
+        let values = join_quad(activation::apply(activation::SIGMOID, sum + bias), 8, 4);
+        let place = SECOND.half(half).offset([lane.sample, self.rank]);
+        cluster::map_shared(self.shared, lane.index).set_async(place, values, self.arrivals, ACTIVATIONS);
     }
 
     /// Computes the third layer's activations, the loss and errors of all samples, and the second layer's errors. Errors
     /// of rows from `rows` on are zero. `target` is that of the lane's sample and output.
     #[inline(always)]
-    pub(super) fn output(&self, target: f32, rows: u32, loss: u32, losses: &SharedArray<f32, 16>) {
+    pub(super) fn output(&self, half: u32, target: f32, rows: u32, loss: u32, losses: &SharedArray<f32, 16>) {
         let lane = Lane::of_thread();
         // The lane's quad of the second layer's units, and their weights.
-        let inputs = SECOND.view(self.shared).get([lane.sample, lane.index]).to_array();
+        let inputs = SECOND.half(half).view(self.shared).get([lane.sample, lane.index]).to_array();
         let weights = THIRD_WEIGHTS.view(self.shared);
         let weights: [[[f32; 4]; 3]; 4] = core::array::from_fn(|i| {
             core::array::from_fn(|q| weights.get([lane.index, i as u32, q as u32]).to_array())
@@ -135,11 +132,14 @@ impl Block<'_> {
         SECOND_ERRORS.view(self.shared).set([lane.sample, lane.index], errors.into());
     }
 
-    /// Computes the errors of the block's units of the first layer, by the block's first half: 8 lanes for a sample.
+    /// Computes the errors of the block's units of the first layer, by half of the block: 8 lanes for a sample.
     #[inline(always)]
-    pub(super) fn backward_first(&self, half: u32) {
-        let (sample, lane) = (thread() % 128 / 8, thread() % 8);
-        let (errors, weights) = (SECOND_ERRORS.view(self.shared), SECOND_WEIGHTS_FROM_OWN.view(self.shared));
+    pub(super) fn backward_first(&self) {
+        let (warp, lane) = (thread() % 128 / 32, thread() % 8);
+        let place = thread() % 32 / 8;
+        // The samples of a quad of errors.
+        let sample = 2 * warp + place % 2 + place / 2 * 8;
+        let (errors, weights) = (SECOND_ERRORS.view(self.shared), SECOND_WEIGHTS.view(self.shared));
         let mut sums = [[0.0_f32; 4]; 2];
         unrolled!(|n: 0 1| {
             let k = lane + n * (SECOND_QUADS / 2);
@@ -150,13 +150,10 @@ impl Block<'_> {
         });
         // The lane is the unit.
         let [sum] = halve_quad(halve(sums[0], sums[1], 4), 2, 1);
-        let sums = join_quad(sum, 2, 1).to_array();
-        let quad = lane / 4;
-        let values = FIRST.half(half).view(self.shared).get([sample, 2 * self.rank + quad]).to_array();
-        let errors: [f32; 4] =
-            core::array::from_fn(|i| sums[i] * activation::derivative(activation::SIGMOID, values[i]));
-        if lane.is_multiple_of(4) {
-            FIRST_ERRORS.view(self.shared).set([sample, quad], errors.into());
+        let value = element(FIRST.view(self.shared).get([sample, lane / 4]), lane % 4);
+        let errors = join_quad(sum * activation::derivative(activation::SIGMOID, value), 16, 8);
+        if place == 0 {
+            FIRST_ERRORS.view(self.shared).set([lane, warp], errors);
         }
     }
 }
@@ -171,7 +168,7 @@ fn halve_quad([a, b, c, d]: [f32; 4], high: u32, low: u32) -> [f32; 1] {
 
 /// The reverse of [`halve_quad`]'s distribution: the values of four lanes as a quad, in each of them.
 #[inline(always)]
-fn join_quad(value: f32, high: u32, low: u32) -> F32x4 {
+pub(super) fn join_quad(value: f32, high: u32, low: u32) -> F32x4 {
     let lane = thread();
     let other = warp::shuffle_xor(value, low);
     let (a, b) = if lane & low == 0 { (value, other) } else { (other, value) };

@@ -1,138 +1,93 @@
-//! The update of all parameters of a block by their gradients over the batch.
+//! The update of the later layers, and of all biases, by their gradients over the batch.
 
-use cuda_std::{F32x4, SharedView};
+use cuda_std::{F32x4, warp};
 
 use super::super::super::update::Rule;
-use super::super::rows::add_outer_product;
+use super::super::rows::{Rows, Size, product_over_slices_of_samples, sum_over_samples};
 use super::memory::{
-    BATCH, Block, FEATURE_QUADS, FIRST, FIRST_BIASES, FIRST_ERRORS, FIRST_QUADS, FIRST_WEIGHTS, OUTPUT_QUADS, SECOND,
-    SECOND_BIASES, SECOND_ERRORS, SECOND_QUADS, SECOND_WEIGHTS, SECOND_WEIGHTS_FROM_OWN, THIRD_BIASES, THIRD_ERRORS,
-    THIRD_WEIGHTS,
+    Block, FIRST, FIRST_BIASES, FIRST_ERRORS, OUTPUT_QUADS, SECOND, SECOND_BIASES, SECOND_ERRORS, SECOND_QUADS,
+    SECOND_WEIGHTS, THIRD_BIASES, THIRD_ERRORS, THIRD_WEIGHTS,
 };
 use super::{ROWS, THREADS, thread};
 
-/// Tasks of the second layer's weights to the block's units, and of the third layer's: 4 × 4 weights each.
-const SECOND_TASKS: u32 = FIRST_QUADS;
-const THIRD_TASKS: u32 = SECOND_QUADS * OUTPUT_QUADS;
-/// Tasks of the second layer's weights from the block's units of the layer below.
-const FROM_OWN_TASKS: u32 = 2 * SECOND_QUADS;
+/// Lanes that split the samples of a gradient.
+const SLICES: u32 = 4;
 
-/// A column of a matrix: the offset of its first element, and its stride.
-type Column = (u32, u32);
-
-impl Block<'_> {
-    /// Updates the weights that the backward pass does not read: the third layer's, and the second layer's to the
-    /// block's units.
-    #[inline(always)]
-    pub(super) fn update_later(&self, half: u32, rule: Rule) {
-        let task = THREADS - 1 - thread();
-        if task >= SECOND_TASKS + THIRD_TASKS {
-            return;
-        }
-        let (inputs, errors, weights) = if task < SECOND_TASKS {
-            let weights = (SECOND_WEIGHTS.offset([task, 0]) as u32, 1);
-            (FIRST.half(half).column(task), SECOND_ERRORS.column(self.rank), weights)
-        } else {
-            let (row, quad) = ((task - SECOND_TASKS) / OUTPUT_QUADS, (task - SECOND_TASKS) % OUTPUT_QUADS);
-            let weights = (THIRD_WEIGHTS.offset([row, 0, quad]) as u32, OUTPUT_QUADS);
-            (SECOND.column(row), THIRD_ERRORS.column(quad), weights)
-        };
-        self.update_tile(inputs, errors, weights, rule);
-    }
-
-    /// Updates the other weights, and all biases.
-    #[inline(always)]
-    pub(super) fn update(&self, half: u32, rule: Rule) {
-        let t = thread();
-        // The first layer has no task for the last warp.
-        let task = THREADS - 1 - t;
-        if t < FEATURE_QUADS {
-            self.update_first(t, half, rule);
-        } else if task < FROM_OWN_TASKS {
-            let (own, quad) = (task / SECOND_QUADS, task % SECOND_QUADS);
-            let weights = SECOND_WEIGHTS_FROM_OWN.offset([4 * own, quad]) as u32;
-            let inputs = FIRST.half(half).column(2 * self.rank + own);
-            let weights = (weights, SECOND_WEIGHTS_FROM_OWN.stride());
-            self.update_tile(inputs, SECOND_ERRORS.column(quad), weights, rule);
-        } else {
-            // The biases of the block's 2 + 1 quads of units, then the third layer's.
-            let biases = match t - FEATURE_QUADS {
-                n @ (0 | 1) => Some((FIRST_ERRORS.column(n), FIRST_BIASES.offset([n]))),
-                2 => Some((SECOND_ERRORS.column(self.rank), SECOND_BIASES.offset([0]))),
-                n @ 3..6 => Some((THIRD_ERRORS.column(n - 3), THIRD_BIASES.offset([n - 3]))),
-                _ => None,
-            };
-            if let Some((errors, biases)) = biases {
-                self.update_biases(self.column(errors), biases, rule.without_decay());
-            }
-        }
-    }
-
-    /// Updates 8 × 4 weights of the first layer: from quad `quad` of the inputs to the block's units.
-    #[inline(always)]
-    fn update_first(&self, quad: u32, half: u32, rule: Rule) {
-        let (errors, inputs) = (FIRST_ERRORS.view(self.shared), BATCH.half(half).view(self.shared));
-        let mut gradients = [[[0.0_f32; 4]; 4]; 2];
-        unrolled!(|sample: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15| {
-            let inputs = inputs.get([sample, quad]).to_array();
-            add_outer_product(&errors.get([sample, 0]).to_array(), &inputs, &mut gradients[0]);
-            add_outer_product(&errors.get([sample, 1]).to_array(), &inputs, &mut gradients[1]);
-        });
-        let first = FIRST_WEIGHTS.offset([0, quad]) as u32;
-        let stride = FIRST_WEIGHTS.stride();
-        self.update_column(first, stride, &gradients[0], rule);
-        self.update_column(first + 4 * stride, stride, &gradients[1], rule);
-    }
-
-    /// Updates 4 × 4 weights by the product of two columns.
-    #[inline(always)]
-    fn update_tile(&self, inputs: Column, errors: Column, (first, stride): Column, rule: Rule) {
-        let (inputs, errors) = (self.column(inputs), self.column(errors));
-        let mut gradients = [[0.0_f32; 4]; 4];
-        unrolled!(|sample: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15| {
-            add_outer_product(&inputs.get([sample]).to_array(), &errors.get([sample]).to_array(), &mut gradients);
-        });
-        self.update_column(first, stride, &gradients, rule);
-    }
-
-    /// Updates four quads of weights from `first` on by their gradients.
-    #[inline(always)]
-    fn update_column(&self, first: u32, stride: u32, gradients: &[[f32; 4]; 4], rule: Rule) {
-        let weights = self.shared.view(first, [4], [stride]);
-        let [a, b, c, d] = *gradients;
-        let updated: [F32x4; 4] =
-            core::array::from_fn(|row| updated(weights.get([row as u32]), [a, b, c, d][row], rule));
-        let [a, b, c, d] = updated;
-        weights.set([0], a);
-        weights.set([1], b);
-        weights.set([2], c);
-        weights.set([3], d);
-    }
-
-    /// Updates a quad of biases by the sum of the errors.
-    #[inline(always)]
-    fn update_biases(&self, errors: SharedView<F32x4, 1>, biases: usize, rule: Rule) {
-        let mut gradients = [0.0_f32; 4];
-        for sample in 0..ROWS {
-            let errors = errors.get([sample]).to_array();
-            for (gradient, error) in gradients.iter_mut().zip(&errors) {
-                *gradient += error;
-            }
-        }
-        self.shared.set(biases, updated(self.shared.get(biases), gradients, rule));
-    }
-
-    /// The elements of a column with one row per sample.
-    #[inline(always)]
-    fn column(&self, (first, stride): Column) -> SharedView<'_, F32x4, 1> {
-        self.shared.view(first, [ROWS], [stride])
-    }
+/// The gradients of a quad of the second layer's weights, and its row and quad.
+#[derive(Clone, Copy)]
+pub(super) struct SecondGradient {
+    row: u32,
+    quad: u32,
+    gradient: [f32; 4],
 }
 
-/// Four weights, updated by their gradients.
-#[inline(always)]
-fn updated(weights: F32x4, gradients: [f32; 4], rule: Rule) -> F32x4 {
-    let weights = weights.to_array();
-    let weights: [f32; 4] = core::array::from_fn(|i| rule.weight(weights[i], gradients[i]));
-    weights.into()
+impl Block<'_> {
+    /// Updates the third layer by the errors of a step and the activations in half `half`.
+    #[inline(always)]
+    pub(super) fn update_third(&self, half: u32, rule: Rule) {
+        let (inputs, errors) = (SECOND.half(half).rows_from(0), THIRD_ERRORS.rows_from(0));
+        let size = Size { rows: SECOND_QUADS, columns: OUTPUT_QUADS, depth: ROWS / 4 };
+        product_over_slices_of_samples(self.shared, inputs, errors, size, SLICES, |row, quad, gradient| {
+            self.update_quad(THIRD_WEIGHTS.offset([row / 4, row % 4, quad]), gradient, rule);
+        });
+        self.update_biases(errors, OUTPUT_QUADS, THIRD_BIASES.offset([0]), rule);
+    }
+
+    /// The gradients of the second layer's weights from the block's units: a quad in each thread of the block's first half. The whole
+    /// block calls it.
+    #[inline(always)]
+    pub(super) fn second_gradient(&self) -> SecondGradient {
+        let mut own = SecondGradient { row: 0, quad: 0, gradient: [0.0; 4] };
+        let size = Size { rows: 2, columns: SECOND_QUADS, depth: ROWS / 4 };
+        let (inputs, errors) = (FIRST.rows_from(0), SECOND_ERRORS.rows_from(0));
+        product_over_slices_of_samples(self.shared, inputs, errors, size, SLICES, |row, quad, gradient| {
+            own = SecondGradient { row, quad, gradient };
+        });
+        own
+    }
+
+    /// Updates the second layer's weights from the block's units, and the biases of its units of both layers.
+    #[inline(always)]
+    pub(super) fn update_second(&self, SecondGradient { row, quad, gradient }: SecondGradient, rule: Rule) {
+        if thread() < THREADS / 2 {
+            self.update_quad(SECOND_WEIGHTS.offset([row % 8, quad % SECOND_QUADS]), gradient, rule);
+        }
+        self.update_biases(SECOND_ERRORS.rows_from(self.rank), 1, SECOND_BIASES.offset([0]), rule);
+        let warp = thread() / 32;
+        if warp == THREADS / 32 - 2 {
+            self.update_first_biases(rule);
+        }
+    }
+
+    /// Updates the first layer's biases, by one warp.
+    #[inline(always)]
+    fn update_first_biases(&self, rule: Rule) {
+        let lane = thread() % 32;
+        // Four lanes for a unit.
+        let [a, b, c, d] = FIRST_ERRORS.view(self.shared).get([lane / 4, lane % 4]).to_array();
+        let sum = (a + b) + (c + d);
+        let sum = sum + warp::shuffle_xor(sum, 1);
+        let sum = sum + warp::shuffle_xor(sum, 2);
+        // Bits 2 and 3 of the lane are the unit of its quad.
+        let gradient = super::passes::join_quad(sum, 8, 4);
+        if lane.is_multiple_of(16) {
+            self.update_quad(FIRST_BIASES.offset([lane / 16]), gradient.to_array(), rule.without_decay());
+        }
+    }
+
+    /// Updates quads of biases by the sums of their errors.
+    #[inline(always)]
+    fn update_biases(&self, errors: Rows, quads: u32, first: usize, rule: Rule) {
+        sum_over_samples(self.shared, errors, quads, ROWS, |quad, gradient| {
+            self.update_quad(first + quad as usize, gradient, rule.without_decay());
+        });
+    }
+
+    /// Updates the quad of parameters at an offset by its gradients.
+    #[inline(always)]
+    fn update_quad(&self, offset: usize, gradient: [f32; 4], rule: Rule) {
+        let weights = self.shared.get(offset).to_array();
+        let weights: [f32; 4] = core::array::from_fn(|i| rule.weight(weights[i], gradient[i]));
+        self.shared.set(offset, F32x4::from(weights));
+    }
 }
