@@ -13,7 +13,7 @@ use crate::results::metrics;
 use crate::saved_run::SavedRun;
 use crate::{Results, Table};
 
-/// Maximum number of training rows: of a larger part, as many are taken evenly.
+/// Maximum number of rows of the training and of the validation part: of a larger part, as many are taken evenly.
 pub const MAX_ROWS: usize = 50_000;
 /// Maximum number of trees.
 const MAX_TREES: usize = 500;
@@ -50,8 +50,8 @@ impl Columns {
 /// # Errors
 /// If the trees cannot be fitted, in one line.
 pub fn outputs(prepared: &Prepared) -> Result<[Vec<f64>; 3], String> {
-    let every = prepared.train.samples.len().div_ceil(MAX_ROWS).max(1);
-    let (train, validation) = (Columns::of(&prepared.train, every), Columns::of(&prepared.validation, 1));
+    let some = |part: &Part| Columns::of(part, part.samples.len().div_ceil(MAX_ROWS).max(1));
+    let (train, validation) = (some(&prepared.train), some(&prepared.validation));
     let [of_train, of_validation] = [&train, &validation].map(|part| vec![1.0; part.targets.len()]);
     let mut trees = GradientBooster::default()
         .set_objective_type(ObjectiveType::SquaredLoss)

@@ -57,21 +57,31 @@ struct FoldErrors {
     /// The table's rows.
     rows: Vec<u32>,
     residuals: Vec<f64>,
-    /// The standard deviations of the members' outputs, of a network with members.
+    /// The standard deviations of the members' outputs, of networks with members, as multiples of their mean over the fold:
+    /// one network's members may differ less than another's, up to those of which linear least squares has all the share.
     deviations: Option<Vec<f64>>,
 }
 
 impl FoldErrors {
-    /// The intervals of a network with these residuals on the validation part, whose rows ascend. If it errs more there
-    /// than the networks of the folds on the same rows, their errors are too small for it: they grow by the ratio.
-    fn intervals(&self, validation: &[u32], residuals: &[f64]) -> Intervals {
+    /// The intervals of a network with these residuals and deviations of its members on the validation part, whose rows
+    /// ascend. If it errs more there than the networks of the folds on the same rows, their errors are too small for it:
+    /// they grow by the ratio.
+    fn intervals(&self, validation: &[u32], residuals: &[f64], deviations: Option<&[f64]>) -> Intervals {
         let sum = |residuals: &mut dyn Iterator<Item = &f64>| residuals.map(|residual| residual.abs()).sum::<f64>();
         let rows = self.rows.iter().zip(&self.residuals).filter(|(row, _)| validation.binary_search(row).is_ok());
         let ratio = sum(&mut residuals.iter()) / sum(&mut rows.map(|(_, residual)| residual));
         let factor = if ratio.is_finite() { ratio.max(1.0) } else { 1.0 };
         let scaled: Vec<f64> = self.residuals.iter().map(|residual| factor * residual).collect();
-        Intervals::of_members(&scaled, self.deviations.as_deref()).by_folds(intervals::FOLDS)
+        let in_unit = self.deviations.as_ref().zip(deviations).map(|(multiples, of_network)| {
+            let mean = mean(of_network);
+            multiples.iter().map(|multiple| multiple * mean).collect::<Vec<f64>>()
+        });
+        Intervals::of_members(&scaled, in_unit.as_deref()).by_folds(intervals::FOLDS)
     }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 struct Trainer<'a> {
@@ -194,8 +204,9 @@ impl<'a> Trainer<'a> {
             }));
             let deviations = trainer.best.predictor().deviations(test.samples.inputs().view());
             if let Some(of_fold) = deviations {
-                let in_unit = of_fold.iter().map(|deviation| deviation * scale.deviation / unit.deviation);
-                errors.deviations.get_or_insert_default().extend(in_unit);
+                let mean = mean(&of_fold);
+                let multiple = |deviation: f64| if mean > 0.0 { deviation / mean } else { 1.0 };
+                errors.deviations.get_or_insert_default().extend(of_fold.into_iter().map(multiple));
             }
         }
         Ok(Some(errors))
@@ -313,12 +324,10 @@ impl<'a> Trainer<'a> {
     fn ended_model(&self, outputs: &[f32], errors: Option<&FoldErrors>) -> Model {
         let Prepared { train, validation, transform, .. } = self.prepared;
         let of_validation = intervals::residuals(validation, outputs, &transform.target_scale);
+        let deviations = self.best.predictor().deviations(validation.samples.inputs().view());
         let intervals = match errors {
-            Some(errors) => errors.intervals(&validation.rows, &of_validation),
-            None => {
-                let deviations = self.best.predictor().deviations(validation.samples.inputs().view());
-                Intervals::of_members(&of_validation, deviations.as_deref())
-            }
+            Some(errors) => errors.intervals(&validation.rows, &of_validation, deviations.as_deref()),
+            None => Intervals::of_members(&of_validation, deviations.as_deref()),
         };
         Model {
             intervals: Some(intervals),

@@ -166,7 +166,11 @@ impl Checks {
         if let Some(working) = &self.working {
             ui.horizontal(|ui| {
                 let share = working.progress.load(Ordering::Relaxed) as f32 / 1000.0;
-                ui.add(egui::ProgressBar::new(share).desired_width(80.0).desired_height(8.0));
+                // Boosted trees report none.
+                match share > 0.0 {
+                    true => ui.add(egui::ProgressBar::new(share).desired_width(80.0).desired_height(8.0)),
+                    false => ui.spinner(),
+                };
                 ui.add(egui::Label::new(&working.text).truncate());
             });
             if ui.button("Stop the check").clicked() {
