@@ -121,7 +121,13 @@ impl Intervals {
     /// The interval of a row with this standardised prediction, standardised; `widening` multiplies its width. `None`
     /// without a half width, or if intervals are normalised and the row's spread is not known.
     pub fn interval(&self, percent: u8, output: f64, spread: Option<f64>, widening: f64) -> Option<[f64; 2]> {
-        let spread = if self.is_normalised { spread? } else { 1.0 };
+        let spread = match self.is_normalised {
+            // Outside the range of training, where members may agree for want of rows, it is at least that of a row whose
+            // members differ as on average.
+            true if widening > 1.0 => spread?.max(2.0 * self.added_spread),
+            true => spread?,
+            false => 1.0,
+        };
         let half_width = self.half_width(percent)? * spread * widening;
         Some([output - half_width, output + half_width])
     }

@@ -98,3 +98,18 @@ fn the_excess_is_the_distance_from_the_range_in_its_widths() {
     let [low, high, value] = [0.0, 2.0, 3.0].map(f64::exp_m1);
     assert!((number(true, [low, high]).excess(value) - 0.5).abs() < 1e-12);
 }
+
+#[test]
+fn outside_the_range_agreeing_members_make_no_narrow_interval() {
+    let (residuals, deviations): (Vec<f64>, Vec<f64>) =
+        (0..100).map(|row| (f64::from(row) / 50.0 - 1.0, 0.1 + f64::from(row % 10) / 50.0)).unzip();
+    let intervals = Intervals::of_members(&residuals, Some(&deviations));
+    let mean = deviations.iter().sum::<f64>() / 100.0;
+    let width = |deviation: f64, widening: f64| {
+        let [low, high] = intervals.interval(90, 0.0, intervals.spread(deviation), widening).unwrap();
+        high - low
+    };
+    assert!(width(0.0, 1.0) < width(mean, 1.0));
+    assert!((width(0.0, 1.5) - 1.5 * width(mean, 1.0)).abs() < 1e-12, "as of members that differ as on average");
+    assert!((width(3.0 * mean, 1.5) - 1.5 * width(3.0 * mean, 1.0)).abs() < 1e-12, "and wider where they differ more");
+}
