@@ -48,7 +48,7 @@ pub(super) struct Job<'a> {
 #[derive(PartialEq)]
 enum Saved {
     Digits(model_file::Model),
-    Studio(Model),
+    Studio(Box<Model>),
 }
 
 impl<'a> Job<'a> {
@@ -109,7 +109,7 @@ impl<'a> Job<'a> {
         let path = sandbox.join(self.result_name(name));
         match self.trainer {
             Trainer::NeuralNet => model_file::load(&path).ok().map(Saved::Digits),
-            Trainer::Studio => Model::load(&path).ok().map(Saved::Studio),
+            Trainer::Studio => Model::load(&path).ok().map(|model| Saved::Studio(Box::new(model))),
         }
     }
 
