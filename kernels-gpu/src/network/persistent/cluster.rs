@@ -12,7 +12,7 @@
 //! - Stores are asynchronous, and complete the bytes of an [`mbarrier`](cuda_std::mbarrier): no barrier of the cluster, and no memory barrier,
 //!   is in a step.
 //! - The first layer's products are those of tensor cores. A pixel, 0 to 255, is exact as a bf16, and a weight the sum of three
-//!   ([`split`]), so that a product has no error, and its sum that of f32. The factor 1/255 is applied to the sum. An error of a
+//!   (`split`), so that a product has no error, and its sum that of f32. The factor 1/255 is applied to the sum. An error of a
 //!   unit is the sum of two bf16, with 2⁻¹⁶ of it left over.
 //! - The first layer's weights are in registers: a lane has those that it multiplies, and computes their gradients.
 //! - The third layer, its errors and those of the second layer need no exchange: 16 lanes compute them for a sample, in
