@@ -1,15 +1,13 @@
 //! The state of a block in execution, and of a cluster of blocks.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::panic::Location;
 use std::rc::{Rc, Weak};
 
 use super::copies_in_flight::Copies;
-use super::current;
 use super::exchange::Exchange;
 use super::fault::{Fault, FaultKind, SourceLocation};
 use super::launch::Launch;
-use super::mbarrier::Phases;
+use super::phases::Phases;
 use super::report::LaunchReport;
 use super::shadow::{Accessor, GlobalShadows, shadow_epoch};
 use super::shared_memory::SharedMemory;
@@ -111,29 +109,6 @@ impl Block {
         self.global_shadows.forget_epochs(self.number);
         if let Some(cluster) = &self.cluster {
             cluster.forget_epochs(self.number);
-        }
-    }
-
-    /// Notes an asynchronous store to the element with a shadow.
-    pub(super) fn note_async_store(&self, target: usize, by: Accessor, location: &'static Location<'static>) {
-        self.copies.0.borrow_mut().targets.insert(target, (by, location));
-        self.add_copies(1);
-    }
-
-    /// Notes that the phase of such a store is complete.
-    pub(super) fn end_async_store(&self, target: usize) {
-        self.copies.0.borrow_mut().targets.remove(&target);
-        self.add_copies(-1);
-    }
-
-    /// Adds to the number of what is in flight.
-    fn add_copies(&self, more: i32) {
-        let add = |copies: u32| copies.wrapping_add_signed(more);
-        if current::is_current(self.number) {
-            current::with(|current| current.copies.set(add(current.copies.get())));
-        } else {
-            let saved = self.saved.get();
-            self.saved.set(Saved { copies: add(saved.copies), ..saved });
         }
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use corosensei::Yielder;
 
 use super::block::{Block, Saved};
-use super::mbarrier::MbarrierId;
+use super::phases::MbarrierId;
 use super::shadow::{Accessor, shadow_epoch};
 use super::synchronization;
 use super::watchdog::{self, Worker};

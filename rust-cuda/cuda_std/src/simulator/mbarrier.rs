@@ -43,15 +43,14 @@
 //!
 //! Until the phase is complete, each access to what is sent for it is a race; after it, those of threads that have not waited are.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::panic::Location;
 
 use cuda_launch::{Mbarrier, MbarrierError};
 
-use super::block::Block;
+use super::block::{Block, Saved};
 use super::current::{self, Wait};
-use super::fault::{self, FaultKind};
+use super::phases::{MbarrierId, Phase, raise};
+use super::shadow::Accessor;
 use super::shared::SharedArray;
 use super::synchronization;
 use crate::order::Scope;
@@ -149,38 +148,30 @@ impl<const N: usize> Mbarriers<N> {
     }
 }
 
-/// The key of its array, and its index.
-pub(super) type MbarrierId = (u64, usize);
+impl Block {
+    /// Notes an asynchronous store to the element with a shadow.
+    fn note_async_store(&self, target: usize, by: Accessor, location: &'static Location<'static>) {
+        self.copies.0.borrow_mut().targets.insert(target, (by, location));
+        self.add_copies(1);
+    }
 
-/// The current phase of an mbarrier.
-struct Phase {
-    mbarrier: Mbarrier,
-    /// From 0.
-    number: u64,
-    /// The shadows of the elements that were stored for it.
-    stores: Vec<usize>,
-}
+    /// Notes that the phase of such a store is complete.
+    fn end_async_store(&self, target: usize) {
+        self.copies.0.borrow_mut().targets.remove(&target);
+        self.add_copies(-1);
+    }
 
-/// The mbarriers of a block.
-#[derive(Default)]
-pub(super) struct Phases(RefCell<HashMap<MbarrierId, Phase>>);
-
-impl Phases {
-    fn check(&self, id: MbarrierId, location: &'static Location<'static>) {
-        if !self.0.borrow().contains_key(&id) {
-            raise(MbarrierError::NotInitialised, location);
+    /// Adds to the number of what is in flight.
+    fn add_copies(&self, more: i32) {
+        let add = |copies: u32| copies.wrapping_add_signed(more);
+        if current::is_current(self.number) {
+            current::with(|current| current.copies.set(add(current.copies.get())));
+        } else {
+            let saved = self.saved.get();
+            self.saved.set(Saved { copies: add(saved.copies), ..saved });
         }
     }
 
-    /// The fault of a wait for a phase that no thread completes.
-    pub(super) fn never_ends(&self, id: MbarrierId) -> FaultKind {
-        let missing = self.0.borrow().get(&id).map(|phase| phase.mbarrier.missing());
-        let (arrivals, bytes) = missing.unwrap_or_default();
-        FaultKind::PhaseNeverEnds { arrivals, bytes }
-    }
-}
-
-impl Block {
     /// A thread changes an mbarrier of this block, which is at a place, and may complete its phase.
     fn change_mbarrier(
         &self,
@@ -205,9 +196,4 @@ impl Block {
 /// The place at which a phase leaves what its threads know, of an mbarrier at a place: two phases in a row have different ones.
 fn place_of_phase(place: usize, number: u64) -> usize {
     place + (number % 2) as usize
-}
-
-#[cold]
-fn raise(error: MbarrierError, location: &'static Location<'static>) -> ! {
-    fault::raise(FaultKind::Mbarrier(error), location)
 }

@@ -36,6 +36,7 @@ pub mod mbarrier;
 mod messages;
 #[cfg(unix)]
 mod overflow;
+mod phases;
 mod print;
 mod report;
 mod run;

@@ -7,11 +7,11 @@ pub use cuda_launch::Access;
 use cuda_launch::{Dim3, MbarrierError, Schedule};
 use thiserror::Error;
 
-use super::mbarrier;
 use crate::limits::STACK_BYTES;
 use crate::memory::races::Scope;
 use crate::memory::{AccessError, Accessed, Extent};
 use crate::program::Place;
+use crate::program::instruction::MBARRIER_BYTES;
 use crate::syntax::printable;
 
 /// A kernel's error, with the thread and the instruction.
@@ -274,7 +274,7 @@ pub enum FaultKind {
     /// A wait for a phase of an mbarrier, while no thread that can run completes it.
     #[error(
         "waits forever: no thread that has started completes the phase of the mbarrier {}, which still expects {} and {bytes} bytes",
-        Accessed(memory, *address, mbarrier::BYTES), cuda_launch::counted(*.arrivals as usize, "arrival")
+        Accessed(memory, *address, MBARRIER_BYTES), cuda_launch::counted(*.arrivals as usize, "arrival")
     )]
     PhaseNeverEnds {
         /// Arrivals that the phase still expects.
@@ -287,7 +287,7 @@ pub enum FaultKind {
         memory: Box<Extent>,
     },
     /// A wrong use of an mbarrier.
-    #[error("{error}: {}", Accessed(memory, *address, mbarrier::BYTES))]
+    #[error("{error}: {}", Accessed(memory, *address, MBARRIER_BYTES))]
     Mbarrier {
         /// What is wrong.
         error: MbarrierError,

@@ -9,11 +9,10 @@ use super::lanes::{groups, lanes_in, lanes_of};
 use super::race::StoreInFlight;
 use super::warp::Warp;
 use crate::memory::races::BarrierOf;
-use crate::program::instruction::{AccessSpace, Mbarrier, MbarrierOperation, MemoryOrdering, StoreAsync};
+use crate::program::instruction::{
+    AccessSpace, MBARRIER_BYTES as BYTES, Mbarrier, MbarrierOperation, MemoryOrdering, StoreAsync,
+};
 use crate::syntax::Space;
-
-/// Size of an mbarrier in bytes.
-pub(super) const BYTES: usize = 8;
 
 /// An access that races with no other operation on an mbarrier. What it orders, the mbarrier's phase says.
 const ATOMIC: MemoryOrdering = MemoryOrdering { volatile: false, ..MemoryOrdering::VOLATILE };

@@ -2,11 +2,10 @@
 
 use super::context::Context;
 use super::fault::{Access, Fault, FaultKind, Unstarted};
-use super::mbarrier;
 use super::spin::{Poll, Spin, Test};
 use super::warp::Warp;
 use crate::memory::{block_of_cluster, from_generic, space_of};
-use crate::program::instruction::{AccessSpace, Action};
+use crate::program::instruction::{AccessSpace, Action, MBARRIER_BYTES};
 use crate::syntax::Space;
 
 /// Maximum number of instructions after which a warp's state recurs, for which its loop is looked at.
@@ -53,7 +52,7 @@ impl Warp {
             Action::Load(load) => (Access::Read, load.space, &load.address, load.bytes * load.destinations.len()),
             Action::Atomic(atomic) => (Access::Atomic, atomic.space, &atomic.address, atomic.bytes),
             Action::Mbarrier(mbarrier) => {
-                (Access::Read, AccessSpace::Space(Space::Shared), &mbarrier.address, mbarrier::BYTES)
+                (Access::Read, AccessSpace::Space(Space::Shared), &mbarrier.address, MBARRIER_BYTES)
             }
             _ => return,
         };

@@ -388,6 +388,9 @@ pub(crate) struct CopyAsync {
     pub(crate) ignore: Option<Predicate>,
 }
 
+/// Size of an mbarrier in bytes.
+pub(crate) const MBARRIER_BYTES: usize = 8;
+
 /// An operation on an mbarrier in the block's shared memory.
 #[derive(Debug)]
 pub(crate) struct Mbarrier {
