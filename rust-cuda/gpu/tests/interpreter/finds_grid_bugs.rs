@@ -5,7 +5,7 @@
 //! In PTX the barrier is a loop that reads its state until all blocks have added to it. The interpreter does not know
 //! its meaning: blocks that deadlock spin as on a GPU, until one reaches the limit of instructions per block.
 
-use crate::interpreters::{fault_at, with_and_without_races, with_races};
+use crate::interpreters::{fault_at, of_rustc_with_and_without_races, with_and_without_races, with_races};
 use cuda_std::{Dim3, LaunchConfig};
 use gpu::{Error, InterpreterOptions, LaunchReport};
 use ptx_interpreter::memory::AccessError;
@@ -141,7 +141,7 @@ fn different_states() {
 
 #[test]
 fn threads_that_return_early() {
-    with_and_without_races(&PTX, |device| {
+    of_rustc_with_and_without_races(&PTX, |device| {
         let mut barrier = device.zeroed(1).unwrap();
         let error = error(device.launch(&threads_that_return, config(4, 32), (100, &mut barrier)));
         let fault = fault_at(&threads_that_return, mark("threads_that_return"), &error);
@@ -153,7 +153,7 @@ fn threads_that_return_early() {
 
 #[test]
 fn a_barrier_of_the_block_beside_one_of_the_grid() {
-    with_and_without_races(&PTX, |device| {
+    of_rustc_with_and_without_races(&PTX, |device| {
         let mut barrier = device.zeroed(1).unwrap();
         let error = error(device.launch(&block_or_grid, config(2, 32), (&mut barrier,)));
         let fault = fault_at(&block_or_grid, mark("block_or_grid"), &error);
@@ -185,7 +185,7 @@ fn a_launch_that_is_not_cooperative() {
 
 #[test]
 fn a_missing_or_uninitialised_state() {
-    with_and_without_races(&PTX, |device| {
+    of_rustc_with_and_without_races(&PTX, |device| {
         let mut unwritten = device.uninitialized(1).unwrap();
         let error = error(device.launch(&waits, config(2, 32), (&mut unwritten,)));
         let fault = fault_at(&waits, mark("waits"), &error);
@@ -195,7 +195,7 @@ fn a_missing_or_uninitialised_state() {
             panic!("{fault}")
         };
     });
-    with_and_without_races(&PTX, |device| {
+    of_rustc_with_and_without_races(&PTX, |device| {
         let mut empty = device.zeroed(0).unwrap();
         let error = error(device.launch(&waits, config(2, 32), (&mut empty,)));
         assert_eq!(fault_at(&waits, mark("waits"), &error).kind, FaultKind::Trap);

@@ -279,6 +279,7 @@ fn every_kernel_is_run() {
                 format!("launch(&{name}::<"),
                 format!("results!({name}, "),
                 format!("results!({name}::<"),
+                format!("product!({name}, "),
                 format!("product!({name}::<"),
                 format!("launch_atomics(\"{name}\""),
                 format!("    {name}: "),

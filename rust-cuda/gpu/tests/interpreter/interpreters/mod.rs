@@ -21,7 +21,15 @@ pub(crate) fn device(ptx: &PtxVariant, options: InterpreterOptions) -> Device {
 
 /// Runs `test` with the kernels of each PTX, once with race checks and once without.
 pub(crate) fn with_and_without_races(ptx: &'static [PtxVariant], test: impl Fn(&Device)) {
-    let ptx = with_the_pages(ptx);
+    in_both_ways(&with_the_pages(ptx), test);
+}
+
+/// The same with rustc's PTX alone: the page's has other branches, at which lanes wait elsewhere for those that return.
+pub(crate) fn of_rustc_with_and_without_races(ptx: &'static [PtxVariant], test: impl Fn(&Device)) {
+    in_both_ways(fresh_ptx(ptx), test);
+}
+
+fn in_both_ways(ptx: &[PtxVariant], test: impl Fn(&Device)) {
     for check_races in [true, false] {
         let options = InterpreterOptions { check_races, ..InterpreterOptions::default() };
         ptx.iter().for_each(|ptx| test(&device(ptx, options.clone())));
