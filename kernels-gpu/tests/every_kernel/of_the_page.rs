@@ -1,9 +1,9 @@
 //! Kernels as the compiler of docs/lab makes them, which is no rustc, have the simulator's results, without a fault.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use cuda_std::{Search, simulator};
+use gpu_testing::kernel_sources;
 use ptx_interpreter::Options;
 
 use crate::device::{Interpreter, Simulator};
@@ -23,22 +23,9 @@ const COMPILED: [&str; 9] = [
     "matmul_registers_f64",
 ];
 
-/// The sources below a folder, by names that begin with `name`.
-fn sources(folder: &Path, name: &str, files: &mut BTreeMap<String, String>) {
-    for entry in folder.read_dir().expect("there are sources") {
-        let path = entry.expect("an entry").path();
-        let name = format!("{name}/{}", path.file_name().expect("a name").display());
-        match path.is_dir() {
-            true => sources(&path, &name, files),
-            false => drop(files.insert(name, std::fs::read_to_string(&path).expect("a source is text"))),
-        }
-    }
-}
-
 #[test]
 fn rungs_one_to_four_of_the_pages_compiler_agree_with_the_source() {
-    let mut files = BTreeMap::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), "kernels_gpu/src", &mut files);
+    let files = kernel_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), "kernels_gpu/src");
     for name in COMPILED {
         let entry = ENTRIES.iter().find(|entry| entry.kernel == name).expect(name);
         let compiled = kernel_language::compile(&files, name).unwrap_or_else(|refusal| panic!("{name}: {refusal}"));

@@ -1,5 +1,8 @@
 //! Support for tests that need a GPU, or PTX.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use cuda_std::PtxVariant;
 use test_skips::{Need, skip};
 
@@ -41,4 +44,26 @@ pub fn require_ptx(variants: &[PtxVariant]) -> bool {
     let Some(reason) = variants.iter().find_map(PtxVariant::staleness) else { return true };
     skip(Need::Ptx, &format!("stale PTX: {reason}"));
     false
+}
+
+/// The files below a folder of kernels' sources, by the names that their PTX has for them: those in the folder begin with `name`, as
+/// "kernels/src".
+///
+/// # Panics
+/// If there is no such folder, or a file that is no text.
+#[must_use]
+pub fn kernel_sources(folder: &Path, name: &str) -> BTreeMap<String, String> {
+    let entries = folder.read_dir().unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files = BTreeMap::new();
+    for entry in entries {
+        let path = entry.unwrap_or_else(|error| panic!("{}: {error}", folder.display())).path();
+        let name = format!("{name}/{}", path.file_name().unwrap_or_default().display());
+        if path.is_dir() {
+            files.extend(kernel_sources(&path, &name));
+        } else {
+            let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            files.insert(name, text);
+        }
+    }
+    files
 }

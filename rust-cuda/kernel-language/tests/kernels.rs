@@ -7,19 +7,7 @@ use ptx_interpreter::Machine;
 
 /// The sources below a folder of this workspace.
 fn sources(folder: &str) -> BTreeMap<String, String> {
-    fn read(folder: &Path, name: &str, files: &mut BTreeMap<String, String>) {
-        for entry in folder.read_dir().expect("there are sources") {
-            let path = entry.expect("an entry").path();
-            let name = format!("{name}/{}", path.file_name().unwrap().display());
-            match path.is_dir() {
-                true => read(&path, &name, files),
-                false => drop(files.insert(name, std::fs::read_to_string(&path).expect("a source is text"))),
-            }
-        }
-    }
-    let mut files = BTreeMap::new();
-    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder), folder, &mut files);
-    files
+    gpu_testing::kernel_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder), folder)
 }
 
 /// The kernels that are refused, each with the reason.

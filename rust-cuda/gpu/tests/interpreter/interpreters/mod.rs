@@ -1,13 +1,12 @@
 //! Interpreter devices with the PTX of test kernels, and helpers to examine their faults and results.
 
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::OnceLock;
 
 use cuda_std::Kernel;
 use gpu::{Device, DeviceChoice, Error, InterpreterOptions, PtxVariant, Search};
-use gpu_testing::fresh_ptx;
+use gpu_testing::{fresh_ptx, kernel_sources};
 use ptx_interpreter::{Fault, Machine};
 use test_skips::{Need, is_required};
 
@@ -61,8 +60,7 @@ pub(crate) fn fault_of<K: Kernel>(_: &K, error: &Error) -> Fault {
 
 thread_local! {
     /// The simulator, an interpreter with each PTX of the test kernels and one with the teaching kernels by the compiler of
-    /// docs/lab, and a GPU if there is one, opened once per test
-    /// thread.
+    /// docs/lab, and a GPU if there is one, opened once per test thread.
     static TEST_DEVICES: Vec<Device> = {
         let all = fresh_ptx(&test_kernels::PTX).iter().chain(of_the_page()[0].as_ref());
         let interpreters = all.map(|ptx| device(ptx, InterpreterOptions::default()));
@@ -94,8 +92,7 @@ fn of_the_page() -> &'static [Option<PtxVariant>; 2] {
 /// The kernels of a folder that the compiler of docs/lab knows: each is a module by itself there, here they are one.
 fn compiled_by_the_page(folder: &str, rustcs: &'static [PtxVariant]) -> Option<PtxVariant> {
     let rustcs = fresh_ptx(rustcs).first()?.text();
-    let mut files = BTreeMap::new();
-    read_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder), folder, &mut files);
+    let files = kernel_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder), folder);
     let machine = Machine::new(rustcs).expect("the PTX is valid");
     let (mut head, mut entries) = (Vec::new(), String::new());
     for (number, name) in machine.kernels().enumerate() {
@@ -116,18 +113,6 @@ fn compiled_by_the_page(folder: &str, rustcs: &'static [PtxVariant]) -> Option<P
     // SAFETY: only an interpreter runs it, which checks each access.
     #[allow(unsafe_code)]
     Some(unsafe { PtxVariant::new((7, 5), text.leak()) })
-}
-
-/// The sources below a folder, by names that begin with `name`.
-fn read_sources(folder: &Path, name: &str, files: &mut BTreeMap<String, String>) {
-    for entry in folder.read_dir().expect("there are sources") {
-        let path = entry.expect("an entry").path();
-        let name = format!("{name}/{}", path.file_name().expect("a name").display());
-        match path.is_dir() {
-            true => read_sources(&path, &name, files),
-            false => drop(files.insert(name, std::fs::read_to_string(&path).expect("a source is text"))),
-        }
-    }
 }
 
 /// The PTX, and of the seeded bugs that of the compiler of docs/lab too.
