@@ -9,9 +9,8 @@ use crate::program::Kernel;
 use crate::program::instruction::{Action, DecodedInstruction, Register, Shuffle, ShuffleMode, Vote, VoteMode};
 use crate::semantics::{LANES, Lanes};
 
-/// Whether lanes that wait at these two instructions wait for each other. Lanes meet at any barriers of the warp with their members (PTX
-/// ISA 9.7.13 "bar.warp.sync", from sm_70 on); the operations that exchange values are one only where they are one instruction, since
-/// GPUs execute others one after the other.
+/// Whether lanes that wait at these two instructions wait for each other. All barriers of the warp with the same members are one (PTX ISA
+/// 9.7.13 "bar.warp.sync", from sm_70 on). An operation that exchanges values is one instruction: GPUs execute others one after the other.
 pub(super) fn are_one_operation(kernel: &Kernel, pc: usize, other: usize) -> bool {
     let is_barrier = |pc: usize| matches!(kernel.instructions[pc].action, Action::WarpBarrier { .. });
     pc == other || is_barrier(pc) && is_barrier(other)

@@ -27,8 +27,8 @@ const TIME_SLICE: u32 = 4096;
 /// Expired time slices of a warp after which lanes at a reconvergence point no longer wait for the running path.
 const MAX_SLICES_WAITING: u32 = 16;
 
-/// Instructions of a warp after which others run as if its time slice had expired: paths that part and meet again within a slice never
-/// use one up.
+/// Instructions of a warp after which others run as if its time slice had expired: paths that diverge and reconverge within a
+/// slice never use one up.
 const MAX_WITHOUT_EXPIRY: u64 = 1 << 16;
 
 impl Warp {
@@ -122,9 +122,9 @@ impl Warp {
         Ok(progress)
     }
 
-    /// A path that can run. If there is none and some lanes wait for the others of a warp-level operation, no lane waits for these at a
-    /// point of reconvergence: from a barrier of the warp on GPUs make no lane wait there, and at the kernel's end at no operation. Lanes
-    /// that exit then are no longer waited for.
+    /// A path that can run. If there is none, and lanes wait at a warp-level operation for lanes that wait at a reconvergence point, the
+    /// latter resume, as GPUs do not wait there for lanes at a barrier of the warp, nor at the kernel's end for any. A lane that exits then
+    /// is no longer waited for.
     pub(super) fn next_path(&mut self, kernel: &Kernel) -> Option<usize> {
         let ready = |warp: &Self| warp.divergence.paths.iter().position(|path| path.state == PathState::Ready);
         let found = ready(self);

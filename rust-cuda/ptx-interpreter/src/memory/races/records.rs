@@ -121,7 +121,7 @@ impl Records {
         }
         let unordered_of =
             |group: &Group, lanes: u32| order.unordered_lanes(order.epoch_of(group.record), lanes, epoch);
-        // A loop of its own for plain accesses, which are most, and stand for all lanes.
+        // Most accesses are plain: `lanes_with` is all lanes, and a loop without it is faster.
         if kind.scope().is_none() {
             others.retain_mut(|group| {
                 if group.record.has_tag_of(latest) {
@@ -131,8 +131,8 @@ impl Records {
             });
         } else {
             others.retain_mut(|group| {
-                let stood_for = group.lanes & order.lanes_with(latest, group.record, kind);
-                group.lanes = group.lanes & !stood_for | unordered_of(group, stood_for);
+                let covered = group.lanes & order.lanes_with(latest, group.record, kind);
+                group.lanes = group.lanes & !covered | unordered_of(group, covered);
                 group.lanes != 0
             });
         }
