@@ -20,21 +20,29 @@ pub struct Mbarrier {
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum MbarrierError {
     /// A number of arrivals out of range.
-    #[error("an mbarrier of {0} arrivals: it counts 1 to 2²⁰ − 1")]
+    #[error("{0} arrivals at an mbarrier: it counts 1 to 2²⁰ − 1")]
     Arrivals(u64),
     /// An operation on memory that is no mbarrier.
     #[error("there is no mbarrier: nothing has initialised it there, or something has overwritten it")]
     NotInitialised,
     /// More arrivals than the phase expects.
     #[error(
-        "an arrival too many: the mbarrier's phase has all of its {expected} already, and still expects {bytes} bytes"
+        "{}, but the mbarrier's phase expects only {pending} more of its {expected}, and {bytes} bytes",
+        crate::counted(*.arrivals as usize, "arrival")
     )]
     TooManyArrivals {
+        /// Arrivals of the thread.
+        arrivals: u32,
+        /// Arrivals that the phase still expects.
+        pending: u32,
         /// Arrivals of each phase.
         expected: u32,
         /// Bytes that the phase still expects.
         bytes: i32,
     },
+    /// A wait by what is no state of an mbarrier.
+    #[error("a wait for a phase by a value that no arrival at an mbarrier has returned")]
+    State,
     /// A count of bytes out of range.
     #[error("the mbarrier's phase would expect {0} bytes: it counts up to 2²⁰ − 1, and as many that come too early")]
     Bytes(i64),
@@ -60,11 +68,36 @@ impl Mbarrier {
     /// # Errors
     /// A phase that has all of its arrivals, or a count of bytes out of range.
     pub fn arrive_expecting(&mut self, bytes: u32) -> Result<bool, MbarrierError> {
-        if self.pending == 0 {
-            return Err(MbarrierError::TooManyArrivals { expected: self.expected, bytes: self.bytes });
+        self.arrive(1, bytes, false)
+    }
+
+    /// A thread expects more bytes in the current phase, and arrives `arrivals` times; if it drops them, the later phases expect as many
+    /// fewer. Returns whether that completes the phase.
+    ///
+    /// # Errors
+    /// No arrivals, or more than the phase still expects, or a count of bytes out of range.
+    pub fn arrive(&mut self, arrivals: u32, bytes: u32, drops: bool) -> Result<bool, MbarrierError> {
+        let Self { expected, pending, .. } = *self;
+        if arrivals == 0 {
+            return Err(MbarrierError::Arrivals(0));
+        }
+        if arrivals > pending {
+            return Err(MbarrierError::TooManyArrivals { arrivals, pending, expected, bytes: self.bytes });
         }
         self.count_bytes(bytes.into())?;
-        self.pending -= 1;
+        self.pending -= arrivals;
+        if drops {
+            self.expected -= arrivals;
+        }
+        Ok(self.complete())
+    }
+
+    /// A thread expects more bytes in the current phase. Returns whether the phase is complete, since they have come already.
+    ///
+    /// # Errors
+    /// A count of bytes out of range.
+    pub fn expect(&mut self, bytes: u32) -> Result<bool, MbarrierError> {
+        self.count_bytes(bytes.into())?;
         Ok(self.complete())
     }
 
@@ -80,6 +113,15 @@ impl Mbarrier {
     /// Whether the phase with this parity is complete: the parity is that of the last phase, not of the current one.
     pub fn has_completed(self, parity: bool) -> bool {
         parity != self.parity
+    }
+
+    /// Whether the phase of an arrival is complete, by the state that the arrival returned: the mbarrier's bits before it.
+    ///
+    /// # Errors
+    /// Bits that no mbarrier has.
+    pub fn has_completed_phase_of(self, state: u64) -> Result<bool, MbarrierError> {
+        let state = Self::from_bits(state).map_err(|_| MbarrierError::State)?;
+        Ok(self.has_completed(state.parity))
     }
 
     /// The arrivals and the bytes that the current phase still expects.
@@ -120,7 +162,7 @@ impl Mbarrier {
         // Sign-extended from 21 bits.
         let bytes = (((bits >> 40 & BYTES) << 11) as u32 as i32) >> 11;
         let mbarrier = Self { expected: count(20), pending: count(0), bytes, parity: bits >> 61 & 1 == 1 };
-        let is_valid = mbarrier.expected > 0 && mbarrier.pending <= mbarrier.expected && mbarrier.to_bits() == bits;
+        let is_valid = mbarrier.pending <= mbarrier.expected && mbarrier.to_bits() == bits;
         if is_valid { Ok(mbarrier) } else { Err(MbarrierError::NotInitialised) }
     }
 }
@@ -141,12 +183,38 @@ mod tests {
         assert_eq!(mbarrier.missing(), (2, -16));
         assert_eq!(mbarrier.arrive_expecting(0), Ok(false));
         assert_eq!(mbarrier.arrive_expecting(48), Ok(false));
-        assert_eq!(mbarrier.arrive_expecting(0), Err(MbarrierError::TooManyArrivals { expected: 2, bytes: 32 }));
+        let too_many = MbarrierError::TooManyArrivals { arrivals: 1, pending: 0, expected: 2, bytes: 32 };
+        assert_eq!(mbarrier.arrive_expecting(0), Err(too_many));
         assert_eq!(mbarrier.complete_bytes(32), Ok(true));
         assert!(mbarrier.has_completed(false) && !mbarrier.has_completed(true));
         assert_eq!(mbarrier.arrive_expecting(0), Ok(false));
         assert_eq!(mbarrier.arrive_expecting(0), Ok(true));
         assert!(!mbarrier.has_completed(false));
+    }
+
+    #[test]
+    fn arrivals_that_are_dropped_are_expected_no_more() {
+        let mut mbarrier = Mbarrier::new(5).unwrap();
+        assert_eq!(mbarrier.arrive(3, 8, false), Ok(false));
+        let too_many = MbarrierError::TooManyArrivals { arrivals: 3, pending: 2, expected: 5, bytes: 8 };
+        assert_eq!(mbarrier.arrive(3, 0, false), Err(too_many));
+        assert_eq!(mbarrier.arrive(0, 0, false), Err(MbarrierError::Arrivals(0)));
+        let first = mbarrier.to_bits();
+        assert_eq!(mbarrier.arrive(2, 0, true), Ok(false));
+        assert_eq!(mbarrier.has_completed_phase_of(first), Ok(false));
+        assert_eq!(mbarrier.complete_bytes(8), Ok(true));
+        assert_eq!(mbarrier.missing(), (3, 0));
+        assert_eq!(mbarrier.has_completed_phase_of(first), Ok(true));
+        assert_eq!(mbarrier.has_completed_phase_of(mbarrier.to_bits()), Ok(false));
+        assert_eq!(mbarrier.has_completed_phase_of(1), Err(MbarrierError::State));
+        // The bytes come before they are expected.
+        assert_eq!(mbarrier.complete_bytes(4), Ok(false));
+        assert_eq!(mbarrier.arrive(3, 0, true), Ok(false));
+        assert_eq!(mbarrier.expect(4), Ok(true));
+        // Nothing arrives any more.
+        assert_eq!(mbarrier.missing(), (0, 0));
+        assert_eq!(Mbarrier::from_bits(mbarrier.to_bits()), Ok(mbarrier));
+        assert!(mbarrier.arrive(1, 0, false).is_err());
     }
 
     #[test]
@@ -172,7 +240,7 @@ mod tests {
                 mbarrier.arrive_expecting(bytes).unwrap();
             }
         }
-        for bits in [0, 1, u64::MAX, 1 << 63, 0x7ff4_dead_7fa4_dead, 1.0_f64.to_bits()] {
+        for bits in [0, 1, u64::MAX, 0x7ff4_dead_7fa4_dead, 1.0_f64.to_bits()] {
             assert_eq!(Mbarrier::from_bits(bits), Err(MbarrierError::NotInitialised));
         }
     }

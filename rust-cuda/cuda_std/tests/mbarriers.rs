@@ -232,7 +232,7 @@ fn wrong_uses_of_mbarriers_are_faults() {
             assert_eq!(fault.kind, FaultKind::Mbarrier(MbarrierError::NotInitialised), "{fault}");
         }
         let twice = fault(&arrives_twice, check_races);
-        let too_many = MbarrierError::TooManyArrivals { expected: 1, bytes: 16 };
+        let too_many = MbarrierError::TooManyArrivals { arrivals: 1, pending: 0, expected: 1, bytes: 16 };
         assert_eq!(twice.kind, FaultKind::Mbarrier(too_many), "{twice}");
         let none = fault(&initialises_for_no_arrival, check_races);
         assert_eq!(none.kind, FaultKind::Mbarrier(MbarrierError::Arrivals(0)), "{none}");

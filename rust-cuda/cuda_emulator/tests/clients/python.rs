@@ -10,6 +10,12 @@ use crate::{emulated, file, text};
 /// The output of one of the programs; None if no Python here can import what it needs.
 #[track_caller]
 fn run(module: &str, options: &[&str], program: &str) -> Option<Output> {
+    run_with(module, options, program, &[])
+}
+
+/// As `run`, with arguments of the program.
+#[track_caller]
+fn run_with(module: &str, options: &[&str], program: &str, arguments: &[&str]) -> Option<Output> {
     let python: PathBuf = path_in("FOREIGN_PYTHON", Need::ForeignPtx)?;
     let imports = Command::new(&python).args(["-c", &format!("import {module}")]).output();
     if !imports.is_ok_and(|output| output.status.success()) {
@@ -17,7 +23,8 @@ fn run(module: &str, options: &[&str], program: &str) -> Option<Output> {
         return None;
     }
     let program = file("python").join(program);
-    Some(emulated(options, &python, &["-W", "ignore", program.to_str().unwrap()]))
+    let arguments = [&["-W", "ignore", program.to_str().unwrap()], arguments].concat();
+    Some(emulated(options, &python, &arguments))
 }
 
 #[test]
@@ -81,4 +88,22 @@ fn cuda_core_compiles_launches_and_replays() {
     let said = text(&output);
     assert!(output.status.success() && said.contains(" all results are right\n"), "{said}");
     assert!(said.contains("1 kernel, 4 launches, "), "{said}");
+}
+
+#[test]
+fn what_cuda_cpp_builds_on_works() {
+    for options in [&[][..], &["--devices", "sm_80"], &["--devices", "sm_75"], &["--no-races"]] {
+        let Some(output) = run("cuda.core", options, "cuda_cpp.py") else { return };
+        let said = text(&output);
+        assert!(output.status.success() && said.contains("all results are right\n"), "{options:?}: {said}");
+        assert!(said.contains(" 0 faults\n"), "{options:?}: {said}");
+    }
+}
+
+#[test]
+fn a_copy_that_a_barrier_of_the_block_does_not_wait_for_is_reported() {
+    let Some(output) = run_with("cuda.core", &[], "cuda_cpp.py", &["race"]) else { return };
+    let said = text(&output);
+    assert!(said.contains("CUDA_ERROR_LAUNCH_FAILED in the launch of kernel "), "{said}");
+    assert!(said.contains("the asynchronous copy has not been waited for [race]"), "{said}");
 }

@@ -44,7 +44,7 @@ impl Warp {
         };
         // A matrix needs all 32 lanes. Other operations wait for those of their members that have not exited (PTX ISA 9.7.9
         // "shfl.sync", 9.7.13 "vote.sync" and others); the last warp of a block may have fewer lanes.
-        let is_matrix = matches!(instruction.action, Action::Matrix(_) | Action::LoadMatrix(_));
+        let is_matrix = matches!(instruction.action, Action::Matrix(_) | Action::LoadMatrix(_) | Action::Wmma(_));
         if is_matrix && self.live() != ALL {
             return Err(FaultKind::MissingLanes { expected: ALL, missing: !self.live() }.into());
         }
@@ -91,7 +91,7 @@ impl Warp {
             if present == expected {
                 let instruction = &context.kernel.instructions[pc];
                 let performed = match instruction.action {
-                    Action::Matrix(_) | Action::LoadMatrix(_) => {
+                    Action::Matrix(_) | Action::LoadMatrix(_) | Action::Wmma(_) => {
                         Err(FaultKind::MissingLanes { expected: ALL, missing: !expected }.into())
                     }
                     _ => self.perform(pc, instruction, present, context),
@@ -177,6 +177,7 @@ impl Warp {
             }
             Action::Matrix(matrix) => self.matrix_product(matrix),
             Action::LoadMatrix(load) => self.load_matrix(pc, load, present, context)?,
+            Action::Wmma(wmma) => self.wmma(pc, wmma, present, context)?,
             _ => {}
         }
         Ok(())

@@ -103,13 +103,24 @@ impl Warp {
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         for copy in self.copies.finish(groups, active) {
-            let PendingCopy { lane, target: (memory, offset), data, bytes, .. } = copy;
-            context.note_flight(self, &copy, None);
-            self.record_copy(pc, lane, (memory, offset), &data[..bytes], context)?;
-            context.observe_access((self.number, lane, pc), Access::Write, (memory, offset), bytes);
-            context.region(memory, self).write(offset, &data[..bytes]);
-            context.note_change();
+            self.complete_copy(pc, &copy, context)?;
         }
+        Ok(())
+    }
+
+    /// Writes what a copy of the warp has read.
+    pub(super) fn complete_copy(
+        &mut self,
+        pc: usize,
+        copy: &PendingCopy,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let PendingCopy { lane, target: (memory, offset), data, bytes, .. } = *copy;
+        context.note_flight(self, copy, None);
+        self.record_copy(pc, lane, (memory, offset), &data[..bytes], context)?;
+        context.observe_access((self.number, lane, pc), Access::Write, (memory, offset), bytes);
+        context.region(memory, self).write(offset, &data[..bytes]);
+        context.note_change();
         Ok(())
     }
 }

@@ -53,7 +53,9 @@ impl Warp {
         (self.idle_slices, self.changes_at_slice, self.spin, self.is_counted) = (0, 0, Spin::No, false);
         (self.cluster_arrived, self.cluster_passed) = (0, 0);
         self.divergence.start(self.existing);
-        self.copies.clear();
+        for copies in [&mut self.copies, &mut self.bulk_reads, &mut self.bulk_writes] {
+            copies.clear();
+        }
         self.uninitialised.clear();
         self.activations.iter_mut().for_each(Vec::clear);
         if self.local.bytes() > 0 {
@@ -244,8 +246,16 @@ impl Warp {
             }
             Action::MapAddress { destination, address, rank } => {
                 let [addresses, ranks] = [address, rank].map(|register| &self.registers[*register as usize]);
-                let values =
-                    std::array::from_fn(|lane| in_block_of_cluster(addresses[lane] as u32, ranks[lane] as u32).into());
+                let own = context.rank();
+                let values = std::array::from_fn(|lane| {
+                    let (address, rank) = (addresses[lane], ranks[lane] as u32);
+                    match address >> 32 {
+                        0 => in_block_of_cluster(address as u32, rank).into(),
+                        // A generic address has the window of shared memory above these bits.
+                        _ if rank == own => address,
+                        window => window << 32 | u64::from(in_block_of_cluster(address as u32, rank)),
+                    }
+                });
                 self.write(*destination, &values, active);
             }
             Action::Compare { compute, sources, combine, destinations } => {
@@ -321,9 +331,7 @@ impl Warp {
             }
             Action::Exit => {
                 self.exited |= active;
-                for copy in self.copies.discard(active) {
-                    context.note_flight(self, &copy, None);
-                }
+                self.discard_copies(active, context);
                 self.divergence.paths[index].pc += 1;
                 self.divergence.exit(index, active);
                 self.complete_collectives(active, context)?;
@@ -379,6 +387,11 @@ impl Warp {
             Action::CopyAsync(copy) => self.copy_async(pc, copy, active, context)?,
             Action::CopyAsyncCommit => self.copies.commit(active),
             Action::CopyAsyncWait(groups) => self.wait_for_copies(pc, *groups, active, context)?,
+            Action::BulkCopy(copy) => self.copy_bulk(pc, copy, active, context)?,
+            Action::BulkCommit => self.commit_bulk_copies(active),
+            Action::BulkWait { groups, reads_only } => {
+                self.wait_for_bulk_copies((*groups, *reads_only), active, context);
+            }
             Action::Fence { scope, is_sc } => context.fence((*scope, *is_sc), self, active),
             Action::WarpBarrier { .. }
             | Action::Shuffle(_)
@@ -386,7 +399,8 @@ impl Warp {
             | Action::Match { .. }
             | Action::Reduce { .. }
             | Action::Matrix(_)
-            | Action::LoadMatrix(_) => return self.collective(index, instruction, active, context),
+            | Action::LoadMatrix(_)
+            | Action::Wmma(_) => return self.collective(index, instruction, active, context),
             Action::Nothing => {}
         }
         Ok(Next::Advance)

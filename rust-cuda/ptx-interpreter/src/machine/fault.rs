@@ -299,6 +299,12 @@ pub enum FaultKind {
     /// An asynchronous store to one block with an mbarrier of another.
     #[error("an asynchronous store to the shared memory of one block, with an mbarrier in that of another")]
     StoreAsyncBlocks,
+    /// A bulk copy of a size that the hardware can't copy.
+    #[error("a bulk copy of {bytes} bytes: their number has to be a multiple of 16")]
+    BulkSize {
+        /// The size.
+        bytes: u32,
+    },
     /// A loop in which nothing changes, and which reads no memory that another thread could change.
     #[error("the kernel does not end: nothing changes in the loop around this line. Correct its condition")]
     EndlessLoop,

@@ -31,7 +31,7 @@ impl FaultKind {
             Self::AssertionFailed { .. } => "assertion",
             Self::Panic { .. } => "panic",
             Self::Recursion { .. } => "recursion",
-            Self::Mbarrier { .. } | Self::StoreAsyncBlocks => "mbarrier",
+            Self::Mbarrier { .. } | Self::StoreAsyncBlocks | Self::BulkSize { .. } => "mbarrier",
             Self::WaitsForever { .. } | Self::PhaseNeverEnds { .. } => "waits-forever",
             Self::EndlessLoop | Self::Endless { .. } => "endless",
             Self::NoProgress { .. } => "no-progress",

@@ -145,7 +145,7 @@ impl Warp {
 }
 
 /// The low and the high half of each lane's register, converted to f32 bits.
-fn halves(bits: &Lanes, is_bf16: bool) -> [Lanes; 2] {
+pub(super) fn halves(bits: &Lanes, is_bf16: bool) -> [Lanes; 2] {
     [bits.map(|bits| bits & 0xffff), bits.map(|bits| bits >> 16 & 0xffff)].map(|halves| match is_bf16 {
         true => halves.map(|half| half << 16),
         false => convert(&halves, ["f32", "f16"]),
@@ -153,7 +153,7 @@ fn halves(bits: &Lanes, is_bf16: bool) -> [Lanes; 2] {
 }
 
 /// The value rounded to f16, as bits.
-fn half_bits(value: f64) -> u64 {
+pub(super) fn half_bits(value: f64) -> u64 {
     convert(&[value.to_bits(); LANES], ["rn", "f16", "f64"])[0]
 }
 

@@ -4,21 +4,22 @@ use cuda_launch::{Mbarrier as State, MbarrierError};
 
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
-use super::lane_addresses::{LaneAddress, Memory};
+use super::lane_addresses::{LaneAddress, LaneAddresses, Memory};
 use super::lanes::{groups, lanes_in, lanes_of};
 use super::race::StoreInFlight;
 use super::warp::Warp;
 use crate::memory::races::BarrierOf;
 use crate::program::instruction::{
-    AccessSpace, MBARRIER_BYTES as BYTES, Mbarrier, MbarrierOperation, MemoryOrdering, StoreAsync,
+    AccessSpace, Arrival, EffectiveAddress, MBARRIER_BYTES as BYTES, Mbarrier, MbarrierOperation, MemoryOrdering,
+    PhaseOperand, StoreAsync,
 };
-use crate::syntax::Space;
+use crate::semantics::LANES;
 
 /// An access that races with no other operation on an mbarrier. What it orders, the mbarrier's phase says.
 const ATOMIC: MemoryOrdering = MemoryOrdering { volatile: false, ..MemoryOrdering::VOLATILE };
 
 impl Warp {
-    /// The active lanes initialise mbarriers, arrive at them or test their phases.
+    /// The active lanes initialise or invalidate mbarriers, arrive at them or test their phases.
     pub(super) fn mbarrier(
         &mut self,
         pc: usize,
@@ -28,12 +29,12 @@ impl Warp {
     ) -> Result<(), Failure> {
         let (access, ordering) = match mbarrier.operation {
             MbarrierOperation::Init { .. } => (Access::Write, MemoryOrdering::default()),
-            MbarrierOperation::ArriveExpecting { .. } => (Access::Atomic, ATOMIC),
-            MbarrierOperation::TryWait { .. } => (Access::Read, ATOMIC),
+            MbarrierOperation::Wait { .. } => (Access::Read, ATOMIC),
+            _ => (Access::Atomic, ATOMIC),
         };
         let access = (BYTES, access, ordering, &[][..]);
-        let places =
-            self.resolve_access(pc, AccessSpace::Space(Space::Shared), &mbarrier.address, active, access, context)?;
+        let places = self.resolve_access(pc, mbarrier.space, &mbarrier.address, active, access, context)?;
+        let lanes = lanes_in(active, context.reverses_lanes);
         match mbarrier.operation {
             MbarrierOperation::Init { arrivals } => {
                 for lane in lanes_of(active) {
@@ -44,24 +45,61 @@ impl Warp {
                 }
                 context.note_change();
             }
-            MbarrierOperation::ArriveExpecting { bytes } => {
-                for lane in lanes_in(active, context.reverses_lanes) {
+            MbarrierOperation::Invalidate => {
+                for (memory, offset) in lanes_of(active).map(|lane| places.of(lane)) {
+                    context.region(memory, self).store_whole(offset, BYTES, 0);
+                }
+                context.note_change();
+            }
+            MbarrierOperation::Expect { bytes } => {
+                for lane in lanes {
                     let bytes = self.registers[bytes as usize][lane] as u32;
-                    let change = |state: &mut State| state.arrive_expecting(bytes);
-                    self.change_mbarrier(lane, places.of(lane), change, context)?;
+                    self.change_mbarrier(lane, places.of(lane), |state| state.expect(bytes), context)?;
                 }
             }
-            MbarrierOperation::TryWait { complete, parity } => {
+            MbarrierOperation::Arrive(Arrival { count, bytes, drops, state }) => {
+                let mut states = [0; LANES];
+                for lane in lanes {
+                    let [count, bytes] = [(count, 1), (bytes, 0)].map(|(register, otherwise)| {
+                        register.map_or(otherwise, |register| self.registers[register as usize][lane] as u32)
+                    });
+                    let change = |state: &mut State| state.arrive(count, bytes, drops);
+                    states[lane] = self.change_mbarrier(lane, places.of(lane), change, context)?.to_bits();
+                }
+                if let Some(state) = state {
+                    self.write(state, &states, active);
+                }
+            }
+            MbarrierOperation::ArriveWithCopies { expected } => {
+                for lane in lanes {
+                    let place = places.of(lane);
+                    for copy in self.copies.finish(None, 1 << lane) {
+                        self.complete_copy(pc, &copy, context)?;
+                        self.note_async_store(pc, lane, (copy.target, copy.bytes), place, context);
+                    }
+                    // All copies are complete: an arrival that the phase would expect from now on has come already.
+                    let change = |state: &mut State| if expected { state.arrive(1, 0, false) } else { Ok(false) };
+                    self.change_mbarrier(lane, place, change, context)?;
+                }
+            }
+            MbarrierOperation::Wait { complete, phase } => {
                 let mut completed = 0;
                 for (place, lanes) in groups(active, |lane| places.of(lane)) {
                     let state = self.mbarrier_at(place, context);
                     let state = state
                         .map_err(|error| context.mbarrier_failure(lanes.trailing_zeros() as usize, place, error))?;
-                    let is_complete = |lane: &usize| {
-                        let parity = self.registers[parity as usize][*lane] & 1 == 1;
-                        state.has_completed(parity)
-                    };
-                    let here = lanes_of(lanes).filter(is_complete).fold(0, |mask, lane| mask | 1 << lane);
+                    let mut here = 0;
+                    for lane in lanes_of(lanes) {
+                        let is_complete = match phase {
+                            PhaseOperand::Parity(parity) => {
+                                state.has_completed(self.registers[parity as usize][lane] & 1 == 1)
+                            }
+                            PhaseOperand::State(of) => state
+                                .has_completed_phase_of(self.registers[of as usize][lane])
+                                .map_err(|error| context.mbarrier_failure(lane, place, error))?,
+                        };
+                        here |= u32::from(is_complete) << lane;
+                    }
                     completed |= here;
                     if here != 0 {
                         self.note_phase_waited_for(place, here, context);
@@ -87,8 +125,7 @@ impl Warp {
         let bytes = store.bytes * store.sources.len();
         let access = (bytes, Access::Write, MemoryOrdering::default(), &store.sources[..]);
         let targets = self.resolve_access(pc, AccessSpace::Cluster, &store.address, active, access, context)?;
-        let access = (BYTES, Access::Atomic, ATOMIC, &[][..]);
-        let barriers = self.resolve_access(pc, AccessSpace::Cluster, &store.barrier, active, access, context)?;
+        let barriers = self.mbarriers(pc, (AccessSpace::Cluster, &store.barrier), active, context)?;
         for lane in lanes_in(active, context.reverses_lanes) {
             let (memory, offset) = targets.of(lane);
             if block_of(memory) != block_of(barriers.of(lane).0) {
@@ -103,31 +140,55 @@ impl Warp {
                 }
             }
             self.note_async_store(pc, lane, ((memory, offset), bytes), barriers.of(lane), context);
-            let change = |state: &mut State| state.complete_bytes(bytes as u32);
-            self.change_mbarrier(lane, barriers.of(lane), change, context)?;
+            self.complete_bytes(lane, barriers.of(lane), bytes as u32, context)?;
         }
         Ok(())
+    }
+
+    /// The mbarriers whose phases the active lanes change.
+    pub(super) fn mbarriers(
+        &self,
+        pc: usize,
+        (space, address): (AccessSpace, &EffectiveAddress),
+        active: u32,
+        context: &mut Context<'_>,
+    ) -> Result<LaneAddresses, Failure> {
+        self.resolve_access(pc, space, address, active, (BYTES, Access::Atomic, ATOMIC, &[]), context)
+    }
+
+    /// A lane's copy completes bytes of an mbarrier's phase.
+    pub(super) fn complete_bytes(
+        &self,
+        lane: usize,
+        barrier: LaneAddress,
+        bytes: u32,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        self.change_mbarrier(lane, barrier, |state| state.complete_bytes(bytes), context).map(drop)
     }
 
     fn mbarrier_at(&self, (memory, offset): LaneAddress, context: &Context<'_>) -> Result<State, MbarrierError> {
         State::from_bits(context.region(memory, self).load_whole(offset, BYTES))
     }
 
-    /// A lane changes an mbarrier, which may complete its phase.
+    /// A lane changes an mbarrier, which may complete its phase. Returns the state before.
     fn change_mbarrier(
         &self,
         lane: usize,
         place: LaneAddress,
         change: impl FnOnce(&mut State) -> Result<bool, MbarrierError>,
         context: &mut Context<'_>,
-    ) -> Result<(), Failure> {
-        let changed = self.mbarrier_at(place, context).and_then(|mut state| Ok((change(&mut state)?, state)));
-        let (is_complete, state) = changed.map_err(|error| context.mbarrier_failure(lane, place, error))?;
+    ) -> Result<State, Failure> {
+        let changed = self.mbarrier_at(place, context).and_then(|before| {
+            let mut state = before;
+            Ok((change(&mut state)?, before, state))
+        });
+        let (is_complete, before, state) = changed.map_err(|error| context.mbarrier_failure(lane, place, error))?;
         context.region(place.0, self).store_whole(place.1, BYTES, state.to_bits());
         context.note_change();
         let thread = self.lanes_of_phase(1 << lane, context);
-        let Some(barrier) = context.barrier_at(place, self) else { return Ok(()) };
-        let Some(races) = &mut context.races else { return Ok(()) };
+        let Some(barrier) = context.barrier_at(place, self) else { return Ok(before) };
+        let Some(races) = &mut context.races else { return Ok(before) };
         races.detector.arrive(barrier, thread);
         if is_complete {
             races.detector.complete(barrier);
@@ -135,11 +196,11 @@ impl Warp {
                 races.detector.land(store.target, store.bytes, true, store.thread);
             }
         }
-        Ok(())
+        Ok(before)
     }
 
     /// Notes what a lane stores asynchronously, until the mbarrier's phase is complete.
-    fn note_async_store(
+    pub(super) fn note_async_store(
         &self,
         pc: usize,
         lane: usize,
@@ -168,7 +229,7 @@ impl Warp {
 }
 
 /// The block that has a shared memory, by its index in the cluster; None for the own block.
-fn block_of(memory: Memory) -> Option<u32> {
+pub(super) fn block_of(memory: Memory) -> Option<u32> {
     match memory {
         Memory::OtherShared { rank, .. } => Some(rank),
         _ => None,

@@ -4,6 +4,7 @@ mod access;
 mod barrier;
 mod block;
 mod block_state;
+mod bulk;
 mod by_schedule;
 mod calls;
 mod collective;
@@ -45,6 +46,7 @@ mod trap;
 mod turns;
 mod uninitialised;
 mod warp;
+mod wmma;
 
 use cuda_launch::LaunchConfig;
 

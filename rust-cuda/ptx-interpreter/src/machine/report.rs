@@ -8,7 +8,7 @@ use cuda_launch::LaunchConfig;
 use super::counts::InstructionCounts;
 use super::launch::LaunchResults;
 use super::race::SameValueRace;
-use crate::program::instruction::{AccessSpace, Action};
+use crate::program::instruction::{AccessSpace, Action, Wmma};
 use crate::program::{Kernel, Place, Program};
 use crate::semantics::Class;
 use crate::syntax::Space;
@@ -154,7 +154,10 @@ fn accessed(action: &Action) -> (Option<AccessedSpace>, Option<super::Access>) {
         Action::Store(store) => (store.space, super::Access::Write),
         Action::Atomic(atomic) => (atomic.space, super::Access::Atomic),
         Action::StoreAsync(_) => (AccessSpace::Cluster, super::Access::Write),
+        Action::Wmma(Wmma::Load(load)) => (load.space, super::Access::Read),
+        Action::Wmma(Wmma::Store(store)) => (store.space, super::Access::Write),
         Action::LoadMatrix(_) => (AccessSpace::Space(Space::Shared), super::Access::Read),
+        Action::BulkCopy(copy) => (copy.to.0, super::Access::Write),
         // The copy also reads global memory, which the source counts cover.
         Action::CopyAsync(_) => (AccessSpace::Space(Space::Shared), super::Access::Write),
         _ => return (None, None),

@@ -46,34 +46,66 @@ impl Warp {
         (bytes, access, ordering, stored): (usize, Access, MemoryOrdering, &[Register]),
         context: &mut Context<'_>,
     ) -> Result<LaneAddresses, Failure> {
+        let access = (bytes, access, ordering, stored);
+        self.resolve_addresses(pc, space, &self.addresses(address), active, access, context)
+    }
+
+    /// Resolves, checks, records and counts the access of each active lane at the lane's address.
+    #[inline]
+    pub(super) fn resolve_addresses(
+        &self,
+        pc: usize,
+        space: AccessSpace,
+        addresses: &Lanes,
+        active: u32,
+        (bytes, access, ordering, stored): (usize, Access, MemoryOrdering, &[Register]),
+        context: &mut Context<'_>,
+    ) -> Result<LaneAddresses, Failure> {
         let mut resolved = LaneAddresses::unresolved();
-        let addresses = self.addresses(address);
         if let AccessSpace::Space(space) = space {
             let access = WarpAccess { space, block: None, bytes, access, ordering, stored };
-            self.resolve_in_space(pc, access, &addresses, active, &mut resolved, context)?;
+            self.resolve_in_space(pc, access, addresses, active, &mut resolved, context)?;
             return Ok(resolved);
         }
         if space == AccessSpace::Cluster {
-            let places = addresses.map(|address| block_of_cluster(address as u32));
-            for (block, here) in groups(active, |lane| places[lane].0) {
-                let first = here.trailing_zeros() as usize;
-                let block = block.filter(|rank| *rank != context.rank());
-                if let Some(rank) = block {
-                    context.check_block_of_cluster(rank, access).map_err(|kind| Failure::at(first, kind))?;
-                }
-                let within = places.map(|(_, address)| u64::from(address));
-                let access = WarpAccess { space: Space::Shared, block, bytes, access, ordering, stored };
-                self.resolve_in_space(pc, access, &within, here, &mut resolved, context)?;
-            }
+            let access = WarpAccess { space: Space::Shared, block: None, bytes, access, ordering, stored };
+            self.resolve_in_cluster(pc, access, addresses, active, &mut resolved, context)?;
             return Ok(resolved);
         }
         // Generic addresses: usually all of one state space.
         for (space, here) in groups(active, |lane| space_of(addresses[lane])) {
             let within = addresses.map(|address| from_generic(space, address));
             let access = WarpAccess { space, block: None, bytes, access, ordering, stored };
-            self.resolve_in_space(pc, access, &within, here, &mut resolved, context)?;
+            if space == Space::Shared && context.config.cluster > 1 {
+                self.resolve_in_cluster(pc, access, &within, here, &mut resolved, context)?;
+            } else {
+                self.resolve_in_space(pc, access, &within, here, &mut resolved, context)?;
+            }
         }
         Ok(resolved)
+    }
+
+    /// Resolves an access of shared memory whose addresses may be of other blocks of the cluster.
+    fn resolve_in_cluster(
+        &self,
+        pc: usize,
+        access: WarpAccess<'_>,
+        addresses: &Lanes,
+        active: u32,
+        resolved: &mut LaneAddresses,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let places = addresses.map(|address| block_of_cluster(address as u32));
+        for (block, here) in groups(active, |lane| places[lane].0) {
+            let first = here.trailing_zeros() as usize;
+            let block = block.filter(|rank| *rank != context.rank());
+            if let Some(rank) = block {
+                context.check_block_of_cluster(rank, access.access).map_err(|kind| Failure::at(first, kind))?;
+            }
+            let within = places.map(|(_, address)| u64::from(address));
+            self.resolve_in_space(pc, WarpAccess { block, ..access }, &within, here, resolved, context)?;
+        }
+        Ok(())
     }
 
     fn resolve_in_space(

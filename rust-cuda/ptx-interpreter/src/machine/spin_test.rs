@@ -51,9 +51,7 @@ impl Warp {
         let (access, space, address, bytes) = match &instruction.action {
             Action::Load(load) => (Access::Read, load.space, &load.address, load.bytes * load.destinations.len()),
             Action::Atomic(atomic) => (Access::Atomic, atomic.space, &atomic.address, atomic.bytes),
-            Action::Mbarrier(mbarrier) => {
-                (Access::Read, AccessSpace::Space(Space::Shared), &mbarrier.address, MBARRIER_BYTES)
-            }
+            Action::Mbarrier(mbarrier) => (Access::Read, mbarrier.space, &mbarrier.address, MBARRIER_BYTES),
             _ => return,
         };
         let active = self.active_lanes(instruction, path.mask);

@@ -15,8 +15,8 @@ use super::lanes::lanes_of;
 use super::warp::{UninitialisedRegister, Warp};
 use crate::memory::{AccessError, Region, from_generic, space_of};
 use crate::program::instruction::{
-    AccessSpace, Action, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Load, Masking, Mbarrier,
-    MbarrierOperation, Register, Store, VoteMode,
+    AccessSpace, Action, Arrival, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Load, Masking, Mbarrier,
+    MbarrierOperation, PhaseOperand, Register, Store, VoteMode, Wmma, WmmaAccess, WmmaProduct,
 };
 use crate::semantics::LANES;
 use crate::syntax::Space;
@@ -264,12 +264,24 @@ impl Action {
                 address(&copy.to, visit);
                 copy.read.into_iter().for_each(visit);
             }
-            Self::Mbarrier(Mbarrier { address: place, operation }) => {
+            Self::Mbarrier(Mbarrier { address: place, operation, .. }) => {
                 address(place, visit);
-                let (MbarrierOperation::Init { arrivals: source }
-                | MbarrierOperation::ArriveExpecting { bytes: source }
-                | MbarrierOperation::TryWait { parity: source, .. }) = *operation;
-                visit(source);
+                match *operation {
+                    MbarrierOperation::Init { arrivals: source }
+                    | MbarrierOperation::Expect { bytes: source }
+                    | MbarrierOperation::Wait { phase: PhaseOperand::Parity(source), .. }
+                    | MbarrierOperation::Wait { phase: PhaseOperand::State(source), .. } => visit(source),
+                    MbarrierOperation::Arrive(Arrival { count, bytes, .. }) => {
+                        count.into_iter().chain(bytes).for_each(visit);
+                    }
+                    MbarrierOperation::Invalidate | MbarrierOperation::ArriveWithCopies { .. } => {}
+                }
+            }
+            Self::BulkCopy(copy) => {
+                address(&copy.to.1, visit);
+                address(&copy.from.1, visit);
+                copy.barrier.iter().for_each(|barrier| address(barrier, visit));
+                visit(copy.bytes);
             }
             Self::StoreAsync(store) => {
                 address(&store.address, visit);
@@ -291,6 +303,13 @@ impl Action {
                 [&matrix.a, &matrix.b, &matrix.c].into_iter().flatten().copied().for_each(visit);
             }
             Self::LoadMatrix(load) => address(&load.address, visit),
+            Self::Wmma(Wmma::Load(access) | Wmma::Store(access)) => {
+                address(&access.address, visit);
+                access.stride.into_iter().for_each(visit);
+            }
+            Self::Wmma(Wmma::Product(WmmaProduct { a, b, c, .. })) => {
+                [a, b, c].iter().flat_map(|fragment| &fragment.registers).copied().for_each(visit);
+            }
             Self::Move { .. }
             | Self::Select { .. }
             | Self::Pack { .. }
@@ -300,6 +319,8 @@ impl Action {
             | Self::Logic { .. }
             | Self::CopyAsyncCommit
             | Self::CopyAsyncWait(_)
+            | Self::BulkCommit
+            | Self::BulkWait { .. }
             | Self::Fence { .. }
             | Self::Branch { .. }
             | Self::Exit
@@ -333,8 +354,16 @@ impl Action {
             Self::Load(load) => load.destinations.iter().flatten().copied().for_each(visit),
             Self::Atomic(atomic) => atomic.destination.into_iter().for_each(visit),
             Self::Shuffle(shuffle) => visit(shuffle.destination),
+            Self::Mbarrier(mbarrier) => {
+                if let MbarrierOperation::Arrive(Arrival { state: Some(register), .. }) = mbarrier.operation {
+                    visit(register);
+                }
+            }
             Self::Matrix(matrix) => matrix.d.iter().copied().for_each(visit),
             Self::LoadMatrix(load) => load.destinations.iter().copied().for_each(visit),
+            Self::Wmma(Wmma::Load(WmmaAccess { fragment, .. }) | Wmma::Product(WmmaProduct { d: fragment, .. })) => {
+                fragment.registers.iter().copied().for_each(visit);
+            }
             Self::Vote(vote) => {
                 if let VoteMode::Ballot(register) = vote.mode {
                     visit(register);
@@ -349,10 +378,13 @@ impl Action {
             | Self::Logic { .. }
             | Self::IsSpace { .. }
             | Self::Store(_)
+            | Self::Wmma(Wmma::Store(_))
             | Self::CopyAsync(_)
             | Self::CopyAsyncCommit
             | Self::CopyAsyncWait(_)
-            | Self::Mbarrier(_)
+            | Self::BulkCopy(_)
+            | Self::BulkCommit
+            | Self::BulkWait { .. }
             | Self::StoreAsync(_)
             | Self::Fence { .. }
             | Self::Branch { .. }

@@ -29,6 +29,9 @@ pub(super) struct Warp {
     /// Each lane's calls that have not returned, the innermost last; empty before the first call.
     pub(super) activations: Vec<Vec<Activation>>,
     pub(super) copies: PendingCopies,
+    /// What bulk copies of groups read, and what they write.
+    pub(super) bulk_reads: PendingCopies,
+    pub(super) bulk_writes: PendingCopies,
     /// Number of `bar.warp.sync`s that all its lanes have executed.
     pub(super) warp_syncs: u32,
     /// Registers that hold uninitialised bytes of local memory.
@@ -110,6 +113,8 @@ impl Warp {
             local: Region::private(kernel.local.bytes().next_multiple_of(16) * LANES),
             activations: Vec::new(),
             copies: PendingCopies::default(),
+            bulk_reads: PendingCopies::default(),
+            bulk_writes: PendingCopies::default(),
             warp_syncs: 0,
             uninitialised: Vec::new(),
             cluster_arrived: 0,
@@ -127,7 +132,8 @@ impl Warp {
     /// Size on the host in bytes.
     pub(super) fn host_bytes(&self) -> usize {
         let registers = size_of_val(&*self.registers) + size_of_val(&*self.predicates);
-        let rest = self.divergence.bytes() + self.copies.bytes() + size_of_val(&*self.uninitialised);
+        let copies: usize = [&self.copies, &self.bulk_reads, &self.bulk_writes].map(PendingCopies::bytes).iter().sum();
+        let rest = self.divergence.bytes() + copies + size_of_val(&*self.uninitialised);
         let activations: usize = self.activations.iter().flatten().map(Activation::host_bytes).sum();
         size_of::<Self>() + registers + rest + activations + self.local.host_bytes()
     }

@@ -10,6 +10,7 @@ mod moves;
 mod operands;
 mod predicates;
 mod warp;
+mod wmma;
 
 use super::error::Problem;
 use super::instruction::{Action, DecodedInstruction, Masking, Register};
@@ -53,6 +54,7 @@ fn action(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resul
             warp::decode(symbols, &instruction.opcode, modifiers, operands)
         }
         "mbarrier" => mbarrier::decode(symbols, modifiers, operands),
+        "wmma" => wmma::decode(symbols, modifiers, operands),
         "mma" | "ldmatrix" => matrix::decode(symbols, &instruction.opcode, modifiers, operands),
         "mov" | "cvta" | "mapa" | "isspacep" | "selp" => {
             moves::decode(symbols, &instruction.opcode, modifiers, operands)

@@ -125,6 +125,15 @@ pub(crate) enum Action {
     CopyAsyncCommit,
     /// Waits until at most this many groups of copies are in flight; if None, until no copy is.
     CopyAsyncWait(Option<u32>),
+    /// `cp.async.bulk`
+    BulkCopy(BulkCopy),
+    /// `cp.async.bulk.commit_group`
+    BulkCommit,
+    /// `cp.async.bulk.wait_group`: until only the last groups are in flight, or, with `.read`, may still write.
+    BulkWait {
+        groups: u32,
+        reads_only: bool,
+    },
     /// A memory fence.
     Fence {
         scope: Scope,
@@ -203,6 +212,8 @@ pub(crate) enum Action {
     Matrix(Matrix),
     /// `ldmatrix`
     LoadMatrix(LoadMatrix),
+    /// `wmma`
+    Wmma(Wmma),
     /// No effect in this interpreter, such as `prefetch` and `nanosleep`.
     Nothing,
 }
@@ -213,7 +224,7 @@ impl Action {
         match self {
             Self::Load(load) => load.ordering.strong,
             Self::Store(store) => store.ordering.strong,
-            Self::Atomic(_) | Self::Fence { .. } | Self::Mbarrier(_) | Self::StoreAsync(_) => true,
+            Self::Atomic(_) | Self::Fence { .. } | Self::Mbarrier(_) | Self::StoreAsync(_) | Self::BulkCopy(_) => true,
             _ => false,
         }
     }
@@ -391,9 +402,10 @@ pub(crate) struct CopyAsync {
 /// Size of an mbarrier in bytes.
 pub(crate) const MBARRIER_BYTES: usize = 8;
 
-/// An operation on an mbarrier in the block's shared memory.
+/// An operation on an mbarrier in the block's shared memory, or in the cluster's.
 #[derive(Debug)]
 pub(crate) struct Mbarrier {
+    pub(crate) space: AccessSpace,
     pub(crate) address: EffectiveAddress,
     pub(crate) operation: MbarrierOperation,
 }
@@ -402,10 +414,48 @@ pub(crate) struct Mbarrier {
 pub(crate) enum MbarrierOperation {
     /// `mbarrier.init`
     Init { arrivals: Register },
-    /// `mbarrier.arrive.expect_tx`
-    ArriveExpecting { bytes: Register },
-    /// `mbarrier.try_wait.parity`
-    TryWait { complete: Predicate, parity: Register },
+    /// `mbarrier.inval`
+    Invalidate,
+    /// `mbarrier.expect_tx`
+    Expect { bytes: Register },
+    /// `mbarrier.arrive` and `mbarrier.arrive_drop`, with or without `.expect_tx`
+    Arrive(Arrival),
+    /// `cp.async.mbarrier.arrive`: the copies of each lane so far arrive when they are complete. The phase expects their arrival from now on,
+    /// or, with `.noinc`, among those that it expects already.
+    ArriveWithCopies { expected: bool },
+    /// `mbarrier.test_wait` and `mbarrier.try_wait`
+    Wait { complete: Predicate, phase: PhaseOperand },
+}
+
+/// Arrivals of each lane at an mbarrier.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// Number of arrivals; 1 if None.
+    pub(crate) count: Option<Register>,
+    /// Bytes that the phase expects beside.
+    pub(crate) bytes: Option<Register>,
+    /// Whether the later phases no longer expect these arrivals.
+    pub(crate) drops: bool,
+    /// Receives the state of the phase.
+    pub(crate) state: Option<Register>,
+}
+
+/// Which phase of an mbarrier a thread waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PhaseOperand {
+    Parity(Register),
+    /// The phase of the arrival that returned this state.
+    State(Register),
+}
+
+/// A copy of a multiple of 16 bytes between global and shared memory.
+#[derive(Debug)]
+pub(crate) struct BulkCopy {
+    pub(crate) to: (AccessSpace, EffectiveAddress),
+    pub(crate) from: (AccessSpace, EffectiveAddress),
+    pub(crate) bytes: Register,
+    /// The mbarrier beside the target whose phase the copy completes; the thread's group of bulk copies if None.
+    pub(crate) barrier: Option<EffectiveAddress>,
 }
 
 /// A store to the shared memory of a block of the cluster that completes its bytes of an mbarrier's phase there.
@@ -506,4 +556,85 @@ pub(crate) struct LoadMatrix {
     pub(crate) address: EffectiveAddress,
     pub(crate) transposed: bool,
     pub(crate) destinations: Vec<Register>,
+}
+
+/// A warp's operation on whole matrices.
+#[derive(Debug)]
+pub(crate) enum Wmma {
+    Load(WmmaAccess),
+    Store(WmmaAccess),
+    Product(WmmaProduct),
+}
+
+/// A load or a store of a matrix.
+#[derive(Debug)]
+pub(crate) struct WmmaAccess {
+    pub(crate) fragment: Fragment,
+    pub(crate) space: AccessSpace,
+    pub(crate) address: EffectiveAddress,
+    /// Elements from the beginning of one row, or column, to that of the next; its length if None.
+    pub(crate) stride: Option<Register>,
+    /// Whether the elements of a column are adjacent in memory.
+    pub(crate) by_columns: bool,
+}
+
+/// D = A·B + C.
+#[derive(Debug)]
+pub(crate) struct WmmaProduct {
+    pub(crate) d: Fragment,
+    pub(crate) a: Fragment,
+    pub(crate) b: Fragment,
+    pub(crate) c: Fragment,
+    /// Whether integer sums saturate.
+    pub(crate) saturates: bool,
+}
+
+/// A matrix in the registers of a warp.
+#[derive(Debug)]
+pub(crate) struct Fragment {
+    pub(crate) element: FragmentElement,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) registers: Vec<Register>,
+}
+
+impl Fragment {
+    /// Number of elements of each lane.
+    pub(crate) fn slots(&self) -> usize {
+        self.registers.len() * self.element.per_register()
+    }
+
+    /// Row and column of a lane's element.
+    pub(crate) fn position(&self, lane: usize, slot: usize) -> (usize, usize) {
+        let element = (lane * self.slots() + slot) % (self.rows * self.columns);
+        (element / self.columns, element % self.columns)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FragmentElement {
+    F16,
+    Bf16,
+    Tf32,
+    F32,
+    F64,
+    S8,
+    U8,
+    S32,
+}
+
+impl FragmentElement {
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Self::S8 | Self::U8 => 1,
+            Self::F16 | Self::Bf16 => 2,
+            Self::Tf32 | Self::F32 | Self::S32 => 4,
+            Self::F64 => 8,
+        }
+    }
+
+    /// Number of elements in a register.
+    pub(crate) fn per_register(self) -> usize {
+        (4 / self.bytes()).max(1)
+    }
 }

@@ -37,8 +37,8 @@ impl Parser<'_> {
                 }
             }
             _ if is_entry => {
-                let expected = "`{`, `;`, `.maxntid`, `.reqntid`, `.minnctapersm`, `.maxnreg`, `.reqnctapercluster` \
-                                or `.pragma` (other directives are not supported)";
+                let expected = "`{`, `;`, `.maxntid`, `.reqntid`, `.minnctapersm`, `.maxnreg`, `.reqnctapercluster`, \
+                                `.explicitcluster` or `.pragma` (other directives are not supported)";
                 return Err(self.error(expected));
             }
             _ => return Err(self.error("`{`, `;`, `.noreturn` or `.pragma`")),
@@ -81,6 +81,10 @@ impl Parser<'_> {
                 ".reqnctapercluster" if is_entry => {
                     self.reject_duplicate(performance.required_cluster.is_some())?;
                     performance.required_cluster = Some(self.threads()?);
+                }
+                // A launch without clusters takes their size from `.reqnctapercluster`.
+                ".explicitcluster" if is_entry => {
+                    self.advance();
                 }
                 ".minnctapersm" if is_entry => {
                     self.reject_duplicate(performance.min_blocks.is_some())?;

@@ -44,7 +44,13 @@ fn blocks_write_and_read_each_others_memory() {
             2 * ((block / cluster * cluster + rank) * threads + thread) + 1
         };
         let count = (blocks * threads) as usize;
-        for (body, distance) in [(WRITE, cluster - 1), (READ, 1)] {
+        let generic = |body: &str| {
+            let pointers = "cvt.u64.u32 d1, r1; cvta.shared.u64 d1, d1; mapa.u64 d3, d1, r12;
+                cvt.u64.u32 d2, r2; mapa.shared::cluster.u64 d4, d2, r12;";
+            format!("{pointers} {}", body.replace("shared::cluster.u32 [r13]", "u32 [d3]").replace("[r14]", "[d4]"))
+        };
+        for (body, distance) in [(WRITE, cluster - 1), (READ, 1), (&*generic(WRITE), cluster - 1), (&*generic(READ), 1)]
+        {
             let expected = each(blocks * threads, |index| neighbour(index, distance));
             let kernel = kernel(body, blocks, threads, cluster);
             assert_eq!(kernel.words(count), expected, "{blocks} blocks of {threads}");

@@ -28,3 +28,4 @@ mod snapshots;
 #[path = "../support/mod.rs"]
 mod support;
 mod warps;
+mod wmma;

@@ -13,7 +13,7 @@ struct Element {
 }
 
 /// The f16 bits of a small integer, which is exact in every element type.
-fn f16_bits(value: f32) -> u32 {
+pub(crate) fn f16_bits(value: f32) -> u32 {
     let magnitude = value.abs();
     if magnitude == 0.0 {
         return 0;
@@ -23,7 +23,7 @@ fn f16_bits(value: f32) -> u32 {
     u32::from(value < 0.0) << 15 | ((exponent as i32 + 15) as u32) << 10 | significand
 }
 
-fn f16_value(bits: u32) -> f32 {
+pub(crate) fn f16_value(bits: u32) -> f32 {
     let magnitude = match (bits >> 10 & 31, bits & 1023) {
         (0, significand) => significand as f32 / 1024.0 * (-14_f32).exp2(),
         (exponent, significand) => (1.0 + significand as f32 / 1024.0) * (exponent as f32 - 15.0).exp2(),

@@ -145,6 +145,181 @@ fn a_phase_that_is_never_complete_is_named() {
     assert!(matches!(fault.kind, FaultKind::PhaseNeverEnds { arrivals: 1, bytes: 0, .. }), "{fault}");
 }
 
+/// Initialises an mbarrier for all threads of the block.
+const OF_ALL: &str = "mov.u32 r5, %ntid.x; @p0 mbarrier.init.shared.b64 [r2+8], r5; bar.sync 0;";
+
+/// Instructions that wait for the phase of the state in d0.
+fn wait_for_state(name: &str) -> String {
+    format!("{name}: mbarrier.test_wait.shared.b64 p1, [r2+8], d0; @!p1 bra {name};")
+}
+
+/// A kernel of one block, with an mbarrier of all of its threads at [r2+8]; r3 is the place of the thread before.
+fn block_kernel(body: &str, threads: u32) -> Kernel {
+    let last = threads - 1;
+    let begin = format!("{OF_ALL} sub.u32 r3, r1, 16; @p0 mad.lo.u32 r3, {last}, 16, r0;");
+    let body = ["STATE1", "STATE2", "STATE3"]
+        .iter()
+        .fold(body.to_owned(), |body, name| body.replace(&format!("{name};"), &wait_for_state(name)));
+    kernel(&format!("{begin} {body}"), 1, threads, 1)
+}
+
+/// Each thread reads what the thread before has stored, twice.
+const ROUNDS: &str =
+    "st.shared.u32 [r1], tid; mbarrier.arrive.shared::cta.b64 d0, [r2+8]; STATE1; ld.shared.u32 r4, [r3];
+    mbarrier.arrive.release.cta.shared.b64 d0, [r2+8], 1; STATE2; add.u32 r4, r4, 1; st.shared.u32 [r1], r4;
+    mbarrier.arrive_drop.shared.b64 d0, [r2+8]; STATE3; ld.shared.u32 r4, [r3]; st.global.u32 [cell], r4; ret;";
+
+#[test]
+fn threads_wait_for_the_phase_of_their_arrival() {
+    for threads in [1, 2, 31, 32, 33, 200] {
+        let expected = each(threads, |index| (index + 2 * threads - 2 % threads) % threads + 1);
+        let count = threads as usize;
+        assert_eq!(block_kernel(ROUNDS, threads).words(count), expected, "{threads} threads");
+        assert_eq!(block_kernel(ROUNDS, threads).without_race_checks().words(count), expected, "{threads} threads");
+        // The time that a thread may be suspended is a hint; the other form of the same wait.
+        let body = ROUNDS
+            .replace("STATE2;", "ON: mbarrier.try_wait.acquire.cta.shared.b64 p1, [r2+8], d0, 1000; @!p1 bra ON;");
+        assert_eq!(block_kernel(&body, threads).words(count), expected, "{threads} threads");
+        let body = ROUNDS.replace("STATE2;", "ON: mbarrier.test_wait.parity.shared.b64 p1, [r2+8], 1; @!p1 bra ON;");
+        assert_eq!(block_kernel(&body, threads).words(count), expected, "{threads} threads");
+        // One thread of the block arrives for all.
+        let body = ROUNDS.replacen("mbarrier.arrive.shared::cta.b64 d0, [r2+8]; STATE1;", "bar.sync 0;
+            @p0 mbarrier.arrive.shared.b64 d0, [r2+8], r5; ON: mbarrier.test_wait.parity.shared.b64 p1, [r2+8], 0; @!p1 bra ON;", 1);
+        assert_eq!(block_kernel(&body, threads).words(count), expected, "{threads} threads");
+    }
+}
+
+#[test]
+fn what_the_phase_of_a_state_does_not_order_is_a_race() {
+    for (from, to) in
+        [("STATE1;", ""), ("STATE2;", ""), ("STATE3;", ""), ("d0, [r2+8]; STATE1;", "d1, [r2+8]; @p0 bra ON; ON:")]
+    {
+        let body = ROUNDS.replacen(from, to, 1);
+        assert_ne!(body, ROUNDS);
+        let body = format!("st.shared.u32 [r1], tid; bar.sync 0; {body}");
+        let fault = fault_of(&block_kernel(&body, 64));
+        assert!(matches!(fault.kind, FaultKind::Race { .. }), "{body}\n{fault}");
+    }
+    // The mbarrier goes while others wait for it.
+    let body = ROUNDS.replace("STATE1;", "STATE1; @p0 mbarrier.inval.shared.b64 [r2+8];");
+    let fault = fault_of(&block_kernel(&body, 64));
+    assert!(matches!(fault.kind, FaultKind::Mbarrier { error: MbarrierError::NotInitialised, .. }), "{fault}");
+}
+
+/// Each thread copies the value of its cell, and reads the copy of the thread before.
+const COPY: &str =
+    "st.global.u32 [cell], tid; cp.async.ca.shared.global [r1], [cell], 4; cp.async.mbarrier.arrive.shared.b64 [r2+8];
+    mbarrier.arrive.shared.b64 d0, [r2+8]; STATE1; ld.shared.u32 r4, [r3]; st.global.u32 [cell], r4; ret;";
+
+#[test]
+fn copies_arrive_at_mbarriers() {
+    for threads in [1, 7, 32, 65] {
+        let expected = each(threads, |index| (index + threads - 1) % threads);
+        let count = threads as usize;
+        assert_eq!(block_kernel(COPY, threads).words(count), expected, "{threads} threads");
+        // The copies' arrivals are all that the phase expects.
+        let body = COPY.replace(
+            "arrive.shared.b64 [r2+8];\n    mbarrier.arrive.shared.b64 d0, [r2+8]; STATE1;",
+            "arrive.noinc.shared::cta.b64 [r2+8]; ON: mbarrier.try_wait.parity.shared.b64 p1, [r2+8], 0; @!p1 bra ON;",
+        );
+        assert_ne!(body, COPY);
+        assert_eq!(block_kernel(&body, threads).words(count), expected, "{threads} threads");
+    }
+    // A barrier of the block does not wait for the copies, nor does the thread that has begun them.
+    for (wait, reason) in [("bar.sync 0;", RaceReason::InFlight), ("sub.u32 r3, r1, 0;", RaceReason::InFlight)] {
+        let body = COPY.replace("STATE1;", wait).replace("mbarrier.arrive.shared.b64 d0, [r2+8];", "");
+        let fault = fault_of(&block_kernel(&body, 64));
+        assert!(matches!(fault.kind, FaultKind::Race { reason: Some(found), .. } if found == reason), "{fault}");
+    }
+}
+
+/// Thread 0 copies the block's part of the input, 16 bytes of each thread, to the shared memory of the own block; all read it in another order;
+/// then it copies what they have written there to the output.
+const BULK: &str =
+    "mov.u32 r20, %ntid.x; shl.b32 r21, r20, 4; mov.u32 r22, %ctaid.x; mul.lo.u32 r22, r22, r21; cvt.u64.u32 d1, r22;
+    add.u64 d2, input, d1; add.u64 d3, output, d1; @!p0 bra WAIT;
+    mbarrier.arrive.expect_tx.shared.b64 _, [r2], r21;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [r0], [d2], r21, [r2];
+    WAIT: mbarrier.try_wait.parity.shared.b64 p1, [r2], 0; @!p1 bra WAIT;
+    ld.shared.v4.u32 {r4, r5, r6, r7}, [r3]; bar.sync 0; st.shared.v4.u32 [r1], {r4, r5, r6, r7};
+    fence.proxy.async.shared::cta; bar.sync 0; @!p0 bra END;
+    cp.async.bulk.global.shared::cta.bulk_group [d3], [r0], r21; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+    END: ret;";
+
+fn bulk_kernel(body: &str, blocks: u32, threads: u32) -> Kernel {
+    let begin = format!("sub.u32 r3, r1, 16; @p0 mad.lo.u32 r3, {}, 16, r0;", threads - 1);
+    let words: Vec<u32> = (0..4 * blocks * threads).collect();
+    let output_bytes = 4 * words.len();
+    kernel(&format!("{begin} {body}"), blocks, threads, 1).input(&words).output_bytes(output_bytes)
+}
+
+#[test]
+fn bulk_copies_are_waited_for() {
+    for (blocks, threads) in [(1, 1), (3, 33), (2, 256)] {
+        let expected = each(4 * blocks * threads, |word| {
+            let (block, cell, part) = (word / 4 / threads, word / 4 % threads, word % 4);
+            4 * (block * threads + (cell + threads - 1) % threads) + part
+        });
+        let count = expected.len();
+        assert_eq!(bulk_kernel(BULK, blocks, threads).words(count), expected, "{blocks} blocks of {threads}");
+        // The own block's shared memory by its other name; a hint for the cache; reads that are waited for alone.
+        let body = BULK
+            .replace("cp.async.bulk.shared::cluster.global", "cp.async.bulk.shared::cta.global")
+            .replace(
+                "complete_tx::bytes [r0], [d2], r21, [r2];",
+                "complete_tx::bytes.L2::cache_hint [r0], [d2], r21, [r2], d4;",
+            )
+            .replace("wait_group 0;", "wait_group.read 0;");
+        assert_eq!(bulk_kernel(&body, blocks, threads).words(count), expected, "{blocks} blocks of {threads}");
+    }
+}
+
+#[test]
+fn wrong_bulk_copies_are_faults() {
+    let kind = |from: &str, to: &str| {
+        assert!(BULK.contains(from));
+        fault_of(&bulk_kernel(&BULK.replace(from, to), 1, 64)).kind
+    };
+    let is_in_flight = |kind: FaultKind| match kind {
+        FaultKind::Race { reason, .. } => reason == Some(RaceReason::InFlight),
+        kind => panic!("{kind}"),
+    };
+    // Nobody waits for the copy.
+    let wait = "mbarrier.try_wait.parity.shared.b64 p1, [r2], 0; @!p1 bra WAIT;";
+    assert!(matches!(kind(wait, ""), FaultKind::Race { .. }));
+    // Its source is written again, its target is read.
+    let end = "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;";
+    assert!(is_in_flight(kind(end, "st.shared.u32 [r0], 1;")));
+    assert!(is_in_flight(kind(
+        end,
+        "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0; ld.global.u32 r4, [d3];"
+    )));
+    assert!(is_in_flight(kind(end, "cp.async.bulk.commit_group; cp.async.bulk.wait_group 1; st.shared.u32 [r0], 1;")));
+    assert!(matches!(
+        kind("expect_tx.shared.b64 _, [r2], r21", "expect_tx.shared.b64 _, [r2], 2048"),
+        FaultKind::PhaseNeverEnds { bytes: 1024, .. }
+    ));
+    assert!(matches!(kind("[r0], [d2], r21", "[r0], [d2], 24"), FaultKind::BulkSize { bytes: 24 }));
+    assert!(matches!(kind("[r0], [d2], r21", "[r0+8], [d2], r21"), FaultKind::Access { .. }));
+    assert!(matches!(kind("[r0], [d2], r21", "[r0], [d2+16], r21"), FaultKind::Access { .. }));
+}
+
+#[test]
+fn threads_arrive_at_the_mbarrier_of_another_block() {
+    let body = "@p0 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [r2], 0; st.global.u32 [cell], tid; BARRIER;
+        @p0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [r14];
+        ON: mbarrier.try_wait.parity.acquire.cluster.shared.b64 p1, [r2], 0; @!p1 bra ON; BARRIER; ret;";
+    assert_eq!(kernel(body, 2, 32, 2).words(64), each(64, |index| index % 32));
+    // Nobody arrives at the first block's.
+    let fault = fault_of(&kernel(
+        &body.replace("[r14]", "[r15]").replace("BARRIER;\n", "BARRIER; mapa.shared::cluster.u32 r15, r2, 1;\n"),
+        2,
+        32,
+        2,
+    ));
+    assert!(matches!(fault.kind, FaultKind::Mbarrier { .. } | FaultKind::PhaseNeverEnds { .. }), "{fault}");
+}
+
 #[test]
 fn wrong_uses_are_faults() {
     let kind = |body: &str| fault_of(&kernel(body, 2, 32, 2)).kind;
@@ -156,9 +331,14 @@ fn wrong_uses_are_faults() {
     let overwritten = "@p0 st.shared.u64 [r2+8], 5; @p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2+8], 4; ret;";
     assert_eq!(error(overwritten), MbarrierError::NotInitialised);
     let twice = "mbarrier.arrive.expect_tx.shared.b64 _, [r2], 4; ret;";
-    assert_eq!(error(twice), MbarrierError::TooManyArrivals { expected: 1, bytes: 4 });
+    assert_eq!(error(twice), MbarrierError::TooManyArrivals { arrivals: 1, pending: 0, expected: 1, bytes: 4 });
     let bytes = "@p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], 1048576; ret;";
     assert_eq!(error(bytes), MbarrierError::Bytes(1 << 20));
+    let invalid = "@p0 mbarrier.inval.shared.b64 [r2]; @p0 mbarrier.arrive.shared.b64 _, [r2]; ret;";
+    assert_eq!(error(invalid), MbarrierError::NotInitialised);
+    assert_eq!(error("mov.u64 d0, 1; mbarrier.test_wait.shared.b64 p1, [r2], d0; ret;"), MbarrierError::State);
+    let many = "@p0 mbarrier.arrive.shared.b64 _, [r2], 5; ret;";
+    assert_eq!(error(many), MbarrierError::TooManyArrivals { arrivals: 5, pending: 1, expected: 1, bytes: 0 });
     // Nothing has written the second mbarrier; the data and the mbarrier are in different blocks; a misaligned mbarrier.
     let poll = "mbarrier.try_wait.parity.shared.b64 p1, [r2+8], 0; ret;";
     assert!(matches!(kind(poll), FaultKind::Access { .. }));
@@ -174,12 +354,19 @@ fn wrong_uses_are_faults() {
 #[test]
 fn other_forms_are_rejected() {
     for text in [
-        "mbarrier.arrive.shared.b64 d0, [r2];",
-        "mbarrier.arrive.expect_tx.shared.b64 d0, [r2], 4;",
+        "mbarrier.arrive.shared.b64 r3, [r2];",
+        "mbarrier.arrive.shared::cluster.b64 d0, [r2];",
+        "mbarrier.arrive.expect_tx.shared.b64 d0, [r2];",
         "mbarrier.arrive.expect_tx.b64 _, [r2], 4;",
-        "mbarrier.try_wait.shared.b64 p1, [r2], d0;",
+        "mbarrier.try_wait.shared.b64 p1, [r2], r3;",
+        "mbarrier.try_wait.shared::cluster.b64 p1, [r2], d0;",
+        "mbarrier.test_wait.shared.b64 p1, [r2], d0, 100;",
         "mbarrier.try_wait.parity.cluster.shared.b64 p1, [r2], 0;",
-        "mbarrier.inval.shared.b64 [r2];",
+        "mbarrier.inval.shared::cluster.b64 [r2];",
+        "cp.async.mbarrier.arrive.b64 [r2];",
+        "cp.async.bulk.global.shared::cluster.bulk_group [d0], [r0], 16;",
+        "cp.async.bulk.global.shared::cta.mbarrier::complete_tx::bytes [d0], [r0], 16, [r2];",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [r0], [d0], 16;",
         "st.async.shared::cluster.b32 [r13], tid, [r14];",
         "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b64 [r13], {d0, d0, d0, d0}, [r14];",
         "st.async.shared::cluster.mbarrier::complete_tx::bytes.b16 [r13], h0, [r14];",

@@ -117,7 +117,7 @@ fn in_the_head_of_a_function() {
         (".entry k() .maxntid 1 .maxntid 1 { ret; }", 1, "`.maxntid`"),
         (".entry k() .maxnreg 4294967296 { ret; }", 1, "`4294967296`"),
         (".entry k()\n.maxclusterrank 2\n{ ret; }", 2, "`.maxclusterrank`"),
-        (".entry k() .explicitcluster { ret; }", 1, "`.explicitcluster`"),
+        (".entry k() .blocksareclusters { ret; }", 1, "`.blocksareclusters`"),
         (".entry k() .maxclusterrank 8 { ret; }", 1, "`.maxclusterrank`"),
         (".entry k() .noreturn { ret; }", 1, "`.noreturn`"),
         (".func f() .maxntid 1 { ret; }", 1, "`.maxntid`"),

@@ -57,10 +57,10 @@ fn product(
         element,
         depth,
         half_accumulator,
-        d: written(symbols, d, 1, in_c)?,
-        a: read(symbols, a, 2, in_a)?,
-        b: read(symbols, b, 3, in_b)?,
-        c: read(symbols, c, 4, in_c)?,
+        d: written_as(symbols, d, 1, in_c, 32)?,
+        a: read_as(symbols, a, 2, in_a, 32)?,
+        b: read_as(symbols, b, 3, in_b, 32)?,
+        c: read_as(symbols, c, 4, in_c, 32)?,
     })
 }
 
@@ -81,7 +81,7 @@ fn load(
     modifiers.expect_any(&["b16"], "`.b16`")?;
     modifiers.end()?;
     let [to, from] = super::operands::count(operands, "2")?;
-    let destinations = written(symbols, to, 1, number)?;
+    let destinations = written_as(symbols, to, 1, number, 32)?;
     let (address, variable) = address(symbols, from, 2)?;
     if variable.is_some_and(|space| space != Space::Shared) {
         return Err(Problem::Operand { number: 2, expected: "an address in shared memory" });
@@ -97,12 +97,27 @@ fn parts(operand: &Operand, number: usize, count: usize) -> Result<&[Operand], P
     }
 }
 
-fn written(symbols: &Symbols<'_>, operand: &Operand, number: usize, count: usize) -> Result<Vec<Register>, Problem> {
+/// The registers of a fragment that is written, of this width.
+pub(super) fn written_as(
+    symbols: &Symbols<'_>,
+    operand: &Operand,
+    number: usize,
+    count: usize,
+    bits: usize,
+) -> Result<Vec<Register>, Problem> {
     let parts = parts(operand, number, count)?.iter();
-    parts.map(|part| destination(symbols, part, number, 32, Widths::Exact)).collect()
+    parts.map(|part| destination(symbols, part, number, bits, Widths::Exact)).collect()
 }
 
-fn read(symbols: &mut Symbols<'_>, operand: &Operand, number: usize, count: usize) -> Result<Vec<Register>, Problem> {
+/// The registers of a fragment that is read, of this width.
+pub(super) fn read_as(
+    symbols: &mut Symbols<'_>,
+    operand: &Operand,
+    number: usize,
+    count: usize,
+    bits: usize,
+) -> Result<Vec<Register>, Problem> {
+    let scalar_type = if bits == 64 { ScalarType::B64 } else { ScalarType::B32 };
     let parts = parts(operand, number, count)?.iter();
-    parts.map(|part| source(symbols, part, number, ScalarType::B32, Widths::Exact)).collect()
+    parts.map(|part| source(symbols, part, number, scalar_type, Widths::Exact)).collect()
 }

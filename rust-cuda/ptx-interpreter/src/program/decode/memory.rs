@@ -60,7 +60,7 @@ pub(super) fn decode(
 }
 
 /// Shared memory of any block of the cluster.
-const CLUSTER: &str = "shared::cluster";
+pub(super) const CLUSTER: &str = "shared::cluster";
 pub(super) const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
 
 /// The scope of this name, of [`SCOPES`] or of `membar`'s.
@@ -259,13 +259,29 @@ fn atomic(
     Ok(Action::Atomic(Atomic { space, address, bytes, update, update_global, destination, operands, ordering }))
 }
 
-/// `cp.async.ca.shared.global`, and the commit and the wait of its groups.
+/// The number of groups of copies that may still be in flight after a wait.
+pub(super) fn groups(operands: &[Operand]) -> Result<u32, Problem> {
+    let [groups] = count(operands, "1")?;
+    match groups {
+        Operand::Immediate(Immediate::Integer(groups)) => u32::try_from(*groups).ok(),
+        _ => None,
+    }
+    .ok_or(Problem::Operand { number: 1, expected: "a number of groups" })
+}
+
+/// `cp.async.ca.shared.global`, the commit and the wait of its groups, and its arrival at an mbarrier.
 fn copy_async(
     symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Action, Problem> {
     modifiers.expect_any(&["async"], "`.async`")?;
+    if modifiers.take("bulk") {
+        return mbarrier::bulk(symbols, modifiers, operands);
+    }
+    if modifiers.take("mbarrier") {
+        return Ok(Action::Mbarrier(mbarrier::arrive_with_copies(symbols, modifiers, operands)?));
+    }
     if modifiers.take("commit_group") {
         modifiers.end()?;
         count::<0>(operands, "0")?;
@@ -278,13 +294,7 @@ fn copy_async(
     }
     if modifiers.take("wait_group") {
         modifiers.end()?;
-        let [groups] = count(operands, "1")?;
-        return match groups {
-            Operand::Immediate(Immediate::Integer(groups)) if u32::try_from(*groups).is_ok() => {
-                Ok(Action::CopyAsyncWait(Some(*groups as u32)))
-            }
-            _ => Err(Problem::Operand { number: 1, expected: "a number of groups" }),
-        };
+        return Ok(Action::CopyAsyncWait(Some(groups(operands)?)));
     }
     let cache = modifiers.expect_any(&["ca", "cg"], "`.ca` or `.cg`")?;
     modifiers.expect_any(&["shared", "shared::cta"], "`.shared`")?;

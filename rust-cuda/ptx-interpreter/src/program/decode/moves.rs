@@ -48,16 +48,20 @@ pub(super) fn decode(
             Ok((action, Class::Move))
         }
         "mapa" => {
-            modifiers.expect_any(&["shared::cluster"], "`.shared::cluster`")?;
-            modifiers.expect_any(&["u32"], "`.u32`")?;
+            // Without a state space, the addresses are generic.
+            let in_space = modifiers.take("shared::cluster");
+            let scalar_type = modifiers.expect_type()?;
             modifiers.end()?;
+            if !(scalar_type == ScalarType::U64 || in_space && scalar_type == ScalarType::U32) {
+                return Err(Problem::Unsupported("an address of this type"));
+            }
             let [to, address, rank] = count(operands, "3")?;
-            let destination = destination(symbols, to, 1, 32, Widths::Exact)?;
+            let destination = destination(symbols, to, 1, scalar_type.bytes() * 8, Widths::Exact)?;
             let address = match address {
-                Operand::Name(name) if symbols.variable_address(name)?.is_some() => {
+                Operand::Name(name) if in_space && symbols.variable_address(name)?.is_some() => {
                     variable(symbols, name, 0, Some(Space::Shared))?
                 }
-                _ => source(symbols, address, 2, ScalarType::U32, Widths::Exact)?,
+                _ => source(symbols, address, 2, scalar_type, Widths::Exact)?,
             };
             let rank = source(symbols, rank, 3, ScalarType::U32, Widths::Exact)?;
             Ok((Action::MapAddress { destination, address, rank }, Class::Move))

@@ -1,0 +1,91 @@
+//! Bulk copies between global and shared memory (`cp.async.bulk`).
+
+use super::context::Context;
+use super::fault::{Access, Failure, FaultKind};
+use super::lanes::lanes_in;
+use super::mbarrier::block_of;
+use super::pending_copies::PendingCopy;
+use super::warp::Warp;
+use crate::program::instruction::{AccessSpace, BulkCopy, EffectiveAddress, MemoryOrdering};
+
+/// Bytes that are copied at once; every size is a multiple of them.
+const PIECE: usize = 16;
+
+impl Warp {
+    /// Each active lane copies its bytes. The interpreter does so at once; until the copy has been waited for, every access to what it
+    /// writes is a race, and every write to what it reads.
+    pub(super) fn copy_bulk(
+        &mut self,
+        pc: usize,
+        copy: &BulkCopy,
+        active: u32,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let barriers = match &copy.barrier {
+            Some(address) => Some(self.mbarriers(pc, (AccessSpace::Cluster, address), active, context)?),
+            None => None,
+        };
+        for lane in lanes_in(active, context.reverses_lanes) {
+            let bytes = self.registers[copy.bytes as usize][lane] as u32;
+            if !bytes.is_multiple_of(PIECE as u32) {
+                return Err(Failure::at(lane, FaultKind::BulkSize { bytes }));
+            }
+            for start in (0..i64::from(bytes)).step_by(PIECE) {
+                let mut piece = |(space, address): (AccessSpace, EffectiveAddress), access| {
+                    let address = EffectiveAddress { offset: address.offset + start, ..address };
+                    let access = (PIECE, access, MemoryOrdering::default(), &[][..]);
+                    self.resolve_access(pc, space, &address, 1 << lane, access, context).map(|places| places.of(lane))
+                };
+                let from = piece(copy.from, Access::Read)?;
+                let to = piece(copy.to, Access::Write)?;
+                if barriers.as_ref().is_some_and(|barriers| block_of(to.0) != block_of(barriers.of(lane).0)) {
+                    return Err(Failure::at(lane, FaultKind::StoreAsyncBlocks));
+                }
+                let mut data = [0; PIECE];
+                context.region(from.0, self).read(from.1, &mut data);
+                context.region(to.0, self).write(to.1, &data);
+                context.note_change();
+                if let Some(barriers) = &barriers {
+                    self.note_async_store(pc, lane, (to, PIECE), barriers.of(lane), context);
+                } else {
+                    let written = self.bulk_writes.begin(lane, (to, PIECE), None, data);
+                    let read = self.bulk_reads.begin(lane, (from, 0), Some((from, PIECE)), data);
+                    context.note_flight(self, &written, Some(pc));
+                    context.note_flight(self, &read, Some(pc));
+                }
+            }
+            if let Some(barriers) = &barriers {
+                self.complete_bytes(lane, barriers.of(lane), bytes, context)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The active lanes commit their bulk copies so far to a group.
+    pub(super) fn commit_bulk_copies(&mut self, active: u32) {
+        self.bulk_reads.commit(active);
+        self.bulk_writes.commit(active);
+    }
+
+    /// The active lanes wait until only the last `groups` groups of their bulk copies are in flight; if `reads_only`, the others may still
+    /// write.
+    pub(super) fn wait_for_bulk_copies(
+        &mut self,
+        (groups, reads_only): (u32, bool),
+        active: u32,
+        context: &mut Context<'_>,
+    ) {
+        let mut done = self.bulk_reads.finish(Some(groups), active);
+        if !reads_only {
+            done.append(&mut self.bulk_writes.finish(Some(groups), active));
+        }
+        done.iter().for_each(|copy| context.note_flight(self, copy, None));
+    }
+
+    /// Lanes that exit wait for no copies.
+    pub(super) fn discard_copies(&mut self, lanes: u32, context: &mut Context<'_>) {
+        let lists = [&mut self.copies, &mut self.bulk_reads, &mut self.bulk_writes];
+        let discarded: Vec<PendingCopy> = lists.into_iter().flat_map(|list| list.discard(lanes)).collect();
+        discarded.iter().for_each(|copy| context.note_flight(self, copy, None));
+    }
+}
