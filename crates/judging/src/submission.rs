@@ -2,8 +2,9 @@
 
 use std::io::{self, BufWriter, Read};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -26,8 +27,10 @@ struct Runner {
     child: Child,
     requests: BufWriter<ChildStdin>,
     answers: ChildStdout,
-    /// What it has printed, when it has ended.
+    /// What it has printed, when it has ended or printed too much.
     printed: Receiver<Vec<u8>>,
+    /// Whether it has printed too much.
+    has_flooded: Arc<AtomicBool>,
 }
 
 /// Calls a function of the submission.
@@ -51,11 +54,12 @@ pub fn timed<R: DeserializeOwned>(function: &str, arguments: &impl Serialize) ->
     }
     let Some(process) = runner.as_mut() else { unreachable!("it was started") };
     match process.call(function, &encoded(arguments)) {
-        Ok((times, answer)) => match decoded(&answer) {
+        // Before it ends of what it has printed, it may still answer.
+        Ok((times, answer)) if !process.has_flooded.load(Ordering::Acquire) => match decoded(&answer) {
             Ok(result) => (times, result),
             Err(_) => (times, Err("its result cannot be read".to_owned())),
         },
-        Err(_) => {
+        _ => {
             let ending = runner.take().map(Runner::ending);
             (Times::MAX, Err(ending.unwrap_or_default()))
         }
@@ -83,15 +87,20 @@ impl Runner {
         };
         let (sender, printed) = channel();
         let process = rustix::process::Pid::from_child(&child);
+        let has_flooded = Arc::new(AtomicBool::new(false));
+        let floods = Arc::clone(&has_flooded);
         std::thread::spawn(move || {
             let mut text = Vec::new();
             drop(errors.by_ref().take(MAX_PRINTED as u64).read_to_end(&mut text));
             if text.len() == MAX_PRINTED {
+                floods.store(true, Ordering::Release);
                 let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
             }
-            sender.send(text)
+            drop(sender.send(text));
+            // Until it has ended: a closed pipe would be an error of its own.
+            io::copy(&mut errors, &mut io::sink())
         });
-        Self { child, requests: BufWriter::new(requests), answers, printed }
+        Self { child, requests: BufWriter::new(requests), answers, printed, has_flooded }
     }
 
     fn call(&mut self, function: &str, arguments: &[u8]) -> io::Result<(Times, Vec<u8>)> {
@@ -134,5 +143,36 @@ impl Runner {
             let how = status.map_or_else(|| "it was stopped".to_owned(), |status| status.to_string());
             format!("its program ends without a result ({how})")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOODED: &str = "it prints more than 1 MiB";
+
+    #[test]
+    #[ignore = "with RUNNER, in a process of its own"]
+    fn a_call_in_this_process_fails() {
+        let result: Result<u32, String> = call("function", &());
+        assert_eq!(result, Err(FLOODED.to_owned()));
+    }
+
+    #[test]
+    fn an_answer_after_too_much_output_does_not_count() {
+        let answers = std::env::temp_dir().join(format!("judging-answers-{}", std::process::id()));
+        let mut frames = Vec::new();
+        write_frame(&mut frames, &encoded(&Duration::ZERO)).unwrap();
+        write_frame(&mut frames, &encoded(&7_u32)).unwrap();
+        std::fs::write(&answers, frames).unwrap();
+        // What is ended is the shell, as a sandbox around the program: the program goes on for a while.
+        let flood = format!("sh -c 'head -c 2000000 /dev/zero >&2; cat {}; sleep 1' & wait", answers.display());
+        let mut call = Command::new(std::env::current_exe().unwrap());
+        call.args(["--exact", "--ignored", "submission::tests::a_call_in_this_process_fails"]);
+        let output = call.env(RUNNER, format!("sh\n-c\n{flood}")).output().unwrap();
+        std::fs::remove_file(answers).unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
     }
 }
