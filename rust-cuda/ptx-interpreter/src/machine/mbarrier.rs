@@ -18,6 +18,9 @@ use crate::semantics::LANES;
 /// An access that races with no other operation on an mbarrier. What it orders, the mbarrier's phase says.
 const ATOMIC: MemoryOrdering = MemoryOrdering { volatile: false, ..MemoryOrdering::VOLATILE };
 
+/// As how many instructions without progress a wait in vain counts, during which a GPU suspends the thread.
+const INSTRUCTIONS_OF_A_WAIT: u64 = 512;
+
 impl Warp {
     /// The active lanes initialise or invalidate mbarriers, arrive at them or test their phases.
     pub(super) fn mbarrier(
@@ -106,8 +109,15 @@ impl Warp {
                     }
                 }
                 self.write_predicate(complete, completed, active);
-                // The instruction suspends a thread until the phase completes, or for a time.
-                context.suspends = completed != active;
+                if completed != active {
+                    // The instruction suspends a thread until the phase completes, or for a time.
+                    context.suspends = true;
+                    let lane = (active & !completed).trailing_zeros() as usize;
+                    let never = |context: &Context<'_>| context.phase_never_ends(places.of(lane), self);
+                    if let Some(kind) = context.count_wait_in_vain().then(|| never(context)).flatten() {
+                        return Err(Failure::at(lane, kind));
+                    }
+                }
             }
         }
         Ok(())
@@ -237,6 +247,16 @@ pub(super) fn block_of(memory: Memory) -> Option<u32> {
 }
 
 impl Context<'_> {
+    /// Counts a wait that was in vain. Returns whether there have been so many since memory has changed that the kernel counts as endless:
+    /// a loop that also reads a clock, as libcu++'s, is never in the same state again, by which others are found.
+    fn count_wait_in_vain(&mut self) -> bool {
+        let changes = self.residents.changes;
+        let (count, since) = self.state.waits_in_vain;
+        let count = if since == changes { count + 1 } else { 1 };
+        self.state.waits_in_vain = (count, changes);
+        count > self.launch.options.instructions_without_progress / INSTRUCTIONS_OF_A_WAIT
+    }
+
     /// The mbarrier at a place, for the race detector.
     fn barrier_at(&mut self, (memory, offset): LaneAddress, warp: &Warp) -> Option<BarrierOf> {
         self.watched(memory, warp).map(|watched| BarrierOf::Memory(watched, offset))

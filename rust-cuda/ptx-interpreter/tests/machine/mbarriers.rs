@@ -321,6 +321,25 @@ fn threads_arrive_at_the_mbarrier_of_another_block() {
 }
 
 #[test]
+fn a_wait_that_reads_a_clock_is_found() {
+    // As libcu++ waits, for a barrier of one thread more than the block has.
+    let body =
+        "add.u32 r5, r5, 1; @p0 mbarrier.init.shared.b64 [r2+8], r5; bar.sync 0; mbarrier.arrive.shared.b64 d0, [r2+8];
+        mov.u64 d3, %globaltimer; POLL: mbarrier.try_wait.shared.b64 p1, [r2+8], d0; @p1 bra END;
+        mov.u64 d2, %globaltimer; sub.u64 d2, d2, d3; cvt.u32.u64 r6, d2; nanosleep.u32 r6; bra POLL; END: ret;";
+    let fault = fault_of(&block_kernel(body, 64).at_most_without_progress(1 << 20));
+    assert!(matches!(fault.kind, FaultKind::PhaseNeverEnds { arrivals: 1, bytes: 0, .. }), "{fault}");
+    // A thread that computes for long before it arrives keeps the others waiting.
+    let long =
+        "mov.u32 r6, 0; @!p0 bra ARRIVE; LOOP: add.u32 r6, r6, 1; setp.lt.u32 p2, r6, 50000; @p2 bra LOOP; ARRIVE: ";
+    let body = format!(
+        "{long} {}",
+        body.replace("add.u32 r5, r5, 1; @p0 mbarrier.init.shared.b64 [r2+8], r5; bar.sync 0;", "")
+    );
+    assert!(block_kernel(&body, 64).at_most_without_progress(1 << 20).error().is_none());
+}
+
+#[test]
 fn wrong_uses_are_faults() {
     let kind = |body: &str| fault_of(&kernel(body, 2, 32, 2)).kind;
     let error = |body: &str| match kind(body) {
