@@ -19,7 +19,7 @@ use crate::semantics::LANES;
 const ATOMIC: MemoryOrdering = MemoryOrdering { volatile: false, ..MemoryOrdering::VOLATILE };
 
 /// As how many instructions without progress a wait in vain counts, during which a GPU suspends the thread.
-const INSTRUCTIONS_OF_A_WAIT: u64 = 512;
+const INSTRUCTIONS_OF_A_WAIT: u64 = 1 << 14;
 
 impl Warp {
     /// The active lanes initialise or invalidate mbarriers, arrive at them or test their phases.

@@ -327,7 +327,7 @@ fn a_wait_that_reads_a_clock_is_found() {
         "add.u32 r5, r5, 1; @p0 mbarrier.init.shared.b64 [r2+8], r5; bar.sync 0; mbarrier.arrive.shared.b64 d0, [r2+8];
         mov.u64 d3, %globaltimer; POLL: mbarrier.try_wait.shared.b64 p1, [r2+8], d0; @p1 bra END;
         mov.u64 d2, %globaltimer; sub.u64 d2, d2, d3; cvt.u32.u64 r6, d2; nanosleep.u32 r6; bra POLL; END: ret;";
-    let fault = fault_of(&block_kernel(body, 64).at_most_without_progress(1 << 20));
+    let fault = fault_of(&block_kernel(body, 64).at_most_without_progress(1 << 26));
     assert!(matches!(fault.kind, FaultKind::PhaseNeverEnds { arrivals: 1, bytes: 0, .. }), "{fault}");
     // A thread that computes for long before it arrives keeps the others waiting.
     let long =
@@ -336,7 +336,7 @@ fn a_wait_that_reads_a_clock_is_found() {
         "{long} {}",
         body.replace("add.u32 r5, r5, 1; @p0 mbarrier.init.shared.b64 [r2+8], r5; bar.sync 0;", "")
     );
-    assert!(block_kernel(&body, 64).at_most_without_progress(1 << 20).error().is_none());
+    assert!(block_kernel(&body, 64).at_most_without_progress(1 << 26).error().is_none());
 }
 
 #[test]
