@@ -67,8 +67,8 @@ pub(super) struct BlockState {
     pub(super) executed: u64,
     /// That number at the last store to memory that other threads see, or barrier.
     pub(super) executed_at_progress: u64,
-    /// Number of waits for phases of mbarriers that were in vain, and the number of changes of memory at which they were counted.
-    pub(super) waits_in_vain: (u64, u64),
+    /// Number of waits that found an mbarrier's phase incomplete, and the number of changes of memory at which they were counted.
+    pub(super) failed_waits: (u64, u64),
     /// Number of threads that have arrived at the cluster's barrier.
     pub(super) cluster_arrived: u32,
     /// Number of the cluster's barriers that the block has passed.
@@ -106,7 +106,7 @@ impl BlockState {
             barriers_passed: 0,
             executed: 0,
             executed_at_progress: 0,
-            waits_in_vain: (0, 0),
+            failed_waits: (0, 0),
             cluster_arrived: 0,
             cluster_barriers: 0,
             ended: false,
@@ -130,7 +130,7 @@ impl BlockState {
         self.dynamic_shared.poison();
         self.barriers = [EMPTY_BARRIER; 16];
         (self.complete, self.barriers_passed, self.executed, self.executed_at_progress) = (0, 0, 0, 0);
-        self.waits_in_vain = (0, 0);
+        self.failed_waits = (0, 0);
         (self.cluster_arrived, self.cluster_barriers, self.ended) = (0, 0, false);
     }
 }

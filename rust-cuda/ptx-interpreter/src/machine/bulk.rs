@@ -21,10 +21,7 @@ impl Warp {
         active: u32,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        let barriers = match &copy.barrier {
-            Some(address) => Some(self.mbarriers(pc, (AccessSpace::Cluster, address), active, context)?),
-            None => None,
-        };
+        let barriers = copy.barrier.as_ref().map(|address| self.mbarriers(pc, address, active, context)).transpose()?;
         for lane in lanes_in(active, context.reverses_lanes) {
             let bytes = self.registers[copy.bytes as usize][lane] as u32;
             if !bytes.is_multiple_of(PIECE as u32) {

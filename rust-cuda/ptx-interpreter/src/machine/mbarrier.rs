@@ -18,7 +18,7 @@ use crate::semantics::LANES;
 /// An access that races with no other operation on an mbarrier. What it orders, the mbarrier's phase says.
 const ATOMIC: MemoryOrdering = MemoryOrdering { volatile: false, ..MemoryOrdering::VOLATILE };
 
-/// As how many instructions without progress a wait in vain counts, during which a GPU suspends the thread.
+/// The number of instructions without progress that a wait for an incomplete phase counts as: a GPU suspends the thread meanwhile.
 const INSTRUCTIONS_OF_A_WAIT: u64 = 1 << 14;
 
 impl Warp {
@@ -114,7 +114,7 @@ impl Warp {
                     context.suspends = true;
                     let lane = (active & !completed).trailing_zeros() as usize;
                     let never = |context: &Context<'_>| context.phase_never_ends(places.of(lane), self);
-                    if let Some(kind) = context.count_wait_in_vain().then(|| never(context)).flatten() {
+                    if let Some(kind) = context.count_failed_wait().then(|| never(context)).flatten() {
                         return Err(Failure::at(lane, kind));
                     }
                 }
@@ -135,7 +135,7 @@ impl Warp {
         let bytes = store.bytes * store.sources.len();
         let access = (bytes, Access::Write, MemoryOrdering::default(), &store.sources[..]);
         let targets = self.resolve_access(pc, AccessSpace::Cluster, &store.address, active, access, context)?;
-        let barriers = self.mbarriers(pc, (AccessSpace::Cluster, &store.barrier), active, context)?;
+        let barriers = self.mbarriers(pc, &store.barrier, active, context)?;
         for lane in lanes_in(active, context.reverses_lanes) {
             let (memory, offset) = targets.of(lane);
             if block_of(memory) != block_of(barriers.of(lane).0) {
@@ -155,15 +155,15 @@ impl Warp {
         Ok(())
     }
 
-    /// The mbarriers whose phases the active lanes change.
+    /// The mbarriers of the cluster whose phases the active lanes change.
     pub(super) fn mbarriers(
         &self,
         pc: usize,
-        (space, address): (AccessSpace, &EffectiveAddress),
+        address: &EffectiveAddress,
         active: u32,
         context: &mut Context<'_>,
     ) -> Result<LaneAddresses, Failure> {
-        self.resolve_access(pc, space, address, active, (BYTES, Access::Atomic, ATOMIC, &[]), context)
+        self.resolve_access(pc, AccessSpace::Cluster, address, active, (BYTES, Access::Atomic, ATOMIC, &[]), context)
     }
 
     /// A lane's copy completes bytes of an mbarrier's phase.
@@ -247,13 +247,13 @@ pub(super) fn block_of(memory: Memory) -> Option<u32> {
 }
 
 impl Context<'_> {
-    /// Counts a wait that was in vain. Returns whether there have been so many since memory has changed that the kernel counts as endless:
+    /// Counts a wait that found its phase incomplete. Returns whether the kernel counts as endless by their number since memory changed:
     /// a loop that also reads a clock, as libcu++'s, is never in the same state again, by which others are found.
-    fn count_wait_in_vain(&mut self) -> bool {
+    fn count_failed_wait(&mut self) -> bool {
         let changes = self.residents.changes;
-        let (count, since) = self.state.waits_in_vain;
+        let (count, since) = self.state.failed_waits;
         let count = if since == changes { count + 1 } else { 1 };
-        self.state.waits_in_vain = (count, changes);
+        self.state.failed_waits = (count, changes);
         count > self.launch.options.instructions_without_progress / INSTRUCTIONS_OF_A_WAIT
     }
 

@@ -16,7 +16,7 @@ pub struct Options {
     /// Maximum number of instructions that the warps of a block may issue; beyond it the kernel counts as endless.
     pub block_instructions: u64,
     /// Maximum number of instructions that the warps of a block may issue without progress: a store to global or shared memory, a
-    /// barrier that the block passes, or its end. Beyond it the kernel counts as endless. A wait for an mbarrier that is in vain counts as 2¹⁴.
+    /// barrier that the block passes, or its end. Beyond it the kernel counts as endless. A wait that finds an mbarrier's phase incomplete counts as 2¹⁴.
     pub instructions_without_progress: u64,
     /// Whether the warps of an observed block take turns: each executes a source line, or an instruction where the PTX names no lines,
     /// and then the next warp does. Otherwise, and in a launch without an observer, a warp runs until it waits or its time slice

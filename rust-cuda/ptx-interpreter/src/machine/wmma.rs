@@ -8,6 +8,7 @@
 
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
+use super::lane_addresses::LaneAddresses;
 use super::lanes::lanes_of;
 use super::matrix::{half_bits, halves};
 use super::warp::Warp;
@@ -17,7 +18,7 @@ use crate::program::instruction::{
 };
 use crate::semantics::{LANES, Lanes};
 
-/// Rows in memory begin at multiples of so many bytes (CUDA C++ Programming Guide, "Warp Matrix Functions": the stride has to be a
+/// Rows in memory begin at multiples of this number of bytes (CUDA C++ Programming Guide, "Warp Matrix Functions": the stride has to be a
 /// multiple of 16 bytes).
 const ROW_ALIGNMENT: usize = 16;
 
@@ -50,9 +51,7 @@ impl Warp {
         let (bytes, per_register) = (fragment.element.bytes(), fragment.element.per_register());
         let mut values = vec![[0; LANES]; fragment.registers.len()];
         for slot in 0..fragment.slots() {
-            let addresses = self.element_addresses(access, slot, Access::Read, present)?;
-            let read = (bytes, Access::Read, MemoryOrdering::default(), &[][..]);
-            let places = self.resolve_addresses(pc, access.space, &addresses, present, read, context)?;
+            let places = self.element_places(pc, (access, slot), Access::Read, present, context)?;
             for lane in lanes_of(present) {
                 let (memory, offset) = places.of(lane);
                 let bits = context.region(memory, self).load(offset, bytes);
@@ -75,9 +74,7 @@ impl Warp {
         let fragment = &access.fragment;
         let (bytes, per_register) = (fragment.element.bytes(), fragment.element.per_register());
         for slot in 0..fragment.slots() {
-            let addresses = self.element_addresses(access, slot, Access::Write, present)?;
-            let written = (bytes, Access::Write, MemoryOrdering::default(), &[][..]);
-            let places = self.resolve_addresses(pc, access.space, &addresses, present, written, context)?;
+            let places = self.element_places(pc, (access, slot), Access::Write, present, context)?;
             let values = &self.registers[fragment.registers[slot / per_register] as usize];
             for lane in lanes_of(present) {
                 let (memory, offset) = places.of(lane);
@@ -89,17 +86,18 @@ impl Warp {
         Ok(())
     }
 
-    /// Where each lane's element `slot` is in memory.
+    /// Where each lane's element `slot` is in memory, which it accesses.
     ///
     /// # Errors
-    /// A row, or a column, whose beginning is misaligned.
-    fn element_addresses(
+    /// A row, or a column, whose beginning is misaligned, or an access that is an error.
+    fn element_places(
         &self,
-        WmmaAccess { fragment, space, address, stride, by_columns }: &WmmaAccess,
-        slot: usize,
+        pc: usize,
+        (WmmaAccess { fragment, space, address, stride, by_columns }, slot): (&WmmaAccess, usize),
         access: Access,
         present: u32,
-    ) -> Result<Lanes, Failure> {
+        context: &mut Context<'_>,
+    ) -> Result<LaneAddresses, Failure> {
         let mut addresses = self.addresses(address);
         let bytes = fragment.element.bytes() as u64;
         let length = if *by_columns { fragment.rows } else { fragment.columns };
@@ -116,7 +114,8 @@ impl Warp {
                 .map_err(|error| Failure::at(lane, FaultKind::Access { access, error }))?;
             addresses[lane] = begin.wrapping_add(minor as u64 * bytes);
         }
-        Ok(addresses)
+        let access = (fragment.element.bytes(), access, MemoryOrdering::default(), &[][..]);
+        self.resolve_addresses(pc, *space, &addresses, present, access, context)
     }
 
     /// D = A·B + C.

@@ -284,7 +284,7 @@ fn wrong_bulk_copies_are_faults() {
         FaultKind::Race { reason, .. } => reason == Some(RaceReason::InFlight),
         kind => panic!("{kind}"),
     };
-    // Nobody waits for the copy.
+    // No thread waits for the copy.
     let wait = "mbarrier.try_wait.parity.shared.b64 p1, [r2], 0; @!p1 bra WAIT;";
     assert!(matches!(kind(wait, ""), FaultKind::Race { .. }));
     // Its source is written again, its target is read.
@@ -310,7 +310,7 @@ fn threads_arrive_at_the_mbarrier_of_another_block() {
         @p0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [r14];
         ON: mbarrier.try_wait.parity.acquire.cluster.shared.b64 p1, [r2], 0; @!p1 bra ON; BARRIER; ret;";
     assert_eq!(kernel(body, 2, 32, 2).words(64), each(64, |index| index % 32));
-    // Nobody arrives at the first block's.
+    // No thread arrives at the first block's.
     let fault = fault_of(&kernel(
         &body.replace("[r14]", "[r15]").replace("BARRIER;\n", "BARRIER; mapa.shared::cluster.u32 r15, r2, 1;\n"),
         2,

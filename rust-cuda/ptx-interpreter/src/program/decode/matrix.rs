@@ -14,13 +14,18 @@ pub(super) fn decode(
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<(Action, Class), Problem> {
-    modifiers.expect_any(&["sync"], "`.sync`")?;
-    modifiers.expect_any(&["aligned"], "`.aligned`")?;
+    synchronous(modifiers)?;
     let action = match opcode {
         "mma" => Action::Matrix(product(symbols, modifiers, operands)?),
         _ => Action::LoadMatrix(load(symbols, modifiers, operands)?),
     };
     Ok((action, Class::Matrix))
+}
+
+/// `.sync.aligned`
+pub(super) fn synchronous(modifiers: &mut ModifierCursor<'_>) -> Result<(), Problem> {
+    modifiers.expect_any(&["sync"], "`.sync`")?;
+    modifiers.expect_any(&["aligned"], "`.aligned`").map(drop)
 }
 
 /// `mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c`

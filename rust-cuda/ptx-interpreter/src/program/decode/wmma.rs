@@ -1,6 +1,6 @@
 //! Decoding of `wmma`.
 
-use super::matrix::{read_as, written_as};
+use super::matrix::{read_as, synchronous, written_as};
 use super::memory::resolved;
 use super::operands::{Widths, count, source, space_named};
 use crate::program::error::Problem;
@@ -47,11 +47,6 @@ fn by_columns(modifiers: &mut ModifierCursor<'_>) -> Result<bool, Problem> {
     Ok(modifiers.expect_any(&["row", "col"], "`.row` or `.col`")? == "col")
 }
 
-fn is_synchronous(modifiers: &mut ModifierCursor<'_>) -> Result<(), Problem> {
-    modifiers.expect_any(&["sync"], "`.sync`")?;
-    modifiers.expect_any(&["aligned"], "`.aligned`").map(drop)
-}
-
 /// `wmma.load.matrix.sync.aligned.layout.shape{.space}.type r, [p]{, stride}`, and `wmma.store.d.… [p], r{, stride}`
 fn access(
     symbols: &mut Symbols<'_>,
@@ -61,7 +56,7 @@ fn access(
 ) -> Result<WmmaAccess, Problem> {
     let matrices: &[&str] = if loads { &["a", "b", "c"] } else { &["d"] };
     let matrix = modifiers.expect_any(matrices, "the matrix")?;
-    is_synchronous(modifiers)?;
+    synchronous(modifiers)?;
     let by_columns = by_columns(modifiers)?;
     let shape = shape(modifiers)?;
     let space = modifiers.take_any(&["global", "shared", "shared::cta"]);
@@ -90,7 +85,7 @@ fn product(
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<WmmaProduct, Problem> {
-    is_synchronous(modifiers)?;
+    synchronous(modifiers)?;
     // The layouts of A and B are those that they were loaded with.
     for _ in ["a", "b"] {
         by_columns(modifiers)?;
