@@ -9,10 +9,10 @@
 //! use cuda_std::simulator::{self, SimulatorBuffer};
 //! use cuda_std::{F32x4, GlobalMut, LaunchConfig, cluster, dynamic_shared, kernel, shared_array, thread};
 //!
-//! /// Each block sends a value to the next one, `rounds` times, and adds one to what it gets.
+//! /// Two blocks send each other a value, `rounds` times, and add one to what they get.
 //! #[kernel]
-//! pub fn pass_on(x: GlobalMut<f32>, rounds: u32) {
-//!     // Two elements and two mbarriers, in turn: a block may send before the next one has read what it sent last.
+//! pub fn exchange(x: GlobalMut<f32>, rounds: u32) {
+//!     // Two elements and two mbarriers, in turn: a block may send before the other one has read what it sent last.
 //!     let shared = dynamic_shared::<F32x4>();
 //!     let arrivals = Mbarriers::<2>::new(shared_array![u64; 2]);
 //!     for index in 0..2 {
@@ -21,12 +21,12 @@
 //!     }
 //!     // All mbarriers are there before one sends.
 //!     cluster::sync();
-//!     let next = cluster::map_shared(&shared, (cluster::rank() + 1) % cluster::size());
+//!     let other = cluster::map_shared(&shared, 1 - cluster::rank());
 //!     let block = thread::block_idx_x() as usize;
 //!     let mut value = x.get(block);
 //!     for round in 0..rounds {
 //!         let turn = round as usize % 2;
-//!         next.set_async(turn, F32x4::splat(value), &arrivals, turn);
+//!         other.set_async(turn, F32x4::splat(value), &arrivals, turn);
 //!         arrivals.wait(turn, round / 2 % 2);
 //!         arrivals.arrive_expecting(turn, 16);
 //!         value = shared.get(turn).x + 1.0;
@@ -34,10 +34,10 @@
 //!     x.set(block, value);
 //! }
 //!
-//! let mut x = SimulatorBuffer::from_slice(&[10.0, 20.0, 30.0]);
-//! let config = LaunchConfig::new(3, 1).clusters_of(3).with_dynamic_shared(32);
-//! simulator::launch(&pass_on, config, (&mut x, 1))?;
-//! assert_eq!(x.to_vec(), [31.0, 11.0, 21.0]);
+//! let mut x = SimulatorBuffer::from_slice(&[10.0, 20.0]);
+//! let config = LaunchConfig::new(2, 1).clusters_of(2).with_dynamic_shared(32);
+//! simulator::launch(&exchange, config, (&mut x, 3))?;
+//! assert_eq!(x.to_vec(), [23.0, 13.0]);
 //! # Ok::<(), simulator::LaunchError>(())
 //! ```
 //!

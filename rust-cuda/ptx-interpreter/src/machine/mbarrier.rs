@@ -21,6 +21,17 @@ const ATOMIC: MemoryOrdering = MemoryOrdering { volatile: false, ..MemoryOrderin
 /// The number of instructions without progress that a wait for an incomplete phase counts as: a GPU suspends the thread meanwhile.
 const INSTRUCTIONS_OF_A_WAIT: u64 = 1 << 14;
 
+/// What of a lane happens before what comes after a wait for the mbarrier's phase that the lane changes.
+#[derive(Clone, Copy)]
+enum Orders {
+    /// Nothing: the lane only says which bytes are expected.
+    Nothing,
+    /// What an asynchronous operation of the lane comes after.
+    Performed,
+    /// All that it has done: it arrives.
+    All,
+}
+
 impl Warp {
     /// The active lanes initialise or invalidate mbarriers, arrive at them or test their phases.
     pub(super) fn mbarrier(
@@ -57,7 +68,8 @@ impl Warp {
             MbarrierOperation::Expect { bytes } => {
                 for lane in lanes {
                     let bytes = self.registers[bytes as usize][lane] as u32;
-                    self.change_mbarrier(lane, places.of(lane), |state| state.expect(bytes), context)?;
+                    let change = |state: &mut State| state.expect(bytes);
+                    self.change_mbarrier(lane, places.of(lane), change, Orders::Nothing, context)?;
                 }
             }
             MbarrierOperation::Arrive(Arrival { count, bytes, drops, state }) => {
@@ -67,7 +79,7 @@ impl Warp {
                         register.map_or(otherwise, |register| self.registers[register as usize][lane] as u32)
                     });
                     let change = |state: &mut State| state.arrive(count, bytes, drops);
-                    states[lane] = self.change_mbarrier(lane, places.of(lane), change, context)?.to_bits();
+                    states[lane] = self.change_mbarrier(lane, places.of(lane), change, Orders::All, context)?.to_bits();
                 }
                 if let Some(state) = state {
                     self.write(state, &states, active);
@@ -82,7 +94,7 @@ impl Warp {
                     }
                     // All copies are complete: an arrival that the phase would expect from now on has come already.
                     let change = |state: &mut State| if expected { state.arrive(1, 0, false) } else { Ok(false) };
-                    self.change_mbarrier(lane, place, change, context)?;
+                    self.change_mbarrier(lane, place, change, Orders::Performed, context)?;
                 }
             }
             MbarrierOperation::Wait { complete, phase } => {
@@ -174,7 +186,8 @@ impl Warp {
         bytes: u32,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        self.change_mbarrier(lane, barrier, |state| state.complete_bytes(bytes), context).map(drop)
+        let change = |state: &mut State| state.complete_bytes(bytes);
+        self.change_mbarrier(lane, barrier, change, Orders::Performed, context).map(drop)
     }
 
     fn mbarrier_at(&self, (memory, offset): LaneAddress, context: &Context<'_>) -> Result<State, MbarrierError> {
@@ -187,6 +200,7 @@ impl Warp {
         lane: usize,
         place: LaneAddress,
         change: impl FnOnce(&mut State) -> Result<bool, MbarrierError>,
+        orders: Orders,
         context: &mut Context<'_>,
     ) -> Result<State, Failure> {
         let changed = self.mbarrier_at(place, context).and_then(|before| {
@@ -199,7 +213,11 @@ impl Warp {
         let thread = self.lanes_of_phase(1 << lane, context);
         let Some(barrier) = context.barrier_at(place, self) else { return Ok(before) };
         let Some(races) = &mut context.races else { return Ok(before) };
-        races.detector.arrive(barrier, thread);
+        match orders {
+            Orders::Nothing => {}
+            Orders::Performed => races.detector.arrive_async(barrier, (thread.0, lane as u32)),
+            Orders::All => races.detector.arrive(barrier, thread),
+        }
         if is_complete {
             races.detector.complete(barrier);
             for store in races.async_stores.remove(&barrier).into_iter().flatten() {
@@ -224,6 +242,7 @@ impl Warp {
         let mut data = [0; 16];
         context.region(memory, self).read(offset, &mut data[..bytes]);
         let Some(races) = &mut context.races else { return };
+        races.detector.store_async(barrier, store.target, bytes, store.thread, pc as u32);
         races.detector.take_off(store.target, bytes, Some(&data[..bytes]), store.thread, pc as u32);
         races.async_stores.entry(barrier).or_default().push(store);
     }

@@ -107,7 +107,21 @@ fn what_has_not_been_waited_for_is_a_race() {
         (
             EXCHANGE.replace(
                 "BARRIER; ret;",
-                "@p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES; SEND; WAIT1(1); BARRIER; ret;",
+                &format!(
+                    "@p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES; {} WAIT1(1); BARRIER; ret;",
+                    SEND.replace("{tid, index, tid, index}", "{r11, r11, r11, r11}"),
+                ),
+            ),
+            None,
+        ),
+        // It sends to itself, and reads it when the phase is complete, but without waiting for it.
+        (format!("@p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES; {own} ld.shared.u32 r4, [r1]; BARRIER; ret;"), None),
+        // It sends to itself twice.
+        (
+            format!(
+                "@p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES; {own} @p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES;
+                {} BARRIER; ret;",
+                own.replace("{tid, index, tid, index}", "{r11, r11, r11, r11}")
             ),
             None,
         ),
@@ -122,6 +136,69 @@ fn what_has_not_been_waited_for_is_a_race() {
         let FaultKind::Race { reason: found, .. } = fault.kind else { panic!("{body}\n{fault}") };
         assert!(reason.is_none() || found == reason, "{body}\n{fault}");
     }
+}
+
+/// Two blocks send to each other in turn, without a barrier: the first sends again when it has the answer, which the second sends when it
+/// has read what came.
+const IN_TURN: &str = "mov.u32 r5, tid; mov.u32 r6, 0; setp.eq.u32 p3, r10, 1; @p3 bra.uni SECOND;
+    FIRST: @p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES; and.b32 r7, r6, 1;
+    ASK: st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [r13], {r5, r5, r5, r5}, [r14];
+    POLL1: mbarrier.try_wait.parity.shared.b64 p1, [r2], r7; @!p1 bra POLL1;
+    ld.shared.u32 r5, [r1]; add.u32 r6, r6, 1; setp.lt.u32 p2, r6, 4; @p2 bra FIRST;
+    bra.uni END;
+    SECOND: @p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES; and.b32 r7, r6, 1;
+    POLL2: mbarrier.try_wait.parity.shared.b64 p1, [r2], r7; @!p1 bra POLL2;
+    READ: ld.shared.u32 r5, [r1]; add.u32 r5, r5, 1;
+    ANSWER: st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [r13], {r5, r5, r5, r5}, [r14];
+    add.u32 r6, r6, 1; setp.lt.u32 p2, r6, 4; @p2 bra SECOND;
+    END: st.global.u32 [cell], r5; BARRIER; ret;";
+
+#[test]
+fn what_a_thread_has_read_before_it_sends_is_ordered() {
+    for threads in [1, 32, 70] {
+        let count = 2 * threads;
+        assert_eq!(kernel(IN_TURN, 2, threads, 2).words(count as usize), each(count, |index| index % threads + 4));
+    }
+    // It reads after it has answered.
+    let answer = "ANSWER: st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [r13], {r5, r5, r5, r5}, [r14];";
+    let late = IN_TURN.replace(answer, "").replace("READ:", &format!("add.u32 r5, r5, 1; {answer}"));
+    let fault = fault_of(&kernel(&late, 2, 32, 2));
+    assert!(matches!(fault.kind, FaultKind::Race { reason: None, .. }), "{fault}");
+}
+
+#[test]
+fn what_a_thread_has_written_before_it_sends_is_not_ordered() {
+    let count = 128;
+    // What the own block's other threads have written, or the block before by its name in the cluster.
+    let written = "st.shared.u32 [r1+1024], index; xor.b32 r8, r1, 32;";
+    let remote = "add.u32 r8, r13, 1024; st.shared::cluster.u32 [r8], tid; mov.u32 r8, r1;";
+    for (writes, barrier, expected) in [
+        (written, "bar.sync 0;", each(count, |index| index ^ 2)),
+        (written, "BARRIER;", each(count, |index| index ^ 2)),
+        (remote, "BARRIER;", each(count, |index| index % 64)),
+    ] {
+        let body = EXCHANGE.replace("SEND;", &format!("{writes} SEND;"));
+        let body = body.replace("ld.shared.u32 r4, [r1+4];", &format!("{barrier} ld.shared.u32 r4, [r8+1024];"));
+        assert_eq!(kernel(&body, 2, 64, 2).words(count as usize), expected, "{body}");
+        let fault = fault_of(&kernel(&body.replacen(&format!("{barrier} ld"), "ld", 1), 2, 64, 2));
+        assert!(matches!(fault.kind, FaultKind::Race { reason: None, .. }), "{body}\n{fault}");
+    }
+}
+
+#[test]
+fn what_a_thread_has_waited_for_is_ordered_by_what_it_sends() {
+    // Each block sends to the next one when it has what the block before has sent; the last one reads all of that where it came.
+    let body = "@p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES; mov.u32 r5, tid; setp.eq.u32 p3, r10, 0; @p3 bra.uni SENT;
+        WAIT0(0); ld.shared.u32 r5, [r1]; add.u32 r5, r5, 1; WRITES;
+        SENT: setp.eq.u32 p3, r12, 0; @p3 bra.uni LAST;
+        st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [r13], {r5, r5, r5, r5}, [r14]; bra.uni END;
+        LAST: mapa.shared::cluster.u32 r15, r1, 1; ld.shared::cluster.u32 r6, [r15]; mad.lo.u32 r5, r6, 100, r5;
+        END: st.global.u32 [cell], r5; BARRIER; ret;";
+    let expected = |index: u32| index % 32 * if index / 32 == 3 { 101 } else { 1 } + index / 32;
+    assert_eq!(kernel(&body.replace("WRITES;", ""), 4, 32, 4).words(128), each(128, expected));
+    // What the second block writes there itself is not ordered with the last one's read.
+    let fault = fault_of(&kernel(&body.replace("WRITES;", "st.shared.u32 [r1], r5;"), 4, 32, 4));
+    assert!(matches!(fault.kind, FaultKind::Race { reason: None, .. }), "{fault}");
 }
 
 #[test]

@@ -93,14 +93,17 @@ pub struct Publication {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Watched(pub(super) u32);
 
+/// The number of the first agent that makes asynchronous accesses, above those of all blocks.
+pub(super) const FIRST_AGENT: u32 = 1 << 31;
+
 /// A warp's execution between two synchronisations. The counts only increase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// The number of the block.
+    /// The number of the block, or of the agent that makes its asynchronous stores for an mbarrier.
     pub block: u32,
     /// The number of the warp in its block.
     pub warp: u32,
-    /// Number of barriers that the block has passed.
+    /// Number of barriers that the block has passed, or of phases that the agent's mbarrier has completed.
     pub barriers: u32,
     /// Number of `bar.warp.sync`s that the warp has passed.
     pub warp_syncs: u32,

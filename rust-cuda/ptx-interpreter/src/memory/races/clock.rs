@@ -1,6 +1,6 @@
 //! A sparse vector clock over blocks: the accesses that happen before a point in a thread's execution.
 
-use super::access::{Phase, ThreadEpoch, Watched};
+use super::access::{FIRST_AGENT, Phase, ThreadEpoch, Watched};
 
 /// The accesses of a block that a release by one of its threads publishes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,11 +80,13 @@ struct Stored {
     thread: u32,
 }
 
-/// For each block, its accesses that have been released.
+/// For each block and agent, its accesses that have been released.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
     /// By ascending block number.
     blocks: Vec<Released>,
+    /// As `blocks`, of accesses of which only those that read happen before.
+    reads: Vec<Released>,
     /// In ascending order, each with the epoch of the thread's latest store there. What acquires a released volatile store comes after
     /// the store itself too, which the release before it does not cover.
     stored: Vec<(Stored, u32)>,
@@ -92,7 +94,7 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn is_empty(&self) -> bool {
-        self.blocks.is_empty() && self.stored.is_empty()
+        self.blocks.is_empty() && self.reads.is_empty() && self.stored.is_empty()
     }
 
     /// Adds a thread's volatile store.
@@ -113,18 +115,33 @@ impl Clock {
         }
     }
 
-    /// Whether an access with this epoch happens before the clock.
+    /// Whether an access with this epoch, which reads or writes, happens before the clock.
     #[inline]
-    pub(super) fn covers(&self, earlier: ThreadEpoch) -> bool {
-        self.covered_lanes(earlier) >> earlier.lane & 1 == 1
+    pub(super) fn covers<const READS: bool>(&self, earlier: ThreadEpoch) -> bool {
+        self.covered_lanes::<READS>(earlier) >> earlier.lane & 1 == 1
     }
 
-    /// The lanes of a warp whose accesses happen before the clock, if all of them made theirs as `earlier` is.
+    /// The lanes of a warp whose accesses happen before the clock, if all of them made theirs as `earlier` is, which reads or writes.
     #[inline]
-    pub(super) fn covered_lanes(&self, earlier: ThreadEpoch) -> u32 {
-        match self.blocks.binary_search_by_key(&earlier.phase.block, |released| released.block) {
-            Ok(index) => self.blocks[index].covered_lanes(earlier),
+    pub(super) fn covered_lanes<const READS: bool>(&self, earlier: ThreadEpoch) -> u32 {
+        let of = |list: &[Released]| match list.binary_search_by_key(&earlier.phase.block, |released| released.block) {
+            Ok(index) => list[index].covered_lanes(earlier),
             Err(_) => 0,
+        };
+        of(&self.blocks) | if READS && !self.reads.is_empty() { of(&self.reads) } else { 0 }
+    }
+
+    /// Adds what happens before the end of a phase of an mbarrier for which this agent has stored, counted from 1.
+    pub(super) fn add_async_stores(&mut self, agent: u32, phases: u32) {
+        self.add(&Released { block: agent, release: 0, barriers: phases, by: Some(Vec::new()) });
+    }
+
+    /// Adds what happens before an asynchronous store of a thread with this clock, as far as those that wait for the store come after it:
+    /// what the thread has read, and the asynchronous stores that it has waited for. All of these have been performed, and the value that
+    /// it stores may depend on them. Its writes may come later.
+    pub(super) fn join_performed(&mut self, clock: &Self) {
+        for released in clock.blocks.iter().chain(&clock.reads) {
+            add_to(if released.block >= FIRST_AGENT { &mut self.blocks } else { &mut self.reads }, released);
         }
     }
 
@@ -137,14 +154,19 @@ impl Clock {
 
     pub(super) fn join(&mut self, other: &Self) {
         other.blocks.iter().for_each(|released| self.add(released));
+        other.reads.iter().for_each(|released| add_to(&mut self.reads, released));
         other.stored.iter().for_each(|(stored, epoch)| self.add_stored(*stored, *epoch));
     }
 
     fn add(&mut self, released: &Released) {
-        match self.blocks.binary_search_by_key(&released.block, |known| known.block) {
-            Ok(index) => self.blocks[index].join(released),
-            Err(index) => self.blocks.insert(index, released.clone()),
-        }
+        add_to(&mut self.blocks, released);
+    }
+}
+
+fn add_to(list: &mut Vec<Released>, released: &Released) {
+    match list.binary_search_by_key(&released.block, |known| known.block) {
+        Ok(index) => list[index].join(released),
+        Err(index) => list.insert(index, released.clone()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::num::NonZero;
 
-use super::access::{AccessKind, Phase, Publication, Record, Scope, ThreadEpoch, Watched};
+use super::access::{AccessKind, FIRST_AGENT, Phase, Publication, Record, Scope, ThreadEpoch, Watched};
 use super::clock::Clock;
 
 /// Maximum number of phases kept at a time: a phase number and a lane fit 32 bits, and the table 128 MiB.
@@ -36,6 +36,10 @@ struct SplitBarrier {
     arrived: Clock,
     /// What happens before those of its last completion.
     complete: Clock,
+    /// Number of its completions.
+    completions: u32,
+    /// Of an mbarrier, the agents of blocks that have stored asynchronously for its phases, by the block's number.
+    agents: Vec<(u32, u32)>,
 }
 
 /// A barrier of a block, or of a cluster.
@@ -166,6 +170,8 @@ pub(super) struct HappensBefore {
     blocks: HashMap<u32, BlockSync>,
     locations: HashMap<(Watched, usize), Location>,
     barriers: HashMap<BarrierOf, SplitBarrier>,
+    /// The block of each agent.
+    agents: Vec<u32>,
     /// Number of blocks of a cluster.
     cluster: u32,
     /// Whether there are scopes other than the device.
@@ -212,7 +218,7 @@ impl HappensBefore {
 
     /// The narrowest scope with both threads.
     pub(super) fn distance(&self, one: ThreadEpoch, other: ThreadEpoch) -> Scope {
-        let [one, other] = [one.phase.block, other.phase.block];
+        let [one, other] = [one, other].map(|epoch| self.block_of(epoch.phase));
         if one == other {
             Scope::Block
         } else if one / self.cluster == other / self.cluster {
@@ -220,6 +226,11 @@ impl HappensBefore {
         } else {
             Scope::Device
         }
+    }
+
+    /// The block of a phase, or of the agent whose phase it is.
+    pub(super) fn block_of(&self, phase: Phase) -> u32 {
+        phase.block.checked_sub(FIRST_AGENT).map_or(phase.block, |agent| self.agents[agent as usize])
     }
 
     /// Whether an earlier volatile store was released and the later thread has acquired it.
@@ -264,9 +275,9 @@ impl HappensBefore {
         ThreadEpoch { phase, lane: number & 31, release, number: record.epoch }
     }
 
-    /// Whether an earlier access happens before the current one.
+    /// Whether an earlier access, which reads or writes, happens before the current one.
     #[inline]
-    pub(super) fn is_ordered(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
+    pub(super) fn is_ordered<const READ: bool>(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
         let (before, now) = (earlier.phase, later.phase);
         if before.block == now.block {
             let same_warp = before.warp == now.warp;
@@ -276,11 +287,17 @@ impl HappensBefore {
                 return true;
             }
         }
-        !self.blocks.is_empty() && self.is_acquired(earlier, later)
+        !self.blocks.is_empty() && self.has_acquired(later, |clock| clock.covers::<READ>(earlier))
     }
 
-    /// The lanes of a mask whose accesses do not happen before the current one, if all of them made theirs as `earlier` is.
-    pub(super) fn unordered_lanes(&self, earlier: ThreadEpoch, mut lanes: u32, later: ThreadEpoch) -> u32 {
+    /// The lanes of a mask whose accesses do not happen before the current one, if all of them made theirs as `earlier` is, which reads or
+    /// writes.
+    pub(super) fn unordered_lanes<const READ: bool>(
+        &self,
+        earlier: ThreadEpoch,
+        mut lanes: u32,
+        later: ThreadEpoch,
+    ) -> u32 {
         let (before, now) = (earlier.phase, later.phase);
         if before.block == now.block {
             let same_warp = before.warp == now.warp;
@@ -292,18 +309,14 @@ impl HappensBefore {
             }
         }
         let Some(block) = self.blocks.get(&now.block).filter(|_| lanes != 0) else { return lanes };
-        lanes &= !block.shared.covered_lanes(earlier);
+        lanes &= !block.shared.covered_lanes::<READ>(earlier);
         for acquired in block.acquired.iter().filter(|acquired| acquired.is_visible_to(now, 1 << later.lane)) {
             if lanes == 0 {
                 break;
             }
-            lanes &= !acquired.clock.covered_lanes(earlier);
+            lanes &= !acquired.clock.covered_lanes::<READ>(earlier);
         }
         lanes
-    }
-
-    fn is_acquired(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
-        self.has_acquired(later, |clock| clock.covers(earlier))
     }
 
     /// Whether a clock that is visible to a thread covers something.
@@ -327,7 +340,16 @@ impl HappensBefore {
 
     pub(super) fn forget_locations(&mut self, watched: Watched) {
         self.locations.retain(|location, _| location.0 != watched);
-        self.barriers.retain(|barrier, _| !matches!(barrier, BarrierOf::Memory(of, _) if *of == watched));
+        let of_region = |barrier: &BarrierOf, _: &mut _| matches!(barrier, BarrierOf::Memory(of, _) if *of == watched);
+        let agents: Vec<u32> = self
+            .barriers
+            .extract_if(of_region)
+            .flat_map(|(_, barrier)| barrier.agents)
+            .map(|(_, agent)| agent)
+            .collect();
+        if !agents.is_empty() {
+            self.latest.retain(|warp, _| !agents.contains(&warp.0));
+        }
     }
 
     pub(super) fn end_block(&mut self, block: u32) {
@@ -471,6 +493,28 @@ impl HappensBefore {
     pub(super) fn complete(&mut self, barrier: BarrierOf) {
         let barrier = self.barriers.entry(barrier).or_default();
         barrier.complete = std::mem::take(&mut barrier.arrived);
+        barrier.completions += 1;
+        barrier.agents.iter().for_each(|(_, agent)| barrier.complete.add_async_stores(*agent, barrier.completions));
+    }
+
+    /// A lane stores asynchronously for the current phase of an mbarrier. Returns the epoch of the store.
+    pub(super) fn store_async(&mut self, barrier: BarrierOf, phase: Phase, lane: u32) -> NonZero<u32> {
+        let barrier = self.barriers.entry(barrier).or_default();
+        let known = barrier.agents.iter().find(|(block, _)| *block == phase.block);
+        let agent = known.map(|(_, agent)| *agent).unwrap_or_else(|| {
+            let agent = FIRST_AGENT + self.agents.len() as u32;
+            self.agents.push(phase.block);
+            barrier.agents.push((phase.block, agent));
+            agent
+        });
+        let phase = Phase { block: agent, warp: phase.warp, barriers: barrier.completions, warp_syncs: 0 };
+        number(self.index(phase, 0), lane)
+    }
+
+    /// A lane's asynchronous store completes bytes of the current phase of an mbarrier.
+    pub(super) fn arrive_async(&mut self, barrier: BarrierOf, phase: Phase, lane: u32) {
+        let clock = self.release(phase, 1 << lane);
+        self.barriers.entry(barrier).or_default().arrived.join_performed(&clock);
     }
 
     /// Lanes of a warp pass a barrier that is complete.

@@ -12,17 +12,17 @@ use super::records::Records;
 pub(super) struct History {
     /// The latest plain writer.
     writer: Option<Record>,
-    readers: Records,
+    readers: Records<true>,
     /// Boxed, because most words are never accessed atomically, nor written by several threads without an order.
     rare: Option<Box<RareAccesses>>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct RareAccesses {
-    atomic_readers: Records,
-    atomic_writers: Records,
+    atomic_readers: Records<true>,
+    atomic_writers: Records<false>,
     /// Plain writers concurrent with `writer` that wrote the same value. With another value the race is reported.
-    same_writers: Records,
+    same_writers: Records<false>,
 }
 
 /// An earlier access that races with the current one.
@@ -92,6 +92,16 @@ impl Word {
             }
         }
         found
+    }
+}
+
+impl Word {
+    /// Replaces who has made the latest plain write of the whole word.
+    pub(super) fn hand_over(&mut self, to: Record) {
+        match self {
+            Self::Whole(history) => history.writer = Some(to),
+            Self::Bytes(histories) => histories.iter_mut().for_each(|history| history.writer = Some(to)),
+        }
     }
 }
 
@@ -169,7 +179,7 @@ impl History {
         mut same_value: impl FnMut() -> bool,
     ) -> Option<RacingAccess> {
         let Current { kind, epoch, .. } = *access;
-        let writer = self.writer.filter(|writer| !order.is_ordered(order.epoch_of(*writer), epoch));
+        let writer = self.writer.filter(|writer| !order.is_ordered::<false>(order.epoch_of(*writer), epoch));
         let same_writers = || self.rare.as_ref()?.same_writers.concurrent_with(order, epoch).next();
         let mut same = None;
         if let Some(record) = writer.or_else(same_writers) {

@@ -9,7 +9,9 @@
 //! - a barrier of their block is between them, or
 //! - a `bar.warp.sync` of their warp is between them, or
 //! - a barrier of their blocks' cluster is between them, or
-//! - the first came before its thread's arrival or asynchronous store at an mbarrier, and the second's thread waited for that phase, or
+//! - the first came before its thread's arrival at an mbarrier, and the second's thread waited for that phase, or
+//! - the first is an asynchronous store for the phase of an mbarrier, or one that its thread had waited for, or a read that came before it in
+//!   its thread, and the second's thread waited for that phase, or
 //! - the first was released at an atomic location, and the second's thread acquired it from there, each with a scope that
 //!   includes the other's thread,
 //!
@@ -36,7 +38,6 @@
 //! - more than 64 threads of a block release without a barrier between: together they count as a release by the block; and those of a
 //!   block that acquire count as all of it;
 //! - a plain store, or a compare-and-swap that swaps nothing, follows a release at its location: it counts as one that continues it;
-//! - a thread accesses what it has itself stored asynchronously (`st.async`) after the mbarrier's phase, but without waiting for it;
 //! - millions of warp phases are between the two accesses.
 
 mod access;
@@ -51,6 +52,7 @@ use std::ops::Range;
 
 pub use access::{AccessKind, Phase, Publication, Scope, Watched};
 
+use access::Record;
 pub use happens_before::BarrierOf;
 use happens_before::HappensBefore;
 use history::{Current, Word};
@@ -240,7 +242,8 @@ impl RaceDetector {
             let conflict = word.record(&self.happens_before, range, &access, &mut same_value);
             if let (Some((byte, conflict)), Ok(same)) = (conflict, found) {
                 let earlier = self.happens_before.epoch_of(conflict.record);
-                let (block, thread) = (earlier.phase.block, earlier.phase.warp * 32 + earlier.lane);
+                let (block, thread) =
+                    (self.happens_before.block_of(earlier.phase), earlier.phase.warp * 32 + earlier.lane);
                 let instruction = conflict.record.instruction();
                 let (kind, offset, why) = (conflict.kind, start + byte, conflict.why);
                 let conflict_here = Conflict { block, thread, kind, instruction, offset, why };
@@ -248,7 +251,8 @@ impl RaceDetector {
             }
             offset += length;
         }
-        found.and_then(|same| in_flight.map_or(Ok(same), Err))
+        // What is in flight races with everything, whatever else does.
+        in_flight.map_or(found, Err)
     }
 
     /// The first copy in flight with which an access races, whichever thread makes it, except copies of the same value.
@@ -312,6 +316,29 @@ impl RaceDetector {
                 flights.remove();
             }
         }
+    }
+
+    /// Registers that a write of whole words, which a thread has just made, is an asynchronous store for the current phase of an mbarrier:
+    /// no thread, not even this one, comes after it that has not waited for that phase.
+    pub fn store_async(
+        &mut self,
+        barrier: BarrierOf,
+        (watched, offset): (Watched, usize),
+        bytes: usize,
+        (phase, lane): (Phase, u32),
+        instruction: u32,
+    ) {
+        let epoch = self.happens_before.store_async(barrier, phase, lane);
+        let record = Record::new(epoch, AccessKind::Write, instruction);
+        self.regions[watched.0 as usize][offset / 4..(offset + bytes) / 4]
+            .iter_mut()
+            .for_each(|word| word.hand_over(record));
+    }
+
+    /// Registers that a lane's asynchronous store completes bytes of the current phase of an mbarrier: those that wait for it come after
+    /// what the lane has read so far, and after the asynchronous stores that it has waited for, but not after its writes.
+    pub fn arrive_async(&mut self, barrier: BarrierOf, (phase, lane): (Phase, u32)) {
+        self.happens_before.arrive_async(barrier, phase, lane);
     }
 
     /// Registers a strong read of a scope, which may observe a release at the location. With acquire semantics the lane acquires

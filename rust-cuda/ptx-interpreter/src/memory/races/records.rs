@@ -6,12 +6,12 @@ use super::happens_before::HappensBefore;
 /// Maximum number of groups of concurrent accesses of one kind that are kept.
 const MAX_CONCURRENT: usize = 16;
 
-/// Accesses of one kind.
+/// Accesses of one kind, all of which read only, or all write.
 ///
 /// An access that happens before another of them need not be kept if what races with it races with the other too: what happens after the
 /// other happens after it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Records {
+pub(super) struct Records<const READ: bool> {
     latest: Option<Record>,
     /// The others, in order of execution; most words have none.
     others: Option<Box<Others>>,
@@ -40,8 +40,12 @@ impl Group {
     }
 
     /// The accesses that do not happen before another one, that of the highest lane first.
-    fn concurrent_with(self, order: &HappensBefore, later: ThreadEpoch) -> impl Iterator<Item = Record> {
-        let mut lanes = order.unordered_lanes(order.epoch_of(self.record), self.lanes, later);
+    fn concurrent_with<const READ: bool>(
+        self,
+        order: &HappensBefore,
+        later: ThreadEpoch,
+    ) -> impl Iterator<Item = Record> {
+        let mut lanes = order.unordered_lanes::<READ>(order.epoch_of(self.record), self.lanes, later);
         std::iter::from_fn(move || {
             (lanes != 0).then(|| {
                 let lane = 31 - lanes.leading_zeros();
@@ -52,7 +56,7 @@ impl Group {
     }
 }
 
-impl Records {
+impl<const READ: bool> Records<READ> {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.latest.is_none()
@@ -82,9 +86,9 @@ impl Records {
     /// The records that do not happen before an access, the latest first.
     #[inline]
     pub(super) fn concurrent_with(&self, order: &HappensBefore, later: ThreadEpoch) -> impl Iterator<Item = Record> {
-        let latest = self.latest.filter(|record| !order.is_ordered(order.epoch_of(*record), later));
+        let latest = self.latest.filter(|record| !order.is_ordered::<READ>(order.epoch_of(*record), later));
         let groups = self.others.iter().flat_map(|others| others.0.iter().rev());
-        latest.into_iter().chain(groups.flat_map(move |group| group.concurrent_with(order, later)))
+        latest.into_iter().chain(groups.flat_map(move |group| group.concurrent_with::<READ>(order, later)))
     }
 
     #[inline]
@@ -92,7 +96,7 @@ impl Records {
         let Some(before) = self.latest.replace(latest) else { return };
         let has_others = self.others.as_ref().is_some_and(|others| !others.0.is_empty());
         if order.lanes_with(latest, before, kind) >> before.lane() & 1 == 1
-            && (before.epoch == latest.epoch || !has_others && order.is_ordered(order.epoch_of(before), epoch))
+            && (before.epoch == latest.epoch || !has_others && order.is_ordered::<READ>(order.epoch_of(before), epoch))
         {
             return;
         }
@@ -120,7 +124,7 @@ impl Records {
             None => others.push(Group::new(before)),
         }
         let unordered_of =
-            |group: &Group, lanes: u32| order.unordered_lanes(order.epoch_of(group.record), lanes, epoch);
+            |group: &Group, lanes: u32| order.unordered_lanes::<READ>(order.epoch_of(group.record), lanes, epoch);
         // Most accesses are plain: `lanes_with` is all lanes, and a loop without it is faster.
         if kind.scope().is_none() {
             others.retain_mut(|group| {
