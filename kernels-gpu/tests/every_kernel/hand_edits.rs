@@ -51,7 +51,8 @@ fn caught(entry: &Entry, ptx: &str, edit: &Edit) -> Option<String> {
     let edited = edit.apply(ptx);
     // An edited loop may be endless. The training kernels issue some 50,000 instructions in a block.
     let block_instructions = if entry.kernel.starts_with("network_train_") { 200_000 } else { 2_000_000 };
-    let options = Options { block_instructions, ..Options::default() };
+    // As in the check of the unedited kernels.
+    let options = Options { block_instructions, same_value_races_are_faults: true, ..Options::default() };
     for (index, case) in entry.boundary_cases.iter().map(|case| case()).enumerate() {
         let run = Interpreter::new(&edited, options.clone())
             .and_then(|mut device| (entry.on_interpreter)(&mut device, &case));

@@ -54,6 +54,7 @@ fn kernels_build_for_turing() {
 }
 
 #[test]
+#[ignore = "takes half a minute"]
 fn kernels_build_for_hopper() {
     kernels_build_for(Arch::Sm90);
 }

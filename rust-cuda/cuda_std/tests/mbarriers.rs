@@ -62,6 +62,42 @@ fn blocks_exchange_values() {
     }
 }
 
+/// Two blocks answer each other `rounds` times through one place in each, without a barrier.
+#[kernel]
+fn answer(rounds: u32, out: GlobalMut<f32>) {
+    let (shared, t) = (dynamic_shared::<F32x4>(), thread::thread_idx_x() as usize);
+    let (arrivals, bytes) = (Mbarriers::<1>::new(shared_array![u64; 1]), 16 * thread::block_dim_x());
+    if t == 0 {
+        arrivals.init(0, 1);
+    }
+    cluster::sync();
+    let other = cluster::map_shared(&shared, 1 - cluster::rank());
+    let mut value = 0.0;
+    for round in 0..rounds {
+        if t == 0 {
+            arrivals.arrive_expecting(0, bytes);
+        }
+        if cluster::rank() == 0 {
+            other.set_async(t, F32x4::splat(value), &arrivals, 0);
+        }
+        arrivals.wait(0, round % 2);
+        value = shared.get(t).x + 1.0;
+        if cluster::rank() == 1 {
+            other.set_async(t, F32x4::splat(value), &arrivals, 0);
+        }
+    }
+    out.set(thread::index_1d() as usize, value);
+    cluster::sync();
+}
+
+#[test]
+fn what_a_thread_has_read_before_it_sends_is_ordered() {
+    let mut out = SimulatorBuffer::uninitialized(10);
+    let config = LaunchConfig::new(2, 5).clusters_of(2).with_dynamic_shared(80);
+    simulator::launch(&answer, config, (4, &mut out)).unwrap();
+    assert_eq!(out.to_vec(), [[8.0; 5], [7.0; 5]].concat());
+}
+
 /// A kernel whose only thread of each block has two mbarriers of one arrival, and the next block's memory.
 macro_rules! wrong {
     ($name:ident, |$shared:ident, $arrivals:ident, $next:ident, $out:ident| $body:block) => {
@@ -93,6 +129,20 @@ wrong!(reads_what_it_sends_itself, |shared, arrivals, _next, out| {
     arrivals.arrive_expecting(0, 32);
     cluster::map_shared(&shared, cluster::rank()).set_async(0, VALUE, &arrivals, 0);
     out.set(thread::index_1d() as usize, shared.get(0).x);
+});
+
+wrong!(reads_what_it_has_sent_itself, |shared, arrivals, _next, out| {
+    arrivals.arrive_expecting(0, 16);
+    cluster::map_shared(&shared, cluster::rank()).set_async(0, VALUE, &arrivals, 0);
+    out.set(thread::index_1d() as usize, shared.get(0).x);
+});
+
+wrong!(writes_before_it_sends, |shared, arrivals, next, out| {
+    arrivals.arrive_expecting(0, 16);
+    next.set(1, VALUE);
+    next.set_async(0, VALUE, &arrivals, 0);
+    arrivals.wait(0, 0);
+    out.set(thread::index_1d() as usize, shared.get(1).x);
 });
 
 wrong!(expects_too_few_bytes, |shared, arrivals, next, out| {
@@ -192,6 +242,8 @@ fn what_has_not_been_waited_for_is_a_race() {
     let is_race = |fault: &Fault| matches!(fault.kind, FaultKind::Race { place: Place::Shared, .. });
     for fault in [
         fault(&reads_what_it_sends_itself, true),
+        fault(&reads_what_it_has_sent_itself, true),
+        fault(&writes_before_it_sends, true),
         fault(&expects_too_few_bytes, true),
         fault(&sends_again_before_it_is_read, true),
         fault(&sends_twice_to_one_place, true),

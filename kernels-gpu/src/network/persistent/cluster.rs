@@ -17,7 +17,9 @@
 //! - The first layer's weights are in registers: a lane has those that it multiplies, and computes their gradients.
 //! - The third layer, its errors and those of the second layer need no exchange: 16 lanes compute them for a sample, in
 //!   registers, by shuffles. Every block computes them for all samples.
-//! - While parts are on their way, the block updates the third layer by the gradients of the step before.
+//! - While parts are on their way, the block updates the third layer by the gradients of the step before; while activations are, it begins to
+//!   copy the next images, and loads the third layer's weights.
+//! - Sigmoids are the GPU's approximations (`ex2.approx`, `rcp.approx`).
 //!
 //! A step:
 //!
@@ -26,10 +28,11 @@
 //! | first layer, its 8 units | a warp: each eighth 16 pixels of all samples and units | block |
 //! | the warps' sums; parts of the second layer | a sample, by 16 lanes | sent |
 //! | meanwhile, update of the third layer, of the step before | 4 × 4 weights, the samples split among 4 lanes | received |
-//! | second layer, its 4 units | a sample, the parts split among 16 lanes | sent and received, block |
-//! | third layer, loss, errors of both | a sample, by 16 lanes | block |
+//! | second layer, its 4 units | a sample, the parts split among 16 lanes | sent |
+//! | meanwhile, the next images; the third layer's weights | a warp: the images of two samples | block; received |
+//! | third layer, terms of the loss, errors of both | a sample, by 16 lanes | block |
 //! | errors of its 8 units | a sample, the depth split among 8 lanes; half of the block | block |
-//! | meanwhile, gradients of the second layer | 4 × 4 weights, the samples split among 4 lanes; the other half | |
+//! | meanwhile, gradients of the second layer, its biases, and the loss | 4 × 4 weights, the samples split among 4 lanes; the other half | |
 //! | update of both layers | a lane's weights | block |
 //!
 //! One place is enough for what others send: a block sends the parts of the next step when it has all activations of this one, which the
@@ -112,7 +115,7 @@ pub fn network_train_cluster(
     let shared = dynamic_shared();
     // With this length known, no view is compared with it.
     core::assert!(shared.len() >= TOTAL as usize, "the launch has SHARED_BYTES bytes of dynamic shared memory");
-    let losses_of_samples = shared_array![f32; 16];
+    let terms = shared_array![f32; 256];
     let arrivals = Mbarriers::new(shared_array![u64; 2]);
     // The remainder tells the compiler that the rank is less than BLOCKS.
     let block = Block { shared: &shared, arrivals: &arrivals, rank: cluster::rank() % BLOCKS };
@@ -138,11 +141,11 @@ pub fn network_train_cluster(
             arrivals.arrive_expecting(ACTIVATIONS, ACTIVATIONS_BYTES);
         }
         let rows = Batch::new(order, step, batches).rows;
-        let samples = block.fetch_samples(&Batch::new(order, step + 1, batches));
         weights.forward(&block, half);
         let second_weights = block.second_weights();
         thread::sync_threads();
         block.send_parts(&second_weights);
+        let samples = block.fetch_samples(&Batch::new(order, step + 1, batches));
         if step > first_step {
             block.update_third(1 - half, last_rule);
         }
@@ -152,20 +155,20 @@ pub fn network_train_cluster(
         block.copy_images(inputs, samples, 1 - half);
         async_copy::commit();
         let next_target = block.fetch_target(targets, samples);
-        arrivals.wait(ACTIVATIONS, phase);
         // The third layer is updated.
         thread::sync_threads();
-        block.output(half, target, rows, loss, &losses_of_samples);
+        let third_weights = block.third_weights();
+        arrivals.wait(ACTIVATIONS, phase);
+        block.output(&third_weights, half, target, (rows, loss), &terms);
         target = next_target;
         thread::sync_threads();
         let rule = Rule::new(rule, rows);
         let gradient = block.second_gradient();
+        block.store_loss(&terms, losses, step);
+        block.update_second_biases(rule);
         // The other half of the block.
         if thread() >= THREADS / 2 {
             block.backward_first();
-        }
-        if block.rank == 0 && thread() == THREADS - 1 {
-            losses.set(step as usize, super::sum_of_losses(&losses_of_samples, rows));
         }
         thread::sync_threads();
         weights.update(&block, half, rule);

@@ -22,7 +22,7 @@ macro_rules! instruction {
 #[inline(always)]
 pub fn exp2(x: f32) -> f32 {
     #[cfg(not(target_arch = "nvptx64"))]
-    return x.exp2();
+    return libm::exp2(f64::from(x)) as f32;
     #[cfg(target_arch = "nvptx64")]
     return instruction!("ex2.approx.ftz.f32 {0}, {1};", x);
 }

@@ -112,11 +112,11 @@ impl Block {
         }
     }
 
-    /// Whether an access was before the last barrier of this block's cluster, or atomic operations have ordered it before the
+    /// Whether an access, which reads if the flag is set, was before the last barrier of this block's cluster, or atomic operations have ordered it before the
     /// next ones of a thread, `now`.
-    pub(super) fn has_ordered(&self, earlier: Accessor, now: Accessor) -> bool {
+    pub(super) fn has_ordered(&self, (earlier, reads): (Accessor, bool), now: Accessor) -> bool {
         self.cluster.as_ref().is_some_and(|cluster| cluster.has_ordered(earlier))
-            || synchronization::has_ordered(earlier, now)
+            || synchronization::has_ordered((earlier, reads), now)
     }
 }
 

@@ -90,7 +90,10 @@ impl ClusterShared {
         self.check(Access::Write, index);
         self.array.set(index, value);
         let sent = (size_of::<F32x4>() as u32, self.array.shadow(index));
-        barriers.complete_bytes(self.block.as_deref(), barrier, sent, Location::caller());
+        let store = barriers.complete_bytes(self.block.as_deref(), barrier, sent, Location::caller());
+        if let Some(store) = store {
+            self.array.hand_over(index, store);
+        }
     }
 
     /// Checks that the block has started, and that no asynchronous store to the element is in flight there.

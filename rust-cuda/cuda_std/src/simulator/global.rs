@@ -9,7 +9,7 @@ use super::atomic::Atomic;
 use super::fault::{self, Access, FaultKind, Place, SourceLocation};
 use super::saved::Saved;
 use super::shadow::Conflict;
-use super::{current, watchdog};
+use super::{current, synchronization, watchdog};
 use crate::{ArgumentError, AtomicElement, BufferMut, BufferRef, Element, F32x4, Memory};
 
 /// Global memory that the kernel only reads: the type of a parameter `&[T]` in the kernel's body.
@@ -315,7 +315,8 @@ impl<'a, T: Element> GlobalMut<'a, T> {
             let same_value = || !block.launch.options.same_value_races_are_faults && same_value();
             shadows.with(self.parameter, (length, index), access, |writes, others| {
                 let now = current::accessor();
-                writes.record(others, (access, now, location), |earlier| block.has_ordered(earlier, now), same_value)
+                let is_ordered = |earlier, reads| block.has_ordered((earlier, reads), now);
+                writes.record(others, (access, now, location), is_ordered, same_value)
             })
         });
         match recorded {
@@ -404,7 +405,7 @@ pub(super) fn raise_race(
         index,
         access,
         other_access: conflict.access,
-        other_block: grid_dim.index_of(conflict.accessor.block()),
+        other_block: grid_dim.index_of(synchronization::block_of(conflict.accessor)),
         other_thread: block_dim.index_of(conflict.accessor.thread()),
         other_location: conflict.location.map(SourceLocation::from),
     };

@@ -86,7 +86,10 @@ impl<const N: usize> Mbarriers<N> {
         current::with_block(|block| block.phases.check(id, location));
         let place = self.words.synchronise(index);
         current::with_block(|block| {
-            block.change_mbarrier((id, place), location, |phase| phase.mbarrier.arrive_expecting(bytes));
+            block.change_mbarrier((id, place), location, |phase, here| {
+                synchronization::before_store(current::checked_accessor, here, Scope::Device, true, true);
+                phase.mbarrier.arrive_expecting(bytes)
+            });
         });
     }
 
@@ -115,14 +118,14 @@ impl<const N: usize> Mbarriers<N> {
     }
 
     /// Completes `bytes` bytes of the current phase of mbarrier `index` of another block of the cluster, or of the current one. The bytes
-    /// are those of the element with this shadow.
+    /// are those of the element with this shadow. Returns what has stored them, if races are checked.
     pub(super) fn complete_bytes(
         &self,
         other: Option<&Block>,
         index: usize,
         (bytes, shadow): (u32, Option<usize>),
         location: &'static Location<'static>,
-    ) {
+    ) -> Option<Accessor> {
         let id = self.id(index);
         let complete = |block: &Block| {
             block.phases.check(id, location);
@@ -132,10 +135,13 @@ impl<const N: usize> Mbarriers<N> {
             if let Some(shadow) = shadow {
                 block.note_async_store(shadow, current::accessor(), location);
             }
-            block.change_mbarrier((id, place), location, |phase| {
+            let mut store = None;
+            block.change_mbarrier((id, place), location, |phase, here| {
+                store = synchronization::store_async(place, (phase.number, here));
                 phase.stores.extend(shadow);
                 phase.mbarrier.complete_bytes(bytes)
             });
+            store
         };
         match other {
             Some(block) => complete(block),
@@ -172,18 +178,18 @@ impl Block {
         }
     }
 
-    /// A thread changes an mbarrier of this block, which is at a place, and may complete its phase.
+    /// A thread changes an mbarrier of this block, which is at a place, and may complete its phase. `change` gets the place at which the
+    /// phase leaves what its threads know.
     fn change_mbarrier(
         &self,
         (id, place): (MbarrierId, usize),
         location: &'static Location<'static>,
-        change: impl FnOnce(&mut Phase) -> Result<bool, MbarrierError>,
+        change: impl FnOnce(&mut Phase, usize) -> Result<bool, MbarrierError>,
     ) {
         let mut phases = self.phases.0.borrow_mut();
         let Some(phase) = phases.get_mut(&id) else { raise(MbarrierError::NotInitialised, location) };
         let here = place_of_phase(place, phase.number);
-        synchronization::before_store(current::checked_accessor, here, Scope::Device, true, true);
-        if change(phase).unwrap_or_else(|error| raise(error, location)) {
+        if change(phase, here).unwrap_or_else(|error| raise(error, location)) {
             phase.number += 1;
             // What the phase before left, whose place the next one takes.
             synchronization::forget(place_of_phase(place, phase.number));

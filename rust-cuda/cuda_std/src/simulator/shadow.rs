@@ -24,7 +24,20 @@ pub(super) struct Accessor {
     stamp: u32,
 }
 
+/// The number of the first agent, above those of all blocks.
+const FIRST_AGENT: u32 = 1 << 31;
+
 impl Accessor {
+    /// What stores asynchronously for a phase of an mbarrier, in place of a thread: the agent of this index.
+    pub(super) fn agent(index: u32, thread: u64, phase: u64) -> Self {
+        Self::new(FIRST_AGENT + 1 + index, thread as u32, (phase % u64::from(EPOCHS)) as u32)
+    }
+
+    /// The index of an agent; None for a thread.
+    pub(super) fn agent_index(self) -> Option<usize> {
+        agent_index(self.block())
+    }
+
     pub(super) fn new(block: u32, thread: u32, epoch: u32) -> Self {
         Self { block: NonZero::new(block).unwrap_or(NonZero::<u32>::MIN), stamp: epoch << 10 | thread }
     }
@@ -50,6 +63,11 @@ impl Accessor {
         let may_be = self.block != now.block || self.epoch() == now.epoch() && self.stamp != now.stamp;
         may_be && !is_ordered(self)
     }
+}
+
+/// The index of the agent that [`Accessor::block`] is; None for a block.
+pub(super) fn agent_index(block: u64) -> Option<usize> {
+    block.checked_sub(FIRST_AGENT.into()).map(|index| index as usize)
 }
 
 /// The accessors of one kind that suffice to decide whether any earlier access is concurrent with a later one.
@@ -123,7 +141,7 @@ impl Shadow {
 impl Writes {
     /// Records an access to the element whose other accesses are `others`, and returns whether it writes the value that a
     /// concurrent thread has written. `is_ordered` tells whether a barrier of a cluster or atomic operations have ordered an access before
-    /// this one, `same_value` whether the access writes the value that the element has. A write does not change `others`.
+    /// this one, which reads if the flag is set, and `same_value` whether the access writes the value that the element has. A write does not change `others`.
     ///
     /// # Errors
     /// The earlier access with which it races.
@@ -132,9 +150,10 @@ impl Writes {
         &mut self,
         others: &mut OtherAccesses,
         (access, accessor, location): (Access, Accessor, &'static Location<'static>),
-        is_ordered: impl Fn(Accessor) -> bool,
+        is_ordered: impl Fn(Accessor, bool) -> bool,
         same_value: impl FnOnce() -> bool,
     ) -> Result<bool, Conflict> {
+        let (is_ordered_read, is_ordered) = (|earlier| is_ordered(earlier, true), |earlier| is_ordered(earlier, false));
         let writers = [self.writer, self.other_writer].into_iter().flatten();
         let other = writers.into_iter().find(|writer| writer.is_concurrent(accessor, &is_ordered));
         if let Some(writer) = other
@@ -148,7 +167,7 @@ impl Writes {
             return Err(Conflict { access: Access::Write, accessor: writer, location: self.location });
         }
         if access != Access::Read
-            && let Some(reader) = others.readers.concurrent_with(accessor, &is_ordered)
+            && let Some(reader) = others.readers.concurrent_with(accessor, is_ordered_read)
         {
             return Err(Conflict { access: Access::Read, accessor: reader, location: None });
         }
@@ -170,6 +189,11 @@ impl Writes {
             }
         }
         Ok(other.is_some())
+    }
+
+    /// Replaces who has made the latest write.
+    pub(super) fn hand_over(&mut self, to: Accessor) {
+        self.writer = Some(to);
     }
 
     fn forget_epochs(&mut self, block: u32) {

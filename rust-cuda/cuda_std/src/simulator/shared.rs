@@ -9,7 +9,7 @@ use super::atomic::Atomic;
 use super::block::Block;
 use super::fault::{self, Access, FaultKind, Place};
 use super::global::{Global, raise_race};
-use super::shadow::{Conflict, Shadow};
+use super::shadow::{Accessor, Conflict, Shadow};
 use super::shared_memory::{ArrayShadows, DYNAMIC};
 use super::{async_copy, current, warp, watchdog};
 use crate::{AtomicElement, Element, F32x4};
@@ -48,7 +48,7 @@ fn check_shadow(
     if access != Access::Write && !shadow.is_written() {
         fault::raise(FaultKind::Unwritten { place: Place::Shared, index }, location);
     }
-    let is_ordered = |earlier| current::with_block(|block| block.has_ordered(earlier, now));
+    let is_ordered = |earlier, reads| current::with_block(|block| block.has_ordered((earlier, reads), now));
     let same_value = || current::with_block(|block| !block.launch.options.same_value_races_are_faults) && same_value();
     let Shadow { writes, others } = &mut shadow;
     match writes.record(others, (access, now, location), is_ordered, same_value) {
@@ -373,6 +373,16 @@ impl<T: Element> DynamicShared<T> {
     /// What identifies the shadow of element `index`, if races are checked.
     pub(super) fn shadow(&self, index: usize) -> Option<usize> {
         self.shadows.as_ref().map(|shadows| address_of(&shadows[self.offset + index]))
+    }
+
+    /// Replaces who has made the latest write to element `index`.
+    pub(super) fn hand_over(&self, index: usize, to: Accessor) {
+        if let Some(shadows) = &self.shadows {
+            let cell = &shadows[self.offset + index];
+            let mut shadow = cell.get();
+            shadow.writes.hand_over(to);
+            cell.set(shadow);
+        }
     }
 }
 

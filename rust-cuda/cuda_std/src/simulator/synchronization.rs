@@ -5,13 +5,17 @@
 //! write pass on what they find. Of a thread, all of the time between two barriers counts as one: a race with what it does after it
 //! has released may be missed, but no access that is ordered is called a race.
 //!
+//! An asynchronous store is one of an agent of its mbarrier. Those that wait for the phase come after it, after what its thread has read, and
+//! after the asynchronous stores that the thread has waited for, but not after the thread's writes.
+//!
 //! Launches that check races run on one thread of the host, which has their state.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
+use super::current;
 use super::exchange::LANES;
-use super::shadow::Accessor;
+use super::shadow::{Accessor, agent_index};
 use crate::order::Scope;
 
 /// What is known of the threads of one block: accesses before this epoch, and those of some threads up to an epoch.
@@ -21,34 +25,62 @@ struct KnownOfBlock {
     threads: BTreeMap<u64, u32>,
 }
 
-/// Accesses that are ordered, by blocks.
+impl KnownOfBlock {
+    fn join(&mut self, other: &Self) {
+        self.before = self.before.max(other.before);
+        for (thread, epoch) in &other.threads {
+            let known = self.threads.entry(*thread).or_insert(0);
+            *known = (*known).max(*epoch);
+        }
+    }
+
+    fn has(&self, accessor: Accessor) -> bool {
+        accessor.epoch() < self.before
+            || self.threads.get(&accessor.thread()).is_some_and(|&epoch| accessor.epoch() <= epoch)
+    }
+}
+
+/// Accesses that are ordered.
 #[derive(Clone, Debug, Default)]
-struct Knowledge(BTreeMap<u64, KnownOfBlock>);
+struct Knowledge {
+    /// By blocks and agents.
+    all: BTreeMap<u64, KnownOfBlock>,
+    /// Those of which only what reads is ordered, by blocks.
+    reads: BTreeMap<u64, KnownOfBlock>,
+}
 
 impl Knowledge {
     fn join(&mut self, other: &Self) {
-        for (block, of_block) in &other.0 {
-            let known = self.0.entry(*block).or_default();
-            known.before = known.before.max(of_block.before);
-            for (thread, epoch) in &of_block.threads {
-                let known = known.threads.entry(*thread).or_insert(0);
-                *known = (*known).max(*epoch);
-            }
+        other.all.iter().for_each(|(block, of_block)| self.all.entry(*block).or_default().join(of_block));
+        other.reads.iter().for_each(|(block, of_block)| self.reads.entry(*block).or_default().join(of_block));
+    }
+
+    /// Adds what has been performed where a thread that knows `other` stores asynchronously.
+    fn join_performed(&mut self, other: &Self) {
+        for (block, of_block) in other.all.iter().chain(&other.reads) {
+            let known = if agent_index(*block).is_some() { &mut self.all } else { &mut self.reads };
+            known.entry(*block).or_default().join(of_block);
         }
     }
 
     /// Adds what `accessor` has done, and what the last barrier of its block has ordered before that.
     fn add(&mut self, accessor: Accessor) {
-        let known = self.0.entry(accessor.block()).or_default();
+        let known = self.all.entry(accessor.block()).or_default();
         known.before = known.before.max(accessor.epoch());
         known.threads.insert(accessor.thread(), accessor.epoch());
     }
 
-    fn has(&self, accessor: Accessor) -> bool {
-        self.0.get(&accessor.block()).is_some_and(|known| {
-            accessor.epoch() < known.before
-                || known.threads.get(&accessor.thread()).is_some_and(|&epoch| accessor.epoch() <= epoch)
-        })
+    /// Adds an agent's stores for a phase.
+    fn add_phase(&mut self, agent: Accessor) {
+        let known = self.all.entry(agent.block()).or_default();
+        known.before = known.before.max(agent.epoch() + 1);
+    }
+
+    /// Whether it has an access, which reads if the flag is set.
+    fn has(&self, accessor: Accessor, reads: bool) -> bool {
+        let is_in =
+            |known: &BTreeMap<u64, KnownOfBlock>| known.get(&accessor.block()).is_some_and(|known| known.has(accessor));
+        is_in(&self.all) || reads && is_in(&self.reads)
     }
 }
 
@@ -82,6 +114,9 @@ struct State {
     blocks: HashMap<u64, Block>,
     /// What has been left at a place, for all blocks or for one.
     left: HashMap<(usize, Option<u64>), Knowledge>,
+    /// The block of each agent, from 0, and the agents by their mbarrier's place and block.
+    agents: Vec<u64>,
+    agent_of: HashMap<(usize, u64), u32>,
 }
 
 /// Where operations of a scope leave what they know, and find it. One whose scope is the block orders nothing for others, and a wider
@@ -147,6 +182,31 @@ pub(super) fn before_store(
             }
         }
     });
+}
+
+/// Notes that a thread stores asynchronously for the phase with this number of the mbarrier at a place, and leaves at the phase's place what
+/// is ordered so. Returns the agent that makes the store; None if races are not checked.
+pub(super) fn store_async(mbarrier: usize, (number, of_phase): (u64, usize)) -> Option<Accessor> {
+    let accessor = current::checked_accessor()?;
+    IS_USED.set(true);
+    STATE.with_borrow_mut(|state| {
+        let known = state.known_to(accessor);
+        let State { agents, agent_of, left, .. } = state;
+        let agent = *agent_of.entry((mbarrier, accessor.block())).or_insert_with(|| {
+            agents.push(accessor.block());
+            agents.len() as u32 - 1
+        });
+        let store = Accessor::agent(agent, accessor.thread(), number);
+        let left = left.entry((of_phase, None)).or_default();
+        left.join_performed(&known);
+        left.add_phase(store);
+        Some(store)
+    })
+}
+
+/// The block that has made an access, or whose agent has, from 0.
+pub(super) fn block_of(accessor: Accessor) -> u64 {
+    accessor.agent_index().map_or(accessor.block(), |agent| STATE.with_borrow(|state| state.agents[agent]))
 }
 
 /// Forgets what has been left at a place.
@@ -235,13 +295,13 @@ pub(super) fn pass_wide_barrier(blocks: impl Iterator<Item = u32> + Clone) {
     });
 }
 
-/// Whether an access is before the next ones of a thread, `now`, by atomic operations.
-pub(super) fn has_ordered(earlier: Accessor, now: Accessor) -> bool {
+/// Whether an access, which reads if the flag is set, is before the next ones of a thread, `now`, by atomic operations.
+pub(super) fn has_ordered((earlier, reads): (Accessor, bool), now: Accessor) -> bool {
     IS_USED.get()
         && STATE.with_borrow(|state| {
             state.blocks.get(&now.block()).is_some_and(|block| {
                 let thread = block.threads.get(&now.thread());
-                block.common.has(earlier) || thread.is_some_and(|thread| thread.known.has(earlier))
+                block.common.has(earlier, reads) || thread.is_some_and(|thread| thread.known.has(earlier, reads))
             })
         })
 }

@@ -1,6 +1,6 @@
 //! The forward and the backward pass, each run by the whole block.
 
-use cuda_std::{F32x4, SharedArray, cluster, warp};
+use cuda_std::{F32x4, GlobalMut, SharedArray, cluster, math, warp};
 
 use super::super::super::{activation, loss};
 use super::super::rows::{add_products, add_scaled, halve};
@@ -8,7 +8,7 @@ use super::memory::{
     Block, FIRST, FIRST_BIASES, FIRST_ERRORS, SECOND, SECOND_BIASES, SECOND_ERRORS, SECOND_PARTS, SECOND_QUADS,
     SECOND_WEIGHTS, THIRD_BIASES, THIRD_ERRORS, THIRD_WEIGHTS,
 };
-use super::{ACTIVATIONS, PARTS, UNITS, first, thread};
+use super::{ACTIVATIONS, PARTS, THREADS, UNITS, first, thread};
 
 /// In the passes of the second and third layer, 16 lanes work on a sample.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ impl Block<'_> {
         // Bits 1 and 2 of the lane are the unit.
         let bias = element(FIRST_BIASES.view(self.shared).get([quad]), warp / 2);
         let sum = sum + warp::shuffle_xor(sum, 1);
-        let own = join_quad(activation::apply(activation::SIGMOID, sum + bias), 4, 2);
+        let own = join_quad(sigmoid(sum + bias), 4, 2);
         if warp == 0 {
             FIRST.view(self.shared).set([lane.sample, quad], own);
         }
@@ -72,24 +72,33 @@ impl Block<'_> {
         let sum = sum + warp::shuffle_xor(sum, 1);
         // Bits 2 and 3 of the lane's index are the unit.
         let bias = element(SECOND_BIASES.view(self.shared).get([0]), lane.index / 4);
-        let values = join_quad(activation::apply(activation::SIGMOID, sum + bias), 8, 4);
+        let values = join_quad(sigmoid(sum + bias), 8, 4);
         let place = SECOND.half(half).offset([lane.sample, self.rank]);
         cluster::map_shared(self.shared, lane.index).set_async(place, values, self.arrivals, ACTIVATIONS);
     }
 
-    /// Computes the third layer's activations, the loss and errors of all samples, and the second layer's errors. Errors
-    /// of rows from `rows` on are zero. `target` is that of the lane's sample and output.
+    /// The third layer's weights from the lane's quad of the second layer's units.
     #[inline(always)]
-    pub(super) fn output(&self, half: u32, target: f32, rows: u32, loss: u32, losses: &SharedArray<f32, 16>) {
+    pub(super) fn third_weights(&self) -> ThirdWeights {
+        let (weights, index) = (THIRD_WEIGHTS.view(self.shared), Lane::of_thread().index);
+        core::array::from_fn(|i| core::array::from_fn(|q| weights.get([index, i as u32, q as u32]).to_array()))
+    }
+
+    /// Computes the third layer's activations and errors of all samples, the second layer's errors, and the terms of the loss in the
+    /// first block. Errors and terms of rows from `rows` on are zero. `target` is that of the lane's sample and output.
+    #[inline(always)]
+    pub(super) fn output(
+        &self,
+        weights: &ThirdWeights,
+        half: u32,
+        target: f32,
+        (rows, loss): (u32, u32),
+        terms: &Terms,
+    ) {
         let lane = Lane::of_thread();
-        // The lane's quad of the second layer's units, and their weights.
         let inputs = SECOND.half(half).view(self.shared).get([lane.sample, lane.index]).to_array();
-        let weights = THIRD_WEIGHTS.view(self.shared);
-        let weights: [[[f32; 4]; 3]; 4] = core::array::from_fn(|i| {
-            core::array::from_fn(|q| weights.get([lane.index, i as u32, q as u32]).to_array())
-        });
         let mut sums = [[0.0_f32; 4]; 3];
-        for (&input, weights) in inputs.iter().zip(&weights) {
+        for (&input, weights) in inputs.iter().zip(weights) {
             for (sums, weights) in sums.iter_mut().zip(weights) {
                 add_scaled(input, weights, sums);
             }
@@ -101,23 +110,13 @@ impl Block<'_> {
         let (mut error, mut term) = (0.0, 0.0);
         if output < UNITS[2] && lane.sample < rows {
             let bias = element(THIRD_BIASES.view(self.shared).get([output / 4]), output % 4);
-            let value = activation::apply(activation::SIGMOID, sum + bias);
+            let value = sigmoid(sum + bias);
             error = loss::error(activation::SIGMOID, loss, value, target, 0.0);
             term = loss::term(activation::SIGMOID, loss, value, target);
         }
         let errors = join_quad(error, 2, 1);
         if output.is_multiple_of(4) && output < UNITS[2] {
             THIRD_ERRORS.view(self.shared).set([lane.sample, output / 4], errors);
-        }
-        if self.rank == 0 {
-            let mut distance = 8;
-            while distance > 0 {
-                term += warp::shuffle_xor(term, distance);
-                distance /= 2;
-            }
-            if lane.index == 0 {
-                losses.set(lane.sample as usize, term);
-            }
         }
         let first = thread() % 32 / 16 * 16;
         let mut sums = [0.0_f32; 4];
@@ -130,6 +129,22 @@ impl Block<'_> {
         let errors: [f32; 4] =
             core::array::from_fn(|i| sums[i] * activation::derivative(activation::SIGMOID, inputs[i]));
         SECOND_ERRORS.view(self.shared).set([lane.sample, lane.index], errors.into());
+        if self.rank == 0 {
+            terms.set(thread() as usize, term);
+        }
+    }
+
+    /// Stores the loss of a step, by the first warp of the first block.
+    #[inline(always)]
+    pub(super) fn store_loss(&self, terms: &Terms, losses: GlobalMut<f32>, step: u32) {
+        if self.rank > 0 || thread() >= 32 {
+            return;
+        }
+        let of_lane: [f32; 8] = core::array::from_fn(|i| terms.get(thread() as usize + 32 * i));
+        let loss = warp::reduce_add(of_lane.iter().sum());
+        if thread() == 0 {
+            losses.set(step as usize, loss);
+        }
     }
 
     /// Computes the errors of the block's units of the first layer, by half of the block: 8 lanes for a sample.
@@ -158,10 +173,22 @@ impl Block<'_> {
     }
 }
 
+/// Of each of four units, quads of weights to the outputs.
+pub(super) type ThirdWeights = [[[f32; 4]; 3]; 4];
+/// The terms of a step's loss, one of each thread.
+pub(super) type Terms = SharedArray<f32, { THREADS as usize }>;
+
+/// The logistic sigmoid by the GPU's approximations, with an error of less than 3 · 10⁻⁷. A step waits for three of them, one after the
+/// other.
+#[inline(always)]
+fn sigmoid(z: f32) -> f32 {
+    math::fast::recip(1.0 + math::fast::exp(-z))
+}
+
 /// Recursive halving of a quad: the sum of one element over four lanes, in each of them that of another. The lane's bits
 /// `high` and `low` are the element.
 #[inline(always)]
-fn halve_quad([a, b, c, d]: [f32; 4], high: u32, low: u32) -> [f32; 1] {
+pub(super) fn halve_quad([a, b, c, d]: [f32; 4], high: u32, low: u32) -> [f32; 1] {
     let [a, b] = halve([a, b], [c, d], high);
     halve([a], [b], low)
 }

@@ -3,12 +3,13 @@
 use cuda_std::{F32x4, warp};
 
 use super::super::super::update::Rule;
-use super::super::rows::{Rows, Size, product_over_slices_of_samples, sum_over_samples};
+use super::super::rows::{Size, product_over_slices_of_samples};
 use super::memory::{
-    Block, FIRST, FIRST_BIASES, FIRST_ERRORS, OUTPUT_QUADS, SECOND, SECOND_BIASES, SECOND_ERRORS, SECOND_QUADS,
+    Block, FIRST, FIRST_BIASES, FIRST_ERRORS, Matrix, OUTPUT_QUADS, SECOND, SECOND_BIASES, SECOND_ERRORS, SECOND_QUADS,
     SECOND_WEIGHTS, THIRD_BIASES, THIRD_ERRORS, THIRD_WEIGHTS,
 };
-use super::{ROWS, THREADS, thread};
+use super::passes::{halve_quad, join_quad};
+use super::{ROWS, THREADS, thread, warp_and_lane};
 
 /// Lanes that split the samples of a gradient.
 const SLICES: u32 = 4;
@@ -30,7 +31,15 @@ impl Block<'_> {
         product_over_slices_of_samples(self.shared, inputs, errors, size, SLICES, |row, quad, gradient| {
             self.update_quad(THIRD_WEIGHTS.offset([row / 4, row % 4, quad]), gradient, rule);
         });
-        self.update_biases(errors, OUTPUT_QUADS, THIRD_BIASES.offset([0]), rule);
+        // The last two warps have no weights.
+        let (warp, lane) = warp_and_lane();
+        if warp >= 6 {
+            let quad = 2 * (warp - 6) + lane / 16;
+            let gradient = self.sums_of_errors(&THIRD_ERRORS, quad.min(OUTPUT_QUADS - 1));
+            if lane.is_multiple_of(16) && quad < OUTPUT_QUADS {
+                self.update_quad(THIRD_BIASES.offset([quad]), gradient, rule.without_decay());
+            }
+        }
     }
 
     /// The gradients of the second layer's weights from the block's units: a quad in each thread of the block's first half. The whole
@@ -46,15 +55,25 @@ impl Block<'_> {
         own
     }
 
-    /// Updates the second layer's weights from the block's units, and the biases of its units of both layers.
+    /// Updates the biases of the block's units of the second layer, by the second warp.
+    #[inline(always)]
+    pub(super) fn update_second_biases(&self, rule: Rule) {
+        let (warp, lane) = warp_and_lane();
+        if warp == 1 {
+            let gradient = self.sums_of_errors(&SECOND_ERRORS, self.rank);
+            if lane == 0 {
+                self.update_quad(SECOND_BIASES.offset([0]), gradient, rule.without_decay());
+            }
+        }
+    }
+
+    /// Updates the second layer's weights from the block's units, and the biases of its units of the first layer.
     #[inline(always)]
     pub(super) fn update_second(&self, SecondGradient { row, quad, gradient }: SecondGradient, rule: Rule) {
         if thread() < THREADS / 2 {
             self.update_quad(SECOND_WEIGHTS.offset([row % 8, quad % SECOND_QUADS]), gradient, rule);
         }
-        self.update_biases(SECOND_ERRORS.rows_from(self.rank), 1, SECOND_BIASES.offset([0]), rule);
-        let warp = thread() / 32;
-        if warp == THREADS / 32 - 2 {
+        if warp_and_lane().0 == 1 {
             self.update_first_biases(rule);
         }
     }
@@ -69,18 +88,19 @@ impl Block<'_> {
         let sum = sum + warp::shuffle_xor(sum, 1);
         let sum = sum + warp::shuffle_xor(sum, 2);
         // Bits 2 and 3 of the lane are the unit of its quad.
-        let gradient = super::passes::join_quad(sum, 8, 4);
+        let gradient = join_quad(sum, 8, 4);
         if lane.is_multiple_of(16) {
             self.update_quad(FIRST_BIASES.offset([lane / 16]), gradient.to_array(), rule.without_decay());
         }
     }
 
-    /// Updates quads of biases by the sums of their errors.
+    /// The sums of quad `quad` of errors, one row per sample, in each of 16 lanes, which have one sample each.
     #[inline(always)]
-    fn update_biases(&self, errors: Rows, quads: u32, first: usize, rule: Rule) {
-        sum_over_samples(self.shared, errors, quads, ROWS, |quad, gradient| {
-            self.update_quad(first + quad as usize, gradient, rule.without_decay());
-        });
+    fn sums_of_errors(&self, errors: &Matrix<2>, quad: u32) -> [f32; 4] {
+        let [sum] = halve_quad(errors.view(self.shared).get([thread() % ROWS, quad]).to_array(), 8, 4);
+        let sum = sum + warp::shuffle_xor(sum, 2);
+        let sum = sum + warp::shuffle_xor(sum, 1);
+        join_quad(sum, 8, 4).to_array()
     }
 
     /// Updates the quad of parameters at an offset by its gradients.
