@@ -155,7 +155,7 @@ impl Writes {
     ) -> Result<bool, Conflict> {
         let (is_ordered_read, is_ordered) = (|earlier| is_ordered(earlier, true), |earlier| is_ordered(earlier, false));
         let writers = [self.writer, self.other_writer].into_iter().flatten();
-        let other = writers.into_iter().find(|writer| writer.is_concurrent(accessor, &is_ordered));
+        let other = writers.into_iter().find(|writer| writer.is_concurrent(accessor, is_ordered));
         if let Some(writer) = other
             && !(match access {
                 Access::Write => true,
@@ -172,7 +172,7 @@ impl Writes {
             return Err(Conflict { access: Access::Read, accessor: reader, location: None });
         }
         if access != Access::Atomic
-            && let Some(other) = others.atomics.concurrent_with(accessor, &is_ordered)
+            && let Some(other) = others.atomics.concurrent_with(accessor, is_ordered)
         {
             return Err(Conflict { access: Access::Atomic, accessor: other, location: others.atomic_location });
         }
