@@ -137,7 +137,7 @@ impl<const N: usize> Mbarriers<N> {
             }
             let mut store = None;
             block.change_mbarrier((id, place), location, |phase, here| {
-                store = synchronization::store_async(place, (phase.number, here));
+                store = synchronization::store_async(current::checked_accessor(), place, (phase.number, here));
                 phase.stores.extend(shadow);
                 phase.mbarrier.complete_bytes(bytes)
             });

@@ -13,7 +13,6 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
-use super::current;
 use super::exchange::LANES;
 use super::shadow::{Accessor, agent_index};
 use crate::order::Scope;
@@ -186,8 +185,12 @@ pub(super) fn before_store(
 
 /// Notes that a thread stores asynchronously for the phase with this number of the mbarrier at a place, and leaves at the phase's place what
 /// is ordered so. Returns the agent that makes the store; None if races are not checked.
-pub(super) fn store_async(mbarrier: usize, (number, of_phase): (u64, usize)) -> Option<Accessor> {
-    let accessor = current::checked_accessor()?;
+pub(super) fn store_async(
+    accessor: Option<Accessor>,
+    mbarrier: usize,
+    (number, of_phase): (u64, usize),
+) -> Option<Accessor> {
+    let accessor = accessor?;
     IS_USED.set(true);
     STATE.with_borrow_mut(|state| {
         let known = state.known_to(accessor);
