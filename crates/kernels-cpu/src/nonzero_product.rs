@@ -236,59 +236,65 @@ impl WithSimd for IndexColumns<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        let NonzeroRows { elements, words, bits_of_columns, sorted_columns, .. } = self.0;
+        let NonzeroRows { elements, words, bits, bits_of_columns, sorted_columns, .. } = self.0;
         match elements {
-            Elements::Floats(elements) => {
-                mark_columns(elements, *words, bits_of_columns, sorted_columns, |value| *value != 0.0);
-            }
-            Elements::Bytes(elements, _) => {
-                mark_columns(elements, *words, bits_of_columns, sorted_columns, |byte| *byte != 0);
-            }
+            Elements::Floats(elements) => mark_columns(elements, *words, bits_of_columns, |value| value != 0.0),
+            Elements::Bytes(elements, _) => mark_columns(elements, *words, bits_of_columns, |byte| byte != 0),
         }
+        sort_columns(bits, *words, bits_of_columns, sorted_columns);
     }
 }
 
-/// Sets each column's bits, and writes the indices of the columns with set bits to `sorted_columns`, sorted by their
-/// number (a counting sort).
+/// Sets each column's bits.
 #[inline(always)]
-fn mark_columns<T>(
+fn mark_columns<T: Copy + Default>(
     elements: &[[T; WORD]],
     words: usize,
     bits_of_columns: &mut [u64],
-    sorted_columns: &mut Vec<u32>,
-    is_nonzero: impl Fn(&T) -> bool,
+    is_nonzero: impl Fn(T) -> bool,
 ) {
     let (bits_of_columns, _) = bits_of_columns.as_chunks_mut::<WORD>();
-    // Element n is first the number of columns with n set bits, then the next index for one in `sorted_columns`.
-    let mut slots = [0_u32; WORD + 1];
+    let (no_row, rows) = ([T::default(); WORD], elements.len() / words.max(1));
     for (word, columns) in bits_of_columns.iter_mut().enumerate() {
         columns.fill(0);
-        let mut rows = elements.iter().skip(word).step_by(words);
-        // Eight rows at a time, in vectors of bytes.
-        for first_row in (0..WORD).step_by(8).take_while(|first_row| first_row * words < elements.len()) {
+        // Eight rows at a time, in a vector of bytes.
+        for first_row in (0..rows).step_by(8) {
+            let row = |index: usize| elements.get((first_row + index) * words + word).unwrap_or(&no_row);
+            let eight: [&[T; WORD]; 8] = std::array::from_fn(row);
             let mut bytes = [0_u8; WORD];
-            for (row, elements) in rows.by_ref().take(8).enumerate() {
-                for (byte, element) in bytes.iter_mut().zip(elements) {
-                    *byte |= if is_nonzero(element) { 1 << row } else { 0 };
+            for (row, elements) in eight.into_iter().enumerate() {
+                let bit = 1_u8 << row;
+                for (byte, &element) in bytes.iter_mut().zip(elements) {
+                    *byte |= if is_nonzero(element) { bit } else { 0 };
                 }
             }
             for (column, &byte) in columns.iter_mut().zip(&bytes) {
                 *column |= u64::from(byte) << first_row;
             }
         }
-        for column in columns {
-            slots[column.count_ones() as usize] += 1;
-        }
+    }
+}
+
+/// Writes the indices of the columns with set bits to `sorted_columns`, sorted by their number (a counting sort). `bits` is the
+/// bitmap by rows: by it, columns without set bits are skipped, of which images have many.
+#[inline(always)]
+fn sort_columns(bits: &[u64], words: usize, bits_of_columns: &[u64], sorted_columns: &mut Vec<u32>) {
+    let (bits_of_columns, _) = bits_of_columns.as_chunks::<WORD>();
+    let used = |word: usize| Ones(bits.iter().skip(word).step_by(words).fold(0, |used, bits| used | bits));
+    // Element n is first the number of columns with n set bits, then the next index for one in `sorted_columns`.
+    let mut slots = [0_u32; WORD + 1];
+    for (word, columns) in bits_of_columns.iter().enumerate() {
+        used(word).for_each(|column| slots[columns[column].count_ones() as usize] += 1);
     }
     let mut start = 0;
-    for slot in &mut slots[1..] {
+    for slot in &mut slots {
         (start, *slot) = (start + *slot, start);
     }
     sorted_columns.resize(start as usize, 0);
-    for (index, &column) in bits_of_columns.as_flattened().iter().enumerate() {
-        if column != 0 {
-            let slot = &mut slots[column.count_ones() as usize];
-            sorted_columns[*slot as usize] = index as u32;
+    for (word, columns) in bits_of_columns.iter().enumerate() {
+        for column in used(word) {
+            let slot = &mut slots[columns[column].count_ones() as usize];
+            sorted_columns[*slot as usize] = (word * WORD + column) as u32;
             *slot += 1;
         }
     }
@@ -298,9 +304,10 @@ fn push_padded<T: Copy>(elements: &mut Vec<[T; WORD]>, row: &[T], zero: T) {
     let (words, rest) = row.as_chunks::<WORD>();
     elements.extend_from_slice(words);
     if !rest.is_empty() {
-        let mut word = [zero; WORD];
-        word[..rest.len()].copy_from_slice(rest);
-        elements.push(word);
+        elements.push([zero; WORD]);
+        if let Some(word) = elements.last_mut() {
+            word[..rest.len()].copy_from_slice(rest);
+        }
     }
 }
 

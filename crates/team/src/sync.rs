@@ -4,13 +4,13 @@
 pub(crate) use loom::{
     hint::spin_loop,
     sync::atomic::AtomicUsize,
-    sync::{Condvar, Mutex, MutexGuard},
-    thread::yield_now,
+    thread::{yield_now, yield_now as nap},
 };
 #[cfg(not(loom))]
-pub(crate) use std::{
-    hint::spin_loop,
-    sync::atomic::AtomicUsize,
-    sync::{Condvar, Mutex, MutexGuard},
-    thread::yield_now,
-};
+pub(crate) use std::{hint::spin_loop, sync::atomic::AtomicUsize, thread::yield_now};
+
+/// Sleeps for as short a time as is worth it: the operating system adds about as much.
+#[cfg(not(loom))]
+pub(crate) fn nap() {
+    std::thread::sleep(std::time::Duration::from_micros(50));
+}

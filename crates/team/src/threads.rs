@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, scope};
 
-use crate::{Barrier, Broken, Waited, cores};
+use crate::{Broken, Marks, Waited, cores};
 
 /// Where the threads run when a team begins.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ struct Placement {
 pub struct Member<'a> {
     index: usize,
     members: usize,
-    barrier: &'a Barrier,
+    marks: &'a Marks,
     placement: &'a Placement,
 }
 
@@ -43,40 +43,55 @@ impl Member<'_> {
         if self.index == 0 {
             self.placement.leader_core.store(cores::current(), Relaxed);
         }
-        self.barrier.wait()?;
-        if matches!(self.barrier.wait()?, Waited::Yielded | Waited::Slept) {
+        self.wait()?;
+        if matches!(self.wait()?, Waited::Yielded | Waited::Slept) {
             self.placement.share_a_core.store(true, Relaxed);
         }
-        self.barrier.wait()?;
+        self.wait()?;
         if self.index > 0 && self.placement.share_a_core.load(Relaxed) {
             cores::move_from(self.placement.leader_core.load(Relaxed), self.index);
         }
         Ok(())
     }
 
-    /// Waits for the others.
+    /// Waits for the others, which call it as well.
     ///
     /// # Errors
-    /// If another member has returned or panicked.
+    /// If another member has returned or panicked before.
     pub fn wait(&self) -> Result<Waited, Broken> {
-        match self.members {
-            1 => Ok(Waited::Last),
-            _ => self.barrier.wait(),
-        }
+        self.marks.meet(self.index)
+    }
+
+    /// Its mark: how often it has called [`Self::pass`] and [`Self::wait`]. Equal for all members at the beginning.
+    pub fn mark(&self) -> usize {
+        self.marks.of(self.index)
+    }
+
+    /// Raises its mark by one, and goes on.
+    pub fn pass(&self) {
+        self.marks.raise(self.index);
+    }
+
+    /// Waits until the mark of member `other` is `mark` or higher.
+    ///
+    /// # Errors
+    /// If that member has returned or panicked with a lower one.
+    pub fn wait_for(&self, other: usize, mark: usize) -> Result<Waited, Broken> {
+        self.marks.wait_for(other, mark)
     }
 }
 
-/// A member that returns or panics leaves the others without the meetings that they wait for.
+/// A member that returns or panics leaves the others without the marks that they wait for.
 impl Drop for Member<'_> {
     fn drop(&mut self) {
-        self.barrier.break_up();
+        self.marks.leave(self.index);
     }
 }
 
 /// Runs `lead` on the calling thread as member 0 of a team of `members`, and `follow` on a new thread for each other
 /// member. Returns the result of `lead` after all threads have ended.
 ///
-/// When a member returns, the next meeting of the others fails with [`Broken`]; they are expected to return then.
+/// When a member returns, the others' next wait for it fails with [`Broken`]; they are expected to return then.
 ///
 /// # Errors
 /// If a thread cannot be started. `lead` has not been called then.
@@ -88,8 +103,8 @@ pub fn run<R>(
     lead: impl FnOnce(&Member) -> R,
     follow: impl Fn(&Member) + Sync,
 ) -> Result<R, std::io::Error> {
-    let (barrier, placement) = (Barrier::new(members), Placement::default());
-    let member = |index| Member { index, members, barrier: &barrier, placement: &placement };
+    let (marks, placement) = (Marks::new(members), Placement::default());
+    let member = |index| Member { index, members, marks: &marks, placement: &placement };
     scope(|scope| {
         let leader = member(0);
         let mut followers = Vec::with_capacity(members - 1);

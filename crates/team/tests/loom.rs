@@ -1,14 +1,14 @@
-//! The barrier under the model checker, which tries every interleaving of a few threads:
+//! The marks under the model checker, which tries every interleaving of a few threads:
 //! `RUSTFLAGS='--cfg loom' cargo test -p team --test loom --release`.
 #![cfg(loom)]
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
-use team::{Barrier, Broken};
+use team::{Broken, Marks};
 
 /// A cell that is written by one member before a meeting and read by the others after it; loom reports a data race if the
-/// barrier does not order the two.
+/// marks do not order the two.
 struct Written(UnsafeCell<usize>);
 
 // SAFETY: loom checks every access.
@@ -33,7 +33,7 @@ impl Written {
     }
 }
 
-/// Runs every interleaving of `model` with at most three preemptions of a thread: more than any known error of a barrier needs,
+/// Runs every interleaving of `model` with at most three preemptions of a thread: more than any known error of such marks needs,
 /// and few enough for seconds.
 fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -41,55 +41,75 @@ fn check(model: impl Fn() + Send + Sync + 'static) {
     builder.check(model);
 }
 
-/// `members` threads write a cell each, meet, read all cells, meet, and write again, `rounds` times.
-fn phases(members: usize, rounds: usize) {
-    check(move || {
-        let barrier = Arc::new(Barrier::new(members));
-        let cells: Arc<Vec<Written>> = Arc::new((0..members).map(|_| Written::new()).collect());
+/// Two threads write a cell each, meet, read both cells, meet, and write again. A third one would make the model checker let two
+/// poll in turns for ever.
+#[test]
+fn two_members_see_what_the_other_wrote_before_each_meeting() {
+    check(|| {
+        let marks = Arc::new(Marks::new(2));
+        let cells = Arc::new([Written::new(), Written::new()]);
         let work = move |index: usize| {
-            for round in 1..=rounds {
+            for round in 1..=2 {
                 cells[index].write(round);
-                barrier.wait().unwrap();
+                marks.meet(index).unwrap();
                 assert!(cells.iter().all(|cell| cell.read() == round));
-                barrier.wait().unwrap();
+                marks.meet(index).unwrap();
             }
         };
-        let start = |index| {
-            let work = work.clone();
-            thread::spawn(move || work(index))
-        };
-        let others: Vec<_> = (1..members).map(start).collect();
+        let of_other = work.clone();
+        let other = thread::spawn(move || of_other(1));
         work(0);
-        others.into_iter().for_each(|other| other.join().unwrap());
+        other.join().unwrap();
     });
 }
 
+/// What a member writes before it raises its mark is seen by the one that waits for that mark, and by a third that waits for
+/// that one's.
 #[test]
-fn two_members_see_what_the_other_wrote_before_each_meeting() {
-    phases(2, 2);
+fn what_is_handed_on_is_seen_by_each_that_waits_for_the_one_before() {
+    check(|| {
+        let (marks, cells) = (Arc::new(Marks::new(3)), Arc::new((Written::new(), Written::new())));
+        let second = {
+            let (marks, cells) = (marks.clone(), cells.clone());
+            thread::spawn(move || {
+                marks.wait_for(0, 2).unwrap();
+                assert_eq!((cells.0.read(), cells.1.read()), (1, 2));
+                cells.0.write(3);
+                marks.raise(1);
+            })
+        };
+        let third = {
+            let (marks, cells) = (marks.clone(), cells.clone());
+            thread::spawn(move || {
+                marks.wait_for(1, 1).unwrap();
+                assert_eq!((cells.0.read(), cells.1.read()), (3, 2));
+            })
+        };
+        cells.0.write(1);
+        marks.raise(0);
+        cells.1.write(2);
+        marks.raise(0);
+        second.join().unwrap();
+        third.join().unwrap();
+    });
 }
 
-#[test]
-fn three_members_see_what_the_others_wrote_before_each_meeting() {
-    phases(3, 1);
-}
-
-/// Whenever the barrier is broken, a waiting member returns, and no one sleeps forever.
+/// Whenever a team is broken up, a waiting member returns, and no one waits forever.
 #[test]
 fn a_member_that_leaves_releases_the_other() {
     check(|| {
-        let barrier = Arc::new(Barrier::new(2));
+        let marks = Arc::new(Marks::new(2));
         let other = {
-            let barrier = barrier.clone();
+            let marks = marks.clone();
             thread::spawn(move || {
-                let first = barrier.wait();
-                (first.is_ok(), barrier.wait())
+                let first = marks.meet(1);
+                (first.is_ok(), marks.meet(1))
             })
         };
-        let first = barrier.wait();
-        barrier.break_up();
+        let first = marks.meet(0);
+        marks.leave(0);
         let (other_met, second) = other.join().unwrap();
-        assert!(first.is_ok() && other_met, "both arrived before the barrier was broken");
+        assert!(first.is_ok() && other_met, "both arrived before the team was broken up");
         assert_eq!(second, Err(Broken));
     });
 }
@@ -97,12 +117,12 @@ fn a_member_that_leaves_releases_the_other() {
 #[test]
 fn a_member_that_never_arrives_releases_the_other() {
     check(|| {
-        let barrier = Arc::new(Barrier::new(2));
+        let marks = Arc::new(Marks::new(2));
         let other = {
-            let barrier = barrier.clone();
-            thread::spawn(move || barrier.wait())
+            let marks = marks.clone();
+            thread::spawn(move || marks.meet(1))
         };
-        barrier.break_up();
+        marks.leave(0);
         assert_eq!(other.join().unwrap(), Err(Broken));
     });
 }

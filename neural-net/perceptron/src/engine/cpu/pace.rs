@@ -27,7 +27,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(8);
 /// The longest time on one thread before a team is tried again.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 /// Meetings whose time is measured.
-const MEETINGS: u32 = 100;
+const MEETINGS: u32 = 200;
+const MEETINGS_PER_LOOK: u32 = 10;
 /// The time after which their measurement ends early.
 const MAX_MEASUREMENT: Duration = Duration::from_millis(1);
 
@@ -85,8 +86,9 @@ pub(super) struct Remaining<'a> {
 }
 
 impl Remaining<'_> {
-    fn split(&self, members: usize) -> Split {
-        Split::of_batch(self.architecture, self.batch_size, members, self.nonzero_share.is_some())
+    /// The split between at most `members` members, whose meetings take `meeting` seconds.
+    fn split(&self, members: usize, meeting: f64) -> Split {
+        Split::of_batch(self.architecture, self.batch_size, members, self.nonzero_share.is_some(), meeting)
     }
 
     /// The share of the first layer's forward pass in the multiply-adds of a step. A layer has one such pass and one for its
@@ -118,24 +120,28 @@ impl Pace {
         self.lasted = Duration::ZERO;
         let whole = Split::whole(remaining.architecture);
         let max = match self.threads {
-            Threads::Exactly(members) => return remaining.split(members),
+            Threads::Exactly(members) => {
+                let members = Split::members_for(remaining.batch_size, members);
+                let meeting = measure_team(members).map_or(0.0, |team| team.meeting);
+                return remaining.split(members, meeting);
+            }
             // More members than cores would take turns.
             Threads::Fastest => {
                 rayon::current_num_threads().min(std::thread::available_parallelism().map_or(1, usize::from))
             }
         };
-        let largest = remaining.split(max);
-        self.ends_with_pause = largest.members > 1;
+        let largest = Split::members_for(remaining.batch_size, max);
+        self.ends_with_pause = largest > 1;
         let Some(alone) = self.alone else { return whole };
         if !self.ends_with_pause || self.team_from.is_some_and(|start| Instant::now() < start) {
             return whole;
         }
-        let most = largest.members.min(team::idle_cores().unwrap_or(usize::MAX));
+        let most = largest.min(team::idle_cores().unwrap_or(usize::MAX));
         // All numbers up to four, then powers of two: the shares of larger teams differ little from their neighbours'.
         let sizes = (2..=most).filter(|&size| size <= 4 || size.is_power_of_two() || size == most);
         let saved = |size: usize| {
-            let split = remaining.split(size);
-            let team = measure_team(split.members)?;
+            let team = measure_team(size)?;
+            let split = remaining.split(size, team.meeting);
             let work = split.relative_time(remaining.batch_size, remaining.first_layer()) * alone;
             let step = work + split.meetings() as f64 * team.meeting;
             Some(((alone - step) * remaining.steps as f64 - team.start, split))
@@ -217,8 +223,11 @@ fn measure_team(members: usize) -> Option<TeamTimes> {
         leader.wait().ok()?;
         let (start, mut meetings) = (Instant::now(), 0);
         while meetings < MEETINGS && start.elapsed() < MAX_MEASUREMENT {
-            leader.wait().ok()?;
-            meetings += 1;
+            // Several for each look at the clock, which takes as long as one.
+            for _ in 0..MEETINGS_PER_LOOK {
+                leader.wait().ok()?;
+            }
+            meetings += MEETINGS_PER_LOOK;
         }
         Some((start.elapsed(), meetings))
     };

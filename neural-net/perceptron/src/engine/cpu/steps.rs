@@ -1,21 +1,23 @@
 //! Training steps by a team of threads.
 //!
 //! A member of the team has, of each layer, the weights of some inputs ([`Share`]), and of each batch some samples
-//! ([`Work`]). Meetings at a barrier separate the phases of a step:
+//! ([`Work`]). A step has these phases:
 //!
-//! 1. **Pipeline**, for a batch of one chunk only: the first layer's sums, of which each member adds the terms of its inputs.
-//!    In slot s, member m has the samples of member s − m, so that every sum gets its terms in the order of the inputs. A
-//!    member without samples in a slot indexes its inputs of the next batch.
+//! 1. **Pipeline**, for a batch of one chunk only: the first layer's sums, of which each member adds the terms of its inputs, for
+//!    one member's samples after the other. It waits before each until the member before it has added its terms, so that every
+//!    sum gets them in the order of the inputs. The first member indexes its inputs of the next batch after its terms, the
+//!    others do so before, while they would wait.
 //! 2. **Samples**: the other layers, forward and backward, of the member's samples. It writes its [`Work`] and reads the
 //!    parameters of all members.
-//! 3. **Parameters**: gradients and update of the member's weights. It writes its [`Share`] and reads the activations and
-//!    errors of all samples. The next pipeline needs only the member's own weights, so it starts without a meeting.
+//! 3. **Parameters**, after a meeting: gradients and update of the member's weights. It writes its [`Share`] and reads the
+//!    activations and errors of all samples. The next pipeline needs only the member's own weights, so it starts without a meeting.
 //!
 //! The first layer's weights, which are most of all weights, and the inputs that they belong to are thus used by one core
-//! only, and stay in its cache. A batch of several chunks has no pipeline: a member has whole chunks, and reads the weights
+//! only, and stay in its cache. Where cores are far apart, each member has all other layers as well, and updates them itself
+//! ([`Split::copies_later_layers`]). A batch of several chunks has no pipeline: a member has whole chunks, and reads the weights
 //! of all members; it has enough samples to make that worth while.
 //!
-//! No lock is ever waited for, since the meetings separate the phases; locks are only tried, and a phase that overlaps
+//! No lock is ever waited for, since the members' marks separate the phases; locks are only tried, and a phase that overlaps
 //! another panics.
 //!
 //! **Every sum has the order that it has on one thread**, so that the weights have the same bits for any split.
@@ -64,6 +66,8 @@ pub(super) struct Steps<'a> {
     /// The first layer's sums of each member's samples, samples × units: written by one member after the other in the
     /// pipeline, and read by their own member.
     sums: Vec<RwLock<PaddedMatrix<f32>>>,
+    /// What a member has of all weights, before the first copy.
+    copies: Copies,
 }
 
 /// A member's part of the parameters, and what it computes from all samples. Like [`Work`], it has cache lines of its own: the
@@ -104,7 +108,6 @@ struct Work {
     inputs: Vec<Inputs>,
     /// The member's chunks, or its samples of the only chunk.
     chunks: Vec<Chunk>,
-    copies: Copies,
 }
 
 /// The parts of the layers in the order of their inputs.
@@ -158,13 +161,12 @@ impl<'a> Steps<'a> {
     ) -> Self {
         let (architecture, members) = (&model.architecture, split.members);
         let sizes = architecture.sizes();
-        let copies = match members {
-            1 => Copies::of_transposed(architecture),
-            _ => Copies::of_parts(model, layers),
-        };
+        let has_wholes = members == 1 || split.copies_later_layers;
+        let copies = if has_wholes { Copies::of_transposed(architecture) } else { Copies::of_parts(model, layers) };
         let share = |member: usize| {
             // The biases belong to the last inputs, after which they are added.
-            let part = |(index, layer): (usize, &Layer)| layer.part(split.rows(index, member), member + 1 == members);
+            let owns_biases = has_wholes || member + 1 == members;
+            let part = |(index, layer): (usize, &Layer)| layer.part(split.rows(index, member), owns_biases);
             let layers = match members {
                 1 => std::mem::take(layers),
                 _ => layers.iter().enumerate().map(part).collect(),
@@ -186,20 +188,12 @@ impl<'a> Steps<'a> {
         let shares = (0..members).map(share).collect();
         let samples_of_member = batch_size.div_ceil(members);
         let work = |_| match split.layout {
-            Layout::Samples => Work {
-                inputs: Vec::new(),
-                chunks: vec![Chunk::new(architecture, samples_of_member)],
-                copies: copies.clone(),
-            },
+            Layout::Samples => Work { inputs: Vec::new(), chunks: vec![Chunk::new(architecture, samples_of_member)] },
             Layout::Chunks => {
                 let capacity = batch_size.min(CHUNK);
                 let count = batch_size.div_ceil(CHUNK).min(round(members)).div_ceil(members);
                 let inputs = Inputs::new(model, samples, capacity, split.inputs());
-                Work {
-                    inputs: vec![inputs; count],
-                    chunks: vec![Chunk::new(architecture, capacity); count],
-                    copies: copies.clone(),
-                }
+                Work { inputs: vec![inputs; count], chunks: vec![Chunk::new(architecture, capacity); count] }
             }
         };
         let work = (0..members).map(|member| RwLock::new(work(member))).collect();
@@ -208,7 +202,7 @@ impl<'a> Steps<'a> {
             Layout::Samples => (0..members).map(sums).collect(),
             Layout::Chunks => Vec::new(),
         };
-        Self { model, samples, rules, split, shares, work, sums }
+        Self { model, samples, rules, split, shares, work, sums, copies }
     }
 
     /// Writes the trained parameters back to the layers that [`Self::new`] received.
@@ -246,39 +240,50 @@ impl<'a> Steps<'a> {
         let (me, members) = (member.index(), self.split.members);
         let own = std::slice::from_ref(&self.split.inputs()[me]);
         let buffer = || Inputs::new(self.model, self.samples, batches.size, own);
+        let mut copies = self.copies.clone();
+        if self.split.copies_later_layers {
+            copies.copy(read(&self.shares[me]).layers.as_slice());
+        }
         // Of the current batch, and of the next.
         let (mut inputs, mut next_inputs) = (buffer(), buffer());
         if let Some(batch) = batches.of_step(batches.first) {
             self.read(&mut inputs, batch);
         }
         for (step, batch) in batches.iter() {
-            if let Some(later) = batches.of_step(step + 2) {
-                later.iter().for_each(|&index| self.samples.prefetch(index as usize, own[0].clone()));
+            let mark = member.mark();
+            // What `self.add_terms` has added is passed on by marks: one for each member's samples.
+            let added = |other: usize| mark + 1 + other;
+            let mut read_next = || {
+                if let Some(next) = batches.of_step(step + 1) {
+                    self.read(&mut next_inputs, next);
+                }
+                if let Some(later) = batches.of_step(step + 2) {
+                    later.iter().for_each(|&index| self.samples.prefetch(index as usize, own[0].clone()));
+                }
+            };
+            if me > 0 {
+                read_next();
             }
-            // The slot in which the member reads its inputs of the next batch.
-            let free_slot = if me == 0 { members } else { 0 };
-            for slot in 0..2 * members - 1 {
-                if slot > 0 {
+            for other in 0..members {
+                if let Some(before) = me.checked_sub(1) {
                     stopwatch.end(Phase::FirstLayer);
-                    member.wait()?;
+                    member.wait_for(before, added(other))?;
                     stopwatch.end(Phase::Meetings);
                 }
-                match slot.checked_sub(me) {
-                    Some(other) if other < members => self.add_terms(me, &inputs, other, batch.len()),
-                    _ if slot == free_slot => {
-                        if let Some(next) = batches.of_step(step + 1) {
-                            self.read(&mut next_inputs, next);
-                        }
-                    }
-                    _ => {}
-                }
+                self.add_terms(me, &inputs, other, batch.len());
+                member.pass();
+            }
+            if me == 0 {
+                read_next();
             }
             stopwatch.end(Phase::FirstLayer);
-            self.other_layers(me, batch);
+            member.wait_for(members - 1, added(me))?;
+            stopwatch.end(Phase::Meetings);
+            self.other_layers(me, batch, &mut copies);
             stopwatch.end(Phase::OtherLayers);
             member.wait()?;
             stopwatch.end(Phase::Meetings);
-            self.update(me, &inputs, step, batch.len());
+            self.update(me, &inputs, step, batch.len(), &mut copies);
             stopwatch.end(Phase::Update);
             stopwatch.end_step();
             std::mem::swap(&mut inputs, &mut next_inputs);
@@ -321,21 +326,27 @@ impl<'a> Steps<'a> {
     }
 
     /// Completes the first layer and runs the others, forward and backward, for a member's samples.
-    fn other_layers(&self, member: usize, batch: &[u32]) {
+    fn other_layers(&self, member: usize, batch: &[u32], copies: &mut Copies) {
         let samples = self.split.share(batch.len(), member);
         let mut work = write(&self.work[member]);
-        let Work { chunks, copies, .. } = &mut *work;
-        let (chunk, shares) = (&mut chunks[0], read_all(&self.shares));
+        let chunk = &mut work.chunks[0];
+        let shares = match self.split.copies_later_layers {
+            true => vec![read(&self.shares[member])],
+            false => {
+                let shares = read_all(&self.shares);
+                copies.copy(shares.as_slice());
+                shares
+            }
+        };
         let with_biases = shares.last().expect("a team has a member");
         chunk.finish_first_layer(self.model, &with_biases.layers[0], &read(&self.sums[member]), samples.len());
-        copies.copy(shares.as_slice());
         chunk.later_layers(self.model, &WithCopies { parts: shares.as_slice(), copies });
         let indices = batch[samples].iter().map(|&index| index as usize);
         chunk.backward(self.model, copies, self.samples, indices, self.rules.hyperparameters.loss);
     }
 
     /// Updates the parameters of a member by the gradients of step `step`, of `count` samples.
-    fn update(&self, member: usize, inputs: &Inputs, step: usize, count: usize) {
+    fn update(&self, member: usize, inputs: &Inputs, step: usize, count: usize, copies: &mut Copies) {
         let (set, rule) = (self.model.instruction_set, self.rules.of_step(step, count));
         let mut share = write(&self.shares[member]);
         let Share { layers, gathered, .. } = &mut *share;
@@ -344,12 +355,9 @@ impl<'a> Steps<'a> {
             let (work, samples) = (read(work), self.split.share(count, other));
             let chunk = &work.chunks[0];
             for (index, layer) in layers.iter().enumerate() {
-                for (from, to) in samples.clone().enumerate() {
-                    errors[index].row_mut(to).copy_from_slice(chunk.errors[index].row(from));
-                    if let Some(before) = index.checked_sub(1) {
-                        let activations = &chunk.activations[before].row(from)[layer.rows.clone()];
-                        left[index].row_mut(to).copy_from_slice(activations);
-                    }
+                copy_rows(&chunk.errors[index], 0..chunk.errors[index].columns(), &mut errors[index], samples.clone());
+                if let Some(before) = index.checked_sub(1) {
+                    copy_rows(&chunk.activations[before], layer.rows.clone(), &mut left[index], samples.clone());
                 }
             }
         }
@@ -368,6 +376,10 @@ impl<'a> Steps<'a> {
             if layer.owns_biases {
                 layer.update_biases(set, rule, &errors[index], count);
             }
+        }
+        if self.split.copies_later_layers {
+            // Now, while the weights are in the cache.
+            copies.copy(layers.as_slice());
         }
     }
 
@@ -388,6 +400,7 @@ impl<'a> Steps<'a> {
         mut stopwatch: Stopwatch,
     ) -> Result<(), Broken> {
         let me = member.index();
+        let mut copies = self.copies.clone();
         for (step, batch) in batches.iter() {
             if let Some(next) = batches.of_step(step + 1)
                 && batches.size <= CHUNK
@@ -398,7 +411,7 @@ impl<'a> Steps<'a> {
             let (mut loss, mut loss_of_group) = (0.0, 0.0);
             let chunks = Chunks::of(batch.len());
             for round in chunks.rounds(self.split.members) {
-                self.passes(me, batch, round.clone(), &mut stopwatch);
+                self.passes(me, batch, round.clone(), &mut copies, &mut stopwatch);
                 member.wait()?;
                 stopwatch.end(Phase::Meetings);
                 match chunks.count {
@@ -429,10 +442,17 @@ impl<'a> Steps<'a> {
     }
 
     /// Both passes of a member's chunks among the chunks of a round.
-    fn passes(&self, member: usize, batch: &[u32], round: Range<usize>, stopwatch: &mut Stopwatch) {
+    fn passes(
+        &self,
+        member: usize,
+        batch: &[u32],
+        round: Range<usize>,
+        copies: &mut Copies,
+        stopwatch: &mut Stopwatch,
+    ) {
         let own = self.split.share(round.len(), member);
         let mut work = write(&self.work[member]);
-        let Work { inputs, chunks, copies } = &mut *work;
+        let Work { inputs, chunks } = &mut *work;
         let shares = read_all(&self.shares);
         if round.start == 0 {
             copies.copy(shares.as_slice());
@@ -516,6 +536,20 @@ impl<'a> Steps<'a> {
     }
 }
 
+/// Copies the elements `columns` of the first rows to the given rows of `to`, which has these columns.
+fn copy_rows(from: &PaddedMatrix<f32>, columns: Range<usize>, to: &mut PaddedMatrix<f32>, rows: Range<usize>) {
+    if columns.len() == from.columns() {
+        // One copy, padding included, in place of one for each row.
+        let stride = from.stride();
+        let values = &from.padded()[..rows.len() * stride];
+        to.padded_mut()[rows.start * stride..rows.end * stride].copy_from_slice(values);
+        return;
+    }
+    for (from_row, to_row) in rows.enumerate() {
+        to.row_mut(to_row).copy_from_slice(&from.row(from_row)[columns.clone()]);
+    }
+}
+
 /// The chunks of a batch, and their groups. They do not depend on the number of members.
 #[derive(Clone, Copy, Debug)]
 struct Chunks {
@@ -547,12 +581,12 @@ fn round(members: usize) -> usize {
 }
 
 /// The panic of a phase that overlaps another.
-const OVERLAP: &str = "the barrier separates the phases";
+const OVERLAP: &str = "the members' marks separate the phases";
 
 fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     match lock.try_read() {
         Ok(guard) => guard,
-        // The member that panicked has broken the barrier; the others end at the next meeting.
+        // The member that panicked has left; the others end when they wait for it.
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         Err(TryLockError::WouldBlock) => panic!("{OVERLAP}"),
     }
@@ -567,5 +601,69 @@ fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
         Ok(guard) => guard,
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         Err(TryLockError::WouldBlock) => panic!("{OVERLAP}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::preset::Preset;
+    use crate::training::initial_parameters;
+    use crate::{Hyperparameters, engine::CpuEngine};
+
+    /// Samples whose inputs are mostly zeros, or not, by a fixed pattern.
+    fn samples(count: usize, inputs: usize, outputs: usize, zeros: usize) -> Samples {
+        let hash = |row: usize, column: usize| (row * 7919 + column * 104_729) % 97;
+        let input = |(row, column)| if hash(row, column) < zeros { 0.0 } else { hash(column, row) as f32 / 97.0 };
+        let target = |(row, column)| f32::from(u8::from(row % outputs == column));
+        Samples::new(Array2::from_shape_fn((count, inputs), input), Array2::from_shape_fn((count, outputs), target))
+            .unwrap()
+    }
+
+    /// The losses, and the bits of all parameters and velocities, after one epoch with a team whose meetings take `meeting` seconds.
+    fn train(
+        samples: &Samples,
+        hyperparameters: &Hyperparameters,
+        members: usize,
+        meeting: f64,
+    ) -> (Vec<f64>, Vec<u32>) {
+        let parameters = initial_parameters(Preset::Homework.architecture().unwrap(), hyperparameters);
+        let CpuEngine { model, mut layers, .. } = CpuEngine::new(samples, &parameters, hyperparameters);
+        let (size, skips_zeros) = (hyperparameters.batch_size.unwrap(), model.nonzero_share.is_some());
+        let split = Split::of_batch(&model.architecture, size, members, skips_zeros, meeting);
+        assert_eq!((split.members, split.copies_later_layers), (members, members > 1 && meeting > 0.0));
+        let order: Vec<u32> = (0..samples.len() as u32).rev().collect();
+        let batches = OrderedBatches { order: &order, size, first: 0 };
+        let team = Steps::new(&model, &mut layers, samples, Rules { hyperparameters, steps_before: 0 }, split, size);
+        let mut losses = Vec::new();
+        let mut after_step = |_, loss| {
+            losses.push(loss);
+            ControlFlow::Continue(())
+        };
+        let lead = |leader: &Member| {
+            team.run(leader, batches, Some(Leader { after_step: &mut after_step, phases: None })).unwrap();
+        };
+        team::run(members, lead, |member| _ = team.run(member, batches, None)).unwrap();
+        team.write_back(&mut layers);
+        let values = layers.iter().flat_map(Layer::parameters_and_velocities).flat_map(PaddedMatrix::padded);
+        (losses, values.map(|value| value.to_bits()).collect())
+    }
+
+    #[test]
+    fn part1_members_that_copy_the_later_layers_and_those_that_share_them_have_the_bits_of_one() {
+        for (zeros, momentum, batch_size) in [(80, 0.0, 16), (80, 0.9, 33), (5, 0.0, 7), (5, 0.9, 64)] {
+            let samples = samples(3 * batch_size + 5, 784, 10, zeros);
+            let batch_size = Some(batch_size);
+            let hyperparameters = Hyperparameters { momentum, batch_size, ..Preset::Homework.hyperparameters() };
+            let expected = train(&samples, &hyperparameters, 1, 0.0);
+            for members in [2, 3, 5] {
+                for meeting in [0.0, 1e-3] {
+                    let got = train(&samples, &hyperparameters, members, meeting);
+                    assert!(got == expected, "{members} members, batch {batch_size:?}, meetings of {meeting} s");
+                }
+            }
+        }
     }
 }
