@@ -1,4 +1,4 @@
-//! Marks by which the members of a team see how far each other has come: a wait spins, then yields, then sleeps.
+//! Marks by which the members of a team see how far the others are: a wait spins, then yields, then sleeps.
 
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -29,7 +29,8 @@ pub struct Marks {
     marks: Vec<Mark>,
 }
 
-/// The count of a mark in multiples of [`ONE`], and [`LEFT`], in a cache line of its own, and its neighbour, which many processors prefetch with it.
+/// The count of a mark in multiples of [`ONE`], and [`LEFT`]: in a cache line of its own, and its neighbour, which many
+/// processors prefetch with it.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Mark(AtomicUsize);

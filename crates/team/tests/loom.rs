@@ -41,8 +41,8 @@ fn check(model: impl Fn() + Send + Sync + 'static) {
     builder.check(model);
 }
 
-/// Two threads write a cell each, meet, read both cells, meet, and write again. A third one would make the model checker let two
-/// poll in turns for ever.
+/// Two threads write a cell each, meet, read both cells, meet, and write again. With a third one, the model checker lets two of
+/// them poll alternately without end.
 #[test]
 fn two_members_see_what_the_other_wrote_before_each_meeting() {
     check(|| {

@@ -28,7 +28,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(8);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 /// Meetings whose time is measured.
 const MEETINGS: u32 = 200;
-const MEETINGS_PER_LOOK: u32 = 10;
 /// The time after which their measurement ends early.
 const MAX_MEASUREMENT: Duration = Duration::from_millis(1);
 
@@ -221,13 +220,14 @@ fn measure_team(members: usize) -> Option<TeamTimes> {
     let start = Instant::now();
     let meet = |leader: &team::Member| {
         leader.wait().ok()?;
-        let (start, mut meetings) = (Instant::now(), 0);
+        let (start, mut meetings) = (Instant::now(), 0_u32);
         while meetings < MEETINGS && start.elapsed() < MAX_MEASUREMENT {
-            // Several for each look at the clock, which takes as long as one.
-            for _ in 0..MEETINGS_PER_LOOK {
+            // As many again, and one, so that most of the time is not that of reading the clock, which takes as long as a meeting.
+            let more = meetings + 1;
+            for _ in 0..more {
                 leader.wait().ok()?;
             }
-            meetings += MEETINGS_PER_LOOK;
+            meetings += more;
         }
         Some((start.elapsed(), meetings))
     };
