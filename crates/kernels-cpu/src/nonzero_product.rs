@@ -236,10 +236,10 @@ impl WithSimd for IndexColumns<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        let NonzeroRows { elements, words, bits, bits_of_columns, sorted_columns, .. } = self.0;
+        let NonzeroRows { elements, rows, words, bits, bits_of_columns, sorted_columns, .. } = self.0;
         match elements {
-            Elements::Floats(elements) => mark_columns(elements, *words, bits_of_columns, |value| value != 0.0),
-            Elements::Bytes(elements, _) => mark_columns(elements, *words, bits_of_columns, |byte| byte != 0),
+            Elements::Floats(elements) => mark_columns(elements, *rows, *words, bits_of_columns, |value| value != 0.0),
+            Elements::Bytes(elements, _) => mark_columns(elements, *rows, *words, bits_of_columns, |byte| byte != 0),
         }
         sort_columns(bits, *words, bits_of_columns, sorted_columns);
     }
@@ -249,12 +249,13 @@ impl WithSimd for IndexColumns<'_> {
 #[inline(always)]
 fn mark_columns<T: Copy + Default>(
     elements: &[[T; WORD]],
+    rows: usize,
     words: usize,
     bits_of_columns: &mut [u64],
     is_nonzero: impl Fn(T) -> bool,
 ) {
     let (bits_of_columns, _) = bits_of_columns.as_chunks_mut::<WORD>();
-    let (no_row, rows) = ([T::default(); WORD], elements.len() / words.max(1));
+    let no_row = [T::default(); WORD];
     for (word, columns) in bits_of_columns.iter_mut().enumerate() {
         columns.fill(0);
         // Eight rows at a time, in a vector of bytes.

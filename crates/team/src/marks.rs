@@ -82,7 +82,8 @@ impl Marks {
     /// # Errors
     /// If that member has left with a lower one.
     pub fn wait_for(&self, member: usize, mark: usize) -> Result<Waited, Broken> {
-        for attempt in 0_u32.. {
+        let mut attempt = 0_u32;
+        loop {
             let waited = if attempt == 0 {
                 Waited::No
             } else if attempt <= SPINS {
@@ -103,8 +104,8 @@ impl Marks {
             if state & LEFT != 0 {
                 return Err(Broken);
             }
+            attempt = attempt.saturating_add(1);
         }
-        unreachable!("a wait has no last attempt")
     }
 
     /// Raises the mark of `member`, and waits until every other's is as high.

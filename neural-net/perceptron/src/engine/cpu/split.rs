@@ -109,7 +109,7 @@ impl Split {
         }
     }
 
-    /// Meetings in a step.
+    /// Meetings in a step, and waits for one member that follow each other.
     pub(super) fn meetings(&self) -> usize {
         match self.layout {
             Layout::Chunks => 2,
