@@ -93,13 +93,7 @@ impl Clocks {
 mod tests {
     use std::hint::black_box;
 
-    use rayon::prelude::*;
-
     use super::*;
-
-    fn compute(rounds: u64) {
-        (0..rounds).for_each(|round| drop(black_box(Box::new(round))));
-    }
 
     #[test]
     fn rounds_are_compared_until_the_first_way_is_faster_or_the_limit() {
@@ -123,19 +117,25 @@ mod tests {
 
     #[test]
     fn the_longest_thread_has_a_share_of_parallel_work_and_all_of_other_work() {
-        const ROUNDS: u64 = 2_000_000;
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
-        pool.install(|| {
-            let share = |run: &dyn Fn()| {
-                let alone = times_of(|| compute(16 * ROUNDS)).longest_thread;
+        /// Processor time that each computation takes, by the clock that is tested: it depends on no other program.
+        const EACH: Duration = Duration::from_millis(30);
+        let compute = |count: u32| {
+            let start = of_thread();
+            while of_thread() - start < count * EACH {
+                (0..1000_u64).for_each(|round| drop(black_box(Box::new(round))));
+            }
+        };
+        rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap().install(|| {
+            let longest_of = |run: &dyn Fn()| {
                 let clocks = Clocks::read();
                 run();
-                clocks.longest_thread().as_secs_f64() / alone.as_secs_f64()
+                clocks.longest_thread()
             };
-            let in_parallel = share(&|| (0..16_u64).into_par_iter().for_each(|_| compute(ROUNDS)));
-            let by_another = share(&|| drop(std::thread::spawn(|| compute(16 * ROUNDS)).join()));
-            let by_one = share(&|| compute(16 * ROUNDS));
-            assert!(in_parallel < 0.7 && by_another > 0.7 && by_one > 0.7, "{in_parallel} {by_another} {by_one}");
+            let each_thread = longest_of(&|| drop(rayon::broadcast(|_| compute(1))));
+            assert!(each_thread >= EACH && each_thread < 3 * EACH, "{each_thread:?}, where four took {EACH:?} each");
+            let another = longest_of(&|| std::thread::spawn(move || compute(4)).join().unwrap());
+            let one = longest_of(&|| compute(4));
+            assert!(another > 3 * EACH && one > 3 * EACH, "{another:?} and {one:?}, where each took {:?}", 4 * EACH);
         });
     }
 }
