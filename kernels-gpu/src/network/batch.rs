@@ -33,6 +33,12 @@ impl<'a> Batch<'a> {
         if row < self.rows { self.sample(row) as u32 } else { NO_SAMPLE }
     }
 
+    /// The same; for a row without a sample, that of any sample. It is loaded without a branch, in which it would be waited for.
+    #[inline(always)]
+    pub(super) fn sample_or_any(&self, row: u32) -> u32 {
+        self.order[((self.first + row) as usize).min(self.order.len().wrapping_sub(1))]
+    }
+
     /// Index, in the data set, of sample `row` of the batch.
     #[inline(always)]
     pub(super) fn sample(&self, row: u32) -> usize {

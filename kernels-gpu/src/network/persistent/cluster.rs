@@ -14,26 +14,28 @@
 //! - The first layer's products are those of tensor cores. A pixel, 0 to 255, is exact as a bf16, and a weight the sum of three
 //!   (`split`), so that a product has no error, and its sum that of f32. The factor 1/255 is applied to the sum. An error of a
 //!   unit is the sum of two bf16, with 2⁻¹⁶ of it left over.
-//! - The first layer's weights are in registers: a lane has those that it multiplies, and computes their gradients.
+//! - The first layer's weights are in registers: a lane has those that it multiplies, and computes their gradients. So a warp updates a
+//!   tile of them and multiplies the next images with it at once.
+//! - The second layer's weights are loaded once in a step, for both passes; they can be updated during the backward pass.
 //! - The third layer, its errors and those of the second layer need no exchange: 16 lanes compute them for a sample, in
 //!   registers, by shuffles. Every block computes them for all samples.
-//! - While parts are on their way, the block updates the third layer by the gradients of the step before; while activations are, it begins to
-//!   copy the next images, and loads the third layer's weights.
+//! - While parts are on their way, the block updates the third layer by the gradients of the step before; while activations are, it begins
+//!   to copy the next images, and loads the third layer's weights.
 //! - Sigmoids are the GPU's approximations (`ex2.approx`, `rcp.approx`).
 //!
 //! A step:
 //!
 //! | pass | tasks of the block | synchronisation after it |
 //! |---|---|---|
-//! | first layer, its 8 units | a warp: each eighth 16 pixels of all samples and units | block |
-//! | the warps' sums; parts of the second layer | a sample, by 16 lanes | sent |
-//! | meanwhile, update of the third layer, of the step before | 4 × 4 weights, the samples split among 4 lanes | received |
+//! | the warps' sums; parts of the second layer | two samples, by 32 lanes | sent |
+//! | meanwhile, update of the third layer, of the step before | 4 × 4 weights, the samples split among 4 lanes | block; received |
 //! | second layer, its 4 units | a sample, the parts split among 16 lanes | sent |
-//! | meanwhile, the next images; the third layer's weights | a warp: the images of two samples | block; received |
+//! | meanwhile, the next images; the third layer's weights | a warp: the images of two samples | received |
 //! | third layer, terms of the loss, errors of both | a sample, by 16 lanes | block |
-//! | errors of its 8 units | a sample, the depth split among 8 lanes; half of the block | block |
-//! | meanwhile, gradients of the second layer, its biases, and the loss | 4 × 4 weights, the samples split among 4 lanes; the other half | |
-//! | update of both layers | a lane's weights | block |
+//! | errors of its 8 units | four samples, by 32 lanes; half of the block | |
+//! | update of the second layer | 4 × 4 weights, the samples split among 4 lanes; the other half | block |
+//! | biases, and the loss | a warp | |
+//! | update of the first layer, its 8 units; their sums for the next images | a warp: each eighth 16 pixels of all samples and units | block |
 //!
 //! One place is enough for what others send: a block sends the parts of the next step when it has all activations of this one, which the
 //! others send when they have read its parts; and it sends the next activations when it has all parts, which the others send after their
@@ -125,13 +127,19 @@ pub fn network_train_cluster(
     }
     block.load_parameters(parameters);
     let mut weights = FirstWeights::load(&block, parameters);
-    let samples = block.fetch_samples(&Batch::new(order, first_step, batches));
-    block.copy_images(inputs, samples, first_step % 2);
-    let mut target = block.fetch_target(targets, samples);
+    let batch = |step: u32| Batch::new(order, step, batches);
+    let sample = block.fetch_sample(&batch(first_step));
+    unrolled!(|n: 0 1| {
+        block.copy_image(inputs, sample, n, batch(first_step).rows, first_step % 2);
+    });
+    let mut target = block.fetch_target(targets, block.fetch_sample_of_target(&batch(first_step)));
     async_copy::commit();
     async_copy::wait::<0>();
     // All blocks have started, and initialised their mbarriers, before one sends to another.
     cluster::sync();
+    weights.forward(&block, first_step % 2);
+    let mut second_weights = block.second_weights();
+    thread::sync_threads();
     let mut step = first_step;
     let mut last_rule = Rule::new(rule, 1);
     while step < end_step {
@@ -140,40 +148,40 @@ pub fn network_train_cluster(
             arrivals.arrive_expecting(PARTS, PARTS_BYTES);
             arrivals.arrive_expecting(ACTIVATIONS, ACTIVATIONS_BYTES);
         }
-        let rows = Batch::new(order, step, batches).rows;
-        weights.forward(&block, half);
-        let second_weights = block.second_weights();
-        thread::sync_threads();
+        let (batch, next) = (batch(step), batch(step + 1));
         block.send_parts(&second_weights);
-        let samples = block.fetch_samples(&Batch::new(order, step + 1, batches));
+        let (sample, sample_of_target) = (block.fetch_sample(&next), block.fetch_sample_of_target(&next));
         if step > first_step {
             block.update_third(1 - half, last_rule);
         }
-        arrivals.wait(PARTS, phase);
-        block.send_activations(half);
-        // In flight until the end of the step.
-        block.copy_images(inputs, samples, 1 - half);
-        async_copy::commit();
-        let next_target = block.fetch_target(targets, samples);
         // The third layer is updated.
         thread::sync_threads();
+        arrivals.wait(PARTS, phase);
+        block.send_activations(half);
+        // In flight until the end of the backward pass.
+        unrolled!(|n: 0 1| {
+            block.copy_image(inputs, sample, n, next.rows, 1 - half);
+        });
+        async_copy::commit();
+        let next_target = block.fetch_target(targets, sample_of_target);
         let third_weights = block.third_weights();
         arrivals.wait(ACTIVATIONS, phase);
-        block.output(&third_weights, half, target, (rows, loss), &terms);
+        block.output(&third_weights, half, target, (batch.rows, loss), &terms);
         target = next_target;
         thread::sync_threads();
-        let rule = Rule::new(rule, rows);
-        let gradient = block.second_gradient();
-        block.store_loss(&terms, losses, step);
-        block.update_second_biases(rule);
-        // The other half of the block.
-        if thread() >= THREADS / 2 {
-            block.backward_first();
+        let rule = Rule::new(rule, batch.rows);
+        if thread() < THREADS / 2 {
+            block.update_second(rule);
+        } else {
+            block.backward_first(&second_weights);
         }
-        thread::sync_threads();
-        weights.update(&block, half, rule);
-        block.update_second(gradient, rule);
         async_copy::wait::<0>();
+        // The next images are there.
+        thread::sync_threads();
+        block.update_second_biases(rule);
+        block.store_loss(&terms, losses, step);
+        weights.update_and_forward(&block, half, rule);
+        second_weights = block.second_weights();
         thread::sync_threads();
         last_rule = rule;
         step += 1;

@@ -5,10 +5,10 @@
 //! lane 4g + p has unit g, and of the tile the pixels 2p, 2p + 1, 2p + 8 and 2p + 9.
 
 use cuda_std::matrix::{A, B, Bf16, Sums};
-use cuda_std::{F32x4, GlobalMut, warp};
+use cuda_std::{F32x4, GlobalMut, math, warp};
 
 use super::super::super::update::Rule;
-use super::memory::{Block, FIRST_ERRORS, IMAGES, PARTIAL};
+use super::memory::{Block, FIRST_BIASES, FIRST_ERRORS, IMAGES, PARTIAL};
 use super::{FEATURES, UNITS, split, warp_and_lane};
 
 /// Tiles of an image.
@@ -56,22 +56,88 @@ impl FirstWeights {
         });
     }
 
-    /// Computes the warp's part of the block's units' sums, without the scale of the inputs.
+    /// Computes the warp's part of the block's units' sums for the images in half `half`.
     #[inline(always)]
     pub(super) fn forward(&self, block: &Block, half: u32) {
-        let (warp, lane) = warp_and_lane();
-        // Sums of each of the weights' parts: their products need not wait for each other.
-        let [mut high, mut middle, mut low] = [Sums::zero(); 3];
+        let mut sums = FirstSums::zero();
         for_each_tile!(|n, tile| {
-            let place = IMAGES.half(half).offset([lane % 16, 2 * tile + lane / 16]);
-            let inputs = A::<Bf16>::from_registers(block.shared.load_matrices(place));
-            let [a, b, c, d] = self.0[n];
-            let ([ab, ab_rest, ab_last], [cd, cd_rest, cd_last]) = (split::in_three([a, b]), split::in_three([c, d]));
-            high = high.plus_product(&inputs, &B::from_registers([ab, cd]));
-            middle = middle.plus_product(&inputs, &B::from_registers([ab_rest, cd_rest]));
-            low = low.plus_product(&inputs, &B::from_registers([ab_last, cd_last]));
+            sums.add_terms(block, half, tile, self.0[n]);
         });
-        let (high, middle, low) = (high.registers(), middle.registers(), low.registers());
+        sums.store(block);
+    }
+
+    /// Updates the weights, and the last warp the biases, by their gradients for the images in half `half`, and computes the warp's part of
+    /// the block's units' sums for those in the other half.
+    #[inline(always)]
+    pub(super) fn update_and_forward(&mut self, block: &Block, half: u32, rule: Rule) {
+        let (warp, lane) = warp_and_lane();
+        // Of unit g the samples 2p, 2p + 1, 2p + 8 and 2p + 9.
+        let (unit, pair) = (lane / 4, lane % 4);
+        let errors = FIRST_ERRORS.view(block.shared);
+        let [[a, b], [c, d]] = [pair, pair + 4].map(|pair| {
+            let [a, b, c, d] = errors.get([unit / 2, pair]).to_array();
+            if unit.is_multiple_of(2) { [a, b] } else { [c, d] }
+        });
+        let sum = (a + b) + (c + d);
+        let sum = sum + warp::shuffle_xor(sum, 1);
+        let sum = sum + warp::shuffle_xor(sum, 2);
+        if warp == 7 && pair == 0 {
+            block.update_bias(FIRST_BIASES.offset([unit]), sum, rule);
+        }
+        // Their products are what is added to the weights.
+        let factor = -rule.rate * SCALE;
+        let [[a, b], [c, d]] = [[factor * a, factor * b], [factor * c, factor * d]];
+        let ([ab, ab_rest], [cd, cd_rest]) = (split::in_two([a, b]), split::in_two([c, d]));
+        // Rows 8 to 15 have the second parts of the units in rows 0 to 7.
+        let errors = A::<Bf16>::from_registers([ab, ab_rest, cd, cd_rest]);
+        let kept = 1.0 - rule.decay;
+        let mut sums = FirstSums::zero();
+        for_each_tile!(|n, tile| {
+            let [a, b, c, d] = block.shared.load_matrices_transposed(place_of_tile(half, tile));
+            let change = |inputs| {
+                let [a, b, c, d] = Sums::zero().plus_product(&errors, &B::from_registers(inputs)).registers();
+                [a + c, b + d]
+            };
+            let ([a, b], [c, d]) = (change([a, b]), change([c, d]));
+            let weights = self.0[n];
+            self.0[n] = [
+                math::fma(kept, weights[0], a),
+                math::fma(kept, weights[1], b),
+                math::fma(kept, weights[2], c),
+                math::fma(kept, weights[3], d),
+            ];
+            sums.add_terms(block, 1 - half, tile, self.0[n]);
+        });
+        sums.store(block);
+    }
+}
+
+/// A warp's part of the block's units' sums, without the scale of the inputs: that of each of the weights' parts, whose products need not
+/// wait for each other.
+struct FirstSums([Sums; 3]);
+
+impl FirstSums {
+    #[inline(always)]
+    fn zero() -> Self {
+        Self([Sums::zero(); 3])
+    }
+
+    /// Adds the terms of a tile, for the images in half `half`.
+    #[inline(always)]
+    fn add_terms(&mut self, block: &Block, half: u32, tile: u32, [a, b, c, d]: [f32; 4]) {
+        let inputs = A::<Bf16>::from_registers(block.shared.load_matrices(place_of_tile(half, tile)));
+        let ([ab, ab_rest, ab_last], [cd, cd_rest, cd_last]) = (split::in_three([a, b]), split::in_three([c, d]));
+        let Self([high, middle, low]) = self;
+        *high = high.plus_product(&inputs, &B::from_registers([ab, cd]));
+        *middle = middle.plus_product(&inputs, &B::from_registers([ab_rest, cd_rest]));
+        *low = low.plus_product(&inputs, &B::from_registers([ab_last, cd_last]));
+    }
+
+    /// Stores the sums, for [`partial_sums`].
+    #[inline(always)]
+    fn store(self, block: &Block) {
+        let (warp, lane) = warp_and_lane();
+        let [high, middle, low] = self.0.map(|sums| sums.registers());
         let [a, b, c, d]: [f32; 4] = core::array::from_fn(|i| high[i] + (middle[i] + low[i]));
         // Two lanes have two units each of samples g and g + 8: either gets four of one sample.
         let (group, place) = (lane / 4, lane % 4);
@@ -81,33 +147,13 @@ impl FirstWeights {
         let quad = if is_odd { [e, f, c, d] } else { [a, b, e, f] };
         PARTIAL.view(block.shared).set([warp, place % 2, 2 * group + place / 2], quad.into());
     }
+}
 
-    /// Updates the weights by their gradients.
-    #[inline(always)]
-    pub(super) fn update(&mut self, block: &Block, half: u32, rule: Rule) {
-        let (_, lane) = warp_and_lane();
-        // Of unit g the samples 2p, 2p + 1, 2p + 8 and 2p + 9.
-        let [a, b, c, d] = FIRST_ERRORS.view(block.shared).get([lane / 4, lane % 4]).to_array();
-        let ([ab, ab_rest], [cd, cd_rest]) = (split::in_two([a, b]), split::in_two([c, d]));
-        // Rows 8 to 15 have the second parts of the units in rows 0 to 7.
-        let errors = A::<Bf16>::from_registers([ab, ab_rest, cd, cd_rest]);
-        for_each_tile!(|n, tile| {
-            let place = IMAGES.half(half).offset([lane % 16, 2 * tile + lane / 16]);
-            let [a, b, c, d] = block.shared.load_matrices_transposed(place);
-            let gradient = |inputs| {
-                let [a, b, c, d] = Sums::zero().plus_product(&errors, &B::from_registers(inputs)).registers();
-                [(a + c) * SCALE, (b + d) * SCALE]
-            };
-            let ([a, b], [c, d]) = (gradient([a, b]), gradient([c, d]));
-            let weights = self.0[n];
-            self.0[n] = [
-                rule.weight(weights[0], a),
-                rule.weight(weights[1], b),
-                rule.weight(weights[2], c),
-                rule.weight(weights[3], d),
-            ];
-        });
-    }
+/// Where the lane's row of a tile of images is in shared memory.
+#[inline(always)]
+fn place_of_tile(half: u32, tile: u32) -> usize {
+    let (_, lane) = warp_and_lane();
+    IMAGES.half(half).offset([lane % 16, 2 * tile + lane / 16])
 }
 
 /// The places in global memory of the lane's weights of a tile.

@@ -67,17 +67,17 @@ pub(super) const IMAGES: Matrix<2> = Matrix::new(0, [ROWS, IMAGE_QUADS], [IMAGE_
 /// The warps' parts of the sums of the block's units of the first layer, whose index is \[warp, half of the samples, place\]: a place is
 /// a sample of the half and a quad of units.
 pub(super) const PARTIAL: Matrix<3> = Matrix::new(IMAGES.half(1).end(), [THREADS / 32, 2, 16], [37, 20, 1]);
-/// The first layer's biases: the block's units.
-pub(super) const FIRST_BIASES: Matrix<1> = Matrix::new(PARTIAL.end(), [2], [1]);
+/// The first layer's biases: the block's units, each the first element of a quad.
+pub(super) const FIRST_BIASES: Matrix<1> = Matrix::new(PARTIAL.end(), [8], [1]);
 /// The activations of the block's units of the first layer: one row per sample.
 pub(super) const FIRST: Matrix<2> = Matrix::new(FIRST_BIASES.end(), [ROWS, 2], [2, 1]);
-/// The errors of the block's units of the first layer: one row per unit, of quads of samples. Quad q has the samples 2q, 2q + 1,
-/// 2q + 8 and 2q + 9.
-pub(super) const FIRST_ERRORS: Matrix<2> = Matrix::new(FIRST.end(), [8, ROWS / 4], [ROWS / 4, 1]);
+/// The errors of the block's units of the first layer: one row per pair of units, of pairs of samples, each the errors of one unit and then
+/// those of the other.
+pub(super) const FIRST_ERRORS: Matrix<2> = Matrix::new(FIRST.end(), [4, ROWS / 2], [ROWS / 2, 1]);
 /// The second layer's weights from the block's units of the first layer: one row per such unit, of quads of units.
 pub(super) const SECOND_WEIGHTS: Matrix<2> = Matrix::new(FIRST_ERRORS.end(), [8, SECOND_QUADS], [SECOND_QUADS + 1, 1]);
-/// The second layer's biases: the block's units.
-pub(super) const SECOND_BIASES: Matrix<1> = Matrix::new(SECOND_WEIGHTS.end(), [1], [1]);
+/// The second layer's biases: the block's units, each the first element of a quad.
+pub(super) const SECOND_BIASES: Matrix<1> = Matrix::new(SECOND_WEIGHTS.end(), [4], [1]);
 /// All blocks' parts of the sums of the block's units of the second layer: one row per block, of samples.
 pub(super) const SECOND_PARTS: Matrix<2> = Matrix::new(SECOND_BIASES.end(), [BLOCKS, ROWS], [ROWS + 1, 1]);
 /// The second layer's activations: one row per sample. Two halves.

@@ -18,6 +18,12 @@ fn of_row(layer: usize, feature: u32, unit: u32) -> Quad {
     Quad { first: FIRST_PARAMETER[layer] + feature * units + unit, stride: 1, count: units - unit }
 }
 
+/// The first of them.
+#[inline(always)]
+fn of_unit(layer: usize, feature: u32, unit: u32) -> Quad {
+    Quad { count: 1, ..of_row(layer, feature, unit) }
+}
+
 impl Block<'_> {
     /// Copies the block's parameters into shared memory, except the first layer's weights.
     #[inline(always)]
@@ -45,8 +51,8 @@ impl Block<'_> {
             let (row, quad) = (i / SECOND_QUADS, i % SECOND_QUADS);
             work(SECOND_WEIGHTS.offset([row, quad]), of_row(1, 8 * self.rank + row, 4 * quad));
         });
-        for_each(2, |i| work(FIRST_BIASES.offset([i]), of_row(0, FEATURES, 8 * self.rank + 4 * i)));
-        for_each(1, |_| work(SECOND_BIASES.offset([0]), of_row(1, UNITS[0], 4 * self.rank)));
+        for_each(8, |i| work(FIRST_BIASES.offset([i]), of_unit(0, FEATURES, 8 * self.rank + i)));
+        for_each(4, |i| work(SECOND_BIASES.offset([i]), of_unit(1, UNITS[0], 4 * self.rank + i)));
     }
 }
 

@@ -5,10 +5,10 @@ use cuda_std::{F32x4, GlobalMut, SharedArray, cluster, math, warp};
 use super::super::super::{activation, loss};
 use super::super::rows::{add_products, add_scaled, halve};
 use super::memory::{
-    Block, FIRST, FIRST_BIASES, FIRST_ERRORS, SECOND, SECOND_BIASES, SECOND_ERRORS, SECOND_PARTS, SECOND_QUADS,
-    SECOND_WEIGHTS, THIRD_BIASES, THIRD_ERRORS, THIRD_WEIGHTS,
+    Block, FIRST, FIRST_BIASES, FIRST_ERRORS, SECOND, SECOND_BIASES, SECOND_ERRORS, SECOND_PARTS, SECOND_WEIGHTS,
+    THIRD_BIASES, THIRD_ERRORS, THIRD_WEIGHTS,
 };
-use super::{ACTIVATIONS, PARTS, THREADS, UNITS, first, thread};
+use super::{ACTIVATIONS, PARTS, THREADS, UNITS, first, thread, warp_and_lane};
 
 /// In the passes of the second and third layer, 16 lanes work on a sample.
 #[derive(Clone, Copy)]
@@ -26,41 +26,42 @@ impl Lane {
 }
 
 impl Block<'_> {
-    /// Element \[h\]\[k\] of the second layer's weights from the block's unit 4h + k: those to the quad of units whose sums the thread
-    /// sends.
+    /// The second layer's weights from the lane's quad of the block's units to one of the second layer's.
     #[inline(always)]
-    pub(super) fn second_weights(&self) -> [[[f32; 4]; 4]; 2] {
+    pub(super) fn second_weights(&self) -> SecondWeights {
         let weights = SECOND_WEIGHTS.view(self.shared);
-        let index = Lane::of_thread().index;
-        [0, 4].map(|first| core::array::from_fn(|k| weights.get([first + k as u32, index]).to_array()))
+        let quad = Lane::of_thread().index / 8;
+        core::array::from_fn(|k| weights.get([4 * quad + k as u32, second_quad()]).to_array())
     }
 
-    /// Computes the first layer's activations of the block's units, of the warps' sums, and of them the block's parts of the second
-    /// layer's sums; sends each to the block that has the unit.
+    /// Computes the first layer's activations of the block's units, of the warps' sums and of
+    /// them the block's parts of the second layer's sums; sends each to the block that has the unit.
     #[inline(always)]
-    pub(super) fn send_parts(&self, second_weights: &[[[f32; 4]; 4]; 2]) {
+    pub(super) fn send_parts(&self, weights: &SecondWeights) {
         let lane = Lane::of_thread();
-        // Eight lanes add up the warps' sums of a sample and a quad of units.
-        let (quad, warp) = (lane.index / 8, lane.index % 8);
-        let [sum] = halve_quad(first::partial_sums(self, warp, lane.sample, quad), 4, 2);
+        // Eight lanes add up the sums of a sample and a quad of units.
+        let (quad, place) = (lane.index / 8, lane.index % 8);
+        let [sum] = halve_quad(first::partial_sums(self, place, lane.sample, quad), 4, 2);
         // Bits 1 and 2 of the lane are the unit.
-        let bias = element(FIRST_BIASES.view(self.shared).get([quad]), warp / 2);
+        let [bias, ..] = FIRST_BIASES.view(self.shared).get([4 * quad + place / 2]).to_array();
         let sum = sum + warp::shuffle_xor(sum, 1);
         let own = join_quad(sigmoid(sum + bias), 4, 2);
-        if warp == 0 {
+        if place == 0 {
             FIRST.view(self.shared).set([lane.sample, quad], own);
         }
         let own = own.to_array();
-        let other = own.map(|value| warp::shuffle_xor(value, 8));
-        let (first, second) = if quad == 0 { (own, other) } else { (other, own) };
-        let mut sums = [0.0_f32; 4];
-        for (activations, weights) in [first, second].iter().zip(second_weights) {
-            for (&activation, weights) in activations.iter().zip(weights) {
-                add_scaled(activation, weights, &mut sums);
-            }
-        }
-        let place = SECOND_PARTS.offset([self.rank, lane.sample]);
-        cluster::map_shared(self.shared, lane.index).set_async(place, sums.into(), self.arrivals, PARTS);
+        let other = own.map(|value| warp::shuffle_xor(value, 16));
+        let (even, odd) = if lane.sample.is_multiple_of(2) { (own, other) } else { (other, own) };
+        let [mut of_even, mut of_odd] = [[0.0_f32; 4]; 2];
+        unrolled!(|k: 0 1 2 3| {
+            let k = k as usize;
+            add_scaled(even[k], &weights[k], &mut of_even);
+            add_scaled(odd[k], &weights[k], &mut of_odd);
+        });
+        // The lanes of the first quad get the sums of the even sample, those of the second of the odd one.
+        let sums = halve(of_even, of_odd, 8);
+        let place = SECOND_PARTS.offset([self.rank, lane.sample / 2 * 2 + quad]);
+        cluster::map_shared(self.shared, second_quad()).set_async(place, sums.into(), self.arrivals, PARTS);
     }
 
     /// Adds up all blocks' parts of the sums of the block's units of the second layer, and sends the activations to all blocks.
@@ -71,7 +72,7 @@ impl Block<'_> {
         let sum = sum + warp::shuffle_xor(sum, 2);
         let sum = sum + warp::shuffle_xor(sum, 1);
         // Bits 2 and 3 of the lane's index are the unit.
-        let bias = element(SECOND_BIASES.view(self.shared).get([0]), lane.index / 4);
+        let [bias, ..] = SECOND_BIASES.view(self.shared).get([lane.index / 4]).to_array();
         let values = join_quad(sigmoid(sum + bias), 8, 4);
         let place = SECOND.half(half).offset([lane.sample, self.rank]);
         cluster::map_shared(self.shared, lane.index).set_async(place, values, self.arrivals, ACTIVATIONS);
@@ -134,43 +135,51 @@ impl Block<'_> {
         }
     }
 
-    /// Stores the loss of a step, by the first warp of the first block.
+    /// Stores the loss of a step, by the third warp of the first block.
     #[inline(always)]
     pub(super) fn store_loss(&self, terms: &Terms, losses: GlobalMut<f32>, step: u32) {
-        if self.rank > 0 || thread() >= 32 {
+        let (warp, lane) = warp_and_lane();
+        if self.rank > 0 || warp != 2 {
             return;
         }
-        let of_lane: [f32; 8] = core::array::from_fn(|i| terms.get(thread() as usize + 32 * i));
+        let of_lane: [f32; 8] = core::array::from_fn(|i| terms.get(lane as usize + 32 * i));
         let loss = warp::reduce_add(of_lane.iter().sum());
-        if thread() == 0 {
+        if lane == 0 {
             losses.set(step as usize, loss);
         }
     }
 
-    /// Computes the errors of the block's units of the first layer, by half of the block: 8 lanes for a sample.
+    /// Computes the errors of the block's units of the first layer, by the last four warps, which have four samples each.
     #[inline(always)]
-    pub(super) fn backward_first(&self) {
-        let (warp, lane) = (thread() % 128 / 32, thread() % 8);
-        let place = thread() % 32 / 8;
-        // The samples of a quad of errors.
-        let sample = 2 * warp + place % 2 + place / 2 * 8;
-        let (errors, weights) = (SECOND_ERRORS.view(self.shared), SECOND_WEIGHTS.view(self.shared));
-        let mut sums = [[0.0_f32; 4]; 2];
-        unrolled!(|n: 0 1| {
-            let k = lane + n * (SECOND_QUADS / 2);
-            let errors = errors.get([sample, k]).to_array();
-            let rows = |first| core::array::from_fn(|i| weights.get([first + i as u32, k]).to_array());
-            add_products(&errors, &rows(0), &mut sums[0]);
-            add_products(&errors, &rows(4), &mut sums[1]);
+    pub(super) fn backward_first(&self, weights: &SecondWeights) {
+        let (warp, lane) = warp_and_lane();
+        let samples = 4 * (warp % 4);
+        let errors = SECOND_ERRORS.view(self.shared);
+        let mut sums = [[0.0_f32; 4]; 4];
+        unrolled!(|n: 0 1 2 3| {
+            let errors = errors.get([samples + n, second_quad()]).to_array();
+            add_products(&errors, weights, &mut sums[n as usize]);
         });
-        // The lane is the unit.
-        let [sum] = halve_quad(halve(sums[0], sums[1], 4), 2, 1);
-        let value = element(FIRST.view(self.shared).get([sample, lane / 4]), lane % 4);
-        let errors = join_quad(sum * activation::derivative(activation::SIGMOID, value), 16, 8);
-        if place == 0 {
-            FIRST_ERRORS.view(self.shared).set([lane, warp], errors);
+        // 16 lanes have a quad of the second layer's units each. Bits 4 and 0 of the lane become the sample, bits 2 and 1 the unit.
+        let [a, b, c, d] = sums;
+        let [even, odd] = [halve(a, c, 16), halve(b, d, 16)];
+        let [sum] = halve_quad(halve(even, odd, 1), 4, 2);
+        let (sample, quad, unit) = (samples + lane / 16 * 2 + lane % 2, lane / 8 % 2, lane / 2 % 4);
+        let value = element(FIRST.view(self.shared).get([sample, quad]), unit);
+        let errors = join_quad(sum * activation::derivative(activation::SIGMOID, value), 2, 1);
+        if lane.is_multiple_of(4) {
+            FIRST_ERRORS.view(self.shared).set([2 * quad + unit / 2, sample / 2], errors);
         }
     }
+}
+
+/// Of each of the block's four units of a quad, a quad of weights to the second layer's units.
+pub(super) type SecondWeights = [[f32; 4]; 4];
+
+/// The lane's quad of the second layer's units, in the passes between it and the first.
+#[inline(always)]
+fn second_quad() -> u32 {
+    thread() % 8 + thread() / 16 % 2 * 8
 }
 
 /// Of each of four units, quads of weights to the outputs.
