@@ -25,17 +25,23 @@ const ONE_BLOCK: [&str; 11] = [
 ];
 
 /// Kernels launched with blocks of 256 threads, at least two resident blocks per multiprocessor.
-const BLOCKS_OF_256: [&str; 12] = [
+const BLOCKS_OF_256: [&str; 18] = [
     "correlation_tiles",
     "correlation_registers",
     "network_forward_16",
     "network_forward_64",
+    "network_forward_bytes_16",
+    "network_forward_bytes_64",
     "network_backward_16",
     "network_backward_64",
     "network_update_16",
     "network_update_64",
+    "network_update_bytes_16",
+    "network_update_bytes_64",
     "network_gradient_16",
     "network_gradient_64",
+    "network_gradient_bytes_16",
+    "network_gradient_bytes_64",
     "network_output",
     "network_evaluate",
 ];
@@ -47,8 +53,35 @@ const BLOCKS_OF_128: [&str; 1] = ["matmul_grid_f32"];
 const ONE_BLOCK_PER_MULTIPROCESSOR: [&str; 3] =
     ["network_train_persistently", "network_train_homework", "network_train_by_adam"];
 
+/// The same with tensor cores, for sm_80 and later.
+const TENSOR_CORES: [&str; 1] = ["matmul_tensor_f32"];
+
 /// The kernels with clusters of 16 blocks of 256 threads, for sm_90 and later.
 const CLUSTERS: [&str; 4] = ["network_train_cluster", "cluster_barriers", "cluster_loads", "cluster_exchanges"];
+
+/// The kernels of a training step's launches, each of which waits for the one before: on sm_90 and later a launch begins while that one
+/// ends.
+const STEPS: [&str; 19] = [
+    "network_backward_16",
+    "network_backward_64",
+    "network_evaluate",
+    "network_forward_16",
+    "network_forward_64",
+    "network_forward_bytes_16",
+    "network_forward_bytes_64",
+    "network_gradient_16",
+    "network_gradient_64",
+    "network_gradient_bytes_16",
+    "network_gradient_bytes_64",
+    "network_next_step",
+    "network_output",
+    "network_update_16",
+    "network_update_64",
+    "network_update_bytes_16",
+    "network_update_bytes_64",
+    "network_update_by_adam",
+    "network_update_from_parts",
+];
 
 /// The PTX builder for one architecture; `kernels` is this crate's folder.
 pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
@@ -58,10 +91,15 @@ pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
     let builder = BLOCKS_OF_128.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 128, 1));
     let builder = BLOCKS_OF_256.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 2));
     let builder = ONE_BLOCK.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 1024, 1));
+    let builder = match arch >= Arch::Sm80 {
+        true => TENSOR_CORES.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 1)),
+        false => builder,
+    };
     match arch >= Arch::Sm90 {
         true => {
             // PTX ISA 8.1 has `st.async`.
             let builder = builder.ptx_version(8, 1);
+            let builder = STEPS.iter().fold(builder, |builder, kernel| builder.dependent_launch(kernel));
             CLUSTERS.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 1).cluster(kernel, 16))
         }
         false => builder,

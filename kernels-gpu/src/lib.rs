@@ -16,6 +16,8 @@ pub mod network;
 pub mod product;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod ptx;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod tensor_cores;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use ptx::PTX;

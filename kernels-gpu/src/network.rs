@@ -4,7 +4,7 @@
 //!
 //! | buffer | holds |
 //! |---|---|
-//! | `inputs` | the samples row by row, *N* × features |
+//! | `inputs` | the samples row by row, *N* × features: floats, or bytes for the kernels with `bytes` in their name, which scale them |
 //! | `targets` | the expected outputs, *N* × outputs |
 //! | `order` | the sample permutation of the epoch: sample indices |
 //! | `parameters` | for each layer its weights, inputs × units row by row, then its biases: (inputs + 1) × units |
@@ -44,6 +44,7 @@ mod adam;
 mod backward;
 mod batch;
 mod forward;
+mod input;
 pub mod loss;
 mod output;
 pub mod persistent;
@@ -54,10 +55,12 @@ mod update;
 pub use adam::network_update_by_adam;
 pub use backward::{network_backward_16, network_backward_64};
 pub use batch::network_next_step;
-pub use forward::{network_forward_16, network_forward_64};
+pub use forward::{network_forward_16, network_forward_64, network_forward_bytes_16, network_forward_bytes_64};
+pub use input::ByteScale;
 pub use output::{ROWS_PER_BLOCK, network_evaluate, network_output};
 pub use shape::{AdamRule, Batches, LayerShape, OutputLayer, UpdateRule};
 pub use tile::THREADS;
 pub use update::{
-    network_gradient_16, network_gradient_64, network_update_16, network_update_64, network_update_from_parts,
+    network_gradient_16, network_gradient_64, network_gradient_bytes_16, network_gradient_bytes_64, network_update_16,
+    network_update_64, network_update_bytes_16, network_update_bytes_64, network_update_from_parts,
 };

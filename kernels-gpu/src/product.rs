@@ -10,11 +10,13 @@
 //! | 5 double-buffered | the next tile is loaded while the current one is multiplied |
 //! | 6 resident | columns of all rows stay in shared memory, and warps compute tiles without barriers |
 //! | 7 grid | the tiles are distributed over many blocks, which run on all multiprocessors |
+//! | 8 tensor cores | a float is the sum of three bf16, which tensor cores multiply |
 //!
 //! Every kernel takes `x`, a row-major `rows` × `columns` matrix, and `out`, `rows` × `rows`. `x` and `out` must have
-//! fewer than 2³² elements each. Rungs 1 to 5 exist in single and in double precision, rungs 6 and 7 in single precision.
+//! fewer than 2³² elements each. Rungs 1 to 5 exist in single and in double precision, rungs 6 to 8 in single precision.
 
 mod cells;
+mod grid;
 mod rung1_naive;
 mod rung2_symmetric;
 mod rung3_shared_tiles;
@@ -22,6 +24,8 @@ mod rung4_register_tiles;
 mod rung5_double_buffered;
 mod rung6_resident;
 mod rung7_grid;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod rung8_tensor_cores;
 mod scalar;
 
 pub use rung1_naive::{matmul_naive_f32, matmul_naive_f64};
@@ -31,6 +35,8 @@ pub use rung4_register_tiles::{matmul_registers_f32, matmul_registers_f64};
 pub use rung5_double_buffered::{matmul_kernel_f32, matmul_kernel_f64};
 pub use rung6_resident::matmul_resident_f32;
 pub use rung7_grid::{GRID_SHARED_BYTES, matmul_grid_f32};
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use rung8_tensor_cores::{TENSOR_SHARED_BYTES, matmul_tensor_f32};
 
 /// Threads per block of rungs 1 to 6.
 pub const THREADS: u32 = 1024;
@@ -47,12 +53,16 @@ pub const fn resident_stride(rows: u32) -> u32 {
 /// Threads per block of [`matmul_grid_f32`].
 pub const GRID_THREADS: u32 = 128;
 
-/// Rows of an output tile of [`matmul_grid_f32`].
+/// Threads per block of [`matmul_tensor_f32`].
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub const TENSOR_THREADS: u32 = 256;
+
+/// Rows of an output tile of [`matmul_grid_f32`] and [`matmul_tensor_f32`].
 const GRID_ROWS: u32 = 64;
-/// Columns of an output tile of [`matmul_grid_f32`].
+/// Columns of such a tile.
 const GRID_COLUMNS: u32 = 48;
 
-/// Number of output tiles of [`matmul_grid_f32`] in the lower triangle for `rows` rows of X: blocks of a launch with one
+/// Number of output tiles of [`matmul_grid_f32`] and [`matmul_tensor_f32`] in the lower triangle for `rows` rows of X: blocks of a launch with one
 /// tile each.
 pub const fn grid_tiles(rows: u32) -> u32 {
     let rows_of_tiles = rows.div_ceil(GRID_ROWS);
@@ -61,7 +71,7 @@ pub const fn grid_tiles(rows: u32) -> u32 {
     grid_tiles_before(rows_of_tiles) - last.saturating_sub(rows.div_ceil(GRID_COLUMNS))
 }
 
-/// Number of output tiles of [`matmul_grid_f32`] in the rows of tiles before row `i`: row k has (k + 1) · 4 / 3, rounded up.
+/// Number of those tiles in the rows of tiles before row `i`: row k has (k + 1) · 4 / 3, rounded up.
 const fn grid_tiles_before(i: u32) -> u32 {
     (i * (2 * i + 3)).div_ceil(3)
 }

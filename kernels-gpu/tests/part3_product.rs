@@ -68,6 +68,12 @@ fn check_grid(rows: usize, columns: usize, blocks: u32, seed: u64) {
     check!(matmul_grid_f32, f32, rows, columns, seed, config,);
 }
 
+/// Rung 8 with `blocks` blocks.
+fn check_tensor(rows: usize, columns: usize, blocks: u32, seed: u64) {
+    let config = LaunchConfig::new(blocks, TENSOR_THREADS).with_dynamic_shared(TENSOR_SHARED_BYTES);
+    check!(matmul_tensor_f32, f32, rows, columns, seed, config,);
+}
+
 fn check_all(rows: usize, columns: usize, seed: u64) {
     check!(matmul_naive_f32, f32, rows, columns, seed);
     check!(matmul_naive_f64, f64, rows, columns, seed);
@@ -82,6 +88,7 @@ fn check_all(rows: usize, columns: usize, seed: u64) {
     check_resident(rows, columns, 2, seed);
     check_resident(rows, columns, 64, seed);
     check_grid(rows, columns, grid_tiles(rows as u32).max(1), seed);
+    check_tensor(rows, columns, grid_tiles(rows as u32).max(1), seed);
 }
 
 #[test]
@@ -111,6 +118,51 @@ proptest! {
 fn part3_products_by_fewer_and_by_more_blocks_than_tiles_are_right() {
     for (rows, columns, blocks) in [(1, 1, 3), (64, 32, 2), (65, 36, 1), (200, 5, 4), (193, 64, 7)] {
         check_grid(rows, columns, blocks, 5);
+        check_tensor(rows, columns, blocks, 5);
+    }
+}
+
+/// X·Xᵀ by rung 8.
+fn by_tensor_cores(x: &[f32], rows: usize) -> Vec<f32> {
+    let config = LaunchConfig::new(grid_tiles(rows as u32), TENSOR_THREADS).with_dynamic_shared(TENSOR_SHARED_BYTES);
+    let (rows, columns, x) = (rows as u32, (x.len() / rows) as u32, SimulatorBuffer::from_slice(x));
+    let mut out = SimulatorBuffer::uninitialized((rows * rows) as usize);
+    simulator::launch(&matmul_tensor_f32, config, (&x, rows, columns, &mut out)).unwrap();
+    out.to_vec()
+}
+
+/// Without one of the six products of parts, an error is 2⁻¹⁷ of Σ |x · x| or more.
+#[test]
+fn part3_products_of_three_bf16_are_as_accurate_as_floats() {
+    let (rows, columns) = (70, 130);
+    for scale in [1.0, 1e-15, 1e15] {
+        let x: Vec<f32> = uniform_values(rows * columns, 4).into_iter().map(|x| (x * scale) as f32).collect();
+        for (cell, &product) in by_tensor_cores(&x, rows).iter().enumerate() {
+            let row = |i: usize| x[i * columns..][..columns].iter().map(|&x| f64::from(x));
+            let (i, j) = (cell / rows, cell % rows);
+            let exact: f64 = row(i).zip(row(j)).map(|(a, b)| a * b).sum();
+            let magnitude: f64 = row(i).zip(row(j)).map(|(a, b)| (a * b).abs()).sum();
+            let error = (f64::from(product) - exact).abs();
+            assert!(error <= 4e-7 * magnitude, "({i}, {j}) of {scale}: {product} instead of {exact}");
+        }
+    }
+}
+
+/// An infinite element has no parts whose sum it is, and the parts' products may be infinite where their sum is not.
+#[test]
+fn part3_products_of_three_bf16_are_infinite_and_nan_where_those_of_floats_are() {
+    let rare = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN, f32::MIN_POSITIVE / 8.0, -0.0];
+    let (rows, columns) = (50, 9);
+    let mut x: Vec<f32> = uniform_values(rows * columns, 6).into_iter().map(|x| x as f32).collect();
+    for (i, &value) in rare.iter().enumerate() {
+        x[(7 * i + 1) * columns + i] = value;
+    }
+    for (cell, &product) in by_tensor_cores(&x, rows).iter().enumerate() {
+        let (i, j) = (cell / rows, cell % rows);
+        let expected = (0..columns).fold(0.0_f32, |sum, p| x[i * columns + p].mul_add(x[j * columns + p], sum));
+        let is_same_class = product.is_nan() && expected.is_nan() || product.is_infinite() && product == expected;
+        let is_near = (product - expected).abs() <= 1e-6 * expected.abs().max(10.0);
+        assert!(is_same_class || is_near, "({i}, {j}): {product} instead of {expected}");
     }
 }
 

@@ -21,13 +21,13 @@ fn entries(ptx: &str) -> Vec<&str> {
 
 /// `xtask` checks the names themselves: its list of launches names every kernel by its Rust item.
 #[test]
-fn ptx_of_each_architecture_has_the_same_kernels_but_those_of_clusters() {
+fn ptx_of_each_architecture_has_the_same_kernels_but_those_of_clusters_and_tensor_cores() {
     let [oldest, newest] = fresh_ptx() else { return };
     let kernels = entries(oldest.text());
     assert!(kernels.contains(&"max_kernel") && kernels.contains(&"matmul_kernel_f32"), "{kernels:?}");
-    let (of_clusters, others): (Vec<&str>, Vec<&str>) =
-        entries(newest.text()).into_iter().partition(|kernel| kernel.contains("cluster"));
-    assert_eq!((of_clusters.len(), kernels), (4, others));
+    let (newer, others): (Vec<&str>, Vec<&str>) =
+        entries(newest.text()).into_iter().partition(|kernel| kernel.contains("cluster") || kernel.contains("tensor"));
+    assert_eq!((newer.len(), kernels), (5, others));
     assert_eq!(newest.text().matches("\n.reqnctapercluster 16, 1, 1\n").count(), 4);
     for ptx in fresh_ptx() {
         let (major, minor) = ptx.compute_capability();

@@ -119,7 +119,7 @@ fn check_gpu<F: MatmulElement>(report: &mut Report, device: &Device, x: &ArrayRe
         return Ok(());
     }
     let mut work = MatmulGpu::new(device, &part)?;
-    for &rung in work.rungs() {
+    for rung in work.rungs() {
         work.launch(rung)?;
         let name = format!("matmul_transpose_gpu, rung {}", rung.name());
         report.check_on(&name, &place, reference.verify(&work.result()?));
@@ -136,7 +136,7 @@ fn time_cuda<F: MatmulElement>(
     ladder: bool,
 ) -> Result<()> {
     let mut work = MatmulGpu::new(device, x)?;
-    let rungs = if ladder { work.rungs().to_vec() } else { vec![work.fastest()] };
+    let rungs = if ladder { work.rungs() } else { vec![work.fastest()] };
     for rung in rungs {
         let kernel = device.time_repeats(repeats, |_| work.launch(rung))?.context("the GPU measured no time")?;
         let name = if ladder { rung.label() } else { label::KERNEL.to_owned() };

@@ -28,22 +28,28 @@ pub enum Rung {
     /// A K-block of all rows stays in shared memory. Only in single precision, and for rows of which at least
     /// [`MIN_RESIDENT_COLUMNS`] columns fit: see [`MatmulGpu::rungs`].
     Resident,
-    /// Tiles for all multiprocessors: the only rung of more than one block. Only in single precision.
+    /// Tiles for all multiprocessors, in more than one block. Only in single precision.
     Grid,
+    /// The same tiles by tensor cores. Only in single precision, and where the device's PTX has the kernel.
+    TensorCores,
 }
 
 impl Rung {
     /// All rungs in ascending order.
-    pub const ALL: [Self; 7] =
-        [Self::Naive, Self::Symmetric, Self::Tiles, Self::Registers, Self::Buffered, Self::Resident, Self::Grid];
+    pub const ALL: [Self; 8] = [
+        Self::Naive,
+        Self::Symmetric,
+        Self::Tiles,
+        Self::Registers,
+        Self::Buffered,
+        Self::Resident,
+        Self::Grid,
+        Self::TensorCores,
+    ];
 
     /// The rungs of one block of 1024 threads, as the homework asks, in ascending order.
     pub const ONE_BLOCK: [Self; 6] =
         [Self::Naive, Self::Symmetric, Self::Tiles, Self::Registers, Self::Buffered, Self::Resident];
-
-    /// The rungs in single precision where [`Self::Resident`] has no kernel for the shape.
-    const WITHOUT_RESIDENT: [Self; 6] =
-        [Self::Naive, Self::Symmetric, Self::Tiles, Self::Registers, Self::Buffered, Self::Grid];
 
     /// The rung's number and name, as shown in tables.
     pub fn name(self) -> &'static str {
@@ -55,6 +61,7 @@ impl Rung {
             Self::Buffered => "5 wide, buffered",
             Self::Resident => "6 resident",
             Self::Grid => "7 all multiprocessors",
+            Self::TensorCores => "8 tensor cores",
         }
     }
 
@@ -79,8 +86,8 @@ pub enum MatmulGpuError {
         /// Columns of X.
         columns: usize,
     },
-    /// The rung has no kernel for the element type and the shape: see [`MatmulGpu::rungs`].
-    #[error("X·Xᵀ on the GPU: rung {} has no kernel for this element type and {rows} rows", rung.name())]
+    /// The rung has no kernel for the device, the element type and the shape: see [`MatmulGpu::rungs`].
+    #[error("X·Xᵀ on the GPU: rung {} has no kernel for this device, this element type and {rows} rows", rung.name())]
     NoKernel {
         /// The rung.
         rung: Rung,
@@ -98,6 +105,10 @@ pub trait OnGpu: gpu::Element {
     #[doc(hidden)]
     const HAS_ALL_RUNGS: bool;
 
+    /// Whether the device has the kernel of [`Rung::TensorCores`] for the element type.
+    #[doc(hidden)]
+    fn has_tensor_cores(device: &Device) -> bool;
+
     /// Launches the kernel of a rung; that of [`Rung::Resident`] with K-blocks of `depth` columns.
     #[doc(hidden)]
     fn launch(
@@ -111,9 +122,16 @@ pub trait OnGpu: gpu::Element {
 }
 
 macro_rules! on_gpu {
-    ($element:ty, $all:literal: $($rung:ident = $kernel:ident),* $(; Resident = $resident:ident, Grid = $grid:ident)?) => {
+    ($element:ty, $all:literal: $($rung:ident = $kernel:ident),* $(; Resident = $resident:ident, Grid = $grid:ident, TensorCores = $tensor:ident)?) => {
         impl OnGpu for $element {
             const HAS_ALL_RUNGS: bool = $all;
+
+            #[allow(unused_variables, reason = "only single precision has such a kernel")]
+            fn has_tensor_cores(device: &Device) -> bool {
+                $(return device.has(&product::$tensor);)?
+                #[allow(unreachable_code, reason = "as above")]
+                false
+            }
 
             fn launch(
                 rung: Rung,
@@ -134,9 +152,14 @@ macro_rules! on_gpu {
                         let config = LaunchConfig::new(product::grid_tiles(rows).max(1), product::GRID_THREADS)
                             .with_dynamic_shared(product::GRID_SHARED_BYTES);
                         device.launch(&product::$grid, config, (x, rows, columns, out))?
+                    }
+                    (Rung::TensorCores, _) if Self::has_tensor_cores(device) => {
+                        let config = LaunchConfig::new(product::grid_tiles(rows).max(1), product::TENSOR_THREADS)
+                            .with_dynamic_shared(product::TENSOR_SHARED_BYTES);
+                        device.launch(&product::$tensor, config, (x, rows, columns, out))?
                     })?
-                    #[allow(unreachable_patterns, reason = "only single precision has a kernel of the last rung")]
-                    (Rung::Resident | Rung::Grid, _) => return Err(MatmulGpuError::NoKernel { rung, rows }),
+                    #[allow(unreachable_patterns, reason = "only single precision has kernels of the last rungs")]
+                    (Rung::Resident | Rung::Grid | Rung::TensorCores, _) => return Err(MatmulGpuError::NoKernel { rung, rows }),
                 };
                 Ok(())
             }
@@ -146,7 +169,8 @@ macro_rules! on_gpu {
 
 on_gpu!(
     f32, true: Naive = matmul_naive_f32, Symmetric = matmul_symmetric_f32, Tiles = matmul_tiles_f32,
-    Registers = matmul_registers_f32, Buffered = matmul_kernel_f32; Resident = matmul_resident_f32, Grid = matmul_grid_f32
+    Registers = matmul_registers_f32, Buffered = matmul_kernel_f32; Resident = matmul_resident_f32, Grid = matmul_grid_f32,
+    TensorCores = matmul_tensor_f32
 );
 on_gpu!(
     f64, false: Naive = matmul_naive_f64, Symmetric = matmul_symmetric_f64, Tiles = matmul_tiles_f64,
@@ -222,14 +246,17 @@ impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
         Ok(Self { device, x, out: device.uninitialized(rows * rows)?, shape: (m, n), depth })
     }
 
-    /// The rungs with a kernel for the element type and the shape, in ascending order: the first five, and in single
-    /// precision [`Rung::Grid`], and [`Rung::Resident`] where enough columns of X fit into the device's shared memory.
-    pub fn rungs(&self) -> &'static [Rung] {
-        match (F::HAS_ALL_RUNGS, self.depth) {
-            (true, Some(_)) => &Rung::ALL,
-            (true, None) => &Rung::WITHOUT_RESIDENT,
-            (false, _) => &Rung::ALL[..5],
-        }
+    /// The rungs with a kernel for the device, the element type and the shape, in ascending order: the first five, and in single
+    /// precision [`Rung::Grid`], [`Rung::Resident`] where enough columns of X fit into the device's shared memory, and
+    /// [`Rung::TensorCores`] where the device's PTX has its kernel.
+    pub fn rungs(&self) -> Vec<Rung> {
+        let has_kernel = |rung: &Rung| match rung {
+            Rung::Resident => self.depth.is_some(),
+            Rung::Grid => F::HAS_ALL_RUNGS,
+            Rung::TensorCores => F::has_tensor_cores(self.device),
+            _ => true,
+        };
+        Rung::ALL.into_iter().filter(has_kernel).collect()
     }
 
     /// The last of [`Self::rungs`] that is one block, as the homework asks.

@@ -1,6 +1,6 @@
 //! Every rung of the GPU version agrees with double precision, on the simulator and on a GPU if there is one.
 
-use gpu::{Device, DeviceChoice};
+use gpu::{Device, DeviceChoice, InterpreterOptions};
 use matmul_functions::{MatmulElement, MatmulGpu, MatmulGpuError, Reference, Rung, matmul_transpose_gpu};
 use ndarray::Array2;
 use rand::rngs::ChaCha8Rng;
@@ -14,7 +14,7 @@ fn rungs_are_right<F: MatmulElement>(device: &Device, from_f64: impl Fn(f64) -> 
         let x = Array2::from_shape_simple_fn((rows, columns), || from_f64(rng.random_range(-1.0..1.0)));
         let reference = Reference::of(&x);
         let mut work = MatmulGpu::new(device, &x).map_err(|error| failed("MatmulGpu::new", error))?;
-        for &rung in work.rungs() {
+        for rung in work.rungs() {
             let name = format!("rung {}, X of {rows} × {columns}", rung.name());
             work.launch(rung).map_err(|error| failed(&name, error))?;
             let product = work.result().map_err(|error| failed(&name, error.into()))?;
@@ -54,15 +54,25 @@ fn part3_the_last_rungs_are_for_single_precision_and_the_resident_one_for_rows_t
     let mut long = MatmulGpu::new(&device, &long).unwrap();
     let mut double = MatmulGpu::new(&device, &double).unwrap();
     let without_resident: Vec<Rung> = Rung::ALL.into_iter().filter(|&rung| rung != Rung::Resident).collect();
-    assert_eq!((long.rungs(), long.fastest()), (&without_resident[..], Rung::Buffered));
-    assert_eq!((double.rungs(), double.fastest()), (&Rung::ALL[..5], Rung::Buffered));
-    let resident = [long.launch(Rung::Resident), double.launch(Rung::Resident)];
-    for (result, rung) in
-        resident.into_iter().map(|result| (result, Rung::Resident)).chain([(double.launch(Rung::Grid), Rung::Grid)])
-    {
+    assert_eq!((long.rungs(), long.fastest()), (without_resident, Rung::Buffered));
+    assert_eq!((double.rungs(), double.fastest()), (Rung::ALL[..5].to_vec(), Rung::Buffered));
+    let on_double = [Rung::Resident, Rung::Grid, Rung::TensorCores].map(|rung| (double.launch(rung), rung));
+    for (result, rung) in [(long.launch(Rung::Resident), Rung::Resident)].into_iter().chain(on_double) {
         let error = result.unwrap_err();
         assert!(matches!(error, MatmulGpuError::NoKernel { rung: found, .. } if found == rung), "{error}");
     }
+}
+
+/// PTX for sm_75 has no kernel for tensor cores.
+#[test]
+fn part3_the_rung_with_tensor_cores_is_left_out_where_the_ptx_lacks_it() {
+    let [oldest, ..] = gpu_testing::fresh_ptx(&kernels_gpu::PTX) else { return };
+    let device = Device::interpreter(oldest, InterpreterOptions::default()).unwrap();
+    let x = Array2::<f32>::zeros((5, 4));
+    let mut work = MatmulGpu::new(&device, &x).unwrap();
+    assert_eq!(work.rungs(), Rung::ALL[..7]);
+    let error = work.launch(Rung::TensorCores).unwrap_err();
+    assert!(matches!(error, MatmulGpuError::NoKernel { rung: Rung::TensorCores, rows: 5 }), "{error}");
 }
 
 #[test]

@@ -8,14 +8,16 @@ use std::ops::ControlFlow;
 use std::thread;
 
 use gpu::{Device, DeviceChoice, InterpreterOptions, PtxVariant};
+use kernels_gpu::network::ByteScale;
+use ndarray::Array2;
 use neural_net::engine::{CpuEngine, Engine, EngineError, GpuEngine, GpuOptions, GpuPath, Parameters, TrainingKernel};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::training::{GradientScale, Optimizer};
-use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network};
+use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Samples};
 use proptest::prelude::*;
-use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use support::cases::{Case, assert_as_many_correct, assert_close, case, random_samples, start, train_by_reference};
 
 /// Trains in the given order, and returns the parameters and the steps' losses.
@@ -111,6 +113,57 @@ proptest! {
     }
 }
 
+/// Samples of bytes, and the same as floats, in launches with small tiles, with large ones, and with gradients in parts.
+#[test]
+fn part1_samples_of_bytes_train_to_the_same_bits_as_their_floats() {
+    bytes_train_as_floats_do(&Device::simulator());
+    for ptx in gpu_testing::fresh_ptx(&kernels_gpu::PTX) {
+        let options = InterpreterOptions { check_races: false, ..InterpreterOptions::default() };
+        bytes_train_as_floats_do(&Device::interpreter(ptx, options).unwrap());
+    }
+}
+
+fn bytes_train_as_floats_do(device: &Device) {
+    for (sizes, count, batch_size) in [([33, 5, 3], 40, 16), ([33, 513, 3], 300, 130), ([20, 10, 4], 700, 600)] {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let architecture = Architecture::new(sizes.to_vec(), Activation::Sigmoid, Activation::Sigmoid).unwrap();
+        let network = Network::random(architecture, Initialization::Xavier, &mut rng);
+        let pixels = Array2::from_shape_simple_fn((count, sizes[0]), || rng.random::<u8>());
+        let targets = Array2::from_shape_simple_fn((count, sizes[2]), || rng.random_range(0.0..1.0));
+        let order: Vec<u32> = (0..count as u32).rev().collect();
+        for optimizer in [Optimizer::Sgd, Optimizer::Adam] {
+            let hyperparameters =
+                Hyperparameters { batch_size: Some(batch_size), optimizer, ..Preset::Homework.hyperparameters() };
+            let options = GpuOptions { path: GpuPath::Steps, ..GpuOptions::default() };
+            let parameters = start(network.clone(), &hyperparameters);
+            let bytes = Samples::from_bytes(pixels.clone().into(), 255.0, targets.clone()).unwrap();
+            let floats = Samples::new(pixels.map(|&pixel| f32::from(pixel) / 255.0), targets.clone()).unwrap();
+            let [of_bytes, of_floats] = [&bytes, &floats].map(|samples| {
+                let mut engine = GpuEngine::new(device, samples, &parameters, &hyperparameters, &options).unwrap();
+                let trained = train(&mut engine, &order);
+                (trained, engine.evaluate(samples).unwrap())
+            });
+            assert!(of_bytes == of_floats, "{sizes:?}, {optimizer:?}: other bits");
+        }
+    }
+}
+
+/// The scale of bytes is that of their values, to the bit, or none.
+#[test]
+fn part1_the_gpu_scales_bytes_to_the_bit() {
+    let values = |white: f32| std::array::from_fn(|byte| byte as f32 / white);
+    for white in [255.0, 1.0, 256.0] {
+        let scale = ByteScale::of(&values(white)).unwrap_or_else(|| panic!("bytes divided by {white}"));
+        assert_eq!(scale.divisor, white);
+    }
+    let mut others: [f32; 256] = values(255.0);
+    others[7] = f32::from_bits(others[7].to_bits() + 1);
+    assert_eq!(ByteScale::of(&others), None);
+    for other in [0.0, f32::NAN, f32::INFINITY] {
+        assert_eq!(ByteScale::of(&[other; 256]), None, "{other}");
+    }
+}
+
 /// Each activation with each loss that is defined for it, in networks of depths 1 to 4.
 #[test]
 fn part1_the_gpu_engine_supports_every_activation_and_loss() {
@@ -175,8 +228,9 @@ fn check_compiled_kernels(variant: &PtxVariant) {
     let reports = [device.take_ptx_reports(), without_races.take_ptx_reports()].concat();
     let launched: BTreeSet<String> = reports.iter().map(|report| report.kernel.to_string()).collect();
     let entries = variant.text().split(".visible .entry ").skip(1).filter_map(|entry| entry.split('(').next());
-    let compiled: BTreeSet<String> =
-        entries.filter(|kernel| kernel.starts_with("network_")).map(str::to_owned).collect();
+    // Those for bytes have a test of their own, and are in kernels-gpu/tests/every_kernel.
+    let is_expected = |kernel: &&str| kernel.starts_with("network_") && !kernel.contains("_bytes_");
+    let compiled: BTreeSet<String> = entries.filter(is_expected).map(str::to_owned).collect();
     assert_eq!(launched, compiled, "each kernel of the network is launched");
 }
 

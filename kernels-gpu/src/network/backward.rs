@@ -3,7 +3,7 @@ use cuda_std::{F32x4, Global, GlobalMut, SharedArray, kernel, shared_array, thre
 use super::activation;
 use super::batch::Batch;
 use super::shape::{Batches, LayerShape};
-use super::tile::{Fetched, QUADS, product};
+use super::tile::{Fetched, Lines, QUADS, product};
 
 macro_rules! backward_kernel {
     ($(#[$documentation:meta])* $name:ident, tile $tile:literal) => {
@@ -61,26 +61,13 @@ fn backward<const TILE: u32>(pass: Pass, quads: &SharedArray<F32x4, QUADS>) {
     }
     // Both factors are contiguous along the depth, the units.
     let quad = Fetched::along_depth::<TILE>();
-    let fetch_a = |first_p: u32| {
-        let p = first_p + quad.p;
-        let get = |i: u32| {
-            let row = first_row + quad.line + i;
-            if p < units && row < pass.rows { pass.errors[(row * units + p) as usize] } else { 0.0 }
-        };
-        F32x4::new(get(0), get(1), get(2), get(3))
-    };
-    let fetch_b = |first_p: u32| {
-        let p = first_p + quad.p;
-        let get = |i: u32| {
-            let feature = first_feature + quad.line + i;
-            match p < units && feature < features {
-                true => pass.parameters[pass.shape.parameter(feature, p)],
-                false => 0.0,
-            }
-        };
-        F32x4::new(get(0), get(1), get(2), get(3))
-    };
-    product::<TILE>(quads, units, (quad, fetch_a), (quad, fetch_b), |row, feature, sum| {
+    let row = |i: u32| (first_row + quad.line + i).min(pass.rows - 1);
+    let feature = |i: u32| (first_feature + quad.line + i).min(features - 1);
+    let errors = Lines::new(pass.errors, units, |i| (row(i) * units) as usize);
+    let weights = Lines::new(pass.parameters, units, |i| pass.shape.parameter(feature(i), 0));
+    let fetch_a = |first_p: u32| errors.at(first_p + quad.p).unwrap_or_default().into();
+    let fetch_b = |first_p: u32| weights.at(first_p + quad.p).unwrap_or_default().into();
+    product::<TILE, _>(quads, units, (quad, fetch_a, |quad| quad), (quad, fetch_b), |row, feature, sum| {
         let (row, feature) = (first_row + row, first_feature + feature);
         if row < pass.rows && feature < features {
             let index = (row * features + feature) as usize;

@@ -2,7 +2,9 @@
 
 use cuda_std::{Global, GlobalMut, kernel, thread};
 
+use super::input::Input;
 use super::shape::Batches;
+use super::tile::Lines;
 
 /// Marks a row of the batch without a sample.
 pub(super) const NO_SAMPLE: u32 = u32::MAX;
@@ -48,32 +50,47 @@ impl<'a> Batch<'a> {
 
 /// The rows of a layer's inputs: samples, looked up in the order, or the activations of the layer before.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
-    values: Global<'a, f32>,
+pub(super) struct Rows<'a, T: Input> {
+    values: Global<'a, T>,
+    scale: T::Scale,
     batch: Batch<'a>,
     columns: u32,
     /// Whether the rows are samples.
     are_samples: bool,
 }
 
-impl<'a> Rows<'a> {
-    /// Rows of `columns` floats: samples if the batch has an order.
+impl<'a, T: Input> Rows<'a, T> {
+    /// Rows of `columns` elements: samples if the batch has an order.
     #[inline(always)]
-    pub(super) fn new(values: Global<'a, f32>, batch: Batch<'a>, columns: u32) -> Self {
-        Self { values, batch, columns, are_samples: !batch.order.is_empty() }
+    pub(super) fn new(values: Global<'a, T>, scale: T::Scale, batch: Batch<'a>, columns: u32) -> Self {
+        Self { values, scale, batch, columns, are_samples: !batch.order.is_empty() }
     }
 
     /// Index of the first element of row `row`, which must be less than the batch's number of rows.
     #[inline(always)]
-    pub(super) fn start(&self, row: u32) -> usize {
+    fn start(&self, row: u32) -> usize {
         let row = if self.are_samples { self.batch.sample(row) } else { row as usize };
         row * self.columns as usize
     }
 
-    /// The element at `index`.
+    /// Four rows; those beyond the batch are the last one. The batch must have a row.
     #[inline(always)]
-    pub(super) fn get(&self, index: usize) -> f32 {
-        self.values[index]
+    pub(super) fn lines(&self, first: u32) -> Lines<'a, T> {
+        let last = self.batch.rows - 1;
+        Lines::new(self.values, self.columns, |i| self.start((first + i).min(last)))
+    }
+
+    /// A row, which must be less than the batch's number of rows.
+    #[inline(always)]
+    pub(super) fn row(&self, row: u32) -> Global<'a, T> {
+        let start = self.start(row);
+        self.values.slice(start..start + self.columns as usize)
+    }
+
+    /// The value of an element, from [`Input::register`].
+    #[inline(always)]
+    pub(super) fn value(&self, register: u32) -> f32 {
+        T::value(register, self.scale)
     }
 }
 

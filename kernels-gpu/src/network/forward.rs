@@ -2,15 +2,17 @@ use cuda_std::{F32x4, Global, GlobalMut, SharedArray, kernel, shared_array, thre
 
 use super::activation;
 use super::batch::{Batch, Rows};
+use super::input::{ByteScale, Input};
 use super::shape::{Batches, LayerShape};
-use super::tile::{Fetched, QUADS, product};
+use super::tile::{Fetched, QUADS, adjacent, product};
 
 macro_rules! forward_kernel {
-    ($(#[$documentation:meta])* $name:ident, tile $tile:literal) => {
+    ($(#[$documentation:meta])* $name:ident, tile $tile:literal, $input:ty $(, $scale:ident: $scale_type:ty)?) => {
         $(#[$documentation])*
         #[kernel]
         pub fn $name(
-            inputs: &[f32],
+            inputs: &[$input],
+            $($scale: $scale_type,)?
             order: &[u32],
             state: &[u32],
             parameters: &[f32],
@@ -20,8 +22,8 @@ macro_rules! forward_kernel {
             activation: u32,
         ) {
             let batch = Batch::new(order, state[0], batches);
-            forward::<$tile>(
-                Rows::new(inputs, batch, shape.features),
+            forward::<$tile, $input>(
+                Rows::new(inputs, ($($scale)?), batch, shape.features),
                 batch.rows,
                 Layer { parameters, shape },
                 activation,
@@ -37,12 +39,22 @@ forward_kernel! {
     /// order.
     ///
     /// `inputs` are the samples if `order` is not empty, else the activations of the layer before.
-    network_forward_64, tile 64
+    network_forward_64, tile 64, f32
 }
 
 forward_kernel! {
     /// A layer's activations, in tiles of 16 × 16; see [`network_forward_64`].
-    network_forward_16, tile 16
+    network_forward_16, tile 16, f32
+}
+
+forward_kernel! {
+    /// The first layer's activations for samples of bytes, in tiles of 64 × 64; see [`network_forward_64`].
+    network_forward_bytes_64, tile 64, u8, scale: ByteScale
+}
+
+forward_kernel! {
+    /// The first layer's activations for samples of bytes, in tiles of 16 × 16; see [`network_forward_64`].
+    network_forward_bytes_16, tile 16, u8, scale: ByteScale
 }
 
 #[derive(Clone, Copy)]
@@ -60,8 +72,8 @@ impl Layer<'_> {
 }
 
 #[inline(always)]
-fn forward<const TILE: u32>(
-    inputs: Rows,
+fn forward<const TILE: u32, T: Input>(
+    inputs: Rows<T>,
     rows: u32,
     layer: Layer,
     activation: u32,
@@ -75,28 +87,21 @@ fn forward<const TILE: u32>(
         return;
     }
     let a_quad = Fetched::along_depth::<TILE>();
-    let starts: [usize; 4] = core::array::from_fn(|i| {
-        let row = first_row + a_quad.line + i as u32;
-        if row < rows { inputs.start(row) } else { 0 }
-    });
-    let fetch_a = |first_p: u32| {
-        let p = first_p + a_quad.p;
-        let get = |i: usize| match p < features && first_row + a_quad.line + (i as u32) < rows {
-            true => inputs.get(starts[i] + p as usize),
-            false => 0.0,
-        };
-        F32x4::new(get(0), get(1), get(2), get(3))
+    let lines = inputs.lines(first_row + a_quad.line);
+    let fetch_a = |first_p: u32| match lines.at(first_p + a_quad.p) {
+        Some(elements) => elements.map(Input::register),
+        None => [0; 4],
     };
+    let value_of_a = |registers: [u32; 4]| registers.map(|register| inputs.value(register)).into();
     let b_quad = Fetched::along_lines::<TILE>();
     let fetch_b = |first_p: u32| {
-        let p = first_p + b_quad.p;
-        let get = |i: u32| {
-            let unit = first_unit + b_quad.line + i;
-            if p < features && unit < units { layer.get(p, unit) } else { 0.0 }
-        };
-        F32x4::new(get(0), get(1), get(2), get(3))
+        let (p, unit) = (first_p + b_quad.p, first_unit + b_quad.line);
+        if p >= features {
+            return F32x4::splat(0.0);
+        }
+        adjacent(layer.parameters, layer.shape.parameter(p, unit) as u32, units.saturating_sub(unit))
     };
-    product::<TILE>(quads, features, (a_quad, fetch_a), (b_quad, fetch_b), |row, unit, sum| {
+    product::<TILE, _>(quads, features, (a_quad, fetch_a, value_of_a), (b_quad, fetch_b), |row, unit, sum| {
         let (row, unit) = (first_row + row, first_unit + unit);
         if row < rows && unit < units {
             let a = activation::apply(activation, sum + layer.get(features, unit));

@@ -1,6 +1,8 @@
 //! The matrix product of all passes, one output tile per block.
 
-use cuda_std::{F32x4, SharedArray, math, thread};
+use core::array;
+
+use cuda_std::{Element, F32x4, Global, SharedArray, hint, math, thread};
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
@@ -67,19 +69,54 @@ impl Fetched {
     }
 }
 
+/// Four lines of a factor that is contiguous along the depth.
+pub(super) struct Lines<'a, T: Element>([Global<'a, T>; CELLS]);
+
+impl<'a, T: Element> Lines<'a, T> {
+    /// `depth` elements from each of four indices on, which are compared with the length once.
+    #[inline(always)]
+    pub(super) fn new(values: Global<'a, T>, depth: u32, start: impl Fn(u32) -> usize) -> Self {
+        Self(array::from_fn(|i| {
+            let start = start(i as u32);
+            values.slice(start..start + depth as usize)
+        }))
+    }
+
+    /// Their elements at depth `p`; none beyond the lines.
+    #[inline(always)]
+    pub(super) fn at(&self, p: u32) -> Option<[T; CELLS]> {
+        let (Self([a, b, c, d]), p) = (self, p as usize);
+        (p < a.len()).then(|| [a[p], b[p], c[p], d[p]])
+    }
+}
+
+/// Four adjacent elements from index `at` on of a factor that is contiguous along the lines; those from the `count`th on may be any
+/// others, for cells that are not stored.
+#[inline(always)]
+pub(super) fn adjacent(values: Global<f32>, at: u32, count: u32) -> F32x4 {
+    let at = at as usize;
+    if at + CELLS <= values.len() {
+        return F32x4::new(values[at], values[at + 1], values[at + 2], values[at + 3]);
+    }
+    // Opaque, so that these loads are waited for here, and not where those above begin.
+    let get = |i: u32| if i < count { f32::from_bits(hint::opaque(values[at + i as usize].to_bits())) } else { 0.0 };
+    F32x4::new(get(0), get(1), get(2), get(3))
+}
+
 /// Computes a tile of A · B and calls `finish` with each cell's row and column in the tile and its sum.
 ///
 /// `a` is for A and `b` for B: each the position of the quad that this thread loads, and a function that loads it for
-/// the K-block at a given depth, with zeros beyond the depth and the matrix's edge. All threads of the block must call
-/// it.
+/// the K-block at a given depth, with zeros beyond the depth and the matrix's edge; of A a second one makes floats of what was loaded.
+/// All threads of the block must call it.
 ///
 /// Ideas: all threads together load the K-blocks into shared memory and read them in quads, 8 floats for 16
-/// multiply-adds. Shared memory is double-buffered: one K-block is in flight while the block multiplies the other.
+/// multiply-adds. Shared memory is double-buffered: one K-block is in flight while the block multiplies the other; what is loaded becomes floats
+/// only behind that.
 #[inline(always)]
-pub(super) fn product<const TILE: u32>(
+pub(super) fn product<const TILE: u32, A>(
     quads: &SharedArray<F32x4, QUADS>,
     depth: u32,
-    a: (Fetched, impl Fn(u32) -> F32x4),
+    a: (Fetched, impl Fn(u32) -> A, impl Fn(A) -> F32x4),
     b: (Fetched, impl Fn(u32) -> F32x4),
     mut finish: impl FnMut(u32, u32, f32),
 ) {
@@ -90,13 +127,13 @@ pub(super) fn product<const TILE: u32>(
 
     let mut sums = [[0.0_f32; CELLS]; CELLS];
     let mut buffer = 0;
-    quads.set((buffer + a_offset) as usize, a.1(0));
+    quads.set((buffer + a_offset) as usize, a.2(a.1(0)));
     quads.set((buffer + b_offset) as usize, b.1(0));
     thread::sync_threads();
     let mut first_p = 0;
     while first_p < depth {
         let next_p = first_p + Shape::<TILE>::DEPTH;
-        let next = (a.1(next_p), b.1(next_p));
+        let (next_b, next_a) = (b.1(next_p), a.1(next_p));
         let share = slice * Shape::<TILE>::SHARE;
         if first_p + share < depth {
             let mut offset = buffer + share * Shape::<TILE>::STRIDE;
@@ -115,8 +152,8 @@ pub(super) fn product<const TILE: u32>(
         }
         buffer = 2 * Shape::<TILE>::PADDED_K_BLOCK - buffer;
         if next_p < depth {
-            quads.set((buffer + a_offset) as usize, next.0);
-            quads.set((buffer + b_offset) as usize, next.1);
+            quads.set((buffer + a_offset) as usize, a.2(next_a));
+            quads.set((buffer + b_offset) as usize, next_b);
         }
         thread::sync_threads();
         first_p = next_p;

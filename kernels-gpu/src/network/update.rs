@@ -1,8 +1,9 @@
-use cuda_std::{F32x4, Global, GlobalMut, SharedArray, kernel, math, shared_array, thread};
+use cuda_std::{F32x4, Global, GlobalMut, SharedArray, hint, kernel, math, shared_array, thread};
 
 use super::batch::{Batch, Rows};
+use super::input::{ByteScale, Input};
 use super::shape::{Batches, LayerShape, UpdateRule};
-use super::tile::{Fetched, QUADS, product};
+use super::tile::{Fetched, QUADS, adjacent, product};
 
 /// The [`UpdateRule`] for a batch.
 #[derive(Clone, Copy)]
@@ -32,6 +33,12 @@ impl Rule {
         math::fma(-self.rate, gradient, (1.0 - self.decay) * weight)
     }
 
+    /// The updated weight, without momentum, by −rate · gradient.
+    #[inline(always)]
+    pub(super) fn changed(self, weight: f32, change: f32) -> f32 {
+        math::fma(1.0 - self.decay, weight, change)
+    }
+
     /// The updated velocity, which is added to the weight.
     #[inline(always)]
     pub(super) fn velocity(self, velocity: f32, weight: f32, gradient: f32) -> f32 {
@@ -40,11 +47,12 @@ impl Rule {
 }
 
 macro_rules! update_kernel {
-    ($(#[$documentation:meta])* $name:ident, tile $tile:literal) => {
+    ($(#[$documentation:meta])* $name:ident, tile $tile:literal, $input:ty $(, $scale:ident: $scale_type:ty)?) => {
         $(#[$documentation])*
         #[kernel]
         pub fn $name(
-            inputs: &[f32],
+            inputs: &[$input],
+            $($scale: $scale_type,)?
             order: &[u32],
             state: &[u32],
             errors: &[f32],
@@ -56,7 +64,7 @@ macro_rules! update_kernel {
         ) {
             let batch = Batch::new(order, state[0], batches);
             let gradient =
-                Gradient { inputs: Rows::new(inputs, batch, shape.features), errors, shape, first: 0, end: batch.rows };
+                Gradient { inputs: Rows::new(inputs, ($($scale)?), batch, shape.features), errors, shape, first: 0, end: batch.rows };
             let target = Target { parameters, velocities, shape };
             let rule = Rule::new(rule, batch.rows);
             gradient.compute::<$tile>(thread::block_idx_x(), &shared_array![F32x4; QUADS], |feature, unit, sum| {
@@ -72,20 +80,31 @@ update_kernel! {
     ///
     /// `inputs` are the samples if `order` is not empty, else the activations of the layer before; `errors` is δ, batch ×
     /// units. Empty `velocities` mean no momentum.
-    network_update_64, tile 64
+    network_update_64, tile 64, f32
 }
 
 update_kernel! {
     /// Updates a layer's parameters by their gradients, in tiles of 16 × 16; see [`network_update_64`].
-    network_update_16, tile 16
+    network_update_16, tile 16, f32
+}
+
+update_kernel! {
+    /// Updates the first layer's parameters for samples of bytes, in tiles of 64 × 64; see [`network_update_64`].
+    network_update_bytes_64, tile 64, u8, scale: ByteScale
+}
+
+update_kernel! {
+    /// Updates the first layer's parameters for samples of bytes, in tiles of 16 × 16; see [`network_update_64`].
+    network_update_bytes_16, tile 16, u8, scale: ByteScale
 }
 
 macro_rules! gradient_kernel {
-    ($(#[$documentation:meta])* $name:ident, tile $tile:literal) => {
+    ($(#[$documentation:meta])* $name:ident, tile $tile:literal, $input:ty $(, $scale:ident: $scale_type:ty)?) => {
         $(#[$documentation])*
         #[kernel]
         pub fn $name(
-            inputs: &[f32],
+            inputs: &[$input],
+            $($scale: $scale_type,)?
             order: &[u32],
             state: &[u32],
             errors: &[f32],
@@ -94,8 +113,8 @@ macro_rules! gradient_kernel {
             batches: Batches,
         ) {
             let batch = Batch::new(order, state[0], batches);
-            partial::<$tile>(
-                Rows::new(inputs, batch, shape.features),
+            partial::<$tile, $input>(
+                Rows::new(inputs, ($($scale)?), batch, shape.features),
                 batch.rows,
                 errors,
                 parts,
@@ -110,12 +129,22 @@ gradient_kernel! {
     /// Partial sums of a layer's gradients, in tiles of 64 × 64: as [`network_update_64`], but the batch's samples are
     /// split along the grid's second dimension (split-K). Each part stores its (features + 1) × units sums in `parts`,
     /// one part after the other.
-    network_gradient_64, tile 64
+    network_gradient_64, tile 64, f32
 }
 
 gradient_kernel! {
     /// Partial sums of a layer's gradients, in tiles of 16 × 16; see [`network_gradient_64`].
-    network_gradient_16, tile 16
+    network_gradient_16, tile 16, f32
+}
+
+gradient_kernel! {
+    /// Partial sums of the first layer's gradients for samples of bytes, in tiles of 64 × 64; see [`network_gradient_64`].
+    network_gradient_bytes_64, tile 64, u8, scale: ByteScale
+}
+
+gradient_kernel! {
+    /// Partial sums of the first layer's gradients for samples of bytes, in tiles of 16 × 16; see [`network_gradient_64`].
+    network_gradient_bytes_16, tile 16, u8, scale: ByteScale
 }
 
 /// Updates a layer's parameters by the sums of `count` partial gradients, added in order. One thread per parameter, of
@@ -181,15 +210,15 @@ impl Target<'_> {
 
 /// xᵀ · δ over the samples `first..end` of the batch.
 #[derive(Clone, Copy)]
-struct Gradient<'a> {
-    inputs: Rows<'a>,
+struct Gradient<'a, T: Input> {
+    inputs: Rows<'a, T>,
     errors: Global<'a, f32>,
     shape: LayerShape,
     first: u32,
     end: u32,
 }
 
-impl Gradient<'_> {
+impl<T: Input> Gradient<'_, T> {
     #[inline(always)]
     fn compute<const TILE: u32>(
         self,
@@ -203,30 +232,39 @@ impl Gradient<'_> {
         let (first_feature, first_unit) = (tile / across * TILE, tile % across * TILE);
         // Both factors are contiguous along the tile's lines; the depth is the batch.
         let quad = Fetched::along_lines::<TILE>();
+        // Those of the batch's rows: of others there may be none.
+        let errors = errors.slice(0..(end * units) as usize);
+        let feature = first_feature + quad.line;
         let fetch_a = |first_p: u32| {
             let row = first + first_p + quad.p;
             if row >= end {
-                return F32x4::splat(0.0);
+                return [0; 4];
             }
-            let feature = first_feature + quad.line;
-            let start = inputs.start(row) + feature as usize;
-            let get = |i: u32| match feature + i {
-                bias if bias == features => 1.0,
-                beyond if beyond > features => 0.0,
-                _ => inputs.get(start + i as usize),
+            let row = inputs.row(row);
+            let get = |i: u32| row[(feature + i) as usize].register();
+            if feature + 4 <= features {
+                return [get(0), get(1), get(2), get(3)];
+            }
+            let get = |i: u32| if feature + i < features { hint::opaque(get(i)) } else { 0 };
+            [get(0), get(1), get(2), get(3)]
+        };
+        // The biases' input is 1 also beyond the batch, where the errors are 0.
+        let value_of_a = |registers: [u32; 4]| {
+            let value = |i: u32| match feature + i == features {
+                true => 1.0,
+                false => inputs.value(registers[i as usize]),
             };
-            F32x4::new(get(0), get(1), get(2), get(3))
+            F32x4::new(value(0), value(1), value(2), value(3))
         };
         let fetch_b = |first_p: u32| {
-            let row = first + first_p + quad.p;
-            let get = |i: u32| {
-                let unit = first_unit + quad.line + i;
-                if row < end && unit < units { errors[(row * units + unit) as usize] } else { 0.0 }
-            };
-            F32x4::new(get(0), get(1), get(2), get(3))
+            let (row, unit) = (first + first_p + quad.p, first_unit + quad.line);
+            if row >= end {
+                return F32x4::splat(0.0);
+            }
+            adjacent(errors, row * units + unit, units.saturating_sub(unit))
         };
         let depth = end.saturating_sub(first);
-        product::<TILE>(quads, depth, (quad, fetch_a), (quad, fetch_b), |feature, unit, sum| {
+        product::<TILE, _>(quads, depth, (quad, fetch_a, value_of_a), (quad, fetch_b), |feature, unit, sum| {
             let (feature, unit) = (first_feature + feature, first_unit + unit);
             if feature <= features && unit < units {
                 finish(feature, unit, sum);
@@ -236,8 +274,8 @@ impl Gradient<'_> {
 }
 
 #[inline(always)]
-fn partial<const TILE: u32>(
-    inputs: Rows,
+fn partial<const TILE: u32, T: Input>(
+    inputs: Rows<T>,
     rows: u32,
     errors: Global<f32>,
     parts: GlobalMut<f32>,

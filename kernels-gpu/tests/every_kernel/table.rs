@@ -12,6 +12,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
+use crate::bytes;
 use crate::device::{Device, Gpu, Interpreter, Plain, Simulator, bytes_of};
 use crate::training::{is_close, random_training, train_cluster, train_homework, training_case, training_reference};
 
@@ -118,6 +119,16 @@ macro_rules! correlation {
     };
 }
 
+/// A kernel of the first layer for samples of bytes, with sums of up to 91 products below 1.
+macro_rules! of_bytes {
+    ($kernel:ident, $run:path, $reference:path) => {
+        Entry {
+            agrees: |result, reference| is_within(result, reference, 2e-5),
+            ..entry!($kernel, |device, case| $run(device, case), $reference, bytes::random_layer, bytes::LAYER_CASES)
+        }
+    };
+}
+
 macro_rules! greyscale {
     ($kernel:ident, |$x:ident, $w:ident, $out:ident| $arguments:expr, $reference:expr, $agrees:expr) => {
         Entry {
@@ -205,6 +216,32 @@ pub(crate) static ENTRIES: &[Entry] = &[
         random_product,
         GRID_PRODUCT_CASES
     ),
+    Entry {
+        since: (8, 0),
+        agrees: |result, reference| is_within(result, reference, TENSOR_ERROR),
+        gpu_error: TENSOR_ERROR,
+        ..entry!(
+            matmul_tensor_f32,
+            |device, case| {
+                let [rows, columns] = case.sizes;
+                let x = device.upload(&tensor_values(case));
+                let mut out = device.uninitialized::<f32>(rows * rows);
+                let config = LaunchConfig::new(1 + case.seed as u32 % 4, TENSOR_THREADS)
+                    .with_dynamic_shared(TENSOR_SHARED_BYTES);
+                device.launch(&matmul_tensor_f32, config, (&x, rows as u32, columns as u32, &mut out))?;
+                device.download(&out)
+            },
+            |case| product_of(case.sizes, &tensor_values(case)),
+            random_product,
+            TENSOR_PRODUCT_CASES
+        )
+    },
+    of_bytes!(network_forward_bytes_16, bytes::small::forward, bytes::forward_reference),
+    of_bytes!(network_forward_bytes_64, bytes::large::forward, bytes::forward_reference),
+    of_bytes!(network_update_bytes_16, bytes::small::update, bytes::update_reference),
+    of_bytes!(network_update_bytes_64, bytes::large::update, bytes::update_reference),
+    of_bytes!(network_gradient_bytes_16, bytes::small::gradient, bytes::gradient_reference),
+    of_bytes!(network_gradient_bytes_64, bytes::large::gradient, bytes::gradient_reference),
     correlation!(correlation_naive, None, Order::Rows),
     correlation!(correlation_tiles, Some(correlation::TILE_ROWS), Order::RowsOfSlabs),
     correlation!(correlation_registers, Some(correlation::REGISTER_TILE_ROWS), Order::ColumnsOfSlabs),
@@ -296,6 +333,8 @@ pub(crate) static ENTRIES: &[Entry] = &[
 const RECIPROCAL_ERROR: f32 = 1.5 / (1 << 23) as f32;
 /// A sigmoid has an error of less than 3 · 10⁻⁷, and a loss is the sum of 160 terms, whose slopes are at most 4 for outputs from ¼ to ¾.
 const LOSS_ERROR: f32 = 160.0 * 4.0 * 3e-7;
+/// PTX gives no bound for tensor cores, which may truncate: each of 24 additions loses at most 2⁻²³ of a sum of 70 products, at most 1.
+const TENSOR_ERROR: f32 = 70.0 * 24.0 / (1 << 23) as f32;
 /// `tanh.approx.f32` has a relative error of 2⁻¹¹ (PTX ISA 9.7.3), and the value is at most 1.
 const HYPERBOLIC_TANGENT_ERROR: f32 = 1.0 / (1 << 11) as f32;
 
@@ -363,10 +402,14 @@ fn exact_neuron(x: f32, w: f32) -> f32 {
 
 /// Whether a result is within 5e-7 of the reference: the kernels' documented bound is 1e-6.
 fn is_near(result: &[u8], reference: &[u8]) -> bool {
+    is_within(result, reference, 5e-7)
+}
+
+/// Whether floats are within `error` of others, or equal, or both NaN.
+pub(crate) fn is_within(result: &[u8], reference: &[u8], error: f32) -> bool {
     let floats = |bytes: &[u8]| bytes.chunks(4).map(f32::from_bytes).collect::<Vec<_>>();
-    let pairs = floats(result).into_iter().zip(floats(reference));
-    let near = |(a, b): (f32, f32)| (a.is_nan() && b.is_nan()) || (a - b).abs() <= 5e-7;
-    result.len() == reference.len() && pairs.into_iter().all(near)
+    let near = |(a, b): (f32, f32)| (a.is_nan() && b.is_nan()) || a == b || (a - b).abs() <= error;
+    result.len() == reference.len() && floats(result).into_iter().zip(floats(reference)).all(near)
 }
 
 fn maximum_case(count: usize, blocks: u32, threads: u32) -> Case {
@@ -430,6 +473,18 @@ const GRID_PRODUCT_CASES: &[fn() -> Case] = &[
     || product_case(3, 0),
     || product_case(0, 4),
     || product_case(64, 36),
+    || product_case(100, 8),
+    || Case { seed: 3, ..product_case(133, 19) },
+];
+
+/// Shapes around the tiles and K-blocks of the rung with tensor cores.
+const TENSOR_PRODUCT_CASES: &[fn() -> Case] = &[
+    || product_case(37, 21),
+    || product_case(2, 1),
+    || product_case(1, 65),
+    || product_case(3, 0),
+    || product_case(0, 4),
+    || product_case(64, 68),
     || product_case(100, 8),
     || Case { seed: 3, ..product_case(133, 19) },
 ];
@@ -523,7 +578,17 @@ fn correlation_reference(case: &Case, order: Order) -> Vec<u8> {
 /// Sums in ascending order with fused multiply-adds, the order that every kernel of the ladder documents.
 fn product_reference<T: Float>(case: &Case) -> Vec<u8> {
     let [rows, columns] = case.sizes;
-    let x = T::random_values(rows * columns, case.seed);
+    product_of(case.sizes, &T::random_values(rows * columns, case.seed))
+}
+
+/// Values for tensor cores: of huge ones an error would be huge too.
+fn tensor_values(case: &Case) -> Vec<f32> {
+    let [rows, columns] = case.sizes;
+    let values = f32::random_values(rows * columns, case.seed);
+    values.into_iter().map(|x| if x.abs() == f32::MAX { 0.25 } else { x }).collect()
+}
+
+fn product_of<T: Float>([rows, columns]: [usize; 2], x: &[T]) -> Vec<u8> {
     let cell = |cell: usize| {
         let (i, j) = (cell / rows, cell % rows);
         (0..columns).fold(T::default(), |sum, p| x[i * columns + p].multiply_add(x[j * columns + p], sum))

@@ -102,7 +102,7 @@ pub(crate) fn train_homework<D: Device>(device: &mut D, case: &Case) -> Result<V
 
 pub(crate) fn train_cluster<D: Device>(device: &mut D, case: &Case) -> Result<Vec<u8>, String> {
     let data = Data::of(case);
-    let images = cluster::packed_images(&data.inputs).expect("the inputs are pixels");
+    let images = cluster::packed_images(&cluster::pixels_of(&data.inputs).expect("the inputs are pixels"));
     let (inputs, targets) = (device.upload(&images), device.upload(&data.targets));
     let order = device.upload(&data.order);
     let mut parameters = device.upload(&data.parameters);

@@ -117,6 +117,7 @@ impl GpuEngine {
             },
         };
         let scratch_rows = if persistent.is_some() { 0 } else { batch_size };
+        let as_floats = persistent.as_ref().is_some_and(Persistent::reads_floats);
         let packed = |of_layers: &Option<LayerArrays>, is_needed: bool| match of_layers {
             Some(of_layers) if is_needed => layout.pack(of_layers.iter().map(|(weights, biases)| (weights, biases))),
             None if is_needed => vec![0.0; layout.parameters()],
@@ -136,7 +137,7 @@ impl GpuEngine {
             velocities: device.buffer_from_slice(&velocities).map_err(&for_network)?,
             squares: device.buffer_from_slice(&squares).map_err(&for_network)?,
             adam_steps: device.uninitialized(0)?,
-            samples: SamplesOnDevice::new(&device, samples).map_err(for_samples)?,
+            samples: SamplesOnDevice::new(&device, samples, as_floats).map_err(for_samples)?,
             evaluated: None,
             order: device.uninitialized(0)?,
             state: device.zeroed(1).map_err(&for_network)?,
@@ -263,7 +264,7 @@ impl GpuEngine {
             // Dropped first, because the device may not have memory for both.
             other => {
                 drop(other);
-                SamplesOnDevice::new(&self.device, samples)?
+                SamplesOnDevice::new(&self.device, samples, false)?
             }
         };
         let evaluation = self.evaluate_on_device(Some(&evaluated))?;

@@ -11,7 +11,7 @@ use kernels_gpu::network::persistent::{THREADS, network_train_homework, network_
 pub(super) use self::plan::OptimizerState;
 use self::plan::{Limits, Plan};
 use super::layout::{Layout, loss_code};
-use super::samples::SamplesOnDevice;
+use super::samples::{Inputs, SamplesOnDevice};
 use super::steps::Rule;
 use super::{GpuEngineError, GpuOptions, NotPersistent};
 use gpu::Error;
@@ -60,6 +60,15 @@ impl TrainingKernel {
             Self::Cluster => name_of(&network_train_cluster),
             Self::Adam => name_of(&network_train_by_adam),
         }
+    }
+}
+
+/// The images of samples that are images, for `network_train_cluster`.
+fn packed_images(samples: &Samples) -> Option<Vec<F32x4>> {
+    let is_image = samples.byte_values().is_some_and(|values| cluster::pixels_of(values).is_some());
+    match samples.bytes().filter(|_| is_image) {
+        Some(pixels) => Some(cluster::packed_images(pixels)),
+        None => Some(cluster::packed_images(&cluster::pixels_of(samples.inputs().as_slice()?)?)),
     }
 }
 
@@ -130,7 +139,7 @@ impl Persistent {
             kernel = TrainingKernel::Any;
         } else if may_be_cluster
             && device.max_clusters(&network_train_cluster, cluster_config())? > 0
-            && let Some(packed) = samples.inputs().as_slice().and_then(cluster::packed_images)
+            && let Some(packed) = packed_images(samples)
         {
             let allocating = GpuEngineError::allocating("the training images", "fewer --train-images");
             kernel = TrainingKernel::Cluster;
@@ -146,6 +155,11 @@ impl Persistent {
             kernel,
             images,
         })
+    }
+
+    /// Whether the kernel reads the samples' inputs as floats.
+    pub(super) fn reads_floats(&self) -> bool {
+        self.images.is_none()
     }
 
     /// Whether it is probably faster than launches for each step.
@@ -176,7 +190,7 @@ impl Persistent {
         let (end_step, loss) = ((first_step + steps) as u32, loss_code(run.loss));
         let first_step = first_step as u32;
         let batches = Batches { size: run.batch_size, samples: run.order.len() as u32 };
-        let (inputs, targets) = (run.samples.inputs(), run.samples.targets());
+        let targets = run.samples.targets();
         if let Some(images) = &self.images {
             let arguments = (
                 images,
@@ -193,6 +207,9 @@ impl Persistent {
             run.device.launch(&network_train_cluster, cluster_config(), arguments)?;
             return Ok(());
         }
+        let Inputs::Floats(inputs) = run.samples.inputs() else {
+            unreachable!("the samples are on the device as floats, since the kernel reads those")
+        };
         let config = LaunchConfig::new(self.plan.blocks(), THREADS).with_dynamic_shared(self.plan.shared_bytes());
         let config = config.cooperative();
         // The layers have one learning rate, and so the rule of the first.

@@ -1,33 +1,48 @@
 //! Samples in device memory.
 
-use gpu::{Buffer, Device};
-
-use gpu::Error;
+use gpu::{Buffer, Device, Error};
+use kernels_gpu::network::ByteScale;
 use perceptron::Samples;
 
 /// The reason why all rows of samples are a slice.
 const ROW_BY_ROW: &str = "samples are stored row by row";
+
+/// *N* × inputs.
+#[derive(Debug)]
+pub(super) enum Inputs {
+    Floats(Buffer<f32>),
+    /// Bytes, a quarter of the memory.
+    Bytes(Buffer<u8>, ByteScale),
+}
 
 /// A copy of samples in device memory.
 #[derive(Debug)]
 pub(super) struct SamplesOnDevice {
     /// The original. It is kept alive, so that no other samples are allocated at its address, which identifies it.
     copied: Samples,
-    inputs: Buffer<f32>,
+    inputs: Inputs,
     targets: Buffer<f32>,
     in_order: Buffer<u32>,
 }
 
 impl SamplesOnDevice {
-    /// Copies samples to the device.
+    /// Copies samples to the device: as bytes if they are bytes, and not `as_floats`.
     ///
     /// # Errors
     /// If the device does not have enough memory, or fails.
-    pub(super) fn new(device: &Device, samples: &Samples) -> Result<Self, Error> {
+    pub(super) fn new(device: &Device, samples: &Samples, as_floats: bool) -> Result<Self, Error> {
         let count = u32::try_from(samples.len()).expect("sample indices have 32 bits");
         let in_order: Vec<u32> = (0..count).collect();
+        let scale = samples.byte_values().and_then(ByteScale::of).filter(|_| !as_floats);
+        let inputs = match samples.bytes().zip(scale) {
+            Some((bytes, scale)) => Inputs::Bytes(device.buffer_from_slice(bytes)?, scale),
+            None => {
+                let floats = samples.inputs().as_slice().expect(ROW_BY_ROW);
+                Inputs::Floats(device.buffer_from_slice(floats)?)
+            }
+        };
         Ok(Self {
-            inputs: device.buffer_from_slice(samples.inputs().as_slice().expect(ROW_BY_ROW))?,
+            inputs,
             targets: device.buffer_from_slice(samples.targets().as_slice().expect(ROW_BY_ROW))?,
             in_order: device.buffer_from_slice(&in_order)?,
             copied: samples.clone(),
@@ -45,7 +60,7 @@ impl SamplesOnDevice {
     }
 
     /// *N* × inputs.
-    pub(super) fn inputs(&self) -> &Buffer<f32> {
+    pub(super) fn inputs(&self) -> &Inputs {
         &self.inputs
     }
 

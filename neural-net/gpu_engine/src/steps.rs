@@ -3,11 +3,11 @@
 mod shape;
 
 use gpu::{Buffer, Device, LaunchConfig, Recorder};
-use kernels_gpu::network::{self, AdamRule, Batches, OutputLayer, ROWS_PER_BLOCK, THREADS, UpdateRule};
+use kernels_gpu::network::{self, AdamRule, Batches, ByteScale, OutputLayer, ROWS_PER_BLOCK, THREADS, UpdateRule};
 
 use self::shape::{TileGrid, parts_of_batch};
 use super::layout::{LayerLayout, Layout, loss_code};
-use super::samples::SamplesOnDevice;
+use super::samples::{Inputs, SamplesOnDevice};
 use gpu::Error;
 use perceptron::training::{EPSILON, GradientScale, Optimizer, SQUARES_DECAY};
 use perceptron::{Hyperparameters, Loss};
@@ -121,6 +121,29 @@ impl StepBuffers {
     }
 }
 
+/// Launches the kernel for the size of the tiles and the form of the inputs, which are its first argument.
+macro_rules! launch_tiles {
+    (
+        $recorder:expr, $inputs:expr, $tiles:expr, [$small:ident, $large:ident, $small_bytes:ident, $large_bytes:ident],
+        ($($argument:expr),*)
+    ) => {
+        match ($inputs, $tiles) {
+            (LayerInputs::Floats(inputs), TileGrid::Small(config)) => {
+                $recorder.launch(&network::$small, config, (inputs, $($argument),*))?
+            }
+            (LayerInputs::Floats(inputs), TileGrid::Large(config)) => {
+                $recorder.launch(&network::$large, config, (inputs, $($argument),*))?
+            }
+            (LayerInputs::Bytes(inputs, scale), TileGrid::Small(config)) => {
+                $recorder.launch(&network::$small_bytes, config, (inputs, scale, $($argument),*))?
+            }
+            (LayerInputs::Bytes(inputs, scale), TileGrid::Large(config)) => {
+                $recorder.launch(&network::$large_bytes, config, (inputs, scale, $($argument),*))?
+            }
+        };
+    };
+}
+
 /// The engine's data that the launches of steps read and write.
 pub(super) struct StepRun<'a> {
     pub(super) device: &'a Device,
@@ -206,24 +229,14 @@ impl StepRun<'_> {
         let batches = self.batches();
         for (index, layer) in self.layout.layers().iter().enumerate() {
             let (before, after) = self.scratch.activations.split_at_mut(index);
-            let (inputs, order) = match before.last() {
-                None => (self.samples.inputs(), self.order),
-                Some(activations) => (activations, &self.kernels.no_order),
-            };
-            let arguments = (
+            let (inputs, order) = inputs_of((self.samples, self.order), before, self.kernels);
+            launch_tiles!(
+                recorder,
                 inputs,
-                order,
-                &*self.state,
-                &*self.parameters,
-                &mut after[0],
-                layer.shape(),
-                batches,
-                layer.activation,
+                TileGrid::of(self.batch_size, layer.units),
+                [network_forward_16, network_forward_64, network_forward_bytes_16, network_forward_bytes_64],
+                (order, &*self.state, &*self.parameters, &mut after[0], layer.shape(), batches, layer.activation)
             );
-            match TileGrid::of(self.batch_size, layer.units) {
-                TileGrid::Small(config) => recorder.launch(&network::network_forward_16, config, arguments)?,
-                TileGrid::Large(config) => recorder.launch(&network::network_forward_64, config, arguments)?,
-            };
         }
         Ok(())
     }
@@ -276,27 +289,32 @@ impl StepRun<'_> {
             return self.update_from(recorder, index, None, rule);
         }
         let (shape, batches, rule) = (layer.shape(), self.batches(), rule.of_layer(index));
-        let (inputs, order) = inputs_of(index, (self.samples, self.order), &self.scratch.activations, self.kernels);
+        let before = &self.scratch.activations[..index];
+        let (inputs, order) = inputs_of((self.samples, self.order), before, self.kernels);
         let (errors, state) = (&self.scratch.errors[index], &*self.state);
-        let arguments =
-            (inputs, order, state, errors, &mut *self.parameters, &mut *self.velocities, shape, batches, rule);
-        match TileGrid::of(shape.features + 1, shape.units) {
-            TileGrid::Small(config) => recorder.launch(&network::network_update_16, config, arguments)?,
-            TileGrid::Large(config) => recorder.launch(&network::network_update_64, config, arguments)?,
-        };
+        launch_tiles!(
+            recorder,
+            inputs,
+            TileGrid::of(shape.features + 1, shape.units),
+            [network_update_16, network_update_64, network_update_bytes_16, network_update_bytes_64],
+            (order, state, errors, &mut *self.parameters, &mut *self.velocities, shape, batches, rule)
+        );
         Ok(())
     }
 
     /// Computes the gradients of layer `index`, in `parts` parts of the batch.
     fn record_gradient(&mut self, recorder: &Recorder, index: usize, parts: u32) -> Result<(), Error> {
         let (shape, batches) = (self.layout.layers()[index].shape(), self.batches());
-        let (inputs, order) = inputs_of(index, (self.samples, self.order), &self.scratch.activations, self.kernels);
+        let before = &self.scratch.activations[..index];
+        let (inputs, order) = inputs_of((self.samples, self.order), before, self.kernels);
         let (errors, state) = (&self.scratch.errors[index], &*self.state);
-        let arguments = (inputs, order, state, errors, &mut self.scratch.parts, shape, batches);
-        match TileGrid::of(shape.features + 1, shape.units).in_parts(parts) {
-            TileGrid::Small(config) => recorder.launch(&network::network_gradient_16, config, arguments)?,
-            TileGrid::Large(config) => recorder.launch(&network::network_gradient_64, config, arguments)?,
-        };
+        launch_tiles!(
+            recorder,
+            inputs,
+            TileGrid::of(shape.features + 1, shape.units).in_parts(parts),
+            [network_gradient_16, network_gradient_64, network_gradient_bytes_16, network_gradient_bytes_64],
+            (order, state, errors, &mut self.scratch.parts, shape, batches)
+        );
         Ok(())
     }
 
@@ -343,15 +361,22 @@ impl StepRun<'_> {
     }
 }
 
-/// The inputs of layer `index` with weights, and the order of their rows, empty if it is that of the batch.
+/// The inputs of a layer, in one of the kernels' forms.
+#[derive(Clone, Copy)]
+enum LayerInputs<'a> {
+    Floats(&'a Buffer<f32>),
+    Bytes(&'a Buffer<u8>, ByteScale),
+}
+
+/// The inputs of the layer behind those with these activations, and the order of their rows, empty if it is that of the batch.
 fn inputs_of<'a>(
-    index: usize,
     (samples, order): (&'a SamplesOnDevice, &'a Buffer<u32>),
-    activations: &'a [Buffer<f32>],
+    before: &'a [Buffer<f32>],
     kernels: &'a StepKernels,
-) -> (&'a Buffer<f32>, &'a Buffer<u32>) {
-    match index.checked_sub(1) {
-        None => (samples.inputs(), order),
-        Some(below) => (&activations[below], &kernels.no_order),
+) -> (LayerInputs<'a>, &'a Buffer<u32>) {
+    match (before.last(), samples.inputs()) {
+        (Some(activations), _) => (LayerInputs::Floats(activations), &kernels.no_order),
+        (None, Inputs::Floats(floats)) => (LayerInputs::Floats(floats), order),
+        (None, Inputs::Bytes(bytes, scale)) => (LayerInputs::Bytes(bytes, *scale), order),
     }
 }

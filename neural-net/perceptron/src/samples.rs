@@ -121,6 +121,11 @@ impl<F: Scalar> Samples<F> {
         self.inputs.bytes.as_ref().map(|inputs| &*inputs.values)
     }
 
+    /// All inputs row by row as bytes, if they are stored so; their values are [`Self::byte_values`].
+    pub fn bytes(&self) -> Option<&[u8]> {
+        self.inputs.bytes.as_ref().map(|inputs| inputs.bytes.as_slice().expect(ROW_BY_ROW))
+    }
+
     /// The inputs of sample `index` as they are stored.
     ///
     /// # Panics

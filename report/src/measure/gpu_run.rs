@@ -67,13 +67,13 @@ impl Timer<'_> {
     fn product(&self, input: &product::Input, processor: &Product) -> Result<GpuProduct, MeasureError> {
         let name = "matmul_transpose_gpu";
         let mut work = MatmulGpu::new(self.device, &input.0).map_err(MeasureError::device)?;
-        let rungs = work.rungs().iter().filter(|rung| Rung::ONE_BLOCK.contains(rung));
+        let rungs = work.rungs().into_iter().filter(|rung| Rung::ONE_BLOCK.contains(rung));
         let mut time = |rung: Rung| {
             let times = self.kernel(name, |_| work.launch(rung))?;
             Ok(RungTimes { name: rung.name().to_owned(), times })
         };
         Ok(GpuProduct {
-            rungs: rungs.map(|&rung| time(rung)).collect::<Result<_, MeasureError>>()?,
+            rungs: rungs.map(&mut time).collect::<Result<_, MeasureError>>()?,
             with_copies: self.whole(name, || matmul_transpose_gpu(self.device, &input.0))?,
             trivial: processor.trivial,
             rayon: fastest(&processor.rayon)?,

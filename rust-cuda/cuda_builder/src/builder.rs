@@ -31,6 +31,8 @@ pub struct CudaBuilder {
     features: Vec<String>,
     launch_bounds: Vec<LaunchBounds>,
     clusters: Vec<Cluster>,
+    /// The kernels whose launches may begin before the one before has ended.
+    dependent: Vec<String>,
     add_to_fingerprint: Vec<PathBuf>,
     committed: Option<Committed>,
     copy_to: Option<PathBuf>,
@@ -57,6 +59,7 @@ impl CudaBuilder {
             features: Vec::new(),
             launch_bounds: Vec::new(),
             clusters: Vec::new(),
+            dependent: Vec::new(),
             add_to_fingerprint: Vec::new(),
             committed: None,
             copy_to: None,
@@ -120,6 +123,14 @@ impl CudaBuilder {
     /// another size fails.
     pub fn cluster(mut self, kernel: &str, blocks: u32) -> Self {
         self.clusters.push(Cluster { kernel: kernel.to_owned(), blocks });
+        self
+    }
+
+    /// Lets a launch of a kernel begin while the launch before it in its stream still runs, as CUDA's programmatic dependent launch; for
+    /// sm_90 and later. The kernel's first instructions permit the launch behind it to begin, and wait until the one before has ended:
+    /// only what comes before a kernel's first instruction overlaps, and no access to memory does.
+    pub fn dependent_launch(mut self, kernel: &str) -> Self {
+        self.dependent.push(kernel.to_owned());
         self
     }
 
@@ -320,6 +331,9 @@ impl CudaBuilder {
         for Cluster { kernel, blocks } in &self.clusters {
             hasher.field("cluster", format!("{kernel} {blocks}").as_bytes());
         }
+        for kernel in &self.dependent {
+            hasher.field("dependent launch", kernel.as_bytes());
+        }
         let skipped = crates.iter().flat_map(Manifest::host_only).map(|path| canonical(&path));
         let skipped = skipped.collect::<Result<Vec<_>, _>>()?;
         for found in crates {
@@ -404,7 +418,13 @@ impl CudaBuilder {
         if !self.is_optimised {
             compiled.text = with_traps_in_place(&compiled.text);
         }
-        let processed = postprocess(&compiled.text, &SourceNames::new(crates)?, &self.launch_bounds, &self.clusters)?;
+        let processed = postprocess(
+            &compiled.text,
+            &SourceNames::new(crates)?,
+            &self.launch_bounds,
+            &self.clusters,
+            &self.dependent,
+        )?;
         let Postprocessed { ptx: body, debug } = processed;
         let header = Header::new(&kernels.package, self.arch, fingerprint, &toolchain.compiler, &body);
         Ok(Rebuilt { header, body, debug, messages: compiled.messages })

@@ -1,5 +1,5 @@
 //! Postprocessing of the compiler's PTX: LF line endings, source lines, names that do not depend on the build, launch
-//! bounds, the last barrier of a cluster.
+//! bounds, the last barrier of a cluster, the first instructions of dependent launches.
 
 use crate::BuilderError;
 use crate::debug_information;
@@ -52,6 +52,7 @@ pub(crate) fn postprocess(
     names: &SourceNames,
     bounds: &[LaunchBounds],
     clusters: &[Cluster],
+    dependent: &[String],
 ) -> Result<Postprocessed, BuilderError> {
     let raw = text.replace("\r\n", "\n");
     let functions = with_functions(&with_shared_arrays(&raw), &|path| names.stable(path))?;
@@ -63,6 +64,9 @@ pub(crate) fn postprocess(
     }
     for Cluster { kernel, blocks } in clusters {
         text = with_directives(&text, kernel, &format!("\n.reqnctapercluster {blocks}, 1, 1"))?;
+    }
+    for kernel in dependent {
+        text = with_dependent_launch(&text, kernel)?;
     }
     marked.text = with_last_cluster_barriers(&text);
     let traced = marked.trace();
@@ -90,6 +94,28 @@ const SHARED_ARRAY: &str = "__shared_";
 
 /// Inserts the directives between the kernel's parameters and its body, as PTX requires.
 fn with_directives(text: &str, kernel: &str, directives: &str) -> Result<String, BuilderError> {
+    let (before, after) = text.split_at(end_of_parameters(text, kernel)?);
+    Ok(format!("{before}{directives}{after}"))
+}
+
+/// What a kernel begins with if its launch may begin before the one before has ended.
+const DEPENDENT_LAUNCH: &str = "\tgriddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;\n";
+
+/// Inserts [`DEPENDENT_LAUNCH`] behind the declarations of the kernel's body.
+fn with_dependent_launch(text: &str, kernel: &str) -> Result<String, BuilderError> {
+    let parameters = end_of_parameters(text, kernel)?;
+    let body = text[parameters..].find("{\n").map_or(text.len(), |brace| parameters + brace + 2);
+    let is_declaration = |line: &&str| {
+        let code = line.trim_start();
+        [".reg ", ".local ", ".shared "].iter().any(|directive| code.starts_with(directive))
+    };
+    let declarations: usize = text[body..].split_inclusive('\n').take_while(is_declaration).map(str::len).sum();
+    let (before, after) = text.split_at(body + declarations);
+    Ok(format!("{before}{DEPENDENT_LAUNCH}{after}"))
+}
+
+/// Where the kernel's parameters end.
+fn end_of_parameters(text: &str, kernel: &str) -> Result<usize, BuilderError> {
     let after_name = |(start, _): (usize, &str)| {
         let name = &text[start + ENTRY.len()..];
         let rest = name.strip_prefix(kernel)?.trim_start();
@@ -97,11 +123,7 @@ fn with_directives(text: &str, kernel: &str, directives: &str) -> Result<String,
     };
     let parameters = text.match_indices(ENTRY).find_map(after_name);
     let end = parameters.and_then(|start| Some(start + text[start..].find(')')? + 1));
-    let Some(end) = end else {
-        return Err(BuilderError::UnknownKernel { kernel: kernel.to_owned(), kernels: kernels_of(text) });
-    };
-    let (before, after) = text.split_at(end);
-    Ok(format!("{before}{directives}{after}"))
+    end.ok_or_else(|| BuilderError::UnknownKernel { kernel: kernel.to_owned(), kernels: kernels_of(text) })
 }
 
 const ENTRY: &str = ".entry ";
@@ -243,7 +265,7 @@ mod tests {
         bounds: &[LaunchBounds],
         clusters: &[Cluster],
     ) -> Result<String, BuilderError> {
-        super::postprocess(text, names, bounds, clusters).map(|processed| processed.ptx)
+        super::postprocess(text, names, bounds, clusters, &[]).map(|processed| processed.ptx)
     }
 
     fn bounds(kernel: &str, max_threads: u32, min_blocks: u32) -> LaunchBounds {
@@ -259,6 +281,20 @@ mod tests {
         let text = postprocess(PTX, &names(), &[bounds("scale", 256, 1)], &clusters).unwrap();
         assert!(text.contains("\n)\n.reqnctapercluster 16, 1, 1\n.maxntid 256, 1, 1\n.minnctapersm 1\n{"));
         assert!(text.contains("scale_all_param_0\n)\n{"));
+    }
+
+    #[test]
+    fn a_dependent_launch_waits_behind_the_declarations_of_its_kernel() {
+        let declared =
+            PTX.replace("scale_param_1\n)\n{\n", "scale_param_1\n)\n{\n\t.reg .b32 \t%r<3>;\n\t.local .b8 a[4];\n\n");
+        for (ptx, before) in [(PTX, "{\n"), (&declared, "\t.local .b8 a[4];\n")] {
+            let text = with_dependent_launch(ptx, "scale").unwrap();
+            assert!(text.contains(&format!("{before}\tgriddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;\n")));
+            assert_eq!((text.matches("griddepcontrol").count(), text.len()), (2, ptx.len() + DEPENDENT_LAUNCH.len()));
+            assert!(text.starts_with(&ptx[..ptx.find("scale_param_1").unwrap()]));
+        }
+        let error = with_dependent_launch(PTX, "scal").unwrap_err();
+        assert!(matches!(error, BuilderError::UnknownKernel { .. }), "{error}");
     }
 
     #[test]

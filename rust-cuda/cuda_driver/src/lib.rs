@@ -34,17 +34,17 @@
 //! that does not exist.
 
 mod availability;
-mod clusters;
 mod error;
 mod forwarders;
+mod launch_config;
 mod library;
 mod symbol;
 mod unavailable;
 
 pub use availability::availability;
-pub use clusters::{allow_large_clusters, max_active_clusters};
 pub use error::code_of;
 pub use forwarders::SYMBOLS;
+pub use launch_config::{allow_large_clusters, driver_version, launch_dependent, max_active_clusters};
 pub use library::library_path;
 pub use symbol::missing_symbols;
 pub use unavailable::{DriverVersion, Unavailable};

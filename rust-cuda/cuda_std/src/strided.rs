@@ -16,6 +16,37 @@ pub(crate) fn is_within<const N: usize>(length: usize, first: u32, sizes: [u32; 
     is_empty || (!is_beyond && last < length as u64)
 }
 
+/// The number of a buffer's elements that views address, whose offsets have 32 bits.
+#[inline(always)]
+pub(crate) fn addressed(length: usize) -> usize {
+    if length > u32::MAX as usize { u32::MAX as usize + 1 } else { length }
+}
+
+/// The place of the element of the largest indices. No size is zero.
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) fn last<const N: usize>(first: u32, sizes: [u32; N], strides: [u32; N]) -> usize {
+    let reach = |dimension: usize| (sizes[dimension] as usize - 1).saturating_mul(strides[dimension] as usize);
+    (0..N).map(reach).fold(first as usize, usize::saturating_add)
+}
+
+/// The offset of an element; or an index that is not less than its dimension's size, with the size.
+#[cfg(not(target_arch = "nvptx64"))]
+#[inline]
+pub(crate) fn offset<const N: usize>(
+    indices: [u32; N],
+    sizes: [u32; N],
+    strides: [u32; N],
+) -> Result<usize, (usize, usize)> {
+    let mut offset = 0;
+    for ((&index, &size), &stride) in indices.iter().zip(&sizes).zip(&strides) {
+        if index >= size {
+            return Err((index as usize, size as usize));
+        }
+        offset += index as usize * stride as usize;
+    }
+    Ok(offset)
+}
+
 #[cfg(all(test, not(target_arch = "nvptx64")))]
 mod tests {
     use proptest::prelude::*;

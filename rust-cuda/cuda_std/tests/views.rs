@@ -1,7 +1,7 @@
-//! Strided views of shared memory, and quads of global memory: each access is that of a plain index, with its checks.
+//! Strided views of shared and global memory, and quads of global memory: each access is that of a plain index, with its checks.
 
 use cuda_std::simulator::{self, Fault, FaultKind, LaunchError, Options, Place, SimulatorBuffer};
-use cuda_std::{GlobalMut, LaunchConfig, dynamic_shared, hint, kernel, thread};
+use cuda_std::{F32x4, GlobalMut, LaunchConfig, async_copy, dynamic_shared, hint, kernel, thread};
 use proptest::prelude::*;
 
 /// Writes 0, 1, … through a view of two dimensions, and copies all of shared memory, of which the rest is −1, to `out`.
@@ -20,6 +20,37 @@ fn fill(first: u32, rows: u32, columns: u32, row_stride: u32, column_stride: u32
     for i in 0..shared.len() {
         out.set(i, shared.get(i));
     }
+}
+
+/// Writes 0, 1, … through a view of global memory.
+#[kernel]
+fn fill_global(first: u32, rows: u32, columns: u32, row_stride: u32, column_stride: u32, out: GlobalMut<f32>) {
+    let view = out.view(first, [rows, columns], [row_stride, column_stride]);
+    for row in 0..rows {
+        for column in 0..columns {
+            view.set([hint::opaque(row), column], (row * columns + column) as f32);
+        }
+    }
+}
+
+/// Writes a quad through a view of global memory of 3 rows of 8 elements, and reads an element of it.
+#[kernel]
+fn quad_of_a_row(first: u32, stride: u32, row: u32, column: u32, out: GlobalMut<f32>) {
+    let view = out.view(first, [3, 8], [8, stride]);
+    view.set_quad([row, column], F32x4::new(1.0, 2.0, 3.0, 4.0));
+    out.set(0, view.get([row, column + 2]));
+}
+
+/// Copies a quad through a view of shared memory of 2 × 2 quads to `out`.
+#[kernel]
+fn quad_by_copy(from: u32, row: u32, waits: u32, x: &[f32], out: GlobalMut<f32>) {
+    let shared = dynamic_shared::<F32x4>();
+    shared.view(1, [2, 2], [3, 1]).copy_async([row, 1], x.quads(4, 2), from);
+    async_copy::commit();
+    if waits != 0 {
+        async_copy::wait::<0>();
+    }
+    out.set_quad(0, shared.get((2 + 3 * row) as usize));
 }
 
 /// Reads one element of a view of 3 × 5 elements.
@@ -67,17 +98,25 @@ proptest! {
         let cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
         let is_within = cells.clone().all(|(row, column)| offset(row, column) < expected.len());
         let mut out = SimulatorBuffer::uninitialized(expected.len());
-        let arguments = (first, rows, columns, row_stride, column_stride, &mut out);
+        let mut global = SimulatorBuffer::filled(-1.0, expected.len());
+        let shape = (first, rows, columns, row_stride, column_stride);
+        let arguments = (shape.0, shape.1, shape.2, shape.3, shape.4, &mut out);
         let launched = simulator::launch(&fill, shared(expected.len() as u32), arguments);
+        let arguments = (shape.0, shape.1, shape.2, shape.3, shape.4, &mut global);
+        let launched_on_global = simulator::launch(&fill_global, LaunchConfig::new(1, 1), arguments);
         if !is_within {
-            let kind = kind_of(launched.unwrap_err());
             let index = offset(rows - 1, columns - 1);
-            prop_assert_eq!(kind, FaultKind::OutOfBounds { place: Place::Shared, index, length: 60 });
+            for (launched, place) in [(launched, Place::Shared), (launched_on_global, Place::Global("out"))] {
+                let kind = kind_of(launched.unwrap_err());
+                prop_assert_eq!(kind, FaultKind::OutOfBounds { place, index, length: 60 });
+            }
             return Ok(());
         }
         launched.unwrap();
+        launched_on_global.unwrap();
         cells.for_each(|(row, column)| expected[offset(row, column)] = (row * columns + column) as f32);
-        prop_assert_eq!(out.to_vec(), expected);
+        prop_assert_eq!(out.to_vec(), &expected[..]);
+        prop_assert_eq!(global.to_vec(), expected);
     }
 }
 
@@ -90,6 +129,45 @@ fn an_index_beyond_its_dimension_is_a_fault_even_within_shared_memory() {
         let error = simulator::launch(&read, shared(100), (row, column, &mut out)).unwrap_err();
         assert_eq!(kind_of(error), FaultKind::OutOfBounds { place: Place::Shared, index, length });
     }
+}
+
+#[test]
+fn a_quad_of_a_view_is_aligned_and_within_its_row() {
+    let mut out = SimulatorBuffer::filled(0.0, 40);
+    let config = LaunchConfig::new(1, 1);
+    simulator::launch(&quad_of_a_row, config, (8, 1, 2, 4, &mut out)).unwrap();
+    assert_eq!((out.to_vec()[28..33].to_vec(), out.to_vec()[0]), (vec![1.0, 2.0, 3.0, 4.0, 0.0], 3.0));
+    let before = out.to_vec();
+    let mut fault = |(first, stride, row, column)| {
+        let error = simulator::launch(&quad_of_a_row, config, (first, stride, row, column, &mut out)).unwrap_err();
+        assert_eq!(out.to_vec(), before, "what is a fault writes nothing");
+        kind_of(error)
+    };
+    let place = Place::Global("out");
+    assert_eq!(fault((8, 1, 3, 0)), FaultKind::OutOfBounds { place, index: 3, length: 3 });
+    assert_eq!(fault((8, 1, 0, 8)), FaultKind::OutOfBounds { place, index: 8, length: 8 });
+    assert_eq!(fault((20, 1, 0, 0)), FaultKind::OutOfBounds { place, index: 43, length: 40 });
+    for other in [(8, 1, 0, 2), (6, 1, 0, 0), (8, 2, 0, 4)] {
+        assert!(matches!(fault(other), FaultKind::Misaligned { .. }), "{other:?}");
+    }
+}
+
+#[test]
+fn a_quad_is_copied_through_a_view() {
+    let x = SimulatorBuffer::from_slice(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]);
+    let mut out = SimulatorBuffer::uninitialized(4);
+    let config = LaunchConfig::new(1, 1).with_dynamic_shared(16 * 6);
+    let mut run =
+        |from, row, waits| simulator::launch(&quad_by_copy, config, (from, row, waits, &x, &mut out)).map(|_| ());
+    run(1, 1, 1).unwrap();
+    assert!(matches!(kind_of(run(0, 0, 0).unwrap_err()), FaultKind::Race { place: Place::Shared, .. }));
+    let beyond = kind_of(run(2, 0, 1).unwrap_err());
+    assert_eq!(beyond, FaultKind::OutOfBounds { place: Place::Global("x"), index: 2, length: 2 });
+    assert_eq!(
+        kind_of(run(0, 2, 1).unwrap_err()),
+        FaultKind::OutOfBounds { place: Place::Shared, index: 2, length: 2 }
+    );
+    assert_eq!(out.to_vec(), [8.0, 9.0, 10.0, 11.0]);
 }
 
 #[test]

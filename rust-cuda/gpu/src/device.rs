@@ -8,6 +8,7 @@ use cuda_std::{Dim3, Element, Kernel, LaunchConfig};
 use crate::backend::Backend;
 use crate::cuda::Cuda;
 use crate::interpreter::Interpreter;
+use crate::ptx::Entry;
 use crate::recording::{self, Recording};
 use crate::{
     Buffer, Capture, DeviceChoice, DeviceMemory, Error, InterpreterOptions, LaunchReport, OpenError, PinnedBuffer,
@@ -181,6 +182,11 @@ impl Device {
     /// [`LaunchConfig::MAX_STATIC_SHARED_BYTES`].
     pub fn max_shared_bytes(&self) -> u32 {
         self.backend.max_shared_bytes()
+    }
+
+    /// Whether the device can run `kernel`: whether its PTX has it, which is without kernels for newer GPUs.
+    pub fn has<K: Kernel>(&self, _kernel: &K) -> bool {
+        self.ptx().is_none_or(|ptx| Entry::find(ptx.text(), K::NAME).is_some())
     }
 
     /// Max. number of blocks in a [cooperative](LaunchConfig::cooperative) launch of `kernel`: those of this shape that

@@ -117,7 +117,12 @@ pub(crate) struct Entry {
     pub(crate) has_grid_barrier: bool,
     /// Blocks of a cluster, for which it was compiled; 1: it has no clusters.
     pub(crate) cluster: u32,
+    /// Whether its launch may begin before the one before has ended, for which it waits.
+    pub(crate) is_dependent: bool,
 }
+
+/// What a kernel waits by for the launch before it, before it accesses any memory (`CudaBuilder::dependent_launch`).
+const DEPENDENT_LAUNCH: &str = "griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;\n";
 
 /// The comment that `grid::sync` leaves in the text.
 const GRID_BARRIER: &str = "// grid barrier";
@@ -131,6 +136,7 @@ impl Entry {
             signature: signature_of(text, kernel),
             has_grid_barrier: reaches_grid_barrier(entry, &functions),
             cluster: cluster_of(entry),
+            is_dependent: entry.body.contains(DEPENDENT_LAUNCH),
         })
     }
 }
@@ -241,7 +247,10 @@ mod tests {
 .func (.param .b32 result) waits(.param .b32 x) { // grid barrier
 ret; }
 .func calls_it() { call (result), waits, (x); }
-.visible .entry scale_all(.param .u64 x) { ret; }
+.visible .entry scale_all(.param .u64 x) {
+\tgriddepcontrol.launch_dependents;
+\tgriddepcontrol.wait;
+\tret; }
 .visible .entry scale(
 \t.param .u64 scale_param_0
 )
@@ -253,9 +262,10 @@ ret; }
     #[test]
     fn finds_the_signature_and_barriers_of_entries() {
         let entry = |name| Entry::find(TEXT, name);
-        let expected = Entry { signature: b"(wfsf)".to_vec(), has_grid_barrier: true, cluster: 16 };
+        let expected =
+            Entry { signature: b"(wfsf)".to_vec(), has_grid_barrier: true, cluster: 16, is_dependent: false };
         assert_eq!(entry("scale"), Some(expected));
-        let expected = Entry { signature: vec![], has_grid_barrier: false, cluster: 1 };
+        let expected = Entry { signature: vec![], has_grid_barrier: false, cluster: 1, is_dependent: true };
         assert_eq!(entry("scale_all"), Some(expected));
         assert!(entry("waits_itself").unwrap().has_grid_barrier);
         assert_eq!((entry("scal"), entry("waits")), (None, None));

@@ -68,6 +68,12 @@ pub(super) fn figures() -> Vec<Figure> {
             "matmul_f32",
             "kernel",
         ),
+        figure(
+            "X·Xᵀ 784×128 f32, tensor cores, kernel",
+            program("matmul_f32", &Rung::TensorCores.label()),
+            "matmul_f32",
+            "kernel",
+        ),
         figure("X·Xᵀ 784×128 f32, with copies", program("matmul_f32", matmul), "matmul_f32", "with copies"),
         figure("X·Xᵀ 784×128 f64, kernel", program("matmul_f64", &double), "matmul_f64", "kernel"),
         figure("X·Xᵀ 784×128 f64, with copies", program("matmul_f64", matmul), "matmul_f64", "with copies"),

@@ -6,6 +6,7 @@ use anyhow::Result;
 use cuda_std::F32x4;
 use gpu::{Device, Element, LaunchConfig};
 use kernels_gpu::{correlation, greyscale, latency, maximum, product};
+use matmul_functions::{MatmulGpu, Rung};
 use ndarray::Array2;
 use neural_net::engine::{Engine, GpuEngine, GpuOptions, GpuPath, Parameters};
 use neural_net::network::Initialization;
@@ -21,7 +22,8 @@ pub(super) fn names() -> Vec<&'static str> {
     let mut names = vec!["max_kernel"];
     names.extend(LATENCY);
     names.extend(PRODUCTS.iter().flat_map(|(single, double)| [single, double]));
-    names.extend([RESIDENT_PRODUCT, GRID_PRODUCT]);
+    names.push(RESIDENT_PRODUCT);
+    names.extend(GRID_PRODUCTS);
     names.extend(CORRELATION);
     names.extend(GREYSCALE);
     names.extend(NETWORK);
@@ -40,8 +42,8 @@ const PRODUCTS: [(&str, &str); 5] = [
 /// The last rung of one block, which is in single precision only.
 const RESIDENT_PRODUCT: &str = "matmul_resident_f32";
 
-/// The last rung, of many blocks, in single precision only.
-const GRID_PRODUCT: &str = "matmul_grid_f32";
+/// The last rungs, of many blocks, in single precision only.
+const GRID_PRODUCTS: [&str; 2] = ["matmul_grid_f32", "matmul_tensor_f32"];
 
 /// The kernel ladder of the correlation.
 const CORRELATION: [&str; 3] = ["correlation_naive", "correlation_tiles", "correlation_registers"];
@@ -60,15 +62,21 @@ const GREYSCALE: [&str; 5] = [
 ];
 
 /// The kernels of network training.
-const NETWORK: [&str; 17] = [
+const NETWORK: [&str; 23] = [
     "network_forward_16",
     "network_forward_64",
+    "network_forward_bytes_16",
+    "network_forward_bytes_64",
     "network_backward_16",
     "network_backward_64",
     "network_update_16",
     "network_update_64",
+    "network_update_bytes_16",
+    "network_update_bytes_64",
     "network_gradient_16",
     "network_gradient_64",
+    "network_gradient_bytes_16",
+    "network_gradient_bytes_64",
     "network_update_from_parts",
     "network_update_by_adam",
     "network_output",
@@ -216,7 +224,8 @@ fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchRe
         let path = if is_persistent { GpuPath::Persistent } else { GpuPath::Steps };
         let optimizer = if kernel.ends_with("_by_adam") { Optimizer::Adam } else { Optimizer::Sgd };
         let options = GpuOptions { path, max_blocks: None, no_clusters: kernel == "network_train_homework" };
-        train(device, &options, optimizer, &sizes, steps * batch_size, batch_size)?;
+        let count = (steps * batch_size, kernel.contains("_bytes_"));
+        train(device, &options, optimizer, &sizes, count, batch_size)?;
         if let Some(report) = first_report(device, kernel) {
             let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
             let steps = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
@@ -232,7 +241,7 @@ fn train(
     options: &GpuOptions,
     optimizer: Optimizer,
     sizes: &[usize],
-    count: usize,
+    (count, are_bytes): (usize, bool),
     batch_size: usize,
 ) -> Result<()> {
     let preset = Preset::Homework;
@@ -241,9 +250,12 @@ fn train(
     let network = Network::random(architecture, Initialization::Xavier, &mut rng);
     let (inputs, outputs) = (sizes[0], sizes[sizes.len() - 1]);
     // Four pixels of five are black, about as in MNIST.
-    let inputs = Array2::from_shape_fn((count, inputs), |(i, p)| if (i + p) % 5 == 0 { 0.2 } else { 0.0 });
+    let pixels = Array2::from_shape_fn((count, inputs), |(i, p)| if (i + p) % 5 == 0 { 51 } else { 0_u8 });
     let targets = Array2::from_shape_fn((count, outputs), |(i, k)| if i % outputs == k { 1.0 } else { 0.0 });
-    let samples = Samples::new(inputs, targets)?;
+    let samples = match are_bytes {
+        true => Samples::from_bytes(pixels.into(), 255.0, targets)?,
+        false => Samples::new(pixels.map(|&pixel| f32::from(pixel) / 255.0), targets)?,
+    };
     let hyperparameters = Hyperparameters { optimizer, batch_size: Some(batch_size), ..preset.hyperparameters() };
     let parameters = Parameters::new(network);
     let mut engine = GpuEngine::new(device, &samples, &parameters, &hyperparameters, options)?;
@@ -263,15 +275,12 @@ fn run_product(device: &Device, kernel: &str) -> Result<Option<String>> {
         device.launch(&product::matmul_resident_f32, config, (&x, rows, columns, depth, &mut out))?;
         return Ok(Some(what));
     }
-    if kernel == GRID_PRODUCT {
-        let (x, mut out) = (device.buffer_from_slice(&values::<f32>())?, device.uninitialized(ROWS * ROWS)?);
-        let blocks = product::grid_tiles(ROWS as u32);
-        let config = LaunchConfig::new(blocks, product::GRID_THREADS).with_dynamic_shared(product::GRID_SHARED_BYTES);
-        device.launch(&product::matmul_grid_f32, config, (&x, ROWS as u32, COLUMNS as u32, &mut out))?;
-        return Ok(Some(format!(
-            "X·Xᵀ for {ROWS} × {COLUMNS} by {blocks} blocks of {} threads",
-            product::GRID_THREADS
-        )));
+    if GRID_PRODUCTS.contains(&kernel) {
+        let x = values::<f32>();
+        let x = Array2::from_shape_vec((ROWS, COLUMNS), x)?;
+        let rung = if kernel == GRID_PRODUCTS[0] { Rung::Grid } else { Rung::TensorCores };
+        MatmulGpu::new(device, &x)?.launch(rung)?;
+        return Ok(Some(format!("X·Xᵀ for {ROWS} × {COLUMNS} by {} blocks", product::grid_tiles(ROWS as u32))));
     }
     macro_rules! launch {
         ($($name:ident: $number:ty),* $(,)?) => {

@@ -12,7 +12,7 @@
 //! - Stores are asynchronous, and complete the bytes of an [`mbarrier`](cuda_std::mbarrier): no barrier of the cluster, and no memory barrier,
 //!   is in a step.
 //! - The first layer's products are those of tensor cores. A pixel, 0 to 255, is exact as a bf16, and a weight the sum of three
-//!   (`split`), so that a product has no error, and its sum that of f32. The factor 1/255 is applied to the sum. An error of a
+//!   (`tensor_cores`), so that a product has no error, and its sum that of f32. The factor 1/255 is applied to the sum. An error of a
 //!   unit is the sum of two bf16, with 2⁻¹⁶ of it left over.
 //! - The first layer's weights are in registers: a lane has those that it multiplies, and computes their gradients. So a warp updates a
 //!   tile of them and multiplies the next images with it at once.
@@ -67,11 +67,10 @@ mod images;
 mod memory;
 mod parameters;
 mod passes;
-mod split;
 mod update;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use images::packed_images;
+pub use images::{packed_images, pixels_of};
 
 /// Blocks of the cluster.
 pub const BLOCKS: u32 = 16;
@@ -132,7 +131,7 @@ pub fn network_train_cluster(
     unrolled!(|n: 0 1| {
         block.copy_image(inputs, sample, n, batch(first_step).rows, first_step % 2);
     });
-    let mut target = block.fetch_target(targets, block.fetch_sample_of_target(&batch(first_step)));
+    let mut target = block.fetch_target(targets, sample);
     async_copy::commit();
     async_copy::wait::<0>();
     // All blocks have started, and initialised their mbarriers, before one sends to another.
@@ -150,7 +149,7 @@ pub fn network_train_cluster(
         }
         let (batch, next) = (batch(step), batch(step + 1));
         block.send_parts(&second_weights);
-        let (sample, sample_of_target) = (block.fetch_sample(&next), block.fetch_sample_of_target(&next));
+        let sample = block.fetch_sample(&next);
         if step > first_step {
             block.update_third(1 - half, last_rule);
         }
@@ -163,7 +162,7 @@ pub fn network_train_cluster(
             block.copy_image(inputs, sample, n, next.rows, 1 - half);
         });
         async_copy::commit();
-        let next_target = block.fetch_target(targets, sample_of_target);
+        let next_target = block.fetch_target(targets, sample);
         let third_weights = block.third_weights();
         arrivals.wait(ACTIVATIONS, phase);
         block.output(&third_weights, half, target, (batch.rows, loss), &terms);

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 use core::ops::{Index, Range};
 
 use super::atomic::Atomic;
-use super::out_of_bounds;
+use super::{offset_in_view, out_of_bounds};
 use crate::{AtomicElement, Element, F32x4};
 
 /// Global memory that the kernel only reads: the type of a parameter `&[T]` in the kernel's body.
@@ -108,12 +108,19 @@ impl GlobalQuads<'_> {
     /// Quad `index`, loaded by one instruction. An index out of bounds traps.
     #[inline(always)]
     pub fn get(self, index: u32) -> F32x4 {
+        // SAFETY: `at` is a quad of the buffer.
+        unsafe { F32x4::read(self.at(index)) }
+    }
+
+    /// A pointer to quad `index`. An index out of bounds traps.
+    #[inline(always)]
+    pub(super) fn at(self, index: u32) -> *const F32x4 {
         if index >= self.count {
             out_of_bounds();
         }
         // SAFETY: the quad is one of `count` in `elements`. They begin at a multiple of four elements of a buffer, which
         // is aligned to 16 bytes.
-        unsafe { F32x4::read(self.elements.as_ptr().cast::<F32x4>().add(index as usize)) }
+        unsafe { self.elements.as_ptr().cast::<F32x4>().add(index as usize) }
     }
 }
 
@@ -179,6 +186,19 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         unsafe { value.write(self.at(index)) }
     }
 
+    /// The view whose element \[i, j, …\] is that at `first` + i · strides\[0\] + j · strides\[1\] + …. If `sizes` have no
+    /// zero, an element beyond the end, or beyond 2³² elements, traps.
+    #[inline(always)]
+    pub fn view<const N: usize>(self, first: u32, sizes: [u32; N], strides: [u32; N]) -> GlobalView<'a, T, N> {
+        if !crate::strided::is_within(crate::strided::addressed(self.length), first, sizes, strides) {
+            out_of_bounds();
+        }
+        // Not `add`: without elements the view may begin beyond the end.
+        let pointer = self.pointer.wrapping_add(first as usize);
+        let [sizes, strides] = [&sizes, &strides].map(|numbers| core::array::from_fn(|dimension| numbers[dimension]));
+        GlobalView { pointer, first, sizes, strides, memory: PhantomData }
+    }
+
     /// Element `index` for atomic operations. An index out of bounds traps.
     #[inline(always)]
     pub fn atomic(self, index: usize) -> Atomic<'a, T, false>
@@ -225,5 +245,67 @@ impl GlobalMut<'_, f32> {
         }
         // SAFETY: the index is within the buffer.
         unsafe { self.pointer.add(index) }.cast()
+    }
+}
+
+/// A strided view of [`GlobalMut`] in N dimensions, from [`GlobalMut::view`].
+///
+/// An access compares each index with the view's size in its dimension. The compiler removes a comparison that a
+/// constant or a condition implies.
+pub struct GlobalView<'a, T: Element, const N: usize> {
+    pointer: *mut T,
+    first: u32,
+    sizes: [u32; N],
+    strides: [u32; N],
+    memory: PhantomData<&'a T>,
+}
+
+impl<T: Element, const N: usize> Clone for GlobalView<'_, T, N> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element, const N: usize> Copy for GlobalView<'_, T, N> {}
+
+impl<T: Element, const N: usize> GlobalView<'_, T, N> {
+    /// Element `indices`. An index that is not less than its dimension's size traps.
+    #[inline(always)]
+    pub fn get(self, indices: [u32; N]) -> T {
+        // SAFETY: `at` is within the buffer.
+        unsafe { T::read(self.at(indices)) }.frozen()
+    }
+
+    /// Writes element `indices`. An index that is not less than its dimension's size traps.
+    #[inline(always)]
+    pub fn set(self, indices: [u32; N], value: T) {
+        // SAFETY: `at` is within the buffer.
+        unsafe { value.write(self.at(indices)) }
+    }
+
+    #[inline(always)]
+    fn at(self, indices: [u32; N]) -> *mut T {
+        // SAFETY: `view` checked that the element of the largest indices is within the buffer, and has an offset of less than 2³².
+        unsafe { self.pointer.add(offset_in_view(indices, self.sizes, self.strides) as usize) }
+    }
+}
+
+impl<const N: usize> GlobalView<'_, f32, N> {
+    /// Writes the four elements from `indices` on, along the last dimension, by one instruction. Its stride is 1, and its index and size,
+    /// and the place of the first element in the buffer, are multiples of 4; anything else traps.
+    #[inline(always)]
+    pub fn set_quad(self, indices: [u32; N], value: F32x4) {
+        let is_aligned = |number: u32| number % 4 == 0;
+        let last = N - 1;
+        // SAFETY: the element of the largest indices has an offset of less than 2³².
+        let offset = unsafe { offset_in_view(indices, self.sizes, self.strides) };
+        let is_whole = self.strides[last] == 1 && is_aligned(indices[last]) && is_aligned(self.sizes[last]);
+        if !is_whole || !is_aligned(self.first.wrapping_add(offset)) {
+            out_of_bounds();
+        }
+        // SAFETY: the index is less than the size, and both are multiples of 4: the four elements are in the view. Buffers are aligned
+        // to 16 bytes, so every fourth element is too.
+        unsafe { value.write(self.pointer.add(offset as usize).cast()) }
     }
 }

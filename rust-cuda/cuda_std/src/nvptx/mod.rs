@@ -16,7 +16,7 @@ mod shared;
 pub mod thread;
 pub mod warp;
 
-pub use global::{Global, GlobalMut, GlobalQuads};
+pub use global::{Global, GlobalMut, GlobalQuads, GlobalView};
 pub use record::Record;
 pub use shared::{DynamicShared, SharedArray, SharedArray2d, SharedView, dynamic_shared};
 
@@ -31,4 +31,21 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
 #[cold]
 fn out_of_bounds() -> ! {
     panic!()
+}
+
+/// The offset of an element of a strided view. An index that is not less than its dimension's size traps.
+///
+/// # Safety
+/// The largest indices have an offset of less than 2³².
+#[inline(always)]
+unsafe fn offset_in_view<const N: usize>(indices: [u32; N], sizes: [u32; N], strides: [u32; N]) -> u32 {
+    let mut offset = 0_u32;
+    for dimension in 0..N {
+        if indices[dimension] >= sizes[dimension] {
+            out_of_bounds();
+        }
+        // SAFETY: each index is less than its size, and the offset of the largest indices has the largest terms.
+        offset = unsafe { offset.unchecked_add(indices[dimension].unchecked_mul(strides[dimension])) };
+    }
+    offset
 }

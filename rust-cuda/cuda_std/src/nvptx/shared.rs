@@ -4,7 +4,7 @@ use core::arch::{asm, global_asm};
 use core::marker::PhantomData;
 
 use super::atomic::Atomic;
-use super::{Global, out_of_bounds};
+use super::{Global, GlobalQuads, offset_in_view, out_of_bounds};
 use crate::{AtomicElement, Element, F32x4};
 
 unsafe extern "C" {
@@ -274,27 +274,8 @@ impl<T: Element> DynamicShared<T> {
     #[inline(always)]
     pub fn copy_async(&self, index: usize, x: Global<'_, T>, from: usize) {
         const { crate::check_copied_size(size_of::<T>()) };
-        #[cfg(target_feature = "sm_80")]
-        // SAFETY: both elements are within their arrays, which are in global and in shared memory and aligned to their elements.
-        // Without `nomem`, LLVM assumes that the asm accesses any memory.
-        unsafe {
-            let (to, from) = (self.at(index), &raw const x[from]);
-            if size_of::<T>() == 16 {
-                asm!(
-                    "{{ .reg .b64 to, from; cvta.to.shared.u64 to, {0}; cvta.to.global.u64 from, {1};",
-                    "cp.async.cg.shared.global [to], [from], 16; }}",
-                    in(reg64) to, in(reg64) from, options(nostack, preserves_flags)
-                );
-            } else {
-                asm!(
-                    "{{ .reg .b64 to, from; cvta.to.shared.u64 to, {0}; cvta.to.global.u64 from, {1};",
-                    "cp.async.ca.shared.global [to], [from], {2}; }}",
-                    in(reg64) to, in(reg64) from, const size_of::<T>(), options(nostack, preserves_flags)
-                );
-            }
-        }
-        #[cfg(not(target_feature = "sm_80"))]
-        self.set(index, x.get(from));
+        // SAFETY: both elements are within their arrays, which are in shared and in global memory.
+        unsafe { begin_copy(self.at(index), &raw const x[from]) }
     }
 
     /// Element `index` for atomic operations. An index out of bounds traps.
@@ -354,16 +335,46 @@ impl<T: Element, const N: usize> SharedView<'_, T, N> {
 
     #[inline(always)]
     fn at(&self, indices: [u32; N]) -> *mut T {
-        let mut offset = 0_u32;
-        for dimension in 0..N {
-            if indices[dimension] >= self.sizes[dimension] {
-                out_of_bounds();
-            }
-            // SAFETY: each index is less than its size. `view` checked that the element of the largest indices, whose
-            // offset has the largest terms, is within the array, which has fewer than 2³² elements.
-            offset = unsafe { offset.unchecked_add(indices[dimension].unchecked_mul(self.strides[dimension])) };
+        // SAFETY: `view` checked that the element of the largest indices is within the array, which has fewer than 2³² elements.
+        unsafe { self.pointer.add(offset_in_view(indices, self.sizes, self.strides) as usize) }
+    }
+}
+
+impl<const N: usize> SharedView<'_, F32x4, N> {
+    /// Begins to copy quad `from` of `quads` to element `indices`; see [`async_copy`](crate::async_copy). An index out of bounds traps.
+    #[inline(always)]
+    pub fn copy_async(&self, indices: [u32; N], quads: GlobalQuads<'_>, from: u32) {
+        // SAFETY: both elements are within their arrays, which are in shared and in global memory.
+        unsafe { begin_copy(self.at(indices), quads.at(from)) }
+    }
+}
+
+/// Begins to copy an element, of 4, 8 or 16 bytes, from global to shared memory.
+///
+/// # Safety
+/// Both are valid and aligned, and `from` is of a buffer that the kernel only reads.
+#[inline(always)]
+unsafe fn begin_copy<T: Element>(to: *mut T, from: *const T) {
+    #[cfg(target_feature = "sm_80")]
+    // SAFETY: the caller upholds this function's contract. Without `nomem`, LLVM assumes that the asm accesses any memory.
+    unsafe {
+        if size_of::<T>() == 16 {
+            asm!(
+                "{{ .reg .b64 to, from; cvta.to.shared.u64 to, {0}; cvta.to.global.u64 from, {1};",
+                "cp.async.cg.shared.global [to], [from], 16; }}",
+                in(reg64) to, in(reg64) from, options(nostack, preserves_flags)
+            );
+        } else {
+            asm!(
+                "{{ .reg .b64 to, from; cvta.to.shared.u64 to, {0}; cvta.to.global.u64 from, {1};",
+                "cp.async.ca.shared.global [to], [from], {2}; }}",
+                in(reg64) to, in(reg64) from, const size_of::<T>(), options(nostack, preserves_flags)
+            );
         }
-        // SAFETY: as above.
-        unsafe { self.pointer.add(offset as usize) }
+    }
+    #[cfg(not(target_feature = "sm_80"))]
+    // SAFETY: as above.
+    unsafe {
+        T::read(from).write(to);
     }
 }

@@ -246,6 +246,23 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         value.store(cell);
     }
 
+    /// The view whose element \[i, j, …\] is that at `first` + i · strides\[0\] + j · strides\[1\] + …. If `sizes` have no
+    /// zero, an element beyond the end, or beyond 2³² elements, is a fault.
+    #[inline]
+    #[track_caller]
+    pub fn view<const N: usize>(self, first: u32, sizes: [u32; N], strides: [u32; N]) -> GlobalView<'a, T, N> {
+        let length = crate::strided::addressed(self.len());
+        if !crate::strided::is_within(length, first, sizes, strides) {
+            self.out_of_bounds(crate::strided::last(first, sizes, strides), length, Location::caller());
+        }
+        GlobalView { memory: self, first, sizes, strides }
+    }
+
+    #[cold]
+    fn out_of_bounds(self, index: usize, length: usize, location: &'static Location<'static>) -> ! {
+        fault::raise(FaultKind::OutOfBounds { place: Place::Global(self.name), index, length }, location)
+    }
+
     /// Element `index` for atomic operations. An index out of bounds is a fault.
     #[inline]
     #[track_caller]
@@ -365,6 +382,68 @@ impl GlobalMut<'_, f32> {
         for (i, value) in value.to_array().into_iter().enumerate().rev() {
             self.set(index + i, value);
         }
+    }
+}
+
+/// A strided view of [`GlobalMut`] in N dimensions, from [`GlobalMut::view`].
+///
+/// An access compares each index with the view's size in its dimension. The compiler removes a comparison that a
+/// constant or a condition implies.
+pub struct GlobalView<'a, T: Element, const N: usize> {
+    memory: GlobalMut<'a, T>,
+    first: u32,
+    sizes: [u32; N],
+    strides: [u32; N],
+}
+
+impl<T: Element, const N: usize> Clone for GlobalView<'_, T, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element, const N: usize> Copy for GlobalView<'_, T, N> {}
+
+impl<T: Element, const N: usize> GlobalView<'_, T, N> {
+    /// Element `indices`. An index that is not less than its dimension's size is a fault.
+    #[inline]
+    #[track_caller]
+    pub fn get(self, indices: [u32; N]) -> T {
+        self.memory.get(self.index(indices))
+    }
+
+    /// Writes element `indices`. An index that is not less than its dimension's size is a fault.
+    #[inline]
+    #[track_caller]
+    pub fn set(self, indices: [u32; N], value: T) {
+        self.memory.set(self.index(indices), value);
+    }
+
+    #[inline]
+    #[track_caller]
+    fn index(self, indices: [u32; N]) -> usize {
+        match crate::strided::offset(indices, self.sizes, self.strides) {
+            Ok(offset) => self.first as usize + offset,
+            Err((index, size)) => self.memory.out_of_bounds(index, size, Location::caller()),
+        }
+    }
+}
+
+impl<const N: usize> GlobalView<'_, f32, N> {
+    /// Writes the four elements from `indices` on, along the last dimension, by one instruction. Its stride is 1, and its index and size,
+    /// and the place of the first element in the buffer, are multiples of 4; anything else is a fault.
+    #[inline]
+    #[track_caller]
+    pub fn set_quad(self, indices: [u32; N], value: F32x4) {
+        let index = self.index(indices);
+        let (size, stride) = (self.sizes[N - 1] as usize, self.strides[N - 1]);
+        for number in [indices[N - 1] as usize, size, index] {
+            check_aligned(self.memory.name, number, Location::caller());
+        }
+        if stride != 1 {
+            fault::raise(FaultKind::Misaligned { place: Place::Global(self.memory.name), index }, Location::caller());
+        }
+        self.memory.set_quad(index, value);
     }
 }
 

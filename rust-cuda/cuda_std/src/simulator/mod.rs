@@ -56,7 +56,7 @@ pub use buffer::{SimulatorBuffer, SimulatorMemory};
 #[doc(hidden)]
 pub use endless::LoopBudget;
 pub use fault::{Access, Fault, FaultKind, Place, SourceLocation};
-pub use global::{Global, GlobalMut, GlobalQuads};
+pub use global::{Global, GlobalMut, GlobalQuads, GlobalView};
 pub use print::print;
 pub use report::LaunchReport;
 #[doc(hidden)]

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::atomic::Atomic;
 use super::block::Block;
 use super::fault::{self, Access, FaultKind, Place};
-use super::global::{Global, raise_race};
+use super::global::{Global, GlobalQuads, raise_race};
 use super::shadow::{Accessor, Conflict, Shadow};
 use super::shared_memory::{ArrayShadows, DYNAMIC};
 use super::{async_copy, current, warp, watchdog};
@@ -95,7 +95,11 @@ macro_rules! accesses {
         #[track_caller]
         pub fn copy_async(&self, index: usize, x: Global<'_, T>, from: usize) {
             const { crate::check_copied_size(size_of::<T>()) };
-            let (value, location) = (x.get(from), Location::caller());
+            self.begin_copy(index, x.get(from), Location::caller());
+        }
+
+        /// Begins to copy a value to element `index`.
+        fn begin_copy(&self, index: usize, value: T, location: &'static Location<'static>) {
             current::count_access(|current| &current.shared_stores);
             // The write is checked here and where it happens.
             self.at(Access::Write, index, location, |cell| value.is_in(cell));
@@ -345,9 +349,7 @@ impl<T: Element> DynamicShared<T> {
     #[track_caller]
     pub fn view<const N: usize>(&self, first: u32, sizes: [u32; N], strides: [u32; N]) -> SharedView<'_, T, N> {
         if !crate::strided::is_within(self.length, first, sizes, strides) {
-            let reach = |dimension: usize| (sizes[dimension] as usize - 1).saturating_mul(strides[dimension] as usize);
-            let last = (0..N).map(reach).fold(first as usize, usize::saturating_add);
-            out_of_bounds(last, self.length, Location::caller());
+            out_of_bounds(crate::strided::last(first, sizes, strides), self.length, Location::caller());
         }
         SharedView { array: self, first, sizes, strides }
     }
@@ -423,13 +425,18 @@ impl<T: Element, const N: usize> SharedView<'_, T, N> {
     #[inline]
     #[track_caller]
     fn offset(&self, indices: [u32; N]) -> usize {
-        let mut offset = self.first as usize;
-        for ((&index, &size), &stride) in indices.iter().zip(&self.sizes).zip(&self.strides) {
-            if index >= size {
-                out_of_bounds(index as usize, size as usize, Location::caller());
-            }
-            offset += index as usize * stride as usize;
+        match crate::strided::offset(indices, self.sizes, self.strides) {
+            Ok(offset) => self.first as usize + offset,
+            Err((index, size)) => out_of_bounds(index, size, Location::caller()),
         }
-        offset
+    }
+}
+
+impl<const N: usize> SharedView<'_, F32x4, N> {
+    /// Begins to copy quad `from` of `quads` to element `indices`; see [`async_copy`](crate::async_copy). An index out of bounds is a
+    /// fault.
+    #[track_caller]
+    pub fn copy_async(&self, indices: [u32; N], quads: GlobalQuads<'_>, from: u32) {
+        self.array.begin_copy(self.offset(indices), quads.get(from), Location::caller());
     }
 }

@@ -36,12 +36,17 @@ impl Cuda {
             let launches = capture.launches.take();
             // The recording may have opened another GPU.
             self.enter()?;
-            let Some(kernel) = self.unloaded.take() else {
-                recorded?;
-                break (launches, capture);
-            };
-            drop(capture);
-            self.function(kernel)?;
+            if let Some(kernel) = self.unloaded.take() {
+                drop(capture);
+                self.function(kernel)?;
+                continue;
+            }
+            match recorded {
+                // The driver may know no dependent launches.
+                Err(Error::Launch { .. }) if self.has_dependent_launches.replace(false) => continue,
+                recorded => recorded?,
+            }
+            break (launches, capture);
         };
         let failed = |operation| {
             let launches = &launches;
@@ -50,11 +55,15 @@ impl Cuda {
                 earlier.unwrap_or_else(|| Error::Replay { operation, launches: with_counts(launches), error })
             }
         };
-        let graph = capture.end().map_err(failed("recording"))?;
+        let graph = capture.end().map_err(failed("recording"));
         if launches.is_empty() {
-            return Ok(());
+            return graph.map(drop);
         }
-        let executable = graph.instantiate().map_err(failed("preparing"))?;
+        let executable = match graph.and_then(|graph| graph.instantiate().map_err(failed("preparing"))) {
+            // The driver may know no graphs of dependent launches.
+            Err(_) if self.has_dependent_launches.replace(false) => return self.replay(times, record),
+            executable => executable?,
+        };
         if self.queue.borrow().kept_graphs() == MAX_KEPT_GRAPHS {
             self.synchronize()?;
         }

@@ -14,6 +14,9 @@ use super::queue::Queue;
 use super::wait::WaitKernel;
 use crate::{DriverError, Error, OpenError};
 
+/// CUDA's version since which a captured launch may depend on the one before as programmatic dependent launches do.
+const DEPENDENT_LAUNCHES_IN_GRAPHS: u32 = 12_030;
+
 /// A GPU with its context and its kernels.
 #[derive(Debug)]
 pub(crate) struct Cuda {
@@ -22,6 +25,9 @@ pub(crate) struct Cuda {
     /// Whether each launch synchronises (`GPU_LAUNCH_BLOCKING=1`).
     pub(super) blocking: bool,
     pub(super) queue: RefCell<Queue>,
+    /// Whether launches of kernels that wait for the one before may begin earlier; not any more once the driver has refused a graph of
+    /// such launches.
+    pub(super) has_dependent_launches: Cell<bool>,
     /// Distinguishes this device's buffers from those of other devices.
     pub(crate) memory: MemoryId,
     // Dropped in this order: stream and modules before the context that they belong to.
@@ -58,6 +64,9 @@ impl Cuda {
             ptx: *variant,
             blocking: std::env::var_os("GPU_LAUNCH_BLOCKING").is_some_and(|value| value == "1"),
             queue: RefCell::default(),
+            has_dependent_launches: Cell::new(
+                compute_capability >= (9, 0) && cuda_driver::driver_version() >= DEPENDENT_LAUNCHES_IN_GRAPHS,
+            ),
             memory: MemoryId::unique(),
             stream,
             modules,

@@ -51,10 +51,13 @@ impl Cuda {
         // SAFETY: the function belongs to this GPU's module, which the stream's context loaded. The parameters have the
         // types of K's, because the signatures are equal. Their addresses are those of this device's own buffers: the
         // kernel checks its indices against the lengths, and only launches of this stream use them. The driver copies
-        // the parameters before it returns.
+        // the parameters before it returns. A dependent kernel's first instructions wait for the launch before.
         let result = unsafe {
             if cooperative {
                 sys::cuLaunchCooperativeKernel(handle, x, y, z, block.x, block.y, block.z, shared, stream, parameters)
+            } else if self.has_dependent_launches.get() && function.entry.is_dependent {
+                let shape = ([x, y, z], [block.x, block.y, block.z]);
+                cuda_driver::launch_dependent(handle, shape, shared, stream, parameters)
             } else {
                 let extra = std::ptr::null_mut();
                 sys::cuLaunchKernel(handle, x, y, z, block.x, block.y, block.z, shared, stream, parameters, extra)

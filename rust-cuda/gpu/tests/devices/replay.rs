@@ -225,6 +225,47 @@ fn a_failed_recording_ends_its_capture_and_queues_nothing() {
     });
 }
 
+/// What `scale`, whose launches may begin early, and `vector_max` are launched by, in a graph and by themselves.
+fn launches_of(test: &str, defines: &[&str], expected: [&'static str; 2]) {
+    with_stand_in(&format!("replay::{test}"), defines, &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0, 2.0, 0.5]).unwrap();
+        doubled(&device, &mut x, 2).unwrap();
+        assert_eq!(x.to_vec().unwrap(), [6.0, 8.0, 6.0]);
+        let before = calls().len();
+        doubled(&device, &mut x, 1).unwrap();
+        device.launch(&scale, CONFIG, (&mut x, 0.5, 0)).unwrap();
+        assert_eq!(x.to_vec().unwrap(), [6.0, 8.0, 6.0]);
+        let launches: Vec<String> = verbs(before).into_iter().filter(|call| call.starts_with("launch ")).collect();
+        let [scale, vector_max] = expected;
+        assert_eq!(launches, ["launch graph stream 1", scale, vector_max, vector_max, scale]);
+    });
+}
+
+#[test]
+fn dependent_launches_may_begin_early_from_compute_capability_9_on() {
+    let test = "dependent_launches_may_begin_early_from_compute_capability_9_on";
+    launches_of(test, &["MAJOR=9", "MINOR=0"], ["launch dependent scale", "launch vector_max"]);
+}
+
+#[test]
+fn dependent_launches_wait_on_an_older_gpu() {
+    launches_of("dependent_launches_wait_on_an_older_gpu", &[], ["launch scale", "launch vector_max"]);
+}
+
+#[test]
+fn dependent_launches_wait_with_an_older_driver() {
+    let defines = ["MAJOR=9", "MINOR=0", "DRIVER=12020"];
+    launches_of("dependent_launches_wait_with_an_older_driver", &defines, ["launch scale", "launch vector_max"]);
+}
+
+#[test]
+fn dependent_launches_wait_where_the_driver_refuses_their_graph() {
+    let test = "dependent_launches_wait_where_the_driver_refuses_their_graph";
+    let defines = ["MAJOR=9", "MINOR=0", "DEPENDENT_GRAPHS=0"];
+    launches_of(test, &defines, ["launch scale", "launch vector_max"]);
+}
+
 #[test]
 fn a_capture_that_fails_in_the_middle_names_the_launch() {
     with_stand_in("replay::a_capture_that_fails_in_the_middle_names_the_launch", &["CAPTURE_LIMIT=2"], &[], || {

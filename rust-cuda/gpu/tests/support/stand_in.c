@@ -7,6 +7,8 @@
  * Macros (-D) set the properties of the device:
  *   DEVICES=n                    number of devices
  *   MAJOR=n, MINOR=n             compute capability
+ *   DRIVER=n                     version of CUDA, 1000 * major + 10 * minor
+ *   DEPENDENT_GRAPHS=0           no graphs with dependent launches
  *   LAUNCH_RESULT=n              result of cuLaunchKernel
  *   LOOK_UP_RESULT=n             result of cuModuleGetFunction
  *   MULTIPROCESSORS=n, RESIDENT=n   number of multiprocessors, and max. resident blocks on each
@@ -43,6 +45,12 @@
 #endif
 #ifndef MINOR
 #define MINOR 6
+#endif
+#ifndef DRIVER
+#define DRIVER 13000
+#endif
+#ifndef DEPENDENT_GRAPHS
+#define DEPENDENT_GRAPHS 1
 #endif
 #ifndef LAUNCH_RESULT
 #define LAUNCH_RESULT 0
@@ -109,7 +117,7 @@ static unsigned long limit(const char *name) {
 
 /* Devices and contexts. */
 
-CUresult cuDriverGetVersion(int *version) { *version = 13000; return SUCCESS; }
+CUresult cuDriverGetVersion(int *version) { *version = DRIVER; return SUCCESS; }
 CUresult cuInit(unsigned flags) { return flags == 0 ? SUCCESS : INVALID_VALUE; }
 CUresult cuDeviceGetCount(int *count) { *count = DEVICES; return SUCCESS; }
 CUresult cuDeviceGet(int *device, int ordinal) { *device = ordinal; return ordinal < DEVICES ? SUCCESS : NO_DEVICE; }
@@ -414,6 +422,14 @@ CUresult cuLaunchKernel(const char *function, unsigned grid_x, unsigned grid_y, 
     unsigned shape[] = {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared};
     return extra ? INVALID_VALUE : launch("launch", function, shape, stream, arguments);
 }
+struct attribute { int id, padding, value, rest[15]; };
+struct launch_config { unsigned grid[3], block[3], shared; size_t stream; struct attribute *attributes; unsigned count; };
+CUresult cuLaunchKernelEx(const struct launch_config *config, const char *function, void **arguments, void **extra) {
+    const unsigned *grid = config->grid, *block = config->block;
+    unsigned shape[] = {grid[0], grid[1], grid[2], block[0], block[1], block[2], config->shared};
+    if (extra || config->count != 1 || config->attributes->id != 6 || config->attributes->value != 1) return INVALID_VALUE;
+    return launch("launch dependent", function, shape, config->stream, arguments);
+}
 CUresult cuLaunchCooperativeKernel(const char *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                                    size_t stream, void **arguments) {
@@ -448,6 +464,8 @@ CUresult cuGraphInstantiate_v2(struct graph **executable, struct graph *graph, v
     CHECK();
     if (node || log || size) return INVALID_VALUE;
     if (INSTANTIATE_RESULT) return INSTANTIATE_RESULT;
+    for (unsigned i = 0; i < graph->count; i++)
+        if (!DEPENDENT_GRAPHS && strncmp(graph->launches[i].shape, "launch dependent", 16) == 0) return CAPTURE_UNSUPPORTED;
     note("instantiate %u launches", graph->count);
     *executable = malloc(sizeof *graph);
     **executable = *graph;

@@ -44,7 +44,7 @@ fn action(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resul
     let operands = &instruction.operands[..];
     let is_predicate = instruction.modifiers.last().is_some_and(|last| last == "pred");
     match instruction.opcode.as_str() {
-        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" => {
+        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "griddepcontrol" => {
             control::decode(symbols, &instruction.opcode, modifiers, operands)
         }
         "ld" | "ldu" | "st" | "atom" | "red" | "prefetch" | "prefetchu" | "membar" | "fence" | "cp" => {

@@ -24,6 +24,13 @@ fn lanes_take_both_paths_of_a_branch_and_reconverge() {
     assert_eq!(kernel.report().branches().1, 1);
 }
 
+/// A launch begins when the one before has ended.
+#[test]
+fn a_dependent_launch_waits_for_nothing() {
+    let kernel = Kernel::new("griddepcontrol.launch_dependents; griddepcontrol.wait; st.global.u32 [cell], tid; ret;");
+    assert_eq!(kernel.words(32), each(32, |thread| thread));
+}
+
 #[test]
 fn a_branch_that_all_lanes_take_does_not_diverge() {
     let kernel = Kernel::new(

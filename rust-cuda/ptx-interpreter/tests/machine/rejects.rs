@@ -59,6 +59,8 @@ fn unknown_modifiers_are_rejected_and_never_skipped() {
         "cvta.nowhere.u64 d0, d1;",
         "isspacep.generic p0, d0;",
         "prefetch.global.L3 [d0];",
+        "griddepcontrol;",
+        "griddepcontrol.arrive;",
         "ret.maybe;",
         "mov.wide.u32 r0, r1;",
         "fence.proxy.generic;",

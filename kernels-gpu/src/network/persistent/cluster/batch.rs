@@ -7,18 +7,20 @@ use super::memory::{Block, IMAGE_QUADS, IMAGES};
 use super::{UNITS, warp_and_lane};
 
 impl Block<'_> {
-    /// Loads one of the warp's samples in a batch, as its index in the data set, for [`Self::copy_image`].
+    /// Loads the sample of the lane's half of the warp in a batch, as its index in the data set, for [`Self::copy_image`] and
+    /// [`Self::fetch_target`].
     #[inline(always)]
     pub(super) fn fetch_sample(&self, batch: &Batch) -> u32 {
         let (warp, lane) = warp_and_lane();
-        batch.sample_or_any(2 * warp + lane % 2)
+        batch.sample_or_any(2 * warp + lane / 16)
     }
 
-    /// Begins to copy the image of one of the warp's two samples to half `half` of the shared memory for images; that of a row without a sample is zeros.
+    /// Begins to copy the image of one of the warp's two samples to half `half` of the shared memory for images; that of a row without
+    /// a sample is zeros.
     #[inline(always)]
     pub(super) fn copy_image(&self, inputs: Global<F32x4>, sample: u32, n: u32, rows: u32, half: u32) {
         let (warp, lane) = warp_and_lane();
-        let (row, sample) = (2 * warp + n, warp::shuffle_idx(hint::opaque(sample), n));
+        let (row, sample) = (2 * warp + n, warp::shuffle_idx(hint::opaque(sample), 16 * n));
         let place = IMAGES.half(half).offset([row, 0]);
         if row < rows {
             // Compared with the images once.
@@ -37,13 +39,6 @@ impl Block<'_> {
                 }
             });
         }
-    }
-
-    /// Loads the sample of the lane's target in a batch, for [`Self::fetch_target`].
-    #[inline(always)]
-    pub(super) fn fetch_sample_of_target(&self, batch: &Batch) -> u32 {
-        let (warp, lane) = warp_and_lane();
-        batch.sample_or_any(2 * warp + lane / 16)
     }
 
     /// Loads the target of a sample and the lane's output, or of another output.

@@ -5,11 +5,12 @@
 //! lane 4g + p has unit g, and of the tile the pixels 2p, 2p + 1, 2p + 8 and 2p + 9.
 
 use cuda_std::matrix::{A, B, Bf16, Sums};
-use cuda_std::{F32x4, GlobalMut, math, warp};
+use cuda_std::{F32x4, GlobalMut, warp};
 
 use super::super::super::update::Rule;
 use super::memory::{Block, FIRST_BIASES, FIRST_ERRORS, IMAGES, PARTIAL};
-use super::{FEATURES, UNITS, split, warp_and_lane};
+use super::{FEATURES, UNITS, warp_and_lane};
+use crate::tensor_cores;
 
 /// Tiles of an image.
 const TILES: u32 = FEATURES / 16;
@@ -87,10 +88,9 @@ impl FirstWeights {
         // Their products are what is added to the weights.
         let factor = -rule.rate * SCALE;
         let [[a, b], [c, d]] = [[factor * a, factor * b], [factor * c, factor * d]];
-        let ([ab, ab_rest], [cd, cd_rest]) = (split::in_two([a, b]), split::in_two([c, d]));
+        let ([ab, ab_rest], [cd, cd_rest]) = (tensor_cores::in_two([a, b]), tensor_cores::in_two([c, d]));
         // Rows 8 to 15 have the second parts of the units in rows 0 to 7.
         let errors = A::<Bf16>::from_registers([ab, ab_rest, cd, cd_rest]);
-        let kept = 1.0 - rule.decay;
         let mut sums = FirstSums::zero();
         for_each_tile!(|n, tile| {
             let [a, b, c, d] = block.shared.load_matrices_transposed(place_of_tile(half, tile));
@@ -101,10 +101,10 @@ impl FirstWeights {
             let ([a, b], [c, d]) = (change([a, b]), change([c, d]));
             let weights = self.0[n];
             self.0[n] = [
-                math::fma(kept, weights[0], a),
-                math::fma(kept, weights[1], b),
-                math::fma(kept, weights[2], c),
-                math::fma(kept, weights[3], d),
+                rule.changed(weights[0], a),
+                rule.changed(weights[1], b),
+                rule.changed(weights[2], c),
+                rule.changed(weights[3], d),
             ];
             sums.add_terms(block, 1 - half, tile, self.0[n]);
         });
@@ -126,7 +126,8 @@ impl FirstSums {
     #[inline(always)]
     fn add_terms(&mut self, block: &Block, half: u32, tile: u32, [a, b, c, d]: [f32; 4]) {
         let inputs = A::<Bf16>::from_registers(block.shared.load_matrices(place_of_tile(half, tile)));
-        let ([ab, ab_rest, ab_last], [cd, cd_rest, cd_last]) = (split::in_three([a, b]), split::in_three([c, d]));
+        let ([ab, ab_rest, ab_last], [cd, cd_rest, cd_last]) =
+            (tensor_cores::in_three([a, b]), tensor_cores::in_three([c, d]));
         let Self([high, middle, low]) = self;
         *high = high.plus_product(&inputs, &B::from_registers([ab, cd]));
         *middle = middle.plus_product(&inputs, &B::from_registers([ab_rest, cd_rest]));
@@ -141,10 +142,7 @@ impl FirstSums {
         let [a, b, c, d]: [f32; 4] = core::array::from_fn(|i| high[i] + (middle[i] + low[i]));
         // Two lanes have two units each of samples g and g + 8: either gets four of one sample.
         let (group, place) = (lane / 4, lane % 4);
-        let is_odd = place % 2 == 1;
-        let passed = if is_odd { [a, b] } else { [c, d] };
-        let [e, f] = passed.map(|value| warp::shuffle_xor(value, 1));
-        let quad = if is_odd { [e, f, c, d] } else { [a, b, e, f] };
+        let quad = tensor_cores::exchanged([a, b], [c, d], place % 2 == 1, 1);
         PARTIAL.view(block.shared).set([warp, place % 2, 2 * group + place / 2], quad.into());
     }
 }

@@ -1,4 +1,4 @@
-//! The forward and the backward pass, each run by the whole block.
+//! The forward pass, run by the whole block, and the backward pass, by the halves of it.
 
 use cuda_std::{F32x4, GlobalMut, SharedArray, cluster, math, warp};
 
@@ -34,8 +34,8 @@ impl Block<'_> {
         core::array::from_fn(|k| weights.get([4 * quad + k as u32, second_quad()]).to_array())
     }
 
-    /// Computes the first layer's activations of the block's units, of the warps' sums and of
-    /// them the block's parts of the second layer's sums; sends each to the block that has the unit.
+    /// Computes the first layer's activations of the block's units, of the warps' sums, and of them the block's parts of the second
+    /// layer's sums; sends each to the block that has the unit.
     #[inline(always)]
     pub(super) fn send_parts(&self, weights: &SecondWeights) {
         let lane = Lane::of_thread();

@@ -42,6 +42,12 @@ pub(super) fn decode(
             count::<0>(operands, "0")?;
             if opcode == "exit" { Action::Exit } else { Action::Trap }
         }
+        "griddepcontrol" => {
+            // A launch begins when the one before has ended.
+            modifiers.expect_any(&["wait", "launch_dependents"], "`.wait` or `.launch_dependents`")?;
+            count::<0>(operands, "0")?;
+            Action::Nothing
+        }
         _ => {
             // nanosleep has no effect: time is not modelled.
             let scalar_type = modifiers.expect_type()?;

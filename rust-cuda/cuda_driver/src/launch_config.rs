@@ -1,4 +1,4 @@
-//! Thread block clusters, which `cust_raw`'s bindings of CUDA 11.4 lack.
+//! Thread block clusters and dependent launches, which `cust_raw`'s bindings of CUDA 11.4 lack.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -10,15 +10,26 @@ use crate::symbol::{Symbol, lookup_failure};
 /// `CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`
 const NON_PORTABLE_CLUSTER_SIZE_ALLOWED: c_int = 14;
 
-/// The shape of a launch, as the driver's `CUlaunchConfig` has it, without attributes.
+/// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`
+const PROGRAMMATIC_STREAM_SERIALIZATION: c_int = 6;
+
+/// A launch, as the driver's `CUlaunchConfig` has it.
 #[repr(C)]
 struct LaunchConfig {
     grid: [c_uint; 3],
     block: [c_uint; 3],
     shared_bytes: c_uint,
     stream: CUstream,
-    attributes: *mut c_void,
+    attributes: *mut LaunchAttribute,
     attribute_count: c_uint,
+}
+
+/// An attribute of a launch, as the driver's `CUlaunchAttribute` has it: a union of 64 bytes at an offset of 8.
+#[repr(C)]
+struct LaunchAttribute {
+    id: c_int,
+    padding: c_int,
+    value: [u64; 8],
 }
 
 /// Permits clusters of more than 8 blocks in launches of `function`; a GPU may refuse them nevertheless
@@ -65,5 +76,45 @@ pub unsafe fn max_active_clusters(
     match result_from_code(unsafe { query(&raw mut count, function, &raw const config) }) {
         CUresult::CUDA_SUCCESS => Ok(count.unsigned_abs()),
         error => Err(error),
+    }
+}
+
+/// Launches `function` so that it may begin before the launch before it in the stream has ended (`cuLaunchKernelEx` with the attribute
+/// of programmatic stream serialization). `CUDA_ERROR_NOT_FOUND` if the driver is older than CUDA 11.8.
+///
+/// # Safety
+/// As for `cuLaunchKernel`; before it has waited for the launch before, the kernel accesses nothing that that one writes, and
+/// writes nothing that it accesses.
+#[allow(unsafe_code)]
+pub unsafe fn launch_dependent(
+    function: CUfunction,
+    (grid, block): ([u32; 3], [u32; 3]),
+    shared_bytes: u32,
+    stream: CUstream,
+    parameters: *mut *mut c_void,
+) -> CUresult {
+    type Function = unsafe extern "C" fn(*const LaunchConfig, CUfunction, *mut *mut c_void, *mut *mut c_void) -> c_int;
+    // SAFETY: `Function` is the function's type in NVIDIA's cuda.h, and so are the layouts of `LaunchConfig` and `LaunchAttribute`.
+    static SYMBOL: Symbol<Function> = unsafe { Symbol::new("cuLaunchKernelEx") };
+    let launch = match SYMBOL.get() {
+        Ok(launch) => launch,
+        Err(reason) => return lookup_failure("cuLaunchKernelEx", reason),
+    };
+    // The value is an int, 1, in the union's first bytes.
+    let mut attribute =
+        LaunchAttribute { id: PROGRAMMATIC_STREAM_SERIALIZATION, padding: 0, value: [1, 0, 0, 0, 0, 0, 0, 0] };
+    let config = LaunchConfig { grid, block, shared_bytes, stream, attributes: &raw mut attribute, attribute_count: 1 };
+    // SAFETY: the caller upholds this function's contract; the pointers are valid during the call.
+    result_from_code(unsafe { launch(&raw const config, function, parameters, std::ptr::null_mut()) })
+}
+
+/// The version of CUDA that the driver supports, 1000 · major + 10 · minor; 0 if it does not say.
+#[allow(unsafe_code)]
+pub fn driver_version() -> u32 {
+    let mut version = 0;
+    // SAFETY: `version` is a valid out-pointer.
+    match unsafe { cust_raw::cuDriverGetVersion(&raw mut version) } {
+        CUresult::CUDA_SUCCESS => version.unsigned_abs(),
+        _ => 0,
     }
 }
