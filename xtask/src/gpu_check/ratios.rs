@@ -116,6 +116,7 @@ mod tests {
 work                                           threads  ours      peer                     peer time  ratio  median
 X·Xᵀ 784×128 f32, kernel                       -        -         CuPy                     -          -      -       our program has no time
 X·Xᵀ 784×128 f32, all multiprocessors, kernel  -        -         CuPy                     -          -      -       our program has no time
+X·Xᵀ 784×128 f32, tensor cores, kernel         -        -         CuPy                     -          -      -       our program has no time
 max 1000×1000 i32, kernel                      -        4.000 µs  CuPy                     5.000 µs   0.800  1.000
 max 1000×1000 i32, kernel                      -        4.000 µs  PyTorch                  2.000 µs   2.000  1.250   slower
 max 1000×1000 i32, with copies                 -        2.000 ms  CuPy                     4.000 ms   0.500  0.500
