@@ -482,6 +482,7 @@ const TENSOR_PRODUCT_CASES: &[fn() -> Case] = &[
     || product_case(37, 21),
     || product_case(2, 1),
     || product_case(1, 65),
+    || product_case(70, 71),
     || product_case(3, 0),
     || product_case(0, 4),
     || product_case(64, 68),
