@@ -153,10 +153,13 @@ macro_rules! on_gpu {
                             .with_dynamic_shared(product::GRID_SHARED_BYTES);
                         device.launch(&product::$grid, config, (x, rows, columns, out))?
                     }
-                    (Rung::TensorCores, _) if Self::has_tensor_cores(device) => {
+                    (Rung::TensorCores, _) => {
                         let config = LaunchConfig::new(product::grid_tiles(rows).max(1), product::TENSOR_THREADS)
                             .with_dynamic_shared(product::TENSOR_SHARED_BYTES);
-                        device.launch(&product::$tensor, config, (x, rows, columns, out))?
+                        match device.launch(&product::$tensor, config, (x, rows, columns, out)) {
+                            Err(Error::NoSuchKernel { .. }) => return Err(MatmulGpuError::NoKernel { rung, rows }),
+                            launched => launched?,
+                        }
                     })?
                     #[allow(unreachable_patterns, reason = "only single precision has kernels of the last rungs")]
                     (Rung::Resident | Rung::Grid | Rung::TensorCores, _) => return Err(MatmulGpuError::NoKernel { rung, rows }),

@@ -42,7 +42,7 @@ impl Cuda {
                 continue;
             }
             match recorded {
-                // The driver may know no dependent launches.
+                // The driver may lack dependent launches.
                 Err(Error::Launch { .. }) if self.has_dependent_launches.replace(false) => continue,
                 recorded => recorded?,
             }
@@ -60,7 +60,7 @@ impl Cuda {
             return graph.map(drop);
         }
         let executable = match graph.and_then(|graph| graph.instantiate().map_err(failed("preparing"))) {
-            // The driver may know no graphs of dependent launches.
+            // The driver may lack graphs of dependent launches.
             Err(_) if self.has_dependent_launches.replace(false) => return self.replay(times, record),
             executable => executable?,
         };
