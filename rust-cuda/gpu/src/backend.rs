@@ -4,12 +4,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use cuda_std::simulator::{self, SimulatorBuffer};
-use cuda_std::{Dim3, Element, Kernel, LaunchConfig};
+use cuda_std::{Dim3, Element, LaunchConfig};
 
 use crate::cuda::{Cuda, CudaBuffer, CudaPinned};
+use crate::erased::AnyLaunch;
 use crate::interpreter::{Interpreter, InterpreterBuffer};
 use crate::storage::{HostStorage, Storage};
-use crate::{DeviceMemory, Error, LaunchReport, OpenError, PtxVariant, SimulatorOptions};
+use crate::{Error, LaunchReport, OpenError, PtxVariant, SimulatorOptions};
 
 /// The implementation of a [`Device`](crate::Device).
 #[derive(Clone, Debug)]
@@ -98,27 +99,32 @@ impl Backend {
         }
     }
 
-    pub(crate) fn max_cooperative_blocks<K: Kernel>(&self, block: Dim3, dynamic_shared: u32) -> Result<u32, Error> {
+    pub(crate) fn max_cooperative_blocks(
+        &self,
+        kernel: &'static str,
+        block: Dim3,
+        dynamic_shared: u32,
+    ) -> Result<u32, Error> {
         match self {
-            Self::Cuda(cuda) => cuda.max_cooperative_blocks(K::NAME, block, dynamic_shared),
+            Self::Cuda(cuda) => cuda.max_cooperative_blocks(kernel, block, dynamic_shared),
             Self::Simulator { .. } | Self::Interpreter(_) => {
                 let config = LaunchConfig::new(1, block).with_dynamic_shared(dynamic_shared);
-                config.check().map_err(|error| Error::Limit { kernel: K::NAME, error })?;
+                config.check().map_err(|error| Error::Limit { kernel, error })?;
                 Ok(simulator::max_cooperative_blocks(block.count()))
             }
         }
     }
 
-    pub(crate) fn max_clusters<K: Kernel>(&self, config: LaunchConfig) -> Result<u32, Error> {
+    pub(crate) fn max_clusters(&self, kernel: &'static str, config: LaunchConfig) -> Result<u32, Error> {
         if let Self::Cuda(cuda) = self {
-            return cuda.max_clusters(K::NAME, config);
+            return cuda.max_clusters(kernel, config);
         }
         if let Self::Interpreter(interpreter) = self
-            && interpreter.cluster_of(K::NAME) != Some(config.cluster.into())
+            && interpreter.cluster_of(kernel) != Some(config.cluster.into())
         {
             return Ok(0);
         }
-        config.check().map_err(|error| Error::Limit { kernel: K::NAME, error })?;
+        config.check().map_err(|error| Error::Limit { kernel, error })?;
         if config.dynamic_shared_bytes > self.max_shared_bytes() {
             return Ok(0);
         }
@@ -159,24 +165,19 @@ impl Backend {
         })
     }
 
-    /// Launches `kernel`; see [`Device::launch`](crate::Device::launch).
-    pub(crate) fn launch<K: Kernel>(
-        &self,
-        kernel: &K,
-        config: LaunchConfig,
-        arguments: K::Arguments<'_, DeviceMemory>,
-    ) -> Result<Option<LaunchReport>, Error> {
+    /// Launches a kernel; see [`Device::launch`](crate::Device::launch).
+    pub(crate) fn launch(&self, launch: &mut dyn AnyLaunch) -> Result<Option<LaunchReport>, Error> {
         match self {
-            Self::Cuda(cuda) => cuda.launch(kernel, config, arguments).map(|()| None),
+            Self::Cuda(cuda) => cuda.launch(launch).map(|()| None),
             Self::Simulator { options, reports, .. } => {
-                let report = simulator::launch_in::<DeviceMemory, K>(options.clone(), kernel, config, arguments)
-                    .map_err(|error| Error::simulated(K::NAME, error))?;
+                let kernel = launch.kernel();
+                let report = launch.simulate(options.clone()).map_err(|error| Error::simulated(kernel, error))?;
                 if let Some(reports) = &mut *reports.borrow_mut() {
-                    reports.push((K::NAME, report));
+                    reports.push((kernel, report));
                 }
                 Ok(Some(report))
             }
-            Self::Interpreter(interpreter) => interpreter.launch(kernel, config, arguments).map(|()| None),
+            Self::Interpreter(interpreter) => interpreter.launch(launch).map(|()| None),
         }
     }
 }

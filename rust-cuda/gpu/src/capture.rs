@@ -4,11 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cuda_std::{Kernel, LaunchConfig, PtxVariant, RawParameters, signature};
+use cuda_std::{PtxVariant, RawParameters, signature};
 use ptx_interpreter::memory::GlobalMemory;
 use ptx_interpreter::{Machine, Options};
 
 use crate::Error;
+use crate::erased::AnyLaunch;
 
 /// The launch that is captured.
 ///
@@ -66,17 +67,18 @@ impl Capture {
         is_due
     }
 
-    /// Writes a launch of `K`: the PTX and its names for debuggers, the bytes of its buffers, and the launch file.
+    /// Writes a launch with these arguments: the PTX and its names for debuggers, the bytes of its buffers, and the launch file.
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub(crate) fn write<K: Kernel>(
+    pub(crate) fn write(
         &self,
-        ptx: &PtxVariant,
-        machine: &Machine,
+        launch: &dyn AnyLaunch,
         raw: &RawParameters,
-        (config, options): (LaunchConfig, &Options),
+        ptx: &PtxVariant,
+        (machine, options): (&Machine, &Options),
     ) -> Result<(), Error> {
+        let config = launch.config();
         let cannot = |path: &Path| {
             let path = path.to_owned();
             move |error| Error::Capture { path, error }
@@ -97,7 +99,7 @@ impl Capture {
         let mut arguments = Vec::new();
         let mut values = raw.values();
         let mut next = || values.next().expect("a launch has all values of its signature");
-        for (name, parameter) in raw.names().iter().zip(parameters(K::SIGNATURE)) {
+        for (name, parameter) in raw.names().iter().zip(parameters(launch.signature())) {
             arguments.push(match parameter {
                 Parameter::Buffer { element, parts, has_length } => {
                     let address = word(next());
@@ -130,11 +132,11 @@ impl Capture {
             });
         }
         let extents = |of: cuda_std::Dim3| format!("[{}, {}, {}]", of.x, of.y, of.z);
-        let launch = format!(
+        let text = format!(
             "{{\n  \"ptx\": \"kernels.ptx\", \"kernel\": \"{}\", \"grid\": {}, \"block\": {},\n  \
              \"dynamic_shared_bytes\": {}, \"cooperative\": {}, \"cluster\": {},\n  \
              \"same_value_races_are_faults\": {}, \"volatile_is_plain\": {}, \"block_instructions\": {}, \"instructions_without_progress\": {},\n  \"arguments\": [\n    {}\n  ]\n}}\n",
-            K::NAME,
+            launch.kernel(),
             extents(config.grid),
             extents(config.block),
             config.dynamic_shared_bytes,
@@ -146,7 +148,7 @@ impl Capture {
             options.instructions_without_progress,
             arguments.join(",\n    ")
         );
-        put(LAUNCH_FILE, launch.as_bytes())
+        put(LAUNCH_FILE, text.as_bytes())
     }
 }
 

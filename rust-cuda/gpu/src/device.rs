@@ -7,6 +7,7 @@ use cuda_std::{Dim3, Element, Kernel, LaunchConfig};
 
 use crate::backend::Backend;
 use crate::cuda::Cuda;
+use crate::erased::LaunchOf;
 use crate::interpreter::Interpreter;
 use crate::ptx::Entry;
 use crate::recording::{self, Recording};
@@ -200,7 +201,7 @@ impl Device {
         block: impl Into<Dim3>,
         dynamic_shared_bytes: u32,
     ) -> Result<u32, Error> {
-        self.backend.max_cooperative_blocks::<K>(block.into(), dynamic_shared_bytes)
+        self.backend.max_cooperative_blocks(K::NAME, block.into(), dynamic_shared_bytes)
     }
 
     /// Max. number of clusters in a launch of `kernel` with this configuration that can be resident at once. Zero if the
@@ -209,7 +210,7 @@ impl Device {
     /// # Errors
     /// If the launch exceeds CUDA's limits, or the device has failed.
     pub fn max_clusters<K: Kernel>(&self, _kernel: &K, config: LaunchConfig) -> Result<u32, Error> {
-        self.backend.max_clusters::<K>(config)
+        self.backend.max_clusters(K::NAME, config)
     }
 
     /// A buffer with the elements of `values`.
@@ -268,7 +269,7 @@ impl Device {
         arguments: K::Arguments<'_, DeviceMemory>,
     ) -> Result<Option<LaunchReport>, Error> {
         recording::forbid("launch")?;
-        self.backend.launch(kernel, config, arguments)
+        self.backend.launch(&mut LaunchOf::new(kernel, config, arguments))
     }
 
     /// Queues the launches of `record` `times` times as a CUDA graph, which costs less than queueing each: for steps of

@@ -1,23 +1,24 @@
 //! The check of a kernel against its entry in the PTX, before each launch.
 
-use cuda_std::{Kernel, LaunchConfig, signature};
+use cuda_std::signature;
 
 use crate::Error;
+use crate::erased::AnyLaunch;
 use crate::ptx::Entry;
 
-/// Checks that `entry` is the kernel `K` of the program and may be launched with `config`.
+/// Checks that `entry` is the kernel of the program's `launch` and may be launched so.
 ///
 /// # Errors
-/// If the parameters' types differ, if the entry needs a cooperative launch and `config` is not
+/// If the parameters' types differ, if the entry needs a cooperative launch and this one is not
 /// cooperative, or if it was compiled for clusters of another size.
-pub(crate) fn check<K: Kernel>(entry: &Entry, config: LaunchConfig) -> Result<(), Error> {
-    let kernel = K::NAME;
-    if entry.signature != K::SIGNATURE {
+pub(crate) fn check(entry: &Entry, launch: &dyn AnyLaunch) -> Result<(), Error> {
+    let (kernel, config) = (launch.kernel(), launch.config());
+    if entry.signature != launch.signature() {
         let in_ptx = match entry.signature.is_empty() {
             true => "(parameters of unknown types)".to_owned(),
             false => signature::display(&entry.signature),
         };
-        return Err(Error::Signature { kernel, in_ptx, in_program: signature::display(K::SIGNATURE) });
+        return Err(Error::Signature { kernel, in_ptx, in_program: signature::display(launch.signature()) });
     }
     if entry.has_grid_barrier && !config.cooperative {
         return Err(Error::NeedsCooperative { kernel });

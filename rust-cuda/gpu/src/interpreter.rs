@@ -7,12 +7,13 @@ mod thread_pool;
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::{HashMap, hash_map};
 
-use cuda_std::{Kernel, LaunchConfig, MemoryId, PtxVariant, RawParameters};
+use cuda_std::{MemoryId, PtxVariant};
 use ptx_interpreter::{LaunchError, LaunchReport, Machine, Options};
 
 use crate::capture::Capture;
+use crate::erased::AnyLaunch;
 use crate::ptx::{Entry, require_fresh};
-use crate::{DeviceMemory, Error, OpenError, entry_check, source_line};
+use crate::{Error, OpenError, entry_check, source_line};
 pub(crate) use buffer::InterpreterBuffer;
 use thread_pool::ThreadPool;
 
@@ -58,34 +59,30 @@ impl Interpreter {
     }
 
     /// Runs a kernel to its end.
-    pub(crate) fn launch<K: Kernel>(
-        &self,
-        kernel: &K,
-        config: LaunchConfig,
-        arguments: K::Arguments<'_, DeviceMemory>,
-    ) -> Result<(), Error> {
-        self.launching.set(Some(K::NAME));
-        let raw = RawParameters::of::<K, DeviceMemory>(kernel, arguments, self.memory);
-        let raw = raw.map_err(|error| Error::Argument { kernel: K::NAME, error })?;
-        self.check_entry::<K>(config)?;
+    pub(crate) fn launch(&self, launch: &mut dyn AnyLaunch) -> Result<(), Error> {
+        let (kernel, config) = (launch.kernel(), launch.config());
+        self.launching.set(Some(kernel));
+        let raw = launch.raw_parameters(self.memory).map_err(|error| Error::Argument { kernel, error })?;
+        let check = self.with_entry(kernel, |entry| entry_check::check(entry, launch));
+        check.unwrap_or(Err(Error::NoSuchKernel { kernel }))?;
         let machine = self.machine.borrow();
-        if self.capture.borrow_mut().as_mut().is_some_and(|capture| capture.is_due(K::NAME))
+        if self.capture.borrow_mut().as_mut().is_some_and(|capture| capture.is_due(kernel))
             && let Some(capture) = self.capture.take()
         {
-            capture.write::<K>(&self.ptx, &machine, &raw, (config, &self.options))?;
+            capture.write(launch, &raw, &self.ptx, (&machine, &self.options))?;
             if !capture.runs {
                 self.has_skipped.set(true);
                 return Ok(());
             }
         }
         let parameters: Vec<&[u8]> = raw.values().map(|value| &value[..]).collect();
-        let report = machine.launch_on(&ThreadPool, self.options.clone(), K::NAME, config, &parameters);
+        let report = machine.launch_on(&ThreadPool, self.options.clone(), kernel, config, &parameters);
         machine.take_printed().iter().for_each(|printed| println!("{printed}"));
         let report = report.map_err(|error| match error {
-            LaunchError::Limit { error, .. } => Error::Limit { kernel: K::NAME, error },
+            LaunchError::Limit { error, .. } => Error::Limit { kernel, error },
             mut error => {
                 if let LaunchError::Fault(fault) = &mut error {
-                    source_line::add_to(fault, machine.code(K::NAME));
+                    source_line::add_to(fault, machine.code(kernel));
                 }
                 Error::Interpreter(Box::new(error))
             }
@@ -94,12 +91,6 @@ impl Interpreter {
             reports.push(report);
         }
         Ok(())
-    }
-
-    /// Checks the kernel against the entry of its name.
-    fn check_entry<K: Kernel>(&self, config: LaunchConfig) -> Result<(), Error> {
-        let check = self.with_entry(K::NAME, |entry| entry_check::check::<K>(entry, config));
-        check.unwrap_or(Err(Error::NoSuchKernel { kernel: K::NAME }))
     }
 
     /// The cluster size for which a kernel was compiled; None if there is no such kernel.

@@ -60,6 +60,7 @@ mod choice;
 mod cuda;
 mod device;
 mod entry_check;
+mod erased;
 mod error;
 mod interpreter;
 mod pinned;

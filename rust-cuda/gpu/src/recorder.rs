@@ -4,6 +4,7 @@ use cuda_std::{Kernel, LaunchConfig};
 
 use crate::backend::Backend;
 use crate::cuda::Capture;
+use crate::erased::LaunchOf;
 use crate::{DeviceMemory, Error};
 
 /// Records the launches that [`Device::replay`](crate::Device::replay) repeats.
@@ -39,9 +40,10 @@ impl<'a> Recorder<'a> {
         config: LaunchConfig,
         arguments: K::Arguments<'_, DeviceMemory>,
     ) -> Result<(), Error> {
+        let mut launch = LaunchOf::new(kernel, config, arguments);
         match &self.target {
-            Target::Graph(capture) => capture.launch(kernel, config, arguments),
-            Target::Backend(backend) => backend.launch(kernel, config, arguments).map(drop),
+            Target::Graph(capture) => capture.launch(&mut launch),
+            Target::Backend(backend) => backend.launch(&mut launch).map(drop),
         }
     }
 }

@@ -2,20 +2,23 @@
 
 use std::any::Any;
 
-use crate::Kernel;
+use super::Saved;
+
+/// Calls a function with each buffer that a launch may write.
+pub(super) type EachMutable<'a> = &'a dyn Fn(&mut dyn FnMut(&dyn Saved));
 
 /// Copies of all buffers that a launch writes.
 pub(super) struct Copies(Vec<Box<dyn Any>>);
 
 impl Copies {
-    pub(super) fn of<K: Kernel>(parameters: &K::Parameters<'_>) -> Self {
+    pub(super) fn of(buffers: EachMutable<'_>) -> Self {
         let mut copies = Vec::new();
-        K::for_each_mutable(parameters, &mut |buffer| copies.push(buffer.save()));
+        buffers(&mut |buffer| copies.push(buffer.save()));
         Self(copies)
     }
 
-    pub(super) fn restore<K: Kernel>(&self, parameters: &K::Parameters<'_>) {
+    pub(super) fn restore(&self, buffers: EachMutable<'_>) {
         let mut copies = self.0.iter();
-        K::for_each_mutable(parameters, &mut |buffer| buffer.restore(&**copies.next().expect("a copy of each buffer")));
+        buffers(&mut |buffer| buffer.restore(&**copies.next().expect("a copy of each buffer")));
     }
 }

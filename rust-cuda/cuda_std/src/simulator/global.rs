@@ -299,13 +299,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
 
     /// Checks an access to element `index`, which is within bounds.
     #[inline]
-    fn check(
-        self,
-        access: Access,
-        index: usize,
-        location: &'static Location<'static>,
-        same_value: impl FnOnce() -> bool,
-    ) {
+    fn check(self, access: Access, index: usize, location: &'static Location<'static>, same_value: impl Fn() -> bool) {
         if access == Access::Write {
             if let Some(written) = self.written {
                 written[index].store(true, Relaxed);
@@ -314,33 +308,33 @@ impl<'a, T: Element> GlobalMut<'a, T> {
             check_written(self.written, self.name, index, location);
         }
         if current::with(|current| current.checks_races.get()) {
-            self.check_race(access, index, location, same_value);
+            check_race((self.parameter, self.name, self.cells.len()), access, index, location, &same_value);
         }
     }
+}
 
-    #[inline(never)]
-    fn check_race(
-        self,
-        access: Access,
-        index: usize,
-        location: &'static Location<'static>,
-        same_value: impl FnOnce() -> bool,
-    ) {
-        let length = self.cells.len();
-        let recorded = current::with_block(|block| {
-            let shadows = &block.global_shadows;
-            let same_value = || !block.launch.options.same_value_races_are_faults && same_value();
-            shadows.with(self.parameter, (length, index), access, |writes, others| {
-                let now = current::accessor();
-                let is_ordered = |earlier, reads| block.has_ordered((earlier, reads), now);
-                writes.record(others, (access, now, location), is_ordered, same_value)
-            })
-        });
-        match recorded {
-            Ok(false) => {}
-            Ok(true) => current::count(|current| &current.same_value_races),
-            Err(conflict) => raise_race(Place::Global(self.name), index, access, &conflict, location),
-        }
+/// Checks an access to element `index` of the buffer with this parameter, name and length. For elements of all types: compiled once.
+#[inline(never)]
+fn check_race(
+    (parameter, name, length): (u32, &'static str, usize),
+    access: Access,
+    index: usize,
+    location: &'static Location<'static>,
+    same_value: &dyn Fn() -> bool,
+) {
+    let recorded = current::with_block(|block| {
+        let shadows = &block.global_shadows;
+        let same_value = || !block.launch.options.same_value_races_are_faults && same_value();
+        shadows.with(parameter, (length, index), access, |writes, others| {
+            let now = current::accessor();
+            let is_ordered = |earlier, reads| block.has_ordered((earlier, reads), now);
+            writes.record(others, (access, now, location), is_ordered, same_value)
+        })
+    });
+    match recorded {
+        Ok(false) => {}
+        Ok(true) => current::count(|current| &current.same_value_races),
+        Err(conflict) => raise_race(Place::Global(name), index, access, &conflict, location),
     }
 }
 

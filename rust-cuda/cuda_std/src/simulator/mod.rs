@@ -66,7 +66,7 @@ pub use shared::{DynamicShared, SharedArray, SharedArray2d, SharedView, dynamic_
 use thiserror::Error;
 
 use crate::{ArgumentError, Kernel, LaunchConfig, LimitError, Memory, Schedule, Search};
-use copies::Copies;
+use launch::Launch;
 
 /// The settings of a simulated launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,39 +206,8 @@ pub fn launch_in<M: Memory, K: Kernel>(
     config: LaunchConfig,
     arguments: K::Arguments<'_, M>,
 ) -> Result<LaunchReport, LaunchError> {
-    if current::is_simulated() {
-        return Err(LaunchError::Nested);
-    }
-    config.check()?;
-    config.check_shared(options.max_shared_bytes)?;
-    current::with(|current| current.binding.set(K::NAME));
+    // The little that depends on the kernel: a program compiles it once for each.
+    let launch = Launch::new(K::NAME, K::PLACE, config, options)?;
     let parameters = K::bind_arguments::<M>(arguments)?;
-    let search = if options.check_races && options.schedule.is_default() { options.search } else { Search::ONE };
-    let mut launch = launch::Launch { kernel: K::NAME, place: K::PLACE, config, options, prints: true };
-    let thread = || K::run_thread(&parameters);
-    let before = (search.runs > 1).then(|| Copies::of::<K>(&parameters));
-    let report = launch.run(&thread)?;
-    let Some(before) = before else { return Ok(report) };
-    let after = Copies::of::<K>(&parameters);
-    launch.prints = false;
-    let mut in_order = |schedule: &Schedule| {
-        before.restore::<K>(&parameters);
-        launch.options.schedule = schedule.clone();
-        let run = launch.run(&thread);
-        (run, current::set_switches(None))
-    };
-    let found = search.search(
-        |schedule| {
-            let (run, operations) = in_order(schedule);
-            run.map(|_| operations)
-        },
-        |error, other| error.fault().zip(other.fault()).is_some_and(|(fault, other)| fault.is_same_as(other)),
-    );
-    let Some((schedule, error)) = found else {
-        after.restore::<K>(&parameters);
-        return Ok(report);
-    };
-    // Memory as the order with the fault leaves it.
-    _ = in_order(&schedule);
-    Err(error)
+    launch.run_in_orders(&|| K::run_thread(&parameters), &|visit| K::for_each_mutable(&parameters, visit))
 }

@@ -21,21 +21,22 @@ fn check(
     access: Access,
     (offset, index): (usize, usize),
     location: &'static Location<'static>,
-    same_value: impl FnOnce() -> bool,
+    same_value: impl Fn() -> bool,
 ) {
     watchdog::check(location);
     if let Some(shadows) = shadows {
-        check_shadow(&shadows[offset + index], access, index, location, same_value);
+        check_shadow(&shadows[offset + index], access, index, location, &same_value);
     }
 }
 
+/// For elements of all types: compiled once.
 #[inline(never)]
 fn check_shadow(
     cell: &Cell<Shadow>,
     access: Access,
     index: usize,
     location: &'static Location<'static>,
-    same_value: impl FnOnce() -> bool,
+    same_value: &dyn Fn() -> bool,
 ) {
     let mut shadow = cell.get();
     let now = current::accessor();
@@ -215,7 +216,7 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
         access: Access,
         index: usize,
         location: &'static Location<'static>,
-        same_value: impl FnOnce(&T::Cell) -> bool,
+        same_value: impl Fn(&T::Cell) -> bool,
     ) -> &T::Cell {
         let Some(cell) = self.cells.get(index) else { out_of_bounds(index, N, location) };
         check(&self.shadows, access, (0, index), location, || same_value(cell));
@@ -362,7 +363,7 @@ impl<T: Element> DynamicShared<T> {
         access: Access,
         index: usize,
         location: &'static Location<'static>,
-        same_value: impl FnOnce(&T::Cell) -> bool,
+        same_value: impl Fn(&T::Cell) -> bool,
     ) -> &T::Cell {
         if index >= self.length {
             out_of_bounds(index, self.length, location);

@@ -63,14 +63,21 @@ impl SharedMemory {
         length: usize,
         make: impl FnOnce() -> Rc<C>,
     ) -> Option<(Rc<C>, ArrayShadows)> {
-        let mut arrays = self.arrays.borrow_mut();
-        let position = arrays.iter().position(|array| array.key == key).unwrap_or_else(|| {
-            let shadows = checks_races.then(|| (0..length).map(|_| Cell::default()).collect());
-            arrays.push(Array { key, cells: make(), shadows });
-            arrays.len() - 1
-        });
-        let Array { cells, shadows, .. } = &arrays[position];
-        Some((Rc::clone(cells).downcast().ok()?, shadows.clone()))
+        let (cells, shadows) = self.find(key).unwrap_or_else(|| self.add(key, make(), checks_races.then_some(length)));
+        Some((cells.downcast().ok()?, shadows))
+    }
+
+    fn find(&self, key: u64) -> Option<(Rc<dyn Any>, ArrayShadows)> {
+        let arrays = self.arrays.borrow();
+        let array = arrays.iter().find(|array| array.key == key)?;
+        Some((Rc::clone(&array.cells), array.shadows.clone()))
+    }
+
+    /// Adds an array, which has this number of shadows.
+    fn add(&self, key: u64, cells: Rc<dyn Any>, shadows: Option<usize>) -> (Rc<dyn Any>, ArrayShadows) {
+        let shadows: ArrayShadows = shadows.map(|length| (0..length).map(|_| Cell::default()).collect());
+        self.arrays.borrow_mut().push(Array { key, cells: Rc::clone(&cells), shadows: shadows.clone() });
+        (cells, shadows)
     }
 
     pub(super) fn contains(&self, key: u64) -> bool {

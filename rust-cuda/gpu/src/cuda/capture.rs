@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::ptr;
 
-use cuda_std::{Kernel, LaunchConfig};
 use cust::sys::{self, CUstream, CUstreamCaptureMode};
 
 use super::context::Cuda;
 use super::graph::Graph;
 use super::status::succeed;
-use crate::{DeviceMemory, DriverError, Error, Launch};
+use crate::erased::AnyLaunch;
+use crate::{DriverError, Error, Launch};
 
 /// Max. number of executable graphs kept alive because they may still run.
 const MAX_KEPT_GRAPHS: usize = 16;
@@ -128,17 +128,13 @@ impl<'a> Capture<'a> {
     }
 
     /// Captures a launch.
-    pub(crate) fn launch<K: Kernel>(
-        &self,
-        kernel: &K,
-        config: LaunchConfig,
-        arguments: K::Arguments<'_, DeviceMemory>,
-    ) -> Result<(), Error> {
-        if self.cuda.modules.loaded(K::NAME).is_none() {
-            self.cuda.unloaded.set(Some(K::NAME));
+    pub(crate) fn launch(&self, launch: &mut dyn AnyLaunch) -> Result<(), Error> {
+        let kernel = launch.kernel();
+        if self.cuda.modules.loaded(kernel).is_none() {
+            self.cuda.unloaded.set(Some(kernel));
             return Err(Error::Recording { operation: "loading a kernel" });
         }
-        let launch = self.cuda.submit(self.stream, kernel, config, arguments)?;
+        let launch = self.cuda.submit(self.stream, launch)?;
         self.launches.borrow_mut().push(launch);
         Ok(())
     }

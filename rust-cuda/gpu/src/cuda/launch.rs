@@ -2,54 +2,45 @@
 
 use std::rc::Rc;
 
-use cuda_std::{Dim3, Kernel, LaunchConfig, RawParameters};
+use cuda_std::{Dim3, LaunchConfig};
 use cust::sys::{self, CUstream};
 
 use super::context::Cuda;
 use super::module::{Function, LoadError};
 use super::modules::FunctionError;
 use super::status::succeed;
-use crate::{DeviceMemory, Error, Launch, entry_check};
+use crate::erased::AnyLaunch;
+use crate::{Error, Launch, entry_check};
 
 impl Cuda {
     /// Queues a launch in the device's stream.
-    pub(crate) fn launch<K: Kernel>(
-        &self,
-        kernel: &K,
-        config: LaunchConfig,
-        arguments: K::Arguments<'_, DeviceMemory>,
-    ) -> Result<(), Error> {
-        let launch = self.submit(self.stream.as_inner(), kernel, config, arguments)?;
+    pub(crate) fn launch(&self, launch: &mut dyn AnyLaunch) -> Result<(), Error> {
+        let launch = self.submit(self.stream.as_inner(), launch)?;
+        let kernel = launch.kernel;
         self.queue.borrow_mut().push(launch);
-        if self.blocking || self.modules.speaks(K::NAME) { self.synchronize() } else { Ok(()) }
+        if self.blocking || self.modules.speaks(kernel) { self.synchronize() } else { Ok(()) }
     }
 
     /// Submits a launch to `stream`, or to its graph if the stream is being captured.
     #[allow(unsafe_code)]
-    pub(super) fn submit<K: Kernel>(
-        &self,
-        stream: CUstream,
-        kernel: &K,
-        config: LaunchConfig,
-        arguments: K::Arguments<'_, DeviceMemory>,
-    ) -> Result<Launch, Error> {
-        config.check().map_err(|error| Error::Limit { kernel: K::NAME, error })?;
+    pub(super) fn submit(&self, stream: CUstream, launch: &mut dyn AnyLaunch) -> Result<Launch, Error> {
+        let (kernel, config) = (launch.kernel(), launch.config());
+        config.check().map_err(|error| Error::Limit { kernel, error })?;
         self.enter()?;
-        let raw = RawParameters::of::<K, DeviceMemory>(kernel, arguments, self.memory);
-        let mut raw = raw.map_err(|error| Error::Argument { kernel: K::NAME, error })?;
-        let function = self.function(K::NAME)?;
-        entry_check::check::<K>(&function.entry, config)?;
-        self.allow_shared(K::NAME, &function, config.dynamic_shared_bytes)?;
+        let mut raw = launch.raw_parameters(self.memory).map_err(|error| Error::Argument { kernel, error })?;
+        let function = self.function(kernel)?;
+        entry_check::check(&function.entry, launch)?;
+        self.allow_shared(kernel, &function, config.dynamic_shared_bytes)?;
         self.check("permitting large clusters", function.allow_clusters())?;
         if config.cooperative {
-            self.check_residency(K::NAME, &function, config)?;
+            self.check_residency(kernel, &function, config)?;
         }
         let mut pointers = raw.pointers();
         let (handle, parameters) = (function.handle, pointers.as_mut_ptr());
         let LaunchConfig { grid: Dim3 { x, y, z }, block, dynamic_shared_bytes: shared, cooperative, cluster: _ } =
             config;
         // SAFETY: the function belongs to this GPU's module, which the stream's context loaded. The parameters have the
-        // types of K's, because the signatures are equal. Their addresses are those of this device's own buffers: the
+        // types of the kernel's, because the signatures are equal. Their addresses are those of this device's own buffers: the
         // kernel checks its indices against the lengths, and only launches of this stream use them. The driver copies
         // the parameters before it returns. A dependent kernel's first instructions wait for the launch before.
         let result = unsafe {
@@ -63,7 +54,7 @@ impl Cuda {
                 sys::cuLaunchKernel(handle, x, y, z, block.x, block.y, block.z, shared, stream, parameters, extra)
             }
         };
-        let launch = Launch { kernel: K::NAME, config, times: 1 };
+        let launch = Launch { kernel, config, times: 1 };
         succeed(result).map_err(|error| self.failure(&error).unwrap_or(Error::Launch { launch, error }))?;
         Ok(launch)
     }

@@ -128,22 +128,32 @@ fn with_the_pages(ptx: &'static [PtxVariant]) -> Vec<PtxVariant> {
 /// kernel, with all checks, with the compiler of docs/lab if it knows the kernel, and with a GPU if there is one. Returns
 /// the results with the devices' names, the simulator's first.
 pub(crate) fn on_every_device<K: Kernel, T>(_: &K, run: impl Fn(&Device) -> T) -> Vec<(String, T)> {
+    on_all(K::NAME, &run)
+}
+
+/// The same for a kernel by its name: compiled once for each type of results, not for each kernel.
+fn on_all<T>(kernel: &str, run: &dyn Fn(&Device) -> T) -> Vec<(String, T)> {
     let has_kernel =
-        |device: &&Device| device.ptx().is_none_or(|ptx| ptx.text().contains(&format!(".visible .entry {}(", K::NAME)));
+        |device: &&Device| device.ptx().is_none_or(|ptx| ptx.text().contains(&format!(".visible .entry {kernel}(")));
     let results: Vec<_> = TEST_DEVICES.with(|devices| {
         devices.iter().filter(has_kernel).map(|device| (device.name().to_owned(), run(device))).collect()
     });
-    assert!(results.len() >= 2, "no PTX has the kernel {}", K::NAME);
+    assert!(results.len() >= 2, "no PTX has the kernel {kernel}");
     results
 }
 
 /// As [`on_every_device`]; returns the simulator's result, which the others must equal.
 #[track_caller]
-pub(crate) fn same_everywhere<K: Kernel, T: PartialEq + Debug>(kernel: &K, run: impl Fn(&Device) -> T) -> T {
-    let mut results = on_every_device(kernel, run).into_iter();
+pub(crate) fn same_everywhere<K: Kernel, T: PartialEq + Debug>(_: &K, run: impl Fn(&Device) -> T) -> T {
+    same_on_all(K::NAME, &run)
+}
+
+#[track_caller]
+fn same_on_all<T: PartialEq + Debug>(kernel: &str, run: &dyn Fn(&Device) -> T) -> T {
+    let mut results = on_all(kernel, run).into_iter();
     let (_, simulated) = results.next().expect("the simulator is the first");
     for (device, result) in results {
-        assert_eq!(result, simulated, "{} on the {device}, and on the simulator", K::NAME);
+        assert_eq!(result, simulated, "{kernel} on the {device}, and on the simulator");
     }
     simulated
 }

@@ -1,0 +1,66 @@
+//! A launch whose kernel and arguments may be of any type.
+//!
+//! A program compiles what is generic once for each kernel that it launches. All that devices do with a launch is therefore written for
+//! this trait, and only its few functions are compiled for each kernel.
+
+use cuda_std::{ArgumentError, Kernel, LaunchConfig, MemoryId, RawParameters, simulator};
+
+use crate::{DeviceMemory, LaunchReport, SimulatorOptions};
+
+/// A launch, whichever its kernel is.
+pub(crate) trait AnyLaunch {
+    /// The kernel's name.
+    fn kernel(&self) -> &'static str;
+
+    /// The types of the kernel's parameters.
+    fn signature(&self) -> &'static [u8];
+
+    fn config(&self) -> LaunchConfig;
+
+    /// The arguments in the driver's form, for the device whose memory is `memory`. They are given away: a launch has one run.
+    fn raw_parameters(&mut self, memory: MemoryId) -> Result<RawParameters, ArgumentError>;
+
+    /// Runs the kernel in the simulator, on the arguments, which are given away.
+    fn simulate(&mut self, options: SimulatorOptions) -> Result<LaunchReport, simulator::LaunchError>;
+}
+
+/// The launch of a kernel.
+pub(crate) struct LaunchOf<'k, 'a, K: Kernel> {
+    kernel: &'k K,
+    config: LaunchConfig,
+    /// None once they have been given away.
+    arguments: Option<K::Arguments<'a, DeviceMemory>>,
+}
+
+impl<'k, 'a, K: Kernel> LaunchOf<'k, 'a, K> {
+    pub(crate) fn new(kernel: &'k K, config: LaunchConfig, arguments: K::Arguments<'a, DeviceMemory>) -> Self {
+        Self { kernel, config, arguments: Some(arguments) }
+    }
+
+    fn take_arguments(&mut self) -> K::Arguments<'a, DeviceMemory> {
+        self.arguments.take().expect("a launch runs once")
+    }
+}
+
+impl<K: Kernel> AnyLaunch for LaunchOf<'_, '_, K> {
+    fn kernel(&self) -> &'static str {
+        K::NAME
+    }
+
+    fn signature(&self) -> &'static [u8] {
+        K::SIGNATURE
+    }
+
+    fn config(&self) -> LaunchConfig {
+        self.config
+    }
+
+    fn raw_parameters(&mut self, memory: MemoryId) -> Result<RawParameters, ArgumentError> {
+        RawParameters::of::<K, DeviceMemory>(self.kernel, self.take_arguments(), memory)
+    }
+
+    fn simulate(&mut self, options: SimulatorOptions) -> Result<LaunchReport, simulator::LaunchError> {
+        let arguments = self.take_arguments();
+        simulator::launch_in::<DeviceMemory, K>(options, self.kernel, self.config, arguments)
+    }
+}
