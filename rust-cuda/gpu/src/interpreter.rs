@@ -8,14 +8,14 @@ use std::cell::{Cell, Ref, RefCell};
 use std::collections::{HashMap, hash_map};
 
 use cuda_std::{MemoryId, PtxVariant};
-use ptx_interpreter::{LaunchError, LaunchReport, Machine, Options};
+use ptx_interpreter::{Executor, LaunchError, LaunchReport, Machine, Options};
 
 use crate::capture::Capture;
 use crate::erased::AnyLaunch;
 use crate::ptx::{Entry, require_fresh};
 use crate::{Error, OpenError, entry_check, source_line};
 pub(crate) use buffer::InterpreterBuffer;
-use thread_pool::ThreadPool;
+use thread_pool::{OwnThreads, ThreadPool};
 
 /// An interpreter machine with the kernels of one PTX module.
 #[derive(Debug)]
@@ -76,7 +76,8 @@ impl Interpreter {
             }
         }
         let parameters: Vec<&[u8]> = raw.values().map(|value| &value[..]).collect();
-        let report = machine.launch_on(&ThreadPool, self.options.clone(), kernel, config, &parameters);
+        let executor: &dyn Executor = if config.cooperative { &OwnThreads } else { &ThreadPool };
+        let report = machine.launch_on(executor, self.options.clone(), kernel, config, &parameters);
         machine.take_printed().iter().for_each(|printed| println!("{printed}"));
         let report = report.map_err(|error| match error {
             LaunchError::Limit { error, .. } => Error::Limit { kernel, error },

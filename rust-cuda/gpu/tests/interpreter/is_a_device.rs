@@ -1,11 +1,14 @@
 //! The PTX interpreter is a device like the others: buffers, launches, replays, names and errors.
 
+use crate::interpreters::device;
 use crate::support::{PTX, absent, changed, checked_buffers, overrun, scale, vector_max};
 use cuda_std::simulator::max_cooperative_blocks;
 use gpu::{Device, DeviceChoice, Error, InterpreterOptions, LaunchConfig, OpenError, PtxVariant};
+use gpu_testing::fresh_ptx;
 use ptx_interpreter::memory::{AccessError, MemoryError};
 use ptx_interpreter::{FaultKind, LaunchError};
 use test_kernels::grid_sums;
+use test_kernels::stepping::grid_barriers;
 
 /// The interpreter with the kernels of `support`.
 fn open() -> Device {
@@ -234,5 +237,20 @@ fn stale_ptx_is_rejected_with_the_way_out() {
         assert!(matches!(error, OpenError::StalePtx { reason: "the sources have changed" }));
         let text = error.to_string();
         assert!(text.contains("only the simulator runs") && text.contains("`cargo xtask ptx`"), "{text}");
+    }
+}
+
+/// Blocks of a cooperative launch wait for each other, and must not wait for a thread of the pool, all of which may run launches.
+#[test]
+fn cooperative_launches_of_all_threads_of_a_pool_end() {
+    let options = InterpreterOptions { check_races: false, block_instructions: 2_000_000, ..Default::default() };
+    let launch = |ptx: &PtxVariant| {
+        let device = device(ptx, options.clone());
+        let mut barrier = device.zeroed(1).unwrap();
+        device.launch(&grid_barriers, LaunchConfig::new(4, 4).cooperative(), (3, &mut barrier)).unwrap();
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for ptx in fresh_ptx(&test_kernels::PTX) {
+        pool.install(|| rayon::join(|| launch(ptx), || launch(ptx)));
     }
 }

@@ -4,18 +4,17 @@ use cuda_launch::{Dim3, LaunchConfig, Search};
 use ptx_interpreter::{
     Executor, FaultKind, LaunchError, LaunchReport, LoadError, Machine, Observer, Options, Snapshot,
 };
-use rayon::prelude::*;
 
-/// Runs the blocks of a launch in parallel.
-struct ThreadPool;
+/// Runs the blocks of a launch in parallel, on threads of its own: blocks of a cooperative one wait for each other.
+struct OwnThreads;
 
-impl Executor for ThreadPool {
+impl Executor for OwnThreads {
     fn workers(&self) -> usize {
-        rayon::current_num_threads()
+        std::thread::available_parallelism().map_or(1, usize::from)
     }
 
     fn run(&self, workers: usize, work: &(dyn Fn(usize) + Sync)) {
-        (0..workers).into_par_iter().for_each(work);
+        std::thread::scope(|scope| (0..workers).for_each(|number| drop(scope.spawn(move || work(number)))));
     }
 }
 
@@ -165,7 +164,7 @@ impl Kernel {
 
     fn launch(&self) -> (Result<LaunchReport, LaunchError>, Vec<u8>) {
         self.run(|machine, parameters| {
-            machine.launch_on(&ThreadPool, self.options.clone(), "kernel", self.config, parameters)
+            machine.launch_on(&OwnThreads, self.options.clone(), "kernel", self.config, parameters)
         })
     }
 
