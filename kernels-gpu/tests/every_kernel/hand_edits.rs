@@ -1,9 +1,10 @@
 //! Mutation test: edits of the committed PTX are caught by the checks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use cuda_std::{PtxVariant, simulator};
+use cuda_std::simulator;
 use kernels_gpu::PTX;
 use ptx_interpreter::Options;
 use rand::rngs::ChaCha8Rng;
@@ -14,10 +15,12 @@ use rayon::prelude::*;
 use crate::device::{Interpreter, Simulator};
 use crate::edits::{Edit, Kind, edits};
 use crate::table::{Case, ENTRIES, Entry};
+use crate::text::module_of;
 
 /// The lines that threads execute in a kernel's boundary cases.
 fn executed(entry: &Entry, ptx: &str) -> BTreeMap<u32, u64> {
-    let mut interpreter = Interpreter::new(ptx, Options { check_races: false, ..Options::default() }).unwrap();
+    let module = module_of(ptx, entry.kernel);
+    let mut interpreter = Interpreter::new(&module, Options { check_races: false, ..Options::default() }).unwrap();
     for case in entry.boundary_cases {
         (entry.on_interpreter)(&mut interpreter, &case()).unwrap();
     }
@@ -27,28 +30,23 @@ fn executed(entry: &Entry, ptx: &str) -> BTreeMap<u32, u64> {
 /// All edits of one kernel in one variant.
 type Edits = Vec<Edit>;
 
-fn all_edits() -> &'static [Vec<Edits>] {
-    static ALL: OnceLock<Vec<Vec<Edits>>> = OnceLock::new();
-    let of_kernel = |entry: &Entry, ptx: &str| {
-        let executed = executed(entry, ptx);
-        edits(ptx, entry.kernel, |line| executed.get(&line).is_some_and(|lanes| *lanes > 0))
-    };
-    ALL.get_or_init(|| {
-        let of_variant = |ptx: &PtxVariant| {
-            let of_kernel = |entry: &Entry| match entry.is_in(ptx) {
-                true => of_kernel(entry, ptx.text()),
-                false => Edits::new(),
-            };
-            ENTRIES.iter().map(of_kernel).collect()
-        };
-        PTX.iter().map(of_variant).collect()
+/// The edits of a kernel in a variant, by their indices.
+fn edits_of(variant: usize, kernel: usize) -> &'static Edits {
+    static ALL: [[OnceLock<Edits>; ENTRIES.len()]; PTX.len()] = [const { [const { OnceLock::new() }; _] }; _];
+    ALL[variant][kernel].get_or_init(|| {
+        let (ptx, entry) = (&PTX[variant], &ENTRIES[kernel]);
+        if !entry.is_in(ptx) {
+            return Edits::new();
+        }
+        let executed = executed(entry, ptx.text());
+        edits(ptx.text(), entry.kernel, |line| executed.get(&line).is_some_and(|lanes| *lanes > 0))
     })
 }
 
 /// The reason why the checks catch an edited module: it does not load, a launch faults, or a result differs from the
 /// source's, which the other tests compare with the reference.
 fn caught(entry: &Entry, ptx: &str, edit: &Edit) -> Option<String> {
-    let edited = edit.apply(ptx);
+    let edited = edit.apply(&module_of(ptx, entry.kernel));
     // An edited loop may be endless. The training kernels issue some 50,000 instructions in a block.
     let block_instructions = if entry.kernel.starts_with("network_train_") { 200_000 } else { 2_000_000 };
     // As in the check of the unedited kernels.
@@ -95,7 +93,7 @@ fn chosen(names: &str, seed: u64) -> (usize, usize, &'static Edit) {
             continue;
         }
         let kind = KINDS[seed as usize % KINDS.len()];
-        let of_kind: Vec<&Edit> = all_edits()[variant][kernel].iter().filter(|edit| edit.kind == kind).collect();
+        let of_kind: Vec<&Edit> = edits_of(variant, kernel).iter().filter(|edit| edit.kind == kind).collect();
         if let Some(edit) = of_kind.choose(&mut random) {
             return (variant, kernel, edit);
         }
@@ -103,11 +101,10 @@ fn chosen(names: &str, seed: u64) -> (usize, usize, &'static Edit) {
 }
 
 /// Descriptions of the edits that no check catches.
-fn survivors(names: &str, seeds: impl IntoParallelIterator<Item = u64>) -> Vec<String> {
-    // Before the edits are distributed to threads, which would wait for the one that initialises them.
-    all_edits();
-    let survivor = |seed| {
-        let (variant, kernel, edit) = chosen(names, seed);
+fn survivors(names: &str, seeds: Range<u64>) -> Vec<String> {
+    // Before the edits are distributed to threads, which would wait for the one that initialises those of a kernel.
+    let chosen: Vec<_> = seeds.map(|seed| (seed, chosen(names, seed))).collect();
+    let survivor = |(seed, (variant, kernel, edit)): (u64, (usize, usize, &Edit))| {
         let (ptx, entry) = (PTX[variant], &ENTRIES[kernel]);
         let found = caught(entry, ptx.text(), edit);
         found.is_none().then(|| {
@@ -118,7 +115,7 @@ fn survivors(names: &str, seeds: impl IntoParallelIterator<Item = u64>) -> Vec<S
             survivor
         })
     };
-    seeds.into_par_iter().filter_map(survivor).collect()
+    chosen.into_par_iter().filter_map(survivor).collect()
 }
 
 #[test]
@@ -164,7 +161,8 @@ fn many_edits_of_the_committed_ptx_are_caught() {
     println!("{} of {count} edits are caught", count as usize - survivors.len());
     for kind in KINDS {
         let of_kind = |edits: &Edits| edits.iter().filter(|edit| edit.kind == kind).count();
-        println!("{kind:?}: {} to choose from", all_edits().iter().flatten().map(of_kind).sum::<usize>());
+        let all = (0..PTX.len()).flat_map(|variant| (0..ENTRIES.len()).map(move |kernel| edits_of(variant, kernel)));
+        println!("{kind:?}: {} to choose from", all.map(of_kind).sum::<usize>());
     }
     assert!(survivors.is_empty(), "these are not caught:\n{}", survivors.join("\n"));
 }

@@ -23,6 +23,7 @@ use rand::rngs::ChaCha8Rng;
 use rayon::prelude::*;
 use table::{Case, ENTRIES, Entry, is_checked_elsewhere};
 use test_skips::{Need, skip};
+use text::module_of;
 use training::training_case;
 
 /// Whether the PTX is older than the kernels; the calling test is then recorded as skipped.
@@ -63,7 +64,7 @@ fn check(entry: &Entry, case: &Case, check_races: bool) {
     for ptx in PTX.iter().filter(|ptx| entry.is_in(ptx)) {
         let search = if check_races { Search::TWO } else { Search::ONE };
         let options = Options { check_races, same_value_races_are_faults: true, search, ..Default::default() };
-        let mut interpreter = Interpreter::new(ptx.text(), options).unwrap();
+        let mut interpreter = Interpreter::new(&module_of(ptx.text(), entry.kernel), options).unwrap();
         let interpreted = (entry.on_interpreter)(&mut interpreter, case).unwrap_or_else(fail);
         let variant = ptx.compute_capability();
         assert!(
@@ -115,11 +116,12 @@ fn kernels_on_boundary_shapes_agree_and_have_no_races() {
     if is_stale() {
         return;
     }
-    for entry in ENTRIES {
+    // The longest first.
+    ENTRIES.par_iter().rev().for_each(|entry| {
         let start = Instant::now();
         entry.boundary_cases.iter().for_each(|case| check(entry, &case(), true));
         println!("{}: boundary cases in {:.2} s", entry.kernel, start.elapsed().as_secs_f64());
-    }
+    });
 }
 
 /// Each kernel's smallest boundary case, in many orders of its blocks and warps: as many as `KERNEL_ORDERS` says, or 1000. The kernels that
@@ -136,7 +138,7 @@ fn no_kernel_has_a_fault_in_a_thousand_orders() {
     kernels.into_par_iter().rev().for_each(|(entry, ptx)| {
         let search = Search { runs, seconds: u32::MAX, seed: 1 };
         let options = Options { same_value_races_are_faults: true, search, ..Default::default() };
-        let mut interpreter = Interpreter::new(ptx.text(), options).unwrap();
+        let mut interpreter = Interpreter::new(&module_of(ptx.text(), entry.kernel), options).unwrap();
         let start = Instant::now();
         let trains = entry.kernel.starts_with("network_train_");
         let case = if trains { training_case(2, 3, 1) } else { entry.boundary_cases[0]() };
@@ -167,7 +169,7 @@ fn every_kernel_has_the_interpreters_bits_on_a_gpu_if_there_is_one() {
         for case in &cases {
             let fail = |error: String| panic!("{} of {case:?}: {error}", entry.kernel);
             let options = Options { check_races: false, ..Default::default() };
-            let mut interpreter = Interpreter::new(ptx.text(), options).unwrap();
+            let mut interpreter = Interpreter::new(&module_of(ptx.text(), entry.kernel), options).unwrap();
             let interpreted = (entry.on_interpreter)(&mut interpreter, case).unwrap_or_else(fail);
             let result = (entry.on_gpu)(&mut on_gpu, case).unwrap_or_else(fail);
             if !agrees_with_the_interpreter(&result, &interpreted, entry.gpu_error) {

@@ -3,6 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+/// The module with this kernel alone, on its lines: without those of the others, which take longer to parse than most launches.
+pub(crate) fn module_of(ptx: &str, kernel: &str) -> String {
+    let (mut module, mut is_left_out) = (String::with_capacity(ptx.len() / 16), false);
+    for line in ptx.lines() {
+        if let Some(rest) = line.strip_prefix(".visible .entry ") {
+            is_left_out = rest.split('(').next() != Some(kernel);
+        }
+        module += if is_left_out { "" } else { line };
+        module.push('\n');
+        is_left_out &= line != "}";
+    }
+    module
+}
+
 /// An instruction on its own line.
 #[derive(Clone, Debug)]
 pub(crate) struct Line<'a> {

@@ -12,6 +12,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::device::{Device, Interpreter, Plain, Simulator, bytes_of};
 use crate::table::Case;
+use crate::text::module_of;
 
 const SIZES: [usize; 4] = [784, 128, 64, 10];
 /// Blocks of `network_train_homework`.
@@ -205,10 +206,11 @@ fn the_cluster_has_the_same_bits_in_every_order() {
     let options = || simulator::Options { check_races: false, ..Default::default() };
     let expected = train_cluster(&mut Simulator { options: options() }, &case).unwrap();
     for ptx in PTX.iter().filter(|ptx| ptx.compute_capability() >= (9, 0)) {
+        let module = module_of(ptx.text(), "network_train_cluster");
         for schedule in ["ascending", "descending", "shuffled:7@500,900"].map(str::parse::<Schedule>) {
             let schedule = schedule.unwrap();
             let options = Options { check_races: false, schedule, ..Default::default() };
-            let trained = train_cluster(&mut Interpreter::new(ptx.text(), options).unwrap(), &case).unwrap();
+            let trained = train_cluster(&mut Interpreter::new(&module, options).unwrap(), &case).unwrap();
             assert!(trained == expected);
         }
     }

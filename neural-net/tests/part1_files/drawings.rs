@@ -16,9 +16,9 @@ const SIDE: usize = 28;
 /// Pixels of a drawing for a pixel of a digit.
 const SCALE: usize = 7;
 
-/// Ten built-in digits of each class in MNIST's format.
+/// Four built-in digits of each class in MNIST's format.
 fn digits() -> Vec<(u8, Image)> {
-    let (pixels, labels) = builtin_digits::draw(100, 3);
+    let (pixels, labels) = builtin_digits::draw(40, 3);
     let images = pixels.chunks(SIDE * SIDE).map(|pixels| Image::from_shape_vec((SIDE, SIDE), pixels.to_vec()).unwrap());
     labels.into_iter().zip(images.map(|image| read(image, SIDE, Background::Dark).unwrap().pixels)).collect()
 }
