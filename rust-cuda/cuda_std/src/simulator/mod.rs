@@ -34,6 +34,7 @@ pub mod grid;
 mod launch;
 pub mod mbarrier;
 mod messages;
+mod orders;
 #[cfg(unix)]
 mod overflow;
 mod phases;
