@@ -18,9 +18,8 @@ use crate::table::{Case, ENTRIES, Entry};
 use crate::text::module_of;
 
 /// The lines that threads execute in a kernel's boundary cases.
-fn executed(entry: &Entry, ptx: &str) -> BTreeMap<u32, u64> {
-    let module = module_of(ptx, entry.kernel);
-    let mut interpreter = Interpreter::new(&module, Options { check_races: false, ..Options::default() }).unwrap();
+fn executed(entry: &Entry, module: &str) -> BTreeMap<u32, u64> {
+    let mut interpreter = Interpreter::new(module, Options { check_races: false, ..Options::default() }).unwrap();
     for case in entry.boundary_cases {
         (entry.on_interpreter)(&mut interpreter, &case()).unwrap();
     }
@@ -38,8 +37,9 @@ fn edits_of(variant: usize, kernel: usize) -> &'static Edits {
         if !entry.is_in(ptx) {
             return Edits::new();
         }
-        let executed = executed(entry, ptx.text());
-        edits(ptx.text(), entry.kernel, |line| executed.get(&line).is_some_and(|lanes| *lanes > 0))
+        let module = module_of(ptx.text(), entry.kernel);
+        let executed = executed(entry, &module);
+        edits(&module, entry.kernel, |line| executed.get(&line).is_some_and(|lanes| *lanes > 0))
     })
 }
 

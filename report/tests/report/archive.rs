@@ -1,5 +1,6 @@
 //! Archives contain exactly the hand-in's files and those that they are built from.
 
+use std::ffi::OsStr;
 use std::io::Cursor;
 use std::path::Path;
 use std::process::Command;
@@ -154,6 +155,22 @@ fn the_archive_has_only_the_homework_and_what_it_is_built_from() {
     assert!(error.contains("Cargo.lock: it has no package utils"), "{error}");
 }
 
+/// What cargo says of an archive, which is unpacked into `folder`; it must succeed. None, and the test is skipped, if it lacks a library.
+#[track_caller]
+fn cargo_in_archive(hand_in: HandIn, folder: &Path, arguments: &[&OsStr]) -> Option<String> {
+    let bytes = archive(hand_in, &workspace(), b"%PDF-the report").unwrap();
+    zip::ZipArchive::new(Cursor::new(bytes)).unwrap().extract(folder).unwrap();
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo).args(arguments).arg("--offline").current_dir(folder).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() && stderr.contains("--offline") {
+        skip(Need::Network, "an archive is not looked at: cargo lacks a library, and must not download it");
+        return None;
+    }
+    assert!(output.status.success(), "{}: {stderr}", hand_in.report);
+    Some(stderr)
+}
+
 /// Each archive in a folder of its own is a workspace that cargo builds. The folders are always the same, so that a
 /// second run finds its dependencies compiled; the archives share them.
 #[test]
@@ -165,17 +182,8 @@ fn the_archives_build_by_themselves() {
         if folder.exists() {
             std::fs::remove_dir_all(&folder).unwrap();
         }
-        let bytes = archive(hand_in, &workspace(), b"%PDF-the report").unwrap();
-        zip::ZipArchive::new(Cursor::new(bytes)).unwrap().extract(&folder).unwrap();
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
-        command.args(["check", "--offline", "--target-dir"]).arg(&target).current_dir(&folder);
-        let output = command.output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() && stderr.contains("--offline") {
-            return skip(Need::Network, "an archive is not built: cargo lacks a library, and must not download it");
-        }
-        assert!(output.status.success(), "{}: {stderr}", hand_in.report);
+        let arguments = ["check".as_ref(), "--target-dir".as_ref(), target.as_os_str()];
+        let Some(stderr) = cargo_in_archive(hand_in, &folder, &arguments) else { return };
         assert!(!stderr.contains("warning"), "{}: {stderr}", hand_in.report);
     }
 }
@@ -186,16 +194,9 @@ fn the_archives_are_workspaces() {
     let folder = tempfile::tempdir().unwrap();
     for hand_in in HandIn::ALL {
         let folder = folder.path().join(hand_in.report);
-        let bytes = archive(hand_in, &workspace(), b"%PDF-the report").unwrap();
-        zip::ZipArchive::new(Cursor::new(bytes)).unwrap().extract(&folder).unwrap();
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let command = ["tree", "--workspace", "--offline"];
-        let output = Command::new(cargo).args(command).current_dir(&folder).output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() && stderr.contains("--offline") {
-            return skip(Need::Network, "an archive is not looked at: cargo lacks a library, and must not download it");
+        if cargo_in_archive(hand_in, &folder, &["tree".as_ref(), "--workspace".as_ref()]).is_none() {
+            return;
         }
-        assert!(output.status.success(), "{}: {stderr}", hand_in.report);
     }
 }
 
