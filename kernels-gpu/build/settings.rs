@@ -54,14 +54,14 @@ const ONE_BLOCK_PER_MULTIPROCESSOR: [&str; 3] =
     ["network_train_persistently", "network_train_homework", "network_train_by_adam"];
 
 /// The same with tensor cores, for sm_80 and later.
-const TENSOR_CORES: [&str; 1] = ["matmul_tensor_f32"];
+const TENSOR_CORES: [&str; 2] = ["matmul_tensor_f32", "network_gradient_bytes_tensor"];
 
 /// The kernels with clusters of 16 blocks of 256 threads, for sm_90 and later.
 const CLUSTERS: [&str; 4] = ["network_train_cluster", "cluster_barriers", "cluster_loads", "cluster_exchanges"];
 
 /// The kernels of a training step's launches, each of which waits for the one before: on sm_90 and later a launch begins while that one
 /// ends.
-const STEPS: [&str; 19] = [
+const STEPS: [&str; 21] = [
     "network_backward_16",
     "network_backward_64",
     "network_evaluate",
@@ -69,10 +69,12 @@ const STEPS: [&str; 19] = [
     "network_forward_64",
     "network_forward_bytes_16",
     "network_forward_bytes_64",
+    "network_forward_bytes_tensor",
     "network_gradient_16",
     "network_gradient_64",
     "network_gradient_bytes_16",
     "network_gradient_bytes_64",
+    "network_gradient_bytes_tensor",
     "network_next_step",
     "network_output",
     "network_update_16",
@@ -92,7 +94,10 @@ pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
     let builder = BLOCKS_OF_256.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 2));
     let builder = ONE_BLOCK.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 1024, 1));
     let builder = match arch >= Arch::Sm80 {
-        true => TENSOR_CORES.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 1)),
+        true => {
+            let builder = TENSOR_CORES.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 1));
+            builder.launch_bounds("network_forward_bytes_tensor", 384, 1)
+        }
         false => builder,
     };
     match arch >= Arch::Sm90 {

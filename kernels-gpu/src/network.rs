@@ -35,7 +35,8 @@
 //! For small networks and batches there is [`persistent`]: one launch for many steps.
 //!
 //! The order of every sum's additions depends on the sizes alone: the same input gives the same bits. The matrix
-//! products exist with tiles of 16 × 16 and of 64 × 64 cells: large tiles waste less the larger the matrices are.
+//! products exist with tiles of 16 × 16 and of 64 × 64 cells: large tiles waste less the larger the matrices are. Those of the first layer
+//! with samples of bytes exist by tensor cores too, for large batches: `network_forward_bytes_tensor` and `network_gradient_bytes_tensor`.
 
 #![allow(clippy::too_many_arguments, reason = "a kernel's buffers are passed one by one")]
 
@@ -49,6 +50,8 @@ pub mod loss;
 mod output;
 pub mod persistent;
 mod shape;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod tensor;
 mod tile;
 mod update;
 
@@ -59,6 +62,11 @@ pub use forward::{network_forward_16, network_forward_64, network_forward_bytes_
 pub use input::ByteScale;
 pub use output::{ROWS_PER_BLOCK, network_evaluate, network_output};
 pub use shape::{AdamRule, Batches, LayerShape, OutputLayer, UpdateRule};
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use tensor::{
+    TENSOR_FEATURES, TENSOR_ROWS, TENSOR_UNITS, network_forward_bytes_tensor, network_gradient_bytes_tensor,
+    tensor_shared_bytes,
+};
 pub use tile::THREADS;
 pub use update::{
     network_gradient_16, network_gradient_64, network_gradient_bytes_16, network_gradient_bytes_64, network_update_16,

@@ -27,7 +27,7 @@ fn ptx_of_each_architecture_has_the_same_kernels_but_those_of_clusters_and_tenso
     assert!(kernels.contains(&"max_kernel") && kernels.contains(&"matmul_kernel_f32"), "{kernels:?}");
     let (newer, others): (Vec<&str>, Vec<&str>) =
         entries(newest.text()).into_iter().partition(|kernel| kernel.contains("cluster") || kernel.contains("tensor"));
-    assert_eq!((newer.len(), kernels), (5, others));
+    assert_eq!((newer.len(), kernels), (7, others));
     assert_eq!(newest.text().matches("\n.reqnctapercluster 16, 1, 1\n").count(), 4);
     for ptx in fresh_ptx() {
         let (major, minor) = ptx.compute_capability();

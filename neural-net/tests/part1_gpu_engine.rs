@@ -8,9 +8,11 @@ use std::ops::ControlFlow;
 use std::thread;
 
 use gpu::{Device, DeviceChoice, InterpreterOptions, PtxVariant, SimulatorOptions};
-use kernels_gpu::network::ByteScale;
+use kernels_gpu::network::{self, ByteScale};
 use ndarray::Array2;
-use neural_net::engine::{CpuEngine, Engine, EngineError, GpuEngine, GpuOptions, GpuPath, Parameters, TrainingKernel};
+use neural_net::engine::{
+    CpuEngine, Engine, EngineError, Evaluation, GpuEngine, GpuOptions, GpuPath, Parameters, TrainingKernel,
+};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::training::{GradientScale, Optimizer};
@@ -18,7 +20,9 @@ use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Sampl
 use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use support::cases::{Case, assert_as_many_correct, assert_close, case, random_samples, start, train_by_reference};
+use support::cases::{
+    Case, assert_as_many_correct, assert_close, case, network_in_f64, random_samples, start, train_by_reference,
+};
 
 /// Trains in the given order, and returns the parameters and the steps' losses.
 fn train(engine: &mut dyn Engine, order: &[u32]) -> (Parameters, Vec<f64>) {
@@ -140,7 +144,42 @@ fn part1_samples_of_bytes_train_as_their_floats_do() {
     }
 }
 
-fn bytes_train_as_floats_do(device: &Device, (sizes, count, batch_size, optimizer): OfBytes) {
+fn bytes_train_as_floats_do(device: &Device, case: OfBytes) {
+    let [of_bytes, of_floats] = train_bytes_and_floats(device, case);
+    assert!(of_bytes == of_floats, "{case:?}: other bits");
+}
+
+/// Large batches of bytes train by tensor cores, which round other sums; a batch of two is the last one, and shorter.
+#[test]
+fn part1_large_batches_of_bytes_train_by_tensor_cores() {
+    for optimizer in [Optimizer::Sgd, Optimizer::Adam] {
+        large_batches_train(&Device::simulator(), optimizer);
+    }
+    for ptx in gpu_testing::fresh_ptx(&kernels_gpu::PTX) {
+        let options = InterpreterOptions { check_races: false, ..InterpreterOptions::default() };
+        let device = Device::interpreter(ptx, options).unwrap();
+        device.take_ptx_reports();
+        large_batches_train(&device, Optimizer::Sgd);
+        let mut launched = device.take_ptx_reports().into_iter().map(|report| report.kernel.to_string());
+        let has_tensor_cores = device.has(&network::network_gradient_bytes_tensor);
+        assert_eq!(launched.any(|kernel| kernel.ends_with("_tensor")), has_tensor_cores);
+    }
+}
+
+fn large_batches_train(device: &Device, optimizer: Optimizer) {
+    let [(of_bytes, losses, _), (of_floats, others, _)] =
+        train_bytes_and_floats(device, ([32, 19, 3], 4200, 4100, optimizer));
+    assert_close(&of_bytes.network, &network_in_f64(&of_floats.network), 2e-6).unwrap();
+    for (loss, other) in losses.into_iter().zip(others) {
+        assert!((loss - other).abs() <= 2e-6 * other, "{loss}, not {other}");
+    }
+}
+
+/// The parameters, losses and accuracies of training on the same samples, as bytes and as floats.
+fn train_bytes_and_floats(
+    device: &Device,
+    (sizes, count, batch_size, optimizer): OfBytes,
+) -> [(Parameters, Vec<f64>, Evaluation); 2] {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let architecture = Architecture::new(sizes.to_vec(), Activation::Sigmoid, Activation::Sigmoid).unwrap();
     let network = Network::random(architecture, Initialization::Xavier, &mut rng);
@@ -153,12 +192,11 @@ fn bytes_train_as_floats_do(device: &Device, (sizes, count, batch_size, optimize
     let parameters = start(network, &hyperparameters);
     let bytes = Samples::from_bytes(pixels.clone().into(), 255.0, targets.clone()).unwrap();
     let floats = Samples::new(pixels.map(|&pixel| f32::from(pixel) / 255.0), targets).unwrap();
-    let [of_bytes, of_floats] = [&bytes, &floats].map(|samples| {
+    [&bytes, &floats].map(|samples| {
         let mut engine = GpuEngine::new(device, samples, &parameters, &hyperparameters, &options).unwrap();
-        let trained = train(&mut engine, &order);
-        (trained, engine.evaluate(samples).unwrap())
-    });
-    assert!(of_bytes == of_floats, "{sizes:?}, {optimizer:?}: other bits");
+        let (trained, losses) = train(&mut engine, &order);
+        (trained, losses, engine.evaluate(samples).unwrap())
+    })
 }
 
 /// The scale of bytes is that of their values, to the bit, or none.

@@ -1,4 +1,4 @@
-//! The samples' elements: floats, or bytes of which each stands for a quotient.
+//! The samples' elements: floats, or bytes, whose values are quotients.
 
 use cuda_std::{Element, hint, math};
 

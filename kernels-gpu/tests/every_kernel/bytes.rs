@@ -12,19 +12,39 @@ use crate::table::Case;
 /// Parts of a batch for the gradients.
 const PARTS: u32 = 2;
 
-/// A layer; the seed sets the number of rows of its batch too.
-pub(crate) fn layer_case(features: usize, units: usize, seed: u64) -> Case {
-    Case { sizes: [features, units], config: LaunchConfig::new(1, network::THREADS), seed }
+/// A layer and the number of rows of its batch.
+pub(crate) fn layer_case(features: usize, units: usize, rows: u32, seed: u64) -> Case {
+    Case { sizes: [features, units], config: LaunchConfig::new(rows, network::THREADS), seed }
 }
 
 pub(crate) fn random_layer(random: &mut ChaCha8Rng, small: bool) -> Case {
     let most = if small { 20 } else { 90 };
-    layer_case(random.random_range(1..most), random.random_range(1..most), random.random())
+    let [features, units] = [0, 1].map(|_| random.random_range(1..most));
+    layer_case(features, units, random.random_range(1..=40), random.random())
+}
+
+/// A layer whose samples are a number of quads of words.
+pub(crate) fn random_layer_of_quads(random: &mut ChaCha8Rng, small: bool) -> Case {
+    let [quads, units] =
+        [if small { 3 } else { 12 }, if small { 20 } else { 40 }].map(|most| random.random_range(1..most));
+    layer_case(16 * quads, units, random.random_range(1..if small { 40 } else { 420 }), random.random())
 }
 
 /// Layers and batches within a tile, of several tiles, and of whole ones.
-pub(crate) const LAYER_CASES: &[fn() -> Case] =
-    &[|| layer_case(1, 1, 0), || layer_case(37, 21, 18), || layer_case(70, 66, 4), || layer_case(16, 64, 15)];
+pub(crate) const LAYER_CASES: &[fn() -> Case] = &[
+    || layer_case(1, 1, 1, 0),
+    || layer_case(37, 21, 19, 18),
+    || layer_case(70, 66, 5, 4),
+    || layer_case(16, 64, 16, 15),
+];
+
+/// The same with samples of quads of words, and with more rows than two steps of each warp have.
+pub(crate) const QUAD_CASES: &[fn() -> Case] = &[
+    || layer_case(16, 1, 1, 0),
+    || layer_case(128, 16, 33, 1),
+    || layer_case(80, 21, 19, 2),
+    || layer_case(16, 3, 600, 3),
+];
 
 /// The data of a case.
 struct Data {
@@ -43,7 +63,8 @@ impl Data {
     fn of(case: &Case) -> Self {
         let [features, units] = case.sizes;
         let mut random = ChaCha8Rng::seed_from_u64(case.seed);
-        let (rows, samples) = (1 + case.seed as usize % 40, 45);
+        let rows = case.config.grid.x as usize;
+        let samples = rows + 5;
         let mut order: Vec<u32> = (0..samples as u32).collect();
         order.shuffle(&mut random);
         order.truncate(rows);
@@ -59,6 +80,19 @@ impl Data {
 
     fn rows(&self) -> usize {
         self.order.len()
+    }
+
+    /// The number of inputs, with that of the biases.
+    fn inputs(&self) -> usize {
+        self.shape.features as usize + 1
+    }
+
+    /// A launch with a block for each tile of a result of `rows` × units, and for each of `parts` parts.
+    fn tiles(&self, tile: [u32; 2], rows: usize, parts: u32) -> LaunchConfig {
+        LaunchConfig::new(
+            ((rows as u32).div_ceil(tile[0]) * self.shape.units.div_ceil(tile[1]), parts),
+            network::THREADS,
+        )
     }
 
     fn batches(&self) -> Batches {
@@ -85,11 +119,6 @@ impl Data {
     }
 }
 
-/// A launch with a block for each tile of `rows` × `columns` cells.
-fn tiles(tile: usize, rows: usize, columns: usize, parts: u32) -> LaunchConfig {
-    LaunchConfig::new(((rows.div_ceil(tile) * columns.div_ceil(tile)) as u32, parts), network::THREADS)
-}
-
 /// The buffers that all kernels read.
 struct Uploaded<D: Device> {
     pixels: Buffer<D, u8>,
@@ -109,60 +138,102 @@ fn upload<D: Device>(device: &mut D, data: &Data) -> Uploaded<D> {
     }
 }
 
-/// The functions that run a kernel with tiles of either size.
-macro_rules! runs {
-    ($($(#[$documentation:meta])* $run:ident, tiles $tile:literal: $forward:ident, $update:ident, $gradient:ident;)*) => {$(
-        $(#[$documentation])*
-        pub(crate) mod $run {
-            use super::*;
-
-            /// The activations, without a function.
-            pub(crate) fn forward<D: Device>(device: &mut D, case: &Case) -> Result<Vec<u8>, String> {
-                let data = Data::of(case);
-                let on = upload(device, &data);
-                let mut out = device.uninitialized::<f32>(data.errors.len());
-                let config = tiles($tile, data.rows(), case.sizes[1], 1);
-                let arguments = (
-                    &on.pixels, SCALE, &on.order, &on.state, &on.parameters, &mut out, data.shape, data.batches(),
-                    activation::IDENTITY,
-                );
-                device.launch(&network::$forward, config, arguments)?;
-                device.download(&out)
-            }
-
-            /// The updated parameters.
-            pub(crate) fn update<D: Device>(device: &mut D, case: &Case) -> Result<Vec<u8>, String> {
-                let data = Data::of(case);
-                let (mut on, mut velocities) = (upload(device, &data), device.uninitialized::<f32>(0));
-                let config = tiles($tile, case.sizes[0] + 1, case.sizes[1], 1);
-                let arguments = (
-                    &on.pixels, SCALE, &on.order, &on.state, &on.errors, &mut on.parameters, &mut velocities, data.shape,
-                    data.batches(), RULE,
-                );
-                device.launch(&network::$update, config, arguments)?;
-                device.download(&on.parameters)
-            }
-
-            /// The gradients of each part of the batch.
-            pub(crate) fn gradient<D: Device>(device: &mut D, case: &Case) -> Result<Vec<u8>, String> {
-                let data = Data::of(case);
-                let on = upload(device, &data);
-                let mut parts = device.uninitialized::<f32>(PARTS as usize * data.parameters.len());
-                let config = tiles($tile, case.sizes[0] + 1, case.sizes[1], PARTS);
-                let arguments =
-                    (&on.pixels, SCALE, &on.order, &on.state, &on.errors, &mut parts, data.shape, data.batches());
-                device.launch(&network::$gradient, config, arguments)?;
-                device.download(&parts)
-            }
+/// A function that runs a kernel for the activations, without an activation function.
+macro_rules! forward {
+    ($kernel:ident, |$data:ident| $config:expr) => {
+        pub(crate) fn forward<D: Device>(device: &mut D, case: &Case) -> Result<Vec<u8>, String> {
+            let $data = Data::of(case);
+            let on = upload(device, &$data);
+            let mut out = device.uninitialized::<f32>($data.errors.len());
+            let (shape, batches) = ($data.shape, $data.batches());
+            let arguments = (
+                &on.pixels,
+                SCALE,
+                &on.order,
+                &on.state,
+                &on.parameters,
+                &mut out,
+                shape,
+                batches,
+                activation::IDENTITY,
+            );
+            device.launch(&network::$kernel, $config, arguments)?;
+            device.download(&out)
         }
-    )*};
+    };
 }
 
-runs! {
-    /// Tiles of 16 × 16.
-    small, tiles 16: network_forward_bytes_16, network_update_bytes_16, network_gradient_bytes_16;
-    /// Tiles of 64 × 64.
-    large, tiles 64: network_forward_bytes_64, network_update_bytes_64, network_gradient_bytes_64;
+/// A function that runs a kernel for the updated parameters.
+macro_rules! update {
+    ($kernel:ident, |$data:ident| $config:expr) => {
+        pub(crate) fn update<D: Device>(device: &mut D, case: &Case) -> Result<Vec<u8>, String> {
+            let $data = Data::of(case);
+            let (mut on, mut velocities) = (upload(device, &$data), device.uninitialized::<f32>(0));
+            let (shape, batches) = ($data.shape, $data.batches());
+            let arguments = (
+                &on.pixels,
+                SCALE,
+                &on.order,
+                &on.state,
+                &on.errors,
+                &mut on.parameters,
+                &mut velocities,
+                shape,
+                batches,
+                RULE,
+            );
+            device.launch(&network::$kernel, $config, arguments)?;
+            device.download(&on.parameters)
+        }
+    };
+}
+
+/// A function that runs a kernel for the gradients of each part of the batch.
+macro_rules! gradient {
+    ($kernel:ident, |$data:ident| $config:expr) => {
+        pub(crate) fn gradient<D: Device>(device: &mut D, case: &Case) -> Result<Vec<u8>, String> {
+            let $data = Data::of(case);
+            let on = upload(device, &$data);
+            let mut parts = device.uninitialized::<f32>(PARTS as usize * $data.parameters.len());
+            let (shape, batches) = ($data.shape, $data.batches());
+            let arguments = (&on.pixels, SCALE, &on.order, &on.state, &on.errors, &mut parts, shape, batches);
+            device.launch(&network::$kernel, $config, arguments)?;
+            device.download(&parts)
+        }
+    };
+}
+
+/// Tiles of 16 × 16.
+pub(crate) mod small {
+    use super::*;
+
+    forward!(network_forward_bytes_16, |data| data.tiles([16, 16], data.rows(), 1));
+    update!(network_update_bytes_16, |data| data.tiles([16, 16], data.inputs(), 1));
+    gradient!(network_gradient_bytes_16, |data| data.tiles([16, 16], data.inputs(), PARTS));
+}
+
+/// Tiles of 64 × 64.
+pub(crate) mod large {
+    use super::*;
+
+    forward!(network_forward_bytes_64, |data| data.tiles([64, 64], data.rows(), 1));
+    update!(network_update_bytes_64, |data| data.tiles([64, 64], data.inputs(), 1));
+    gradient!(network_gradient_bytes_64, |data| data.tiles([64, 64], data.inputs(), PARTS));
+}
+
+/// Tensor cores.
+pub(crate) mod tensor {
+    use network::{TENSOR_FEATURES, TENSOR_ROWS, TENSOR_UNITS, tensor_shared_bytes};
+
+    use super::*;
+
+    forward!(network_forward_bytes_tensor, |data| {
+        let tiles = data.tiles([TENSOR_ROWS, TENSOR_UNITS], data.rows(), 1);
+        LaunchConfig::new(tiles.grid, TENSOR_ROWS).with_dynamic_shared(tensor_shared_bytes(data.shape.features))
+    });
+    gradient!(network_gradient_bytes_tensor, |data| {
+        data.tiles([TENSOR_FEATURES, TENSOR_UNITS], data.inputs(), PARTS)
+    });
 }
 
 /// The bytes of numbers, rounded to floats.

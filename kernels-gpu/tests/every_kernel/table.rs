@@ -129,6 +129,24 @@ macro_rules! of_bytes {
     };
 }
 
+/// The same by tensor cores.
+macro_rules! of_bytes_by_tensor_cores {
+    ($kernel:ident, $run:path, $reference:path) => {
+        Entry {
+            since: (8, 0),
+            agrees: |result, reference| is_within(result, reference, 2e-5),
+            gpu_error: BYTES_ERROR,
+            ..entry!(
+                $kernel,
+                |device, case| $run(device, case),
+                $reference,
+                bytes::random_layer_of_quads,
+                bytes::QUAD_CASES
+            )
+        }
+    };
+}
+
 macro_rules! greyscale {
     ($kernel:ident, |$x:ident, $w:ident, $out:ident| $arguments:expr, $reference:expr, $agrees:expr) => {
         Entry {
@@ -242,6 +260,8 @@ pub(crate) static ENTRIES: &[Entry] = &[
     of_bytes!(network_update_bytes_64, bytes::large::update, bytes::update_reference),
     of_bytes!(network_gradient_bytes_16, bytes::small::gradient, bytes::gradient_reference),
     of_bytes!(network_gradient_bytes_64, bytes::large::gradient, bytes::gradient_reference),
+    of_bytes_by_tensor_cores!(network_forward_bytes_tensor, bytes::tensor::forward, bytes::forward_reference),
+    of_bytes_by_tensor_cores!(network_gradient_bytes_tensor, bytes::tensor::gradient, bytes::gradient_reference),
     correlation!(correlation_naive, None, Order::Rows),
     correlation!(correlation_tiles, Some(correlation::TILE_ROWS), Order::RowsOfSlabs),
     correlation!(correlation_registers, Some(correlation::REGISTER_TILE_ROWS), Order::ColumnsOfSlabs),
@@ -335,6 +355,8 @@ const RECIPROCAL_ERROR: f32 = 1.5 / (1 << 23) as f32;
 const LOSS_ERROR: f32 = 160.0 * 4.0 * 3e-7;
 /// PTX gives no bound for tensor cores, which may truncate: each of 24 additions loses at most 2⁻²³ of a sum of 70 products, at most 1.
 const TENSOR_ERROR: f32 = 70.0 * 24.0 / (1 << 23) as f32;
+/// The same of at most 50 additions, of a sum of at most 300 products.
+const BYTES_ERROR: f32 = 300.0 * 50.0 / (1 << 23) as f32;
 /// `tanh.approx.f32` has a relative error of 2⁻¹¹ (PTX ISA 9.7.3), and the value is at most 1.
 const HYPERBOLIC_TANGENT_ERROR: f32 = 1.0 / (1 << 11) as f32;
 

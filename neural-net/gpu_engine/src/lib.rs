@@ -131,7 +131,7 @@ impl GpuEngine {
         let for_batch = GpuEngineError::allocating("a batch's activations and errors", "a smaller --batch-size");
         let parameters = layout.pack(network.weights().iter().zip(network.biases()));
         Ok(Self {
-            kernels: StepKernels::new(&device)?,
+            kernels: StepKernels::new(&device, &layout)?,
             persistent,
             parameters: device.buffer_from_slice(&parameters).map_err(&for_network)?,
             velocities: device.buffer_from_slice(&velocities).map_err(&for_network)?,

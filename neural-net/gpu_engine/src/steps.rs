@@ -5,7 +5,7 @@ mod shape;
 use gpu::{Buffer, Device, LaunchConfig, Recorder};
 use kernels_gpu::network::{self, AdamRule, Batches, ByteScale, OutputLayer, ROWS_PER_BLOCK, THREADS, UpdateRule};
 
-use self::shape::{TileGrid, parts_of_batch};
+use self::shape::{TileGrid, forward_by_tensor_cores, gradient_by_tensor_cores, parts_of_batch, suits_tensor_cores};
 use super::layout::{LayerLayout, Layout, loss_code};
 use super::samples::{Inputs, SamplesOnDevice};
 use gpu::Error;
@@ -58,11 +58,18 @@ impl<'a> Rule<'a> {
 pub(super) struct StepKernels {
     /// An empty order, for inputs that are already rows of the batch.
     no_order: Buffer<u32>,
+    /// Whether the device has tensor cores for the first layer.
+    has_tensor_cores: bool,
 }
 
 impl StepKernels {
-    pub(super) fn new(device: &Device) -> Result<Self, Error> {
-        Ok(Self { no_order: device.uninitialized(0)? })
+    pub(super) fn new(device: &Device, layout: &Layout) -> Result<Self, Error> {
+        let shared_bytes = network::tensor_shared_bytes(layout.layers()[0].features);
+        Ok(Self {
+            no_order: device.uninitialized(0)?,
+            has_tensor_cores: device.has(&network::network_gradient_bytes_tensor)
+                && shared_bytes <= device.max_shared_bytes(),
+        })
     }
 }
 
@@ -91,9 +98,15 @@ impl StepBuffers {
         let layers = || layout.layers().iter();
         scratch.errors =
             layers().map(|layer| device.uninitialized(rows * layer.units as usize)).collect::<Result<_, _>>()?;
-        let parts = layers().map(|layer| match parts_of_batch(rows as u32, layer) {
-            1 if !keeps_gradients => 0,
-            parts => parts as usize * layer.parameters() as usize,
+        let parts = layers().map(|layer| {
+            let by_tensor_cores = match suits_tensor_cores(rows as u32, layer) {
+                true => gradient_by_tensor_cores(layer).grid.y,
+                false => 0,
+            };
+            match parts_of_batch(rows as u32, layer).max(by_tensor_cores) {
+                1 if !keeps_gradients && by_tensor_cores == 0 => 0,
+                parts => parts as usize * layer.parameters() as usize,
+            }
         });
         scratch.parts = device.uninitialized(parts.max().unwrap_or(0))?;
         Ok(scratch)
@@ -162,7 +175,7 @@ pub(super) struct StepRun<'a> {
     pub(super) loss: Loss,
 }
 
-impl StepRun<'_> {
+impl<'a> StepRun<'a> {
     /// Trains `steps` steps, from the index in `state` on.
     pub(super) fn train(&mut self, steps: usize, rule: Rule) -> Result<(), Error> {
         let device = self.device;
@@ -199,9 +212,8 @@ impl StepRun<'_> {
     /// Computes the gradients of layer `index` after [`Self::passes`], in parts of the batch ([`StepBuffers`]); returns
     /// the number of parts.
     pub(super) fn gradient(&mut self, index: usize) -> Result<usize, Error> {
-        let parts = parts_of_batch(self.batch_size, &self.layout.layers()[index]);
-        self.record_gradient(&Recorder::run_on(self.device), index, parts)?;
-        Ok(parts as usize)
+        self.record_gradient(&Recorder::run_on(self.device), index)?;
+        Ok(self.parts(index) as usize)
     }
 
     /// Updates all layers by their gradients.
@@ -228,8 +240,17 @@ impl StepRun<'_> {
     fn forward(&mut self, recorder: &Recorder) -> Result<(), Error> {
         let batches = self.batches();
         for (index, layer) in self.layout.layers().iter().enumerate() {
+            let for_tensor_cores = self.for_tensor_cores(index);
             let (before, after) = self.scratch.activations.split_at_mut(index);
             let (inputs, order) = inputs_of((self.samples, self.order), before, self.kernels);
+            if let Some((inputs, scale)) = for_tensor_cores {
+                let config = forward_by_tensor_cores(self.batch_size, layer);
+                let (state, parameters, shape) = (&*self.state, &*self.parameters, layer.shape());
+                let arguments =
+                    (inputs, scale, order, state, parameters, &mut after[0], shape, batches, layer.activation);
+                recorder.launch(&network::network_forward_bytes_tensor, config, arguments)?;
+                continue;
+            }
             launch_tiles!(
                 recorder,
                 inputs,
@@ -283,9 +304,8 @@ impl StepRun<'_> {
 
     fn update(&mut self, recorder: &Recorder, index: usize, rule: Rule) -> Result<(), Error> {
         let layer = self.layout.layers()[index];
-        let parts = parts_of_batch(self.batch_size, &layer);
-        if parts > 1 || rule.by_adam(index).is_some() {
-            self.record_gradient(recorder, index, parts)?;
+        if self.for_tensor_cores(index).is_some() || self.parts(index) > 1 || rule.by_adam(index).is_some() {
+            self.record_gradient(recorder, index)?;
             return self.update_from(recorder, index, None, rule);
         }
         let (shape, batches, rule) = (layer.shape(), self.batches(), rule.of_layer(index));
@@ -302,12 +322,19 @@ impl StepRun<'_> {
         Ok(())
     }
 
-    /// Computes the gradients of layer `index`, in `parts` parts of the batch.
-    fn record_gradient(&mut self, recorder: &Recorder, index: usize, parts: u32) -> Result<(), Error> {
+    /// Computes the gradients of layer `index`, in [parts](Self::parts) of the batch.
+    fn record_gradient(&mut self, recorder: &Recorder, index: usize) -> Result<(), Error> {
         let (shape, batches) = (self.layout.layers()[index].shape(), self.batches());
+        let (for_tensor_cores, parts) = (self.for_tensor_cores(index), self.parts(index));
         let before = &self.scratch.activations[..index];
         let (inputs, order) = inputs_of((self.samples, self.order), before, self.kernels);
         let (errors, state) = (&self.scratch.errors[index], &*self.state);
+        if let Some((inputs, scale)) = for_tensor_cores {
+            let config = gradient_by_tensor_cores(&self.layout.layers()[index]);
+            let arguments = (inputs, scale, order, state, errors, &mut self.scratch.parts, shape, batches);
+            recorder.launch(&network::network_gradient_bytes_tensor, config, arguments)?;
+            return Ok(());
+        }
         launch_tiles!(
             recorder,
             inputs,
@@ -328,7 +355,7 @@ impl StepRun<'_> {
     ) -> Result<(), Error> {
         let layer = self.layout.layers()[index];
         let (shape, batches) = (layer.shape(), self.batches());
-        let parts = if gradients.is_some() { 1 } else { parts_of_batch(self.batch_size, &layer) };
+        let parts = if gradients.is_some() { 1 } else { self.parts(index) };
         let gradients = gradients.unwrap_or(&self.scratch.parts);
         let (order, state) = (self.order, &*self.state);
         let (parameters, velocities) = (&mut *self.parameters, &mut *self.velocities);
@@ -344,6 +371,26 @@ impl StepRun<'_> {
             recorder.launch(&network::network_update_from_parts, config, arguments)?;
         }
         Ok(())
+    }
+
+    /// The number of parts of the batch in which the gradients of layer `index` are computed.
+    fn parts(&self, index: usize) -> u32 {
+        let layer = &self.layout.layers()[index];
+        match self.for_tensor_cores(index) {
+            Some(_) => gradient_by_tensor_cores(layer).grid.y,
+            None => parts_of_batch(self.batch_size, layer),
+        }
+    }
+
+    /// The inputs of layer `index` and their scale, if tensor cores multiply them: those of a large batch of samples of bytes.
+    fn for_tensor_cores(&self, index: usize) -> Option<(&'a Buffer<u8>, ByteScale)> {
+        let is_suited = index == 0
+            && self.kernels.has_tensor_cores
+            && suits_tensor_cores(self.batch_size, &self.layout.layers()[index]);
+        match self.samples.inputs() {
+            Inputs::Bytes(bytes, scale) if is_suited => Some((bytes, *scale)),
+            _ => None,
+        }
     }
 
     fn next_step(&mut self, recorder: &Recorder) -> Result<(), Error> {

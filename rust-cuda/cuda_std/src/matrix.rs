@@ -37,7 +37,7 @@ use core::marker::PhantomData;
 
 #[cfg(feature = "half")]
 use crate::half::{Half, bf16, f16};
-use crate::warp;
+use crate::{math, warp};
 
 /// Rows of a, c and d.
 pub const ROWS: usize = 16;
@@ -115,25 +115,9 @@ impl Bf16 {
 }
 
 /// The upper halves of two floats in a register, the first in its lower half: two bf16, which are the floats rounded towards zero.
-#[allow(unsafe_code)]
 #[inline(always)]
 pub fn upper_halves([lower, upper]: [f32; 2]) -> u32 {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let halves: u32;
-        // SAFETY: the instruction moves bytes of registers and accesses no memory.
-        unsafe {
-            asm!(
-                "prmt.b32 {0}, {1}, {2}, 0x7632;", out(reg32) halves, in(reg32) lower, in(reg32) upper,
-                options(pure, nomem, nostack, preserves_flags)
-            );
-        }
-        halves
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        lower.to_bits() >> 16 | upper.to_bits() & 0xffff_0000
-    }
+    math::byte_permute(lower.to_bits(), upper.to_bits(), 0x7632)
 }
 
 macro_rules! factors {

@@ -78,6 +78,23 @@ fn copy(from: u32, to: u32, x: GlobalMut<f32>) {
     x.set_quad(to as usize, x.quad(from as usize));
 }
 
+/// Reads quad `from` of the elements from `first` on, by each function that does.
+#[kernel]
+fn quad_of_a_slice(first: u32, from: u32, of_quads: u32, x: &[f32], out: GlobalMut<f32>) {
+    let (slice, from) = (x.slice(first as usize..x.len()), from as usize);
+    let quad = if of_quads == 0 { slice.quad(from) } else { slice.quads(from, 1).get(0) };
+    out.set_quad(0, quad);
+}
+
+/// Reads quad `index` of the bytes from `first` + `from` on.
+#[kernel]
+fn words_of_a_slice(first: u32, from: u32, index: u32, x: &[u8], out: GlobalMut<u32>) {
+    let words = x.slice(first as usize..x.len()).quads(from as usize, 2).get(index);
+    for (i, word) in words.into_iter().enumerate() {
+        out.set(i, word);
+    }
+}
+
 fn shared(elements: u32) -> LaunchConfig {
     LaunchConfig::new(1, 1).with_dynamic_shared(4 * elements)
 }
@@ -197,4 +214,40 @@ fn quads_of_global_memory_are_aligned_and_within_bounds() {
         assert!(matches!(kind, FaultKind::OutOfBounds { place: Place::Global("x"), length: 10, .. }), "{kind:?}");
         assert_eq!(x.to_vec(), before, "a write that is partly out of bounds writes nothing");
     }
+}
+
+#[test]
+fn quads_of_a_slice_are_aligned_in_the_buffer() {
+    let x = SimulatorBuffer::from_slice(&(0..12).map(|i| i as f32).collect::<Vec<_>>());
+    let mut out = SimulatorBuffer::uninitialized(4);
+    for of_quads in [0, 1] {
+        let mut run = |first, from| {
+            simulator::launch(&quad_of_a_slice, LaunchConfig::new(1, 1), (first, from, of_quads, &x, &mut out))
+                .map(|_| out.to_vec())
+                .map_err(kind_of)
+        };
+        assert_eq!(run(4, 4), Ok(vec![8.0, 9.0, 10.0, 11.0]));
+        assert_eq!(run(1, 3), Ok(vec![4.0, 5.0, 6.0, 7.0]));
+        let place = Place::Global("x");
+        assert_eq!(run(1, 0), Err(FaultKind::Misaligned { place, index: 1, elements: 4 }));
+        assert_eq!(run(2, 4), Err(FaultKind::Misaligned { place, index: 6, elements: 4 }));
+        assert!(matches!(run(4, 8), Err(FaultKind::OutOfBounds { .. })));
+    }
+}
+
+#[test]
+fn quads_of_bytes_are_words_from_the_lowest_bits_on() {
+    let x = SimulatorBuffer::from_slice(&(0..80).collect::<Vec<u8>>());
+    let mut out = SimulatorBuffer::uninitialized(4);
+    let mut run = |first, from, index| {
+        simulator::launch(&words_of_a_slice, LaunchConfig::new(1, 1), (first, from, index, &x, &mut out))
+            .map(|_| out.to_vec())
+            .map_err(kind_of)
+    };
+    assert_eq!(run(16, 16, 1), Ok(vec![0x3332_3130, 0x3736_3534, 0x3b3a_3938, 0x3f3e_3d3c]));
+    assert_eq!(run(12, 4, 0), Ok(vec![0x1312_1110, 0x1716_1514, 0x1b1a_1918, 0x1f1e_1d1c]));
+    let place = Place::Global("x");
+    assert_eq!(run(4, 0, 0), Err(FaultKind::Misaligned { place, index: 4, elements: 16 }));
+    assert_eq!(run(0, 0, 2), Err(FaultKind::OutOfBounds { place, index: 2, length: 2 }));
+    assert!(matches!(run(16, 48, 0), Err(FaultKind::OutOfBounds { place: Place::Global("x"), .. })));
 }

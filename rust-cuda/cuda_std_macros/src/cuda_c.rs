@@ -37,6 +37,7 @@ pub(crate) fn in_rust(name: &str) -> Option<&'static str> {
         "__ldg" => "`x[i]`: memory of a `&[T]` is read through the read-only cache",
         "__popc" => "`x.count_ones()`",
         "__clz" => "`x.leading_zeros()`",
+        "__byte_perm" => "`math::byte_permute(lower, upper, selector)`",
         "__brev" => "`x.reverse_bits()`",
         _ => return None,
     };

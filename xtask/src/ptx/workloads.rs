@@ -62,11 +62,12 @@ const GREYSCALE: [&str; 5] = [
 ];
 
 /// The kernels of network training.
-const NETWORK: [&str; 23] = [
+const NETWORK: [&str; 25] = [
     "network_forward_16",
     "network_forward_64",
     "network_forward_bytes_16",
     "network_forward_bytes_64",
+    "network_forward_bytes_tensor",
     "network_backward_16",
     "network_backward_64",
     "network_update_16",
@@ -77,6 +78,7 @@ const NETWORK: [&str; 23] = [
     "network_gradient_64",
     "network_gradient_bytes_16",
     "network_gradient_bytes_64",
+    "network_gradient_bytes_tensor",
     "network_update_from_parts",
     "network_update_by_adam",
     "network_output",
@@ -213,6 +215,7 @@ fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchRe
         "network_train_homework" | "network_train_cluster" => vec![(homework, 4, 16)],
         // The default of regression-studio, for a table of 8 columns.
         "network_train_by_adam" => vec![(vec![8, 32, 16, 1], 4, 128)],
+        _ if kernel.ends_with("_tensor") => vec![(vec![784, 10, 10], 1, 4096)],
         _ => vec![
             (homework.clone(), 1, 16),
             (homework, 1, 1024),

@@ -1,7 +1,7 @@
 //! The grid of a matrix product: tiles, and split-K parts.
 
 use gpu::LaunchConfig;
-use kernels_gpu::network::THREADS;
+use kernels_gpu::network::{TENSOR_FEATURES, TENSOR_ROWS, TENSOR_UNITS, THREADS, tensor_shared_bytes};
 
 use super::LayerLayout;
 
@@ -11,6 +11,11 @@ const ENOUGH_LARGE_TILES: u32 = 64;
 const ENOUGH_BLOCKS: u32 = 256;
 /// Minimum number of samples in a part of a batch.
 const SAMPLES_OF_PART: u32 = 256;
+
+/// Minimum number of samples in a batch for tensor cores: with fewer, most multiprocessors have no tile.
+const ENOUGH_ROWS: u32 = 4096;
+/// Maximum number of blocks for gradients by tensor cores: one per multiprocessor of a GPU that has few of them.
+const BLOCKS_OF_GRADIENT: u32 = 128;
 
 /// The grid of a result's tiles, one block each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +61,23 @@ pub(super) fn parts_of_batch(batch_size: u32, layer: &LayerLayout) -> u32 {
     ENOUGH_BLOCKS.div_ceil(blocks).min(batch_size.div_ceil(SAMPLES_OF_PART)).max(1)
 }
 
+/// Whether the kernels with tensor cores can take samples of bytes of this layer's size, and a batch is large enough for them.
+pub(super) fn suits_tensor_cores(batch_size: u32, layer: &LayerLayout) -> bool {
+    batch_size >= ENOUGH_ROWS && layer.features.is_multiple_of(16)
+}
+
+/// The launch that computes a layer's activations by tensor cores.
+pub(super) fn forward_by_tensor_cores(batch_size: u32, layer: &LayerLayout) -> LaunchConfig {
+    let tiles = batch_size.div_ceil(TENSOR_ROWS) * layer.units.div_ceil(TENSOR_UNITS);
+    LaunchConfig::new(tiles, TENSOR_ROWS).with_dynamic_shared(tensor_shared_bytes(layer.features))
+}
+
+/// The launch that computes a layer's gradients by tensor cores, in parts of the batch along the grid's y dimension.
+pub(super) fn gradient_by_tensor_cores(layer: &LayerLayout) -> LaunchConfig {
+    let tiles = (layer.features + 1).div_ceil(TENSOR_FEATURES) * layer.units.div_ceil(TENSOR_UNITS);
+    LaunchConfig::new((tiles, (BLOCKS_OF_GRADIENT / tiles).max(1)), THREADS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +96,16 @@ mod tests {
             TileGrid::Small(LaunchConfig::new(625, THREADS)),
             "54 of 64 columns empty"
         );
+    }
+
+    #[test]
+    fn part1_tensor_cores_have_a_block_for_each_multiprocessor() {
+        let first = layer(784, 10);
+        assert!(suits_tensor_cores(4096, &first) && !suits_tensor_cores(4095, &first));
+        assert!(!suits_tensor_cores(50_000, &layer(785, 10)), "a sample is 16 bytes and a part of them");
+        assert_eq!(forward_by_tensor_cores(50_000, &first).grid.x, 131);
+        assert_eq!(gradient_by_tensor_cores(&first), LaunchConfig::new((7, 18), THREADS));
+        assert_eq!(gradient_by_tensor_cores(&layer(784, 1000)).grid.y, 1);
     }
 
     #[test]

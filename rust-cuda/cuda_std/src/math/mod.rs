@@ -65,6 +65,35 @@ pub fn sqrt<F: Float>(x: F) -> F {
     x.sqrt()
 }
 
+/// Four of the eight bytes of two words (`prmt`): those of `lower` have the numbers 0 to 3, from its lowest bits on, those of `upper` 4 to 7.
+/// Each four bits of `selector` are the number of a byte of the result, from its lowest bits on; their highest bit is ignored.
+///
+/// ```
+/// assert_eq!(cuda_std::math::byte_permute(0x4433_2211, 0x8877_6655, 0x7610), 0x8877_2211);
+/// ```
+#[allow(unsafe_code)]
+#[inline(always)]
+pub fn byte_permute(lower: u32, upper: u32, selector: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let bytes: u32;
+        // SAFETY: the instruction moves bytes of registers and accesses no memory.
+        unsafe {
+            core::arch::asm!(
+                "prmt.b32 {0}, {1}, {2}, {3};",
+                out(reg32) bytes, in(reg32) lower, in(reg32) upper, in(reg32) selector & 0x7777,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        bytes
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let bytes = (u64::from(upper) << 32 | u64::from(lower)).to_le_bytes();
+        u32::from_le_bytes([0, 4, 8, 12].map(|shift| bytes[(selector >> shift & 7) as usize]))
+    }
+}
+
 /// 1 / x, correctly rounded.
 #[inline(always)]
 pub fn recip(x: f32) -> f32 {

@@ -72,44 +72,46 @@ impl<'a, T: Element> Global<'a, T> {
 }
 
 impl Global<'_, f32> {
-    /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not a multiple of
-    /// 4 traps.
+    /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not that of a
+    /// multiple of 4 in the buffer traps.
     #[inline(always)]
     pub fn quad(self, index: usize) -> F32x4 {
-        if index % 4 != 0 {
-            out_of_bounds();
-        }
-        let quad = &self.elements[index..index + 4];
-        // SAFETY: `quad` has four elements; buffers are aligned to 16 bytes, so every fourth element is too.
-        unsafe { F32x4::read(quad.as_ptr().cast()) }
+        // SAFETY: `quad` is four elements of the buffer.
+        unsafe { F32x4::read(aligned_quad(&self.elements[index..index + 4])) }
     }
 }
 
 impl<'a> Global<'a, f32> {
-    /// `count` quads from element `first` on. A range that is out of bounds or does not begin at a multiple of 4 traps.
+    /// `count` quads from element `first` on. A range that is out of bounds or does not begin at a multiple of 4 in the buffer traps.
     #[inline(always)]
     pub fn quads(self, first: usize, count: u32) -> GlobalQuads<'a> {
-        if first % 4 != 0 {
-            out_of_bounds();
-        }
-        GlobalQuads { elements: &self.elements[first..][..4 * count as usize], count }
+        GlobalQuads::new(&self.elements[first..][..4 * count as usize], count)
     }
 }
 
-/// Quads of global memory that the kernel only reads, from [`Global::quads`]: their range is compared with the buffer's
-/// length once, and an access compares only its index with their number.
-#[derive(Clone, Copy)]
-pub struct GlobalQuads<'a> {
-    elements: &'a [f32],
-    count: u32,
+impl<'a> Global<'a, u8> {
+    /// `count` quads of words from element `first` on, 16 bytes each. A range that is out of bounds or does not begin at a multiple of 16
+    /// in the buffer traps.
+    #[inline(always)]
+    pub fn quads(self, first: usize, count: u32) -> GlobalQuads<'a, u8> {
+        GlobalQuads::new(&self.elements[first..][..16 * count as usize], count)
+    }
 }
 
-impl GlobalQuads<'_> {
-    /// Quad `index`, loaded by one instruction. An index out of bounds traps.
+/// Quads of global memory that the kernel only reads, of floats or of words of four bytes, from `quads` of [`Global`]: their range is
+/// compared with the buffer's length once, and an access compares only its index with their number.
+#[derive(Clone, Copy)]
+pub struct GlobalQuads<'a, T: Element = f32> {
+    first: *const F32x4,
+    count: u32,
+    memory: PhantomData<&'a T>,
+}
+
+impl<'a, T: Element> GlobalQuads<'a, T> {
+    /// `elements` has `count` quads.
     #[inline(always)]
-    pub fn get(self, index: u32) -> F32x4 {
-        // SAFETY: `at` is a quad of the buffer.
-        unsafe { F32x4::read(self.at(index)) }
+    fn new(elements: &'a [T], count: u32) -> Self {
+        Self { first: aligned_quad(elements), count, memory: PhantomData }
     }
 
     /// A pointer to quad `index`. An index out of bounds traps.
@@ -118,10 +120,38 @@ impl GlobalQuads<'_> {
         if index >= self.count {
             out_of_bounds();
         }
-        // SAFETY: the quad is one of `count` in `elements`. They begin at a multiple of four elements of a buffer, which
-        // is aligned to 16 bytes.
-        unsafe { self.elements.as_ptr().cast::<F32x4>().add(index as usize) }
+        // SAFETY: the quad is one of `count`.
+        unsafe { self.first.add(index as usize) }
     }
+}
+
+impl GlobalQuads<'_> {
+    /// Quad `index`, loaded by one instruction. An index out of bounds traps.
+    #[inline(always)]
+    pub fn get(self, index: u32) -> F32x4 {
+        // SAFETY: `at` is an aligned quad of the buffer.
+        unsafe { F32x4::read(self.at(index)) }
+    }
+}
+
+impl GlobalQuads<'_, u8> {
+    /// The words of quad `index`, loaded by one instruction; the first of four bytes is in a word's lowest bits. An index out of bounds
+    /// traps.
+    #[inline(always)]
+    pub fn get(self, index: u32) -> [u32; 4] {
+        // SAFETY: `at` is an aligned quad of the buffer, and all bits are those of a float.
+        unsafe { F32x4::read(self.at(index)) }.to_array().map(f32::to_bits)
+    }
+}
+
+/// A pointer to the first quad of the elements. They trap if they are not aligned to it: those of a slice may begin anywhere in a buffer.
+#[inline(always)]
+fn aligned_quad<T>(elements: &[T]) -> *const F32x4 {
+    let quad = elements.as_ptr().cast::<F32x4>();
+    if !quad.is_aligned() {
+        out_of_bounds();
+    }
+    quad
 }
 
 impl<T: Element> Index<usize> for Global<'_, T> {

@@ -99,13 +99,17 @@ pub enum FaultKind {
         /// The number of elements.
         length: usize,
     },
-    /// A load of four elements that does not begin at a multiple of four.
-    #[error("a quad of {place} begins at element {index}, which is no multiple of 4")]
+    /// A load or store of several elements that does not begin at a multiple of their number.
+    #[error(
+        "an access to {elements} elements of {place} begins at element {index}, which is no multiple of {elements}"
+    )]
     Misaligned {
         /// The memory.
         place: Place,
         /// The index.
         index: usize,
+        /// The number of elements.
+        elements: usize,
     },
     /// A read of an uninitialised element.
     #[error("element {index} of {place} is read before it is written")]

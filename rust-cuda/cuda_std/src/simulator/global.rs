@@ -15,6 +15,8 @@ use crate::{ArgumentError, AtomicElement, BufferMut, BufferRef, Element, F32x4, 
 /// Global memory that the kernel only reads: the type of a parameter `&[T]` in the kernel's body.
 pub struct Global<'a, T: Element> {
     elements: &'a [T],
+    /// Index of the first element in the buffer.
+    first: usize,
     written: Option<&'a [AtomicBool]>,
     name: &'static str,
 }
@@ -32,7 +34,9 @@ impl<'a, T: Element> Global<'a, T> {
     #[doc(hidden)]
     pub fn bind<M: Memory>(name: &'static str, buffer: &'a M::Buffer<T>) -> Result<Self, ArgumentError> {
         match M::buffer_ref(buffer) {
-            BufferRef::Simulator(buffer) => Ok(Self { elements: buffer.as_slice(), written: buffer.written(), name }),
+            BufferRef::Simulator(buffer) => {
+                Ok(Self { elements: buffer.as_slice(), first: 0, written: buffer.written(), name })
+            }
             BufferRef::Device { .. } => Err(ArgumentError::NotInSimulator { parameter: name }),
         }
     }
@@ -71,7 +75,8 @@ impl<'a, T: Element> Global<'a, T> {
             let kind = FaultKind::OutOfBounds { place: Place::Global(self.name), index, length: self.len() };
             fault::raise(kind, Location::caller());
         };
-        Self { elements, written: self.written.map(|written| &written[range]), name: self.name }
+        let first = self.first + range.start;
+        Self { elements, first, written: self.written.map(|written| &written[range]), name: self.name }
     }
 
     /// The rows of `length` elements, of which the last may be shorter. A length of 0 is a fault.
@@ -101,39 +106,70 @@ impl<'a, T: Element> Global<'a, T> {
 }
 
 impl Global<'_, f32> {
-    /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not a multiple of
-    /// 4 is a fault.
+    /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not that of a
+    /// multiple of 4 in the buffer is a fault.
     #[inline]
     #[track_caller]
     pub fn quad(self, index: usize) -> F32x4 {
-        check_aligned(self.name, index, Location::caller());
+        check_aligned::<4>(self.name, self.first.saturating_add(index), Location::caller());
         F32x4::new(*self.at(index), *self.at(index + 1), *self.at(index + 2), *self.at(index + 3))
     }
 }
 
 impl<'a> Global<'a, f32> {
-    /// `count` quads from element `first` on. A range that is out of bounds or does not begin at a multiple of 4 is a
+    /// `count` quads from element `first` on. A range that is out of bounds or does not begin at a multiple of 4 in the buffer is a
     /// fault.
     #[inline]
     #[track_caller]
     pub fn quads(self, first: usize, count: u32) -> GlobalQuads<'a> {
-        check_aligned(self.name, first, Location::caller());
-        let end = first.saturating_add(4 * count as usize);
-        if end > self.len() {
-            let kind = FaultKind::OutOfBounds { place: Place::Global(self.name), index: end - 1, length: self.len() };
-            fault::raise(kind, Location::caller());
-        }
-        GlobalQuads { values: self, first, count }
+        GlobalQuads::new::<4>(self, first, count)
     }
 }
 
-/// Quads of global memory that the kernel only reads, from [`Global::quads`]: their range is compared with the buffer's
-/// length once, and an access compares only its index with their number.
+impl<'a> Global<'a, u8> {
+    /// `count` quads of words from element `first` on, 16 bytes each. A range that is out of bounds or does not begin at a multiple of 16
+    /// in the buffer is a fault.
+    #[inline]
+    #[track_caller]
+    pub fn quads(self, first: usize, count: u32) -> GlobalQuads<'a, u8> {
+        GlobalQuads::new::<16>(self, first, count)
+    }
+}
+
+/// Quads of global memory that the kernel only reads, of floats or of words of four bytes, from `quads` of [`Global`]: their range is
+/// compared with the buffer's length once, and an access compares only its index with their number.
 #[derive(Clone, Copy)]
-pub struct GlobalQuads<'a> {
-    values: Global<'a, f32>,
+pub struct GlobalQuads<'a, T: Element = f32> {
+    values: Global<'a, T>,
     first: usize,
     count: u32,
+}
+
+impl<'a, T: Element> GlobalQuads<'a, T> {
+    #[track_caller]
+    fn new<const ELEMENTS: usize>(values: Global<'a, T>, first: usize, count: u32) -> Self {
+        check_aligned::<ELEMENTS>(values.name, values.first.saturating_add(first), Location::caller());
+        let end = first.saturating_add(ELEMENTS * count as usize);
+        if end > values.len() {
+            let place = Place::Global(values.name);
+            let kind = FaultKind::OutOfBounds { place, index: end - 1, length: values.len() };
+            fault::raise(kind, Location::caller());
+        }
+        Self { values, first, count }
+    }
+
+    /// The elements of quad `index`.
+    #[inline]
+    #[track_caller]
+    fn elements<const ELEMENTS: usize>(self, index: u32) -> [T; ELEMENTS] {
+        if index >= self.count {
+            let (index, length) = (index as usize, self.count as usize);
+            let kind = FaultKind::OutOfBounds { place: Place::Global(self.values.name), index, length };
+            fault::raise(kind, Location::caller());
+        }
+        let (first, location) = (self.first + ELEMENTS * index as usize, Location::caller());
+        std::array::from_fn(|i| *self.values.at_from(first + i, location))
+    }
 }
 
 impl GlobalQuads<'_> {
@@ -141,12 +177,18 @@ impl GlobalQuads<'_> {
     #[inline]
     #[track_caller]
     pub fn get(self, index: u32) -> F32x4 {
-        if index >= self.count {
-            let (index, length) = (index as usize, self.count as usize);
-            let kind = FaultKind::OutOfBounds { place: Place::Global(self.values.name), index, length };
-            fault::raise(kind, Location::caller());
-        }
-        self.values.quad(self.first + 4 * index as usize)
+        self.elements::<4>(index).into()
+    }
+}
+
+impl GlobalQuads<'_, u8> {
+    /// The words of quad `index`, loaded by one instruction; the first of four bytes is in a word's lowest bits. An index out of bounds is
+    /// a fault.
+    #[inline]
+    #[track_caller]
+    pub fn get(self, index: u32) -> [u32; 4] {
+        let bytes = self.elements::<16>(index);
+        std::array::from_fn(|word| u32::from_le_bytes(std::array::from_fn(|i| bytes[4 * word + i])))
     }
 }
 
@@ -362,7 +404,7 @@ impl GlobalMut<'_, f32> {
     #[inline]
     #[track_caller]
     pub fn quad(self, index: usize) -> F32x4 {
-        check_aligned(self.name, index, Location::caller());
+        check_aligned::<4>(self.name, index, Location::caller());
         F32x4::new(self.get(index), self.get(index + 1), self.get(index + 2), self.get(index + 3))
     }
 
@@ -371,7 +413,7 @@ impl GlobalMut<'_, f32> {
     #[inline]
     #[track_caller]
     pub fn set_quad(self, index: usize, value: F32x4) {
-        check_aligned(self.name, index, Location::caller());
+        check_aligned::<4>(self.name, index, Location::caller());
         // The last one first: a write that is partly out of bounds writes nothing.
         for (i, value) in value.to_array().into_iter().enumerate().rev() {
             self.set(index + i, value);
@@ -432,20 +474,21 @@ impl<const N: usize> GlobalView<'_, f32, N> {
         let index = self.index(indices);
         let (size, stride) = (self.sizes[N - 1] as usize, self.strides[N - 1]);
         for number in [indices[N - 1] as usize, size, index] {
-            check_aligned(self.memory.name, number, Location::caller());
+            check_aligned::<4>(self.memory.name, number, Location::caller());
         }
         if stride != 1 {
-            fault::raise(FaultKind::Misaligned { place: Place::Global(self.memory.name), index }, Location::caller());
+            let kind = FaultKind::Misaligned { place: Place::Global(self.memory.name), index, elements: 4 };
+            fault::raise(kind, Location::caller());
         }
         self.memory.set_quad(index, value);
     }
 }
 
-/// Checks that `index` is the first of four elements that one instruction accesses.
+/// Checks that element `index` of a buffer is the first of `ELEMENTS` that one instruction accesses.
 #[inline]
-fn check_aligned(name: &'static str, index: usize, location: &'static Location<'static>) {
-    if !index.is_multiple_of(4) {
-        fault::raise(FaultKind::Misaligned { place: Place::Global(name), index }, location);
+fn check_aligned<const ELEMENTS: usize>(name: &'static str, index: usize, location: &'static Location<'static>) {
+    if !index.is_multiple_of(ELEMENTS) {
+        fault::raise(FaultKind::Misaligned { place: Place::Global(name), index, elements: ELEMENTS }, location);
     }
 }
 
