@@ -12,45 +12,63 @@ use crate::table::Case;
 /// Parts of a batch for the gradients.
 const PARTS: u32 = 2;
 
-/// A layer and the number of rows of its batch.
-pub(crate) fn layer_case(features: usize, units: usize, rows: u32, seed: u64) -> Case {
-    Case { sizes: [features, units], config: LaunchConfig::new(rows, network::THREADS), seed }
+/// What a case's samples are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Random bytes in a random order.
+    Random,
+    /// Few bytes that are not 0, but 1, and no biases, so that most sums have few terms: they show the last bits of these.
+    Sparse,
+    /// Random bytes, in the order in which they are.
+    InOrder,
+}
+
+/// A layer and the number of rows of its batch, which the grid has, as it has the form.
+fn layer_case([features, units]: [usize; 2], rows: u32, form: Form, seed: u64) -> Case {
+    Case { sizes: [features, units], config: LaunchConfig::new((rows, 1 + form as u32), network::THREADS), seed }
 }
 
 pub(crate) fn random_layer(random: &mut ChaCha8Rng, small: bool) -> Case {
     let most = if small { 20 } else { 90 };
-    let [features, units] = [0, 1].map(|_| random.random_range(1..most));
-    layer_case(features, units, random.random_range(1..=40), random.random())
+    let form = if random.random() { Form::Random } else { Form::InOrder };
+    layer_case([0; 2].map(|_| random.random_range(1..most)), random.random_range(1..=40), form, random.random())
 }
 
 /// A layer whose samples are a number of quads of words.
 pub(crate) fn random_layer_of_quads(random: &mut ChaCha8Rng, small: bool) -> Case {
-    let [quads, units] =
-        [if small { 3 } else { 12 }, if small { 20 } else { 40 }].map(|most| random.random_range(1..most));
-    layer_case(16 * quads, units, random.random_range(1..if small { 40 } else { 420 }), random.random())
+    let quads = random.random_range(1..if small { 3 } else { 12 });
+    let (units, rows) = if small { (20, 40) } else { (40, 420) };
+    let form = if random.random() { Form::Random } else { Form::Sparse };
+    let sizes = [16 * quads, random.random_range(1..units)];
+    layer_case(sizes, random.random_range(1..rows), form, random.random())
 }
 
-/// Layers and batches within a tile, of several tiles, and of whole ones.
+/// Layers and batches within a tile, of several tiles and K-blocks, and of whole ones.
 pub(crate) const LAYER_CASES: &[fn() -> Case] = &[
-    || layer_case(1, 1, 1, 0),
-    || layer_case(37, 21, 19, 18),
-    || layer_case(70, 66, 5, 4),
-    || layer_case(16, 64, 16, 15),
+    || layer_case([1, 1], 1, Form::Random, 0),
+    || layer_case([37, 21], 19, Form::InOrder, 18),
+    || layer_case([70, 66], 5, Form::Random, 4),
+    || layer_case([16, 64], 16, Form::Random, 15),
+    || layer_case([150, 5], 300, Form::Random, 1),
 ];
 
 /// The same with samples of quads of words, and with more rows than two steps of each warp have.
 pub(crate) const QUAD_CASES: &[fn() -> Case] = &[
-    || layer_case(16, 1, 1, 0),
-    || layer_case(128, 16, 33, 1),
-    || layer_case(80, 21, 19, 2),
-    || layer_case(16, 3, 600, 3),
+    || layer_case([16, 1], 1, Form::Random, 0),
+    || layer_case([128, 16], 33, Form::Sparse, 1),
+    || layer_case([80, 21], 19, Form::Random, 2),
+    || layer_case([16, 3], 600, Form::Random, 3),
 ];
 
 /// The data of a case.
 struct Data {
     /// Of more samples than the batch has.
     pixels: Vec<u8>,
+    /// Empty if the samples are in order.
     order: Vec<u32>,
+    /// The step, 0 or 1, whose batch is shorter than others.
+    step: u32,
+    rows: usize,
     errors: Vec<f32>,
     parameters: Vec<f32>,
     shape: LayerShape,
@@ -63,23 +81,37 @@ impl Data {
     fn of(case: &Case) -> Self {
         let [features, units] = case.sizes;
         let mut random = ChaCha8Rng::seed_from_u64(case.seed);
-        let rows = case.config.grid.x as usize;
-        let samples = rows + 5;
+        let (rows, form) = (case.config.grid.x as usize, case.config.grid.y);
+        let samples = 2 * rows + 5;
+        let is_in_order = form == 1 + Form::InOrder as u32;
         let mut order: Vec<u32> = (0..samples as u32).collect();
         order.shuffle(&mut random);
-        order.truncate(rows);
+        order.truncate(if is_in_order { 0 } else { samples - 2 });
         let mut floats = |count: usize| (0..count).map(|_| random.random_range(-1.0..1.0)).collect();
+        let (errors, mut parameters): (_, Vec<f32>) = (floats(rows * units), floats((features + 1) * units));
+        let is_sparse = form == 1 + Form::Sparse as u32;
+        if is_sparse {
+            parameters[features * units..].fill(0.0);
+        }
+        let mut pixel = || match is_sparse {
+            true => u8::from(random.random_ratio(2, features as u32)),
+            false => random.random(),
+        };
         Self {
-            errors: floats(rows * units),
-            parameters: floats((features + 1) * units),
-            pixels: (0..samples * features).map(|_| random.random()).collect(),
+            errors,
+            parameters,
+            pixels: (0..samples * features).map(|_| pixel()).collect(),
+            // Without an order there is only one batch.
+            step: if is_in_order { 0 } else { case.seed as u32 % 2 },
             order,
+            rows,
             shape: LayerShape { first_parameter: 0, features: features as u32, units: units as u32 },
         }
     }
 
-    fn rows(&self) -> usize {
-        self.order.len()
+    fn batches(&self) -> Batches {
+        let size = self.rows as u32 + 3;
+        Batches { size, samples: self.step * size + self.rows as u32 }
     }
 
     /// The number of inputs, with that of the biases.
@@ -89,14 +121,8 @@ impl Data {
 
     /// A launch with a block for each tile of a result of `rows` × units, and for each of `parts` parts.
     fn tiles(&self, tile: [u32; 2], rows: usize, parts: u32) -> LaunchConfig {
-        LaunchConfig::new(
-            ((rows as u32).div_ceil(tile[0]) * self.shape.units.div_ceil(tile[1]), parts),
-            network::THREADS,
-        )
-    }
-
-    fn batches(&self) -> Batches {
-        Batches { size: self.rows() as u32, samples: self.rows() as u32 }
+        let tiles = (rows as u32).div_ceil(tile[0]) * self.shape.units.div_ceil(tile[1]);
+        LaunchConfig::new((tiles, parts), network::THREADS)
     }
 
     /// The input of a row; 1 for that of the biases.
@@ -105,7 +131,9 @@ impl Data {
         if feature == features {
             return 1.0;
         }
-        f64::from(self.pixels[self.order[row] as usize * features + feature]) / 255.0
+        let first = (self.step * self.batches().size) as usize;
+        let sample = self.order.get(first + row).map_or(row, |&sample| sample as usize);
+        f64::from(self.pixels[sample * features + feature]) / 255.0
     }
 
     /// The gradients over some rows: (features + 1) × units.
@@ -132,7 +160,7 @@ fn upload<D: Device>(device: &mut D, data: &Data) -> Uploaded<D> {
     Uploaded {
         pixels: device.upload(&data.pixels),
         order: device.upload(&data.order),
-        state: device.upload(&[0]),
+        state: device.upload(&[data.step]),
         errors: device.upload(&data.errors),
         parameters: device.upload(&data.parameters),
     }
@@ -207,7 +235,7 @@ macro_rules! gradient {
 pub(crate) mod small {
     use super::*;
 
-    forward!(network_forward_bytes_16, |data| data.tiles([16, 16], data.rows(), 1));
+    forward!(network_forward_bytes_16, |data| data.tiles([16, 16], data.rows, 1));
     update!(network_update_bytes_16, |data| data.tiles([16, 16], data.inputs(), 1));
     gradient!(network_gradient_bytes_16, |data| data.tiles([16, 16], data.inputs(), PARTS));
 }
@@ -216,7 +244,7 @@ pub(crate) mod small {
 pub(crate) mod large {
     use super::*;
 
-    forward!(network_forward_bytes_64, |data| data.tiles([64, 64], data.rows(), 1));
+    forward!(network_forward_bytes_64, |data| data.tiles([64, 64], data.rows, 1));
     update!(network_update_bytes_64, |data| data.tiles([64, 64], data.inputs(), 1));
     gradient!(network_gradient_bytes_64, |data| data.tiles([64, 64], data.inputs(), PARTS));
 }
@@ -228,7 +256,7 @@ pub(crate) mod tensor {
     use super::*;
 
     forward!(network_forward_bytes_tensor, |data| {
-        let tiles = data.tiles([TENSOR_ROWS, TENSOR_UNITS], data.rows(), 1);
+        let tiles = data.tiles([TENSOR_ROWS, TENSOR_UNITS], data.rows, 1);
         LaunchConfig::new(tiles.grid, TENSOR_ROWS).with_dynamic_shared(tensor_shared_bytes(data.shape.features))
     });
     gradient!(network_gradient_bytes_tensor, |data| {
@@ -254,9 +282,9 @@ pub(crate) fn forward_reference(case: &Case) -> Vec<u8> {
 
 pub(crate) fn update_reference(case: &Case) -> Vec<u8> {
     let data = Data::of(case);
-    let gradients = data.gradients(0..data.rows());
+    let gradients = data.gradients(0..data.rows);
     let weights = data.parameters.len() - case.sizes[1];
-    let rate = f64::from(RULE.rate) / data.rows() as f64;
+    let rate = f64::from(RULE.rate) / data.rows as f64;
     rounded(data.parameters.iter().zip(gradients).enumerate().map(|(i, (&parameter, gradient))| {
         let decay = if i < weights { f64::from(RULE.decay) } else { 0.0 };
         (1.0 - decay) * f64::from(parameter) - rate * gradient
@@ -265,7 +293,7 @@ pub(crate) fn update_reference(case: &Case) -> Vec<u8> {
 
 pub(crate) fn gradient_reference(case: &Case) -> Vec<u8> {
     let data = Data::of(case);
-    let (rows, share) = (data.rows(), data.rows().div_ceil(PARTS as usize));
+    let (rows, share) = (data.rows, data.rows.div_ceil(PARTS as usize));
     let parts = (0..PARTS as usize).map(|part| (part * share).min(rows)..((part + 1) * share).min(rows));
     rounded(parts.flat_map(|rows| data.gradients(rows)))
 }
