@@ -70,6 +70,7 @@ export async function withBrowser(chromium, milliseconds, action) {
   } finally {
     browser.kill();
     await ended;
-    rmSync(profile, { recursive: true, force: true });
+    // Processes of the browser that outlive it may still write to it.
+    rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
