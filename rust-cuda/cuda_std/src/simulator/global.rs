@@ -15,8 +15,8 @@ use crate::{ArgumentError, AtomicElement, BufferMut, BufferRef, Element, F32x4, 
 /// Global memory that the kernel only reads: the type of a parameter `&[T]` in the kernel's body.
 pub struct Global<'a, T: Element> {
     elements: &'a [T],
-    /// Index of the first element in the buffer.
-    first: usize,
+    /// Index of the first element in the buffer. Its name is none of a slice's methods, for the compiler's messages.
+    offset: usize,
     written: Option<&'a [AtomicBool]>,
     name: &'static str,
 }
@@ -35,7 +35,7 @@ impl<'a, T: Element> Global<'a, T> {
     pub fn bind<M: Memory>(name: &'static str, buffer: &'a M::Buffer<T>) -> Result<Self, ArgumentError> {
         match M::buffer_ref(buffer) {
             BufferRef::Simulator(buffer) => {
-                Ok(Self { elements: buffer.as_slice(), first: 0, written: buffer.written(), name })
+                Ok(Self { elements: buffer.as_slice(), offset: 0, written: buffer.written(), name })
             }
             BufferRef::Device { .. } => Err(ArgumentError::NotInSimulator { parameter: name }),
         }
@@ -75,8 +75,8 @@ impl<'a, T: Element> Global<'a, T> {
             let kind = FaultKind::OutOfBounds { place: Place::Global(self.name), index, length: self.len() };
             fault::raise(kind, Location::caller());
         };
-        let first = self.first + range.start;
-        Self { elements, first, written: self.written.map(|written| &written[range]), name: self.name }
+        let offset = self.offset + range.start;
+        Self { elements, offset, written: self.written.map(|written| &written[range]), name: self.name }
     }
 
     /// The rows of `length` elements, of which the last may be shorter. A length of 0 is a fault.
@@ -111,7 +111,7 @@ impl Global<'_, f32> {
     #[inline]
     #[track_caller]
     pub fn quad(self, index: usize) -> F32x4 {
-        check_aligned::<4>(self.name, self.first.saturating_add(index), Location::caller());
+        check_aligned::<4>(self.name, self.offset.saturating_add(index), Location::caller());
         F32x4::new(*self.at(index), *self.at(index + 1), *self.at(index + 2), *self.at(index + 3))
     }
 }
@@ -148,7 +148,7 @@ pub struct GlobalQuads<'a, T: Element = f32> {
 impl<'a, T: Element> GlobalQuads<'a, T> {
     #[track_caller]
     fn new<const ELEMENTS: usize>(values: Global<'a, T>, first: usize, count: u32) -> Self {
-        check_aligned::<ELEMENTS>(values.name, values.first.saturating_add(first), Location::caller());
+        check_aligned::<ELEMENTS>(values.name, values.offset.saturating_add(first), Location::caller());
         let end = first.saturating_add(ELEMENTS * count as usize);
         if end > values.len() {
             let place = Place::Global(values.name);
