@@ -58,17 +58,17 @@ impl<'a> Rule<'a> {
 pub(super) struct StepKernels {
     /// An empty order, for inputs that are already rows of the batch.
     no_order: Buffer<u32>,
-    /// Whether the device has tensor cores for the first layer.
-    has_tensor_cores: bool,
+    /// Whether tensor cores multiply the first layer's bytes: not in the simulator, which takes six times as long for them as for tiles.
+    uses_tensor_cores: bool,
 }
 
 impl StepKernels {
     pub(super) fn new(device: &Device, layout: &Layout) -> Result<Self, Error> {
         let shared_bytes = network::tensor_shared_bytes(layout.layers()[0].features);
+        let has_kernels = device.ptx().is_some() && device.has(&network::network_gradient_bytes_tensor);
         Ok(Self {
             no_order: device.uninitialized(0)?,
-            has_tensor_cores: device.has(&network::network_gradient_bytes_tensor)
-                && shared_bytes <= device.max_shared_bytes(),
+            uses_tensor_cores: has_kernels && shared_bytes <= device.max_shared_bytes(),
         })
     }
 }
@@ -385,7 +385,7 @@ impl<'a> StepRun<'a> {
     /// The inputs of layer `index` and their scale, if tensor cores multiply them: those of a large batch of samples of bytes.
     fn for_tensor_cores(&self, index: usize) -> Option<(&'a Buffer<u8>, ByteScale)> {
         let is_suited = index == 0
-            && self.kernels.has_tensor_cores
+            && self.kernels.uses_tensor_cores
             && suits_tensor_cores(self.batch_size, &self.layout.layers()[index]);
         match self.samples.inputs() {
             Inputs::Bytes(bytes, scale) if is_suited => Some((bytes, *scale)),
