@@ -497,6 +497,10 @@ const GRID_PRODUCT_CASES: &[fn() -> Case] = &[
     || product_case(64, 36),
     || product_case(100, 8),
     || Case { seed: 3, ..product_case(133, 19) },
+    // Of a fourth row of tiles, and of K-blocks that are not aligned.
+    || product_case(200, 3),
+    || product_case(200, 4),
+    || product_case(70, 133),
 ];
 
 /// Shapes around the tiles and K-blocks of the rung with tensor cores.
@@ -510,6 +514,9 @@ const TENSOR_PRODUCT_CASES: &[fn() -> Case] = &[
     || product_case(64, 68),
     || product_case(100, 8),
     || Case { seed: 3, ..product_case(133, 19) },
+    || product_case(200, 3),
+    || product_case(200, 4),
+    || product_case(70, 133),
 ];
 
 /// Similar shapes. The last case has fewer threads than a row has cells, so that each computes several cells of a row.
