@@ -23,7 +23,11 @@ enum Form {
     InOrder,
 }
 
-/// A layer and the number of rows of its batch, which the grid has, as it has the form.
+impl Form {
+    const ALL: [Self; 3] = [Self::Random, Self::Sparse, Self::InOrder];
+}
+
+/// A layer, the number of rows of its batch, which is the grid's x, and the form, whose number from 1 on is its y.
 fn layer_case([features, units]: [usize; 2], rows: u32, form: Form, seed: u64) -> Case {
     Case { sizes: [features, units], config: LaunchConfig::new((rows, 1 + form as u32), network::THREADS), seed }
 }
@@ -81,15 +85,15 @@ impl Data {
     fn of(case: &Case) -> Self {
         let [features, units] = case.sizes;
         let mut random = ChaCha8Rng::seed_from_u64(case.seed);
-        let (rows, form) = (case.config.grid.x as usize, case.config.grid.y);
+        let (rows, form) = (case.config.grid.x as usize, Form::ALL[case.config.grid.y as usize - 1]);
         let samples = 2 * rows + 5;
-        let is_in_order = form == 1 + Form::InOrder as u32;
+        let is_in_order = form == Form::InOrder;
         let mut order: Vec<u32> = (0..samples as u32).collect();
         order.shuffle(&mut random);
         order.truncate(if is_in_order { 0 } else { samples - 2 });
         let mut floats = |count: usize| (0..count).map(|_| random.random_range(-1.0..1.0)).collect();
         let (errors, mut parameters): (_, Vec<f32>) = (floats(rows * units), floats((features + 1) * units));
-        let is_sparse = form == 1 + Form::Sparse as u32;
+        let is_sparse = form == Form::Sparse;
         if is_sparse {
             parameters[features * units..].fill(0.0);
         }
