@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use mpi_driver::{mpiexec, ranks_by};
 use serde_json::Value;
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_distributed_functions");
 

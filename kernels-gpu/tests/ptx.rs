@@ -1,7 +1,7 @@
 //! The PTX has every kernel as an entry point, and accesses shared memory only through `.shared` instructions.
 
 use cuda_std::PtxVariant;
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 /// The PTX; none, with the calling test recorded as skipped, if it is stale.
 #[track_caller]

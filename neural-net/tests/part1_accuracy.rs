@@ -12,7 +12,7 @@ use neural_net::training::{Training, Validation, initial_parameters};
 use neural_net::{Activation, Architecture, Hyperparameters, Loss};
 
 fn mnist_directory() -> Option<PathBuf> {
-    test_skips::path_in("MNIST_DIR", test_skips::Need::Mnist)
+    test_support::path_in("MNIST_DIR", test_support::Need::Mnist)
 }
 
 /// The test accuracy that the program reports, in percent.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 use command_line::CHECK_FAILED;
 use command_line::say;
-use test_skips::{Need, Skip};
+use test_support::{Need, Skip};
 
 /// Options of `cargo xtask skipped`.
 #[derive(clap::Args)]
@@ -26,9 +26,9 @@ pub(crate) struct Options {
 /// # Errors
 /// If a file cannot be read, or has a malformed line.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    let skips = test_skips::read(&options.file)
+    let skips = test_support::read(&options.file)
         .with_context(|| format!("cannot read the skipped tests in {}", options.file.display()))?;
-    say!("{}", test_skips::summary(&skips));
+    say!("{}", test_support::summary(&skips));
     let mut allowed = options.allow.clone();
     match &options.allowed {
         Some(list) => allowed.extend(listed(list)?),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// A script's output if `library` is a package whose import runs `code`; `None` without NumPy.
 fn output(script: &str, arguments: &[&str], library: &str, code: &str) -> Option<Value> {
-    let python = test_skips::python_with_numpy()?;
+    let python = test_support::python_with_numpy()?;
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join(library)).unwrap();
     std::fs::write(folder.path().join(library).join("__init__.py"), code).unwrap();

@@ -2,8 +2,8 @@
 //! workspace's last one.
 
 fn main() {
-    match test_skips::of_this_run() {
-        Ok(skips) => println!("\n{}\n", test_skips::summary(&skips)),
+    match test_support::of_this_run() {
+        Ok(skips) => println!("\n{}\n", test_support::summary(&skips)),
         Err(error) => {
             eprintln!("cannot count the skipped tests: {error}");
             std::process::exit(1);

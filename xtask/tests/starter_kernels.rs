@@ -8,7 +8,7 @@ mod starter;
 use std::process::Command;
 
 use starter::cargo;
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 #[test]
 #[ignore = "compiles a starter's workspace and its PTX, for minutes"]

@@ -13,7 +13,7 @@ use ndarray::{Array1, Array2};
 use neural_net::{Activation, Architecture, Network};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 /// The best adapter; `None`, with a note of the skipped test, if there is none.
 #[track_caller]

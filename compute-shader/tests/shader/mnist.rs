@@ -8,7 +8,7 @@ use crate::{assert_close, gpu};
 #[test]
 fn shader_classifies_all_test_images_as_the_cpu_does() {
     let Some(gpu) = gpu() else { return };
-    let Some(directory) = test_skips::path_in("MNIST_DIR", test_skips::Need::Mnist) else { return };
+    let Some(directory) = test_support::path_in("MNIST_DIR", test_support::Need::Mnist) else { return };
     let dataset = Dataset::read(&directory).unwrap();
     let network = notebook::train(&dataset.train, 1000).unwrap();
     let test = dataset.test.samples(0, dataset.test.len());

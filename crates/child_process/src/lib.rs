@@ -1,11 +1,15 @@
 //! A child process with a time limit, whose output goes to a file.
 
+mod own_time;
+
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+pub use own_time::own_time;
 
 /// Interval at which the child's status is polled.
 const POLL: Duration = Duration::from_millis(10);
@@ -78,20 +82,35 @@ pub fn run(
     title: &str,
     log: &Path,
 ) -> Result<Result<Finished, String>, ChildError> {
+    let start = Instant::now();
+    run_by(&|| start.elapsed(), command, limit, title, log)
+}
+
+/// [`run`] by another clock, which tests move.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_by(
+    clock: &dyn Fn() -> Duration,
+    command: &mut Command,
+    limit: Duration,
+    title: &str,
+    log: &Path,
+) -> Result<Result<Finished, String>, ChildError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let streams = [log.with_extension("stdout"), log.with_extension("stderr")];
     let create = |path: &Path| File::create(path).map_err(ChildError::file("write", path));
     command.stdin(Stdio::null()).stdout(create(&streams[0])?).stderr(create(&streams[1])?);
     own_group(command);
-    let start = Instant::now();
+    let start = clock();
     let status = match command.spawn() {
-        Ok(child) => wait(child, start + limit)?,
+        Ok(child) => wait(child, || clock().saturating_sub(start) >= limit)?,
         Err(error) => {
             streams.iter().try_for_each(|path| remove(path))?;
             return Ok(Err(format!("cannot start {name}: {error}")));
         }
     };
-    let elapsed = start.elapsed();
+    let elapsed = clock().saturating_sub(start);
     let read = |path: &Path| {
         let bytes = std::fs::read(path).map_err(ChildError::file("read", path))?;
         remove(path)?;
@@ -110,10 +129,15 @@ fn remove(path: &Path) -> Result<(), ChildError> {
 }
 
 /// The status of the child, or None if it had to be killed.
-fn wait(mut child: Child, deadline: Instant) -> Result<Option<ExitStatus>, ChildError> {
-    while Instant::now() < deadline {
+fn wait(mut child: Child, is_over: impl Fn() -> bool) -> Result<Option<ExitStatus>, ChildError> {
+    loop {
+        // Asked before the status: a child that ended in time is never taken for a killed one, however late this process is.
+        let is_over = is_over();
         if let Some(status) = child.try_wait().map_err(ChildError::Status)? {
             return Ok(Some(status));
+        }
+        if is_over {
+            break;
         }
         thread::sleep(POLL);
     }
@@ -158,14 +182,27 @@ mod tests {
     #[test]
     fn gpu_check_kills_a_child_and_its_children_at_the_limit() {
         let folder = tempfile::tempdir().unwrap();
-        let (log, mark) = (folder.path().join("log"), folder.path().join("mark"));
-        let script = format!("echo begun; (sleep 1; touch {}) & sleep 60", mark.display());
-        let finished = shell(&script, Duration::from_millis(300), &log);
-        assert!(finished.status.is_none() && finished.elapsed < Duration::from_secs(30));
+        let (log, pipe) = (folder.path().join("log"), folder.path().join("pipe"));
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        // The end of the pipe is the end of the last process that has it open.
+        let script = r#"exec 3> "$0"; (sleep 60; echo survived >&3) & echo begun; sleep 60"#;
+        let reader = thread::spawn({
+            let pipe = pipe.clone();
+            move || std::fs::read_to_string(pipe).unwrap()
+        });
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).arg(&pipe);
+        let printed = log.with_extension("stdout");
+        let minute = Duration::from_secs(60);
+        // The time has passed once the child has printed its line.
+        let has_begun = || std::fs::read_to_string(&printed).is_ok_and(|text| text == "begun\n");
+        let clock = || if has_begun() { minute } else { Duration::ZERO };
+        let finished = run_by(&clock, &mut command, minute, "shell", &log).unwrap().unwrap();
+        assert_eq!((finished.status, finished.elapsed), (None, minute));
         assert_eq!(finished.stdout, "begun\n");
-        thread::sleep(Duration::from_millis(1500));
-        assert!(!mark.exists(), "the child's own child was not killed");
-        assert!(std::fs::read_to_string(&log).unwrap().starts_with("=== shell: killed at its time limit"));
+        assert_eq!(reader.join().unwrap(), "", "the child's own child was not killed");
+        assert!(std::fs::read_to_string(&log).unwrap().starts_with("=== shell: killed at its time limit, after 60 s"));
+        assert!(shell("exec sleep 60", Duration::ZERO, &log).status.is_none());
     }
 
     #[test]

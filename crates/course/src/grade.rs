@@ -68,7 +68,7 @@ pub struct Options {
     /// Tests and their points, in place of crates/course/grading/points.toml, of which it is a changed copy
     #[arg(long, value_name = "FILE")]
     points: Option<PathBuf>,
-    /// Seconds that a test may take
+    /// Seconds that a test may take, without those for which it waits for a processor
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3600))]
     limit: u64,
     /// Seed of the tests' inputs; those that students have use 0
@@ -439,7 +439,8 @@ impl Grader {
         command.env("HOMEWORK_SEED", self.seed.to_string()).env("RUST_BACKTRACE", "0");
         command.env("HOMEWORK_RUNNER", lines(&self.sandbox.run(program))?);
         command.envs(ptx.map(|ptx| ("HOMEWORK_PTX", ptx)));
-        let finished = match child_process::run(&mut command, self.limit, &test.name, &folder.join("log"))? {
+        let (clock, log) = (child_process::own_time(), folder.join("log"));
+        let finished = match child_process::run_by(&clock, &mut command, self.limit, &test.name, &log)? {
             Ok(finished) => finished,
             Err(error) => bail!("{error}"),
         };

@@ -16,6 +16,8 @@ use crate::{Request, Times, decoded, encoded, read_frame, write_frame};
 const RUNNER: &str = "HOMEWORK_RUNNER";
 /// Bytes that a runner may print.
 const MAX_PRINTED: usize = 1 << 20;
+/// Maximum wait for a process to end whose channel is closed, and for what it has printed.
+const ENDING: Duration = Duration::from_secs(30);
 /// Processes that are started after one has ended within a call.
 const MAX_STARTS: u32 = 20;
 
@@ -120,7 +122,7 @@ impl Runner {
         drop((self.requests, self.answers));
         let waited = Instant::now();
         let mut status = None;
-        while status.is_none() && waited.elapsed() < Duration::from_secs(2) {
+        while status.is_none() && waited.elapsed() < ENDING {
             status = self.child.try_wait().ok().flatten();
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -128,7 +130,7 @@ impl Runner {
             drop(self.child.kill());
             drop(self.child.wait());
         }
-        let printed = self.printed.recv_timeout(Duration::from_secs(2)).unwrap_or_default();
+        let printed = self.printed.recv_timeout(ENDING).unwrap_or_default();
         let text = String::from_utf8_lossy(&printed);
         let has = |part: &str| text.contains(part);
         if has("memory allocation of") || has("capacity overflow") {

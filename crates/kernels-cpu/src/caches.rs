@@ -31,8 +31,8 @@ mod tests {
     fn l3_size_is_the_one_in_sysfs() {
         let bytes = super::l3_victim_cache_bytes();
         let Ok(system) = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index3/size") else {
-            return test_skips::skip(
-                test_skips::Need::CacheSize,
+            return test_support::skip(
+                test_support::Need::CacheSize,
                 "/sys/devices/system/cpu does not state the L3 cache's size",
             );
         };

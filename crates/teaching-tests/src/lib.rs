@@ -142,22 +142,6 @@ fn without_root(file: &str) -> &str {
     }
 }
 
-/// The fastest time of each of two functions, which run one after the other: at least three times, then until the first
-/// is faster than the second, or until `limit` has passed. What else the machine does slows both.
-pub fn best_times(mut functions: [&mut dyn FnMut(); 2], limit: Duration) -> [Duration; 2] {
-    let (start, mut best) = (Instant::now(), [Duration::MAX; 2]);
-    let mut rounds = 0;
-    while rounds < 3 || (start.elapsed() < limit && best[0] >= best[1]) {
-        for (function, best) in functions.iter_mut().zip(&mut best) {
-            let start = Instant::now();
-            function();
-            *best = start.elapsed().min(*best);
-        }
-        rounds += 1;
-    }
-    best
-}
-
 /// The seed of random inputs: `HOMEWORK_SEED`, so that a grader chooses inputs that were not published; else 0.
 pub fn seed_of_the_tests() -> u64 {
     let text = std::env::var("HOMEWORK_SEED").ok();
@@ -165,7 +149,7 @@ pub fn seed_of_the_tests() -> u64 {
 }
 
 /// Limit on the time for finding a smaller input: a kernel that does not end takes seconds to fail.
-const SHRINKING: Duration = Duration::from_millis(if cfg!(test) { 200 } else { 5000 });
+const SHRINKING: Duration = Duration::from_secs(5);
 
 /// Checks `cases` random inputs.
 ///
@@ -176,17 +160,28 @@ pub fn for_any<S: Strategy>(
     inputs: S,
     check: impl Fn(S::Value) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    let start = Instant::now();
+    for_any_by(&|| start.elapsed(), cases, inputs, check)
+}
+
+/// [`for_any`] by another clock.
+fn for_any_by<S: Strategy>(
+    clock: &dyn Fn() -> Duration,
+    cases: u32,
+    inputs: S,
+    check: impl Fn(S::Value) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let seed = u8::try_from(seed_of_the_tests() % 256).expect("it is below 256");
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
     let failed = Cell::new(None);
     let run = TestRunner::new_with_rng(config, rng).run(&inputs, |input| {
         // All further inputs count as right. proptest's own limit on the time prints a line for its users.
-        if failed.get().is_some_and(|at: Instant| at.elapsed() > SHRINKING) {
+        if failed.get().is_some_and(|at| clock() - at > SHRINKING) {
             return Ok(());
         }
         check(input).map_err(|Failure(sentence)| {
-            failed.set(failed.get().or_else(|| Some(Instant::now())));
+            failed.set(failed.get().or_else(|| Some(clock())));
             TestCaseError::fail(sentence)
         })
     });
@@ -210,7 +205,7 @@ mod tests {
     #[test]
     fn the_smallest_input_is_found() {
         let below_100 = |x: u32| if x < 100 { Ok(()) } else { Err(format!("{x} is too large").into()) };
-        let failure = for_any(64, 0..1000_u32, below_100).unwrap_err();
+        let failure = for_any_by(&|| Duration::ZERO, 64, 0..1000_u32, below_100).unwrap_err();
         assert_eq!(format!("{failure:?}"), "100 is too large");
         assert_eq!(for_any(64, 0..100_u32, below_100), Ok(()));
     }
@@ -254,25 +249,15 @@ mod tests {
 
     #[test]
     fn a_slow_failure_is_not_made_smaller_for_ever() {
-        let start = Instant::now();
-        let failure = for_any(1, 1_000_000..u32::MAX, |_| {
-            std::thread::sleep(Duration::from_millis(150));
+        // Each check takes two seconds.
+        let checks = Cell::new(0);
+        let clock = || Duration::from_secs(2 * checks.get());
+        let failure = for_any_by(&clock, 1, 1_000_000..u32::MAX, |_| {
+            checks.set(checks.get() + 1);
             Err("the kernel does not end".into())
         });
         assert_eq!(format!("{:?}", failure.unwrap_err()), "the kernel does not end");
-        assert!(start.elapsed() < Duration::from_secs(5));
-    }
-
-    #[test]
-    fn the_best_times_are_of_at_least_three_rounds() {
-        let (mut short, mut long) = (0, 0);
-        let mut waits = || {
-            long += 1;
-            std::thread::sleep(Duration::from_millis(2));
-        };
-        let times = best_times([&mut || short += 1, &mut waits], Duration::from_secs(60));
-        assert!(times[0] < times[1], "{times:?}");
-        assert_eq!((short, long), (3, 3));
+        assert_eq!(checks.get(), 4, "the first failure, and what ends at most 5 s after it begins");
     }
 
     #[test]

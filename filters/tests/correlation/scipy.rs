@@ -112,7 +112,7 @@ fn scipys_recorded_reals_are_ours() {
 
 #[test]
 fn scipys_results_are_ours() {
-    let Some(python) = test_skips::python_with_scipy() else { return };
+    let Some(python) = test_support::python_with_scipy() else { return };
     let run = |kind: &str, count: usize| {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/correlation/scipy_values.py");
         let output = Command::new(&python).arg(script).arg(kind).arg(count.to_string()).output().unwrap();

@@ -22,7 +22,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rayon::prelude::*;
 use table::{Case, ENTRIES, Entry, is_checked_elsewhere};
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 use text::module_of;
 use training::training_case;
 

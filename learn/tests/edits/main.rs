@@ -27,7 +27,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 use change::changed;
 use faults::{lines_of, sentences_of};
@@ -173,7 +173,7 @@ fn answer(request: &Value) -> Value {
 fn answer_in_time(request: Value) -> Option<Value> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(answer(&request)));
-    receiver.recv_timeout(Duration::from_secs(30)).ok()
+    receiver.recv_timeout(Duration::from_secs(120)).ok()
 }
 
 /// The lines of reads that are not in the source: without optimisation a variable is in the thread's stack, and one with a value

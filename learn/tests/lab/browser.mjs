@@ -9,8 +9,8 @@ const [chromium, page] = process.argv.slice(2);
 const { foreign, markup, endless } = JSON.parse(readFileSync(0, "utf8"));
 
 async function solve({ send, evaluate, open, report }) {
-  const until = async (condition, seconds = 60) => {
-    const end = Date.now() + 1000 * seconds;
+  const until = async condition => {
+    const end = Date.now() + 300_000;
     while (!(await evaluate(condition))) {
       if (Date.now() > end) throw new Error(`never true: ${condition}`);
       await new Promise(resolve => setTimeout(resolve, 10));
@@ -198,13 +198,15 @@ async function solve({ send, evaluate, open, report }) {
 
   // PTX of others.
   await click("#own-tab");
+  // The page reads PTX a moment after it is typed, and then replaces this verdict.
+  const expectReading = () => evaluate(`document.getElementById("own-verdict").textContent = "Running: not read yet"`);
   const paste = async ptx => {
+    await expectReading();
     await evaluate(`(() => {
       const field = document.getElementById("ptx");
       field.value = ${JSON.stringify(ptx)};
       field.dispatchEvent(new Event("input"));
     })()`);
-    await new Promise(resolve => setTimeout(resolve, 350));
     await idle();
   };
   report.foreign = [];
@@ -260,12 +262,12 @@ async function solve({ send, evaluate, open, report }) {
   await paste(endless);
   await evaluate(`document.getElementById("own-grid").value = "60000"; document.getElementById("own-shared").value = 0`);
   await click("#own-run");
-  await new Promise(resolve => setTimeout(resolve, 300));
+  await until(`document.body.dataset.busy === "true"`);
   await click("#own-stop");
   await idle();
   report.stopped = await text("own-verdict");
+  await expectReading();
   await click("#example");
-  await new Promise(resolve => setTimeout(resolve, 100));
   await idle();
   await click("#own-run");
   await idle();
@@ -293,6 +295,6 @@ async function solve({ send, evaluate, open, report }) {
   return report;
 }
 
-const text = JSON.stringify(await withBrowser(chromium, 180_000, solve));
+const text = JSON.stringify(await withBrowser(chromium, solve));
 // A pipe takes a long text in parts: the process ends once it has all.
 process.stdout.write(text, () => process.exit());

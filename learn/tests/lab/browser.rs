@@ -278,7 +278,7 @@ fn check_edits(report: &Report) {
     let [too_far, without_barrier, unknown, same] = &report.edits[..] else { panic!("{:?}", report.edits) };
     for edit in &report.edits {
         eprintln!("{} ms from Run to: {}", edit.milliseconds, edit.shown.verdict);
-        assert!(edit.changed && edit.milliseconds < 5000, "{edit:?}");
+        assert!(edit.changed, "{edit:?}");
     }
     let index = "index 1000 is outside of a buffer, which has 1000 elements";
     assert!(too_far.shown.faults[0].contains(index) && too_far.marks.contains(index), "{too_far:?}");

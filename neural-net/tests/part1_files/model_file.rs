@@ -431,7 +431,7 @@ print(json.dumps(x.tolist()))
 
 #[test]
 fn part1_model_file_for_pytorch_is_read_by_its_convention() {
-    let Some(python) = test_skips::python_with_numpy() else { return };
+    let Some(python) = test_support::python_with_numpy() else { return };
     // A square layer would be read transposed without an error.
     for sizes in [vec![6, 4, 3], vec![5, 5, 5, 5]] {
         let architecture = Architecture::new(sizes.clone(), Activation::Tanh, Activation::Softmax).unwrap();

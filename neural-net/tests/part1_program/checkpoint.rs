@@ -162,7 +162,11 @@ fn part1_a_training_run_killed_at_any_moment_resumes_to_the_same_weights() {
 
     let mut rng = ChaCha8Rng::seed_from_u64(20);
     let (mut killed, mut killed_in_between, mut with_team) = (0, 0, 0);
-    for attempt in 0..8 {
+    // A kill may come before the first epoch or after the last: then there are more attempts.
+    for attempt in 0..64 {
+        if attempt >= 8 && killed_in_between >= 2 {
+            break;
+        }
         let (directory, save) = (path(&format!("killed-{attempt}")), path(&format!("resumed-{attempt}.safetensors")));
         let cores = 1 + attempt % 2;
         // Each run is killed in a random epoch, and half of them a second time.
@@ -187,8 +191,6 @@ fn part1_a_training_run_killed_at_any_moment_resumes_to_the_same_weights() {
         let files: Vec<_> = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(files, [checkpoint::FILE_NAME], "no temporary file is left");
     }
-    println!(
-        "{killed} of 12 runs were killed, {with_team} with a team; {killed_in_between} of 8 directories in between"
-    );
-    assert!(killed_in_between >= 2, "kills must hit the training itself: {killed_in_between} of 8 did");
+    println!("{killed} runs were killed, {with_team} with a team; {killed_in_between} directories in between");
+    assert!(killed_in_between >= 2, "kills must hit the training itself: {killed_in_between} of 64 did");
 }

@@ -5,8 +5,6 @@ use std::fs;
 use std::path::Path;
 #[cfg(unix)]
 use std::process::{Child, Command, Stdio};
-#[cfg(unix)]
-use std::time::{Duration, Instant};
 
 use crate::support::names_in;
 #[cfg(unix)]
@@ -15,6 +13,8 @@ use crate::support::program::{Sandbox, training};
 use neural_net::checkpoint::{self, Checkpoint};
 use neural_net::{Network, checksum, model_file};
 use safetensors::SafeTensors;
+#[cfg(unix)]
+use test_support::wait_until;
 
 fn kept(directory: &Path) -> Checkpoint {
     checkpoint::load(directory).unwrap().unwrap()
@@ -121,20 +121,6 @@ fn assert_finite(checkpoint: &Checkpoint) {
     assert!(values.all(|value| value.is_finite()), "the checkpoint has a value that is not finite");
 }
 
-/// Maximum wait for an event, long enough for any machine.
-#[cfg(unix)]
-const TIMEOUT: Duration = Duration::from_secs(60);
-
-#[cfg(unix)]
-#[track_caller]
-fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !happened() {
-        assert!(start.elapsed() < TIMEOUT, "waited too long for {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// A training run of a million epochs with its output in files. It is killed when it is dropped.
 #[cfg(unix)]
 struct Endless<'a> {
@@ -226,7 +212,6 @@ fn part1_program_that_is_terminated_writes_a_checkpoint() {
     let endless = Endless::start(&sandbox, &["--json", "--checkpoint", "run"]);
     // The folder is there before the training, after the handler of signals.
     wait_until("the folder", || sandbox.path("run").exists());
-    std::thread::sleep(Duration::from_millis(500));
     let run = endless.end("TERM");
     assert_eq!((run.code, run.stdout.as_str()), (Some(130), ""), "{run:?}");
     kept(&sandbox.path("run"));

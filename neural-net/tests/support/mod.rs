@@ -94,5 +94,5 @@ pub(crate) fn names_in(directory: &Path) -> Vec<String> {
 /// The directory of the real MNIST; without it the calling test is skipped.
 #[track_caller]
 pub(crate) fn mnist_directory() -> Option<PathBuf> {
-    test_skips::path_in("MNIST_DIR", test_skips::Need::Mnist)
+    test_support::path_in("MNIST_DIR", test_support::Need::Mnist)
 }

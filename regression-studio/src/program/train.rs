@@ -219,13 +219,18 @@ fn watch(session: Session, folder: &RunFolder, mut shown: usize, is_text: bool) 
             bar.finish_and_clear();
             return Ok(snapshot);
         }
-        // The first save is at the start of training, so that a killed process always leaves a run to resume.
-        let is_due = saved.is_none_or(|saved| saved.elapsed() >= SAVE_INTERVAL);
+        let is_due = save_is_due(saved.map(|saved| saved.elapsed()));
         if let Some(run) = snapshot.run.as_ref().filter(|_| is_due) {
             folder.save(run)?;
             saved = Some(Instant::now());
         }
     }
+}
+
+/// Whether to save the run, if the last save was this long ago. The first one is at the start of training: a process that is killed
+/// leaves a run to resume.
+fn save_is_due(since_last: Option<Duration>) -> bool {
+    since_last.is_none_or(|elapsed| elapsed >= SAVE_INTERVAL)
 }
 
 fn show(results: &Results, state: &State, kind: NetworkKind) {
@@ -278,5 +283,17 @@ pub(super) fn share(r2: f64) -> String {
         _ if r2 < -99.0 => "< -99".to_owned(),
         // Adding 0 makes a rounded -0.0000 positive.
         _ => format!("{:.4}", (r2 * 1e4).round() / 1e4 + 0.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_saved_at_its_start_and_then_every_five_seconds() {
+        assert!(save_is_due(None));
+        assert!(!save_is_due(Some(Duration::from_millis(4999))));
+        assert!(save_is_due(Some(Duration::from_secs(5))));
     }
 }

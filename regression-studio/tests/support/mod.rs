@@ -49,6 +49,12 @@ pub(crate) fn small_settings() -> Settings {
     settings
 }
 
+/// Waits for a snapshot of the session.
+#[track_caller]
+pub(crate) fn wait_until(session: &Session, is_wanted: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+    test_support::wait_for("a snapshot", || Some(session.snapshot()).filter(|snapshot| is_wanted(snapshot)))
+}
+
 /// Trains to the end.
 pub(crate) fn trained(table: Table, settings: Settings) -> Arc<Snapshot> {
     Session::start(Arc::new(table), settings).wait()
@@ -57,7 +63,7 @@ pub(crate) fn trained(table: Table, settings: Settings) -> Arc<Snapshot> {
 /// The real stock file; without it the calling test is skipped.
 #[track_caller]
 pub(crate) fn stocks() -> Option<PathBuf> {
-    test_skips::path_in("STOCKS_CSV", test_skips::Need::Stocks)
+    test_support::path_in("STOCKS_CSV", test_support::Need::Stocks)
 }
 
 /// The names in a directory, sorted.

@@ -11,7 +11,7 @@ fn table(bytes: &[u8]) -> Table {
 
 #[test]
 fn a_real_price_file_is_read_as_by_the_csv_crate() {
-    let Some(path) = test_skips::path_in("STOCKS_CSV", test_skips::Need::Stocks) else { return };
+    let Some(path) = test_support::path_in("STOCKS_CSV", test_support::Need::Stocks) else { return };
     let table = csv::read(&path).unwrap();
     assert_eq!(
         (table.rows(), table.columns().len(), table.source()),

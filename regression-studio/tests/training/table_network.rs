@@ -1,7 +1,6 @@
 //! Runs of the network made for tables: errors, files, resumption, and settings that do not suit it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use neural_net::device::TrainingDevice;
 use regression_studio::prepared::prepare;
@@ -12,7 +11,7 @@ use regression_studio::settings::NetworkKind;
 use regression_studio::trained::Trained;
 use regression_studio::{Model, Predictions, SavedRun, Session, Settings, Snapshot, run_folder};
 
-use crate::support::{small_settings, small_table, trained};
+use crate::support::{small_settings, small_table, trained, wait_until};
 
 fn settings() -> Settings {
     let mut settings = small_settings();
@@ -78,9 +77,7 @@ fn a_stopped_run_goes_on_to_the_same_bits_on_other_threads() {
     let whole = reproducible(run_of(&Session::start(Arc::clone(&table), settings.clone()).wait()));
     settings.training.threads = Some(3);
     let session = Session::start_epoch(Arc::clone(&table), settings);
-    while session.snapshot().state != State::Paused {
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_until(&session, |snapshot| snapshot.state == State::Paused);
     session.stop();
     let stopped = run_of(&session.wait());
     assert_eq!(stopped.history.len(), 1);

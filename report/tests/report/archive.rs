@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use report::archive::{HandIn, archive, files, workspace};
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 /// Cargo.toml and Cargo.lock of a workspace in which max_functions depends on `support`, and nothing on `other`.
 const MANIFEST: &str = r#"[workspace]

@@ -8,7 +8,7 @@ use mpi_driver::{Ranks, ranks_by};
 use report::distributed::job::{Done, Job, Mode, TrainJob};
 use report::distributed::{AllReduces, Figures, Trained, document};
 use report::{notes, typeset};
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 use super::figures::without_gpu;
 use super::pdf::{assert_has_questions, pages_of, squeezed};

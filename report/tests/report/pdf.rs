@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use report::figures::{Counts, Gpu};
 use report::timed::Table;
 use report::{Figures, document, excerpts, notes, statements, tables, typeset};
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 use super::figures::{with_measured_gpu, with_recorded_gpu, without_gpu};
 

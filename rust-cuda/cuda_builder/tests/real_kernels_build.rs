@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cuda_builder::{Arch, Comparison, CudaBuilder, Origin, PtxasError, find_ptxas, generic_accesses, ptxas};
 use support::{Sandbox, real_toolchain};
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 /// A target directory for each architecture, shared by all tests and runs: `core` is compiled once per architecture,
 /// and builds for two architectures do not wait for each other.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cuda_emulator::{IMPLEMENTED, RESULTS, SIZES, UNSUPPORTED, address_of};
-use test_skips::{Need, path_in, skip};
+use test_support::{Need, path_in, skip};
 
 /// cuda.h below the folder of `FOREIGN_PYTHON`'s packages.
 fn header() -> Option<PathBuf> {

@@ -3,7 +3,7 @@
 use cuda_std::simulator::{self, FaultKind, LaunchError, Options, SimulatorBuffer};
 use cuda_std::{GlobalMut, LaunchConfig, Search, kernel, shared_array, thread};
 
-const MANY: Search = Search { runs: 100, seconds: 60, seed: 1 };
+const MANY: Search = Search { runs: 100, seconds: u32::MAX, seed: 1 };
 
 fn orders(search: Search) -> Options {
     Options { search, ..Options::default() }
@@ -203,7 +203,7 @@ pub fn tickets(next: GlobalMut<u32>, out: GlobalMut<u32>) {
 
 #[test]
 fn a_schedule_is_replayed_to_the_bit_a_thousand_times() {
-    let search = Search { runs: u32::MAX, seconds: 1, seed: 2 };
+    let search = Search { runs: u32::MAX, seconds: u32::MAX, seed: 2 };
     let run = |options: Options| {
         let (mut next, mut out) = (SimulatorBuffer::filled(0u32, 1), SimulatorBuffer::uninitialized(60));
         simulator::launch_with(options, &tickets, LaunchConfig::new(3, 20), (&mut next, &mut out)).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cuda_std::PtxVariant;
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 /// Whether a test that needs a GPU can run: `if !gpu_testing::require_gpu() { return; }`.
 ///

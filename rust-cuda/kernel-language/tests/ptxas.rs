@@ -5,7 +5,7 @@ mod support;
 
 use cuda_builder::{Arch, PtxasError, find_ptxas, ptxas};
 use support::compile;
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 /// Kernels that have every kind of instruction between them.
 const KERNELS: [&str; 4] = [

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cuda_builder::{Arch, PtxasError, generic_accesses, ptxas};
 use test_kernels::PTX;
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 /// The kernels of all architectures.
 const KERNELS: [&str; 21] = [

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::create_directory;
 use crate::replacement::remove_abandoned;
@@ -11,6 +11,8 @@ use crate::system::{Opened, open_lock, remove_lock};
 
 /// The lock file's name in a directory. It holds the id of the process that has the lock.
 const NAME: &str = ".lock";
+/// Maximum wait for the id of a process that has just locked the directory: it may be slow to write it, or be killed before.
+const NAMING: Duration = Duration::from_secs(30);
 
 /// An exclusive lock of a directory, held until this is dropped. Processes that only read the directory need no lock:
 /// each file in it is complete at any moment.
@@ -61,14 +63,21 @@ impl DirectoryLock {
     /// If another process holds the lock, or the directory cannot be written to.
     pub fn acquire(directory: &Path) -> Result<Self, LockError> {
         let path = directory.join(NAME);
-        let mut created = Vec::new();
+        let (mut created, start) = (Vec::new(), Instant::now());
         loop {
             created.extend(create_directory(directory).map_err(io_error(directory, "create"))?);
             let mut file = match open_lock(&path).map_err(io_error(&path, "lock"))? {
                 Opened::Locked(file) => file,
-                Opened::Held(mut file) => {
-                    return Err(LockError::Held { directory: directory.to_path_buf(), process: holder(&mut file) });
-                }
+                Opened::Held(mut file) => match holder(&mut file) {
+                    Ok(None) if start.elapsed() < NAMING => {
+                        std::thread::sleep(Duration::from_millis(1));
+                        continue;
+                    }
+                    process => {
+                        let process = process.ok().flatten();
+                        return Err(LockError::Held { directory: directory.to_path_buf(), process });
+                    }
+                },
                 Opened::Removed => continue,
             };
             // Every id is padded to the same length and written by one call, so that a reader sees the previous holder's
@@ -91,18 +100,12 @@ impl Drop for DirectoryLock {
     }
 }
 
-/// The process id in the lock file. The holder may not have written it yet, so this retries for up to 100 ms.
-fn holder(file: &mut File) -> Option<u32> {
-    for _ in 0..100 {
-        let mut text = String::new();
-        let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
-        if let Ok(id) = text.trim().parse() {
-            return Some(id);
-        }
-        read.ok()?;
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    None
+/// The process id in the lock file; `None` if the holder has not written it yet.
+fn holder(file: &mut File) -> io::Result<Option<u32>> {
+    let mut text = String::new();
+    file.rewind()?;
+    file.read_to_string(&mut text)?;
+    Ok(text.trim().parse().ok())
 }
 
 fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> LockError {

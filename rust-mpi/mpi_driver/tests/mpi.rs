@@ -5,7 +5,7 @@ mod checks;
 use std::path::PathBuf;
 
 use mpi_driver::{Universe, launcher, mpiexec, ranks_by};
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 /// The folders with `bin/mpiexec` and `lib` of the installations to test: `MPI_HOMES`, separated by colons; without it,
 /// the one of the `mpiexec` on the path. None if it is empty.

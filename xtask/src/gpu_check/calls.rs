@@ -53,7 +53,10 @@ struct Runner {
     /// Maximum of an item's time limit.
     max_limit: Duration,
     call_limit: Duration,
-    deadline: Instant,
+    /// The end of the call by the clock.
+    deadline: Duration,
+    /// Time since its start. Tests have one that their scripts move.
+    clock: Box<dyn Fn() -> Duration>,
     mnist: Option<PathBuf>,
     /// Whether the driver is the emulator, which runs all items at small sizes.
     is_emulated: bool,
@@ -67,12 +70,14 @@ impl Runner {
         let mnist = mnist::directory(&folder);
         let (max_limit, call_limit) = (Duration::MAX, Duration::ZERO);
         let is_emulated = kept.results.is_emulated();
-        Self { folder, kept, max_limit, call_limit, deadline: Instant::now(), mnist, is_emulated }
+        let start = Instant::now();
+        let clock = Box::new(move || start.elapsed());
+        Self { folder, kept, max_limit, call_limit, deadline: Duration::ZERO, clock, mnist, is_emulated }
     }
 
     fn call(&mut self, call: Call, limit: Duration) -> Result<()> {
         let before = machine::clocks();
-        let start = Instant::now();
+        let start = (self.clock)();
         (self.call_limit, self.deadline) = (limit, start + limit);
         self.kept.results.calls.remove(call.name());
         match call {
@@ -86,7 +91,7 @@ impl Runner {
             Call::Sanitizer => self.sanitizer()?,
             Call::Peers => self.peers()?,
         }
-        let facts = CallFacts { seconds: start.elapsed().as_secs_f64(), before, after: machine::clocks() };
+        let facts = CallFacts { seconds: ((self.clock)() - start).as_secs_f64(), before, after: machine::clocks() };
         self.kept.results.calls.insert(call.name().to_owned(), facts);
         self.kept.write()
     }
@@ -291,7 +296,7 @@ impl Runner {
     /// # Errors
     /// If its output cannot be written.
     fn item(&mut self, name: &str, command: &mut Command, limit: Duration) -> Result<Item> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
+        let left = self.deadline.saturating_sub((self.clock)());
         if left < LEAST {
             let reason = format!("the call's {} s were over", self.call_limit.as_secs());
             return Ok(Err(Outcome::Skipped { reason }));
@@ -299,7 +304,7 @@ impl Runner {
         command.env("RUST_BACKTRACE", "0");
         command.envs(self.mnist.iter().map(|directory| ("MNIST_DIR", directory)));
         let limit = limit.min(self.max_limit).min(left);
-        let finished = child_process::run(command, limit, name, &self.kept.log())?;
+        let finished = child_process::run_by(&*self.clock, command, limit, name, &self.kept.log())?;
         Ok(finished.map_err(|reason| Outcome::Failed { seconds: 0.0, reason }))
     }
 }
@@ -344,6 +349,12 @@ mod tests {
         assert!(status.success(), "{name}: {status}");
     }
 
+    /// A script that does not end. It moves the clock of [`runner`] by [`LIMIT`].
+    const ENDLESS: &str = r#"echo >> "$(dirname "$0")/moved"; exec sleep 600"#;
+
+    /// The limit of an item.
+    const LIMIT: Duration = Duration::from_secs(60);
+
     /// A folder whose items pass, except for one test program that hangs, one that crashes, one whose tests are skipped, one that is
     /// missing, and programs that hang, crash and print garbage.
     fn rehearsal(folder: &Path) {
@@ -354,7 +365,7 @@ mod tests {
                 "test \"$GPU_TESTS\" = require && echo 'test result: ok. 2 passed; 0 failed'",
             );
         }
-        script(folder, &TESTS[1].executable(), "sleep 60");
+        script(folder, &TESTS[1].executable(), ENDLESS);
         script(
             folder,
             &TESTS[2].executable(),
@@ -363,16 +374,19 @@ mod tests {
         script(folder, &TESTS[3].executable(), "echo 'test result: ok. 0 passed; 0 failed'");
         fs::remove_file(folder.join(TESTS[4].executable())).unwrap();
         script(folder, "neural-net", "echo '{\"dataset\": \"MNIST\", \"epochs\": []}'");
-        script(folder, "matmul_functions", "sleep 60");
+        script(folder, "matmul_functions", ENDLESS);
         script(folder, "max_functions", "echo the driver is lost >&2; exit 2");
         script(folder, "activation_functions", "echo garbage");
         script(folder, SWEEP, "test $1 = steps || { echo '{\"seconds\": {}}'; exit; }; kill -ABRT $$");
     }
 
+    /// A runner whose clock stands still but for scripts that are [`ENDLESS`].
     fn runner(folder: &Path) -> Runner {
         let made = Made { images: "built-in digits".to_owned(), ..Made::default() };
         let kept = Kept::open(folder, Results::new("a GPU".to_owned(), Machine::default(), made));
-        Runner { max_limit: Duration::from_secs(1), ..Runner::new(folder.to_path_buf(), kept) }
+        let moved = folder.join("moved");
+        let clock = move || LIMIT * fs::read(&moved).map_or(0, |lines| u32::try_from(lines.len()).unwrap());
+        Runner { max_limit: LIMIT, clock: Box::new(clock), ..Runner::new(folder.to_path_buf(), kept) }
     }
 
     #[test]
@@ -390,7 +404,7 @@ mod tests {
             other => other.to_string(),
         };
         assert!(reason(0).starts_with("passed"), "{}", reason(0));
-        assert!(reason(1).starts_with("killed at its time limit, after 1 s"), "{}", reason(1));
+        assert!(reason(1).starts_with("killed at its time limit, after 60 s"), "{}", reason(1));
         assert!(reason(2).contains("signal: 11") && reason(2).ends_with("no GPU"), "{}", reason(2));
         assert_eq!(reason(3), "no test ran");
         assert!(reason(4).starts_with("cannot start"), "{}", reason(4));
@@ -416,16 +430,26 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         rehearsal(folder.path());
         let mut runner = runner(folder.path());
-        runner.call(Call::Times, Duration::from_millis(1500)).unwrap();
-        let skipped = runner.kept.results.programs.values().filter(|value| value.get("skipped").is_some()).count();
-        assert!(skipped > 0, "{:?}", runner.kept.results.programs);
+        runner.call(Call::Times, LIMIT * 3 / 2).unwrap();
+        let programs = &runner.kept.results.programs;
+        let is = |outcome| move |value: &&Value| value.get(outcome).is_some();
+        let skipped: Vec<&Value> = programs.values().filter(is("skipped")).collect();
+        assert!(
+            !skipped.is_empty() && skipped.iter().all(|value| value["skipped"] == "the call's 90 s were over"),
+            "{programs:?}"
+        );
+        let killed = programs.values().filter(is("failed"));
+        let killed =
+            killed.filter_map(|value| value["failed"].as_str()).filter(|reason| reason.starts_with("killed")).count();
+        // The first has its limit, the second the 30 s that are left of the call's.
+        assert_eq!(killed, 2, "{programs:?}");
     }
 
     #[test]
     fn gpu_check_tells_a_sanitizers_finding_from_its_refusal() {
         let folder = tempfile::tempdir().unwrap();
         let mut runner = runner(folder.path());
-        runner.deadline = Instant::now() + Duration::from_secs(60);
+        runner.deadline = LIMIT;
         let mut outcome = |text: &str| {
             script(folder.path(), "tool", text);
             runner.sanitized("tool", &mut Command::new(folder.path().join("tool"))).unwrap()

@@ -4,7 +4,7 @@ mod drive;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use augmentation::{
     Closed, Distortion, Image, Job, PIXELS, Queue, Worker, add_noise, augmented, process_image, rng_of, rotate, shift,
@@ -24,8 +24,18 @@ fn distortion((degrees, pixels, noise, tilt): (f32, i32, f32, f32)) -> Distortio
 /// The numbers of a [`Distortion`].
 type Largest = (f32, i32, f32, f32);
 
-/// How many more threads than before this process has at once while `run` runs, and after it.
-fn more_threads(run: impl FnOnce()) -> [usize; 2] {
+/// Maximum wait for the end of a thread that was joined: the system may show it for a while.
+const ENDING: Duration = Duration::from_secs(30);
+
+/// The number that Linux gives to a new thread: one after the other, in a sandbox's own space of processes.
+fn next_thread() -> Option<usize> {
+    let link = std::thread::spawn(|| std::fs::read_link("/proc/thread-self")).join().ok()?.ok()?;
+    link.file_name()?.to_str()?.parse().ok()
+}
+
+/// How many threads start while `run` runs, `usize::MAX` if that cannot be found out; how many more than before there are at once, as
+/// far as they are seen; and how many more after it.
+fn more_threads(run: impl FnOnce()) -> [usize; 3] {
     let threads = || std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -38,16 +48,18 @@ fn more_threads(run: impl FnOnce()) -> [usize; 2] {
             }
             most
         });
+        let first = next_thread();
         run();
-        // A thread that was joined may still be seen for a moment.
-        let rest = (0..100).map(|_| {
+        let started = next_thread().zip(first).and_then(|(last, first)| last.checked_sub(first + 1));
+        let end = Instant::now();
+        let mut rest = threads();
+        while rest > before && end.elapsed() < ENDING {
             std::thread::sleep(Duration::from_millis(1));
-            threads()
-        });
-        let rest = rest.min().unwrap_or_default();
+            rest = threads();
+        }
         is_done.store(true, Ordering::Relaxed);
         let most = most.join().unwrap_or_default();
-        [most, rest].map(|count| count.saturating_sub(before))
+        [started.unwrap_or(usize::MAX), most.saturating_sub(before), rest.saturating_sub(before)]
     })
 }
 

@@ -59,6 +59,6 @@ async function read({ send, evaluate, open, report }) {
   return report;
 }
 
-const text = JSON.stringify(await withBrowser(chromium, 180_000, read));
+const text = JSON.stringify(await withBrowser(chromium, read));
 // A pipe takes a long text in parts: the process ends once it has all.
 process.stdout.write(text, () => process.exit());

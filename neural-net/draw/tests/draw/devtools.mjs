@@ -7,12 +7,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-// Runs an action with a browser, within these milliseconds, and returns what it returns. The action gets
+// Milliseconds after which a browser counts as one that hangs: the tests take a minute.
+const LIMIT = 1_200_000;
+
+// Runs an action with a browser, and returns what it returns. The action gets
 // - `send(method, parameters)`: the result of a request,
 // - `evaluate(expression)`: the value of an expression in the page,
 // - `open(file)`: loads the page of a file,
 // - `report`: `loaded`, the addresses of what the page has loaded, and `errors`, its uncaught errors.
-export async function withBrowser(chromium, milliseconds, action) {
+export async function withBrowser(chromium, action) {
   const profile = mkdtempSync(join(tmpdir(), "page-"));
   const options = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", `--user-data-dir=${profile}`];
   // Its temporary files are in the profile, which is removed at the end.
@@ -62,7 +65,7 @@ export async function withBrowser(chromium, milliseconds, action) {
     return action({ send, evaluate, open, report });
   }
 
-  const tooLong = new Promise((_, reject) => setTimeout(reject, milliseconds, new Error("the browser takes too long")));
+  const tooLong = new Promise((_, reject) => setTimeout(reject, LIMIT, new Error("the browser takes too long")));
   const stopped = ended.then(code => { throw new Error(`the browser has ended with exit code ${code}`); });
   stopped.catch(() => {});
   try {

@@ -48,7 +48,7 @@ fn builtin_digits() -> (Vec<u8>, Vec<u8>) {
 /// MNIST's test images with their labels; without them the calling test is skipped.
 #[track_caller]
 fn mnist() -> Option<(Vec<u8>, Vec<u8>)> {
-    let directory = test_skips::path_in("MNIST_DIR", test_skips::Need::Mnist)?;
+    let directory = test_support::path_in("MNIST_DIR", test_support::Need::Mnist)?;
     let images = digits::idx::read_labelled_images(&directory, "t10k").unwrap();
     Some((images.pixels.iter().copied().collect(), images.labels))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 /// Runs a script in Node and returns what it prints; without Node the calling test is skipped.
 #[track_caller]

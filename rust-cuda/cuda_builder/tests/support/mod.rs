@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cuda_builder::{Arch, CudaBuilder, Toolchain, find_toolchain, toolchain_candidates};
 use tempfile::TempDir;
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 /// PTX with one kernel, as the compiler emits it.
 pub(crate) const PTX: &str = "\

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 /// The environment variable that is set in the process that runs a test's body.
 const IN_CHILD: &str = "CUDA_DRIVER_TEST_IN_CHILD";

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 use crate::{emulated, file, text};
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use test_skips::{Need, path_in, skip};
+use test_support::{Need, path_in, skip};
 
 use crate::{emulated, file, text};
 

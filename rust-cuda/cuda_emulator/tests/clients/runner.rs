@@ -39,7 +39,8 @@ fn a_signal_ends_the_program_and_then_the_runner() {
 
     for (signal, code) in [("TERM", 7), ("HUP", 8), ("INT", 9)] {
         let mut runner = Command::new(env!("CARGO_BIN_EXE_cuda-emulate"));
-        let script = "trap 'exit 7' TERM; trap 'exit 8' HUP; echo ready; for i in $(seq 100); do sleep 0.1; test -e \"$0\" && exit 9; done";
+        // It looks for the file for ten minutes.
+        let script = "trap 'exit 7' TERM; trap 'exit 8' HUP; echo ready; for i in $(seq 6000); do sleep 0.1; test -e \"$0\" && exit 9; done";
         let folder = tempfile::tempdir().unwrap();
         let end = folder.path().join("end");
         runner.args(["run", "sh", "-c", script]).arg(&end).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -63,7 +64,10 @@ fn a_signal_ends_the_program_and_then_the_runner() {
 #[cfg(target_os = "linux")]
 fn faults_are_written_as_json_and_captured() {
     let Some(program) = crate::c::compiled("faults") else {
-        return test_skips::skip(test_skips::Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
+        return test_support::skip(
+            test_support::Need::Cc,
+            "it needs a C compiler for Linux, by the name in CC, else cc",
+        );
     };
     let folder = tempfile::tempdir().unwrap();
     let (json, capture) = (folder.path().join("report.json"), folder.path().join("capture"));

@@ -39,6 +39,7 @@ mod orders;
 mod overflow;
 mod phases;
 mod print;
+mod processor_time;
 mod report;
 mod run;
 mod saved;
@@ -86,8 +87,9 @@ pub struct Options {
     /// Maximum number of times that the threads of a block, counted together, may wait at barriers and for the lanes of their warps;
     /// beyond it the kernel counts as endless.
     pub block_waits: u64,
-    /// Maximum seconds for which a thread may run without an end or a barrier. Beyond it the thread's next access to memory that
-    /// kernels write is a fault; if there is none in two seconds, the process ends by one line that names the thread.
+    /// Maximum seconds for which a thread may run without an end or a barrier: processor time on Linux, so a busy machine is no fault;
+    /// elapsed time elsewhere. Beyond it the thread's next access to memory that kernels write is a fault; if it makes none in two
+    /// more seconds, the process ends by one line that names the thread.
     pub thread_seconds: u32,
     /// Bytes of stack for each CUDA thread that waits at a barrier: its local memory.
     pub stack_bytes: usize,

@@ -1,9 +1,9 @@
 //! Limits on the accesses to memory of a thread between two barriers, and on its time.
 //!
 //! `#[kernel]` counts the loops of a kernel's own body, and none of functions that it calls. Accesses are therefore counted too, and
-//! a watchdog looks once a second at which thread each worker runs. A thread that has run for longer than the limit gets a fault at
-//! its next access to memory. One that accesses none cannot be unwound: the process then ends as on a stack overflow, by one line
-//! that names the thread, and abort.
+//! a watchdog looks once a second at which thread each worker runs, and for how much processor time. A thread that has run for longer
+//! than the limit gets a fault at its next access to memory. One that accesses none cannot be unwound: the process then ends as on a
+//! stack overflow, by one line that names the thread, and abort.
 
 use std::io::Write as _;
 use std::panic::Location;
@@ -14,23 +14,28 @@ use std::time::Duration;
 use super::current;
 use super::fault::{self, FaultKind};
 use super::launch::Launch;
+use super::processor_time::ThreadClock;
 
-/// Seconds between the limit and the end of the process.
+/// The time between two looks of the watchdog.
+const TICK: Duration = Duration::from_secs(1);
+/// Seconds that a thread may run between the limit and the end of the process.
 const GRACE: u32 = 2;
 
 /// A worker of a launch, as the watchdog sees it.
 #[derive(Default)]
 pub(super) struct Worker {
-    /// The launch; None between two.
-    launch: Mutex<Option<Launch>>,
+    /// The launch, and the clock of the operating system's thread; None between two.
+    launch: Mutex<Option<(Launch, Option<ThreadClock>)>>,
     /// The block's number in the grid, from 1, in the upper half, and the thread's in the block.
     thread: AtomicU64,
     /// The times that the worker has started or resumed a thread.
     entered: AtomicU64,
     is_overdue: AtomicBool,
-    /// Of the watchdog: the last value of `entered`, and the seconds for which it has been this one.
+    /// Of the watchdog, which alone writes them: the last value of `entered`, and the milliseconds for which the worker has run with it;
+    /// and the clock's, at the last look.
     seen: AtomicU64,
-    seconds: AtomicU32,
+    ran: AtomicU64,
+    clock: AtomicU64,
 }
 
 impl Worker {
@@ -41,16 +46,25 @@ impl Worker {
         self.entered.store(self.entered.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// One second has passed.
+    /// Whole seconds for which the thread has run.
+    fn seconds(&self) -> u32 {
+        u32::try_from(self.ran.load(Relaxed) / 1000).unwrap_or(u32::MAX)
+    }
+
+    /// A [`TICK`] has passed.
     fn tick(&self) {
         let launch = self.launch.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let entered = self.entered.load(Relaxed);
+        let (launch, clock) = launch.unzip();
+        let now = clock.flatten().and_then(ThreadClock::read).map(milliseconds);
+        let passed = now.map_or(milliseconds(TICK), |now| now.saturating_sub(self.clock.load(Relaxed)));
+        self.clock.store(now.unwrap_or_default(), Relaxed);
         let Some(launch) = launch.filter(|_| self.seen.swap(entered, Relaxed) == entered) else {
-            self.seconds.store(0, Relaxed);
+            self.ran.store(0, Relaxed);
             return;
         };
-        let seconds = self.seconds.load(Relaxed).saturating_add(1);
-        self.seconds.store(seconds, Relaxed);
+        self.ran.store(self.ran.load(Relaxed).saturating_add(passed), Relaxed);
+        let seconds = self.seconds();
         let limit = launch.options.thread_seconds;
         if seconds < limit {
             return;
@@ -74,6 +88,10 @@ impl Worker {
     }
 }
 
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// The number of overdue workers.
 static OVERDUE: AtomicU32 = AtomicU32::new(0);
 
@@ -90,7 +108,7 @@ fn check_own(location: &'static Location<'static>) {
     let Some(worker) = current::with(|current| current.worker.get()) else { return };
     if worker.is_overdue.swap(false, Relaxed) {
         OVERDUE.fetch_sub(1, Relaxed);
-        fault::raise(FaultKind::Overdue { seconds: worker.seconds.load(Relaxed) }, location);
+        fault::raise(FaultKind::Overdue { seconds: worker.seconds() }, location);
     }
 }
 
@@ -141,7 +159,8 @@ pub(super) fn watch(launch: &Launch) -> Watch {
         workers.all.push(worker);
         worker
     });
-    *worker.launch.lock().unwrap_or_else(PoisonError::into_inner) = Some(launch.clone());
+    *worker.launch.lock().unwrap_or_else(PoisonError::into_inner) =
+        Some((launch.clone(), ThreadClock::of_this_thread()));
     worker.enter(0, 0);
     STARTED.notify_one();
     drop(workers);
@@ -167,7 +186,7 @@ impl Drop for Watch {
 /// The watchdog.
 fn run() {
     loop {
-        std::thread::sleep(Duration::from_secs(1));
+        std::thread::sleep(TICK);
         let mut workers = WORKERS.lock().unwrap_or_else(PoisonError::into_inner);
         while workers.free.len() == workers.all.len() {
             workers = STARTED.wait(workers).unwrap_or_else(PoisonError::into_inner);

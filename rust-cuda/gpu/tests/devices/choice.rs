@@ -19,9 +19,9 @@ fn without_a_driver() {
         let chosen = Device::open(DeviceChoice::Simulator, PTX).unwrap();
         assert!(chosen.is_simulator() && chosen.why_not_cuda().is_none());
         assert!(!gpu_testing::require_gpu());
-        let skips = test_skips::of_this_run().unwrap();
+        let skips = test_support::of_this_run().unwrap();
         assert_eq!(skips.len(), 1, "{skips:?}");
-        assert_eq!((skips[0].need, skips[0].test.as_str()), (test_skips::Need::Gpu, "choice::without_a_driver"));
+        assert_eq!((skips[0].need, skips[0].test.as_str()), (test_support::Need::Gpu, "choice::without_a_driver"));
         assert!(skips[0].reason.starts_with("no CUDA driver"), "{skips:?}");
     });
 }

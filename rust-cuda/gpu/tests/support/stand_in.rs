@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 /// The stand-in's library, compiled with `defines` for the test `test`. A process with its path in the environment
 /// variable `CUDA_DRIVER_LIBRARY` uses it as the driver.

@@ -131,7 +131,7 @@ async function run() {
   return reports;
 }
 
-const tooLong = new Promise((_, reject) => setTimeout(reject, 120_000, new Error("the browser takes too long")));
+const tooLong = new Promise((_, reject) => setTimeout(reject, 1_200_000, new Error("the browser takes too long")));
 const stopped = ended.then(code => { throw new Error(`the browser has ended with exit code ${code}`); });
 stopped.catch(() => {});
 try {

@@ -14,7 +14,7 @@ use kernel_debugger::{Argument, Launch, Resume};
 use ptx_interpreter::{Fault, LaunchError, MemoryRange, ObservedAccess, Observer, Step, StoppedBlock};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 use crate::session::{is_race_of_two_threads, line_with};
 use crate::support::{self, Case, TILE_ROWS, block_bugs, grid_bugs, matmul, max, run, seeded_bug, x};

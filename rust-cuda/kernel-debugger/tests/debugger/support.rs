@@ -8,7 +8,7 @@ use kernel_debugger::{
     Argument, Breakpoints, End, Front, Launch, LaunchFile, Lines, Resume, Session, StopReason, Stopped,
 };
 use tempfile::TempDir;
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 /// Whether the PTX is older than the kernels; the calling test is then recorded as skipped.
 #[track_caller]

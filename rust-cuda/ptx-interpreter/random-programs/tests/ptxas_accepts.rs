@@ -3,7 +3,7 @@
 use cuda_builder::{Arch, PtxasError, find_ptxas, ptxas};
 use ptx_random_programs::{Program, Target};
 use rayon::prelude::*;
-use test_skips::{Need, skip};
+use test_support::{Need, skip};
 
 fn rejection(target: Target, seed: u64) -> Option<PtxasError> {
     let arch = match target {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use ptx_interpreter::{Fault, FaultKind, ObservedAccess, Observer, Step, StoppedBlock};
 use std::ops::ControlFlow;
 
-const MANY: Search = Search { runs: 60, seconds: 60, seed: 1 };
+const MANY: Search = Search { runs: 60, seconds: u32::MAX, seed: 1 };
 
 /// Block 0 runs `first`, the others `second`. r9 is the number of the block.
 fn blocks(first: &str, second: &str) -> Kernel {
@@ -242,7 +242,7 @@ fn tickets() -> Kernel {
 
 #[test]
 fn a_schedule_is_replayed_to_the_bit_a_thousand_times() {
-    let search = Search { runs: u32::MAX, seconds: 1, seed: 5 };
+    let search = Search { runs: u32::MAX, seconds: u32::MAX, seed: 5 };
     let mut outputs = std::collections::HashSet::new();
     for number in 1..1000 {
         let schedule = search.schedule(number, 400).to_string();
@@ -259,7 +259,7 @@ fn a_schedule_is_replayed_to_the_bit_a_thousand_times() {
 
 #[test]
 fn an_observed_launch_runs_in_the_same_order() {
-    let search = Search { runs: u32::MAX, seconds: 1, seed: 6 };
+    let search = Search { runs: u32::MAX, seconds: u32::MAX, seed: 6 };
     let mut orders = std::collections::HashSet::new();
     for number in 1..40 {
         let kernel = tickets().in_order(&search.schedule(number, 400).to_string());
@@ -296,7 +296,7 @@ proptest! {
             atom.global.add.u32 r3, [output], r2; ret;";
         let kernel = Kernel::new(sum).declare(".shared .align 4 .u32 room[128];\n").shape(grid * cluster, threads).output_bytes(64);
         let kernel = if cluster > 1 { kernel.clusters_of(cluster) } else { kernel };
-        let schedule: Schedule = Search { runs: u32::MAX, seconds: 1, seed: 3 }.schedule(number, u64::from(grid * cluster));
+        let schedule: Schedule = Search { runs: u32::MAX, seconds: u32::MAX, seed: 3 }.schedule(number, u64::from(grid * cluster));
         if threads <= 128 {
             prop_assert_eq!(kernel.clone().in_order(&schedule.to_string()).words(1), kernel.words(1));
         }

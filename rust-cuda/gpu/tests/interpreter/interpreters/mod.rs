@@ -8,7 +8,7 @@ use cuda_std::Kernel;
 use gpu::{Device, DeviceChoice, Error, InterpreterOptions, PtxVariant, Search};
 use gpu_testing::{fresh_ptx, kernel_sources};
 use ptx_interpreter::{Fault, Machine};
-use test_skips::{Need, is_required};
+use test_support::{Need, is_required};
 
 /// A device with the kernels of one PTX module. Two writes of the same value to one element are a fault here: no
 /// correct test kernel has such a race. With race checks, kernels run in the descending order too.

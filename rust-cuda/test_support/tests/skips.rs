@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use test_skips::{Need, Skip, path_in, read, skip};
+use test_support::{Need, Skip, path_in, read, skip};
 
 #[test]
 #[ignore = "the other tests run it"]

@@ -1,0 +1,11 @@
+//! What the tests of all crates share: skips that are counted, waits for a state, and seeds.
+
+mod seeds;
+mod skips;
+mod waits;
+
+pub use seeds::seed;
+pub use skips::{
+    Need, Skip, is_required, of_this_run, path_in, python_with_numpy, python_with_scipy, read, skip, summary,
+};
+pub use waits::{wait_for, wait_until};
