@@ -6,7 +6,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 fn random_input(number: usize) -> (Vec<f32>, Vec<f32>) {
-    let mut rng = ChaCha8Rng::seed_from_u64(number as u64);
+    let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(number as u64));
     let values = (0..number).map(|_| f32::from(rng.random::<u8>())).collect();
     (values, (0..number).map(|_| rng.random_range(-1.5..1.5)).collect())
 }

@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 fn random(shape: (usize, usize), seed: u64) -> Array2<f32> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(seed));
     Array2::from_shape_simple_fn(shape, || rng.random_range(-1.0..1.0))
 }
 

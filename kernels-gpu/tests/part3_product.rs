@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 
 /// `count` uniform values in [−1, 1).
 fn uniform_values(count: usize, seed: u64) -> Vec<f64> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(seed));
     (0..count).map(|_| rng.random_range(-1.0..1.0)).collect()
 }
 

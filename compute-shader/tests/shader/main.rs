@@ -30,7 +30,7 @@ fn gpu() -> Option<Gpu> {
 
 /// A network with random weights up to 2/√fan_in and biases up to ½, so that sums are neither all small nor all large.
 fn network(sizes: &[usize], hidden: Activation, output: Activation, seed: u64) -> Network {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(seed));
     let architecture = Architecture::new(sizes.to_vec(), hidden, output).unwrap();
     let weights = sizes.windows(2).map(|pair| {
         let range = 2.0 / (pair[0] as f32).sqrt();
@@ -43,7 +43,7 @@ fn network(sizes: &[usize], hidden: Activation, output: Activation, seed: u64) -
 }
 
 fn inputs(rows: usize, columns: usize, seed: u64) -> Array2<f32> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(seed));
     Array2::from_shape_simple_fn((rows, columns), || rng.random_range(-1.0..1.0))
 }
 

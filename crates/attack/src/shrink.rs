@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// Maximum number of smaller cases to try.
 pub(crate) const TRIES: usize = 600;
 /// Maximum time for shrinking one case.
-pub(crate) const TIME: Duration = Duration::from_secs(20);
+pub(crate) const TIME: Duration = Duration::from_secs(120);
 
 /// The smallest case found for which `shows` is true. `shows(bytes)` must be true.
 pub(crate) fn shrink(bytes: &[u8], shows: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u8> {

@@ -168,7 +168,7 @@ fn examine(reader: &dyn Reader, case: &Case) -> Result<bool, Finding> {
 }
 
 /// Wall-clock time that a case may take, in multiples of its limit of processor time: a deadlock needs no processor.
-const MAX_WAITING: u32 = 6;
+const MAX_WAITING: u32 = 60;
 
 /// Ends the process if a case takes too long: by processor time, so that other load on the machine is no defect.
 fn watch(limit: Duration) {

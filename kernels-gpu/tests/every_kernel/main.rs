@@ -80,9 +80,9 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{name} is no number: {value}")))
 }
 
-/// Random cases of each kernel, from `KERNEL_SEED` or a fixed seed: `KERNEL_CASES`, or three.
+/// Random cases of each kernel: `KERNEL_CASES`, or three.
 fn check_random(small: bool) {
-    let (seed, cases) = (variable("KERNEL_SEED").unwrap_or(11), variable("KERNEL_CASES").unwrap_or(3));
+    let (seed, cases) = (test_support::seed(11), variable("KERNEL_CASES").unwrap_or(3));
     for entry in ENTRIES {
         // A case of the training kernels takes seconds.
         let cases = if entry.kernel.starts_with("network_train_") { cases.div_ceil(4) } else { cases };
@@ -91,7 +91,7 @@ fn check_random(small: bool) {
         for _ in 0..cases {
             check(entry, &(entry.random_case)(&mut random, small), small);
         }
-        println!("{}: {cases} cases of seed {seed} in {:.2} s", entry.kernel, start.elapsed().as_secs_f64());
+        println!("{}: {cases} cases in {:.2} s", entry.kernel, start.elapsed().as_secs_f64());
     }
 }
 
@@ -163,7 +163,7 @@ fn every_kernel_has_the_interpreters_bits_on_a_gpu_if_there_is_one() {
     let ptx = on_gpu.0.ptx().expect("a GPU has loaded PTX");
     let mut wrong = Vec::new();
     for entry in ENTRIES.iter().filter(|entry| entry.is_in(&ptx)) {
-        let mut random = ChaCha8Rng::seed_from_u64(13);
+        let mut random = ChaCha8Rng::seed_from_u64(test_support::seed(13));
         let boundary = entry.boundary_cases.iter().map(|case| case());
         let cases: Vec<Case> = boundary.chain((0..6).map(|_| (entry.random_case)(&mut random, false))).collect();
         for case in &cases {

@@ -1,7 +1,7 @@
 //! Edits of the kernels, by the page's compiler and by rustc: both refuse an edit, or its results and faults are the same.
 //!
 //! rustc compiles many edits at once, as modules of one crate; those that it refuses are taken out, and the others are
-//! compiled again. `EDITS` sets the number of edits, `EDITS_SEED` which ones.
+//! compiled again. `EDITS` sets the number of edits, `TEST_SEED` which ones.
 //!
 //! The faults are those of rustc without optimisation, in which each access of the source is an instruction. LLVM removes
 //! an access that has no effect on the result, such as a read that nothing uses, moves others, and joins the panics of
@@ -205,7 +205,7 @@ fn edits_are_refused_by_both_or_equal() {
     let script = learn().join("tests/lab/launches.mjs");
     let Some(output) = node::run_in_node(&script, &[&lessons], b"") else { return };
     let lessons: Vec<Lesson> = serde_json::from_str(&output).expect("the script prints launches");
-    let mut random = ChaCha8Rng::seed_from_u64(variable("EDITS_SEED", 1));
+    let mut random = ChaCha8Rng::seed_from_u64(test_support::seed(1));
     let count = variable("EDITS", 200) as usize;
     let edits: Vec<Edit> = (0..count).map(|index| edit(index, &lessons[index % lessons.len()], &mut random)).collect();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("edits");

@@ -18,7 +18,7 @@ use rand::rngs::ChaCha8Rng;
 /// A network whose weights are so large that its units saturate: with sigmoids, outputs of 10⁻³⁰ are usual.
 fn saturated(sizes: &[usize], hidden: Activation, output: Activation) -> Network {
     let architecture = Architecture::new(sizes.to_vec(), hidden, output).unwrap();
-    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(7));
     let network = Network::<f32>::random(architecture.clone(), Initialization::Xavier, &mut rng);
     let weights = network.weights().iter().map(|weights| weights * 30.0).collect();
     let biases = network.biases().iter().map(|biases| biases - 20.0).collect();
@@ -44,7 +44,7 @@ fn cases() -> Vec<(Network, Loss)> {
 }
 
 fn samples(count: usize) -> Samples {
-    random_samples(count, 50, 10, &mut ChaCha8Rng::seed_from_u64(11))
+    random_samples(count, 50, 10, &mut ChaCha8Rng::seed_from_u64(test_support::seed(11)))
 }
 
 fn hyperparameters(loss: Loss, batch_size: Option<usize>) -> Hyperparameters {
@@ -123,7 +123,8 @@ fn part1_what_shrinks_in_each_step_ends_at_zero() {
     let inputs = Array2::from_shape_fn((count, 3), |(row, column)| if column == 1 && row > 0 { 0.0 } else { 0.5 });
     let samples = Samples::new(inputs, targets).unwrap();
     let architecture = Architecture::new(vec![3, 4, 2], Activation::Sigmoid, Activation::Sigmoid).unwrap();
-    let network = Network::random(architecture, Initialization::Xavier, &mut ChaCha8Rng::seed_from_u64(5));
+    let network =
+        Network::random(architecture, Initialization::Xavier, &mut ChaCha8Rng::seed_from_u64(test_support::seed(5)));
     let parameters = Parameters::new(network);
     let order: Vec<u32> = (0..count as u32).collect();
     let mut found = false;

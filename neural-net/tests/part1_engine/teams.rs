@@ -16,7 +16,7 @@ use rand::rngs::ChaCha8Rng;
 fn start(preset: Preset, count: usize, batch_size: Option<usize>) -> (Samples, Parameters, Hyperparameters, Vec<u32>) {
     let architecture = preset.architecture().unwrap();
     let hyperparameters = Hyperparameters { batch_size, ..preset.hyperparameters() };
-    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(3));
     let samples = random_samples(count, architecture.inputs(), architecture.outputs(), &mut rng);
     let parameters = initial_parameters(architecture, &hyperparameters);
     let order = order_of_epoch(&hyperparameters, count, 0);

@@ -10,6 +10,10 @@ use proptest::prelude::*;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
+/// Largest error of a weight, and of the loss, as a share of the value or of 1: in each of up to 200 steps, the factor of the decay and the
+/// weight are rounded by half a unit in the last place, which may be to the same side each time.
+pub(crate) const TOLERANCE: f64 = 200.0 * f32::EPSILON as f64;
+
 /// Random samples: inputs of which 80 % are zero, as in images, or 10 %, and one-hot targets.
 pub(crate) fn random_samples(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> Samples {
     let zeros = if rng.random() { 0.8 } else { 0.1 };

@@ -15,7 +15,7 @@ const FEATURES: [Range<usize>; 6] = [0..1, 1..2, 2..5, 5..6, 6..7, 7..8];
 const INPUTS: usize = 8;
 
 fn rows(count: usize, seed: u64) -> Array2<f32> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(seed));
     Array2::from_shape_fn((count, INPUTS), |_| rng.random_range(-2.0..2.0))
 }
 

@@ -105,8 +105,7 @@ fn results_are_bit_identical_after_pauses_and_interruptions() {
     let expected = reproducible(&Session::start(Arc::clone(&table), settings.clone()).wait());
     let folder = tempfile::tempdir().unwrap();
 
-    let session = Session::start(Arc::clone(&table), settings.clone());
-    session.step_epoch();
+    let session = Session::start_epoch(Arc::clone(&table), settings.clone());
     let paused = wait_until(&session, |snapshot| snapshot.state == State::Paused || snapshot.state.has_ended());
     assert!(paused.epoch < 400);
     let before = paused.epoch;
@@ -120,8 +119,8 @@ fn results_are_bit_identical_after_pauses_and_interruptions() {
     session.unpause();
     assert_eq!(reproducible(&session.wait()), expected);
 
-    // Stopped repeatedly at arbitrary steps, saved and reopened.
-    let mut session = Session::start(Arc::clone(&table), settings);
+    // Stopped repeatedly at arbitrary steps, once at least, saved and reopened.
+    let mut session = Session::start_epoch(Arc::clone(&table), settings);
     let (mut from, mut interruptions) = ((0, 0), 0);
     let ended = loop {
         let seen = wait_until(&session, |s| (s.epoch, s.step) > from || s.state.has_ended());

@@ -24,6 +24,12 @@ fn open(folder: &Path) -> Window {
     window
 }
 
+/// Waits for the folder into which a thread copies unsaved runs.
+fn wait_for_copy(window: &mut Window, folder: &Path) {
+    let copies = folder.join("copies");
+    window.wait_until("it is copied", |_| copies.exists() && names_in(&copies).len() == 1);
+}
+
 #[test]
 fn closing_with_an_unsaved_run_asks_and_saves_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -32,6 +38,7 @@ fn closing_with_an_unsaved_run_asks_and_saves_it() {
     assert!(!window.shows("Save before closing?"), "there is nothing to save");
     window.train();
     window.train();
+    wait_for_copy(&mut window, folder.path());
     window.press(Modifiers::COMMAND, Key::Q);
     assert!(window.shows("Save before closing?") && window.shows("Not saved: Run 1, Run 2."));
     window.press(Modifiers::NONE, Key::Escape);
@@ -50,6 +57,7 @@ fn a_saved_run_is_not_asked_about_and_a_discarded_one_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut window = open(folder.path());
     window.train();
+    wait_for_copy(&mut window, folder.path());
     window.press(Modifiers::COMMAND, Key::S);
     window.type_path("Path of a new folder", &folder.path().join("mine"), "Save");
     let copies = folder.path().join("copies");
@@ -57,7 +65,7 @@ fn a_saved_run_is_not_asked_about_and_a_discarded_one_leaves_nothing() {
     window.press(Modifiers::COMMAND, Key::Q);
     assert!(!window.shows("Save before closing?"));
     window.train();
-    window.wait_until("it is copied", |_| names_in(&copies).len() == 1);
+    wait_for_copy(&mut window, folder.path());
     window.press(Modifiers::COMMAND, Key::Q);
     assert!(window.shows("Not saved: Run 2."));
     window.click("Discard");
@@ -71,7 +79,7 @@ fn a_run_of_a_process_that_was_killed_is_recovered() {
     let mut window = open(folder.path());
     window.train();
     let copies = folder.path().join("copies");
-    window.wait_until("the folder is locked", |_| copies.exists() && names_in(&copies).len() == 1);
+    wait_for_copy(&mut window, folder.path());
     let [name] = &names_in(&copies)[..] else { panic!("one copy") };
     window.wait_until("the run is copied", |_| run_folder::holds_run(&copies.join(name)));
     // The lock of a process that was killed is gone, but its files remain.

@@ -75,16 +75,13 @@ fn nvidia_smi(query: &str) -> String {
 /// What a program prints, or why it fails.
 fn output_of(command: &mut Command, limit: Duration) -> Result<String, String> {
     let name = Path::new(command.get_program()).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let log = std::env::temp_dir().join(format!("gpu-check-{name}-{}", std::process::id()));
-    let output = match child_process::run(command, limit, &name, &log) {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    match child_process::run(command, limit, &name, &folder.path().join("log")) {
         Ok(Ok(finished)) if finished.is_success() => Ok(finished.stdout),
         Ok(Ok(finished)) => Err(format!("{name}: {}", finished.ending())),
         Ok(Err(reason)) => Err(reason),
         Err(error) => Err(format!("{error:#}")),
-    };
-    // It is of no use to anyone, and may not exist.
-    let _ = std::fs::remove_file(log);
-    output
+    }
 }
 
 fn processor() -> String {

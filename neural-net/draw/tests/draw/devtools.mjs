@@ -7,6 +7,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
+// Removes a browser's profile. Processes that outlive the browser may still write to it: then files are left in the system's folder for them.
+export function removeProfile(profile) {
+  try {
+    rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  } catch (error) {
+    console.error(`${profile} is left: ${error.message}`);
+  }
+}
+
 // Milliseconds after which a browser counts as one that hangs: the tests take a minute.
 const LIMIT = 1_200_000;
 
@@ -73,7 +82,6 @@ export async function withBrowser(chromium, action) {
   } finally {
     browser.kill();
     await ended;
-    // Processes of the browser that outlive it may still write to it.
-    rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    removeProfile(profile);
   }
 }

@@ -24,19 +24,23 @@ fn compile_if_possible(test: &str, defines: &[&str]) -> Option<PathBuf> {
     if !cfg!(unix) {
         return None;
     }
-    let name = format!("libcuda-{}-{test}.so", env!("CARGO_PKG_NAME"));
-    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let source = library.with_extension("c");
+    let name = format!("libcuda-{}-{test}", env!("CARGO_PKG_NAME"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let library = folder.join(format!("{name}.so"));
+    // Made aside: the same test in another process may have loaded the library.
+    let [source, made] = ["c", "so"].map(|extension| folder.join(format!("{name}-{}.{extension}", std::process::id())));
     std::fs::write(&source, include_str!("stand_in.c")).expect("the target's folder can be written to");
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let output = Command::new(compiler)
         .args(["-shared", "-fPIC", "-Wall", "-Wextra"])
         .args(defines.iter().map(|define| format!("-D{define}")))
         .arg("-o")
-        .arg(&library)
+        .arg(&made)
         .arg(&source)
-        .output()
-        .ok()?;
+        .output();
+    std::fs::remove_file(&source).expect("the source was written");
+    let output = output.ok()?;
     assert!(output.status.success(), "the stand-in does not compile: {}", String::from_utf8_lossy(&output.stderr));
+    std::fs::rename(made, &library).expect("the library was written");
     Some(library)
 }

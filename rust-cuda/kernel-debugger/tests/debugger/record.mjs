@@ -143,6 +143,11 @@ try {
   const timeout = setTimeout(() => browser.kill(), 10_000);
   await ended;
   clearTimeout(timeout);
-  rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  try {
+    rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  } catch (error) {
+    // Processes that outlive the browser may still write to it.
+    console.error(`${profile} is left: ${error.message}`);
+  }
 }
 process.exit();

@@ -76,7 +76,7 @@ fn run(location: (&str, &str, &str), name: &str, scalar_type: &str, old: u64, op
 
 #[test]
 fn each_operation_returns_the_old_value_and_stores_the_new_one() {
-    let mut rng = SmallRng::seed_from_u64(8);
+    let mut rng = SmallRng::seed_from_u64(test_support::seed(8));
     for (name, scalar_type, combine) in OPERATIONS {
         for location in LOCATIONS {
             for _ in 0..6 {
