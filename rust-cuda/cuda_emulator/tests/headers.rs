@@ -50,11 +50,12 @@ fn sizes_and_values_are_those_of_the_header() {
     ] {
         let _ = writeln!(program, "_Static_assert({name} == {value}, \"value of {name}\");");
     }
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("header.c");
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("header-{}.c", std::process::id()));
     std::fs::write(&file, program).unwrap();
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let compiled =
         Command::new(compiler).arg("-fsyntax-only").arg("-I").arg(header.parent().unwrap()).arg(&file).output();
+    std::fs::remove_file(file).unwrap();
     let Ok(output) = compiled else { return skip(Need::Cc, "it needs a C compiler, by the name in CC, else cc") };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -165,9 +165,12 @@ fn ptx_is_accepted_by_the_assembler_without_spills() {
     for ptx in PTX {
         let target = ptx.text().lines().find_map(|line| line.strip_prefix(".target "));
         let arch: Arch = target.expect("the PTX must have a target").parse().unwrap();
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("test_kernels.{arch}.ptx"));
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("test_kernels.{arch}-{}.ptx", std::process::id()));
         std::fs::write(&path, ptx.text()).unwrap();
-        match ptxas(&path, arch) {
+        let report = ptxas(&path, arch);
+        std::fs::remove_file(path).unwrap();
+        match report {
             Ok(report) => {
                 let names: Vec<_> = report.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
                 assert!(names.contains(&"grid_sums") && names.contains(&"matmul_transpose"), "{names:?}");

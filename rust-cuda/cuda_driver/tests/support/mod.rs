@@ -50,15 +50,18 @@ fn compile_stand_in(test: &str, defines: &[&str]) -> Option<PathBuf> {
         return None;
     }
     let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("libcuda-{test}.so"));
+    // Made aside: the same test in another process may have loaded the library.
+    let made = library.with_extension(format!("{}.so", std::process::id()));
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let output = Command::new(compiler)
         .args(["-shared", "-fPIC", "-Wall", "-Wextra"])
         .args(defines.iter().map(|define| format!("-D{define}")))
         .arg("-o")
-        .arg(&library)
+        .arg(&made)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/stand_in.c"))
         .output()
         .ok()?;
     assert!(output.status.success(), "the stand-in does not compile: {}", String::from_utf8_lossy(&output.stderr));
+    std::fs::rename(made, &library).expect("the library was written");
     Some(library)
 }

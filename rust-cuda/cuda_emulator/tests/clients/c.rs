@@ -12,7 +12,7 @@ pub(crate) fn compiled(test: &str) -> Option<PathBuf> {
     if !cfg!(target_os = "linux") {
         return None;
     }
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("driver_api-{test}"));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("driver_api-{test}-{}", std::process::id()));
     let library = Command::new(env!("CARGO_BIN_EXE_cuda-emulate")).arg("library").output().expect("the runner starts");
     let library = String::from_utf8(library.stdout).unwrap();
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());

@@ -53,9 +53,10 @@ impl Worker {
 
     /// A [`TICK`] has passed.
     fn tick(&self) {
-        let launch = self.launch.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // Held to the end of the tick: a worker that leaves its launch meanwhile is not overdue in its next one.
+        let launch = self.launch.lock().unwrap_or_else(PoisonError::into_inner);
         let entered = self.entered.load(Relaxed);
-        let (launch, clock) = launch.unzip();
+        let (launch, clock) = launch.as_ref().map(|(launch, clock)| (launch, *clock)).unzip();
         let now = clock.flatten().and_then(ThreadClock::read).map(milliseconds);
         let passed = now.map_or(milliseconds(TICK), |now| now.saturating_sub(self.clock.load(Relaxed)));
         self.clock.store(now.unwrap_or_default(), Relaxed);
@@ -75,7 +76,7 @@ impl Worker {
             let thread = self.thread.load(Relaxed);
             let block = launch.config.grid.index_of((thread >> 32).saturating_sub(1));
             let thread = launch.config.block.index_of(thread & u64::from(u32::MAX));
-            let Launch { kernel, place: (file, line), .. } = launch;
+            let Launch { kernel, place: (file, line), .. } = *launch;
             let sentence = format!(
                 "kernel {kernel}, block {block}, thread {thread}, {file}:{line}: the kernel does not end: the thread has run for \
                  {seconds} s without a barrier or an access to memory. Correct the condition of its loop, or allow more by \

@@ -7,7 +7,7 @@
 
 mod stand_in;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use cuda_std::{GlobalMut, kernel, thread};
@@ -90,18 +90,19 @@ pub(crate) fn in_own_process(test: &str, body: impl FnOnce()) {
 /// # Panics
 /// If the test fails there, or there is no test of that name.
 pub(crate) fn with_library(test: &str, library: &Path, environment: &[(&str, &str)], body: impl FnOnce()) {
-    let log = log_path(library);
+    // The test simulates another machine: its skipped tests do not count for this run.
+    let name = format!("{}-{}", test.replace("::", "_"), std::process::id());
+    let [log, skips] =
+        ["log", "skips"].map(|extension| Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.{extension}")));
     let set_up = |child: &mut Command| {
-        // The test simulates another machine: its skipped tests do not count for this run.
-        let skips = log.with_extension("skips");
-        for file in [&log, &skips] {
-            let _ = std::fs::remove_file(file);
-        }
-        child.env("SKIPPED_TESTS", skips);
+        child.env("SKIPPED_TESTS", &skips);
         child.env_remove("GPU_LAUNCH_BLOCKING").env_remove("GPU_TESTS");
         child.env("CUDA_DRIVER_LIBRARY", library).env("STAND_IN_LOG", &log).envs(environment.iter().copied());
     };
     in_child(test, set_up, body);
+    for file in [&log, &skips] {
+        let _ = std::fs::remove_file(file);
+    }
 }
 
 /// Runs `body`, the body of the test `test`, with the stand-in, compiled with `defines`, as the driver's library.
@@ -136,9 +137,4 @@ fn in_child(test: &str, set_up: impl FnOnce(&mut Command), body: impl FnOnce()) 
     let child = child.output().expect("the test executable starts");
     let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
     assert!(child.status.success() && output.contains("1 passed"), "{test} failed in its process:\n{output}");
-}
-
-fn log_path(library: &Path) -> PathBuf {
-    let name = library.file_name().expect("the library is a file").to_string_lossy().into_owned();
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name + ".log")
 }

@@ -41,6 +41,8 @@ const [barrier, product] = [lineWith("sync_threads"), lineWith("sum = math::fma"
 const columns = 40;
 
 const client = new DebugClient("/usr/bin/env", `-S${[command, ...words].join(" ")}`, "kernel", options);
+// A busy machine takes longer than the library's five seconds.
+client.defaultTimeout = 600_000;
 const stopped = () => client.waitForEvent("stopped");
 const line = async (threadId) => (await client.stackTraceRequest({ threadId })).body.stackFrames[0].line;
 

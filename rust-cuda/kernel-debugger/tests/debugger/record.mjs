@@ -75,8 +75,11 @@ async function play(page) {
     if (method === "Runtime.exceptionThrown") report.errors.push(params.exceptionDetails.exception.description);
     if (method === "Log.entryAdded") report.errors.push(params.entry.text);
   };
-  await send("Page.navigate", { url: pathToFileURL(page).href });
-  while (!(await evaluate("document.body?.dataset.ready === 'true'"))) await new Promise(done => setTimeout(done, 50));
+  const url = pathToFileURL(page).href;
+  await send("Page.navigate", { url });
+  // The page before may still be there.
+  const isReady = `location.href === ${JSON.stringify(url)} && document.body?.dataset.ready === 'true'`;
+  while (!(await evaluate(isReady))) await new Promise(done => setTimeout(done, 50));
   report.title = await evaluate("document.title");
   report.scripts = await evaluate("document.scripts.length");
   report.images = await evaluate("document.images.length");
@@ -140,7 +143,7 @@ try {
   // A browser that closes by itself ends its other processes first, which would write to the profile.
   session = undefined;
   send("Browser.close").catch(() => {});
-  const timeout = setTimeout(() => browser.kill(), 10_000);
+  const timeout = setTimeout(() => browser.kill(), 300_000);
   await ended;
   clearTimeout(timeout);
   try {
