@@ -1,4 +1,4 @@
-//! Time without that in which child processes wait for a processor, because the machine computes something else.
+//! Elapsed time, less the time in which child processes wait for a processor because the machine is busy.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -10,9 +10,10 @@ const READ: Duration = Duration::from_secs(1);
 /// Maximum ratio of the elapsed time to this one: threads of a child also wait for each other's processors.
 const MAX_RATIO: u32 = 8;
 
-/// A clock for [`run_by`](crate::run_by) that a busy machine does not move: time since this call, less the time for which the
-/// descendants of this process have waited for a processor, but at least an eighth of the elapsed time. A child that sleeps or
-/// computes moves it. Where the system does not tell, it is the elapsed time.
+/// A clock for [`run_by`](crate::run_by) that leaves out the time in which this process's descendants wait for a processor.
+///
+/// It shows the elapsed time since this call, less those waits, but at least an eighth of it. A child that sleeps or computes moves it.
+/// Where the system does not tell the waits, it is the elapsed time.
 pub fn own_time() -> impl Fn() -> Duration {
     let start = Instant::now();
     let state = std::cell::RefCell::new((start, Delays::default()));
@@ -59,9 +60,9 @@ fn descendants(processes: &Path, root: u32) -> HashSet<u32> {
     };
     let parents: HashMap<u32, u32> = all.iter().filter_map(|process| Some((*process, parent(process)?))).collect();
     let is_below = |process: u32| {
-        let mut above = std::iter::successors(parents.get(&process), |above| parents.get(above));
+        let above = std::iter::successors(parents.get(&process), |above| parents.get(above));
         // At most as many steps as there are processes, whatever was read.
-        above.by_ref().take(parents.len()).any(|above| *above == root)
+        above.take(parents.len()).any(|above| *above == root)
     };
     all.into_iter().filter(|process| is_below(*process)).collect()
 }

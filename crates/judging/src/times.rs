@@ -167,7 +167,7 @@ mod tests {
             };
             assert!(longest_of(&|| compute(4)) >= 4 * EACH);
             let another = longest_of(&|| std::thread::spawn(move || compute(4)).join().unwrap());
-            // The clock of the process may be behind that of a thread by a tick.
+            // The process's clock may lag a thread's by a tick.
             assert!(another > 3 * EACH, "{another:?}, where it took {:?}", 4 * EACH);
         });
     }

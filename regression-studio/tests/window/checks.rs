@@ -67,7 +67,7 @@ fn boosted_trees_are_shown_beside_the_network() {
 #[test]
 fn a_check_is_stopped_by_its_button_and_by_the_next_run() {
     let mut settings = small();
-    settings.training.epochs = 10_000_000;
+    settings.training.epochs = 1_000_000;
     settings.training.patience = None;
     let mut window = Window::that_tries_other_kind(settings);
     window.press(Modifiers::NONE, Key::F5);

@@ -36,7 +36,7 @@ fn step_trains_one_epoch() {
 #[test]
 fn a_run_is_paused_stopped_and_resumed() {
     let mut settings = small();
-    settings.training.epochs = 10_000_000;
+    settings.training.epochs = 1_000_000;
     settings.training.patience = None;
     let mut window = Window::open(settings);
     window.press(Modifiers::NONE, Key::F5);

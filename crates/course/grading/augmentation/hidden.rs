@@ -5,9 +5,8 @@ use super::*;
 /// Distortions of images until one shows how many threads are at work.
 const ROUNDS: u32 = 10;
 
-/// The threads that start are counted while 2000 images are distorted. The thread that puts the jobs may be one more. If there are more,
-/// as where workers start anew for some images each, as many must be seen at once: in one of several rounds, since a busy machine may
-/// keep the thread that looks from looking.
+/// Counts the threads that start while 2000 images are distorted. The thread that puts the jobs may be one more. If more start, because each
+/// worker does a few images, the test must see as many at once in one of several rounds: on a busy machine it may miss some.
 #[test]
 fn augmented_starts_its_workers_and_ends_them() -> Result<(), Failure> {
     for workers in [2_usize, 5] {

@@ -29,7 +29,7 @@ pub(super) struct ThreadClock(libc::clockid_t);
 
 #[cfg(target_os = "linux")]
 impl ThreadClock {
-    /// That of the calling thread, if it has one.
+    /// The calling thread's clock; `None` if the system does not tell it.
     pub(super) fn of_this_thread() -> Option<Self> {
         let mut clock = MaybeUninit::uninit();
         // SAFETY: the calling thread has not ended, and `clock` has room for an identifier.
