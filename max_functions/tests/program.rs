@@ -143,7 +143,7 @@ fn part2_program_interprets_the_ptx() {
     if !gpu_testing::require_ptx(&kernels_gpu::PTX) {
         return;
     }
-    let (code, stdout, stderr) = run(&["--device", "ptx", "--size", "33", "17", "-c", "2", "--repeats", "2"]);
+    let (code, stdout, stderr) = run(&["--device", "ptx", "--size", "33", "17", "-c", "1", "--repeats", "2"]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
     let lines: Vec<&str> = stdout.lines().collect();
     assert!(lines.contains(&"[+] max_gpu passed (PTX interpreter, sm_90)"), "{stdout}");
