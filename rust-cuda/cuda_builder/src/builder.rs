@@ -420,6 +420,7 @@ impl CudaBuilder {
         }
         let processed = postprocess(
             &compiled.text,
+            compiled.ir.as_deref(),
             &SourceNames::new(crates)?,
             &self.launch_bounds,
             &self.clusters,

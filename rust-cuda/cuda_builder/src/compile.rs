@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::files::{cannot, files_below};
 use crate::manifest::Manifest;
+use crate::remainders::may_have_remainders;
 use crate::{Arch, BuilderError, TARGET, Toolchain};
 
 /// Compiler flags for the kernels and `core`. None may contain a path: cargo's cache distinguishes builds of `core` by
@@ -29,9 +30,9 @@ const RUSTFLAGS: [&str; 5] = [
 /// The extra pass turns generic loads and stores into accesses to shared memory where it can prove the address space.
 /// Without the dominator tree, which it only uses if another pass has left one, an assumption about an address would
 /// count in its own basic block alone.
-/// The PTX is the assembly output; there is nothing to link, and no linker is needed. The verbose comments contain the
+/// The PTX is the assembly output; there is nothing to link, and no linker is needed. [`crate::remainders`] reads the LLVM IR. The verbose comments contain the
 /// inlined-at chain of each source line; [`crate::source_lines`] reads and removes them.
-const KERNEL_FLAGS: [&str; 5] = ["--emit", "asm", EXTRA_PASS, "-Zno-link", "-Zverbose-asm"];
+const KERNEL_FLAGS: [&str; 5] = ["--emit", "asm,llvm-ir", EXTRA_PASS, "-Zno-link", "-Zverbose-asm"];
 
 /// LLVM 22 crashes in this pass where a pointer is chosen between constants and local memory; the kernels are then compiled
 /// without it.
@@ -127,6 +128,8 @@ impl Flags {
 pub(crate) struct Compiled {
     /// The PTX as LLVM emitted it.
     pub(crate) text: String,
+    /// The LLVM IR of the same kernels, if it is needed to find remainders of floats.
+    pub(crate) ir: Option<String>,
     /// The warnings of cargo and the compiler.
     pub(crate) messages: String,
 }
@@ -140,8 +143,8 @@ impl Compilation<'_> {
         lock.lock().map_err(cannot("lock", &lock_path))?;
 
         let artifacts = self.target_directory.join(TARGET);
-        let file_name = format!("{}.s", self.kernels.library());
-        for stale in find_below(&artifacts, &file_name) {
+        let [file_name, ir_name] = ["s", "ll"].map(|extension| format!("{}.{extension}", self.kernels.library()));
+        for stale in [&file_name, &ir_name].into_iter().flat_map(|name| find_below(&artifacts, name)) {
             fs::remove_file(&stale).map_err(cannot("remove", &stale))?;
         }
         let compile = |flags: &[&str]| {
@@ -174,10 +177,15 @@ impl Compilation<'_> {
             return Err(BuilderError::NoPtx { package, file_name, directory: artifacts });
         };
         let text = fs::read_to_string(&path).map_err(cannot("read", &path))?;
+        let read_ir = || {
+            let path = path.with_extension("ll");
+            fs::read_to_string(&path).map_err(cannot("read", &path))
+        };
+        let ir = may_have_remainders(&text).then(read_ir).transpose()?;
         // Most of the text, and of no use: the debug information says it with the registers' names.
         let is_kept = |line: &&str| !line.trim_start().starts_with("//DEBUG_VALUE");
         let text = text.split_inclusive('\n').filter(is_kept).collect();
-        Ok(Compiled { text, messages })
+        Ok(Compiled { text, ir, messages })
     }
 
     /// LLVM names no place. What it cannot compile are conversions between floats and integers of 128 bits, of which the lines

@@ -49,6 +49,15 @@ pub enum BuilderError {
         /// `, at FILE:LINE`, or empty.
         place: String,
     },
+    /// A remainder of floats that the compiler approximates.
+    #[error(
+        "the compiler approximates the `%` of floats {place} in a form that cuda_builder does not know, so a GPU would compute \
+         something else: write `libm::fmodf(x, y)` or, of f64, `libm::fmod(x, y)`"
+    )]
+    Remainder {
+        /// `at FILE:LINE`, or empty.
+        place: String,
+    },
     /// The compiler succeeded, but wrote no PTX.
     #[error("{package}: cargo succeeded, but wrote no {file_name} below {}", directory.display())]
     NoPtx {

@@ -75,6 +75,7 @@ mod postprocess;
 mod provide;
 mod ptx_items;
 mod ptxas;
+mod remainders;
 mod source_lines;
 mod source_names;
 mod staleness;

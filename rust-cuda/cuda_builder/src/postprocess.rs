@@ -1,10 +1,11 @@
-//! Postprocessing of the compiler's PTX: LF line endings, source lines, names that do not depend on the build, launch
+//! Postprocessing of the compiler's PTX: LF line endings, exact remainders, source lines, names that do not depend on the build, launch
 //! bounds, the last barrier of a cluster, the first instructions of dependent launches.
 
 use crate::BuilderError;
 use crate::debug_information;
 use crate::functions::with_functions;
 use crate::messages::with_messages;
+use crate::remainders::with_exact_remainders;
 use crate::source_lines::with_source_lines;
 use crate::source_names::SourceNames;
 
@@ -46,18 +47,21 @@ pub(crate) struct Postprocessed {
     pub(crate) debug: String,
 }
 
-/// Turns the compiler's output into the files that are committed.
+/// Turns the compiler's output into the files that are committed. `ir` is the LLVM IR, if the text may have remainders of floats.
 pub(crate) fn postprocess(
     text: &str,
+    ir: Option<&str>,
     names: &SourceNames,
     bounds: &[LaunchBounds],
     clusters: &[Cluster],
     dependent: &[String],
 ) -> Result<Postprocessed, BuilderError> {
     let raw = text.replace("\r\n", "\n");
-    let functions = with_functions(&with_shared_arrays(&raw), &|path| names.stable(path))?;
+    let name_of_file = |path: &str| names.stable(path);
+    let exact = ir.map(|ir| with_exact_remainders(&raw, ir, &name_of_file)).transpose()?;
+    let functions = with_functions(&with_shared_arrays(exact.as_ref().unwrap_or(&raw)), &name_of_file)?;
     let mut marked = with_source_lines(&functions, names);
-    let mut text = with_messages(&with_stable_names(&marked.text), &|path| names.stable(path));
+    let mut text = with_messages(&with_stable_names(&marked.text), &name_of_file);
     for bounds in bounds {
         bounds.check()?;
         text = with_directives(&text, &bounds.kernel, &bounds.directives())?;
@@ -265,7 +269,7 @@ mod tests {
         bounds: &[LaunchBounds],
         clusters: &[Cluster],
     ) -> Result<String, BuilderError> {
-        super::postprocess(text, names, bounds, clusters, &[]).map(|processed| processed.ptx)
+        super::postprocess(text, None, names, bounds, clusters, &[]).map(|processed| processed.ptx)
     }
 
     fn bounds(kernel: &str, max_threads: u32, min_blocks: u32) -> LaunchBounds {

@@ -60,9 +60,24 @@ pub const fn concat<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
     bytes
 }
 
+/// Why a value without bytes is no parameter: rustc leaves it out of the PTX's parameters, so that a launch would pass too many.
+macro_rules! no_bytes {
+    () => {
+        "a kernel's parameter has at least one byte: leave out an empty struct or array"
+    };
+}
+
+/// The part of a value that is passed by value.
+#[doc(hidden)]
+pub const fn of_value<V: crate::ByValue>() -> &'static [u8] {
+    assert!(size_of::<V>() > 0, no_bytes!());
+    V::SIGNATURE
+}
+
 /// The part of a value of an unsafe kernel that has `size` bytes.
 #[doc(hidden)]
 pub const fn copied(size: usize) -> [u8; 3] {
+    assert!(size > 0, no_bytes!());
     assert!(size < 1 << 16, "a kernel's parameter is too large");
     [COPIED, (size >> 8) as u8, size as u8]
 }

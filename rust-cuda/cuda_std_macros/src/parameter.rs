@@ -167,7 +167,7 @@ impl Parameter {
                 quote_spanned!(element.span()=> &[::cuda_std::signature::MUTABLE, <#element as ::cuda_std::Element>::CODE])
             }
             Kind::Value(value) => {
-                quote_spanned!(value.span()=> <#value as ::cuda_std::ByValue>::SIGNATURE)
+                quote_spanned!(value.span()=> ::cuda_std::signature::of_value::<#value>())
             }
         }
     }

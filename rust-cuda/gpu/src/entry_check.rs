@@ -29,3 +29,12 @@ pub(crate) fn check(entry: &Entry, launch: &dyn AnyLaunch) -> Result<(), Error> 
     }
     Ok(())
 }
+
+/// Checks that `entry` has as many parameters as a launch passes: the driver reads a value for each of them.
+///
+/// # Errors
+/// If the numbers differ, since each value after the difference would be another parameter.
+pub(crate) fn check_count(entry: &Entry, kernel: &'static str, passed: usize) -> Result<(), Error> {
+    let in_ptx = entry.parameters;
+    if in_ptx == passed { Ok(()) } else { Err(Error::ParameterCount { kernel, in_ptx, passed }) }
+}

@@ -269,6 +269,18 @@ pub enum Error {
         /// The types of its parameters in the program.
         in_program: String,
     },
+    /// The PTX has another number of parameters than the launch passes, though their types are the same.
+    #[error(
+        "kernel {kernel} has {in_ptx} parameters in the PTX, and the launch passes {passed}: compile the PTX again"
+    )]
+    ParameterCount {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The number in the PTX, where a buffer is two.
+        in_ptx: usize,
+        /// The number that the launch passes.
+        passed: usize,
+    },
     /// The kernel has a grid-wide barrier, and the launch is not cooperative: it could deadlock.
     #[error("kernel {kernel} has a grid-wide barrier: launch it with a configuration that is `.cooperative()`")]
     NeedsCooperative {

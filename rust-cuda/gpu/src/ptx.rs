@@ -113,6 +113,8 @@ fn separate_entries(text: &str) -> Option<Vec<(&str, Range<usize>)>> {
 pub(crate) struct Entry {
     /// The types of its parameters ([`cuda_std::signature`]); empty if the text has no signature.
     pub(crate) signature: Vec<u8>,
+    /// The number of its parameters, of which a buffer is two.
+    pub(crate) parameters: usize,
     /// Whether it reaches a grid-wide barrier, which only a cooperative launch may.
     pub(crate) has_grid_barrier: bool,
     /// Blocks of a cluster, for which it was compiled; 1: it has no clusters.
@@ -134,6 +136,7 @@ impl Entry {
         let entry = functions.iter().find(|function| function.is_entry && function.name == kernel)?;
         Some(Self {
             signature: signature_of(text, kernel),
+            parameters: entry.body.split('{').next().unwrap_or_default().matches(".param ").count(),
             has_grid_barrier: reaches_grid_barrier(entry, &functions),
             cluster: cluster_of(entry),
             is_dependent: entry.body.contains(DEPENDENT_LAUNCH),
@@ -262,10 +265,16 @@ ret; }
     #[test]
     fn finds_the_signature_and_barriers_of_entries() {
         let entry = |name| Entry::find(TEXT, name);
-        let expected =
-            Entry { signature: b"(wfsf)".to_vec(), has_grid_barrier: true, cluster: 16, is_dependent: false };
+        let expected = Entry {
+            signature: b"(wfsf)".to_vec(),
+            parameters: 1,
+            has_grid_barrier: true,
+            cluster: 16,
+            is_dependent: false,
+        };
         assert_eq!(entry("scale"), Some(expected));
-        let expected = Entry { signature: vec![], has_grid_barrier: false, cluster: 1, is_dependent: true };
+        let expected =
+            Entry { signature: vec![], parameters: 1, has_grid_barrier: false, cluster: 1, is_dependent: true };
         assert_eq!(entry("scale_all"), Some(expected));
         assert!(entry("waits_itself").unwrap().has_grid_barrier);
         assert_eq!((entry("scal"), entry("waits")), (None, None));

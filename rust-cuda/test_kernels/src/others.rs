@@ -29,6 +29,60 @@ pub fn remainders_f64(x: &[f64], y: &[f64], out: GlobalMut<f64>) {
     }
 }
 
+/// Number of results of [`beside_quotients`] for each pair.
+pub const BESIDE_QUOTIENTS: usize = 22;
+
+macro_rules! beside_quotients {
+    ($name:ident, $float:ident) => {
+        /// Remainders beside quotients, truncated quotients and approximations of the same operands, with other signs, by powers of
+        /// two, in branches and in a loop of `n` rounds: the compiler computes what they have in common once.
+        #[kernel]
+        pub fn $name(x: &[$float], y: &[$float], n: u32, out: GlobalMut<$float>) {
+            let i = thread::index_1d() as usize;
+            if i < x.len() {
+                let (x, y, at) = (x[i], y[i], BESIDE_QUOTIENTS * i);
+                out.set(at, x / y);
+                out.set(at + 1, x % y);
+                out.set(at + 2, GpuFloat::trunc(x / y));
+                out.set(at + 3, x - y * GpuFloat::trunc(x / y));
+                let whole = GpuFloat::trunc(x / 3.0);
+                out.set(at + 4, x % 3.0);
+                out.set(at + 5, whole);
+                out.set(at + 6, x - 3.0 * GpuFloat::trunc(x / 3.0));
+                out.set(at + 7, x / 3.0);
+                out.set(at + 8, x % -y);
+                out.set(at + 9, -x % y);
+                out.set(at + 10, -(-x % -y));
+                out.set(at + 11, x % 4.0 - x % 0.5);
+                out.set(at + 12, (x / y) % -4.0);
+                out.set(at + 13, x % -0.125);
+                out.set(at + 14, x % 1.0 + (x / y) % -1.0);
+                out.set(at + 15, GpuFloat::rem_euclid(x, y));
+                out.set(at + 16, GpuFloat::div_euclid(x, y));
+                let chosen = if x < y { x / y + x % y } else { y % x - x % y };
+                out.set(at + 17, chosen);
+                let (mut a, mut b, mut sum) = (x, y, 0.0);
+                for round in 0..n {
+                    let rest = a % b;
+                    sum += a / b;
+                    if rest == 0.0 {
+                        break;
+                    }
+                    a = b % 7.0 - round as $float;
+                    b = rest;
+                }
+                out.set(at + 18, sum);
+                out.set(at + 19, b);
+                out.set(at + 20, GpuFloat::mul_add(GpuFloat::trunc(x / 1.7), -1.7, x));
+                out.set(at + 21, 360.0 % (y / 360.0));
+            }
+        }
+    };
+}
+
+beside_quotients! { beside_quotients, f32 }
+beside_quotients! { beside_quotients_f64, f64 }
+
 /// Whether each eight words are 1 to 8, and whether their first half is less than the second.
 #[kernel]
 pub fn compares_arrays(a: &[u32], out: GlobalMut<u32>) {

@@ -30,6 +30,7 @@ impl Cuda {
         let mut raw = launch.raw_parameters(self.memory).map_err(|error| Error::Argument { kernel, error })?;
         let function = self.function(kernel)?;
         entry_check::check(&function.entry, launch)?;
+        entry_check::check_count(&function.entry, kernel, raw.values().count())?;
         self.allow_shared(kernel, &function, config.dynamic_shared_bytes)?;
         self.check("permitting large clusters", function.allow_clusters())?;
         if config.cooperative {

@@ -74,6 +74,34 @@ fn a_struct_is_not_its_fields_one_by_one() {
 }
 
 #[test]
+fn an_entry_with_fewer_parameters_is_rejected() {
+    // The types of `scale`, but one parameter less, as a compiler that leaves one out would write it.
+    // SAFETY: the kernel does nothing.
+    #[allow(unsafe_code)]
+    static FEWER: &[PtxVariant] = unsafe {
+        &[PtxVariant::new(
+            (7, 5),
+            ".version 7.0\n.target sm_75\n.address_size 64\n\
+             .visible .global .align 1 .b8 scale__signature[8] = {40, 119, 102, 115, 102, 115, 98, 41};\n\
+             .visible .entry scale(.param .u64 x, .param .u64 n, .param .f32 factor)\n{\n\tret;\n}\n",
+        )]
+    };
+    with_stand_in("rejects_other_kernels::an_entry_with_fewer_parameters_is_rejected", &[], &[], || {
+        let launch = |device: Device| {
+            let mut x = device.zeroed(4).unwrap();
+            device.launch(&scale, LaunchConfig::new(1, 4), (&mut x, 2.0, 3)).unwrap_err().to_string()
+        };
+        assert_eq!(
+            launch(Device::open(DeviceChoice::Cuda, FEWER).unwrap()),
+            "kernel scale has 3 parameters in the PTX, and the launch passes 4: compile the PTX again"
+        );
+        let error = launch(Device::interpreter(&FEWER[0], InterpreterOptions::default()).unwrap());
+        assert!(error.contains("parameters"), "{error}");
+        assert!(!calls().iter().any(|call| call.starts_with("launch")), "the driver received a launch");
+    });
+}
+
+#[test]
 fn ptx_without_signatures_is_rejected() {
     // SAFETY: the kernel does nothing, and only the interpreter runs it.
     #[allow(unsafe_code)]

@@ -49,6 +49,28 @@ proptest! {
     }
 
     #[test]
+    fn remainders_beside_quotients_are_exact(x in vec(floats(), 100), y in vec(floats(), 100)) {
+        // By the simulator, whose `%` is the host's.
+        let found = same_everywhere(&beside_quotients, |device| {
+            let (x, y) = (device.buffer_from_slice(&x).unwrap(), device.buffer_from_slice(&y).unwrap());
+            let mut out = device.uninitialized(100 * BESIDE_QUOTIENTS).unwrap();
+            device.launch(&beside_quotients, LaunchConfig::for_elements(100, 64), (&x, &y, 5, &mut out)).unwrap();
+            out.to_vec().unwrap().into_iter().map(bits).collect::<Vec<_>>()
+        });
+        for (found, (&x, &y)) in found.chunks(BESIDE_QUOTIENTS).zip(x.iter().zip(&y)) {
+            let own = x - y * (x / y).trunc();
+            prop_assert_eq!(&found[..5], &[x / y, x % y, (x / y).trunc(), own, x % 3.0].map(bits)[..], "{} and {}", x, y);
+        }
+        let (x, y): (Vec<f64>, Vec<f64>) = x.iter().zip(&y).map(|(x, y)| (f64::from(*x) * 1.1, f64::from(*y) / 3.0)).unzip();
+        same_everywhere(&beside_quotients_f64, |device| {
+            let (x, y) = (device.buffer_from_slice(&x).unwrap(), device.buffer_from_slice(&y).unwrap());
+            let mut out = device.uninitialized(100 * BESIDE_QUOTIENTS).unwrap();
+            device.launch(&beside_quotients_f64, LaunchConfig::for_elements(100, 64), (&x, &y, 5, &mut out)).unwrap();
+            out.to_vec().unwrap().into_iter().map(long_bits).collect::<Vec<_>>()
+        });
+    }
+
+    #[test]
     fn functions_of_floats_have_the_same_bits(x in vec(floats(), 64)) {
         same_everywhere(&float_functions, |device| {
             let input = device.buffer_from_slice(&x).unwrap();

@@ -1,0 +1,115 @@
+//! The remainders of floats in LLVM IR.
+
+use super::Place;
+use crate::BuilderError;
+
+/// A remainder of the IR, as `%z = frem float %x, %y, !dbg !7`.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    /// Its name in the PTX.
+    pub(super) function: String,
+    /// Type and operands, as in the IR.
+    pub(super) operands: String,
+    pub(super) divisor: Divisor,
+    /// None if the compiler did not keep it, as where it joins code of two branches.
+    pub(super) place: Option<Place>,
+    /// The number of the place's metadata.
+    location: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Divisor {
+    Register,
+    /// Its magnitude.
+    Constant(f64),
+    /// A constant in a form that is not read, as of a vector.
+    Unknown,
+}
+
+/// The remainders of an IR, except those for which a kernel allows an approximation.
+pub(super) fn remainders(ir: &str) -> Vec<Written> {
+    let mut function = String::new();
+    let mut found = Vec::new();
+    for line in ir.lines() {
+        if line.starts_with("define ") {
+            function = function_of(line);
+        }
+        let Some((_, operation)) = line.split_once(" = frem ") else { continue };
+        if operation.starts_with("fast ") || operation.contains("arcp ") || operation.contains("afn ") {
+            continue;
+        }
+        let (operands, attachments) = operation.split_once(", !").unwrap_or((operation, ""));
+        let location: Option<u32> = attachments.strip_prefix("dbg !").and_then(|rest| {
+            let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+            digits.parse().ok()
+        });
+        found.push(Written {
+            function: function.clone(),
+            operands: operands.to_owned(),
+            divisor: divisor(operands.rsplit_once(", ").map_or("", |(_, divisor)| divisor)),
+            place: location.and_then(|location| place(metadata(ir, location)?)),
+            location,
+        });
+    }
+    found
+}
+
+impl Written {
+    pub(super) fn error(&self, ir: &str, name_of_file: &dyn Fn(&str) -> String) -> BuilderError {
+        BuilderError::Remainder { place: self.place_in_source(ir, name_of_file).unwrap_or_default() }
+    }
+
+    /// `at FILE:LINE`.
+    fn place_in_source(&self, ir: &str, name_of_file: &dyn Fn(&str) -> String) -> Option<String> {
+        let location = metadata(ir, self.location?)?;
+        let (line, _) = place(location)?;
+        let scope = metadata(ir, number(location, "scope: !")?)?;
+        let file = metadata(ir, number(scope, "file: !")?)?;
+        let (name, directory) = (text(file, "filename: \"")?, text(file, "directory: \"").unwrap_or_default());
+        let path = if name.starts_with('/') { name.to_owned() } else { format!("{directory}/{name}") };
+        Some(format!("at {}:{line}", name_of_file(&path)))
+    }
+}
+
+/// The name that the PTX has for a function, from the line that defines it.
+fn function_of(definition: &str) -> String {
+    let name = definition.split_once('@').map_or("", |(_, rest)| rest);
+    let end = |c: char| !(c.is_ascii_alphanumeric() || "_$.-".contains(c));
+    let name = match name.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next(),
+        None => name.split(end).next(),
+    };
+    name.unwrap_or_default().replace(['.', '@'], "_$_")
+}
+
+fn divisor(operand: &str) -> Divisor {
+    if operand.starts_with('%') {
+        return Divisor::Register;
+    }
+    // A float that has no short decimal form is written as the bits of a double.
+    let value = match operand.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).map(f64::from_bits).ok(),
+        None => operand.parse().ok(),
+    };
+    value.map_or(Divisor::Unknown, |value: f64| Divisor::Constant(value.abs()))
+}
+
+/// The line that defines a number of the metadata.
+fn metadata(ir: &str, number: u32) -> Option<&str> {
+    let start = ir.find(&format!("\n!{number} = "))? + 1;
+    ir[start..].lines().next()
+}
+
+fn place(location: &str) -> Option<Place> {
+    let line = number(location, "line: ").filter(|&line| line > 0)?;
+    Some((line, number(location, "column: ").unwrap_or(0)))
+}
+
+fn number(metadata: &str, key: &str) -> Option<u32> {
+    let (_, rest) = metadata.split_once(key)?;
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+fn text<'a>(metadata: &'a str, key: &str) -> Option<&'a str> {
+    metadata.split_once(key)?.1.split('"').next()
+}
