@@ -104,7 +104,7 @@ enum Access {
 #[track_caller]
 pub fn fence(ordering: Ordering, _: Scope) {
     if ordering == Ordering::Relaxed {
-        fault::raise(FaultKind::RelaxedFence, Location::caller());
+        return fault::raise_first(FaultKind::RelaxedFence, Location::caller());
     }
     std::sync::atomic::fence(ordering);
     synchronization::fence(current::checked_accessor(), releases(ordering), acquires(ordering));

@@ -54,7 +54,8 @@ pub struct ClusterShared {
 pub fn map_shared(shared: &DynamicShared<F32x4>, rank: u32) -> ClusterShared {
     let blocks = size();
     if rank >= blocks {
-        fault::raise(FaultKind::NoSuchBlock { rank, blocks }, Location::caller());
+        fault::raise_first(FaultKind::NoSuchBlock { rank, blocks }, Location::caller());
+        return ClusterShared { array: shared.clone(), rank: self::rank(), block: None };
     }
     let block = current::with_block(|block| match &block.cluster {
         Some(cluster) if rank != self::rank() => cluster.block(rank),
@@ -64,7 +65,10 @@ pub fn map_shared(shared: &DynamicShared<F32x4>, rank: u32) -> ClusterShared {
         Some(block) => shared.in_other_block(block),
         None => Some(shared.clone()),
     };
-    let Some(array) = array else { fault::raise(FaultKind::DynamicSharedType, Location::caller()) };
+    let array = array.unwrap_or_else(|| {
+        fault::raise_first(FaultKind::DynamicSharedType, Location::caller());
+        shared.clone()
+    });
     ClusterShared { array, rank, block }
 }
 
@@ -87,6 +91,9 @@ impl ClusterShared {
     /// [`mbarrier`](crate::mbarrier). An index out of bounds is a fault.
     #[track_caller]
     pub fn set_async<const N: usize>(&self, index: usize, value: F32x4, barriers: &Mbarriers<N>, barrier: usize) {
+        if current::is_unwinding() {
+            return;
+        }
         self.check(Access::Write, index);
         self.array.set(index, value);
         let sent = (size_of::<F32x4>() as u32, self.array.shadow(index));
@@ -103,7 +110,7 @@ impl ClusterShared {
         let Some(cluster) = &block.cluster else { return };
         let rank = self.rank;
         if !cluster.has_started(rank) {
-            fault::raise(FaultKind::BlockNotStarted { rank }, location);
+            fault::raise_first(FaultKind::BlockNotStarted { rank }, location);
         }
         if index < self.array.len()
             && let Some((accessor, begun)) = self.array.shadow(index).and_then(|shadow| block.copies.to(shadow))

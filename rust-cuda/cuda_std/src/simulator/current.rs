@@ -91,6 +91,9 @@ pub(super) struct Current {
     pub(super) worker: Cell<Option<&'static Worker>>,
     /// The watchdog's count of the current thread's accesses, with the value of [`Worker`]'s counter to which it belongs.
     pub(super) accesses: Cell<(u64, u64)>,
+    /// Whether the launch has failed, and the block's threads that wait are unwound.
+    pub(super) is_ending: Cell<bool>,
+    /// That of the coroutine that runs; null if none does.
     yielder: Cell<*const Yielder<(), Wait>>,
 }
 
@@ -122,6 +125,7 @@ thread_local! {
             binding: Cell::new(""),
             worker: Cell::new(None),
             accesses: Cell::new((0, 0)),
+            is_ending: Cell::new(false),
             yielder: Cell::new(std::ptr::null()),
         }
     };
@@ -241,6 +245,7 @@ pub(super) fn enter_block(block: &Rc<Block>) -> BlockGuard {
         current.checks_races.set(block.launch.options.check_races);
         current.loop_iterations.set(block.launch.options.loop_iterations);
         current.first_turn.set(turn());
+        current.is_ending.set(false);
         let saved = block.saved.get();
         current.epoch.set(saved.epoch);
         current.shadow_epoch.set(shadow_epoch(saved.epoch));
@@ -311,15 +316,45 @@ pub(super) fn enter_thread(thread: u32, yielder: *const Yielder<(), Wait>) {
     });
 }
 
-/// Suspends the current thread until the barrier or warp operation of `reason` is complete.
+/// Notes that no coroutine runs.
+pub(super) fn leave_thread() {
+    with(|current| current.yielder.set(std::ptr::null()));
+}
+
+/// Whether a fault or a panic unwinds the current thread, which runs destructors. It then takes part in no barrier and no operation of
+/// its warp, and its accesses are no further faults. [`Launch::run`](super::launch::Launch) starts no thread while another one unwinds.
+#[inline]
+pub(super) fn is_unwinding() -> bool {
+    std::thread::panicking()
+}
+
+/// Makes a thread the current one again when dropped.
+struct Reenter(u32, *const Yielder<(), Wait>);
+
+impl Drop for Reenter {
+    fn drop(&mut self) {
+        enter_thread(self.0, self.1);
+    }
+}
+
+/// Suspends the current thread until the barrier or warp operation of `reason` is complete. Returns at once if the thread unwinds.
 pub(super) fn wait(reason: Wait) {
+    if is_unwinding() {
+        return;
+    }
     let (thread, yielder) = with(|current| (current.thread.get(), current.yielder.get()));
-    assert!(is_simulated(), "only a launched kernel can call this");
-    // SAFETY: the yielder belongs to the coroutine that runs now: `enter_thread` stored it before the kernel's body
-    // started and after each suspension, and the coroutine's function, which borrows it, has not returned.
+    assert!(is_simulated() && !yielder.is_null(), "only a launched kernel can call this");
+    if with(|current| current.is_ending.get()) {
+        // The kernel has caught what unwinds it, and waits again.
+        std::panic::resume_unwind(Box::new(()));
+    }
+    // Also if the coroutine is unwound instead of resumed: its destructors may look at the current thread.
+    let _reenter = Reenter(thread, yielder);
+    // SAFETY: the yielder belongs to the coroutine that runs now, whose function, which borrows it, has not returned: `enter_thread`
+    // stores it before the kernel's body starts and after each suspension, and `leave_thread` clears it when a coroutine has
+    // given control back.
     #[allow(unsafe_code)]
     unsafe {
         (*yielder).suspend(reason);
     }
-    enter_thread(thread, yielder);
 }

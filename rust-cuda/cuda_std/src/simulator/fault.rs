@@ -3,12 +3,13 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Once;
 
 use thiserror::Error;
 
-use crate::{Dim3, Schedule};
+use super::current;
+use crate::{Dim3, Element, Schedule};
 pub use cuda_launch::Access;
 use cuda_launch::MbarrierError;
 
@@ -358,26 +359,52 @@ struct Raised {
     location: SourceLocation,
 }
 
-/// Ends the simulated thread with a fault.
+/// Ends the simulated thread with a fault. Where destructors may run, [`raise_first`] is called instead.
 #[cold]
 pub(super) fn raise(kind: FaultKind, location: &Location<'_>) -> ! {
     // Unlike a panic, this does not call the panic hook.
     std::panic::resume_unwind(Box::new(Raised { kind, location: location.into() }))
 }
 
-/// The fault behind the `payload` of an unwinding thread.
-///
-/// # Errors
-/// The payload, if it is not a fault: the coroutine is being unwound.
-pub(super) fn from_payload(payload: Box<dyn Any + Send>) -> Result<(FaultKind, SourceLocation), Box<dyn Any + Send>> {
+/// As [`raise`], but returns if the thread unwinds already, since a second fault in a destructor would end the process. The launch
+/// reports the first one.
+#[cold]
+pub(super) fn raise_first(kind: FaultKind, location: &Location<'_>) {
+    if !current::is_unwinding() {
+        raise(kind, location);
+    }
+}
+
+/// Raises a fault of an access to a cell that does not exist. A thread that unwinds gets a cell of its own instead.
+#[cold]
+pub(super) fn instead_of_cell<T: Element>(kind: FaultKind, location: &Location<'_>) -> &'static T::Cell {
+    raise_first(kind, location);
+    Box::leak(Box::new(T::POISON.into_cell()))
+}
+
+/// The fault behind the `payload` of an unwinding thread of a kernel that is defined at `place`.
+pub(super) fn from_payload(
+    payload: Box<dyn Any + Send>,
+    (file, line): (&'static str, u32),
+) -> (FaultKind, SourceLocation) {
+    let panicked_at = PANIC_LOCATION.take();
     let payload = match payload.downcast::<Raised>() {
-        Ok(raised) => return Ok((raised.kind, raised.location)),
+        Ok(raised) => return (raised.kind, raised.location),
         Err(payload) => payload,
     };
-    let Some(location) = PANIC_LOCATION.take() else { return Err(payload) };
     let message = payload.downcast_ref::<String>().cloned();
     let message = message.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-    Ok((FaultKind::Panic { message: message.unwrap_or_default() }, location))
+    discard(payload);
+    // `resume_unwind` has no location.
+    let location = panicked_at.unwrap_or_else(|| SourceLocation { file: file.to_owned(), line, column: 1 });
+    (FaultKind::Panic { message: message.unwrap_or_default() }, location)
+}
+
+/// Drops the payload of a thread that has unwound. One whose destructor panics is leaked.
+pub(super) fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(another);
+    }
 }
 
 thread_local! {
@@ -391,7 +418,9 @@ pub(super) fn install_panic_hook(is_simulated: fn() -> bool) {
     INSTALLED.call_once(|| {
         let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |information| {
-            if !is_simulated() {
+            // The process ends by a panic in a destructor of a thread that unwinds.
+            let ends = information.payload().downcast_ref() == Some(&"panic in a destructor during cleanup");
+            if !is_simulated() || ends {
                 return previous(information);
             }
             let location = information

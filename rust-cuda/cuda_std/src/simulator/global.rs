@@ -73,7 +73,8 @@ impl<'a, T: Element> Global<'a, T> {
         let Some(elements) = self.elements.get(range.clone()) else {
             let index = if range.start > range.end { range.start } else { range.end.saturating_sub(1) };
             let kind = FaultKind::OutOfBounds { place: Place::Global(self.name), index, length: self.len() };
-            fault::raise(kind, Location::caller());
+            fault::raise_first(kind, Location::caller());
+            return Self { elements: &[], written: None, ..self };
         };
         let offset = self.offset + range.start;
         Self { elements, offset, written: self.written.map(|written| &written[range]), name: self.name }
@@ -97,7 +98,8 @@ impl<'a, T: Element> Global<'a, T> {
     fn at_from(self, index: usize, location: &'static Location<'static>) -> &'a T {
         let Some(element) = self.elements.get(index) else {
             let kind = FaultKind::OutOfBounds { place: Place::Global(self.name), index, length: self.len() };
-            fault::raise(kind, location);
+            fault::raise_first(kind, location);
+            return Box::leak(Box::new(T::POISON));
         };
         check_written(self.written, self.name, index, location);
         current::count_access(|current| &current.global_loads);
@@ -112,7 +114,8 @@ impl Global<'_, f32> {
     #[track_caller]
     pub fn quad(self, index: usize) -> F32x4 {
         check_aligned::<4>(self.name, self.offset.saturating_add(index), Location::caller());
-        F32x4::new(*self.at(index), *self.at(index + 1), *self.at(index + 2), *self.at(index + 3))
+        let element = |i| *self.at(index.saturating_add(i));
+        F32x4::new(element(0), element(1), element(2), element(3))
     }
 }
 
@@ -153,7 +156,8 @@ impl<'a, T: Element> GlobalQuads<'a, T> {
         if end > values.len() {
             let place = Place::Global(values.name);
             let kind = FaultKind::OutOfBounds { place, index: end - 1, length: values.len() };
-            fault::raise(kind, Location::caller());
+            fault::raise_first(kind, Location::caller());
+            return Self { values, first: 0, count: 0 };
         }
         Self { values, first, count }
     }
@@ -165,7 +169,8 @@ impl<'a, T: Element> GlobalQuads<'a, T> {
         if index >= self.count {
             let (index, length) = (index as usize, self.count as usize);
             let kind = FaultKind::OutOfBounds { place: Place::Global(self.values.name), index, length };
-            fault::raise(kind, Location::caller());
+            fault::raise_first(kind, Location::caller());
+            return [T::POISON; ELEMENTS];
         }
         let (first, location) = (self.first + ELEMENTS * index as usize, Location::caller());
         std::array::from_fn(|i| *self.values.at_from(first + i, location))
@@ -296,13 +301,14 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         let length = crate::strided::addressed(self.len());
         if !crate::strided::is_within(length, first, sizes, strides) {
             self.out_of_bounds(crate::strided::last(first, sizes, strides), length, Location::caller());
+            return GlobalView { memory: self, first: 0, sizes: [0; N], strides };
         }
         GlobalView { memory: self, first, sizes, strides }
     }
 
     #[cold]
-    fn out_of_bounds(self, index: usize, length: usize, location: &'static Location<'static>) -> ! {
-        fault::raise(FaultKind::OutOfBounds { place: Place::Global(self.name), index, length }, location)
+    fn out_of_bounds(self, index: usize, length: usize, location: &'static Location<'static>) {
+        fault::raise_first(FaultKind::OutOfBounds { place: Place::Global(self.name), index, length }, location);
     }
 
     /// Element `index` for atomic operations. An index out of bounds is a fault.
@@ -334,17 +340,17 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         watchdog::check(Location::caller());
         let Some(cell) = self.cells.get(index) else {
             let kind = FaultKind::OutOfBounds { place: Place::Global(self.name), index, length: self.cells.len() };
-            fault::raise(kind, Location::caller());
+            return fault::instead_of_cell::<T>(kind, Location::caller());
         };
         cell
     }
 
-    /// Checks an access to element `index`, which is within bounds.
+    /// Checks an access to element `index`, which is within bounds unless the thread unwinds.
     #[inline]
     fn check(self, access: Access, index: usize, location: &'static Location<'static>, same_value: impl Fn() -> bool) {
         if access == Access::Write {
-            if let Some(written) = self.written {
-                written[index].store(true, Relaxed);
+            if let Some(written) = self.written.and_then(|written| written.get(index)) {
+                written.store(true, Relaxed);
             }
         } else {
             check_written(self.written, self.name, index, location);
@@ -364,6 +370,9 @@ fn check_race(
     location: &'static Location<'static>,
     same_value: &dyn Fn() -> bool,
 ) {
+    if current::is_unwinding() {
+        return;
+    }
     let recorded = current::with_block(|block| {
         let shadows = &block.global_shadows;
         let same_value = || !block.launch.options.same_value_races_are_faults && same_value();
@@ -405,7 +414,8 @@ impl GlobalMut<'_, f32> {
     #[track_caller]
     pub fn quad(self, index: usize) -> F32x4 {
         check_aligned::<4>(self.name, index, Location::caller());
-        F32x4::new(self.get(index), self.get(index + 1), self.get(index + 2), self.get(index + 3))
+        let element = |i| self.get(index.saturating_add(i));
+        F32x4::new(element(0), element(1), element(2), element(3))
     }
 
     /// Writes elements `index` to `index` + 3 by one instruction. An index that is out of bounds or not a multiple of 4
@@ -416,7 +426,7 @@ impl GlobalMut<'_, f32> {
         check_aligned::<4>(self.name, index, Location::caller());
         // The last one first: a write that is partly out of bounds writes nothing.
         for (i, value) in value.to_array().into_iter().enumerate().rev() {
-            self.set(index + i, value);
+            self.set(index.saturating_add(i), value);
         }
     }
 }
@@ -460,7 +470,10 @@ impl<T: Element, const N: usize> GlobalView<'_, T, N> {
     fn index(self, indices: [u32; N]) -> usize {
         match crate::strided::offset(indices, self.sizes, self.strides) {
             Ok(offset) => self.first as usize + offset,
-            Err((index, size)) => self.memory.out_of_bounds(index, size, Location::caller()),
+            Err((index, size)) => {
+                self.memory.out_of_bounds(index, size, Location::caller());
+                usize::MAX
+            }
         }
     }
 }
@@ -478,7 +491,7 @@ impl<const N: usize> GlobalView<'_, f32, N> {
         }
         if stride != 1 {
             let kind = FaultKind::Misaligned { place: Place::Global(self.memory.name), index, elements: 4 };
-            fault::raise(kind, Location::caller());
+            return fault::raise_first(kind, Location::caller());
         }
         self.memory.set_quad(index, value);
     }
@@ -488,7 +501,7 @@ impl<const N: usize> GlobalView<'_, f32, N> {
 #[inline]
 fn check_aligned<const ELEMENTS: usize>(name: &'static str, index: usize, location: &'static Location<'static>) {
     if !index.is_multiple_of(ELEMENTS) {
-        fault::raise(FaultKind::Misaligned { place: Place::Global(name), index, elements: ELEMENTS }, location);
+        fault::raise_first(FaultKind::Misaligned { place: Place::Global(name), index, elements: ELEMENTS }, location);
     }
 }
 
@@ -500,13 +513,13 @@ fn check_written(
     location: &'static Location<'static>,
 ) {
     if let Some(written) = written
-        && !written[index].load(Relaxed)
+        && written.get(index).is_some_and(|written| !written.load(Relaxed))
     {
-        fault::raise(FaultKind::Unwritten { place: Place::Global(name), index }, location);
+        fault::raise_first(FaultKind::Unwritten { place: Place::Global(name), index }, location);
     }
 }
 
-/// Ends the thread with a fault: its access races with `conflict`.
+/// Ends the thread with a fault, unless it unwinds already: its access races with `conflict`.
 #[cold]
 pub(super) fn raise_race(
     place: Place,
@@ -514,7 +527,7 @@ pub(super) fn raise_race(
     access: Access,
     conflict: &Conflict,
     location: &'static Location<'static>,
-) -> ! {
+) {
     let (block_dim, grid_dim) = current::with(|current| (current.block_dim.get(), current.grid_dim.get()));
     let kind = FaultKind::Race {
         place,
@@ -525,5 +538,5 @@ pub(super) fn raise_race(
         other_thread: block_dim.index_of(conflict.accessor.thread()),
         other_location: conflict.location.map(SourceLocation::from),
     };
-    fault::raise(kind, location)
+    fault::raise_first(kind, location);
 }

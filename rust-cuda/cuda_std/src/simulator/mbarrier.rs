@@ -71,6 +71,9 @@ impl<const N: usize> Mbarriers<N> {
     /// [`cluster::sync`](crate::cluster::sync) before the first use by others. An index out of bounds is a fault.
     #[track_caller]
     pub fn init(&self, index: usize, arrivals: u32) {
+        if current::is_unwinding() {
+            return;
+        }
         let location = Location::caller();
         self.words.set(index, 0);
         let mbarrier = Mbarrier::new(arrivals.into()).unwrap_or_else(|error| raise(error, location));
@@ -81,6 +84,9 @@ impl<const N: usize> Mbarriers<N> {
     /// Arrives at mbarrier `index`, whose current phase expects `bytes` more bytes.
     #[track_caller]
     pub fn arrive_expecting(&self, index: usize, bytes: u32) {
+        if current::is_unwinding() {
+            return;
+        }
         let location = Location::caller();
         let id = self.id(index);
         current::with_block(|block| block.phases.check(id, location));
@@ -98,6 +104,9 @@ impl<const N: usize> Mbarriers<N> {
     /// [`PhaseNeverEnds`](crate::simulator::FaultKind::PhaseNeverEnds).
     #[track_caller]
     pub fn wait(&self, index: usize, parity: u32) {
+        if current::is_unwinding() {
+            return;
+        }
         let location = Location::caller();
         let id = self.id(index);
         current::with_block(|block| block.phases.check(id, location));

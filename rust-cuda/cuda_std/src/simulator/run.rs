@@ -34,6 +34,11 @@ struct Progress {
 impl Launch {
     /// Runs `thread` once for each thread of the grid.
     pub(super) fn run(&self, thread: &(dyn Fn() + Sync)) -> Result<LaunchReport, LaunchError> {
+        // A destructor that runs during a panic may launch a kernel, whose threads do not unwind.
+        if std::thread::panicking() {
+            return std::thread::scope(|scope| scope.spawn(|| self.run(thread)).join())
+                .unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+        }
         fault::install_panic_hook(current::is_simulated);
         synchronization::reset();
         let schedule = &self.options.schedule;

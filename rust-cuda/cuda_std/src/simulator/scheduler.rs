@@ -13,11 +13,17 @@ use super::block::Block;
 use super::current::{self, Wait};
 use super::exchange::LANES;
 use super::fault::{self, FaultKind, SourceLocation};
+#[cfg(unix)]
+use super::launch::Launch;
+#[cfg(unix)]
+use super::overflow;
 use super::report::LaunchReport;
 use super::stacks::Stacks;
 
 /// The reason why a simulated thread waits, and the coroutine that resumes it.
-type Waiting = (Wait, Coroutine<(), Wait, (), DefaultStack>);
+type Waiting = (Wait, ThreadCoroutine);
+
+type ThreadCoroutine = Coroutine<(), Wait, (), DefaultStack>;
 
 /// The scheduler of the threads of a block.
 pub(super) struct Scheduler<'a> {
@@ -143,19 +149,17 @@ impl<'a> Scheduler<'a> {
                             block.exited.set(block.exited.get() + 1);
                             block.turns.set(0);
                         }
-                        Err(payload) => match fault::from_payload(payload) {
-                            Ok((kind, location)) => {
-                                let number = current::with(|current| current.thread.get());
-                                block.fail(number, kind, location);
-                            }
-                            Err(payload) => std::panic::resume_unwind(payload),
-                        },
+                        Err(payload) if current::with(|current| current.is_ending.get()) => fault::discard(payload),
+                        Err(payload) => {
+                            let (kind, location) = fault::from_payload(payload, block.launch.place);
+                            block.fail(number, kind, location);
+                        }
                     }
                 }
             };
             // SAFETY: the coroutine borrows `thread`, which lives until [`run`](super::run) or [`together`](super::together) returns, and
             // every coroutine has ended before that: `finish_all` runs the waiting ones to their end, or `drop_waiting`
-            // unwinds them.
+            // unwinds them, at the latest when the scheduler is dropped.
             #[allow(unsafe_code)]
             let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
             self.resume(coroutine);
@@ -186,17 +190,8 @@ impl<'a> Scheduler<'a> {
     }
 
     /// Runs a coroutine until its thread waits or it ends.
-    fn resume(&mut self, mut coroutine: Coroutine<(), Wait, (), DefaultStack>) {
-        #[cfg(unix)]
-        {
-            let super::launch::Launch { kernel, place, options, .. } = &self.block.launch;
-            let (kernel, place) = (*kernel, *place);
-            super::overflow::enter_stack(coroutine.trap_handler(), options.stack_bytes, kernel, place);
-        }
-        let result = coroutine.resume(());
-        #[cfg(unix)]
-        super::overflow::leave_stack();
-        match result {
+    fn resume(&mut self, mut coroutine: ThreadCoroutine) {
+        match self.switch_to(&mut coroutine, |coroutine| coroutine.resume(())) {
             CoroutineResult::Yield(wait) => {
                 let thread = current::with(|current| current.thread.get()) as usize;
                 self.waiting[thread] = Some((wait, coroutine));
@@ -207,6 +202,20 @@ impl<'a> Scheduler<'a> {
             }
             CoroutineResult::Return(()) => self.stacks.put(coroutine.into_stack()),
         }
+    }
+
+    /// Gives control to a coroutine by `switch`.
+    fn switch_to<R>(&self, coroutine: &mut ThreadCoroutine, switch: impl FnOnce(&mut ThreadCoroutine) -> R) -> R {
+        #[cfg(unix)]
+        {
+            let Launch { kernel, place, options, .. } = &self.block.launch;
+            overflow::enter_stack(coroutine.trap_handler(), options.stack_bytes, kernel, *place);
+        }
+        let result = switch(coroutine);
+        #[cfg(unix)]
+        overflow::leave_stack();
+        current::leave_thread();
+        result
     }
 
     /// Resumes the lanes of each warp's operation for which all its lanes wait, but for those that have exited, and, where there is
@@ -341,10 +350,21 @@ impl<'a> Scheduler<'a> {
 
     /// Unwinds the threads that still wait after a failure.
     pub(super) fn drop_waiting(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        if waiting.iter().all(Option::is_none) {
+            return;
+        }
         let _guard = current::enter_block(&self.block);
-        for (_, mut coroutine) in self.waiting.iter_mut().filter_map(Option::take) {
-            coroutine.force_unwind();
+        current::with(|current| current.is_ending.set(true));
+        for (_, mut coroutine) in waiting.into_iter().flatten() {
+            self.switch_to(&mut coroutine, Coroutine::force_unwind);
             self.stacks.put(coroutine.into_stack());
         }
+    }
+}
+
+impl Drop for Scheduler<'_> {
+    fn drop(&mut self) {
+        self.drop_waiting();
     }
 }

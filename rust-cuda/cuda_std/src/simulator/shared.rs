@@ -44,10 +44,10 @@ fn check_shadow(
         && let Some((accessor, begun)) = current::with_block(|block| block.copies.to(address_of(cell)))
     {
         let conflict = Conflict { access: Access::Write, accessor, location: Some(begun) };
-        raise_race(Place::Shared, index, access, &conflict, location);
+        return raise_race(Place::Shared, index, access, &conflict, location);
     }
     if access != Access::Write && !shadow.is_written() {
-        fault::raise(FaultKind::Unwritten { place: Place::Shared, index }, location);
+        return fault::raise_first(FaultKind::Unwritten { place: Place::Shared, index }, location);
     }
     let is_ordered = |earlier, reads| current::with_block(|block| block.has_ordered((earlier, reads), now));
     let same_value = || current::with_block(|block| !block.launch.options.same_value_races_are_faults) && same_value();
@@ -69,8 +69,18 @@ fn address_of(shadow: &Cell<Shadow>) -> usize {
 }
 
 #[cold]
-fn out_of_bounds(index: usize, length: usize, location: &'static Location<'static>) -> ! {
-    fault::raise(FaultKind::OutOfBounds { place: Place::Shared, index, length }, location)
+fn out_of_bounds(index: usize, length: usize, location: &'static Location<'static>) {
+    fault::raise_first(FaultKind::OutOfBounds { place: Place::Shared, index, length }, location);
+}
+
+/// [`fault::instead_of_cell`] for an access to shared memory.
+#[cold]
+fn out_of_bounds_cell<T: Element>(
+    index: usize,
+    length: usize,
+    location: &'static Location<'static>,
+) -> &'static T::Cell {
+    fault::instead_of_cell::<T>(FaultKind::OutOfBounds { place: Place::Shared, index, length }, location)
 }
 
 macro_rules! accesses {
@@ -101,6 +111,9 @@ macro_rules! accesses {
 
         /// Begins to copy a value to element `index`.
         fn begin_copy(&self, index: usize, value: T, location: &'static Location<'static>) {
+            if current::is_unwinding() {
+                return;
+            }
             current::count_access(|current| &current.shared_stores);
             // The write is checked here and where it happens.
             self.at(Access::Write, index, location, |cell| value.is_in(cell));
@@ -136,7 +149,7 @@ fn declared<T: Element, C: Any>(
     if !shared.contains(key)
         && let Err(kind) = shared.allocate(size_of::<T>() * length)
     {
-        fault::raise(kind, location);
+        fault::raise_first(kind, location);
     }
     let cells = || make((0..length).map(|_| T::POISON.into_cell()).collect());
     shared.array(key, block.launch.options.check_races, length, cells)
@@ -218,7 +231,7 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
         location: &'static Location<'static>,
         same_value: impl Fn(&T::Cell) -> bool,
     ) -> &T::Cell {
-        let Some(cell) = self.cells.get(index) else { out_of_bounds(index, N, location) };
+        let Some(cell) = self.cells.get(index) else { return out_of_bounds_cell::<T>(index, N, location) };
         check(&self.shadows, access, (0, index), location, || same_value(cell));
         cell
     }
@@ -245,8 +258,8 @@ impl<T: Element, const ROWS: usize, const COLUMNS: usize> SharedArray2d<T, ROWS,
 }
 
 #[track_caller]
-fn beyond(index: usize, length: usize) -> ! {
-    out_of_bounds(index, length, Location::caller())
+fn beyond(index: usize, length: usize) {
+    out_of_bounds(index, length, Location::caller());
 }
 
 /// Shared memory whose size is set at the launch, from [`dynamic_shared`].
@@ -271,7 +284,10 @@ impl<T: Element> Clone for DynamicShared<T> {
 pub fn dynamic_shared<T: Element>() -> DynamicShared<T> {
     match current::with_block(dynamic_array::<T>) {
         Some((cells, shadows)) => DynamicShared { length: cells.len(), cells, shadows, offset: 0 },
-        None => fault::raise(FaultKind::DynamicSharedType, Location::caller()),
+        None => {
+            fault::raise_first(FaultKind::DynamicSharedType, Location::caller());
+            DynamicShared { length: 0, cells: Rc::default(), shadows: None, offset: 0 }
+        }
     }
 }
 
@@ -337,6 +353,7 @@ impl<T: Element> DynamicShared<T> {
     pub fn split_at(&self, count: usize) -> (Self, Self) {
         if count > self.length {
             out_of_bounds(count, self.length, Location::caller());
+            return self.split_at(self.length);
         }
         let (mut head, mut tail) = (self.clone(), self.clone());
         head.length = count;
@@ -351,6 +368,7 @@ impl<T: Element> DynamicShared<T> {
     pub fn view<const N: usize>(&self, first: u32, sizes: [u32; N], strides: [u32; N]) -> SharedView<'_, T, N> {
         if !crate::strided::is_within(self.length, first, sizes, strides) {
             out_of_bounds(crate::strided::last(first, sizes, strides), self.length, Location::caller());
+            return SharedView { array: self, first: 0, sizes: [0; N], strides };
         }
         SharedView { array: self, first, sizes, strides }
     }
@@ -366,7 +384,7 @@ impl<T: Element> DynamicShared<T> {
         same_value: impl Fn(&T::Cell) -> bool,
     ) -> &T::Cell {
         if index >= self.length {
-            out_of_bounds(index, self.length, location);
+            return out_of_bounds_cell::<T>(index, self.length, location);
         }
         let cell = &self.cells[self.offset + index];
         check(&self.shadows, access, (self.offset, index), location, || same_value(cell));
@@ -428,7 +446,10 @@ impl<T: Element, const N: usize> SharedView<'_, T, N> {
     fn offset(&self, indices: [u32; N]) -> usize {
         match crate::strided::offset(indices, self.sizes, self.strides) {
             Ok(offset) => self.first as usize + offset,
-            Err((index, size)) => out_of_bounds(index, size, Location::caller()),
+            Err((index, size)) => {
+                out_of_bounds(index, size, Location::caller());
+                usize::MAX
+            }
         }
     }
 }

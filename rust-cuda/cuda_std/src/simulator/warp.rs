@@ -74,6 +74,9 @@ fn sync_within(lanes: u32) {
 /// The lanes that execute this together: bit i is lane i. On a GPU they may be fewer than those that take the same way.
 #[track_caller]
 pub fn activemask() -> u32 {
+    if current::is_unwinding() {
+        return 1 << lane_id();
+    }
     let thread = current::with(|current| current.thread.get()) as usize;
     current::wait(Wait::Active(Location::caller()));
     let is_active = |lane: &Cell<Option<u32>>| lane.get().is_some();
@@ -109,6 +112,10 @@ fn exchange<R>(
     location: &'static Location<'static>,
     read: impl FnOnce(&[Cell<Option<u32>>]) -> R,
 ) -> R {
+    if current::is_unwinding() {
+        // As if all lanes offered the same.
+        return read(&[(); LANES as usize].map(|()| Cell::new(Some(bits))));
+    }
     let thread = current::with(|current| current.thread.get()) as usize;
     if lanes & 1 << lane_id() == 0 {
         fault::raise(FaultKind::MissingLanes { expected: lanes, missing: lanes }, location);
@@ -144,7 +151,10 @@ fn shuffle_among<T: Shuffled>(lanes: u32, value: T, source: u32, location: &'sta
             Some(value) => value.get().ok_or(FaultKind::ExitedLane { lane: source }),
             None => Err(FaultKind::NoSuchLane { lane: source, lanes: values.len() as u32 }),
         });
-        received.unwrap_or_else(|kind| fault::raise(kind, location))
+        received.unwrap_or_else(|kind| {
+            fault::raise_first(kind, location);
+            word
+        })
     })
 }
 

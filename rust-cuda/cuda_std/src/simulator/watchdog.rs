@@ -107,6 +107,10 @@ pub(super) fn check(location: &'static Location<'static>) {
 #[cold]
 fn check_own(location: &'static Location<'static>) {
     let Some(worker) = current::with(|current| current.worker.get()) else { return };
+    // The watchdog ends the process then.
+    if current::is_unwinding() {
+        return;
+    }
     if worker.is_overdue.swap(false, Relaxed) {
         OVERDUE.fetch_sub(1, Relaxed);
         fault::raise(FaultKind::Overdue { seconds: worker.seconds() }, location);
@@ -134,7 +138,7 @@ pub(super) fn note_accesses(location: &'static Location<'static>) {
     if let Some(accesses) = accesses
         && accesses >= current::with_block(|block| block.launch.options.thread_accesses)
     {
-        fault::raise(FaultKind::EndlessAccesses { accesses }, location);
+        fault::raise_first(FaultKind::EndlessAccesses { accesses }, location);
     }
 }
 
