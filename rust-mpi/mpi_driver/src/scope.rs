@@ -93,7 +93,8 @@ impl<'scope> Scope<'scope, '_> {
         tag: u16,
     ) -> Result<SendMutRequest<'scope, T>, Error> {
         let lent = Lent::new(buffer);
-        // SAFETY: the buffer is borrowed for the scope, and not changed before the request is complete.
+        // SAFETY: the buffer is borrowed for the scope, and `lent`, which alone has it now, changes it only after the request is
+        // complete: the operation no longer uses this slice then.
         let SendRequest { waiter } =
             self.send(unsafe { std::slice::from_raw_parts(lent.data, lent.length) }, to, tag)?;
         Ok(SendMutRequest { waiter, lent })
@@ -110,7 +111,9 @@ impl<'scope> Scope<'scope, '_> {
         tag: u16,
     ) -> Result<ReceiveRequest<'scope, T>, Error> {
         self.communicator.require_message("MPI_Irecv", from.rank(), tag)?;
-        let lent = Lent::new(buffer);
+        let mut lent = Lent::new(buffer);
+        // SAFETY: this operation is the first, and the only one.
+        let buffer = unsafe { lent.for_operation() };
         let pending = match &self.communicator.backend {
             // SAFETY: the buffer is borrowed for the scope, which completes the request before it ends.
             Backend::Mpi(mpi) => Pending::MpiReceive(unsafe { mpi.start_receive(buffer, from, tag) }?),
@@ -217,7 +220,8 @@ impl Waiter<'_> {
     }
 }
 
-/// A buffer that an operation has borrowed until it is complete.
+/// A buffer that an operation has borrowed until it is complete. What the operation has is derived from the pointer here: a borrow of the
+/// buffer beside it would make the pointer invalid.
 struct Lent<'scope, T> {
     data: *mut T,
     length: usize,
@@ -225,8 +229,18 @@ struct Lent<'scope, T> {
 }
 
 impl<'scope, T> Lent<'scope, T> {
-    fn new(buffer: &mut [T]) -> Self {
-        Self { data: buffer.as_mut_ptr(), length: buffer.len(), buffer: PhantomData }
+    /// Borrows the buffer for 'scope, so that its owner cannot use it beside this.
+    fn new(buffer: &'scope mut [T]) -> Self {
+        Self { length: buffer.len(), data: buffer.as_mut_ptr(), buffer: PhantomData }
+    }
+
+    /// The buffer for its operation, which may keep a pointer derived from it until it is complete.
+    ///
+    /// # Safety
+    /// No operation may have been started with it before.
+    unsafe fn for_operation(&mut self) -> &mut [T] {
+        // SAFETY: it was borrowed for 'scope, and the caller guarantees that nothing else has a pointer to it.
+        unsafe { std::slice::from_raw_parts_mut(self.data, self.length) }
     }
 
     /// The buffer.
@@ -234,7 +248,7 @@ impl<'scope, T> Lent<'scope, T> {
     /// # Safety
     /// It was borrowed for 'scope, and its operation must be complete.
     unsafe fn back(self) -> &'scope mut [T] {
-        // SAFETY: the caller guarantees it.
+        // SAFETY: the caller guarantees that it is borrowed, and that the operation no longer uses what it has of it.
         unsafe { std::slice::from_raw_parts_mut(self.data, self.length) }
     }
 }

@@ -237,7 +237,8 @@ impl ThreadCommunicator {
     /// Receives the message of a receive that was posted.
     ///
     /// # Safety
-    /// Its buffer must be valid and unused.
+    /// Its buffer must be valid, and nothing may have used it since the receive was posted, except through the pointer from which its own
+    /// is derived.
     #[allow(unsafe_code, reason = "the buffer of an operation that runs until its scope completes it")]
     pub(crate) unsafe fn complete(&self, posted: &PostedReceive) -> Result<Received, Error> {
         // SAFETY: the caller guarantees it.

@@ -4,7 +4,7 @@ mod checks;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mpi_driver::{Operation, Source, threads};
+use mpi_driver::{Error, Operation, Source, threads};
 
 #[test]
 fn every_check_passes_on_threads() {
@@ -29,6 +29,37 @@ fn a_message_of_another_type_is_an_error() {
     });
     let error = results[1].as_ref().expect("the types differ");
     assert_eq!(error.to_string(), "MPI_Recv with rank 0: the message is of type F32, not I32");
+}
+
+#[test]
+fn requests_return_the_buffers_that_they_were_lent_to_use_again() {
+    let results = threads(2, |world| -> Result<_, Error> {
+        let other = 1 - world.rank();
+        let (mut sent, mut received, mut later) = ([world.rank() as i32; 3], [-1; 5], [-1; 2]);
+        let (of_sent, of_received) = (sent.as_ptr(), received.as_ptr());
+        world.scope(|scope| -> Result<(), Error> {
+            // Waited for in the other order: the first one is completed by the second one's wait.
+            let first = scope.receive(&mut received, Source::Rank(other), 0)?;
+            let second = scope.receive(&mut later, Source::Rank(other), 0)?;
+            let sent = scope.send_mut(&mut sent, other, 0)?.wait()?;
+            assert_eq!(sent.as_ptr(), of_sent);
+            sent[0] = 7;
+            scope.send_mut(&mut sent[..2], other, 0)?.wait()?[1] = 8;
+            let (message, later) = second.wait()?;
+            assert_eq!((message.count, &*later), (2, &[7, other as i32][..]));
+            let (message, received) = first.wait()?;
+            assert_eq!((message.count, received.as_ptr()), (3, of_received));
+            received[4] = 9;
+            // Lent again, and not waited for.
+            _ = scope.receive(received, Source::Rank(other), 1)?;
+            Ok(())
+        })?;
+        Ok((sent, received))
+    });
+    for (rank, result) in results.into_iter().enumerate() {
+        let (own, other) = (rank as i32, 1 - rank as i32);
+        assert_eq!(result, Ok(([7, 8, own], [other, other, other, -1, 9])));
+    }
 }
 
 #[test]
