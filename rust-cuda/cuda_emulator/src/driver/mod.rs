@@ -25,7 +25,7 @@ use crate::driver::function::Function;
 use crate::driver::graph::{Executable, Graph, Node};
 use crate::driver::library::{Kernel, Library};
 use crate::driver::link::Link;
-use crate::driver::memory::shared::SharedMemory;
+use crate::driver::memory::{Pool, shared::SharedMemory};
 use crate::driver::module::Module;
 use crate::driver::object::UserObject;
 use crate::driver::stream::{Capture, Stream};
@@ -66,8 +66,8 @@ pub(crate) struct State {
     pub(crate) nodes: Table<Node>,
     pub(crate) executables: Table<Executable>,
     pub(crate) objects: Table<UserObject>,
-    /// Ordinals of the devices whose pools these are. The first of each is the default pool.
-    pub(crate) pools: Table<usize>,
+    /// The first ones are the default pools of the devices, in their order.
+    pub(crate) pools: Table<Pool>,
 }
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
@@ -142,7 +142,7 @@ impl Driver {
         let devices = options.devices.len();
         let mut pools = Table::new(Kind::Pool);
         for ordinal in 0..devices {
-            pools.add(ordinal);
+            pools.add(Pool::Device(ordinal));
         }
         let memories = (0..devices).map(|ordinal| GlobalMemory::of_device(ordinal as u16, memory_bytes()));
         let state = State {

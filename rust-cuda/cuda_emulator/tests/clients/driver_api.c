@@ -47,6 +47,12 @@ typedef struct {
     size_t width, height;
 } Copy2D;
 CUresult cuMemcpy2D_v2(const Copy2D *);
+typedef struct opaque *CUmemoryPool;
+typedef struct { int type, id; } Location;
+typedef struct { int allocation_type, handle_types; Location location; void *attributes; size_t max; unsigned short usage; char reserved[54]; } PoolProperties;
+CUresult cuMemPoolCreate(CUmemoryPool *, const PoolProperties *), cuMemPoolDestroy(CUmemoryPool), cuMemPoolGetAttribute(CUmemoryPool, int, void *);
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *, size_t, CUmemoryPool, CUstream), cuMemFreeAsync(CUdeviceptr, CUstream);
+CUresult cuMemPoolGetAccess(int *, CUmemoryPool, const Location *), cuPointerGetAttribute(void *, int, CUdeviceptr);
 
 static const char *const PTX =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -275,6 +281,44 @@ int main(void) {
     CHECK(pinned[5] == 6);
     EXPECT(0, cuMemFreeHost(pinned));
     EXPECT(1, cuMemFreeHost(pinned));
+
+    /* Pools: the host uses what a managed one gives it, wherever the pool prefers it to be; a pinned one is a device's. */
+    for (int type = 0; type <= 4; type++) {
+        PoolProperties managed = {.allocation_type = 2, .location = {type, 0}};
+        CUmemoryPool pool;
+        EXPECT(0, cuMemPoolCreate(&pool, &managed));
+        CUdeviceptr of_pool;
+        EXPECT(1, cuMemAllocFromPoolAsync(&of_pool, 0, pool, stream));
+        EXPECT(0, cuMemAllocFromPoolAsync(&of_pool, sizeof source, pool, stream));
+        EXPECT(0, cuMemPoolDestroy(pool));
+        EXPECT(0, cuPointerGetAttribute(&value, 8, of_pool));
+        CHECK(value == 1);
+        unsigned *of_host = (unsigned *)(uintptr_t)of_pool;
+        memcpy(of_host, source, sizeof source);
+        add_on(of_pool, N, stream);
+        EXPECT(0, cuStreamSynchronize(stream));
+        CHECK(of_host[0] == 1 && of_host[N - 1] == N);
+        EXPECT(0, cuMemFreeAsync(of_pool, stream));
+        EXPECT(1, cuMemFree_v2(of_pool));
+        PoolProperties of_type = {.allocation_type = 1, .location = {type, 0}};
+        EXPECT(type == 0 ? 1 : type == 1 ? 0 : 801, cuMemPoolCreate(&pool, &of_type));
+    }
+    CUmemoryPool pools[2];
+    EXPECT(0, cuMemPoolCreate(&pools[0], &(PoolProperties){.allocation_type = 1, .location = {1, 0}}));
+    EXPECT(0, cuMemPoolCreate(&pools[1], &(PoolProperties){.allocation_type = 2, .location = {1, 0}}));
+    for (int of = 0; of < 2; of++) for (int type = 1; type <= 2; type++) {
+        EXPECT(0, cuMemPoolGetAccess(&value, pools[of], &(Location){type, 0}));
+        CHECK(value == (of == 1 || type == 1 ? 3 : 0));
+    }
+    unsigned long long used;
+    EXPECT(0, cuMemPoolGetAttribute(pools[1], 7, &used));
+    CHECK(used == 0);
+    EXPECT(101, cuMemPoolCreate(&pools[0], &(PoolProperties){.allocation_type = 2, .location = {1, 7}}));
+    EXPECT(1, cuMemPoolCreate(&pools[0], &(PoolProperties){.allocation_type = 2, .location = {5, 0}}));
+    EXPECT(1, cuMemPoolCreate(&pools[0], &(PoolProperties){.allocation_type = 0, .location = {1, 0}}));
+    EXPECT(1, cuMemPoolCreate(&pools[0], &(PoolProperties){.allocation_type = 3, .location = {1, 0}}));
+    EXPECT(1, cuMemPoolCreate(NULL, &(PoolProperties){.allocation_type = 2, .location = {1, 0}}));
+    EXPECT(1, cuMemPoolCreate(&pools[0], NULL));
     CUlibrary library;
     CUkernel kernel;
     EXPECT(0, cuLibraryLoadData(&library, PTX, NULL, NULL, 0, NULL, NULL, 0));

@@ -24,7 +24,7 @@ pub(crate) use attributes::{pointer_attribute, pointer_attributes, set_pointer_a
 pub(crate) use copy::{Address, copy, copy_2d, copy_node, copy_peer};
 pub(crate) use fill::{fill, fill_2d, fill_node};
 pub(crate) use pool::{
-    allocate_from, create_pool, default_pool, destroy_pool, pool_access, pool_attribute, pool_exists,
+    Pool, allocate_from, create_pool, default_pool, destroy_pool, pool_access, pool_attribute, pool_exists,
     set_pool_attribute,
 };
 

@@ -73,6 +73,12 @@ impl SharedMemory {
         self.find(start, 1).is_some_and(|block| block.start == start && block.is_managed)
     }
 
+    /// Bytes of managed memory.
+    pub(crate) fn managed_bytes(&self) -> u64 {
+        let managed = self.blocks.values().filter(|block| matches!(block.origin, Origin::Managed { .. }));
+        managed.map(|block| block.bytes as u64).sum()
+    }
+
     fn overlaps(&self, address: usize, bytes: usize) -> bool {
         let end = address.saturating_add(bytes);
         self.blocks.range(..end).next_back().is_some_and(|(start, block)| start + block.bytes > address)
