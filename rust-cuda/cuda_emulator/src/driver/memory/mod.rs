@@ -100,7 +100,7 @@ pub(crate) fn allocate_pitched(
     height: usize,
     element: c_uint,
 ) -> Result {
-    if !matches!(element, 4 | 8 | 16) || width == 0 {
+    if !matches!(element, 4 | 8 | 16) || width == 0 || pitch.is_null() {
         return Err(Error::INVALID_VALUE);
     }
     let padded = width.checked_next_multiple_of(PITCH).ok_or(Error::INVALID_VALUE)?;

@@ -176,9 +176,14 @@ pub(crate) fn range_attribute(value: Out<c_int>, bytes: usize, attribute: c_int,
 }
 
 impl State {
+    /// Adds a block, unless kernels are to access it and cannot.
     fn share(&mut self, address: HostAddress, bytes: usize, flags: c_uint, origin: Origin) -> Result {
         self.shared.blocks.insert(address.0, Block { bytes, flags, origin, region: None });
-        if flags & DEVICE_MAP != 0 { self.map(address.0 as u64) } else { Ok(()) }
+        let mapped = if flags & DEVICE_MAP != 0 { self.map(address.0 as u64) } else { Ok(()) };
+        if mapped.is_err() {
+            self.shared.blocks.remove(&address.0);
+        }
+        mapped
     }
 
     /// Ends the sharing of a block, and frees it if the driver has allocated it.
@@ -192,16 +197,20 @@ impl State {
         Ok(())
     }
 
-    /// Makes a block accessible to kernels, at the address that it has for the host.
+    /// Makes a block accessible to kernels of all devices or, on an error, of none, at the address that it has for the host.
     fn map(&mut self, start: u64) -> Result {
         let Some(block) = self.shared.blocks.get_mut(&(start as usize)) else { return Err(Error::INVALID_VALUE) };
         if block.region.is_some() {
             return Ok(());
         }
         let region = Arc::new(Region::try_new(block.bytes).map_err(|_| Error::OUT_OF_MEMORY)?);
-        for memory in &mut self.memories {
-            let added = memory.add_at("memory of the host", start, Arc::clone(&region));
-            added.map_err(|error| super::refusal(&error))?;
+        for ordinal in 0..self.memories.len() {
+            if let Err(error) = self.memories[ordinal].add_at("memory of the host", start, Arc::clone(&region)) {
+                for memory in &mut self.memories[..ordinal] {
+                    memory.remove_at(start).map_err(|_| Error::UNKNOWN)?;
+                }
+                return Err(super::refusal(&error));
+            }
         }
         block.region = Some(region);
         Ok(())
@@ -250,5 +259,62 @@ impl State {
     fn each_mapped(&self, mut copy: impl FnMut(HostAddress, &Region) -> Result) -> Result {
         let mapped = self.shared.blocks.iter().filter_map(|(start, block)| Some((*start, block.region.as_ref()?)));
         mapped.into_iter().try_for_each(|(start, region)| copy(HostAddress(start), region))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::Driver;
+    use crate::options::Options;
+
+    /// A driver of two devices, without the environment's.
+    fn driver() -> Driver {
+        let mut options = Options::from_environment().unwrap();
+        options.devices = vec![options.devices[0]; 2];
+        Driver::new(options)
+    }
+
+    #[test]
+    fn a_block_that_kernels_cannot_access_is_not_allocated() {
+        let driver = driver();
+        let mut state = driver.state.lock().unwrap();
+        let used = |state: &State| state.memories.iter().map(|memory| memory.used()).collect::<Vec<_>>();
+        let mut caller = vec![0_u8; 8192];
+        let of_caller = HostAddress(caller.as_mut_ptr().addr());
+        for is_managed in [true, false] {
+            let pages = Pages::new(8192).unwrap();
+            let (address, origin) = match is_managed {
+                true => (pages.address(), Origin::Managed { _pages: pages }),
+                false => (of_caller, Origin::Registered),
+            };
+            // Memory of the second device is in the way.
+            let start = address.0 as u64 + 4096;
+            state.memories[1].add_at("obstacle", start, Arc::new(Region::new(16))).unwrap();
+            let before = used(&state);
+            assert_eq!(state.share(address, 8192, DEVICE_MAP, origin), Err(Error::OUT_OF_MEMORY));
+            assert_eq!(used(&state), before);
+            assert_eq!((state.shared.blocks.len(), state.shared.managed_bytes()), (0, 0));
+            state.memories[1].remove_at(start).unwrap();
+        }
+        state.share(of_caller, 8192, DEVICE_MAP, Origin::Registered).unwrap();
+        assert!(state.shared.contains(of_caller.0 as u64, 8192));
+        state.free_shared(of_caller).unwrap();
+    }
+
+    #[test]
+    fn page_locked_memory_that_is_refused_to_kernels_can_be_mapped_later() {
+        let driver = driver();
+        let mut state = driver.state.lock().unwrap();
+        let pages = Pages::new(64).unwrap();
+        let address = pages.address();
+        let start = address.0 as u64;
+        state.share(address, 64, 0, Origin::Allocated { _pages: pages }).unwrap();
+        state.memories[1].add_at("obstacle", start, Arc::new(Region::new(16))).unwrap();
+        assert_eq!(state.map(start), Err(Error::OUT_OF_MEMORY));
+        state.memories[1].remove_at(start).unwrap();
+        state.map(start).unwrap();
+        state.free_shared(address).unwrap();
+        assert!(state.memories.iter().all(|memory| memory.used() == 0));
     }
 }
