@@ -66,10 +66,11 @@ pub(crate) fn short_name(kernel: &str) -> String {
     let (is_nested, mut rest) = rest.strip_prefix('N').map_or((false, rest), |rest| (true, rest));
     let mut name = None;
     while let Some(digits) = rest.find(|character: char| !character.is_ascii_digit()).filter(|digits| *digits > 0) {
-        let Ok(length) = rest[..digits].parse::<usize>() else { break };
-        let Some(part) = rest.get(digits..digits + length) else { break };
+        let (length, after) = rest.split_at(digits);
+        let length = length.parse().ok().filter(|length| *length > 0);
+        let Some((part, others)) = length.and_then(|length| after.split_at_checked(length)) else { break };
         name = Some(part);
-        rest = &rest[digits + length..];
+        rest = others;
         if !is_nested {
             break;
         }
@@ -163,6 +164,8 @@ fn location(fault: &Fault) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::short_name;
 
     #[test]
@@ -175,8 +178,22 @@ mod tests {
             (numba, "max_kernel"),
             ("_Z", "_Z"),
             ("_Z99short", "_Z99short"),
+            // The name's end is beyond an address, beyond 64 bits, and within a character.
+            ("_Z18446744073709551615short", "_Z18446744073709551615short"),
+            ("_Z99999999999999999999short", "_Z99999999999999999999short"),
+            ("_ZN4nets18446744073709551600layerE", "nets"),
+            ("_Z1λ", "_Z1λ"),
+            ("_Z0f", "_Z0f"),
+            ("_ZN5", "_ZN5"),
         ] {
             assert_eq!(short_name(mangled), name);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_is_shortened_to_a_part_of_it(name in "(_Z|_R|)N?([0-9]{0,21}\\PC{0,6}){0,5}") {
+            prop_assert!(name.contains(&short_name(&name)));
         }
     }
 }
