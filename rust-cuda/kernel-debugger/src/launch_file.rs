@@ -15,7 +15,11 @@ use thiserror::Error;
 
 use crate::debug_information::DebugInformation;
 use crate::launch::Launch;
+use crate::named_file;
 use argument::{ArgumentProblem, FileArgument};
+
+/// Maximum size of a PTX file in bytes.
+const MAX_PTX_BYTES: u64 = 256 << 20;
 
 /// A kernel's launch.
 ///
@@ -207,7 +211,8 @@ impl LaunchFile {
     /// If the PTX cannot be read, or something in the file does not fit it.
     pub fn launch(self, path: &Path) -> Result<Launch, LaunchFileError> {
         let ptx = path.parent().unwrap_or(Path::new("")).join(&self.ptx);
-        let text = read(&ptx)?;
+        let text = named_file::read_text(&ptx, MAX_PTX_BYTES);
+        let text = text.map_err(|error| LaunchFileError::Read { path: ptx.clone(), error })?;
         let names = |kernel: &str| DebugInformation::beside(&ptx, &text, kernel);
         self.launch_text(path, &ptx, &text, names)
     }

@@ -17,6 +17,7 @@ mod goal;
 mod launch;
 mod launch_file;
 mod lines;
+mod named_file;
 mod part;
 mod presentation;
 mod query;

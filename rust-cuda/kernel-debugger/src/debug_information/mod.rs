@@ -4,16 +4,19 @@ mod parse;
 mod value;
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use crate::element_type::ElementType;
+use crate::named_file;
 use crate::register_kind::RegisterKind;
 
 use value::MAX_DEPTH;
+
+/// Maximum size of a file of debug information in bytes.
+const MAX_BYTES: u64 = 256 << 20;
 pub(crate) use value::{Bytes, slice};
 
 /// The inlined functions and the variables of a kernel; empty if they have no names.
@@ -135,7 +138,7 @@ impl DebugInformation {
     /// says why.
     pub fn beside(ptx: &Path, text: &str, kernel: &str) -> Self {
         let path = ptx.with_extension("debug");
-        match fs::read_to_string(&path) {
+        match named_file::read_text(&path, MAX_BYTES) {
             Ok(names) => Self::of(&path, text, &names, kernel),
             Err(_) if !text.starts_with("// PTX of ") => Self::default(),
             Err(error) => Self::without_names(&NoNames::Read(path, error)),

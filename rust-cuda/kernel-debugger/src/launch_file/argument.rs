@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::element_type::ElementType;
 use crate::launch::Argument;
+use crate::named_file;
 
 /// Maximum size of all buffers together, in bytes. A session holds them twice.
 const MAX_BUFFER_BYTES: usize = 256 << 20;
@@ -168,7 +169,7 @@ impl Stored {
         if length != bytes as u64 {
             return Err(problem(format!("{} has {length} bytes, the buffer {bytes}", path.display())));
         }
-        let contents = fs::read(&path).map_err(|error| ArgumentProblem::File(path.clone(), error))?;
+        let contents = named_file::read(&path, length).map_err(|error| ArgumentProblem::File(path.clone(), error))?;
         for (from, to) in self.written.as_deref().unwrap_or(&[(0, bytes)]) {
             let part = contents.get(*from..*to);
             let part = part.ok_or_else(|| problem(format!("[{from}, {to}] is no range of its {bytes} bytes")))?;

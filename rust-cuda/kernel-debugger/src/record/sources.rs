@@ -1,10 +1,10 @@
 //! The source files of a kernel: their names without directories of this machine, and their text.
 
-use std::fs;
 use std::path::{Component, Path};
 
 use super::Options;
 use crate::lines::Lines;
+use crate::named_file;
 
 /// Maximum size of a source file in a page, in bytes.
 const MAX_SOURCE_BYTES: u64 = 1 << 20;
@@ -74,9 +74,7 @@ fn read(root: &Path, name: &str) -> Option<String> {
     if !is_within {
         return None;
     }
-    [root.join(within), root.join("rust-cuda").join(within)].iter().find_map(|path| {
-        let metadata = fs::metadata(path).ok()?;
-        (metadata.is_file() && metadata.len() <= MAX_SOURCE_BYTES).then_some(())?;
-        Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())
-    })
+    [root.join(within), root.join("rust-cuda").join(within)]
+        .iter()
+        .find_map(|path| Some(String::from_utf8_lossy(&named_file::read(path, MAX_SOURCE_BYTES).ok()?).into_owned()))
 }

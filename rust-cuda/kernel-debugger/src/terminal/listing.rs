@@ -1,16 +1,19 @@
-//! What the source pane lists: a source file, or the kernel's instructions where the file is not found.
+//! What the source pane lists: a source file, or the kernel's instructions where the file cannot be read.
 
 use std::collections::HashMap;
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Launch, Stopped, sources};
+use crate::{Launch, Stopped, named_file, sources};
+
+/// Maximum size of a source file in bytes.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// The sources of a kernel, read when they are first shown.
 pub(super) struct Sources {
     root: PathBuf,
-    /// The lines of each file; None for one that is not found.
-    files: HashMap<String, Option<Vec<String>>>,
+    /// The lines of each file, or why it cannot be read.
+    files: HashMap<String, io::Result<Vec<String>>>,
     /// Text of each instruction.
     instructions: Vec<String>,
 }
@@ -20,6 +23,8 @@ pub(super) struct Sources {
 pub(super) struct Listing<'s> {
     /// The source file by its name in the PTX, if the PTX names one.
     pub(super) file: Option<&'s str>,
+    /// Why the file is not listed, if the PTX names one.
+    pub(super) error: Option<&'s io::Error>,
     /// Whether `lines` are those of the source file; otherwise they are the instructions.
     pub(super) is_source: bool,
     pub(super) lines: &'s [String],
@@ -36,16 +41,18 @@ impl Sources {
 
     /// The listing with an instruction.
     pub(super) fn listing<'s>(&'s mut self, stopped: &'s Stopped<'_>, pc: usize) -> Listing<'s> {
-        let instructions = Listing { file: None, is_source: false, lines: &self.instructions, root: &self.root };
+        let instructions =
+            Listing { file: None, error: None, is_source: false, lines: &self.instructions, root: &self.root };
         let Some((file, _)) = stopped.lines.source(pc) else { return instructions };
         let root = &self.root;
         let read = || {
-            let text = fs::read_to_string(sources::find(root, file)).ok()?;
-            Some(text.lines().map(|line| line.replace('\t', "    ")).collect())
+            let bytes = named_file::read(&sources::find(root, file), MAX_BYTES)?;
+            let text = String::from_utf8_lossy(&bytes);
+            Ok(text.lines().map(|line| line.replace('\t', "    ")).collect())
         };
         match self.files.entry(file.to_owned()).or_insert_with(read) {
-            Some(lines) => Listing { file: Some(file), is_source: true, lines, ..instructions },
-            None => Listing { file: Some(file), ..instructions },
+            Ok(lines) => Listing { file: Some(file), is_source: true, lines, ..instructions },
+            Err(error) => Listing { file: Some(file), error: Some(error), ..instructions },
         }
     }
 }

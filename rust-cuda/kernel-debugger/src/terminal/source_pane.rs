@@ -1,6 +1,7 @@
 //! The source file, with the warps' positions.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -60,9 +61,10 @@ fn problem(scene: &Scene<'_>) -> String {
         true => ".".into(),
         false => scene.listing.root.display().to_string(),
     };
-    match scene.listing.file {
-        Some(file) => format!("{file} is not found in {root}; --source-root names the directory"),
-        None => "the PTX names no source lines".to_owned(),
+    match (scene.listing.file, scene.listing.error) {
+        (Some(file), Some(error)) if error.kind() != ErrorKind::NotFound => format!("{file} is not shown: {error}"),
+        (Some(file), _) => format!("{file} is not found in {root}; --source-root names the directory"),
+        (None, _) => "the PTX names no source lines".to_owned(),
     }
 }
 

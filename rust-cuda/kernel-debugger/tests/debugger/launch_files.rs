@@ -32,6 +32,13 @@ fn files_that_are_no_launch() {
     };
     assert!(file("missing.ptx", "max_kernel").starts_with("missing.ptx: "));
     assert!(file("wrong.ptx", "max_kernel").starts_with("wrong.ptx: "));
+    assert_eq!(file(".", "max_kernel"), ".: it is not a regular file");
+    if cfg!(unix) {
+        assert_eq!(file("/dev/zero", "max_kernel"), "/dev/zero: it is not a regular file");
+        // As long as the buffer, by what the system says.
+        let stored = with_arguments(r#"{"name": "x", "type": "u32", "shape": [0], "values": {"file": "/dev/zero"}}"#);
+        assert!(stored.ends_with("/dev/zero: it is not a regular file"), "{stored}");
+    }
     let message = file("kernels.ptx", "maximum");
     assert!(message.starts_with("kernels.ptx has no kernel maximum; it has "), "{message}");
     assert!(message.contains("max_kernel, "), "{message}");

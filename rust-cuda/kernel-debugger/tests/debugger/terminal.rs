@@ -386,6 +386,30 @@ fn instructions_are_listed_without_the_source() {
     assert_shows(&shown, "at a breakpoint");
 }
 
+/// What the PTX names need not be a source: a folder, a file without an end, or one too large to read.
+#[test]
+fn the_reason_is_shown_why_a_source_is_not() {
+    let root = tempfile::TempDir::new().unwrap();
+    std::fs::create_dir(root.path().join("folder")).unwrap();
+    std::fs::File::create(root.path().join("large")).unwrap().set_len((16 << 20) + 1).unwrap();
+    std::fs::write(root.path().join("latin"), b"caf\xe9\nsecond").unwrap();
+    let shown = |file: &str| {
+        let ptx = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry named() {{\n.loc 1 1 1\nret;\n}}\n.file 1 \"{file}\"\n"
+        );
+        let case =
+            Case::open(&ptx, r#"{"ptx": "kernels.ptx", "kernel": "named", "block": [1, 1, 1], "arguments": []}"#);
+        screen_in(case.launch(), NORMAL, keys("i"), root.path(), true)
+    };
+    assert_shows(&shown("none"), "none is not found in");
+    assert_shows(&shown("folder"), "folder is not shown: it is not a regular file");
+    assert_shows(&shown("large"), "large is not shown: it has more than 16777216 bytes");
+    assert_shows(&shown("latin"), "caf\u{fffd}");
+    if cfg!(unix) {
+        assert_shows(&shown("/dev/zero"), "/dev/zero is not shown: it is not a regular file");
+    }
+}
+
 /// After some keys each key of the help changes the screen.
 #[test]
 fn every_key_of_the_help_does_something() {
