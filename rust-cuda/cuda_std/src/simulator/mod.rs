@@ -4,6 +4,9 @@
 //! until it waits at a barrier or for the other lanes of its warp. Blocks run in parallel. The order within a block is
 //! fixed, so that the reported fault is deterministic: the first one of the lowest block that faults.
 //!
+//! A fault unwinds its thread, and then all others that wait, so that destructors run, unlike on a GPU. While they do, barriers and
+//! operations of a warp return at once, and accesses are no further faults.
+//!
 //! The blocks of a cooperative launch are all resident. One operating-system thread runs them round-robin, each up to
 //! the next [grid barrier](grid::sync).
 //!
