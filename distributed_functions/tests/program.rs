@@ -52,6 +52,39 @@ fn the_program_starts_its_own_ranks_or_is_started_by_mpiexec() {
     check(&run(ranks_by(&mpiexec, 3).arg(PROGRAM), &SMALL), 3);
 }
 
+/// The process that starts the ranks is asked to end, or killed.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_rank_outlives_the_program_that_started_it() {
+    use std::process::Stdio;
+
+    use mpi_driver::Ranks;
+    use test_support::{wait_for, wait_until};
+
+    if !matches!(Ranks::find(), Ok(Ranks::ByMpiexec(_))) {
+        return skip(Need::Mpi, mpi_driver::INSTALL);
+    }
+    for (number, (signal, code)) in [("TERM", Some(143)), ("INT", Some(130)), ("KILL", None)].into_iter().enumerate() {
+        // A seed that no other process has.
+        let seed = (u64::from(std::process::id()) << 8 | number as u64).to_string();
+        let processes = || {
+            let lines = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
+                let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+                Some(String::from_utf8_lossy(&line).into_owned())
+            });
+            lines.filter(|line| line.contains(&format!("--seed\0{seed}\0"))).count()
+        };
+        let mut command = Command::new(PROGRAM);
+        command.args(["-n", "2", "--lengths", "2000", "--repeats", "1000000", "--seed", &seed]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_until("two ranks beside mpiexec and the program", || processes() == 4);
+        assert!(Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap().success());
+        let status = wait_for("the program's end", || child.try_wait().unwrap());
+        assert_eq!(status.code(), code, "{signal}");
+        wait_until("the end of all processes", || processes() == 0);
+    }
+}
+
 #[test]
 fn a_simulation_has_a_row_for_each_number_of_ranks_and_a_plot() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use clap::Args;
 use command_line::{BAD_INPUT, CHECK_FAILED, counted, parse_ranks, parse_repeats, require_memory};
 use command_line::{note, say};
 use distributed_functions::{FUNCTIONS, Measured, Model, bytes_by_formula, measure};
-use mpi_driver::{Communicator, Error, Ranks, run_again_as_ranks, threads};
+use mpi_driver::{Communicator, Error, Interruption, Ranks, run_again_as_ranks, threads};
 use serde_json::json;
 use timing::format_seconds;
 
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<ExitCode> {
     }
     match found {
         Some(Ranks::ByMpiexec(mpiexec)) => {
-            return run_again_as_ranks(&mpiexec, ranks)
+            return run_again_as_ranks(&mpiexec, ranks, Interruption::Ends)
                 .with_context(|| format!("{} cannot be started", mpiexec.display()));
         }
         Some(Ranks::Threads(reason)) => note!("{reason}; the ranks are threads"),

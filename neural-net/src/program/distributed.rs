@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use command_line::{BAD_INPUT, counted};
-use mpi_driver::{Communicator, Error, Operation, Ranks, run_again_as_ranks, threads};
+use mpi_driver::{
+    Communicator, Error, Interruption, Operation, Ranks, run_again_as_ranks, set_when_interrupted, threads,
+};
 use neural_net::Samples;
 use neural_net::asynchronous::{CommunicatorMasters, MAX_LAYERS, Served, StalenessRule, leave, serve};
 use neural_net::checkpoint::{self, Checkpoint};
@@ -31,11 +33,11 @@ pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     if arguments.gpu_path == GpuPath::Persistent {
         bail!("--distributed trains by launches for each step: omit --gpu-path");
     }
-    let interrupted = interrupt_flag()?;
     let ranks = arguments.ranks.get();
     match Ranks::find()? {
         Ranks::Started(universe) => {
-            let world = universe.world();
+            let (world, interrupted) = (universe.world(), interrupt_flag()?);
+            set_when_interrupted(&interrupted)?;
             train::run_on(arguments, Some(world), interrupted).or_else(|error| {
                 command_line::note!("error: rank {}: {error:#}", world.rank());
                 // The other ranks may wait for this one.
@@ -43,10 +45,12 @@ pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
             })
         }
         Ranks::ByMpiexec(mpiexec) => {
-            run_again_as_ranks(&mpiexec, ranks).with_context(|| format!("{} cannot be started", mpiexec.display()))
+            run_again_as_ranks(&mpiexec, ranks, Interruption::SetsFlag)
+                .with_context(|| format!("{} cannot be started", mpiexec.display()))
         }
         Ranks::Threads(reason) => {
             command_line::note!("{reason}; the ranks are threads");
+            let interrupted = interrupt_flag()?;
             let run = |world: &Communicator| train::run_on(arguments, Some(world), interrupted.clone());
             let mut ended = threads(ranks, run);
             // The error of a rank by itself comes before those of ranks that waited for it.

@@ -178,19 +178,25 @@ fn part1_program_trains_on_the_ranks_of_mpiexec() {
     assert!(run.stderr.contains("rank 1 has other images, flags or another version than rank 0"), "{}", run.stderr);
 }
 
-/// The processes whose command line has all these parts, except `mpiexec` itself.
+/// The processes whose command line has this part, with their programs.
 #[cfg(target_os = "linux")]
-fn ranks_with(part: &str) -> Vec<u32> {
+fn processes_with(part: &str) -> Vec<(u32, String)> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let numbered = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     numbered
-        .filter(|id: &u32| {
-            let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-            let line = String::from_utf8_lossy(&line).into_owned();
-            let is_program = line.split('\0').next().is_some_and(|program| program.ends_with("neural-net"));
-            is_program && line.contains(part)
+        .filter_map(|id: u32| {
+            let line = std::fs::read(format!("/proc/{id}/cmdline")).ok()?;
+            let line = String::from_utf8_lossy(&line);
+            line.contains(part).then(|| (id, line.split('\0').next().unwrap_or_default().to_owned()))
         })
         .collect()
+}
+
+/// Those that are not `mpiexec`.
+#[cfg(target_os = "linux")]
+fn ranks_with(part: &str) -> Vec<u32> {
+    let is_rank = |(_, program): &(u32, String)| program.ends_with("neural-net");
+    processes_with(part).into_iter().filter(is_rank).map(|(id, _)| id).collect()
 }
 
 /// A rank is killed while all train: the others end, and the checkpoint stands.
@@ -230,5 +236,49 @@ fn part1_program_ends_all_ranks_if_one_is_killed() {
         wait_until("mpiexec's end", || child.try_wait().unwrap().is_some());
         wait_until("the end of all ranks", || ranks_with(name).is_empty());
         assert!(checkpoint::load(&directory).unwrap().unwrap().run.progress.epoch > before);
+    }
+}
+
+/// The process that starts the ranks is asked to end, by itself and as by Ctrl-C with all processes of the terminal, and
+/// is killed: no process is left, and the training run is saved, once.
+#[cfg(target_os = "linux")]
+#[test]
+fn part1_program_ends_its_ranks_with_itself_and_saves_once() {
+    use std::fs::File;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
+
+    use neural_net::checkpoint;
+    use test_support::{wait_for, wait_until};
+
+    if !matches!(Ranks::find(), Ok(Ranks::ByMpiexec(_))) {
+        return skip(Need::Mpi, mpi_driver::INSTALL);
+    }
+    let sandbox = Sandbox::new();
+    for (signal, to_group, code) in
+        [("TERM", false, Some(143)), ("INT", false, Some(130)), ("INT", true, Some(130)), ("KILL", false, None)]
+    {
+        let directory = sandbox.path(format!("ended-{signal}-{to_group}"));
+        let name = directory.to_str().unwrap();
+        let more = ["--target-accuracy", "0", "--distributed", "sync", "-n", "3", "--checkpoint", name];
+        let mut command = sandbox.command(&training(100_000, &more));
+        command.stdout(Stdio::null()).stderr(File::create(sandbox.path("stderr")).unwrap()).process_group(0);
+        let mut child = command.spawn().unwrap();
+        wait_until("an epoch", || {
+            checkpoint::load(&directory).unwrap().is_some_and(|kept| kept.run.progress.epoch > 1)
+        });
+        assert_eq!(ranks_with(name).len(), 4, "three ranks and the process that has started them");
+        let target = format!("{}{}", if to_group { "-" } else { "" }, child.id());
+        assert!(Command::new("kill").args(["-s", signal, "--", &target]).status().unwrap().success());
+        let status = wait_for("the program's end", || child.try_wait().unwrap());
+        assert_eq!(status.code(), code, "{signal}");
+        if code.is_some() {
+            assert_eq!(processes_with(name), [], "{signal}");
+            let stderr = std::fs::read_to_string(sandbox.path("stderr")).unwrap();
+            assert_eq!(stderr.matches("Interrupted after epoch").count(), 1, "{signal}: {stderr}");
+            assert_eq!(stderr.matches("steps, and saved.").count(), 1, "{signal}: {stderr}");
+        }
+        wait_until("the end of all processes", || processes_with(name).is_empty());
+        assert!(checkpoint::load(&directory).unwrap().unwrap().run.progress.epoch > 1);
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::communicator::{Backend, Communicator};
 use crate::error::Unavailable;
 use crate::launcher::{launcher, mpiexec};
+use crate::signals::{self, Interruption};
 use crate::threads::{ThreadCommunicator, World};
 use crate::universe::Universe;
 
@@ -42,6 +43,7 @@ impl Ranks {
 
 /// A command that starts `ranks` ranks by `mpiexec`, with the program and its arguments still to be added. Ranks may
 /// outnumber cores. A user who is root may start them, which Open MPI refuses by default: in a container every user is.
+/// On Linux, `mpiexec` ends its ranks and itself when the thread that starts it ends.
 pub fn ranks_by(mpiexec: &Path, ranks: usize) -> Command {
     let mut command = Command::new(mpiexec);
     command.args(["-n", &ranks.to_string()]);
@@ -49,18 +51,25 @@ pub fn ranks_by(mpiexec: &Path, ranks: usize) -> Command {
     command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
     command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    signals::end_with_this_process(&mut command);
     command
 }
 
-/// Runs this program, with its own arguments, as `ranks` ranks of `mpiexec`; returns its exit code.
+/// Runs this program, with its own arguments, as `ranks` ranks of `mpiexec`; returns its exit code. Ctrl-C and the
+/// signals that ask this process to end are passed on; then the exit code is 128 and the signal's number, as in shells,
+/// unless the ranks succeed nevertheless.
 ///
 /// # Errors
 /// If the program's path is unknown, or `mpiexec` cannot be started.
-pub fn run_again_as_ranks(mpiexec: &Path, ranks: usize) -> io::Result<ExitCode> {
+pub fn run_again_as_ranks(mpiexec: &Path, ranks: usize, interruption: Interruption) -> io::Result<ExitCode> {
     let mut command = ranks_by(mpiexec, ranks);
-    let status = command.arg(std::env::current_exe()?).args(std::env::args_os().skip(1)).status()?;
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+    command.arg(std::env::current_exe()?).args(std::env::args_os().skip(1));
+    let (status, signal) = signals::run(&mut command, interruption)?;
+    let code = match signal {
+        Some(signal) if !status.success() => Some(128 + signal),
+        _ => status.code(),
+    };
+    Ok(code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// Runs `body` on `ranks` threads, each with its communicator of all of them; returns the results in the order of the

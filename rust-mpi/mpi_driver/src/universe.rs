@@ -10,6 +10,7 @@ use crate::error::Unavailable;
 use crate::launcher::launcher;
 use crate::library::Mpi;
 use crate::mpi::MpiCommunicator;
+use crate::signals::end_with_launcher;
 
 /// MPI, initialised. It is finalised when this and all communicators are dropped; if that is because of a panic, all
 /// ranks are ended, since the others might wait for this one.
@@ -20,7 +21,8 @@ pub struct Universe {
 }
 
 impl Universe {
-    /// Opens the MPI library and initialises it, for use by this thread.
+    /// Opens the MPI library and initialises it, for use by this thread. On Linux, a rank then ends with the process
+    /// that its launcher started it by, however that ends.
     ///
     /// # Errors
     /// If there is no library, it was initialised before, or it fails.
@@ -29,6 +31,9 @@ impl Universe {
         let mpi = Mpi::open()?;
         if INITIALISED.swap(true, Ordering::Relaxed) {
             return Err(Unavailable::Again);
+        }
+        if launcher().is_some() {
+            end_with_launcher();
         }
         let mut provided = 0;
         let level = mpi.constants.thread_funneled;
