@@ -30,7 +30,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use command_line::{note, one_of, say};
 use cuda_builder::{Arch, find_toolchain, toolchain_candidates};
-use whole_files::{DirectoryLock, write_atomically};
+use whole_files::{DirectoryLock, write_privately};
 
 use self::kept::Kept;
 use self::points::{Program, Test};
@@ -116,7 +116,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     say!("{}", grade.to_text().trim_end());
     for (file, text) in [(&options.json, grade.to_gradescope()), (&options.junit, grade.to_junit())] {
         if let Some(file) = file {
-            write_atomically(file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
+            write_privately(file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
         }
     }
     Ok(ExitCode::SUCCESS)

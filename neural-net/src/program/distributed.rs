@@ -44,10 +44,8 @@ pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
                 world.abort(BAD_INPUT)
             })
         }
-        Ranks::ByMpiexec(mpiexec) => {
-            run_again_as_ranks(&mpiexec, ranks, Interruption::SetsFlag)
-                .with_context(|| format!("{} cannot be started", mpiexec.display()))
-        }
+        Ranks::ByMpiexec(mpiexec) => run_again_as_ranks(&mpiexec, ranks, Interruption::SetsFlag)
+            .with_context(|| format!("{} cannot be started", mpiexec.display())),
         Ranks::Threads(reason) => {
             command_line::note!("{reason}; the ranks are threads");
             let interrupted = interrupt_flag()?;

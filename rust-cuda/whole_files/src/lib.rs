@@ -5,8 +5,13 @@
 //! marked as in use by the process that writes it. The system takes the mark away however the process ends, so that the
 //! next write to the same name, or the next [`DirectoryLock`] on the directory, removes the temporary files of killed
 //! processes, and no others.
+//!
+//! On Unix, symbolic links are followed: the file that they lead to is replaced, or created, and the links stay. A file
+//! keeps its mode, its owner and its group. What is no regular file, such as a pipe or a device, is written to as it is.
 
+mod distinct;
 mod lock;
+mod place;
 mod replacement;
 mod system;
 
@@ -14,6 +19,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use place::Place;
+
+pub use distinct::{Overwrites, is_same_file, require_distinct};
 pub use lock::{DirectoryLock, LockError};
 pub use replacement::Replacement;
 
@@ -27,12 +35,26 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replacement.commit()
 }
 
-/// Checks that `path` can be written, before work whose result would be lost otherwise.
+/// As [`write_atomically`], for content that is nobody else's business: only the owner can read a new file.
 ///
 /// # Errors
-/// If a file beside it cannot be created.
+/// Those of [`write_atomically`].
+pub fn write_privately(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut replacement = Replacement::begin_private(path)?;
+    replacement.file().write_all(bytes)?;
+    replacement.commit()
+}
+
+/// Checks that `path` can be written, before work whose result would be lost otherwise. A pipe is not opened: its reader
+/// would see its end.
+///
+/// # Errors
+/// If its links form a loop, or a file beside it cannot be created.
 pub fn require_writable(path: &Path) -> io::Result<()> {
-    Replacement::begin(path).map(drop)
+    match Place::of(path)? {
+        Place::File(_) => Replacement::begin(path).map(drop),
+        Place::Stream(_) => Ok(()),
+    }
 }
 
 /// Creates a directory and its missing parents, durably, and returns the created ones, from the innermost on. Other

@@ -3,20 +3,27 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf, is_separator};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::system::{create_in_use, remove_if_abandoned, replace};
+use crate::place::Place;
+use crate::system::{create_in_use, keep_access, remove_if_abandoned, replace};
 use crate::{directory_of, sync_directory_of};
 
-/// A temporary file that replaces `path` at [`Replacement::commit`]. Without a commit, dropping removes it.
+/// A temporary file that replaces `path` at [`Replacement::commit`]. Without a commit, dropping removes it. A pipe or a
+/// device is written to at once.
 #[derive(Debug)]
 pub struct Replacement {
-    path: PathBuf,
-    temporary: PathBuf,
     /// In use for other processes until it is closed.
     file: File,
-    is_committed: bool,
+    /// None for a pipe or a device, and after the commit.
+    pending: Option<Pending>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    path: PathBuf,
+    temporary: PathBuf,
 }
 
 impl Replacement {
@@ -24,17 +31,35 @@ impl Replacement {
     /// processes left there for the same `path`.
     ///
     /// # Errors
-    /// If it cannot be created, or `path` is a directory.
+    /// If it cannot be created, `path` is a directory, or its links form a loop.
     pub fn begin(path: &Path) -> io::Result<Self> {
+        Self::begin_as(path, false)
+    }
+
+    /// As [`Replacement::begin`], but only the owner can read a new file.
+    ///
+    /// # Errors
+    /// Those of [`Replacement::begin`].
+    pub fn begin_private(path: &Path) -> io::Result<Self> {
+        Self::begin_as(path, true)
+    }
+
+    fn begin_as(path: &Path, is_private: bool) -> io::Result<Self> {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
-        let name = file_name(path)?;
-        remove_abandoned(directory_of(path), Some(name));
+        let path = match Place::of(path)? {
+            Place::File(path) => path,
+            Place::Stream(stream) => return Ok(Self { file: stream.open()?, pending: None }),
+        };
+        let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+        remove_abandoned(directory_of(&path), Some(name));
+        // Until the commit, nobody else reads what may replace a private file.
+        let is_private = is_private || path.exists();
         loop {
             let temporary = path.with_file_name(temporary_name(name, COUNTER.fetch_add(1, Ordering::Relaxed)));
-            match create_in_use(&temporary) {
+            match create_in_use(&temporary, is_private) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Ok(None) => {}
-                Ok(Some(file)) => return Ok(Self { path: path.to_path_buf(), temporary, file, is_committed: false }),
+                Ok(Some(file)) => return Ok(Self { file, pending: Some(Pending { path, temporary }) }),
                 Err(error) => return Err(error),
             }
         }
@@ -45,33 +70,30 @@ impl Replacement {
         &mut self.file
     }
 
-    /// Syncs the content, renames the file to `path`, and syncs the directory.
+    /// Syncs the content, gives the file the mode, the owner and the group of the one at `path`, renames it to `path`,
+    /// and syncs the directory. Without the permission to give it its owner or group, nobody else gets more access.
     ///
     /// # Errors
     /// If a step fails. The old content is then still at `path`, unless only the last of the three steps failed: then
     /// the new content is there, and a power failure may restore the old one.
     pub fn commit(mut self) -> io::Result<()> {
+        let Some(Pending { path, temporary }) = &self.pending else { return Ok(()) };
         self.file.sync_all()?;
-        replace(&self.temporary, &self.path)?;
-        self.is_committed = true;
-        sync_directory_of(&self.path)
+        keep_access(&self.file, path)?;
+        replace(temporary, path)?;
+        let synced = sync_directory_of(path);
+        self.pending = None;
+        synced
     }
 }
 
 impl Drop for Replacement {
     fn drop(&mut self) {
-        if !self.is_committed {
+        if let Some(Pending { temporary, .. }) = &self.pending {
             // A file that cannot be removed is abandoned from here on; the next `Replacement` removes it.
-            let _ = fs::remove_file(&self.temporary);
+            let _ = fs::remove_file(temporary);
         }
     }
-}
-
-/// The file name of `path`. An error if `path` is a directory.
-fn file_name(path: &Path) -> io::Result<&OsStr> {
-    let ends_in_separator = path.as_os_str().as_encoded_bytes().last().is_some_and(|&byte| is_separator(byte.into()));
-    let name = path.file_name().filter(|_| !ends_in_separator && !path.is_dir());
-    name.ok_or_else(|| io::ErrorKind::IsADirectory.into())
 }
 
 /// `.NAME.PROCESS.NUMBER.tmp`: hidden, and different for any two running processes.

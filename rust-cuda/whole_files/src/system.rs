@@ -17,18 +17,42 @@ pub(crate) enum Opened {
 mod imp {
     use std::fs::{self, File, TryLockError};
     use std::io;
-    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
     use std::path::Path;
 
     use super::Opened;
 
-    /// Creates `path`, in use until it is closed. None if another process took it for abandoned.
-    pub(crate) fn create_in_use(path: &Path) -> io::Result<Option<File>> {
-        let file = File::options().write(true).create_new(true).open(path)?;
+    /// Creates `path`, in use until it is closed, readable by its owner only if `is_private`. None if another process took
+    /// it for abandoned.
+    pub(crate) fn create_in_use(path: &Path, is_private: bool) -> io::Result<Option<File>> {
+        let mode = if is_private { 0o600 } else { 0o666 };
+        let file = File::options().write(true).create_new(true).mode(mode).open(path)?;
         // Between its creation and its lock the file looks abandoned, so another process may have locked or removed it.
         // On file systems without locks, no file is removed as abandoned.
         let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !path.try_exists()?;
         Ok((!is_taken).then_some(file))
+    }
+
+    /// Gives `file`, which only its owner can read so far, the owner, the group and the mode of the file at `path`, if
+    /// there is one. Whoever could not read that cannot read `file`, either.
+    pub(crate) fn keep_access(file: &File, path: &Path) -> io::Result<()> {
+        let (old, new) = match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            old => (old?, file.metadata()?),
+        };
+        // Only root may give a file away; its owner may give it to a group of theirs.
+        if old.uid() != new.uid() {
+            let _ = fchown(file, Some(old.uid()), None);
+        }
+        let mut mode = old.mode() & 0o777;
+        if old.gid() != new.gid() && fchown(file, None, Some(old.gid())).is_err() {
+            // The members of another group have the access of all others, and not more.
+            let of_others = mode & 0o007;
+            mode = (mode & 0o707) | (mode & (of_others << 3));
+        }
+        // A file system without modes refuses; the file is then as private as it is there.
+        let _ = file.set_permissions(fs::Permissions::from_mode(mode));
+        Ok(())
     }
 
     /// Removes `path` if no process has it in use.
@@ -97,10 +121,15 @@ mod imp {
     const ERROR_ACCESS_DENIED: i32 = 5;
     const ERROR_SHARING_VIOLATION: i32 = 32;
 
-    /// Creates `path`, in use until it is closed.
-    pub(crate) fn create_in_use(path: &Path) -> io::Result<Option<File>> {
+    /// Creates `path`, in use until it is closed. Who may read it follows from its folder.
+    pub(crate) fn create_in_use(path: &Path, _is_private: bool) -> io::Result<Option<File>> {
         let shared = FILE_SHARE_READ | FILE_SHARE_DELETE;
         File::options().write(true).create_new(true).share_mode(shared).open(path).map(Some)
+    }
+
+    /// Nothing: who may read a file follows from its folder.
+    pub(crate) fn keep_access(_: &File, _: &Path) -> io::Result<()> {
+        Ok(())
     }
 
     /// Removes `path` if no process has it in use.
@@ -154,4 +183,4 @@ mod imp {
     }
 }
 
-pub(crate) use imp::{create_in_use, open_lock, remove_if_abandoned, remove_lock, replace};
+pub(crate) use imp::{create_in_use, keep_access, open_lock, remove_if_abandoned, remove_lock, replace};

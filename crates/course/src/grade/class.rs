@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use command_line::{counted, note, say};
 use indicatif::{ProgressBar, ProgressStyle};
-use whole_files::write_atomically;
+use whole_files::write_privately;
 
 use super::kept::Kept;
 use super::{Grader, Options, class_page, name_of, results, similarity, submission};
@@ -45,14 +45,14 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
         if let Some(feedback) = feedback {
             for (extension, text) in [("txt", grade.to_text()), ("json", grade.to_gradescope())] {
                 let file = feedback.join(format!("{name}.{extension}"));
-                write_atomically(&file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
+                write_privately(&file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
             }
         }
         grades.push((name, grade));
     }
     bar.finish_and_clear();
     let table = results::table(&grader.parts, &grades)?;
-    write_atomically(csv, table.as_bytes()).with_context(|| format!("cannot write {}", csv.display()))?;
+    write_privately(csv, table.as_bytes()).with_context(|| format!("cannot write {}", csv.display()))?;
     say!("{}: {}", csv.display(), counted(submissions.len(), "submission"));
     if let Some(kept) = kept {
         kept.write(&*grader.graded.borrow(), &grades)?.into_iter().for_each(|line| say!("{line}"));
@@ -68,7 +68,7 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
         let submissions: Vec<_> = names.zip(submissions.iter().map(sources)).collect();
         let pairs = similarity::pairs(&submissions, grader.workspace.given());
         let text = class_page::of(&grades, &pairs, &submissions);
-        write_atomically(page, text.as_bytes()).with_context(|| format!("cannot write {}", page.display()))?;
+        write_privately(page, text.as_bytes()).with_context(|| format!("cannot write {}", page.display()))?;
         say!("{}: {} alike", page.display(), counted(pairs.len(), "pair"));
     }
     Ok(ExitCode::SUCCESS)

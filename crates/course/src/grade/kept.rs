@@ -13,7 +13,7 @@ use clap::Args;
 use command_line::counted;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use whole_files::write_atomically;
+use whole_files::write_privately;
 
 use super::GradedPart;
 use super::points::{Program, Test};
@@ -163,11 +163,11 @@ impl Kept {
             table.write_record(["submission", "test", "before", "after"])?;
             rows.iter().try_for_each(|row| table.write_record(row))?;
             let table = table.into_inner().context("the table is not complete")?;
-            write_atomically(file, &table).with_context(|| format!("cannot write {}", file.display()))?;
+            write_privately(file, &table).with_context(|| format!("cannot write {}", file.display()))?;
             lines.push(format!("{}: {} changed", file.display(), counted(names.len(), "submission")));
         }
         let text = serde_json::to_string(&File { grader: self.grader.clone(), results, class })?;
-        write_atomically(&self.file, text.as_bytes())
+        write_privately(&self.file, text.as_bytes())
             .with_context(|| format!("cannot write {}", self.file.display()))?;
         Ok(lines)
     }

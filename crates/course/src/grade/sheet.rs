@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use whole_files::write_atomically;
+use whole_files::write_privately;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
@@ -133,7 +133,7 @@ impl Sheet {
         }
         let mut bytes = if self.has_mark { BYTE_ORDER_MARK.as_bytes().to_vec() } else { Vec::new() };
         bytes.extend(writer.into_inner().context("the table is not complete")?);
-        write_atomically(file, &bytes).with_context(|| format!("cannot write {}", file.display()))
+        write_privately(file, &bytes).with_context(|| format!("cannot write {}", file.display()))
     }
 }
 
