@@ -17,6 +17,7 @@ use ndarray::{Array2, ArrayRef2};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use timing::Report;
+use whole_files::require_distinct;
 
 /// The correlation of an image with kernels of 3×3, 5×5 and 7×7, and edge filters: four loops, in parallel, and on the GPU
 ///
@@ -62,6 +63,10 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if let (Some(folder), Some(image)) = (&arguments.out, &arguments.image) {
+        let files: Vec<PathBuf> = pictures::files(folder).collect();
+        require_distinct(files.iter().map(|file| ("--out", file.as_path())), &[image])?;
+    }
     let image = match &arguments.image {
         Some(file) => read_grey(file)?,
         None => {

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use assert_cmd::cargo::cargo_bin_cmd;
-use filters::picture::read_grey;
+use filters::picture::{read_grey, write_png};
+use ndarray::Array2;
 use serde_json::Value;
 
 /// Exit code, stdout and stderr of the program.
@@ -67,6 +68,19 @@ fn filters_program_prints_one_json_object_for_a_kernel_of_any_size() {
         assert!(object["seconds"][version]["min"].as_f64().unwrap() > 0.0, "{stdout}");
     }
     assert!(object["speedup"]["rayon_4x90_over_trivial_4x90"]["min"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn filters_program_overwrites_no_image_that_it_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("sobel.png");
+    write_png(&image, &Array2::from_elem((9, 9), 7)).unwrap();
+    let before = std::fs::read(&image).unwrap();
+    let out = folder.path().join(".");
+    let message = rejection(&["--image", image.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    assert!(message.contains("--out ") && message.contains("which is read: choose another place"), "{message}");
+    assert_eq!(std::fs::read(&image).unwrap(), before);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]

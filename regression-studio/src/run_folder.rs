@@ -24,7 +24,7 @@ mod export;
 use std::path::{Path, PathBuf};
 
 use neural_net::checksum::{self, Seal};
-use neural_net::files::{DirectoryLock, LockError, require_writable, write_atomically};
+use neural_net::files::{DirectoryLock, LockError, Overwrites, require_distinct, require_writable, write_atomically};
 use neural_net::model_file::{Loaded, ModelFileError};
 use neural_net::training::InvalidValue;
 use serde::{Deserialize, Serialize};
@@ -89,6 +89,9 @@ pub enum RunFolderError {
     /// Another process holds the folder's lock.
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// A file of the run is one that it is trained on.
+    #[error(transparent)]
+    Overwrites(#[from] Overwrites),
     /// The settings cannot be read.
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -123,6 +126,20 @@ const PREDICTED_PLOT: &str = "predicted.svg";
 /// Whether `folder` contains a run.
 pub fn holds_run(folder: &Path) -> bool {
     folder.join(checkpoint::FILE_NAME).exists()
+}
+
+/// The files in a run's folder from which it and its model are read.
+pub fn files_read(folder: &Path) -> [PathBuf; 4] {
+    [checkpoint::FILE_NAME, MODEL, SETTINGS, RESULTS].map(|name| folder.join(name))
+}
+
+/// Checks that no file of a run in `folder` is one of `inputs`; `flag` names the folder.
+///
+/// # Errors
+/// If one is, also by another name.
+pub fn require_other_files(folder: &Path, flag: &str, inputs: &[&Path]) -> Result<(), Overwrites> {
+    let files: Vec<PathBuf> = OF_EVERY_RUN.iter().chain(&OF_THE_END).map(|name| folder.join(name)).collect();
+    require_distinct(files.iter().map(|file| (flag, file.as_path())), inputs)
 }
 
 /// A run's folder, locked against other processes until this is dropped.
@@ -222,8 +239,11 @@ fn remove_if_there(path: &Path) -> Result<(), RunFolderError> {
 /// Locks `folder` and writes a run to it, as [`RunFolder::save`]. If that fails, a folder without a run before is left as it was.
 ///
 /// # Errors
-/// If another process holds the lock, or a file cannot be written.
+/// If another process holds the lock, a file cannot be written, or one is the table that the run was trained on.
 pub fn save(folder: &Path, run: &SavedRun) -> Result<(), RunFolderError> {
+    if let Source::File(table) = &run.settings.data.source {
+        require_other_files(folder, "saving", &[table])?;
+    }
     let (is_new, had_run) = (!folder.exists(), holds_run(folder));
     let locked = RunFolder::lock(folder)?;
     locked.save(run).inspect_err(|_| {

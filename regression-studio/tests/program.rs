@@ -137,6 +137,42 @@ fn a_run_is_saved_and_predicts() {
 }
 
 #[test]
+fn nothing_that_is_read_is_overwritten() {
+    let folder = folder(good_data());
+    let path = |name: &str| folder.path().join(name);
+    assert_eq!(output(program(folder.path()).args(["train", "config.toml"])).2, 0);
+    fs::hard_link(path("data.csv"), path("same.csv")).unwrap();
+    for out in ["data.csv", "./data.csv", "same.csv", "config-run/model.safetensors"] {
+        let message = rejected(program(folder.path()).args(["predict", "config-run", "data.csv", "--out", out]));
+        let read = if out.ends_with("csv") { "data.csv" } else { out };
+        let expected = format!("--out {out} would overwrite {read}, which is read: choose another place");
+        assert!(message.contains(&expected), "{message}");
+    }
+    assert_eq!(fs::read_to_string(path("data.csv")).unwrap(), good_data());
+
+    // The settings and the table of a run have the names of files in its folder.
+    fs::rename(path("data.csv"), path("predicted.csv")).unwrap();
+    fs::write(path("other.toml"), CONFIG.replace("data.csv", "predicted.csv")).unwrap();
+    let message = rejected(program(folder.path()).args(["train", "other.toml", "--out", "."]));
+    assert!(message.contains("--out ./predicted.csv would overwrite predicted.csv, which is read"), "{message}");
+    fs::rename(path("other.toml"), path("settings.toml")).unwrap();
+    fs::rename(path("predicted.csv"), path("table.csv")).unwrap();
+    let settings = CONFIG.replace("data.csv", "table.csv");
+    fs::write(path("settings.toml"), &settings).unwrap();
+    let message = rejected(program(folder.path()).args(["train", "settings.toml", "--out", "."]));
+    assert!(message.contains("--out ./settings.toml would overwrite settings.toml, which is read"), "{message}");
+    assert_eq!(fs::read_to_string(path("settings.toml")).unwrap(), settings);
+    assert_eq!(fs::read_to_string(path("table.csv")).unwrap(), good_data());
+
+    // Its own settings resume a run.
+    let arguments = ["train", "settings.toml", "--out", "run"];
+    assert_eq!(output(program(folder.path()).args(arguments)).2, 0);
+    let arguments = ["train", "run/settings.toml", "--out", "run", "--resume", "--epochs", "4"];
+    let (stdout, stderr, code) = output(program(folder.path()).args(arguments));
+    assert!(code == 0 && stdout.contains("Epoch 4"), "{stdout}{stderr}");
+}
+
+#[test]
 fn a_prediction_is_explained_by_contributions_that_add_up() {
     let folder = folder(good_data());
     let (stdout, ..) = output(program(folder.path()).args(["train", "config.toml"]));

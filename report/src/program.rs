@@ -10,8 +10,8 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use command_line::{CHECK_FAILED, one_of};
 use gpu::{Device, DeviceChoice};
-use neural_net::data::{Dataset, find_mnist};
-use neural_net::files::{create_directory, require_writable, write_atomically};
+use neural_net::data::{Dataset, find_mnist, idx};
+use neural_net::files::{create_directory, require_distinct, require_writable, write_atomically};
 use report::archive::HandIn;
 use report::distributed::job;
 use report::document::{Document, DocumentError, document};
@@ -111,15 +111,20 @@ trait Report: Serialize + DeserializeOwned {
 /// Measures or reads the figures, and writes the report and the other requested files.
 fn report<R: Report>(arguments: &Arguments) -> Result<ExitCode> {
     let out = arguments.out.clone().unwrap_or_else(|| archive::workspace().join("report").join(R::HAND_IN.report));
-    let mut files = vec![out.clone()];
-    files.extend(arguments.html.then(|| out.with_extension("html")));
-    files.extend(arguments.zip.then(|| out.with_extension("zip")));
+    let mut files = vec![("--out", out.clone())];
+    files.extend(arguments.html.then(|| ("--html", out.with_extension("html"))));
+    files.extend(arguments.zip.then(|| ("--zip", out.with_extension("zip"))));
     if out.extension().is_some_and(|extension| extension == "html" || extension == "zip") {
         bail!("{} must be a PDF file: give --out a name that ends in .pdf", out.display());
     }
     if arguments.author.as_deref().is_some_and(|author| author.contains(char::is_control)) {
         bail!("--author has a control character: give a name in plain text");
     }
+    let mut inputs: Vec<PathBuf> = [&arguments.notes, &arguments.figures].into_iter().flatten().cloned().collect();
+    if let Some(images) = find_mnist(arguments.data.as_deref()) {
+        inputs.extend(idx::files_in(&images));
+    }
+    require_distinct(files.iter().map(|(flag, file)| (*flag, file.as_path())), &inputs)?;
     let notes = arguments.notes.as_deref().map(notes::read).transpose()?.unwrap_or_default();
     // Before anything is written.
     let given: Option<R> = arguments.figures.as_deref().map(|file| read(arguments, file)).transpose()?;
@@ -127,7 +132,7 @@ fn report<R: Report>(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         create_directory(folder).with_context(|| cannot_write(&out))?;
     }
-    for file in &files {
+    for (_, file) in &files {
         require_writable(file).with_context(|| cannot_write(file))?;
     }
     let figures = match given {

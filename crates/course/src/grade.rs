@@ -30,7 +30,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use command_line::{note, one_of, say};
 use cuda_builder::{Arch, find_toolchain, toolchain_candidates};
-use whole_files::{DirectoryLock, write_privately};
+use whole_files::{DirectoryLock, require_distinct, write_privately};
 
 use self::kept::Kept;
 use self::points::{Program, Test};
@@ -104,6 +104,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             ensure!(!is_given, "{option} is for one submission: with --all, --feedback DIR writes the results of each");
         }
     }
+    options.require_other_files()?;
     if let (Some(folder), Some(csv)) = (&options.all, &options.csv) {
         return class::grade(folder, csv, options);
     }
@@ -145,6 +146,19 @@ impl Options {
     fn parts(&self) -> Result<Vec<Part>> {
         let parts = self.assignment()?.parts().iter().copied();
         Ok(parts.filter(|part| self.part.is_empty() || self.part.contains(part)).collect())
+    }
+
+    /// Checks that nothing is written to a file that is read.
+    fn require_other_files(&self) -> Result<()> {
+        let own = [("--csv", &self.csv), ("--page", &self.page), ("--json", &self.json), ("--junit", &self.junit)];
+        let own = own.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?)));
+        let outputs: Vec<(&str, &Path)> = own.chain(self.kept.outputs()).collect();
+        let mut inputs: Vec<PathBuf> = [&self.submission, &self.points].into_iter().flatten().cloned().collect();
+        inputs.extend(self.rules.files().chain(self.worksheets.inputs()).map(Path::to_path_buf));
+        // Tables and pages of an earlier call may be among the submissions.
+        let entries = self.all.as_deref().and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten();
+        inputs.extend(entries.flatten().map(|entry| entry.path()).filter(|path| submission::has_name_of_archive(path)));
+        Ok(require_distinct(outputs, &inputs)?)
     }
 
     /// What counts beside the tests.
@@ -559,13 +573,38 @@ mod tests {
         assert!(names.contains("canvas_assignment") && names.contains("assignment"), "{names:?}");
     }
 
+    fn options_of(arguments: &[&str]) -> Options {
+        let command = Options::augment_args(clap::Command::new("grade"));
+        let matches = command.try_get_matches_from([&["grade"], arguments].concat()).unwrap();
+        <Options as clap::FromArgMatches>::from_arg_matches(&matches).unwrap()
+    }
+
+    #[test]
+    fn grade_writes_to_no_file_that_it_reads() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        for name in ["ada.zip", "grades.csv", "points.toml"] {
+            std::fs::write(path(name), "text").unwrap();
+        }
+        std::fs::hard_link(path("ada.zip"), path("ada.json")).unwrap();
+        let (all, one) = (folder.path().to_str().unwrap(), path("ada.zip"));
+        for (arguments, option) in [
+            (vec![&*one, "--json", &path("ada.json")], "--json"),
+            (vec![&one, "--points", &path("points.toml"), "--junit", &path("points.toml")], "--junit"),
+            (vec!["--all", all, "--csv", &one], "--csv"),
+            (vec!["--all", all, "--csv", &path("new.csv"), "--page", &one], "--page"),
+        ] {
+            let error = options_of(&arguments).require_other_files().unwrap_err().to_string();
+            assert!(error.starts_with(option) && error.contains(", which is read: choose another place"), "{error}");
+        }
+        // The table of an earlier call is written again.
+        options_of(&["--all", all, "--csv", &path("grades.csv")]).require_other_files().unwrap();
+    }
+
     #[test]
     fn grade_takes_parts_of_one_assignment() {
         let parts = |arguments: &[&str]| {
-            let command = Options::augment_args(clap::Command::new("grade"));
-            let matches = command.try_get_matches_from([&["grade", "homework.zip"], arguments].concat()).unwrap();
-            let options = <Options as clap::FromArgMatches>::from_arg_matches(&matches).unwrap();
-            options.parts().map_err(|error| error.to_string())
+            options_of(&[&["homework.zip"], arguments].concat()).parts().map_err(|error| error.to_string())
         };
         assert_eq!(parts(&[]).unwrap(), Assignment::One.parts());
         assert_eq!(parts(&["--assignment", "2"]).unwrap(), [Part::Augmentation, Part::Filters]);

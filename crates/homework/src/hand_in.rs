@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
-use whole_files::write_atomically;
+use whole_files::{require_distinct, write_atomically};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -31,9 +31,8 @@ pub(crate) fn pack(root: &Path, parts: &[Part], anyway: bool) -> Result<ExitCode
         return Ok(ExitCode::from(CHECK_FAILED));
     }
     let names = contents(root, parts)?;
-    let bytes = archive(root, &names)?;
-    write_atomically(&root.join(ARCHIVE), &bytes).with_context(|| format!("cannot write {ARCHIVE}"))?;
-    say!("{ARCHIVE}, {} kB, {}:", bytes.len().div_ceil(1000), counted(names.len(), "file"));
+    let bytes = write(root, &names)?;
+    say!("{ARCHIVE}, {} kB, {}:", bytes.div_ceil(1000), counted(names.len(), "file"));
     for name in &names {
         say!("  {name}");
     }
@@ -62,6 +61,16 @@ fn contents(root: &Path, parts: &[Part]) -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// Writes the archive, and returns its size in bytes.
+fn write(root: &Path, names: &[String]) -> Result<usize> {
+    let (file, bytes) = (root.join(ARCHIVE), archive(root, names)?);
+    let inputs: Vec<PathBuf> = names.iter().map(|name| root.join(name)).collect();
+    require_distinct([("the archive", file.as_path())], &inputs)
+        .with_context(|| format!("{ARCHIVE} is a link: remove it, and hand in again"))?;
+    write_atomically(&file, &bytes).with_context(|| format!("cannot write {ARCHIVE}"))?;
+    Ok(bytes.len())
+}
+
 /// The archive's bytes, the same for the same files.
 fn archive(root: &Path, names: &[String]) -> Result<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
@@ -78,6 +87,20 @@ fn archive(root: &Path, names: &[String]) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_archive_that_is_a_link_to_a_source_is_not_written() {
+        let root = tempfile::tempdir().unwrap();
+        let source = root.path().join("answers.md");
+        fs::write(&source, "my answers").unwrap();
+        fs::hard_link(&source, root.path().join(ARCHIVE)).unwrap();
+        let names = ["answers.md".to_owned()];
+        let error = format!("{:#}", write(root.path(), &names).unwrap_err());
+        assert!(error.starts_with("homework.zip is a link: remove it, and hand in again: "), "{error}");
+        assert_eq!(fs::read_to_string(&source).unwrap(), "my answers");
+        fs::remove_file(root.path().join(ARCHIVE)).unwrap();
+        assert!(write(root.path(), &names).unwrap() > 0);
+    }
 
     #[test]
     fn sources_and_texts_are_handed_in_and_nothing_else() {

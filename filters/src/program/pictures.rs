@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use filters::picture::{to_grey, write_png};
@@ -6,12 +6,25 @@ use filters::{EDGES, NEIGHBOURS, correlation_rayon, sobel_operator};
 use ndarray::ArrayRef2;
 use timing::Report;
 
+/// The file of the picture that is not of a filter.
+const IMAGE: &str = "image";
+
+/// The files that [`write`] writes.
+pub(super) fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let names = EDGES.iter().map(|filter| filter.name).chain([IMAGE, NEIGHBOURS.name]);
+    names.map(|name| file_of(folder, name))
+}
+
+fn file_of(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.png"))
+}
+
 /// Writes the image, its edges by each filter and its blurred version to `folder`.
 pub(super) fn write(report: &mut Report, folder: &Path, image: &ArrayRef2<u8>) -> Result<()> {
     ensure!(!image.is_empty(), "an image without pixels has no picture");
     std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
-    let file = |name: &str| folder.join(format!("{name}.png"));
-    write_png(&file("image"), image)?;
+    let file = |name: &str| file_of(folder, name);
+    write_png(&file(IMAGE), image)?;
     for filter in EDGES {
         write_png(&file(filter.name), &to_grey(&sobel_operator(&filter.kernel(), image)))?;
     }

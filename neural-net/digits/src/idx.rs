@@ -150,6 +150,11 @@ pub(super) fn any_file_in(directory: &Path) -> bool {
     FILES.iter().any(|(stem, kind)| find_file(directory, stem, kind).is_ok())
 }
 
+/// Those of MNIST's files that are in `directory`, as [`read_labelled_images`] finds them.
+pub fn files_in(directory: &Path) -> Vec<PathBuf> {
+    FILES.iter().filter_map(|(stem, kind)| find_file(directory, stem, kind).ok()).collect()
+}
+
 /// Finds one of MNIST's files, named `train-images-idx3-ubyte` or, as in some archives, `train-images.idx3-ubyte`.
 fn find_file(directory: &Path, stem: &str, kind: &str) -> Result<PathBuf, IdxError> {
     let names = ["-", "."].into_iter().flat_map(|dot| ["", ".gz"].map(|suffix| format!("{stem}{dot}{kind}{suffix}")));

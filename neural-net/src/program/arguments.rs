@@ -266,9 +266,12 @@ pub(crate) struct PredictArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct DigitsArguments {
-    /// The PNG file to write
+    /// The PNG file to write; of existing files, only an earlier sheet is replaced
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// Replace any existing file
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Seed of the digits
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,

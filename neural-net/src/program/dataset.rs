@@ -1,11 +1,10 @@
 //! Loads the images: finds, downloads or draws them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use neural_net::data::convention::Convention;
-use neural_net::data::idx::IdxError;
-use neural_net::data::{BUILTIN_SEED, Dataset, download_directory, find_mnist};
+use neural_net::data::{BUILTIN_SEED, Dataset, download_directory, find_mnist, idx};
 use neural_net::network::Architecture;
 
 use super::arguments::DataArguments;
@@ -31,9 +30,18 @@ pub(super) fn load(arguments: &DataArguments) -> Result<(Dataset, String)> {
     }
 }
 
+/// The files that [`load`] reads.
+pub(super) fn files(arguments: &DataArguments) -> Vec<PathBuf> {
+    let directory = match arguments.download {
+        true => Some(download_directory(arguments.data.as_deref())),
+        false => find_mnist(arguments.data.as_deref()),
+    };
+    directory.map(|directory| idx::files_in(&directory)).unwrap_or_default()
+}
+
 fn from_files(directory: &Path) -> Result<(Dataset, String)> {
     let dataset = Dataset::read(directory).map_err(|error| match error {
-        IdxError::Missing(_) => anyhow!("{error}, or --download"),
+        idx::IdxError::Missing(_) => anyhow!("{error}, or --download"),
         error => error.into(),
     })?;
     let (train, test) = (dataset.train.len(), dataset.test.len());

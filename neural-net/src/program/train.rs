@@ -15,7 +15,7 @@ use neural_net::data::{Dataset, ToSamples};
 use neural_net::device::TrainingDevice;
 use neural_net::distributed::CommunicatorRanks;
 use neural_net::engine::{Engine, Parameters};
-use neural_net::files::DirectoryLock;
+use neural_net::files::{DirectoryLock, require_distinct};
 use neural_net::model_file::{self, Model};
 use neural_net::preset::Preset;
 use neural_net::training::{
@@ -48,6 +48,9 @@ pub(super) fn run_on(
 ) -> Result<ExitCode> {
     let is_first = world.is_none_or(|world| world.rank() == 0);
     let quiet = arguments.json || !is_first;
+    if is_first {
+        require_other_files(arguments)?;
+    }
     let directory = arguments.checkpoint.as_deref().filter(|_| is_first);
     // Held from before the checkpoint is read until the last one is written.
     let mut _lock = None;
@@ -140,6 +143,21 @@ pub(super) fn run_on(
         // A communicator belongs to the thread that has got it.
         Some(_) => train(1, world),
     }
+}
+
+/// Checks that nothing is written to a file that is read.
+fn require_other_files(arguments: &TrainArguments) -> Result<()> {
+    let checkpoint = arguments.checkpoint.as_deref().map(checkpoint::path_in);
+    let save = arguments.save.as_deref();
+    if let (Some(save), Some(checkpoint)) = (save, &checkpoint)
+        && save == checkpoint
+    {
+        bail!("--save {} is the file of --checkpoint: choose another name", save.display());
+    }
+    let save = save.map(|file| ("--save", file));
+    require_distinct(save, checkpoint.as_slice())?;
+    let outputs = save.into_iter().chain(checkpoint.as_deref().map(|file| ("--checkpoint", file)));
+    Ok(require_distinct(outputs, &dataset::files(&arguments.data))?)
 }
 
 /// A digest of everything that a run's result depends on.

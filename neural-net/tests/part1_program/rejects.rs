@@ -302,6 +302,71 @@ fn part1_program_rejects_a_model_for_other_images() {
 }
 
 #[test]
+fn part1_program_writes_to_no_file_that_it_reads() {
+    let sandbox = Sandbox::new();
+    let labels = fs::read(sandbox.path("digits").join(NAMES[3])).unwrap();
+    let file = format!("digits/{}", NAMES[3]);
+    fs::hard_link(sandbox.path(&file), sandbox.path("linked.safetensors")).unwrap();
+    let data = ["--data", "digits", "--target-accuracy", "0"];
+    for save in [&file, "linked.safetensors"] {
+        let message = sandbox.rejection(&[&data[..], &["--save", save]].concat());
+        assert_has(&message, &[&format!("--save {save} would overwrite {file}, which is read: choose another place")]);
+    }
+    fs::create_dir(sandbox.path("run")).unwrap();
+    fs::hard_link(sandbox.path(&file), sandbox.path("run/checkpoint.safetensors")).unwrap();
+    let message = sandbox.rejection(&[&data[..], &["--checkpoint", "run"]].concat());
+    assert_has(&message, &["--checkpoint run/checkpoint.safetensors would overwrite", NAMES[3]]);
+    assert_eq!(fs::read(sandbox.path(&file)).unwrap(), labels);
+
+    let message = rejection(&["--checkpoint", "new", "--save", "new/checkpoint.safetensors"]);
+    assert_has(&message, &["--save new/checkpoint.safetensors is the file of --checkpoint: choose another name"]);
+}
+
+#[test]
+fn part1_program_replaces_only_sheets_by_a_sheet_unless_forced() {
+    let sandbox = Sandbox::empty();
+    let is_png = |name: &str| fs::read(sandbox.path(name)).unwrap().starts_with(b"\x89PNG");
+    fs::write(sandbox.path("notes.txt"), "thoughts").unwrap();
+    GrayImage::new(560, 560).save(sandbox.path("photo.png")).unwrap();
+    let photo = fs::read(sandbox.path("photo.png")).unwrap();
+    for name in ["notes.txt", "photo.png"] {
+        let message = sandbox.rejection(&["digits", name]);
+        assert_has(&message, &[name, "exists and is not a sheet of digits: choose another file, or add --force"]);
+    }
+    assert_eq!(fs::read_to_string(sandbox.path("notes.txt")).unwrap(), "thoughts");
+    assert_eq!(fs::read(sandbox.path("photo.png")).unwrap(), photo);
+    sandbox.run(&["digits", "notes.txt", "--force"]).success();
+    fs::write(sandbox.path("empty.png"), "").unwrap();
+    // A new file, an empty one, and sheets.
+    for name in ["sheet.png", "empty.png", "sheet.png", "notes.txt"] {
+        sandbox.run(&["digits", name, "--seed", "3"]).success();
+        assert!(is_png(name), "{name}");
+    }
+}
+
+/// The network goes where the links lead, and through a pipe.
+#[cfg(unix)]
+#[test]
+fn part1_program_saves_through_links_and_pipes() {
+    let sandbox = Sandbox::new();
+    sandbox.save_model();
+    let model = fs::read(sandbox.path("model.safetensors")).unwrap();
+    std::os::unix::fs::symlink("target.safetensors", sandbox.path("link.safetensors")).unwrap();
+    let pipe = sandbox.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read(pipe).unwrap()
+    });
+    for file in ["link.safetensors", "pipe"] {
+        sandbox.train(3, &["--save", file, "--target-accuracy", "0"]).success();
+    }
+    assert_eq!(reader.join().unwrap(), model);
+    assert_eq!(fs::read(sandbox.path("target.safetensors")).unwrap(), model);
+    assert!(sandbox.path("link.safetensors").is_symlink() && !pipe.is_file());
+}
+
+#[test]
 fn part1_program_rejects_a_sheet_that_it_cannot_write() {
     assert_has(&Sandbox::empty().rejection(&["digits", "gone/sheet.png"]), &["gone/sheet.png", "cannot be written"]);
 }

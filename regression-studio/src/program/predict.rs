@@ -1,11 +1,12 @@
 //! `regression-studio predict`: applies a trained network to a new table.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use command_line::say;
-use neural_net::files::write_atomically;
+use neural_net::files::{require_distinct, write_atomically};
 use regression_studio::results::Metrics;
 use regression_studio::settings::Source;
 use regression_studio::table::csv;
@@ -17,6 +18,9 @@ use super::{explanation, with_warning};
 pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let PredictArguments { model, csv: path, decimal_mark, out, interval, explain } = arguments;
     let file = if model.is_dir() { &model.join(run_folder::MODEL) } else { model };
+    let of_run = file.parent().filter(|_| file.ends_with(run_folder::MODEL)).map(run_folder::files_read);
+    let inputs: Vec<&PathBuf> = [file, path].into_iter().chain(of_run.iter().flatten()).collect();
+    require_distinct(out.as_deref().map(|out| ("--out", out)), &inputs)?;
     // Without a run that can be read, the rows of the training are not known; the model alone predicts as well.
     let run =
         file.parent().filter(|_| file.ends_with(run_folder::MODEL)).and_then(|folder| run_folder::open(folder).ok());

@@ -16,7 +16,7 @@ use regression_studio::results::Ending;
 use regression_studio::results::{Metrics, Results};
 use regression_studio::run_folder::{self, RunFolder};
 use regression_studio::session::State;
-use regression_studio::settings::{NetworkKind, Settings, TrainingSettings};
+use regression_studio::settings::{NetworkKind, Settings, Source, TrainingSettings};
 use regression_studio::{SavedRun, Session, Snapshot, Table, trees};
 
 use super::arguments::TrainArguments;
@@ -37,6 +37,13 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         return folds::run(arguments, settings, folds.into());
     }
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.config));
+    let table = match &settings.data.source {
+        Source::File(table) => Some(table.as_path()),
+        Source::Synthetic { .. } => None,
+    };
+    // A run is resumed by its own settings, too, which are written back as they are.
+    let config = (!arguments.resume).then_some(arguments.config.as_path());
+    run_folder::require_other_files(&folder, "--out", &table.into_iter().chain(config).collect::<Vec<_>>())?;
     let run_folder = RunFolder::lock(&folder)?;
     let run = run_to_resume(&folder, &settings, arguments.resume)?;
     let table = Arc::new(settings.data.table()?);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use eframe::egui::{self, Context, Rect, RichText, Ui};
-use neural_net::files::write_atomically;
+use neural_net::files::{require_distinct, write_atomically};
 
 pub(crate) use self::job::Rows;
 use self::job::{Job, Predicted};
@@ -90,9 +90,9 @@ impl Predict {
 
     /// Starts to write the predictions.
     pub(crate) fn save(&mut self, path: PathBuf, context: &Context) {
-        let Some(Shown { of_table: Predicted { predictions, .. }, .. }) = &self.shown else { return };
-        let (of_thread, file) = (Arc::clone(predictions), path.clone());
-        let task = Task::start(context, move || write(&file, &of_thread));
+        let Some(Shown { of_table: Predicted { predictions, table, .. }, .. }) = &self.shown else { return };
+        let (of_thread, table, file) = (Arc::clone(predictions), Arc::clone(table), path.clone());
+        let task = Task::start(context, move || write(&file, &of_thread, table.source()));
         self.saving = Some((Arc::clone(predictions), path, task));
     }
 
@@ -229,7 +229,9 @@ impl Predict {
     }
 }
 
-fn write(path: &Path, predictions: &Predictions) -> Result<(), String> {
+/// Writes predictions for the rows of `table`, which is a path if it was read from a file.
+fn write(path: &Path, predictions: &Predictions, table: &str) -> Result<(), String> {
+    require_distinct([("saving", path)], &[table]).map_err(|error| error.to_string())?;
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     folder
         .and_then(|()| write_atomically(path, predictions.to_csv().as_bytes()))

@@ -160,6 +160,20 @@ fn damaged_files_are_rejected_by_name() {
     assert!(message().contains("not saved by regression-studio"), "{}", message());
 }
 
+/// As the window saves it, to a folder that the user chooses.
+#[test]
+fn a_run_is_not_saved_over_the_table_that_it_was_trained_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("split.csv");
+    fs::write(&table, "a table").unwrap();
+    let mut run = (**trained(small_table(100, 1), small_settings()).run.as_ref().unwrap()).clone();
+    run.settings.data.source = regression_studio::settings::Source::File(table.clone());
+    let message = run_folder::save(folder.path(), &run).unwrap_err().to_string();
+    assert!(message.starts_with("saving ") && message.contains("split.csv, which is read"), "{message}");
+    assert_eq!(fs::read_to_string(table).unwrap(), "a table");
+    assert_eq!(names_in(folder.path()), ["split.csv"]);
+}
+
 /// TOML cannot represent the path, so the run could not be read again.
 #[cfg(unix)]
 #[test]

@@ -67,6 +67,12 @@ fn a_file_without_the_columns_shows_a_dialog_and_another_is_predicted() {
     assert!(window.shows_part("outside the range of training, first row 1 (line 2)"), "the warning");
     assert!(window.shows_part(&format!(", outside the range of training: {}", features.join(", "))), "its row");
     assert!(!window.shows_part("Beside the true values"), "the file has no target");
+
+    // The predictions do not replace it.
+    window.click("Save predictions…");
+    window.type_path("Path of a .csv file", &fitting, "Save");
+    window.wait_until("the failure is shown", |window| window.shows_part("fitting.csv, which is read"));
+    assert_eq!(std::fs::read_to_string(&fitting).expect("the table"), text);
 }
 
 #[test]

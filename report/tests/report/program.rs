@@ -70,6 +70,29 @@ fn extreme_figures_do_not_overflow() {
 }
 
 #[test]
+fn no_file_that_is_read_is_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let figures = serde_json::to_string(&with_recorded_gpu()).unwrap();
+    std::fs::write(path("figures.json"), &figures).unwrap();
+    std::fs::write(path("hw1.html"), "notes").unwrap();
+    let same = folder.path().join("./figures.json").to_str().unwrap().to_owned();
+    for (arguments, flag) in [
+        (vec!["--figures", &path("figures.json"), "--out", &same], "--out"),
+        (
+            vec!["--figures", &path("figures.json"), "--out", &path("hw1.pdf"), "--notes", &path("hw1.html"), "--html"],
+            "--html",
+        ),
+    ] {
+        let (code, stdout, stderr) = run(&arguments);
+        assert_eq!((code, stdout.as_str(), stderr.lines().count()), (Some(2), "", 1), "{stderr}");
+        assert!(stderr.contains(&format!("error: {flag} ")) && stderr.contains("which is read"), "{stderr}");
+    }
+    assert_eq!(std::fs::read_to_string(path("figures.json")).unwrap(), figures);
+    assert_eq!(names_in(folder.path()), ["figures.json", "hw1.html"]);
+}
+
+#[test]
 fn invalid_input_is_rejected_in_one_line_and_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

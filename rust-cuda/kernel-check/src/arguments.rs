@@ -143,7 +143,7 @@ impl Arguments {
     /// Makes the launch ready. Returns the path of its PTX too.
     ///
     /// # Errors
-    /// If a file cannot be read, or something does not fit the PTX.
+    /// If a file cannot be read or would be written, too, or something does not fit the PTX.
     pub(crate) fn launch(&self) -> Result<(PathBuf, Launch), Box<dyn Error>> {
         let path = self.source();
         let file = match &self.launch {
@@ -151,6 +151,11 @@ impl Arguments {
             None => self.launch_file()?,
         };
         let file = file.in_order(self.order.clone().map(Order::Schedule));
+        let outputs = [("--json", &self.json), ("--sarif", &self.sarif)];
+        let outputs = outputs.into_iter().filter_map(|(flag, file)| Some((flag, file.as_deref()?)));
+        let mut inputs = file.files(path);
+        inputs.extend(self.launch.clone());
+        whole_files::require_distinct(outputs, &inputs)?;
         let ptx = path.parent().unwrap_or(Path::new("")).join(file.ptx());
         Ok((ptx, file.launch(path)?))
     }

@@ -200,6 +200,13 @@ impl LaunchFile {
         &self.ptx
     }
 
+    /// The files that the launch of the file at `path` is made of, beside itself: the PTX and those of buffers.
+    pub fn files(&self, path: &Path) -> Vec<PathBuf> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let of_buffers = self.arguments.iter().filter_map(FileArgument::file);
+        std::iter::once(self.ptx()).chain(of_buffers).map(|file| folder.join(file)).collect()
+    }
+
     /// The name of the kernel.
     pub fn kernel(&self) -> &str {
         &self.kernel

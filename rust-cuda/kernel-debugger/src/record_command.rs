@@ -43,6 +43,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, Box<dyn std::error::E
     let unwritable = |error: std::io::Error| format!("{}: {error}", output.display());
     whole_files::require_writable(output).map_err(unwritable)?;
     let file = LaunchFile::read(&arguments.launch)?.in_order(arguments.order.clone());
+    let mut inputs = file.files(&arguments.launch);
+    inputs.push(arguments.launch.clone());
+    whole_files::require_distinct([("--output", output.as_path())], &inputs)?;
     let options = Options {
         ptx: file.ptx().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         source_root: arguments.source_root.clone(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The error of [`require_distinct`].
 #[derive(Debug, thiserror::Error)]
-#[error("{flag} {} would overwrite {}, which is read: choose another file", output.display(), input.display())]
+#[error("{flag} {} would overwrite {}, which is read: choose another place", output.display(), input.display())]
 pub struct Overwrites {
     /// What names the output: an option such as `--out`.
     pub flag: String,

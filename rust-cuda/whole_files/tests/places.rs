@@ -195,7 +195,7 @@ fn an_output_that_is_read_is_found_by_each_of_its_names() {
         assert!(is_same_file(same, &file) && !is_same_file(same, &other), "{}", same.display());
         let error = require_distinct([("--out", same.as_path())], &[&other, &file]).unwrap_err().to_string();
         let (same, file) = (same.display(), file.display());
-        assert_eq!(error, format!("--out {same} would overwrite {file}, which is read: choose another file"));
+        assert_eq!(error, format!("--out {same} would overwrite {file}, which is read: choose another place"));
     }
     let missing = folder.path().join("missing");
     require_distinct([("--out", other.as_path()), ("--json", &missing)], &[&file, &missing]).unwrap();

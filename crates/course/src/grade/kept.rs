@@ -71,6 +71,12 @@ impl Options {
         self.keep.iter().chain(&self.changes).map(PathBuf::as_path)
     }
 
+    /// The files that are written, each with its option.
+    pub(super) fn outputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let options = [("--keep", &self.keep), ("--changes", &self.changes)];
+        options.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?)))
+    }
+
     /// The results of earlier gradings; `None` if none are kept. `dependencies` are the crates that tests and submissions are
     /// compiled with, `settings` what else results depend on.
     ///

@@ -59,7 +59,7 @@ struct Override {
 impl Options {
     /// The files, which are no submissions.
     pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
-        [&self.late, &self.times, &self.overrides].into_iter().flatten().map(PathBuf::as_path)
+        [&self.late, &self.times, &self.metadata, &self.overrides].into_iter().flatten().map(PathBuf::as_path)
     }
 
     /// Reads the files. Of tests, `graded` are those of the parts that are graded, `all` those that could be.

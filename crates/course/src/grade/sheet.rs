@@ -185,7 +185,10 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("written.csv");
             read.write(&file).unwrap();
-            assert_eq!(std::fs::read_to_string(file).unwrap(), text);
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+            // Nobody else reads grades.
+            let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
+            assert_eq!(mode & 0o777, 0o600);
         }
         // Quoted separators do not count, carriage returns and empty lines are no cells.
         let read = sheet("\"a,b,c\";d\r\n\r\n1;2\r\n;\r\n3\r\n").unwrap();

@@ -320,6 +320,12 @@ fn no_sources(assignment: Assignment) -> String {
     format!("no sources {}/src/….rs", packages.join("/src/….rs or "))
 }
 
+/// Whether a file is named as archives are, and not as a table or a page.
+pub(super) fn has_name_of_archive(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default();
+    ["zip", "tar", "tgz", "gz"].into_iter().any(|known| extension.eq_ignore_ascii_case(known))
+}
+
 /// Reads a submission of an assignment, or the archive that is in it.
 ///
 /// # Errors

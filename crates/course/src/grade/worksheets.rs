@@ -57,6 +57,11 @@ impl Options {
         self.moodle.iter().chain(&self.canvas).flat_map(|file| [file.clone(), output_of(file)]).collect()
     }
 
+    /// Those that are read.
+    pub(super) fn inputs(&self) -> impl Iterator<Item = &Path> {
+        [&self.moodle, &self.canvas].into_iter().flatten().map(PathBuf::as_path)
+    }
+
     /// Reads the tables.
     ///
     /// # Errors

@@ -135,6 +135,21 @@ fn launch_files() {
 }
 
 #[test]
+fn outputs_that_are_read() {
+    let folder = Folder::of(&[CLEAN]);
+    folder.write("values.bin", "1234");
+    let launch = "kernels.ptx --kernel clean --grid 1 --block 1 --buffer u32:1=@values.bin";
+    let same = |flag: &str, output: &str, input: &str| {
+        format!("{flag} {output} would overwrite {input}, which is read: choose another place")
+    };
+    rejects(&folder, &format!("{launch} --json ./kernels.ptx"), &[&same("--json", "./kernels.ptx", "kernels.ptx")]);
+    rejects(&folder, &format!("{launch} --sarif values.bin"), &[&same("--sarif", "values.bin", "values.bin")]);
+    let text = r#"{"ptx": "kernels.ptx", "kernel": "clean", "grid": [1, 1, 1], "block": [1, 1, 1], "arguments": []}"#;
+    folder.write("launch.json", text);
+    rejects(&folder, "--launch launch.json --json launch.json", &[&same("--json", "launch.json", "launch.json")]);
+}
+
+#[test]
 fn control_characters_do_not_reach_the_terminal() {
     let folder = Folder::of(&[&RACY.replace("sum.cu", "s\u{1b}[31mum\u{202e}.cu")]);
     let escape = "\u{1b}[31m\n";

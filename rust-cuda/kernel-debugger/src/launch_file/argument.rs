@@ -75,6 +75,14 @@ fn problem(text: impl Into<String>) -> ArgumentProblem {
 }
 
 impl FileArgument {
+    /// The file of its buffer, as the launch file names it.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match &self.values {
+            Some(Values::Stored(stored)) => Some(Path::new(&stored.file)),
+            _ => None,
+        }
+    }
+
     /// The argument, with its buffer in the machine's memory. `launch_file` is the file's path, `all_bytes` the size of
     /// the buffers so far.
     pub(super) fn make(
