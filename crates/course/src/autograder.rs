@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use command_line::say;
-use whole_files::write_atomically;
+use whole_files::{require_distinct, write_atomically};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 use crate::starter::read;
@@ -54,6 +54,8 @@ enum Platform {
 /// If an option is not for the platform, or a file cannot be read or written.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let Options { platform, file, late, points, .. } = options;
+    let inputs: Vec<&PathBuf> = [late, points].into_iter().flatten().collect();
+    require_distinct([("the autograder", file.as_path())], &inputs)?;
     let bytes = match platform {
         Platform::Gradescope => gradescope(options)?,
         Platform::Classroom50 => {
@@ -143,6 +145,16 @@ mod tests {
             points: None,
             grade: grade.iter().map(|&option| option.to_owned()).collect(),
         }
+    }
+
+    #[test]
+    fn autograder_is_not_written_over_a_file_that_it_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = options(Platform::Gradescope, folder.path(), &[]);
+        std::fs::hard_link(folder.path().join("late.toml"), &options.file).unwrap();
+        let error = run(&options).unwrap_err().to_string();
+        assert!(error.starts_with("the autograder ") && error.contains("late.toml, which is read"), "{error}");
+        assert_eq!(std::fs::read_to_string(folder.path().join("late.toml")).unwrap(), "factors = []\n");
     }
 
     #[test]

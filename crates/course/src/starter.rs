@@ -498,6 +498,22 @@ mod tests {
     }
 
     #[test]
+    fn a_workspace_is_not_written_into_a_folder_that_holds_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let work = folder.path().join("Cargo.toml");
+        std::fs::write(&work, "my work").unwrap();
+        // A folder with a file, by its name and another, and the file itself.
+        for directory in [folder.path().to_owned(), folder.path().join("."), work.clone()] {
+            let command = Options::augment_args(clap::Command::new("starter"));
+            let matches = command.get_matches_from([Path::new("starter"), &directory]);
+            let options = <Options as clap::FromArgMatches>::from_arg_matches(&matches).unwrap();
+            let error = run(&options).unwrap_err().to_string();
+            assert!(error.ends_with("exists and is not an empty folder: choose another one"), "{error}");
+            assert_eq!(std::fs::read_to_string(&work).unwrap(), "my work");
+        }
+    }
+
+    #[test]
     fn a_path_is_a_string_of_toml_on_every_system() {
         for (path, separator, written) in [
             (r"C:\Users\Ada Lovelace\hw", '\\', "C:/Users/Ada Lovelace/hw"),

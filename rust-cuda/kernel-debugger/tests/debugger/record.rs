@@ -479,6 +479,10 @@ fn the_program_writes_a_page_or_says_why_not() {
         ([&*launch, "--output", &second, "--block", "5"], "Error: block 5 is not in the grid, which has 1 blocks\n"),
         ([&*launch, "--output", "/missing/page.html", "--block", "0"], "Error: /missing/page.html: "),
         (["missing.json", "--output", &second, "--block", "0"], "Error: missing.json: "),
+        (
+            [&*launch, "--output", &launch, "--block", "0"],
+            &format!("Error: --output {launch} would overwrite {launch}, which is read"),
+        ),
     ] {
         let refused = program(&arguments);
         let stderr = String::from_utf8(refused.stderr).unwrap();
