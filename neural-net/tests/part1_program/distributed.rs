@@ -273,7 +273,6 @@ fn part1_program_ends_its_ranks_with_itself_and_saves_once() {
         let status = wait_for("the program's end", || child.try_wait().unwrap());
         assert_eq!(status.code(), code, "{signal}");
         if code.is_some() {
-            assert_eq!(processes_with(name), [], "{signal}");
             let stderr = std::fs::read_to_string(sandbox.path("stderr")).unwrap();
             assert_eq!(stderr.matches("Interrupted after epoch").count(), 1, "{signal}: {stderr}");
             assert_eq!(stderr.matches("steps, and saved.").count(), 1, "{signal}: {stderr}");

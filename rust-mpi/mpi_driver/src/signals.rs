@@ -21,7 +21,7 @@ mod imp {
     use std::sync::atomic::AtomicBool;
 
     use rustix::process::{Pid, Signal, kill_process};
-    use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2};
+    use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
     use signal_hook::iterator::Signals;
 
     use super::Interruption;
@@ -31,8 +31,8 @@ mod imp {
     /// # Errors
     /// If the system refuses the handler.
     pub fn set_when_interrupted(flag: &Arc<AtomicBool>) -> io::Result<()> {
-        // Every mpiexec passes this one on to the ranks, and ends them on others.
-        signal_hook::flag::register(SIGUSR2, Arc::clone(flag)).map(drop)
+        // Open MPI and MPICH pass this one on to the ranks; Open MPI ends them on others.
+        signal_hook::flag::register(SIGUSR1, Arc::clone(flag)).map(drop)
     }
 
     /// Runs `mpiexec` to its end, and passes signals on to it; returns its status, and the first of the signals.
@@ -52,7 +52,7 @@ mod imp {
                 }
                 let passed = match (signal, first) {
                     (SIGCHLD, _) => continue,
-                    (_, None) if interruption == Interruption::SetsFlag => Signal::USR2,
+                    (_, None) if interruption == Interruption::SetsFlag => Signal::USR1,
                     _ => Signal::TERM,
                 };
                 first = first.or(Some(signal));
