@@ -52,7 +52,7 @@ fn the_program_starts_its_own_ranks_or_is_started_by_mpiexec() {
     check(&run(ranks_by(&mpiexec, 3).arg(PROGRAM), &SMALL), 3);
 }
 
-/// The process that starts the ranks is asked to end, or killed.
+/// The process that starts the ranks is asked to end, or killed. Under nohup it ignores SIGHUP.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_rank_outlives_the_program_that_started_it() {
@@ -64,7 +64,8 @@ fn no_rank_outlives_the_program_that_started_it() {
     if !matches!(Ranks::find(), Ok(Ranks::ByMpiexec(_))) {
         return skip(Need::Mpi, mpi_driver::INSTALL);
     }
-    for (number, (signal, code)) in [("TERM", Some(143)), ("INT", Some(130)), ("KILL", None)].into_iter().enumerate() {
+    let cases = [("TERM", Some(143)), ("INT", Some(130)), ("HUP", Some(129)), ("KILL", None), ("HUP TERM", Some(143))];
+    for (number, (signals, code)) in cases.into_iter().enumerate() {
         // A seed that no other process has.
         let seed = (u64::from(std::process::id()) << 8 | number as u64).to_string();
         let processes = || {
@@ -74,13 +75,17 @@ fn no_rank_outlives_the_program_that_started_it() {
             });
             lines.filter(|line| line.contains(&format!("--seed\0{seed}\0"))).count()
         };
-        let mut command = Command::new(PROGRAM);
+        let mut command = Command::new("sh");
+        let first = if signals == "HUP TERM" { "trap '' HUP; " } else { "" };
+        command.args(["-c", &format!(r#"{first}exec "$0" "$@""#), PROGRAM]);
         command.args(["-n", "2", "--lengths", "2000", "--repeats", "1000000", "--seed", &seed]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         wait_until("two ranks beside mpiexec and the program", || processes() == 4);
-        assert!(Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap().success());
+        for signal in signals.split(' ') {
+            assert!(Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap().success());
+        }
         let status = wait_for("the program's end", || child.try_wait().unwrap());
-        assert_eq!(status.code(), code, "{signal}");
+        assert_eq!(status.code(), code, "{signals}");
         wait_until("the end of all processes", || processes() == 0);
     }
 }

@@ -12,11 +12,13 @@ pub enum Interruption {
 
 #[cfg(unix)]
 mod imp {
-    #![allow(unsafe_code, reason = "a call between fork and exec")]
+    #![allow(unsafe_code, reason = "a call between fork and exec, and one that asks how a signal is handled")]
 
     use std::io;
+    use std::mem::MaybeUninit;
     use std::os::unix::process::CommandExt;
     use std::process::{Command, ExitStatus, Stdio};
+    use std::ptr;
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
@@ -37,8 +39,9 @@ mod imp {
 
     /// Runs `mpiexec` to its end, and passes signals on to it; returns its status, and the first of the signals.
     pub(crate) fn run(mpiexec: &mut Command, interruption: Interruption) -> io::Result<(ExitStatus, Option<i32>)> {
-        // From before the start, so that none is missed.
-        let mut signals = Signals::new([SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+        // From before the start, so that none is missed. Under nohup, SIGHUP ends nothing.
+        let passed_on = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
+        let mut signals = Signals::new(passed_on.chain([SIGCHLD]))?;
         // Ctrl-C reaches every process of the terminal's group. In a group of its own, mpiexec gets each signal once, from
         // here; it cannot read from the terminal, which no rank does.
         let mut child = mpiexec.process_group(0).stdin(Stdio::null()).spawn()?;
@@ -59,6 +62,16 @@ mod imp {
                 kill_process(id, passed)?;
             }
         }
+    }
+
+    /// Whether the process that started this one has made it ignore the signal.
+    fn is_ignored(signal: i32) -> bool {
+        let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: without a new action, the call only writes the present one to the place that it gets.
+        let code = unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) };
+        // SAFETY: zeros are a valid action; a call without an error has written another one.
+        let action = unsafe { action.assume_init() };
+        code == 0 && action.sa_sigaction == libc::SIG_IGN
     }
 
     /// Makes `mpiexec` end its ranks, and itself, when this process ends, even if it is killed.
