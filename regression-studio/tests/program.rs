@@ -136,6 +136,8 @@ fn a_run_is_saved_and_predicts() {
     assert!(message.contains("has another [network]"), "{message}");
 }
 
+/// Where hard links are known to be the same file.
+#[cfg(unix)]
 #[test]
 fn nothing_that_is_read_is_overwritten() {
     let folder = folder(good_data());
