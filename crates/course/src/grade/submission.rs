@@ -19,6 +19,8 @@ pub(super) const KERNELS: [&str; 2] = ["crates/kernels-cpu", "kernels-gpu"];
 const MAX_FILES: usize = 200;
 const MAX_BYTES: u64 = 1 << 20;
 const MAX_ALL: u64 = 8 << 20;
+/// Maximum depth of brackets in a source: a compiler's stack, and the grader's, is not endless. The homework needs ten.
+pub(super) const MAX_BRACKETS: usize = 200;
 /// Maximum number of folders that a crate is in, and of names below them, the crate's included.
 const MAX_FOLDERS: usize = 6;
 const MAX_NAMES: usize = 8;
@@ -76,6 +78,9 @@ impl Sources {
         if all + text.len() as u64 > MAX_ALL {
             return Err(too_large(&path));
         }
+        if let Some(line) = too_deep(&text) {
+            self.cannot_read(&path, &format!(", line {line}: brackets in more than {MAX_BRACKETS} others"));
+        }
         if self.files.insert(path.clone(), text).is_some() {
             self.cannot_read(&path, ": it is there twice");
         }
@@ -92,6 +97,24 @@ impl Sources {
             None => {}
         }
     }
+}
+
+/// The line of the first bracket that is in more than [`MAX_BRACKETS`] others.
+fn too_deep(text: &str) -> Option<usize> {
+    use rustc_lexer::TokenKind::{CloseBrace, CloseBracket, CloseParen, OpenBrace, OpenBracket, OpenParen};
+    let (mut depth, mut at) = (0_usize, 0);
+    for token in rustc_lexer::tokenize(text, rustc_lexer::FrontmatterAllowed::No) {
+        match token.kind {
+            OpenBrace | OpenBracket | OpenParen => depth += 1,
+            CloseBrace | CloseBracket | CloseParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_BRACKETS {
+            return Some(text[..at].matches('\n').count() + 1);
+        }
+        at += token.len as usize;
+    }
+    None
 }
 
 fn too_large(path: &Path) -> String {
@@ -525,6 +548,19 @@ mod tests {
             sources.notes,
             ["matmul_functions/src/main.rs, line 1: byte 0xe4 is not UTF-8: save the file as UTF-8"]
         );
+    }
+
+    #[test]
+    fn grade_loses_only_the_part_with_deep_brackets() {
+        let deep = |depth| format!("fn f() {{}}\nfn g() {}1{}", "(".repeat(depth), ")".repeat(depth));
+        let sources =
+            read_zip(&[(SOURCE, deep(500_000).as_bytes()), ("utils/src/lists.rs", deep(100).as_bytes())]).unwrap();
+        assert_eq!(paths(&sources), ["utils/src/lists.rs"]);
+        let reason = format!("{SOURCE}, line 2: brackets in more than 200 others");
+        assert_eq!(sources.unreadable, [("max_functions", reason)].into());
+        let texts = format!("/* {0} */ const X: &str = \"{0}\"; const Y: &str = r#\"{0}\"#; // {0}", "(".repeat(1000));
+        assert_eq!(too_deep(&texts), None);
+        assert_eq!(too_deep(&"()[]{}".repeat(1000)), None);
     }
 
     #[test]

@@ -145,7 +145,7 @@ impl Workspace {
                 return Ok(Err(format!("not written yet: {}", rest.split('"').next().unwrap_or_default())));
             }
             if modules.insert(module, text).is_none() {
-                next.extend(text.parse().map(of_crate).unwrap_or_default());
+                next.extend(text.parse().map(|tokens| of_crate(tokens, 0)).unwrap_or_default());
             }
         }
         write_kernels(&self.folder.join(ptx(part)), &modules).map(Ok)
@@ -164,8 +164,11 @@ fn dependencies_of_project(part: Part) -> String {
     }
 }
 
-/// The names after `crate::` and `super::`.
-fn of_crate(tokens: TokenStream) -> Vec<String> {
+/// The names after `crate::` and `super::`, down to the depth of brackets that a source may have.
+fn of_crate(tokens: TokenStream, depth: usize) -> Vec<String> {
+    if depth > submission::MAX_BRACKETS {
+        return Vec::new();
+    }
     let (mut names, mut is_after) = (Vec::new(), false);
     for token in tokens {
         match token {
@@ -182,7 +185,7 @@ fn of_crate(tokens: TokenStream) -> Vec<String> {
                 }));
                 is_after = false;
             }
-            TokenTree::Group(group) => names.extend(of_crate(group.stream())),
+            TokenTree::Group(group) => names.extend(of_crate(group.stream(), depth + 1)),
             TokenTree::Literal(_) => is_after = false,
         }
     }
@@ -338,7 +341,13 @@ mod tests {
             ("fn f() { crate::deep::g(super::other::X) }", vec!["deep", "other"]),
             ("use cuda_std::thread; fn f() -> u32 { 1 }", vec![]),
         ] {
-            assert_eq!(of_crate(text.parse().unwrap()), expected, "{text}");
+            assert_eq!(of_crate(text.parse().unwrap(), 0), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn grade_looks_for_the_files_of_a_kernel_in_deep_brackets_without_an_overflow() {
+        let deep = format!("{}crate::deep{}", "(".repeat(500_000), ")".repeat(500_000));
+        assert_eq!(of_crate(format!("use crate::shape; fn f() {{ {deep} }}").parse().unwrap(), 0), ["shape"]);
     }
 }
