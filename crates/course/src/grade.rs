@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use command_line::{note, one_of, say};
 use cuda_builder::{Arch, find_toolchain, toolchain_candidates};
@@ -121,6 +121,17 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The beginning of a reason that is none of the submission's.
+const ERROR_OF_GRADER: &str = "an error of the grader, not of the submission";
+
+/// What `run` returns, or the message of its panic.
+fn without_panic<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).map_err(|payload| {
+        let message = payload.downcast_ref::<String>().map(String::as_str);
+        message.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message").to_owned()
+    })
 }
 
 /// A submission's name in tables.
@@ -293,6 +304,18 @@ impl Grader {
 
     fn graded_as(&self, items: Vec<Item>, findings: Vec<String>) -> Grade {
         Grade::new(items, self.tests.iter().map(|test| test.points).sum(), findings)
+    }
+
+    /// [`Grader::grade`], with a row for a failure of the grader too, which panics are: the other submissions have theirs.
+    fn grade_or_error(&self, path: &Path) -> Grade {
+        let grade = without_panic(|| self.grade(path)).unwrap_or_else(|message| Err(anyhow!(message)));
+        grade.unwrap_or_else(|error| {
+            let reason = format!("{ERROR_OF_GRADER}: {error:#}");
+            let items = self.tests().map(|test| Item::failed(test, &reason));
+            let mut grade = self.graded_as(items.collect(), vec![reason.clone()]);
+            grade.is_error_of_grader = true;
+            grade
+        })
     }
 
     /// Grades one submission. Whatever is wrong with it costs points.
@@ -599,6 +622,12 @@ mod tests {
         }
         // The table of an earlier call is written again.
         options_of(&["--all", all, "--csv", &path("grades.csv")]).require_other_files().unwrap();
+    }
+
+    #[test]
+    fn grade_makes_a_panic_an_error_of_one_submission() {
+        assert_eq!(without_panic(|| 1), Ok(1));
+        assert_eq!(without_panic(|| -> u32 { panic!("entry {}", 7) }), Err("entry 7".to_owned()));
     }
 
     #[test]

@@ -7,10 +7,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use command_line::{counted, note, say};
 use indicatif::{ProgressBar, ProgressStyle};
+use sha2::{Digest, Sha256};
 use whole_files::write_privately;
 
 use super::kept::Kept;
-use super::{Grader, Options, class_page, name_of, results, similarity, submission};
+use super::results::Grade;
+use super::{Grader, Options, class_page, name_of, results, similarity, submission, without_panic};
 
 /// Grades every submission of a folder, in the order of their names, and writes the table.
 pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<ExitCode> {
@@ -34,9 +36,13 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len}, {eta} left: {msg}");
     let bar = ProgressBar::new(submissions.len() as u64).with_style(style.expect("the template is well-formed"));
     let mut grades = Vec::new();
+    let write_table = |grades: &[(String, Grade)]| {
+        let table = results::table(&grader.parts, grades)?;
+        write_privately(csv, table.as_bytes()).with_context(|| format!("cannot write {}", csv.display()))
+    };
     for (path, name) in submissions.iter().zip(names) {
         bar.set_message(name.clone());
-        let grade = rules.apply(&name, grader.grade(path)?);
+        let grade = rules.apply(&name, grader.grade_or_error(path));
         let (points, maximum, reason) = (grade.points(), grade.maximum(), grade.reason());
         let why: Vec<String> = (!reason.is_empty()).then_some(reason).into_iter().chain(grade.notes()).collect();
         let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
@@ -44,15 +50,15 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
         bar.inc(1);
         if let Some(feedback) = feedback {
             for (extension, text) in [("txt", grade.to_text()), ("json", grade.to_gradescope())] {
-                let file = feedback.join(format!("{name}.{extension}"));
+                let file = feedback.join(format!("{}.{extension}", feedback_name(path)));
                 write_privately(&file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
             }
         }
         grades.push((name, grade));
+        // After each submission: what ends the grader takes no results away.
+        write_table(&grades)?;
     }
     bar.finish_and_clear();
-    let table = results::table(&grader.parts, &grades)?;
-    write_privately(csv, table.as_bytes()).with_context(|| format!("cannot write {}", csv.display()))?;
     say!("{}: {}", csv.display(), counted(submissions.len(), "submission"));
     if let Some(kept) = kept {
         kept.write(&*grader.graded.borrow(), &grades)?.into_iter().for_each(|line| say!("{line}"));
@@ -62,8 +68,10 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
     }
     if let Some(page) = page {
         // What cannot be read has no points, and nothing to compare.
-        let sources =
-            |path: &PathBuf| submission::read(path, grader.assignment).map(|sources| sources.files).unwrap_or_default();
+        let sources = |path: &PathBuf| {
+            let read = without_panic(|| submission::read(path, grader.assignment));
+            read.flatten().map(|sources| sources.files).unwrap_or_default()
+        };
         let names = grades.iter().map(|(name, _)| name.clone());
         let submissions: Vec<_> = names.zip(submissions.iter().map(sources)).collect();
         let pairs = similarity::pairs(&submissions, grader.workspace.given());
@@ -71,7 +79,25 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
         write_privately(page, text.as_bytes()).with_context(|| format!("cannot write {}", page.display()))?;
         say!("{}: {} alike", page.display(), counted(pairs.len(), "pair"));
     }
-    Ok(ExitCode::SUCCESS)
+    let failed = grades.iter().filter(|(_, grade)| grade.is_error_of_grader).count();
+    if failed == 0 {
+        return Ok(ExitCode::SUCCESS);
+    }
+    note!("{} could not be graded: see the reasons in {}", counted(failed, "submission"), csv.display());
+    Ok(ExitCode::FAILURE)
+}
+
+/// Maximum bytes of the name of a feedback's file, without its extension and what a temporary file has besides.
+const MAX_NAME: usize = 180;
+
+/// The name of a submission's files of feedback: its own, or the beginning of it and a fingerprint if a file cannot have it.
+fn feedback_name(submission: &Path) -> String {
+    let (name, own) = (name_of(submission), submission.file_name().unwrap_or_default());
+    if name.len() <= MAX_NAME && own.to_str().is_some() {
+        return name;
+    }
+    let fingerprint = hex::encode(&Sha256::digest(own.as_encoded_bytes())[..8]);
+    format!("{}-{fingerprint}", &name[..name.floor_char_boundary(MAX_NAME)])
 }
 
 /// The entries of a folder, sorted, without hidden ones and `others`, which the teacher or an earlier call has put there.
@@ -84,4 +110,34 @@ fn submissions_in(folder: &Path, others: &[&Path]) -> Result<Vec<PathBuf>> {
     submissions.sort();
     ensure!(!submissions.is_empty(), "{} has no submissions", folder.display());
     Ok(submissions)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn grade_finds_a_files_name_for_each_submission() {
+        for name in ["ann.zip", "Student A_101_assignsubmission_file", "Jürgen"] {
+            assert_eq!(feedback_name(&Path::new("class").join(name)), name);
+        }
+        let names: Vec<String> = [
+            OsStr::new(&"a".repeat(255)).to_owned(),
+            OsStr::new(&format!("{}b", "a".repeat(254))).to_owned(),
+            OsStr::new(&"ü".repeat(127)).to_owned(),
+            OsStr::from_bytes(b"gr\xfc\xdfe").to_owned(),
+            OsStr::from_bytes(b"gr\xfd\xdfe").to_owned(),
+        ]
+        .iter()
+        .map(|name| feedback_name(Path::new(name)))
+        .collect();
+        let folder = tempfile::tempdir().unwrap();
+        for name in &names {
+            write_privately(&folder.path().join(format!("{name}.json")), b"").unwrap();
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), names.len(), "{names:?}");
+    }
 }

@@ -44,6 +44,8 @@ pub(super) struct Grade {
     pub(super) hand_in: Option<HandIn>,
     /// Points that a person has set.
     pub(super) by_hand: Vec<ByHand>,
+    /// Whether the grader has failed, so that the points say nothing.
+    pub(super) is_error_of_grader: bool,
 }
 
 /// Points that a person has set, in place of those of the tests.
@@ -88,7 +90,7 @@ impl fmt::Display for ByHand {
 
 impl Grade {
     pub(super) fn new(items: Vec<Item>, whole: f64, findings: Vec<String>) -> Self {
-        Self { items, whole, findings, hand_in: None, by_hand: Vec::new() }
+        Self { items, whole, findings, hand_in: None, by_hand: Vec::new(), is_error_of_grader: false }
     }
 
     /// The points that count: those that were earned, less what is lost by lateness.

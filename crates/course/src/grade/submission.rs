@@ -21,6 +21,8 @@ const MAX_BYTES: u64 = 1 << 20;
 const MAX_ALL: u64 = 8 << 20;
 /// Maximum depth of brackets in a source: a compiler's stack, and the grader's, is not endless. The homework needs ten.
 pub(super) const MAX_BRACKETS: usize = 200;
+/// Maximum bytes of a name, which file systems have.
+const MAX_NAME: usize = 255;
 /// Maximum number of folders that a crate is in, and of names below them, the crate's included.
 const MAX_FOLDERS: usize = 6;
 const MAX_NAMES: usize = 8;
@@ -81,6 +83,13 @@ impl Sources {
         if let Some(line) = too_deep(&text) {
             self.cannot_read(&path, &format!(", line {line}: brackets in more than {MAX_BRACKETS} others"));
         }
+        if is_no_name(&path) {
+            // The reason is shown, and the name is not.
+            self.cannot_read(
+                &path.iter().take(2).collect::<PathBuf>(),
+                ": a file in it has a name that is too long or has a control character",
+            );
+        }
         if self.files.insert(path.clone(), text).is_some() {
             self.cannot_read(&path, ": it is there twice");
         }
@@ -97,6 +106,11 @@ impl Sources {
             None => {}
         }
     }
+}
+
+/// Whether a file system does not have a name of the path.
+fn is_no_name(path: &Path) -> bool {
+    path.iter().any(|name| name.len() > MAX_NAME || name.as_encoded_bytes().iter().any(u8::is_ascii_control))
 }
 
 /// The line of the first bracket that is in more than [`MAX_BRACKETS`] others.
@@ -294,6 +308,9 @@ impl<'a> Choice<'a> {
             let which = if sources.is_of_project { "this project's" } else { "not this project's, and not taken" };
             sources.notes.push(format!("its kernels-cpu and kernels-gpu are {which}"));
         }
+        let is_folder = |path: &&PathBuf| sources.files.keys().any(|other| other != *path && other.starts_with(path));
+        let both: Vec<PathBuf> = sources.files.keys().filter(is_folder).cloned().collect();
+        both.iter().for_each(|path| sources.cannot_read(path, ": it is both a file and a folder"));
         let unreadable = &sources.unreadable;
         sources.files.retain(|path, _| !unreadable.keys().any(|package| path.starts_with(package)));
         Ok(sources)
@@ -561,6 +578,23 @@ mod tests {
         let texts = format!("/* {0} */ const X: &str = \"{0}\"; const Y: &str = r#\"{0}\"#; // {0}", "(".repeat(1000));
         assert_eq!(too_deep(&texts), None);
         assert_eq!(too_deep(&"()[]{}".repeat(1000)), None);
+    }
+
+    #[test]
+    fn grade_loses_only_the_part_with_a_name_that_no_file_can_have() {
+        let long = format!("max_functions/src/{}.rs", "a".repeat(300));
+        for (name, reason) in [
+            (&*long, "max_functions/src: a file in it has a name that is too long or has a control character"),
+            (
+                "max_functions/src/a\0.rs",
+                "max_functions/src: a file in it has a name that is too long or has a control character",
+            ),
+            ("max_functions/src/trivial.rs/b.rs", "max_functions/src/trivial.rs: it is both a file and a folder"),
+        ] {
+            let sources = read_zip(&[(SOURCE, b""), (name, b""), ("utils/src/lists.rs", b"")]).unwrap();
+            assert_eq!(paths(&sources), ["utils/src/lists.rs"], "{name}");
+            assert_eq!(sources.unreadable, [("max_functions", reason.to_owned())].into(), "{name}");
+        }
     }
 
     #[test]
