@@ -9,6 +9,7 @@ mod class_page;
 mod findings;
 mod kept;
 mod lateness;
+mod messages;
 mod points;
 mod results;
 mod rules;
@@ -36,7 +37,7 @@ use self::kept::Kept;
 use self::points::{Program, Test};
 use self::results::{Grade, Item};
 use self::rules::Rules;
-use self::sandbox::Sandbox;
+use self::sandbox::{Compiler, Sandbox};
 use self::submission::PartFiles;
 use self::workspace::Workspace;
 use crate::starter::{Assignment, Part};
@@ -210,6 +211,7 @@ struct Grader {
     seed: u32,
     limit: Duration,
     sandbox: Sandbox,
+    compiler: Compiler,
     has_ptx_toolchain: bool,
     has_cores: bool,
     /// The results of parts by their files: many submissions of a class have a part as it was given.
@@ -224,22 +226,26 @@ impl Grader {
         let mut tests = points::tests(options.points.as_deref())?;
         tests.retain(|test| parts.contains(&test.part));
         ensure!(!tests.is_empty(), "there are no tests of these parts");
-        let sandbox = match (options.unsandboxed, Sandbox::find()) {
-            (true, _) => Sandbox::None,
-            (false, Some(sandbox)) => sandbox,
-            (false, None) => bail!(
-                "submissions run in a sandbox, and there is no bwrap here: `apt-get install bubblewrap`, or add --unsandboxed if you \
-                 trust them"
-            ),
+        let sandbox = match options.unsandboxed {
+            true => Sandbox::None,
+            false => Sandbox::bubblewrap().context(
+                "submissions run in a sandbox, and bwrap does not work here: `apt-get install bubblewrap`, or add --unsandboxed if you \
+                 trust them",
+            )?,
         };
         let folder = crate::workspace_root().join("target/grade");
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         let lock = DirectoryLock::acquire(&folder)?;
-        let has_ptx_toolchain = find_toolchain(&toolchain_candidates(), Arch::Sm75, crate::workspace_root()).is_ok();
+        // In the sandbox there are no links on the way.
+        let folder = folder.canonicalize().with_context(|| format!("cannot find {}", folder.display()))?;
+        let ptx_toolchain = find_toolchain(&toolchain_candidates(), Arch::Sm75, crate::workspace_root()).ok();
+        let has_ptx_toolchain = ptx_toolchain.is_some();
+        let compiler = Compiler::find(ptx_toolchain.as_ref())?;
         note!("preparing: compiling the tests and what submissions depend on");
         let workspace = Workspace::create(&folder.join("homework"), assignment.parts())?;
         let target = folder.join("submissions");
-        let mut build = command(workspace.folder(), &target);
+        let mut build = compiler.trusted();
+        set_target(&mut build, workspace.folder(), &target);
         build.args(["build", "--quiet", "--workspace", "--bins"]);
         if has_ptx_toolchain && assignment.parts().iter().any(|part| part.kernel().is_some()) {
             // The packages of the kernels are libraries.
@@ -253,7 +259,9 @@ impl Grader {
             build.args(["--exclude", "*_ptx"]);
         }
         prepared(&mut build)?;
-        let readable = workspace.dependencies(&mut command(workspace.folder(), &target))?;
+        let mut metadata = compiler.trusted();
+        set_target(&mut metadata, workspace.folder(), &target);
+        let readable = workspace.dependencies(&mut metadata)?;
         let settings = format!("{} {} {}", options.seed, options.limit, options.unsandboxed);
         let dependencies: Vec<PathBuf> = readable.iter().cloned().chain(files_of_project()).collect();
         let kept = options.kept.read(&dependencies, &settings, &tests)?;
@@ -271,6 +279,7 @@ impl Grader {
             seed: options.seed,
             limit: Duration::from_secs(options.limit),
             sandbox,
+            compiler,
             has_ptx_toolchain,
             has_cores: std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1),
             graded: RefCell::default(),
@@ -443,8 +452,8 @@ impl Grader {
     fn build(&self, package: &str, readable: &[PathBuf], folder: &Path) -> Result<Result<(), String>> {
         let arguments = ["build", "--offline", "--message-format=short", "-p", package];
         let (workspace, target) = (self.workspace.folder(), &*self.target);
-        let mut command = self.sandbox.compile(Path::new(&cargo()), &arguments, [workspace, target], readable);
-        set_target(&mut command, workspace, target);
+        let variables = variables_of(target);
+        let mut command = self.sandbox.compile(&self.compiler, &arguments, [workspace, target], readable, &variables);
         let finished = match child_process::run(&mut command, COMPILE_LIMIT, package, &folder.join("log"))? {
             Ok(finished) => finished,
             Err(error) => bail!("{error}"),
@@ -452,7 +461,7 @@ impl Grader {
         Ok(match (finished.is_success(), finished.status) {
             (true, _) => Ok(()),
             (false, None) => Err("the compiler was stopped".to_owned()),
-            (false, Some(_)) => Err(errors_in(&finished.stderr, package)),
+            (false, Some(_)) => Err(messages::errors_in(&finished.stderr, package, workspace)),
         })
     }
 
@@ -499,25 +508,6 @@ fn files_of_project() -> impl Iterator<Item = PathBuf> {
 /// Bytes of address space of the judge, whose interpreter runs a submission's kernels.
 const JUDGE_MEMORY: u64 = 16 << 30;
 
-/// The first errors in cargo's messages. Those of a kernel, which its build script prints, are a line and its place.
-fn errors_in(messages: &str, package: &str) -> String {
-    let of_kernels = format!("error: {package}@0.1.0: ");
-    let kernels = || messages.lines().filter_map(|line| line.strip_prefix(&of_kernels));
-    let mut errors: Vec<String> = Vec::new();
-    for line in kernels() {
-        if line.starts_with("error") && !line.contains("could not compile") {
-            errors.push(line.to_owned());
-        } else if let (Some(place), Some(error)) = (line.trim_start().strip_prefix("--> "), errors.last_mut()) {
-            *error = format!("{place}: {error}");
-        }
-    }
-    if errors.is_empty() {
-        errors.extend(messages.lines().filter(|line| line.contains("error")).map(str::to_owned));
-    }
-    errors.truncate(5);
-    errors.join("\n")
-}
-
 /// A command as lines: its program and its arguments.
 fn lines(command: &Command) -> Result<String> {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
@@ -543,9 +533,13 @@ fn command(workspace: &Path, target: &Path) -> Command {
 }
 
 fn set_target(command: &mut Command, workspace: &Path, target: &Path) {
-    command.current_dir(workspace).env("CARGO_TARGET_DIR", target).env("GRADE_TARGET", target);
+    command.current_dir(workspace).envs(variables_of(target));
+}
+
+fn variables_of(target: &Path) -> [(&'static str, OsString); 3] {
+    let target = || target.as_os_str().to_owned();
     // Without a toolchain there are no tests of PTX: one that is then not found is an error.
-    command.env("PTX_STRICT", "1");
+    [("CARGO_TARGET_DIR", target()), ("GRADE_TARGET", target()), ("PTX_STRICT", "1".into())]
 }
 
 /// Fetches what a workspace depends on, and compiles it: submissions are compiled without network.

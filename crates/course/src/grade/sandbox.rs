@@ -1,17 +1,24 @@
-//! Where a submission's code is compiled and runs: with limits, and by bubblewrap without network, without other files, and in a process
-//! space of its own that ends with it.
+//! Where a submission's code is compiled and runs: with limits, and by bubblewrap without network, without other files, without the grader's
+//! environment, and in a process space of its own that ends with it.
 
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use child_process::Finished;
+use tempfile::NamedTempFile;
 
 /// Limits of a test: bytes of address space, bytes of output, processes and threads.
 const MEMORY: u64 = 4 << 30;
 const OUTPUT: u64 = 1 << 20;
 const PROCESSES: u64 = 256;
+
+/// The programs of the system that a compilation finds, beside the toolchain's.
+const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// A way to run a submission.
 pub(super) enum Sandbox {
@@ -20,72 +27,209 @@ pub(super) enum Sandbox {
     None,
 }
 
-impl Sandbox {
-    /// Bubblewrap, if it works here.
-    pub(super) fn find() -> Option<Self> {
-        let mut command = Self::Bubblewrap.run(Path::new("/usr/bin/true"));
-        command.output().is_ok_and(|output| output.status.success()).then_some(Self::Bubblewrap)
+/// The compiler, and the only variables and folders that it has.
+pub(super) struct Compiler {
+    cargo: PathBuf,
+    /// The folders and files that it reads, besides the system's.
+    readable: Vec<PathBuf>,
+    variables: Vec<(&'static str, OsString)>,
+    /// Cargo's home, and its settings without secrets.
+    home: PathBuf,
+    settings: Option<NamedTempFile>,
+}
+
+impl Compiler {
+    /// The toolchain in use, without links, and that of the kernels' PTX.
+    ///
+    /// # Errors
+    /// If it cannot be found.
+    pub(super) fn find(ptx: Option<&cuda_builder::Toolchain>) -> Result<Self> {
+        let rustc = std::env::var_os("RUSTC").filter(|rustc| !rustc.is_empty()).unwrap_or_else(|| "rustc".into());
+        let asked = Command::new(&rustc).args(["--print", "sysroot"]).current_dir(crate::workspace_root()).output();
+        let output = asked.with_context(|| format!("cannot start {}", Path::new(&rustc).display()))?;
+        ensure!(
+            output.status.success(),
+            "rustc names no sysroot: {}",
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        );
+        let sysroot = PathBuf::from(String::from_utf8(output.stdout).context("the sysroot is no text")?.trim_end());
+        let sysroot = canonical(&sysroot)?;
+        let [cargo, rustc] = ["cargo", "rustc"].map(|name| sysroot.join("bin").join(name));
+        let mut readable = vec![sysroot.clone()];
+        let cargo = match cargo.is_file() {
+            true => cargo,
+            // A program alone, and nothing beside it.
+            false => {
+                let named = std::env::var_os("CARGO").map(PathBuf::from);
+                let named = named.with_context(|| format!("there is no {}: install cargo", cargo.display()))?;
+                readable.push(canonical(&named)?);
+                canonical(&named)?
+            }
+        };
+        readable.extend(ptx.map(|ptx| canonical(&ptx.sysroot)).transpose()?);
+        let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+        let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+        let home = home.context("there is no home folder: set CARGO_HOME")?;
+        let path = format!("{}:{SYSTEM_PATH}", sysroot.join("bin").display());
+        let mut variables = vec![("PATH", path.into()), ("CARGO_HOME", home.clone().into_os_string())];
+        variables.extend(rustc.is_file().then(|| ("RUSTC", rustc.into_os_string())));
+        for name in [cuda_builder::Candidate::RUSTC_VARIABLE, cuda_builder::Candidate::CARGO_VARIABLE] {
+            variables.extend(std::env::var_os(name).map(|value| (name, value)));
+        }
+        let settings = ["config.toml", "config"].iter().find_map(|name| fs::read_to_string(home.join(name)).ok());
+        let settings = settings.map(|text| in_file(settings_without_secrets(&text).as_bytes())).transpose()?;
+        Ok(Self { cargo, readable, variables, home, settings })
     }
 
-    /// The compiler: it reads the system, the toolchain, the registry's crates and `readable`, and writes to `writable`.
-    /// Neither solutions nor tests nor other submissions are there.
+    /// Cargo, for what is trusted: with this compiler's variables in the grader's environment.
+    pub(super) fn trusted(&self) -> Command {
+        let mut command = Command::new(&self.cargo);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+            command.env_remove(name);
+        }
+        command
+    }
+}
+
+/// The settings of a source of crates that are taken.
+const ADDRESSES: [&str; 4] = ["replace-with", "registry", "directory", "local-registry"];
+
+/// What decides where cargo finds crates, of its settings: addresses without names and passwords in them.
+fn settings_without_secrets(text: &str) -> String {
+    let settings: toml::Table = text.parse().unwrap_or_default();
+    let sources = settings.get("source").and_then(toml::Value::as_table).cloned().unwrap_or_default();
+    let has_secret = |value: &toml::Value| value.as_str().is_none_or(|text| text.contains('@'));
+    let sources = sources.into_iter().filter_map(|(name, source)| match source {
+        toml::Value::Table(mut source) => {
+            source.retain(|key, value| ADDRESSES.contains(&key) && !has_secret(value));
+            Some((name, toml::Value::Table(source)))
+        }
+        _ => None,
+    });
+    let sources: toml::Table = sources.collect();
+    toml::Table::from_iter([("source".to_owned(), toml::Value::Table(sources))]).to_string()
+}
+
+fn canonical(path: &Path) -> Result<PathBuf> {
+    path.canonicalize().with_context(|| format!("cannot find {}", path.display()))
+}
+
+/// A temporary file with a content.
+fn in_file(content: &[u8]) -> Result<NamedTempFile> {
+    let written = NamedTempFile::new().and_then(|mut file| file.write_all(content).map(|()| file));
+    written.context("cannot write a temporary file")
+}
+
+impl Sandbox {
+    /// Bubblewrap.
+    ///
+    /// # Errors
+    /// If it does not work here.
+    pub(super) fn bubblewrap() -> Result<Self> {
+        let sandbox = Self::Bubblewrap;
+        sandbox.check()?;
+        Ok(sandbox)
+    }
+
+    /// Runs a program of the system as a submission's.
+    ///
+    /// # Errors
+    /// If that fails: then it is no submission's fault that its own program fails.
+    pub(super) fn check(&self) -> Result<()> {
+        let folder = tempfile::Builder::new().prefix("grade-").tempdir().context("cannot create a folder")?;
+        open_to_all(folder.path())?;
+        let program = folder.path().join("true");
+        fs::copy("/usr/bin/true", &program).context("cannot copy /usr/bin/true")?;
+        let output = self.run(&program).env_clear().envs(path()).stdin(Stdio::null()).output();
+        let output = output.context("cannot start the sandbox")?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "the sandbox does not work ({}): {}", output.status, said.trim_end());
+        Ok(())
+    }
+
+    /// The compiler: it reads the system, the toolchain, the registry's crates and `readable`, and writes to `writable`, in the first of
+    /// which it works. Neither solutions nor tests nor other submissions are there, nor variables other than `variables` and its own.
     pub(super) fn compile(
         &self,
-        program: &Path,
+        compiler: &Compiler,
         arguments: &[&str],
         writable: [&Path; 2],
         readable: &[PathBuf],
+        variables: &[(&'static str, OsString)],
     ) -> Command {
+        let variables = || compiler.variables.iter().chain(variables);
         let mut command = Command::new("prlimit");
         command.args(["--core=0", "--"]);
-        if let Self::Bubblewrap = self {
-            command.args(["bwrap", "--die-with-parent", "--unshare-all"]);
-            for folder in ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives"] {
-                // A compiler finds its sources by where its libraries are: links stay links.
-                match std::fs::read_link(folder) {
-                    Ok(target) => command.arg("--symlink").arg(target).arg(folder),
-                    Err(_) => command.args(["--ro-bind-try", folder, folder]),
-                };
+        command.env_clear().current_dir(writable[0]);
+        match self {
+            // Its first process has this environment, which others read.
+            Self::Bubblewrap => {
+                command.envs(path()).args(["bwrap", "--die-with-parent", "--unshare-all", "--clearenv"]);
+                for (name, value) in variables() {
+                    command.arg("--setenv").arg(name).arg(value);
+                }
+                for folder in ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives"] {
+                    // A compiler finds its sources by where its libraries are: links stay links.
+                    match fs::read_link(folder) {
+                        Ok(target) => command.arg("--symlink").arg(target).arg(folder),
+                        Err(_) => command.args(["--ro-bind-try", folder, folder]),
+                    };
+                }
+                command.args(["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]);
+                let crates = ["registry", "git"].map(|folder| compiler.home.join(folder));
+                for path in compiler.readable.iter().chain(&crates).chain(readable) {
+                    // The system's folders are there already.
+                    if !path.starts_with("/usr") {
+                        command.arg("--ro-bind-try").args([path, path]);
+                    }
+                }
+                if let Some(settings) = &compiler.settings {
+                    command.arg("--ro-bind").arg(settings.path()).arg(compiler.home.join("config.toml"));
+                }
+                for path in writable {
+                    command.arg("--bind").args([path, path]);
+                }
+                command.args(["--remount-ro", "/", "--chdir"]).arg(writable[0]).arg("--");
             }
-            command.args(["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]);
-            let homes =
-                [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")].into_iter().filter_map(|(name, folder)| {
-                    let named = std::env::var_os(name).map(PathBuf::from);
-                    named.or_else(|| Some(std::env::home_dir()?.join(folder)))
-                });
-            let above = program.parent().and_then(Path::parent).map(Path::to_owned);
-            for path in homes.chain(above).chain(readable.iter().cloned()) {
-                command.arg("--ro-bind-try").args([&path, &path]);
-            }
-            for path in writable {
-                command.arg("--bind").args([path, path]);
+            Self::None => {
+                command.envs(variables().map(|(name, value)| (name, value)));
             }
         }
-        command.arg(program).args(arguments);
+        command.arg(&compiler.cargo).args(arguments);
         command
     }
 
     /// A submission's program: it reads itself and the system's libraries, and writes to memory only.
     pub(super) fn run(&self, program: &Path) -> Command {
-        let limits = [format!("--as={MEMORY}"), format!("--fsize={OUTPUT}"), "--core=0".to_owned()];
+        let limits = [format!("--as={MEMORY}"), format!("--fsize={OUTPUT}")];
         let mut command = Command::new("prlimit");
-        command.args(&limits).arg("--");
-        if let Self::Bubblewrap = self {
-            // The number of root's processes has no limit, so that root does not run them.
-            if rustix::process::getuid().is_root() {
-                command.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
-            }
-            command.args(["bwrap", "--die-with-parent", "--unshare-all", "--new-session"]);
-            for folder in ["/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/sys/devices/system/cpu"] {
-                command.args(["--ro-bind-try", folder, folder]);
-            }
-            command.args(["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--ro-bind"]).args([program, program]);
-            // Within the sandbox's own space of users: other processes of the user do not count.
-            command.args(["--chdir", "/tmp", "/usr/bin/prlimit", &format!("--nproc={PROCESSES}"), "--"]);
+        command.args(limits).args(["--core=0", "--"]);
+        if let Self::None = self {
+            command.arg(program);
+            return command;
         }
+        // The number of root's processes has no limit, so that root does not run them.
+        if rustix::process::getuid().is_root() {
+            command.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
+        }
+        command.args(["bwrap", "--die-with-parent", "--unshare-all", "--new-session", "--clearenv"]);
+        command.args(["--setenv", "RUST_BACKTRACE", "0"]);
+        for folder in ["/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/sys/devices/system/cpu"] {
+            command.args(["--ro-bind-try", folder, folder]);
+        }
+        command.args(["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]);
+        command.arg("--ro-bind").args([program, program]).args(["--remount-ro", "/"]);
+        // Within the sandbox's own space of users: other processes of the user do not count.
+        command.args(["--chdir", "/tmp", "--", "/usr/bin/prlimit", &format!("--nproc={PROCESSES}"), "--"]);
         command.arg(program);
         command
     }
+}
+
+/// The variable by which the sandbox's own programs are found.
+fn path() -> Option<(&'static OsStr, OsString)> {
+    std::env::var_os("PATH").map(|path| (OsStr::new("PATH"), path))
 }
 
 /// Lets other users enter a folder: a test may run as one.
@@ -94,8 +238,8 @@ impl Sandbox {
 /// If its permissions cannot be changed.
 pub(super) fn open_to_all(folder: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    let permissions = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(folder, permissions).with_context(|| format!("cannot open {}", folder.display()))
+    let permissions = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(folder, permissions).with_context(|| format!("cannot open {}", folder.display()))
 }
 
 /// What a test that did not pass says to the student.
@@ -107,5 +251,108 @@ pub(super) fn feedback(finished: &Finished, limit: Duration) -> String {
     match lines.find_map(|line| line.strip_prefix("Error: ")) {
         Some(sentence) => sentence.to_owned(),
         None => format!("the judge ends without a result ({})", finished.ending()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bubblewrap, or `None` where it does not work, such as within a container that forbids it.
+    fn bubblewrap() -> Option<Sandbox> {
+        let sandbox = Sandbox::bubblewrap();
+        sandbox.inspect_err(|error| eprintln!("skipped: {error:#}")).ok()
+    }
+
+    /// A compiler that is a shell, with a home and a secret in it.
+    fn shell(folder: &Path) -> Compiler {
+        for (name, text) in [
+            ("registry/crate", "crate"),
+            ("credentials.toml", "secret"),
+            ("config.toml", "[registry]\ntoken = \"secret\"\n[source.crates-io]\nreplace-with = \"mirror\"\n"),
+            ("work/a", ""),
+            ("target/a", ""),
+        ] {
+            fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+            fs::write(folder.join(name), text).unwrap();
+        }
+        let settings = fs::read_to_string(folder.join("config.toml")).unwrap();
+        Compiler {
+            cargo: "/bin/sh".into(),
+            readable: Vec::new(),
+            variables: vec![("PATH", SYSTEM_PATH.into()), ("CARGO_HOME", folder.into())],
+            home: folder.to_owned(),
+            settings: Some(in_file(settings_without_secrets(&settings).as_bytes()).unwrap()),
+        }
+    }
+
+    /// What a script prints where the compiler would be. The grader's environment has a secret.
+    fn compiled(sandbox: &Sandbox, script: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let compiler = shell(&folder);
+        let writable = [&*folder.join("work"), &*folder.join("target")];
+        let mut command = sandbox.compile(&compiler, &["-c", script], writable, &[], &[("GIVEN", "given".into())]);
+        let output = command.output().unwrap();
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+    }
+
+    #[test]
+    fn grade_compiles_with_its_own_variables_alone() {
+        // Cargo has set it for this process.
+        assert!(std::env::var_os("CARGO_PKG_NAME").is_some());
+        for sandbox in [Some(Sandbox::None), bubblewrap()].into_iter().flatten() {
+            let text = compiled(&sandbox, "env; cat /proc/self/environ /proc/1/environ 2>/dev/null | tr '\\0' '\\n'");
+            assert!(text.contains("GIVEN=given") && text.contains("CARGO_HOME="), "{text}");
+            if let Sandbox::Bubblewrap = sandbox {
+                assert!(!text.contains("CARGO_PKG_NAME"), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn grade_compiles_without_the_secrets_of_cargos_home() {
+        let Some(sandbox) = bubblewrap() else { return };
+        let text = compiled(&sandbox, "cd $CARGO_HOME && cat registry/crate && ls && cat config.toml credentials.toml");
+        assert!(text.starts_with("crateconfig.toml\nregistry\ntarget\nwork\n[source.crates-io]\n"), "{text}");
+        assert!(!text.contains("secret"), "{text}");
+    }
+
+    #[test]
+    fn grade_compiles_where_only_two_folders_can_be_written() {
+        let Some(sandbox) = bubblewrap() else { return };
+        let script = "for folder in / /dev /dev/shm /usr $CARGO_HOME/registry $CARGO_HOME/target . /tmp; do
+            (: > $folder/new) 2>/dev/null && echo $folder; done";
+        let text = compiled(&sandbox, script);
+        let folders: Vec<&str> = text.lines().collect();
+        assert!(matches!(folders[..], [target, ".", "/tmp"] if target.ends_with("/target")), "{text}");
+    }
+
+    /// What a copy of the shell prints in place of a submission's program.
+    fn printed(sandbox: &Sandbox, script: &str) -> String {
+        let folder = tempfile::Builder::new().prefix("grade-").tempdir().unwrap();
+        open_to_all(folder.path()).unwrap();
+        let program = folder.path().join("sh");
+        fs::copy("/bin/sh", &program).unwrap();
+        let output = sandbox.run(&program).args(["-c", script]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+    }
+
+    #[test]
+    fn grade_runs_a_submission_without_its_environment() {
+        let Some(sandbox) = bubblewrap() else { return };
+        let text = printed(&sandbox, "while read -r line; do echo \"$line\"; done < /proc/self/environ");
+        assert!(!text.contains("CARGO_PKG_NAME"), "{text}");
+        assert_eq!(printed(&sandbox, "echo \"<$CARGO_PKG_NAME $RUST_BACKTRACE>\""), "< 0>\n");
+    }
+
+    #[test]
+    fn grade_takes_addresses_alone_of_cargos_settings() {
+        let settings = "[registry]\ntoken = 's'\n[source.crates-io]\nreplace-with = 'm'\n[source.m]\nregistry = 'https://m'\n\
+            token = 's'\n[source.p]\nregistry = 'https://name:s@p'\n[env]\nX = 's'\n";
+        let taken: toml::Table = settings_without_secrets(settings).parse().unwrap();
+        let expected = "[source]\ncrates-io.replace-with = 'm'\nm.registry = 'https://m'\np = {}\n";
+        assert_eq!(taken, expected.parse::<toml::Table>().unwrap());
+        assert_eq!(settings_without_secrets("no settings").trim(), "[source]");
     }
 }
