@@ -3,7 +3,7 @@
 mod own_time;
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -13,6 +13,8 @@ pub use own_time::own_time;
 
 /// Interval at which the child's status is polled.
 const POLL: Duration = Duration::from_millis(10);
+/// Bytes of each stream of a child that are read.
+const MAX_OUTPUT: u64 = 64 << 20;
 /// Maximum wait for a killed child to exit: one that is blocked in the driver exits late, or never.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -47,7 +49,7 @@ pub struct Finished {
     pub status: Option<ExitStatus>,
     /// From its start to its end.
     pub elapsed: Duration,
-    /// Its standard output, with invalid UTF-8 replaced.
+    /// Its standard output, of which the first 64 MiB are read, with invalid UTF-8 replaced.
     pub stdout: String,
     /// Its standard error, likewise.
     pub stderr: String,
@@ -112,7 +114,9 @@ pub fn run_by(
     };
     let elapsed = clock().saturating_sub(start);
     let read = |path: &Path| {
-        let bytes = std::fs::read(path).map_err(ChildError::file("read", path))?;
+        let mut bytes = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(MAX_OUTPUT).read_to_end(&mut bytes));
+        read.map_err(ChildError::file("read", path))?;
         remove(path)?;
         Ok::<_, ChildError>(String::from_utf8_lossy(&bytes).into_owned())
     };
@@ -203,6 +207,15 @@ mod tests {
         assert_eq!(reader.join().unwrap(), "", "the child's own child was not killed");
         assert!(std::fs::read_to_string(&log).unwrap().starts_with("=== shell: killed at its time limit, after 60 s"));
         assert!(shell("exec sleep 60", Duration::ZERO, &log).status.is_none());
+    }
+
+    #[test]
+    fn gpu_check_reads_the_beginning_of_an_endless_output() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = format!("echo begun; head -c {} /dev/zero", MAX_OUTPUT);
+        let finished = shell(&script, Duration::from_secs(600), &folder.path().join("log"));
+        assert!(finished.is_success() && finished.stdout.starts_with("begun\n"));
+        assert_eq!(finished.stdout.len() as u64, MAX_OUTPUT);
     }
 
     #[test]

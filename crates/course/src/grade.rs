@@ -37,7 +37,7 @@ use self::kept::Kept;
 use self::points::{Program, Test};
 use self::results::{Grade, Item};
 use self::rules::Rules;
-use self::sandbox::{Compiler, Sandbox};
+use self::sandbox::{COMPILER_MEMORY, Compiler, Sandbox};
 use self::submission::PartFiles;
 use self::workspace::Workspace;
 use crate::starter::{Assignment, Part};
@@ -93,7 +93,7 @@ pub struct Options {
 }
 
 /// Limit of a compilation.
-const COMPILE_LIMIT: Duration = Duration::from_secs(600);
+const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 
 /// Grades one submission, or all of a folder, and prints or writes the results.
 ///
@@ -454,14 +454,21 @@ impl Grader {
         let (workspace, target) = (self.workspace.folder(), &*self.target);
         let variables = variables_of(target);
         let mut command = self.sandbox.compile(&self.compiler, &arguments, [workspace, target], readable, &variables);
-        let finished = match child_process::run(&mut command, COMPILE_LIMIT, package, &folder.join("log"))? {
+        let (clock, log) = (child_process::own_time(), folder.join("log"));
+        let finished = match child_process::run_by(&clock, &mut command, COMPILE_LIMIT, package, &log)? {
             Ok(finished) => finished,
             Err(error) => bail!("{error}"),
         };
-        Ok(match (finished.is_success(), finished.status) {
-            (true, _) => Ok(()),
-            (false, None) => Err("the compiler was stopped".to_owned()),
-            (false, Some(_)) => Err(messages::errors_in(&finished.stderr, package, workspace)),
+        Ok(match finished.status {
+            Some(status) if status.success() => Ok(()),
+            Some(_) => {
+                let messages = &finished.stderr;
+                match limit_in(messages) {
+                    Some(reason) => Err(reason),
+                    None => Err(messages::errors_in(messages, package, workspace)),
+                }
+            }
+            None => Err(format!("the compiler was stopped after {} s", COMPILE_LIMIT.as_secs())),
         })
     }
 
@@ -507,6 +514,15 @@ fn files_of_project() -> impl Iterator<Item = PathBuf> {
 
 /// Bytes of address space of the judge, whose interpreter runs a submission's kernels.
 const JUDGE_MEMORY: u64 = 16 << 30;
+
+/// The reason, if the compiler has reached a limit of the sandbox.
+fn limit_in(messages: &str) -> Option<String> {
+    let has = |part: &str| messages.contains(part);
+    if has("memory allocation of") || has("LLVM ERROR: out of memory") || has("Cannot allocate memory") {
+        return Some(format!("the compiler needs more than {} GiB of memory", COMPILER_MEMORY >> 30));
+    }
+    has("SIGXFSZ").then(|| "what the compiler writes is too large".to_owned())
+}
 
 /// A command as lines: its program and its arguments.
 fn lines(command: &Command) -> Result<String> {
@@ -622,6 +638,17 @@ mod tests {
     fn grade_makes_a_panic_an_error_of_one_submission() {
         assert_eq!(without_panic(|| 1), Ok(1));
         assert_eq!(without_panic(|| -> u32 { panic!("entry {}", 7) }), Err("entry 7".to_owned()));
+    }
+
+    #[test]
+    fn grade_names_the_limit_that_a_compilation_has_reached() {
+        for (messages, expected) in [
+            ("memory allocation of 8589934592 bytes failed", Some("the compiler needs more than 4 GiB of memory")),
+            ("  (signal: 25, SIGXFSZ: file size limit exceeded)", Some("what the compiler writes is too large")),
+            ("error[E0308]: mismatched types", None),
+        ] {
+            assert_eq!(limit_in(messages).as_deref(), expected);
+        }
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub fn timed<R: DeserializeOwned>(function: &str, arguments: &impl Serialize) ->
     match process.call(function, &encoded(arguments)) {
         // Before it ends of what it has printed, it may still answer.
         Ok((times, answer)) if !process.has_flooded.load(Ordering::Acquire) => match decoded(&answer) {
-            Ok(result) => (times, result),
+            Ok(result) => (times, Result::map_err(result, shortened)),
             Err(_) => (times, Err("its result cannot be read".to_owned())),
         },
         _ => {
@@ -66,6 +66,14 @@ pub fn timed<R: DeserializeOwned>(function: &str, arguments: &impl Serialize) ->
             (Times::MAX, Err(ending.unwrap_or_default()))
         }
     }
+}
+
+/// Maximum bytes of a submission's message.
+const MAX_MESSAGE: usize = 4 << 10;
+
+fn shortened(mut message: String) -> String {
+    message.truncate(message.floor_char_boundary(MAX_MESSAGE));
+    message
 }
 
 /// The value of a function without errors: another result becomes a panic with its message.
@@ -140,7 +148,7 @@ impl Runner {
         } else if printed.len() >= MAX_PRINTED {
             format!("it prints more than {} MiB", MAX_PRINTED >> 20)
         } else if let Some(line) = text.lines().skip_while(|line| !line.contains("panicked at")).nth(1) {
-            format!("it panics: {line}")
+            format!("it panics: {}", shortened(line.to_owned()))
         } else {
             let how = status.map_or_else(|| "it was stopped".to_owned(), |status| status.to_string());
             format!("its program ends without a result ({how})")

@@ -27,7 +27,7 @@ impl Item {
 
     pub(super) fn failed(test: &Test, feedback: &str) -> Self {
         let Test { part, name, points, .. } = test;
-        let (name, feedback) = (name.clone(), feedback.to_owned());
+        let (name, feedback) = (name.clone(), shortened(feedback));
         Self { package: part.package(), name, points: 0.0, maximum: *points, feedback }
     }
 }
@@ -294,6 +294,17 @@ pub(super) fn table(parts: &[Part], grades: &[(String, Grade)]) -> Result<String
         table.write_record(row)?;
     }
     String::from_utf8(table.into_inner().context("the table is not complete")?).context("the table is UTF-8")
+}
+
+/// Maximum bytes of a test's feedback.
+const MAX_FEEDBACK: usize = 4 << 10;
+
+/// A feedback, whose text a submission may have made as long as it liked.
+fn shortened(feedback: &str) -> String {
+    match feedback.floor_char_boundary(MAX_FEEDBACK) {
+        end if end < feedback.len() => format!("{}…", &feedback[..end]),
+        _ => feedback.to_owned(),
+    }
 }
 
 /// A number with two decimals at most.

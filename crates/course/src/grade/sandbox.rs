@@ -1,6 +1,8 @@
 //! Where a submission's code is compiled and runs: with limits, and by bubblewrap without network, without other files, without the grader's
 //! environment, and in a process space of its own that ends with it.
 
+mod filter;
+
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
@@ -12,17 +14,30 @@ use anyhow::{Context, Result, ensure};
 use child_process::Finished;
 use tempfile::NamedTempFile;
 
-/// Limits of a test: bytes of address space, bytes of output, processes and threads.
+/// Limits of a test: bytes of address space, bytes of a file, bytes of all files, open files, processes and threads. The filter of system
+/// calls keeps it at one process, so that no memory is there twice.
 const MEMORY: u64 = 4 << 30;
 const OUTPUT: u64 = 1 << 20;
+const FILES: u64 = 64 << 20;
+const OPEN_FILES: u64 = 256;
 const PROCESSES: u64 = 256;
+
+/// Limits of a compilation: bytes of address space of each process, of a file, and of the folder for temporary files.
+pub(super) const COMPILER_MEMORY: u64 = 4 << 30;
+const COMPILED: u64 = 512 << 20;
+const TEMPORARY: u64 = 256 << 20;
 
 /// The programs of the system that a compilation finds, beside the toolchain's.
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// A way to run a submission.
 pub(super) enum Sandbox {
-    Bubblewrap,
+    Bubblewrap {
+        /// Whether it can limit the bytes of a folder in memory, as from version 0.7 on.
+        has_sizes: bool,
+        /// The filter of system calls, where there is one for this processor.
+        filter: Option<NamedTempFile>,
+    },
     /// The limits only.
     None,
 }
@@ -127,7 +142,10 @@ impl Sandbox {
     /// # Errors
     /// If it does not work here.
     pub(super) fn bubblewrap() -> Result<Self> {
-        let sandbox = Self::Bubblewrap;
+        let help = Command::new("bwrap").arg("--help").output().map(|output| output.stdout).unwrap_or_default();
+        let has_sizes = String::from_utf8_lossy(&help).contains("--size");
+        let filter = filter::one_process().map(|program| in_file(&program)).transpose()?;
+        let sandbox = Self::Bubblewrap { has_sizes, filter };
         sandbox.check()?;
         Ok(sandbox)
     }
@@ -160,11 +178,11 @@ impl Sandbox {
     ) -> Command {
         let variables = || compiler.variables.iter().chain(variables);
         let mut command = Command::new("prlimit");
-        command.args(["--core=0", "--"]);
+        command.args([format!("--as={COMPILER_MEMORY}"), format!("--fsize={COMPILED}")]).args(["--core=0", "--"]);
         command.env_clear().current_dir(writable[0]);
         match self {
             // Its first process has this environment, which others read.
-            Self::Bubblewrap => {
+            Self::Bubblewrap { .. } => {
                 command.envs(path()).args(["bwrap", "--die-with-parent", "--unshare-all", "--clearenv"]);
                 for (name, value) in variables() {
                     command.arg("--setenv").arg(name).arg(value);
@@ -176,7 +194,7 @@ impl Sandbox {
                         Err(_) => command.args(["--ro-bind-try", folder, folder]),
                     };
                 }
-                command.args(["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]);
+                self.add_system(&mut command, TEMPORARY);
                 let crates = ["registry", "git"].map(|folder| compiler.home.join(folder));
                 for path in compiler.readable.iter().chain(&crates).chain(readable) {
                     // The system's folders are there already.
@@ -202,28 +220,47 @@ impl Sandbox {
 
     /// A submission's program: it reads itself and the system's libraries, and writes to memory only.
     pub(super) fn run(&self, program: &Path) -> Command {
-        let limits = [format!("--as={MEMORY}"), format!("--fsize={OUTPUT}")];
-        let mut command = Command::new("prlimit");
-        command.args(limits).args(["--core=0", "--"]);
-        if let Self::None = self {
-            command.arg(program);
+        let limits = [format!("--as={MEMORY}"), format!("--fsize={OUTPUT}"), format!("--nofile={OPEN_FILES}")];
+        let limits = limits.iter().map(String::as_str).chain(["--core=0", "--"]);
+        let Self::Bubblewrap { filter, .. } = self else {
+            let mut command = Command::new("prlimit");
+            command.args(limits).arg(program);
             return command;
-        }
+        };
+        let mut command = Command::new("sh");
+        // Bubblewrap reads the filter from a file that is open.
+        let (script, file) = match filter {
+            Some(file) => ("exec \"$@\" 3<\"$0\"", file.path()),
+            None => ("exec \"$@\"", Path::new("sh")),
+        };
+        command.args(["-c", script]).arg(file).arg("prlimit").args(limits);
         // The number of root's processes has no limit, so that root does not run them.
         if rustix::process::getuid().is_root() {
             command.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
         }
         command.args(["bwrap", "--die-with-parent", "--unshare-all", "--new-session", "--clearenv"]);
         command.args(["--setenv", "RUST_BACKTRACE", "0"]);
+        if filter.is_some() {
+            command.args(["--seccomp", "3"]);
+        }
         for folder in ["/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/sys/devices/system/cpu"] {
             command.args(["--ro-bind-try", folder, folder]);
         }
-        command.args(["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]);
+        self.add_system(&mut command, FILES);
         command.arg("--ro-bind").args([program, program]).args(["--remount-ro", "/"]);
         // Within the sandbox's own space of users: other processes of the user do not count.
         command.args(["--chdir", "/tmp", "--", "/usr/bin/prlimit", &format!("--nproc={PROCESSES}"), "--"]);
         command.arg(program);
         command
+    }
+
+    /// Adds the devices, the processes, and a folder for temporary files.
+    fn add_system(&self, command: &mut Command, temporary: u64) {
+        command.args(["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc"]);
+        if let Self::Bubblewrap { has_sizes: true, .. } = self {
+            command.args(["--size", &temporary.to_string()]);
+        }
+        command.args(["--tmpfs", "/tmp"]);
     }
 }
 
@@ -304,7 +341,7 @@ mod tests {
         for sandbox in [Some(Sandbox::None), bubblewrap()].into_iter().flatten() {
             let text = compiled(&sandbox, "env; cat /proc/self/environ /proc/1/environ 2>/dev/null | tr '\\0' '\\n'");
             assert!(text.contains("GIVEN=given") && text.contains("CARGO_HOME="), "{text}");
-            if let Sandbox::Bubblewrap = sandbox {
+            if let Sandbox::Bubblewrap { .. } = sandbox {
                 assert!(!text.contains("CARGO_PKG_NAME"), "{text}");
             }
         }
@@ -328,6 +365,17 @@ mod tests {
         assert!(matches!(folders[..], [target, ".", "/tmp"] if target.ends_with("/target")), "{text}");
     }
 
+    #[test]
+    fn grade_limits_the_memory_and_the_files_of_a_compiler() {
+        for sandbox in [Some(Sandbox::None), bubblewrap()].into_iter().flatten() {
+            let text = compiled(&sandbox, "ulimit -v; ulimit -f");
+            assert_eq!(text, format!("{}\n{}\n", COMPILER_MEMORY >> 10, COMPILED >> 9));
+        }
+        let Some(sandbox @ Sandbox::Bubblewrap { has_sizes: true, .. }) = bubblewrap() else { return };
+        let blocks = format!("{}\n", TEMPORARY >> 10);
+        assert!(compiled(&sandbox, "df -k --output=size /tmp").ends_with(&blocks));
+    }
+
     /// What a copy of the shell prints in place of a submission's program.
     fn printed(sandbox: &Sandbox, script: &str) -> String {
         let folder = tempfile::Builder::new().prefix("grade-").tempdir().unwrap();
@@ -344,6 +392,14 @@ mod tests {
         let text = printed(&sandbox, "while read -r line; do echo \"$line\"; done < /proc/self/environ");
         assert!(!text.contains("CARGO_PKG_NAME"), "{text}");
         assert_eq!(printed(&sandbox, "echo \"<$CARGO_PKG_NAME $RUST_BACKTRACE>\""), "< 0>\n");
+    }
+
+    #[test]
+    fn grade_runs_a_submission_as_one_process_with_its_memory() {
+        let Some(sandbox @ Sandbox::Bubblewrap { filter: Some(_), .. }) = bubblewrap() else { return };
+        assert_eq!(printed(&sandbox, "ulimit -v; ulimit -n"), format!("{}\n{OPEN_FILES}\n", MEMORY >> 10));
+        let text = printed(&sandbox, "echo begun; /usr/bin/true & echo forked");
+        assert!(text.starts_with("begun\n") && !text.contains("forked"), "{text}");
     }
 
     #[test]
