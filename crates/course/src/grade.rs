@@ -92,8 +92,9 @@ pub struct Options {
     worksheets: worksheets::Options,
 }
 
-/// Limit of a compilation.
+/// Limit of a submission's compilation, and of that of what is given, which may compile what it depends on again.
 const COMPILE_LIMIT: Duration = Duration::from_secs(120);
+const COMPILE_LIMIT_OF_GIVEN: Duration = Duration::from_secs(600);
 
 /// Grades one submission, or all of a folder, and prints or writes the results.
 ///
@@ -265,7 +266,7 @@ impl Grader {
         let settings = format!("{} {} {}", options.seed, options.limit, options.unsandboxed);
         let dependencies: Vec<PathBuf> = readable.iter().cloned().chain(files_of_project()).collect();
         let kept = options.kept.read(&dependencies, &settings, &tests)?;
-        Ok(Self {
+        let grader = Self {
             kept,
             readable,
             judge: compiled_judge(&folder.join("judge"), &folder.join("tests"), assignment.parts(), false)?,
@@ -283,6 +284,28 @@ impl Grader {
             has_ptx_toolchain,
             has_cores: std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1),
             graded: RefCell::default(),
+        };
+        grader.check_sandbox()?;
+        Ok(grader)
+    }
+
+    /// Compiles what students are given as submissions are compiled, a package after the other, for which the features of dependencies
+    /// differ: no submission's time is spent on them.
+    ///
+    /// # Errors
+    /// If that fails: then it is no submission's fault that it does not compile.
+    fn check_sandbox(&self) -> Result<()> {
+        let folder = tempfile::tempdir().context("cannot create a folder")?;
+        let mut packages: Vec<String> = self.parts.iter().map(|&part| workspace::runner(part)).collect();
+        for &part in self.parts.iter().filter(|part| self.has_ptx_toolchain && part.kernel().is_some()) {
+            self.workspace.put_given_kernel(part)?;
+            packages.push(workspace::ptx(part));
+        }
+        packages.iter().try_for_each(|package| {
+            let built = self.build(package, &self.readable, folder.path(), COMPILE_LIMIT_OF_GIVEN);
+            built
+                .and_then(|built| built.map_err(anyhow::Error::msg))
+                .context("nothing is graded, since the homework as it is given cannot be compiled in the sandbox")
         })
     }
 
@@ -390,7 +413,7 @@ impl Grader {
         if is_of_project {
             readable.extend(files_of_project());
         }
-        if let Err(messages) = self.build(&runner, &readable, folder.path())? {
+        if let Err(messages) = self.build(&runner, &readable, folder.path(), COMPILE_LIMIT)? {
             let messages = format!("it does not compile:\n{messages}");
             return Ok(tests().map(|test| Item::failed(test, &messages)).collect());
         }
@@ -429,7 +452,7 @@ impl Grader {
         if let Err(message) = self.workspace.put_kernels(part, files)? {
             return Ok(Err(message));
         }
-        Ok(match self.build(&workspace::ptx(part), &self.readable, folder)? {
+        Ok(match self.build(&workspace::ptx(part), &self.readable, folder, COMPILE_LIMIT)? {
             Ok(()) => Ok(Some(copied(&self.target.join(format!("{}.ptx", part.package())), folder)?)),
             Err(messages) => {
                 Err(format!("the kernels, with the files that they use, do not compile to PTX:\n{messages}"))
@@ -449,26 +472,36 @@ impl Grader {
     }
 
     /// Compiles a package of the submissions' workspace; the inner error has the compiler's messages.
-    fn build(&self, package: &str, readable: &[PathBuf], folder: &Path) -> Result<Result<(), String>> {
+    fn build(&self, package: &str, readable: &[PathBuf], folder: &Path, limit: Duration) -> Result<Result<(), String>> {
         let arguments = ["build", "--offline", "--message-format=short", "-p", package];
         let (workspace, target) = (self.workspace.folder(), &*self.target);
         let variables = variables_of(target);
         let mut command = self.sandbox.compile(&self.compiler, &arguments, [workspace, target], readable, &variables);
         let (clock, log) = (child_process::own_time(), folder.join("log"));
-        let finished = match child_process::run_by(&clock, &mut command, COMPILE_LIMIT, package, &log)? {
+        let finished = match child_process::run_by(&clock, &mut command, limit, package, &log)? {
             Ok(finished) => finished,
             Err(error) => bail!("{error}"),
         };
+        sandbox::require_own_end(&finished)?;
         Ok(match finished.status {
             Some(status) if status.success() => Ok(()),
             Some(_) => {
                 let messages = &finished.stderr;
+                // The kernel's, for want of memory on this machine: a limit of the sandbox does not end a process by it.
+                let is_stopped = |line: &str| {
+                    line.starts_with("  process didn't exit successfully: ")
+                        && line.ends_with("(signal: 9, SIGKILL: kill)")
+                };
+                ensure!(
+                    !messages.lines().any(is_stopped),
+                    "the system has stopped the compiler: is there enough memory?"
+                );
                 match limit_in(messages) {
                     Some(reason) => Err(reason),
                     None => Err(messages::errors_in(messages, package, workspace)),
                 }
             }
-            None => Err(format!("the compiler was stopped after {} s", COMPILE_LIMIT.as_secs())),
+            None => Err(format!("the compiler was stopped after {} s", limit.as_secs())),
         })
     }
 
@@ -502,7 +535,12 @@ impl Grader {
         if finished.is_success() && finished.stdout.lines().any(|line| line == passed) && is_complete {
             return Ok(Item::passed(test));
         }
-        Ok(Item::failed(test, &sandbox::feedback(&finished, self.limit)))
+        sandbox::require_own_end(&finished)?;
+        let feedback = sandbox::feedback(&finished, self.limit);
+        if feedback.contains("without a result") {
+            self.sandbox.check()?;
+        }
+        Ok(Item::failed(test, &feedback))
     }
 }
 

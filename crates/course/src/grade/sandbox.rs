@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use child_process::Finished;
 use tempfile::NamedTempFile;
 
@@ -279,6 +279,24 @@ pub(super) fn open_to_all(folder: &Path) -> Result<()> {
     fs::set_permissions(folder, permissions).with_context(|| format!("cannot open {}", folder.display()))
 }
 
+/// Fails if something else than cargo or a judge has ended a command: the sandbox, or the system by a signal.
+///
+/// # Errors
+/// How it has ended.
+pub(super) fn require_own_end(finished: &Finished) -> Result<()> {
+    use std::os::unix::process::ExitStatusExt;
+    let Some(status) = finished.status else { return Ok(()) };
+    let is_own = status.code().is_some_and(|code| [0, 101].contains(&code));
+    if is_own || status.signal().is_some_and(|signal| CRASHES.contains(&signal)) {
+        return Ok(());
+    }
+    let said = finished.stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+    bail!("the sandbox or the system has ended it ({status}): {said}")
+}
+
+/// Signals by which a process ends that crashes: SIGABRT, SIGSEGV and SIGXFSZ.
+const CRASHES: [i32; 3] = [6, 11, 25];
+
 /// What a test that did not pass says to the student.
 pub(super) fn feedback(finished: &Finished, limit: Duration) -> String {
     if finished.status.is_none() {
@@ -400,6 +418,29 @@ mod tests {
         assert_eq!(printed(&sandbox, "ulimit -v; ulimit -n"), format!("{}\n{OPEN_FILES}\n", MEMORY >> 10));
         let text = printed(&sandbox, "echo begun; /usr/bin/true & echo forked");
         assert!(text.starts_with("begun\n") && !text.contains("forked"), "{text}");
+    }
+
+    #[test]
+    fn grade_takes_another_end_than_cargos_for_no_fault_of_a_submission() {
+        use std::os::unix::process::ExitStatusExt;
+        let finished = |status: Option<i32>| Finished {
+            status: status.map(std::process::ExitStatus::from_raw),
+            elapsed: Duration::ZERO,
+            stdout: String::new(),
+            stderr: "\nbwrap: Can't mount proc\n".to_owned(),
+        };
+        for (status, is_own) in [
+            (None, true),
+            (Some(0), true),
+            (Some(101 << 8), true),
+            (Some(6), true),
+            (Some(1 << 8), false),
+            (Some(9), false),
+        ] {
+            let result = require_own_end(&finished(status));
+            assert_eq!(result.is_ok(), is_own, "{status:?}");
+            assert!(result.err().is_none_or(|error| error.to_string().ends_with(": bwrap: Can't mount proc")));
+        }
     }
 
     #[test]

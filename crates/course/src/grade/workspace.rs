@@ -126,6 +126,15 @@ impl Workspace {
         Ok(())
     }
 
+    /// Puts a kernel that is always right, other than the one that was compiled with the dependencies, in place of a part's.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn put_given_kernel(&self, part: Part) -> Result<()> {
+        let kernel = format!("// In the sandbox.\n{NO_KERNEL}");
+        write_kernels(&self.folder.join(ptx(part)), &BTreeMap::from([("kernel".to_owned(), &*kernel)]))
+    }
+
     /// Puts a part's kernels, and the files of the submission that they use by `crate::FILE`, where they are compiled to
     /// PTX.
     ///
