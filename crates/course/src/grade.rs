@@ -28,6 +28,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use child_process::Finished;
 use clap::Args;
 use command_line::{note, one_of, say};
 use cuda_builder::{Arch, find_toolchain, toolchain_candidates};
@@ -530,18 +531,30 @@ impl Grader {
             Ok(finished) => finished,
             Err(error) => bail!("{error}"),
         };
-        let passed = format!("test {} ... ok", test.name);
-        let is_complete = finished.stdout.contains("test result: ok. 1 passed; 0 failed;");
-        if finished.is_success() && finished.stdout.lines().any(|line| line == passed) && is_complete {
+        if has_passed(&finished, &test.name)? {
             return Ok(Item::passed(test));
         }
-        sandbox::require_own_end(&finished)?;
         let feedback = sandbox::feedback(&finished, self.limit);
         if feedback.contains("without a result") {
             self.sandbox.check()?;
         }
         Ok(Item::failed(test, &feedback))
     }
+}
+
+/// Whether the judge's only test has passed.
+///
+/// # Errors
+/// If it has not run, or if something else has ended the judge.
+fn has_passed(judge: &Finished, test: &str) -> Result<bool> {
+    let passed = format!("test {test} ... ok");
+    let is_complete = judge.stdout.contains("test result: ok. 1 passed; 0 failed;");
+    if judge.is_success() && judge.stdout.lines().any(|line| line == passed) && is_complete {
+        return Ok(true);
+    }
+    ensure!(!judge.is_success(), "the judge has not run {test}");
+    sandbox::require_own_end(judge)?;
+    Ok(false)
 }
 
 /// What the parts of a submission in the form of this project's crates are compiled with as well: the kernels, and the lock file,
@@ -670,6 +683,28 @@ mod tests {
         }
         // The table of an earlier call is written again.
         options_of(&["--all", all, "--csv", &path("grades.csv")]).require_other_files().unwrap();
+    }
+
+    #[test]
+    fn grade_takes_no_test_for_passed_that_has_not_run() {
+        use std::os::unix::process::ExitStatusExt;
+        let passed = |code: Option<i32>, stdout: &str| {
+            let status = code.map(|code| std::process::ExitStatus::from_raw(code << 8));
+            let (stdout, stderr) = (stdout.to_owned(), String::new());
+            has_passed(&Finished { status, elapsed: Duration::ZERO, stdout, stderr }, "a")
+                .map_err(|error| error.to_string())
+        };
+        let one = "\nrunning 1 test\ntest a ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored\n";
+        let none = "\nrunning 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 9 filtered out\n";
+        assert_eq!(passed(Some(0), one), Ok(true));
+        assert_eq!(passed(Some(101), one), Ok(false));
+        // Stopped at the limit, as one that sleeps.
+        assert_eq!(passed(None, one), Ok(false));
+        let other = one.replace("test a ", "test b ");
+        for stdout in [none, &other, ""] {
+            assert_eq!(passed(Some(0), stdout), Err("the judge has not run a".to_owned()), "{stdout}");
+        }
+        assert!(passed(Some(1), one).is_err());
     }
 
     #[test]
