@@ -8,6 +8,8 @@
 mod assignment2;
 #[path = "grading/assignment3.rs"]
 mod assignment3;
+#[path = "grading/attacks.rs"]
+mod attacks;
 #[path = "grading/cheats.rs"]
 mod cheats;
 #[path = "grading/class.rs"]

@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn gpu_check_reads_the_beginning_of_an_endless_output() {
         let folder = tempfile::tempdir().unwrap();
-        let script = format!("echo begun; head -c {} /dev/zero", MAX_OUTPUT);
+        let script = format!("echo begun; head -c {MAX_OUTPUT} /dev/zero");
         let finished = shell(&script, Duration::from_secs(600), &folder.path().join("log"));
         assert!(finished.is_success() && finished.stdout.starts_with("begun\n"));
         assert_eq!(finished.stdout.len() as u64, MAX_OUTPUT);
