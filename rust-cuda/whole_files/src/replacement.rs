@@ -24,6 +24,7 @@ pub struct Replacement {
 struct Pending {
     path: PathBuf,
     temporary: PathBuf,
+    is_private: bool,
 }
 
 impl Replacement {
@@ -36,7 +37,7 @@ impl Replacement {
         Self::begin_as(path, false)
     }
 
-    /// As [`Replacement::begin`], but only the owner can read a new file.
+    /// As [`Replacement::begin`], but only the owner can read the file, whatever mode it had.
     ///
     /// # Errors
     /// Those of [`Replacement::begin`].
@@ -53,13 +54,13 @@ impl Replacement {
         let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
         remove_abandoned(directory_of(&path), Some(name));
         // Until the commit, nobody else reads what may replace a private file.
-        let is_private = is_private || path.exists();
+        let starts_private = is_private || path.exists();
         loop {
             let temporary = path.with_file_name(temporary_name(name, COUNTER.fetch_add(1, Ordering::Relaxed)));
-            match create_in_use(&temporary, is_private) {
+            match create_in_use(&temporary, starts_private) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Ok(None) => {}
-                Ok(Some(file)) => return Ok(Self { file, pending: Some(Pending { path, temporary }) }),
+                Ok(Some(file)) => return Ok(Self { file, pending: Some(Pending { path, temporary, is_private }) }),
                 Err(error) => return Err(error),
             }
         }
@@ -77,9 +78,9 @@ impl Replacement {
     /// If a step fails. The old content is then still at `path`, unless only the last of the three steps failed: then
     /// the new content is there, and a power failure may restore the old one.
     pub fn commit(mut self) -> io::Result<()> {
-        let Some(Pending { path, temporary }) = &self.pending else { return Ok(()) };
+        let Some(Pending { path, temporary, is_private }) = &self.pending else { return Ok(()) };
         self.file.sync_all()?;
-        keep_access(&self.file, path)?;
+        keep_access(&self.file, path, *is_private)?;
         replace(temporary, path)?;
         let synced = sync_directory_of(path);
         self.pending = None;

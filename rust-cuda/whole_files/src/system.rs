@@ -34,8 +34,8 @@ mod imp {
     }
 
     /// Gives `file`, which only its owner can read so far, the owner, the group and the mode of the file at `path`, if
-    /// there is one. Whoever could not read that cannot read `file`, either.
-    pub(crate) fn keep_access(file: &File, path: &Path) -> io::Result<()> {
+    /// there is one. Whoever could not read that cannot read `file`, either. A private file keeps its own mode.
+    pub(crate) fn keep_access(file: &File, path: &Path, is_private: bool) -> io::Result<()> {
         let (old, new) = match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             old => (old?, file.metadata()?),
@@ -49,6 +49,9 @@ mod imp {
             // The members of another group have the access of all others, and not more.
             let of_others = mode & 0o007;
             mode = (mode & 0o707) | (mode & (of_others << 3));
+        }
+        if is_private {
+            return Ok(());
         }
         // A file system without modes refuses; the file is then as private as it is there.
         let _ = file.set_permissions(fs::Permissions::from_mode(mode));
@@ -128,7 +131,7 @@ mod imp {
     }
 
     /// Nothing: who may read a file follows from its folder.
-    pub(crate) fn keep_access(_: &File, _: &Path) -> io::Result<()> {
+    pub(crate) fn keep_access(_: &File, _: &Path, _is_private: bool) -> io::Result<()> {
         Ok(())
     }
 

@@ -127,14 +127,14 @@ fn writes_to_the_standard_output() {
 }
 
 #[test]
-fn a_replaced_file_keeps_its_mode() {
+fn a_replaced_file_keeps_its_mode_unless_it_is_written_privately() {
     let folder = tempdir().unwrap();
     for expected in [0o600, 0o640, 0o664, 0o444, 0o755] {
         let path = file_with_mode(&folder, expected);
         write_atomically(&path, b"new").unwrap();
         assert_eq!((mode(&path), fs::read_to_string(&path).unwrap().as_str()), (expected, "new"));
         write_privately(&path, b"newer").unwrap();
-        assert_eq!(mode(&path), expected);
+        assert_eq!((mode(&path), fs::read_to_string(&path).unwrap().as_str()), (0o600, "newer"));
         fs::remove_file(&path).unwrap();
     }
 }
