@@ -1,5 +1,7 @@
 //! `--distributed`: ranks that are threads, and by `mpiexec` where there is one.
 
+use std::path::Path;
+
 use mpi_driver::{Ranks, ranks_by};
 use test_support::{Need, skip};
 
@@ -261,7 +263,17 @@ fn part1_program_ends_its_ranks_with_itself_and_saves_once() {
         let directory = sandbox.path(format!("ended-{signal}-{to_group}"));
         let name = directory.to_str().unwrap();
         let more = ["--target-accuracy", "0", "--distributed", "sync", "-n", "3", "--checkpoint", name];
-        let mut command = sandbox.command(&training(100_000, &more));
+        let program = sandbox.command(&training(100_000, &more));
+        // Whoever runs the tests may ignore SIGINT, as in the background.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT,TERM").arg(program.get_program()).args(program.get_args());
+        for (name, value) in program.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.current_dir(program.get_current_dir().unwrap_or(Path::new(".")));
         command.stdout(Stdio::null()).stderr(File::create(sandbox.path("stderr")).unwrap()).process_group(0);
         let mut child = command.spawn().unwrap();
         wait_until("an epoch", || {

@@ -45,7 +45,8 @@ pub(crate) fn with_exact_remainders(
         let own: Vec<&Written> = written.iter().filter(|written| item.function == Some(&written.function)).collect();
         let calls_before = calls;
         let (body, found) = in_body(item.text, &own, &mut calls);
-        if let Some(missing) = missing(&own, &found) {
+        let shared = own.iter().find(|written| written.is_shared).copied();
+        if let Some(missing) = shared.or_else(|| missing(&own, &found)) {
             return Err(missing.error(ir, name_of_file));
         }
         if calls_before == 0 && calls > 0 {
@@ -153,18 +154,29 @@ fn in_body(text: &str, written: &[&Written], calls: &mut usize) -> (String, Vec<
             }
             *calls += 1;
             let (bits, result) = (&t[1..], sum.operands[0]);
-            lines[sum.line] = format!(
-                "\t{{ // callseq remainder {calls}\n\t.param .b{bits} param0;\n\t.param .b{bits} param1;\n\t.param .b{bits} retval0;\n\
-                 \tst.param.{t} \t[param0], {};\n\tst.param.{t} \t[param1], {};\n\
-                 \tcall.uni (retval0), {function}, (param0, param1);\n\tld.param.{t} \t{result}, [retval0];\n\t}}\n",
-                expansion.x, expansion.y
-            );
-            body.forget(expansion.whole, &mut lines);
-            if let Some(select) = expansion.select {
-                let select = body.all[select].clone();
-                // The function's result is x if y is infinite, and NaN if x is infinite.
-                lines[select.line] = format!("\tmov.b{bits} \t{}, {result};\n", select.operands[0]);
-                body.forget(select.operands[3], &mut lines);
+            let call = |result: &str| {
+                format!(
+                    "\t{{ // callseq remainder {calls}\n\t.param .b{bits} param0;\n\t.param .b{bits} param1;\n\t.param .b{bits} retval0;\n\
+                     \tst.param.{t} \t[param0], {};\n\tst.param.{t} \t[param1], {};\n\
+                     \tcall.uni (retval0), {function}, (param0, param1);\n\tld.param.{t} \t{result}, [retval0];\n\t}}\n",
+                    expansion.x, expansion.y
+                )
+            };
+            match expansion.select.map(|select| body.all[select].clone()) {
+                // The sum is also a kernel's own.
+                Some(select) if body.uses.get(result) != Some(&1) => {
+                    lines[select.line] = call(select.operands[0]);
+                    body.forget(select.operands[3], &mut lines);
+                }
+                select => {
+                    lines[sum.line] = call(result);
+                    body.forget(expansion.whole, &mut lines);
+                    if let Some(select) = select {
+                        // The function's result is x if y is infinite, and NaN if x is infinite.
+                        lines[select.line] = format!("\tmov.b{bits} \t{}, {result};\n", select.operands[0]);
+                        body.forget(select.operands[3], &mut lines);
+                    }
+                }
             }
         }
     }
@@ -296,7 +308,8 @@ impl<'a> Body<'a> {
             // Another remainder by the same divisor may share the test.
             let test = self.definition(self.all[select].operands.get(3)?, select, "testp.infinite", t)?;
             let tested = self.magnitude(self.all[test].operands.get(1)?, test, t);
-            return (tested.name == divisor.name).then(|| Expansion {
+            let is_unchanged = |operand| self.definition_of(operand, sum) == self.definition_of(operand, select);
+            return (tested.name == divisor.name && is_unchanged(x) && is_unchanged(y)).then(|| Expansion {
                 x,
                 y: y.to_owned(),
                 whole,

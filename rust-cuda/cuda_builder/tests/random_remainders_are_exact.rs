@@ -26,7 +26,8 @@ const ROUNDS: u32 = 3;
 
 /// Divisors: some have no exact reciprocal, some are powers of two.
 const DIVISORS: [f64; 14] = [3.0, 7.0, 360.0, 0.7, 1e-3, 1.0, -1.0, 2.0, 4.0, 0.5, -0.5, 0.125, -4.0, -2.5];
-/// The divisors of a kernel's own fused approximation. LLVM makes one operation of it and a `%` of the same operands.
+/// The constant divisors of a kernel's own fused approximation. LLVM makes one operation of it and a `%` of the same operands, which
+/// does not compile.
 const OWN_DIVISORS: [f64; 3] = [1.7, 5.5, 1000.5];
 
 #[derive(Clone, Copy)]
@@ -76,8 +77,12 @@ fn operation(random: &mut ChaCha8Rng) -> Operation {
 
 fn expression(random: &mut ChaCha8Rng, variables: usize) -> Expression {
     let x = operand(random, variables);
-    if random.random_bool(0.05) {
-        return Expression(Operation::OwnFused, x, Operand::Constant(OWN_DIVISORS[random.random_range(0..3)]));
+    if random.random_bool(0.1) {
+        let y = match random.random_bool(0.5) {
+            true => Operand::Constant(OWN_DIVISORS[random.random_range(0..3)]),
+            false => Operand::Variable(random.random_range(0..2), false),
+        };
+        return Expression(Operation::OwnFused, x, y);
     }
     let y = if random.random_bool(0.4) {
         Operand::Constant(DIVISORS[random.random_range(0..DIVISORS.len())])

@@ -200,6 +200,25 @@ fn a_remainder_that_is_not_found_is_an_error_with_its_line() {
 }
 
 #[test]
+fn a_sum_that_a_kernel_has_too_stays_beside_the_remainder() {
+    let text = exact(&PTX.replace("\tret;\n}\n\t//", "\tst.global.b32 \t[%rd15], %r10;\n\tret;\n}\n\t//"), IR);
+    assert!(
+        text.contains("fma.rn.f32 \t%r10, %r9, %r6, %r5;") && text.contains("ld.param.f32 \t%r11, [retval0];"),
+        "{text}"
+    );
+    assert!(!text.contains("selp") && text.find("fma.rn") < text.find("call.uni"), "{text}");
+    // Of a constant divisor, the two cannot be told apart.
+    let ptx = by_constant("div.rn.f32 \t%r7, %r5, 0f40E00000", "0fC0E00000");
+    let own = "  %8 = tail call float @llvm.trunc.f32(float %7), !dbg !5\n  %9 = tail call noundef float @llvm.fma.f32(float %8, float \
+               -7.000000e+00, float %2), !dbg !6\n}\n!2";
+    let ir = IR.replace("%3", "7.000000e+00").replace("}\n!2", own);
+    assert!(with_exact_remainders(&ptx, &ir, &str::to_owned).is_err());
+    for other in [ir.replace("float -7.0", "float -8.0"), ir.replace("float %2), !dbg", "float %1), !dbg")] {
+        assert!(exact(&ptx, &other).contains("call.uni"));
+    }
+}
+
+#[test]
 fn inline_assembly_is_part_of_the_body() {
     let assembly = "\t// begin inline asm\nmov.u64 %rd1, __shared_1;\n\t// end inline asm\n\tselp";
     assert!(exact(&PTX.replace("\tselp", assembly), IR).contains("mov.u64 %rd1, __shared_1;"));

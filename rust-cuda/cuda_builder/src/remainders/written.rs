@@ -1,5 +1,7 @@
 //! The remainders of floats in LLVM IR.
 
+use std::collections::BTreeSet;
+
 use super::Place;
 use crate::BuilderError;
 
@@ -15,6 +17,9 @@ pub(super) struct Written {
     pub(super) place: Option<Place>,
     /// The number of the place's metadata.
     location: Option<u32>,
+    /// Whether the function has a fused approximation of its own with the same x and the same constant: the compiler may make one
+    /// operation of both.
+    pub(super) is_shared: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,10 +34,29 @@ pub(super) enum Divisor {
 /// The remainders of an IR, except those for which a kernel allows an approximation.
 pub(super) fn remainders(ir: &str) -> Vec<Written> {
     let mut function = String::new();
-    let mut found = Vec::new();
+    let mut found: Vec<Written> = Vec::new();
+    // Those of the function: its truncated values; x and the constant of its sums with products of these.
+    let (mut truncated, mut own) = (BTreeSet::new(), Vec::new());
     for line in ir.lines() {
         if line.starts_with("define ") {
             function = function_of(line);
+            truncated.clear();
+            own.clear();
+        }
+        if line == "}" {
+            let of_function = found.iter_mut().rev().take_while(|written| written.function == function);
+            of_function.for_each(|written| written.is_shared = own.contains(&written.x_and_divisor()));
+        }
+        if line.contains("@llvm.trunc.") {
+            truncated.extend(line.split_whitespace().next());
+        }
+        if let Some((_, arguments)) = line.split_once("@llvm.fma.f").or_else(|| line.split_once("@llvm.fmuladd.f")) {
+            let values: Vec<&str> =
+                arguments.split([',', ')']).filter_map(|value| value.split(' ').next_back()).collect();
+            if let [a, b, x, ..] = values[..] {
+                let constants = [(a, b), (b, a)].into_iter().filter(|(whole, _)| truncated.contains(whole));
+                own.extend(constants.map(|(_, constant)| (x.to_owned(), divisor(constant))));
+            }
         }
         let Some((_, operation)) = line.split_once(" = frem ") else { continue };
         if operation.starts_with("fast ") || operation.contains("arcp ") || operation.contains("afn ") {
@@ -49,12 +73,20 @@ pub(super) fn remainders(ir: &str) -> Vec<Written> {
             divisor: divisor(operands.rsplit_once(", ").map_or("", |(_, divisor)| divisor)),
             place: location.and_then(|location| place(metadata(ir, location)?)),
             location,
+            is_shared: false,
         });
     }
     found
 }
 
 impl Written {
+    /// The dividend, and the divisor if it is a constant: of registers, the choice of x tells the remainder.
+    fn x_and_divisor(&self) -> (String, Divisor) {
+        let x = self.operands.rsplit_once(", ").map_or("", |(x, _)| x);
+        let is_register = self.divisor == Divisor::Register;
+        (if is_register { "" } else { x.rsplit(' ').next().unwrap_or(x) }.to_owned(), self.divisor)
+    }
+
     pub(super) fn error(&self, ir: &str, name_of_file: &dyn Fn(&str) -> String) -> BuilderError {
         BuilderError::Remainder { place: self.place_in_source(ir, name_of_file).unwrap_or_default() }
     }
