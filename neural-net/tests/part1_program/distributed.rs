@@ -1,7 +1,5 @@
 //! `--distributed`: ranks that are threads, and by `mpiexec` where there is one.
 
-use std::path::Path;
-
 use mpi_driver::{Ranks, ranks_by};
 use test_support::{Need, skip};
 
@@ -248,6 +246,7 @@ fn part1_program_ends_all_ranks_if_one_is_killed() {
 fn part1_program_ends_its_ranks_with_itself_and_saves_once() {
     use std::fs::File;
     use std::os::unix::process::CommandExt;
+    use std::path::Path;
     use std::process::{Command, Stdio};
 
     use neural_net::checkpoint;
