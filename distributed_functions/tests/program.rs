@@ -79,7 +79,7 @@ fn no_rank_outlives_the_program_that_started_it() {
         let mut command = Command::new("env");
         let first = if signals == "HUP TERM" { "trap '' HUP; " } else { "" };
         command.args(["--default-signal=HUP,INT,TERM", "sh", "-c", &format!(r#"{first}exec "$0" "$@""#), PROGRAM]);
-        command.args(["-n", "2", "--lengths", "2000", "--repeats", "1000000000", "--seed", &seed]);
+        command.args(["-n", "2", "--lengths", "200000", "--repeats", "1000000", "--seed", &seed]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         wait_until("two ranks beside mpiexec and the program", || processes() == 4);
         for signal in signals.split(' ') {
