@@ -11,7 +11,7 @@ use super::phases::Phases;
 use super::report::LaunchReport;
 use super::shadow::{Accessor, GlobalShadows, shadow_epoch};
 use super::shared_memory::SharedMemory;
-use super::{current, synchronization};
+use super::synchronization;
 use crate::Dim3;
 use cuda_launch::StartOrder;
 
@@ -82,10 +82,10 @@ impl Block {
         self.launch.options.schedule.start
     }
 
-    /// The next thread to start; None if all have started, one has failed or the block ends.
+    /// The next thread to start; None if all have started or one has failed.
     pub(super) fn start_next(&self) -> Option<u32> {
         let thread = self.next.get();
-        if thread == self.threads || self.has_failed() || current::with(|current| current.is_ending.get()) {
+        if thread == self.threads || self.has_failed() {
             return None;
         }
         self.next.set(thread + 1);

@@ -91,7 +91,7 @@ impl ClusterShared {
     /// [`mbarrier`](crate::mbarrier). An index out of bounds is a fault.
     #[track_caller]
     pub fn set_async<const N: usize>(&self, index: usize, value: F32x4, barriers: &Mbarriers<N>, barrier: usize) {
-        if current::is_unwinding() {
+        if fault::is_unwinding() {
             return;
         }
         self.check(Access::Write, index);

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use corosensei::Yielder;
 
 use super::block::{Block, Saved};
+use super::fault;
 use super::phases::MbarrierId;
 use super::shadow::{Accessor, shadow_epoch};
 use super::synchronization;
@@ -321,13 +322,6 @@ pub(super) fn leave_thread() {
     with(|current| current.yielder.set(std::ptr::null()));
 }
 
-/// Whether a fault or a panic unwinds the current thread, which runs destructors. It then takes part in no barrier and no operation of
-/// its warp, and its accesses are no further faults. [`Launch::run`](super::launch::Launch) starts no thread while another one unwinds.
-#[inline]
-pub(super) fn is_unwinding() -> bool {
-    std::thread::panicking()
-}
-
 /// Makes a thread the current one again when dropped.
 struct Reenter(u32, *const Yielder<(), Wait>);
 
@@ -339,7 +333,7 @@ impl Drop for Reenter {
 
 /// Suspends the current thread until the barrier or warp operation of `reason` is complete. Returns at once if the thread unwinds.
 pub(super) fn wait(reason: Wait) {
-    if is_unwinding() {
+    if fault::is_unwinding() {
         return;
     }
     let (thread, yielder) = with(|current| (current.thread.get(), current.yielder.get()));

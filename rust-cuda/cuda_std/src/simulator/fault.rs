@@ -8,7 +8,6 @@ use std::sync::Once;
 
 use thiserror::Error;
 
-use super::current;
 use crate::{Dim3, Element, Schedule};
 pub use cuda_launch::Access;
 use cuda_launch::MbarrierError;
@@ -359,6 +358,13 @@ struct Raised {
     location: SourceLocation,
 }
 
+/// Whether a fault or a panic unwinds the current thread, which runs destructors. It then takes part in no barrier and no operation of
+/// its warp, and its accesses are no further faults. [`Launch::run`](super::launch::Launch) starts no thread while another one unwinds.
+#[inline]
+pub(super) fn is_unwinding() -> bool {
+    std::thread::panicking()
+}
+
 /// Ends the simulated thread with a fault. Where destructors may run, [`raise_first`] is called instead.
 #[cold]
 pub(super) fn raise(kind: FaultKind, location: &Location<'_>) -> ! {
@@ -370,7 +376,7 @@ pub(super) fn raise(kind: FaultKind, location: &Location<'_>) -> ! {
 /// reports the first one.
 #[cold]
 pub(super) fn raise_first(kind: FaultKind, location: &Location<'_>) {
-    if !current::is_unwinding() {
+    if !is_unwinding() {
         raise(kind, location);
     }
 }

@@ -370,7 +370,7 @@ fn check_race(
     location: &'static Location<'static>,
     same_value: &dyn Fn() -> bool,
 ) {
-    if current::is_unwinding() {
+    if fault::is_unwinding() {
         return;
     }
     let recorded = current::with_block(|block| {

@@ -21,7 +21,7 @@ include!("../grid_arrival.rs");
 #[track_caller]
 pub fn sync(state: GlobalMut<'_, u32>) {
     let location = Location::caller();
-    if current::is_unwinding() {
+    if fault::is_unwinding() {
         return;
     }
     let (config, number) = current::with_block(|block| (block.launch.config, block.number));

@@ -49,6 +49,7 @@ use cuda_launch::{Mbarrier, MbarrierError};
 
 use super::block::{Block, Saved};
 use super::current::{self, Wait};
+use super::fault;
 use super::phases::{MbarrierId, Phase, raise};
 use super::shadow::Accessor;
 use super::shared::SharedArray;
@@ -71,7 +72,7 @@ impl<const N: usize> Mbarriers<N> {
     /// [`cluster::sync`](crate::cluster::sync) before the first use by others. An index out of bounds is a fault.
     #[track_caller]
     pub fn init(&self, index: usize, arrivals: u32) {
-        if current::is_unwinding() {
+        if fault::is_unwinding() {
             return;
         }
         let location = Location::caller();
@@ -84,7 +85,7 @@ impl<const N: usize> Mbarriers<N> {
     /// Arrives at mbarrier `index`, whose current phase expects `bytes` more bytes.
     #[track_caller]
     pub fn arrive_expecting(&self, index: usize, bytes: u32) {
-        if current::is_unwinding() {
+        if fault::is_unwinding() {
             return;
         }
         let location = Location::caller();
@@ -104,7 +105,7 @@ impl<const N: usize> Mbarriers<N> {
     /// [`PhaseNeverEnds`](crate::simulator::FaultKind::PhaseNeverEnds).
     #[track_caller]
     pub fn wait(&self, index: usize, parity: u32) {
-        if current::is_unwinding() {
+        if fault::is_unwinding() {
             return;
         }
         let location = Location::caller();

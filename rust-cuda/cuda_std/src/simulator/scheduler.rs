@@ -136,7 +136,9 @@ impl<'a> Scheduler<'a> {
             let stack = self.stacks.take()?;
             let block = Rc::clone(&self.block);
             let run = move |yielder: &corosensei::Yielder<(), Wait>, ()| {
-                while let Some(number) = block.start_next() {
+                while !current::with(|current| current.is_ending.get())
+                    && let Some(number) = block.start_next()
+                {
                     current::enter_thread(number, yielder);
                     let whole = || {
                         thread();

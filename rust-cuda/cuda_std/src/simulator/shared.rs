@@ -111,7 +111,7 @@ macro_rules! accesses {
 
         /// Begins to copy a value to element `index`.
         fn begin_copy(&self, index: usize, value: T, location: &'static Location<'static>) {
-            if current::is_unwinding() {
+            if fault::is_unwinding() {
                 return;
             }
             current::count_access(|current| &current.shared_stores);

@@ -3,6 +3,7 @@
 use std::panic::Location;
 
 use super::current::{self, Wait};
+use super::fault;
 
 macro_rules! indices {
     ($($(#[$doc:meta])* $name:ident: $field:ident.$axis:ident;)*) => {$(
@@ -81,7 +82,7 @@ pub fn sync_threads_or(predicate: bool) -> bool {
 /// The votes for a predicate, and all votes, at a barrier.
 #[track_caller]
 fn votes(predicate: bool) -> (u32, u32) {
-    if current::is_unwinding() {
+    if fault::is_unwinding() {
         return (predicate.into(), 1);
     }
     let epoch = current::with(|current| current.epoch.get());

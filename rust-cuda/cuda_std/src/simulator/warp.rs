@@ -74,7 +74,7 @@ fn sync_within(lanes: u32) {
 /// The lanes that execute this together: bit i is lane i. On a GPU they may be fewer than those that take the same way.
 #[track_caller]
 pub fn activemask() -> u32 {
-    if current::is_unwinding() {
+    if fault::is_unwinding() {
         return 1 << lane_id();
     }
     let thread = current::with(|current| current.thread.get()) as usize;
@@ -112,7 +112,7 @@ fn exchange<R>(
     location: &'static Location<'static>,
     read: impl FnOnce(&[Cell<Option<u32>>]) -> R,
 ) -> R {
-    if current::is_unwinding() {
+    if fault::is_unwinding() {
         // As if all lanes offered the same.
         return read(&[(); LANES as usize].map(|()| Cell::new(Some(bits))));
     }

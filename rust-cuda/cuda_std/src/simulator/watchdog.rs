@@ -108,7 +108,7 @@ pub(super) fn check(location: &'static Location<'static>) {
 fn check_own(location: &'static Location<'static>) {
     let Some(worker) = current::with(|current| current.worker.get()) else { return };
     // The watchdog ends the process then.
-    if current::is_unwinding() {
+    if fault::is_unwinding() {
         return;
     }
     if worker.is_overdue.swap(false, Relaxed) {
