@@ -227,7 +227,9 @@ impl<'a> Body<'a> {
     /// An operand of the instruction at an index, behind copies and changes of its sign.
     fn magnitude(&self, operand: &str, at: usize, t: &str) -> Magnitude {
         let (mut operand, mut at, mut is_negated) = (operand, at, false);
-        while let Some(index) = self.definition_of(operand, at) {
+        // Copies in a loop may be of each other, where one is read before it is written.
+        for _ in 0..self.all.len() {
+            let Some(index) = self.definition_of(operand, at) else { break };
             let definition = &self.all[index];
             match definition.name {
                 name if name.starts_with("mov.") && definition.operands.len() == 2 => {}

@@ -219,6 +219,13 @@ fn a_sum_that_a_kernel_has_too_stays_beside_the_remainder() {
 }
 
 #[test]
+fn registers_that_are_copies_of_each_other_are_followed_to_an_end() {
+    let copies = "$L__BB1_1:\n\tmov.b32 \t%r21, %r20;\n\tfma.rn.f32 \t%r22, %r21, %r6, %r5;\n\tmov.b32 \t%r20, %r21;\n\tst.global";
+    let text = exact(&PTX.replace("\tst.global", copies), IR);
+    assert!(text.contains("fma.rn.f32 \t%r22, %r21, %r6, %r5;") && text.contains("call.uni"), "{text}");
+}
+
+#[test]
 fn inline_assembly_is_part_of_the_body() {
     let assembly = "\t// begin inline asm\nmov.u64 %rd1, __shared_1;\n\t// end inline asm\n\tselp";
     assert!(exact(&PTX.replace("\tselp", assembly), IR).contains("mov.u64 %rd1, __shared_1;"));
