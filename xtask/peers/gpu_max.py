@@ -37,8 +37,7 @@ def time_cupy():
 
 
 def time_numba():
-    import numba
-    from numba import cuda
+    numba, cuda = gpu_peer.import_numba()
 
     @cuda.jit
     def maximum(a, b, out):

@@ -57,6 +57,19 @@ def import_numpy(report):
     return modules
 
 
+def import_numba():
+    """Numba and its module cuda."""
+    import numpy
+
+    # numba-cuda refers to row_stack, an alias of vstack that NumPy 2.5 removed.
+    if not hasattr(numpy, "row_stack"):
+        numpy.row_stack = numpy.vstack
+    import numba
+    from numba import cuda
+
+    return numba, cuda
+
+
 def arguments(peer, repeats):
     parser = peer.arguments(repeats)
     parser.add_argument("--l2-bytes", type=int, default=50 << 20, help="size of the GPU's L2 cache")
