@@ -1,5 +1,7 @@
 """Times the element-wise maximum of two 1000×1000 matrices of integers 0…255 on a GPU in CuPy, Numba and PyTorch."""
 
+import functools
+
 import gpu_peer
 
 report = gpu_peer.Report()
@@ -8,13 +10,15 @@ options = gpu_peer.arguments(peer, repeats=20).parse_args()
 generator = np.random.default_rng(0)
 a, b = generator.integers(0, 256, size=(2, 1000, 1000), dtype=np.int32)
 expected = np.maximum(a, b)
-sets = range(gpu_peer.sets_beyond_cache(options, 3 * a.nbytes))
 
 
-def time_both(label, events, kernels, whole, result):
-    """Times the kernel alone with GPU events, with arrays in memory and in the L2 cache, and the whole with its copies."""
+def time_both(label, events, kernel, whole, to_gpu, to_host):
+    """Times kernel(a, b, out) alone with GPU events, with arrays in memory and in the L2 cache, and the whole with its copies."""
+    # No maximum is negative, so an output that is not written is found.
+    sets = gpu_peer.sets_beyond_cache(options, events, to_gpu, a, b, np.full_like(a, -1))
+    kernels = [functools.partial(kernel, *arrays) for arrays in sets]
     kernels[0]()
-    gpu_peer.require_close("the kernel's result", result(), expected, 0)
+    gpu_peer.require_close("the kernel's result", to_host(sets[0][-1]), expected, 0)
     gpu_peer.require_close("the whole's result", whole(), expected, 0)
     report.time("kernel", label, gpu_peer.measure_kernel(options.repeats, events, *kernels))
     report.time("kernel in L2", label, gpu_peer.measure_kernel(options.repeats, events, kernels[0]))
@@ -24,15 +28,10 @@ def time_both(label, events, kernels, whole, result):
 def time_cupy():
     import cupy as cp
 
-    arrays = [(cp.array(a), cp.array(b), cp.empty(a.shape, a.dtype)) for _ in sets]
-    out = arrays[0][2]
-    time_both(
-        "CuPy",
-        gpu_peer.CuPyEvents(cp),
-        kernels=[lambda of_set=of_set: cp.maximum(*of_set) for of_set in arrays],
-        whole=lambda: cp.asnumpy(cp.maximum(cp.asarray(a), cp.asarray(b))),
-        result=lambda: cp.asnumpy(out),
-    )
+    def whole():
+        return cp.asnumpy(cp.maximum(cp.asarray(a), cp.asarray(b)))
+
+    time_both("CuPy", gpu_peer.CuPyEvents(cp), cp.maximum, whole, cp.array, cp.asnumpy)
     report.names.append(f"CuPy {cp.__version__}")
 
 
@@ -45,40 +44,37 @@ def time_numba():
         if index < out.size:
             out[index] = max(a[index], b[index])
 
-    flat_a, flat_b = a.ravel(), b.ravel()
-    arrays = [(cuda.to_device(flat_a), cuda.to_device(flat_b), cuda.device_array(a.size, np.int32)) for _ in sets]
-    out = arrays[0][2]
+    def to_gpu(matrix):
+        return cuda.to_device(matrix.ravel())
+
+    def to_host(array):
+        return array.copy_to_host().reshape(a.shape)
 
     def whole():
         result = cuda.device_array(a.size, np.int32)
-        maximum[1000, 1000](cuda.to_device(flat_a), cuda.to_device(flat_b), result)
-        return result.copy_to_host().reshape(a.shape)
+        maximum[1000, 1000](to_gpu(a), to_gpu(b), result)
+        return to_host(result)
 
-    time_both(
-        "Numba",
-        gpu_peer.NumbaEvents(cuda),
-        kernels=[lambda of_set=of_set: maximum[1000, 1000](*of_set) for of_set in arrays],
-        whole=whole,
-        result=lambda: out.copy_to_host().reshape(a.shape),
-    )
+    time_both("Numba", gpu_peer.NumbaEvents(cuda), maximum[1000, 1000], whole, to_gpu, to_host)
     report.names.append(f"Numba {numba.__version__}")
 
 
 def time_torch():
     import torch
 
-    def on_gpu(matrix):
+    def to_gpu(matrix):
         return torch.from_numpy(matrix).cuda()
 
-    arrays = [(on_gpu(a), on_gpu(b), torch.empty(a.shape, dtype=torch.int32, device="cuda")) for _ in sets]
-    out = arrays[0][2]
-    time_both(
-        "PyTorch",
-        gpu_peer.TorchEvents(torch),
-        kernels=[lambda of_set=of_set: torch.maximum(*of_set[:2], out=of_set[2]) for of_set in arrays],
-        whole=lambda: torch.maximum(torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda()).cpu().numpy(),
-        result=lambda: out.cpu().numpy(),
-    )
+    def to_host(tensor):
+        return tensor.cpu().numpy()
+
+    def maximum(a, b, out):
+        torch.maximum(a, b, out=out)
+
+    def whole():
+        return to_host(torch.maximum(to_gpu(a), to_gpu(b)))
+
+    time_both("PyTorch", gpu_peer.TorchEvents(torch), maximum, whole, to_gpu, to_host)
     report.names.append(f"PyTorch {torch.__version__}")
 
 

@@ -72,17 +72,25 @@ def import_numba():
 
 def arguments(peer, repeats):
     parser = peer.arguments(repeats)
-    parser.add_argument("--l2-bytes", type=int, default=50 << 20, help="size of the GPU's L2 cache")
+    parser.add_argument("--l2-bytes", type=int, help="size of the GPU's L2 cache; by default each library asks the GPU")
     return parser
 
 
-def sets_beyond_cache(options, bytes_of_set):
-    """Number of sets of arrays that have twice the size of the L2 cache together, so that none in use is in it."""
-    return max(2, -(-2 * options.l2_bytes // bytes_of_set))
+def sets_beyond_cache(options, events, to_gpu, *arrays):
+    """Copies the arrays to the GPU several times.
+
+    Kernels that use the sets alternately find no array in the L2 cache: all sets together have twice its size.
+    """
+    l2_bytes = events.l2_bytes() if options.l2_bytes is None else options.l2_bytes
+    if l2_bytes <= 0:
+        raise ValueError(f"size of the L2 cache must be a positive number, got {l2_bytes}: pass --l2-bytes")
+    bytes_of_set = sum(array.nbytes for array in arrays)
+    count = max(2, -(-2 * l2_bytes // bytes_of_set))
+    return [[to_gpu(array) for array in arrays] for _ in range(count)]
 
 
 def require_close(name, result, expected, tolerance):
-    """Raises ValueError if the result differs from the expected one, so that a wrong computation is not timed."""
+    """Raises ValueError if the result differs from the expected one. Call it before timing a computation."""
     difference = abs(result - expected).max()
     if result.dtype != expected.dtype or not difference <= tolerance:
         raise ValueError(f"{name} is wrong: {result.dtype}, largest difference {difference}")
@@ -95,7 +103,7 @@ def summary(seconds):
 def measure_kernel(repeats, events, *works):
     """Seconds between GPU events before the first and after the last kernel of a call.
 
-    The calls take the given functions by turns: each uses arrays of its own.
+    The calls alternate between the given functions, each with its own arrays.
     """
     turns = itertools.cycle(works)
     for _ in range(max(WARM_UPS, len(works))):
@@ -123,6 +131,9 @@ class CuPyEvents:
         self.cuda = cupy.cuda
         self.kernel = cupy.RawKernel(self.SOURCE, "wait")
 
+    def l2_bytes(self):
+        return self.cuda.runtime.getDeviceProperties(0)["l2CacheSize"]
+
     def wait(self):
         self.kernel((1,), (1,), (WAIT_CYCLES,))
 
@@ -147,6 +158,9 @@ class NumbaEvents:
 
         self.kernel = wait
 
+    def l2_bytes(self):
+        return self.cuda.get_current_device().L2_CACHE_SIZE
+
     def wait(self):
         self.kernel[1, 1](WAIT_CYCLES // 2000)
 
@@ -163,6 +177,9 @@ class NumbaEvents:
 class TorchEvents:
     def __init__(self, torch):
         self.cuda = torch.cuda
+
+    def l2_bytes(self):
+        return self.cuda.get_device_properties(0).L2_cache_size
 
     def wait(self):
         self.cuda._sleep(WAIT_CYCLES)
