@@ -1,4 +1,7 @@
-"""Common code of the GPU peers' scripts: timing with GPU events, and a report that tolerates missing libraries."""
+"""Common code of the GPU peers' scripts.
+
+Timing with GPU events, CUDA graphs of training steps, and a report that tolerates missing libraries.
+"""
 
 import itertools
 import json
@@ -11,6 +14,8 @@ SHORT_SECONDS = 20e-6
 CALLS_IN_A_ROW = 10
 # Cycles of a delay kernel (about 2 ms). Python launches the timed kernels during it, so their time excludes Python's.
 WAIT_CYCLES = 4_000_000
+# Training steps per graph, enough to make the launch of the graph a small part of its time.
+STEPS_OF_GRAPH = 25
 
 
 class Report:
@@ -192,3 +197,52 @@ class TorchEvents:
     def seconds(self, start, end):
         end.synchronize()
         return start.elapsed_time(end) / 1e3
+
+
+class StepGraphs:
+    """CUDA graphs of training steps in PyTorch.
+
+    `step` trains on the rows with the given indices. It must discard the gradients of the step before.
+    On a CPU the same steps run without graphs.
+    """
+
+    def __init__(self, torch, step, rows, batch, device, is_compiled=False):
+        self.torch, self.step, self.batch, self.device = torch, step, batch, device
+        self.order = torch.arange(rows, device=device)
+        self.places = torch.arange(batch, device=device)
+        self.first = torch.zeros(1, dtype=torch.int64, device=device)
+        self.next_step = torch.compile(self.step_in_order, fullgraph=True) if is_compiled else self.step_in_order
+        self.one, self.many = self.capture(1), self.capture(STEPS_OF_GRAPH)
+
+    def step_in_order(self):
+        # The device counts where the batch begins, so each replay trains on the next one.
+        self.step(self.order.index_select(0, self.first + self.places))
+        self.first.add_(self.batch)
+
+    def run(self, order, steps):
+        """Trains on the first `steps` batches of the rows in the given order."""
+        self.order.copy_(order)
+        self.first.zero_()
+        many, rest = divmod(steps, STEPS_OF_GRAPH)
+        for _ in range(many):
+            self.many()
+        for _ in range(rest):
+            self.one()
+
+    def capture(self, steps):
+        def work():
+            for _ in range(steps):
+                self.next_step()
+
+        self.first.zero_()
+        if self.device != "cuda":
+            return work
+        stream = self.torch.cuda.Stream()
+        stream.wait_stream(self.torch.cuda.current_stream())
+        with self.torch.cuda.stream(stream):
+            work()
+        self.torch.cuda.current_stream().wait_stream(stream)
+        graph = self.torch.cuda.CUDAGraph()
+        with self.torch.cuda.graph(graph):
+            work()
+        return graph.replay
