@@ -58,10 +58,18 @@ fn peers_a_broken_numba_loses_its_own_rows_only() {
 fn peers_a_broken_gpu_library_is_skipped() {
     for (code, _) in BROKEN {
         for library in ["torch", "numba", "cupy"] {
-            let Some(object) = output("gpu_max.py", &["--repeats", "1"], library, code) else { return };
-            assert_eq!(object["seconds"], serde_json::json!({}), "{object}");
-            let skipped = object["skipped"].as_object().unwrap();
-            assert_eq!(skipped.keys().collect::<Vec<_>>(), ["CuPy", "Numba", "PyTorch"], "{object}");
+            expect_all_skipped("gpu_max.py", library, code, &["CuPy", "Numba", "PyTorch"]);
+        }
+        for library in ["torch", "cupy"] {
+            expect_all_skipped("gpu_regressor.py", library, code, &["CuPy", "PyTorch"]);
         }
     }
+}
+
+/// Asserts that a script of GPU peers times nothing and gives a reason for each peer.
+fn expect_all_skipped(script: &str, library: &str, code: &str, peers: &[&str]) {
+    let Some(object) = output(script, &["--repeats", "1"], library, code) else { return };
+    assert_eq!(object["seconds"], serde_json::json!({}), "{object}");
+    let skipped = object["skipped"].as_object().unwrap();
+    assert_eq!(skipped.keys().collect::<Vec<_>>(), peers, "{object}");
 }
