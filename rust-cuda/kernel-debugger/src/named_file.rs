@@ -29,7 +29,10 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read`], and if it is not UTF-8.
 pub(crate) fn read_text(path: &Path, limit: u64) -> io::Result<String> {
-    String::from_utf8(read(path, limit)?).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+    String::from_utf8(read(path, limit)?).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        io::Error::new(ErrorKind::InvalidData, format!("it is not valid UTF-8 at byte offset {offset}"))
+    })
 }
 
 #[cfg(test)]
@@ -47,8 +50,8 @@ mod tests {
         assert_eq!(read(&file, 7).unwrap_err().to_string(), "it has more than 7 bytes");
         assert_eq!(read(folder.path(), 8).unwrap_err().to_string(), "it is not a regular file");
         assert_eq!(read(&folder.path().join("none"), 8).unwrap_err().kind(), ErrorKind::NotFound);
-        fs::write(&file, [0xff]).unwrap();
-        assert_eq!(read_text(&file, 8).unwrap_err().kind(), ErrorKind::InvalidData);
+        fs::write(&file, [b'1', 0xff]).unwrap();
+        assert_eq!(read_text(&file, 8).unwrap_err().to_string(), "it is not valid UTF-8 at byte offset 1");
     }
 
     #[test]
