@@ -35,7 +35,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replacement.commit()
 }
 
-/// As [`write_atomically`], for content that is nobody else's business: only the owner can read the file, whatever mode it had.
+/// As [`write_atomically`], for private content: only the owner can read the file, whatever mode it had.
 ///
 /// # Errors
 /// Those of [`write_atomically`].

@@ -53,7 +53,7 @@ impl Replacement {
         };
         let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
         remove_abandoned(directory_of(&path), Some(name));
-        // Until the commit, nobody else reads what may replace a private file.
+        // Until the commit only the owner can read it: it may replace a private file.
         let starts_private = is_private || path.exists();
         loop {
             let temporary = path.with_file_name(temporary_name(name, COUNTER.fetch_add(1, Ordering::Relaxed)));

@@ -34,7 +34,7 @@ mod imp {
     }
 
     /// Gives `file`, which only its owner can read so far, the owner, the group and the mode of the file at `path`, if
-    /// there is one. Whoever could not read that cannot read `file`, either. A private file keeps its own mode.
+    /// there is one. Who could not read that cannot read `file`, either. A private file keeps its own mode.
     pub(crate) fn keep_access(file: &File, path: &Path, is_private: bool) -> io::Result<()> {
         let (old, new) = match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
