@@ -53,7 +53,7 @@ fn closing_with_an_unsaved_run_asks_and_saves_it() {
 }
 
 #[test]
-fn a_saved_run_is_not_asked_about_and_a_discarded_one_leaves_nothing() {
+fn a_saved_run_is_not_asked_about() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut window = open(folder.path());
     window.train();
@@ -64,11 +64,18 @@ fn a_saved_run_is_not_asked_about_and_a_discarded_one_leaves_nothing() {
     window.wait_until("it is saved", |window| window.shows_part("Saved to") && names_in(&copies).is_empty());
     window.press(Modifiers::COMMAND, Key::Q);
     assert!(!window.shows("Save before closing?"));
+}
+
+#[test]
+fn a_discarded_run_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut window = open(folder.path());
     window.train();
     wait_for_copy(&mut window, folder.path());
     window.press(Modifiers::COMMAND, Key::Q);
-    assert!(window.shows("Not saved: Run 2."));
+    assert!(window.shows("Not saved: Run 1."));
     window.click("Discard");
+    let copies = folder.path().join("copies");
     window.wait_until("the copy is removed", |_| names_in(&copies).is_empty());
     assert!(!folder.path().join("runs").exists());
 }
