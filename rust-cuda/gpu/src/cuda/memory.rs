@@ -14,6 +14,9 @@ use super::status::succeed;
 use crate::storage::Storage;
 use crate::{Error, Unwritten, recording};
 
+/// The alignment of each allocation (CUDA C++ Programming Guide, "Device Memory Accesses").
+const ALLOCATION_ALIGNMENT: u64 = 256;
+
 /// An element that implements cust's `DeviceCopy`.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
@@ -82,11 +85,11 @@ impl<T: Element> CudaBuffer<T> {
         }
     }
 
-    /// The address of the first element. An empty buffer's is dangling but not zero, because the kernel makes a
-    /// reference of it.
+    /// The address of the first element. An empty buffer's is dangling but not zero, because the kernel makes a reference of it, and
+    /// aligned as any other, because the kernel may read quads of it.
     fn address(&self) -> u64 {
         let elements = &self.allocation.elements;
-        if elements.is_empty() { align_of::<T>() as u64 } else { elements.as_device_ptr().as_raw() }
+        if elements.is_empty() { ALLOCATION_ALIGNMENT } else { elements.as_device_ptr().as_raw() }
     }
 
     #[allow(unsafe_code)]
