@@ -3,6 +3,7 @@
 use cuda_launch::message::BUFFER;
 use std::ops::Range;
 
+use cuda_driver::DriverVersion;
 use cuda_std::{PtxVariant, signature};
 
 use crate::OpenError;
@@ -15,10 +16,23 @@ pub(crate) fn require_fresh(variant: &PtxVariant) -> Result<(), OpenError> {
     variant.staleness().map_or(Ok(()), |reason| Err(OpenError::StalePtx { reason }))
 }
 
-/// The variant for a device of this compute capability: the highest that is not above it.
-pub(crate) fn choose(variants: &'static [PtxVariant], device: (u32, u32)) -> Option<&'static PtxVariant> {
+/// The variant for a device of this compute capability: the highest that is not above it, and whose version of PTX the driver reads. If it
+/// reads none, the highest not above, so that the driver says what it lacks.
+pub(crate) fn choose(
+    variants: &'static [PtxVariant],
+    device: (u32, u32),
+    driver: DriverVersion,
+) -> Option<&'static PtxVariant> {
     let suitable = variants.iter().filter(|variant| variant.compute_capability() <= device);
-    suitable.max_by_key(|variant| variant.compute_capability())
+    suitable.max_by_key(|variant| (needed_driver(variant.text()) <= Some(driver), variant.compute_capability()))
+}
+
+/// The oldest driver that reads the text. From PTX ISA 7.0, which came with CUDA 11.0, to 8.4 of CUDA 12.4 both count alike (PTX ISA, table
+/// "PTX release history"); later minor versions of PTX are those of CUDA or lower.
+fn needed_driver(text: &str) -> Option<DriverVersion> {
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(".version"))?;
+    let (major, minor) = line.trim().split_once('.')?;
+    Some(DriverVersion { major: major.parse::<u32>().ok()? + 4, minor: minor.parse().ok()? })
 }
 
 /// PTX text that can be loaded kernel by kernel.
@@ -223,26 +237,39 @@ fn signature_of(text: &str, kernel: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const fn variant(major: u32, minor: u32) -> PtxVariant {
+    const fn variant(major: u32, minor: u32, text: &'static str) -> PtxVariant {
         // SAFETY: no code is launched.
         #[allow(unsafe_code)]
         unsafe {
-            PtxVariant::new((major, minor), "")
+            PtxVariant::new((major, minor), text)
         }
     }
 
-    static VARIANTS: &[PtxVariant] = &[variant(9, 0), variant(7, 5), variant(8, 6), variant(10, 0)];
+    static VARIANTS: &[PtxVariant] = &[
+        variant(9, 0, "// kernels\n.version 8.1\n"),
+        variant(7, 5, ".version 7.0"),
+        variant(8, 6, ".version 7.1"),
+        variant(10, 0, ".version 8.6"),
+    ];
 
     #[test]
-    fn chooses_the_highest_variant_that_the_device_can_run() {
-        let chosen = |device| choose(VARIANTS, device).map(|variant| variant.compute_capability());
+    fn chooses_the_highest_variant_that_the_device_can_run_and_the_driver_can_read() {
+        let by = |device, (major, minor)| {
+            choose(VARIANTS, device, DriverVersion { major, minor }).map(|variant| variant.compute_capability())
+        };
+        let chosen = |device| by(device, (13, 0));
         assert_eq!(chosen((7, 0)), None);
         assert_eq!(chosen((7, 5)), Some((7, 5)));
         assert_eq!(chosen((8, 0)), Some((7, 5)));
         assert_eq!(chosen((8, 9)), Some((8, 6)));
         assert_eq!(chosen((9, 0)), Some((9, 0)));
         assert_eq!(chosen((12, 1)), Some((10, 0)));
-        assert_eq!(choose(&[], (12, 1)), None);
+        assert_eq!(by((9, 0), (12, 1)), Some((9, 0)));
+        assert_eq!(by((9, 0), (12, 0)), Some((8, 6)));
+        assert_eq!(by((12, 1), (11, 0)), Some((7, 5)));
+        // Its error is the driver's.
+        assert_eq!(by((9, 0), (10, 2)), Some((9, 0)));
+        assert_eq!(choose(&[], (12, 1), DriverVersion { major: 13, minor: 0 }), None);
     }
 
     const TEXT: &str = "\

@@ -43,13 +43,13 @@ pub(crate) struct Cuda {
 impl Cuda {
     /// Opens GPU `index` modulo their number and loads the best of `variants` for its compute capability.
     pub(crate) fn open(variants: &'static [PtxVariant], index: usize) -> Result<Self, OpenError> {
-        cuda_driver::availability()?;
+        let driver = cuda_driver::availability()?;
         let count = Device::num_devices().map_err(OpenError::driver("counting the GPUs"))?;
         let index = u32::try_from(index % (count.max(1) as usize)).expect("it is below a number of 32 bits");
         let device = Device::get_device(index).map_err(OpenError::driver("opening the GPU"))?;
         let properties = Properties::of(device)?;
         let compute_capability = properties.compute_capability;
-        let Some(variant) = crate::ptx::choose(variants, compute_capability) else {
+        let Some(variant) = crate::ptx::choose(variants, compute_capability, driver) else {
             let variants = variants.iter().map(PtxVariant::compute_capability).collect();
             return Err(OpenError::NoPtxVariant { device: properties.name, compute_capability, variants });
         };
