@@ -60,6 +60,16 @@ impl TrainingDevice {
         }
     }
 
+    /// Runs `work` while a GPU that may be opened by this index starts on a thread of its own.
+    pub fn prepare_beside<R>(self, index: usize, work: impl FnOnce() -> R) -> R {
+        std::thread::scope(|scope| {
+            if matches!(self, Self::Auto | Self::Cuda) {
+                scope.spawn(move || Device::prepare(index));
+            }
+            work()
+        })
+    }
+
     /// Opens the device; of several GPUs, the one whose index is `index` modulo their number.
     ///
     /// # Errors

@@ -84,8 +84,9 @@ pub(super) fn run_on(
             TrainingDevice::Auto if settings.augment || world.is_some() => TrainingDevice::Cpu,
             device => device,
         };
-        let device = device::open(device, arguments.gpu_path, world.map_or(0, Communicator::rank))?;
-        let (dataset, origin) = dataset::load(&arguments.data)?;
+        let rank = world.map_or(0, Communicator::rank);
+        let (dataset, origin) = device.prepare_beside(rank, || dataset::load(&arguments.data))?;
+        let device = device::open(device, arguments.gpu_path, rank)?;
         if !quiet {
             command_line::say!("{origin}");
             dataset::note_convention(&dataset);

@@ -70,6 +70,13 @@ impl Device {
         }
     }
 
+    /// Starts the driver and the GPU that [`open_one`](Self::open_one) opens by this index, which takes some tenths of a second: a program
+    /// that calls it on a thread of its own, while it reads its data, waits less for the device. Without a usable GPU it does nothing;
+    /// opening one says why.
+    pub fn prepare(index: usize) {
+        crate::cuda::prepare(index);
+    }
+
     /// The simulator with all checks, for tests: kernels run in two orders ([`Search::TWO`]).
     pub fn simulator() -> Self {
         Self::simulator_with(SimulatorOptions { search: Search::TWO, ..SimulatorOptions::default() })

@@ -40,6 +40,19 @@ pub(crate) struct Cuda {
     context: Context,
 }
 
+/// Starts the driver and the primary context of GPU `index` modulo their number.
+pub(crate) fn prepare(index: usize) {
+    if cuda_driver::availability().is_err() {
+        return;
+    }
+    let count = Device::num_devices().unwrap_or_default().max(1) as usize;
+    let index = u32::try_from(index % count).expect("it is below a number of 32 bits");
+    if let Ok(context) = Device::get_device(index).and_then(Context::new) {
+        // The context would end with its last owner. It is kept until the process ends.
+        std::mem::forget(context);
+    }
+}
+
 impl Cuda {
     /// Opens GPU `index` modulo their number and loads the best of `variants` for its compute capability.
     pub(crate) fn open(variants: &'static [PtxVariant], index: usize) -> Result<Self, OpenError> {

@@ -20,5 +20,5 @@ mod wait;
 pub use properties::is_emulated;
 
 pub(crate) use capture::Capture;
-pub(crate) use context::Cuda;
+pub(crate) use context::{Cuda, prepare};
 pub(crate) use memory::{CudaBuffer, CudaPinned};
