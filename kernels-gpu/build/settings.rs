@@ -56,8 +56,16 @@ const ONE_BLOCK_PER_MULTIPROCESSOR: [&str; 3] =
 /// The same with tensor cores, for sm_80 and later.
 const TENSOR_CORES: [&str; 2] = ["matmul_tensor_f32", "network_gradient_bytes_tensor"];
 
-/// The kernels with clusters of 16 blocks of 256 threads, for sm_90 and later.
-const CLUSTERS: [&str; 4] = ["network_train_cluster", "cluster_barriers", "cluster_loads", "cluster_exchanges"];
+/// The kernels with clusters and how many blocks one has, of at most 256 threads each; for sm_90 and later.
+const CLUSTERS: [(&str, u32); 7] = [
+    ("network_train_cluster", 16),
+    ("cluster_barriers", 16),
+    ("cluster_loads", 16),
+    ("cluster_exchanges__2", 2),
+    ("cluster_exchanges__4", 4),
+    ("cluster_exchanges__8", 8),
+    ("cluster_exchanges__16", 16),
+];
 
 /// The kernels of a training step's launches, each of which waits for the one before: on sm_90 and later a launch begins while that one
 /// ends.
@@ -105,7 +113,9 @@ pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
             // PTX ISA 8.1 has `st.async`.
             let builder = builder.ptx_version(8, 1);
             let builder = STEPS.iter().fold(builder, |builder, kernel| builder.dependent_launch(kernel));
-            CLUSTERS.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 1).cluster(kernel, 16))
+            CLUSTERS.iter().fold(builder, |builder, (kernel, blocks)| {
+                builder.launch_bounds(kernel, 256, 1).cluster(kernel, *blocks)
+            })
         }
         false => builder,
     }

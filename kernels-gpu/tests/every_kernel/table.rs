@@ -5,7 +5,7 @@
 use cuda_std::{F32x4, LaunchConfig, PtxVariant};
 use kernels_gpu::correlation::{self, SLAB, Shape, correlation_naive, correlation_registers, correlation_tiles};
 use kernels_gpu::greyscale::*;
-use kernels_gpu::latency::{CLUSTER, cluster_exchanges, cluster_loads};
+use kernels_gpu::latency::{CLUSTER, cluster_loads};
 use kernels_gpu::maximum::max_kernel;
 use kernels_gpu::product::*;
 use rand::rngs::ChaCha8Rng;
@@ -300,30 +300,6 @@ pub(crate) static ENTRIES: &[Entry] = &[
         )
     },
     Entry {
-        since: (9, 0),
-        ..entry!(
-            cluster_exchanges,
-            |device, case| {
-                let length = (case.config.grid.x * case.config.block.x) as usize;
-                let mut out = device.uninitialized::<f32>(length);
-                let config = case.config.with_dynamic_shared(32 * case.config.block.x);
-                device.launch(&cluster_exchanges, config, (case.sizes[0] as u32, &mut out))?;
-                device.download(&out)
-            },
-            |case| {
-                let (threads, size) = (case.config.block.x, CLUSTER);
-                let value = |i: u32| {
-                    let (block, rounds) = (i / threads, case.sizes[0] as u32 % size);
-                    let from = block / size * size + (block % size + size - rounds) % size;
-                    (from * threads + i % threads) as f32
-                };
-                bytes_of(&(0..case.config.grid.x * threads).map(value).collect::<Vec<f32>>())
-            },
-            random_cluster,
-            CLUSTER_CASES
-        )
-    },
-    Entry {
         agrees: is_close,
         is_same: is_close,
         ..entry!(
@@ -364,11 +340,11 @@ const HYPERBOLIC_TANGENT_ERROR: f32 = 1.0 / (1 << 11) as f32;
 const TRAINING_CASES: &[fn() -> Case] = &[|| training_case(16, 21, 1), || training_case(13, 13, 2)];
 
 /// Whether another test checks the kernel from each PTX: neural-net/tests/part1_gpu_engine.rs checks the network's other
-/// ones, whose launches are long sequences, and tests/latency.rs those that measure barriers.
+/// ones, whose launches are long sequences, and tests/latency.rs those that measure barriers, exchanges and rates.
 pub(crate) fn is_checked_elsewhere(kernel: &str) -> bool {
     let is_trained_here = ENTRIES.iter().any(|entry| entry.kernel == kernel);
-    let is_barrier = ["empty_kernel", "block_barriers", "cluster_barriers", "grid_barriers"].contains(&kernel);
-    kernel.starts_with("network_") && !is_trained_here || is_barrier
+    let is_measuring = ["empty_kernel", "_barriers", "_exchanges_", "_rate_"].iter().any(|part| kernel.contains(part));
+    kernel.starts_with("network_") && !is_trained_here || is_measuring
 }
 
 /// `rounds` and the distance of a kernel that measures a cluster.

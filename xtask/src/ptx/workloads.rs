@@ -49,8 +49,20 @@ const GRID_PRODUCTS: [&str; 2] = ["matmul_grid_f32", "matmul_tensor_f32"];
 const CORRELATION: [&str; 3] = ["correlation_naive", "correlation_tiles", "correlation_registers"];
 
 /// The kernels by which latencies are measured.
-const LATENCY: [&str; 6] =
-    ["empty_kernel", "block_barriers", "grid_barriers", "cluster_barriers", "cluster_loads", "cluster_exchanges"];
+const LATENCY: [&str; 12] = [
+    "empty_kernel",
+    "block_barriers",
+    "grid_barriers",
+    "cluster_barriers",
+    "cluster_loads",
+    "cluster_exchanges__2",
+    "cluster_exchanges__4",
+    "cluster_exchanges__8",
+    "cluster_exchanges__16",
+    "tensor_rate_tf32",
+    "tensor_rate_bf16",
+    "multiply_add_rate_f64",
+];
 
 /// The steps of the activation exercise.
 const GREYSCALE: [&str; 5] = [
@@ -122,6 +134,16 @@ fn first_report(device: &Device, kernel: &str) -> Option<LaunchReport> {
 
 fn run_latency(device: &Device, kernel: &str) -> Result<String> {
     let (grid, cluster) = (LaunchConfig::new(32, 256), LaunchConfig::new(16, 256).clusters_of(16));
+    let rate = LaunchConfig::new(1, 512);
+    macro_rules! exchanges {
+        ($blocks:literal) => {{
+            let threads = $blocks * latency::EXCHANGED;
+            let config = LaunchConfig::new($blocks, threads).clusters_of($blocks).with_dynamic_shared(32 * threads);
+            let mut out = device.uninitialized(($blocks * threads) as usize)?;
+            device.launch(&latency::cluster_exchanges::<$blocks>, config, (10, &mut out))?;
+            concat!("10 exchanges of 256 bytes between each two of the ", $blocks, " blocks of a cluster")
+        }};
+    }
     let what = match kernel {
         "empty_kernel" => {
             device.launch(&latency::empty_kernel, LaunchConfig::new(1, 32), ())?;
@@ -140,10 +162,21 @@ fn run_latency(device: &Device, kernel: &str) -> Result<String> {
             device.launch(&latency::cluster_loads, config, (1, 10, &mut device.uninitialized(16)?))?;
             "10 loads in a row from another block's shared memory, in a cluster of 16 blocks of 256 threads"
         }
-        "cluster_exchanges" => {
-            let config = cluster.with_dynamic_shared(32 * 256);
-            device.launch(&latency::cluster_exchanges, config, (10, &mut device.uninitialized(16 * 256)?))?;
-            "10 exchanges between the blocks of a cluster of 16 blocks of 256 threads"
+        "cluster_exchanges__2" => exchanges!(2),
+        "cluster_exchanges__4" => exchanges!(4),
+        "cluster_exchanges__8" => exchanges!(8),
+        "cluster_exchanges__16" => exchanges!(16),
+        "tensor_rate_tf32" => {
+            device.launch(&latency::tensor_rate_tf32, rate, (10, &mut device.uninitialized(512)?))?;
+            "10 products for each of four sums of 16 warps"
+        }
+        "tensor_rate_bf16" => {
+            device.launch(&latency::tensor_rate_bf16, rate, (10, &mut device.uninitialized(512)?))?;
+            "10 products for each of four sums of 16 warps"
+        }
+        "multiply_add_rate_f64" => {
+            device.launch(&latency::multiply_add_rate_f64, rate, (10, 1.0, &mut device.uninitialized(512)?))?;
+            "10 multiply-adds for each of four sums of 512 threads"
         }
         _ => {
             device.launch(&latency::grid_barriers, grid.cooperative(), (10, &mut device.zeroed(1)?))?;
