@@ -2,7 +2,6 @@
 
 Greyscale values are normalized, weighted and activated. All data is on the GPU. Each step writes into an array allocated in advance,
 as ours does: an intermediate of the three steps comes from memory, not from a recently freed array in the L2 cache.
-For comparison, a device-to-device copy of the same number of values is timed.
 """
 
 import functools
@@ -34,15 +33,6 @@ def time(group, label, events, work, to_gpu, to_host):
     report.time(f"{group} in L2", label, gpu_peer.measure_kernel(options.repeats, events, works[0]))
 
 
-def time_copy(label, events, copy, to_gpu):
-    sets = gpu_peer.sets_beyond_cache(options, events, to_gpu, values, nothing)
-    copies = [functools.partial(copy, *arrays) for arrays in sets]
-    measurement = gpu_peer.measure_kernel(options.repeats, events, *copies)
-    report.time("copy", label, measurement)
-    # Each value is read and written: 4 + 4 bytes.
-    report.facts.setdefault("copy_bytes_per_second", {})[label] = 8 * options.number / measurement["min"]
-
-
 def time_cupy():
     import cupy as cp
 
@@ -57,7 +47,6 @@ def time_cupy():
 
     time("three steps", "CuPy", events, three_steps, cp.array, cp.asnumpy)
     time("fused", "CuPy", events, fused, cp.array, cp.asnumpy)
-    time_copy("CuPy", events, lambda x, out: cp.copyto(out, x), cp.array)
     report.names.append(f"CuPy {cp.__version__}")
 
 
@@ -122,7 +111,6 @@ def time_torch():
         time("fused", "PyTorch compiled", events, fused, to_gpu, to_host)
 
     time("three steps", "PyTorch", events, three_steps, to_gpu, to_host)
-    time_copy("PyTorch", events, lambda x, out: out.copy_(x), to_gpu)
     report.names.append(f"PyTorch {torch.__version__}")
     report.attempt("PyTorch compiled", time_compiled)
 

@@ -3,12 +3,12 @@
 //! PyTorch, beside their times.
 //!
 //! Each item (a test program, a timing, a peer's script, a sanitizer run) is a child process with a time limit, and the
-//! results are written after each item: a hang, a crash or a refusal of one costs that one. The items are in five calls,
-//! each of which ends with a verdict of at most 20 lines.
+//! results are written after each item: a hang, a crash or a refusal of one costs that one. What proves most runs first, and a deadline
+//! leaves the rest to a later run.
 
-mod calls;
 mod figures;
 mod folder;
+mod limits;
 mod machine;
 mod mnist;
 mod nsight;
@@ -17,14 +17,14 @@ mod python;
 mod ratios;
 mod rehearsal;
 mod results;
+mod runner;
 mod show;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
-
-use self::plan::Call;
 
 /// What to do.
 #[derive(clap::Args)]
@@ -32,13 +32,16 @@ pub(crate) struct Options {
     /// Run the checks of the folder that holds this program, instead of making the folder
     #[arg(long, hide = true)]
     run: bool,
-    /// With --run: these calls only, each within its time limit [default: all of them, in this order]
-    #[arg(long, value_enum, value_delimiter = ',', requires = "run")]
-    only: Vec<Call>,
+    /// With --run: stop after so many seconds, and list what did not run [default: run all items]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400), requires = "run")]
+    within: Option<u64>,
+    /// With --run: keep the results of the folder, and run only what is missing in them
+    #[arg(long, requires = "run")]
+    resume: bool,
     /// Print the results in a file that the checks wrote as tables, with the goals that are reached
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     read: Option<PathBuf>,
-    /// Make the folder, and run all of its calls on the emulated driver, with stand-ins for NVIDIA's tools
+    /// Make the folder, and run it on the emulated driver, with stand-ins for NVIDIA's tools
     #[arg(long, conflicts_with_all = ["run", "read", "target"])]
     rehearse: bool,
     /// Make the folder for another system, such as x86_64-pc-windows-gnu, for which this machine can compile
@@ -50,7 +53,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     match (&options.read, options.run) {
         (Some(file), _) => show::print(file),
-        (None, true) => calls::run(&options.only),
+        (None, true) => runner::run(options.within.map(Duration::from_secs), options.resume),
         (None, false) if options.rehearse => rehearsal::run(),
         (None, false) => folder::make(options.target.as_deref()).map(|()| ExitCode::SUCCESS),
     }

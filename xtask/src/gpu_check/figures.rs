@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use timing::Measurement;
 
+use super::limits::{Bound, Limit, Multiprocessors};
 use super::python::Times;
 use super::results::Results;
 
@@ -23,6 +24,8 @@ pub(super) enum Ours {
     Program(&'static str, String),
     /// The time with this label in that part of the sweep.
     Sweep(&'static str, String),
+    /// The fastest of that part of the sweep.
+    Fastest(&'static str),
     /// Every epoch of the training runs.
     Epoch,
     /// Of each training run the epochs until the first with the target's validation accuracy.
@@ -35,72 +38,201 @@ pub(super) struct Figure {
     pub(super) title: &'static str,
     pub(super) ours: Ours,
     /// The peers' script that does the same, and what it calls the time.
-    pub(super) peers: Option<(&'static str, &'static str)>,
-    /// Maximum seconds.
-    pub(super) goal: Option<f64>,
+    pub(super) peers: (&'static str, &'static str),
+    pub(super) goal: Goal,
+    pub(super) limit: Limit,
+}
+
+/// What our time is to be at most.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Goal {
+    /// This share of the time
+    pub(super) share: f64,
+    /// of the peer with this label, in the same run.
+    pub(super) peer: &'static str,
 }
 
 /// The fastest rung of X·Xᵀ for the homework's matrix, in single and in double precision.
 const FASTEST_RUNGS: [Rung; 2] = [Rung::Resident, Rung::Buffered];
 
+/// Multiply-adds of the lower triangle of X·Xᵀ for 784 × 128.
+const TRIANGLE: f64 = (784 * 785 / 2 * 128) as f64;
+/// Bytes of X and of the result, in f32.
+const X_BYTES: f64 = (4 * 784 * 128) as f64;
+const PRODUCT_BYTES: f64 = (4 * 784 * 784) as f64;
+/// The homework's step on a cluster of 16 blocks: docs/gpu-kernels.md, "Rooflines".
+const STEP: &[Bound] = &[Bound::Exchanges(2.0), Bound::Products(245.0), Bound::Singles(55_000.0, Multiprocessors::One)];
+/// Steps of an epoch: 50,000 images in batches of 16.
+const STEPS: u32 = 3125;
+/// The regressor's step: its 3 · 128 · (8 · 32 + 32 · 16 + 16) multiply-adds on 16 multiprocessors, whose sums of gradients must meet.
+const REGRESSOR_STEP: &[Bound] =
+    &[Bound::Exchanges(1.0), Bound::Singles((3 * 128 * (8 * 32 + 32 * 16 + 16) / 16) as f64, Multiprocessors::One)];
+
 /// All figures, in the order in which they are shown.
 pub(super) fn figures() -> Vec<Figure> {
     let program = |run, label: &str| Ours::Program(run, label.to_owned());
-    let figure = |title, ours, script, group| Figure { title, ours, peers: Some((script, group)), goal: None };
+    let figure =
+        |title, ours, peers, share, peer, limit| Figure { title, ours, peers, goal: Goal { share, peer }, limit };
     let [single, double] = FASTEST_RUNGS.map(Rung::label);
-    let (max, matmul) = (["kernel", "kernel in L2", "with copies"], matmul_functions::label::WITH_COPIES);
-    let step = TrainingKernel::Cluster.step_label(cluster::BLOCKS);
+    let (max, with_copies) = (["kernel", "kernel in L2", "with copies"], matmul_functions::label::WITH_COPIES);
+    let step = Ours::Sweep("persistent", TrainingKernel::Cluster.step_label(cluster::BLOCKS));
+    let (graphs, larger_graphs) = ("PyTorch CUDA graphs, batch 16", "PyTorch CUDA graphs, batch 256");
+    let three_kernels = program("activation", &Version::ThreeLaunches.kernel_label());
+    let in_l2 = program("activation", &Version::Fused.kernel_in_l2_label());
     vec![
-        // By the cycle model 6,300 cycles at 1.98 GHz.
-        Figure {
-            title: "training step, 784-128-64-10, batch 16",
-            ours: Ours::Sweep("persistent", step),
-            peers: None,
-            goal: Some(3.2e-6),
-        },
-        Figure {
-            goal: Some(0.28e-3),
-            ..figure("X·Xᵀ 784×128 f32, kernel", program("matmul_f32", &single), "matmul_f32", "kernel")
-        },
+        figure(
+            "training step, 784-128-64-10, batch 16",
+            step,
+            ("network", "step"),
+            0.05,
+            graphs,
+            Limit::InARow(1, STEP),
+        ),
+        figure(
+            "regressor step, 8-32-16-1, Adam, batch 128",
+            Ours::Fastest("adam"),
+            ("regressor", "step"),
+            0.5,
+            "PyTorch CUDA graphs",
+            Limit::InARow(1, REGRESSOR_STEP),
+        ),
+        figure(
+            "X·Xᵀ 784×128 f32, kernel",
+            program("matmul_f32", &single),
+            ("matmul_f32", "kernel"),
+            26.0,
+            "CuPy",
+            Limit::Largest(&[Bound::Singles(TRIANGLE, Multiprocessors::One)]),
+        ),
         figure(
             "X·Xᵀ 784×128 f32, all multiprocessors, kernel",
             program("matmul_f32", &Rung::Grid.label()),
-            "matmul_f32",
-            "kernel",
+            ("matmul_f32", "kernel"),
+            0.6,
+            "CuPy",
+            Limit::Largest(&[
+                Bound::Launch,
+                Bound::Memory(X_BYTES + PRODUCT_BYTES),
+                Bound::Singles(TRIANGLE, Multiprocessors::All),
+            ]),
         ),
         figure(
             "X·Xᵀ 784×128 f32, tensor cores, kernel",
             program("matmul_f32", &Rung::TensorCores.label()),
-            "matmul_f32",
-            "kernel",
+            ("matmul_f32", "kernel"),
+            0.5,
+            "CuPy",
+            // A tile of 64 × 48 cells: 4 · 6 tiles of products, of 8 parts along the columns, of six pairs of bf16.
+            Limit::Largest(&[
+                Bound::Launch,
+                Bound::Memory(X_BYTES + PRODUCT_BYTES),
+                Bound::Products((4 * 6 * 8 * 6) as f64),
+            ]),
         ),
-        figure("X·Xᵀ 784×128 f32, with copies", program("matmul_f32", matmul), "matmul_f32", "with copies"),
-        figure("X·Xᵀ 784×128 f64, kernel", program("matmul_f64", &double), "matmul_f64", "kernel"),
-        figure("X·Xᵀ 784×128 f64, with copies", program("matmul_f64", matmul), "matmul_f64", "with copies"),
-        figure("max 1000×1000 i32, kernel", program("max", max_functions::label::KERNEL), "max", max[0]),
-        figure("max 1000×1000 i32, kernel, in L2", program("max", max_functions::label::KERNEL_IN_L2), "max", max[1]),
-        figure("max 1000×1000 i32, with copies", program("max", max_functions::label::WITH_COPIES), "max", max[2]),
+        figure(
+            "X·Xᵀ 784×128 f32, with copies",
+            program("matmul_f32", with_copies),
+            ("matmul_f32", "with copies"),
+            1.0,
+            "PyTorch",
+            Limit::Largest(&[Bound::Link { up: X_BYTES, down: PRODUCT_BYTES }]),
+        ),
+        figure(
+            "X·Xᵀ 784×128 f64, kernel",
+            program("matmul_f64", &double),
+            ("matmul_f64", "kernel"),
+            100.0,
+            "PyTorch",
+            Limit::Largest(&[Bound::Doubles(TRIANGLE)]),
+        ),
+        figure(
+            "X·Xᵀ 784×128 f64, with copies",
+            program("matmul_f64", with_copies),
+            ("matmul_f64", "with copies"),
+            2.0,
+            "PyTorch",
+            Limit::Largest(&[Bound::Link { up: 2.0 * X_BYTES, down: 2.0 * PRODUCT_BYTES }]),
+        ),
+        figure(
+            "max 1000×1000 i32, kernel",
+            program("max", max_functions::label::KERNEL),
+            ("max", max[0]),
+            1.0,
+            "PyTorch",
+            Limit::Largest(&[Bound::Launch, Bound::Memory(12e6)]),
+        ),
+        figure(
+            "max 1000×1000 i32, kernel, in L2",
+            program("max", max_functions::label::KERNEL_IN_L2),
+            ("max", max[1]),
+            1.0,
+            "PyTorch",
+            Limit::Largest(&[Bound::Launch]),
+        ),
+        figure(
+            "max 1000×1000 i32, with copies",
+            program("max", max_functions::label::WITH_COPIES),
+            ("max", max[2]),
+            1.0,
+            "PyTorch",
+            Limit::Largest(&[Bound::Link { up: 8e6, down: 4e6 }]),
+        ),
         figure(
             "activation 10⁶, three kernels",
-            program("activation", &Version::ThreeLaunches.kernel_label()),
-            "activation",
-            "three steps",
+            three_kernels,
+            ("activation", "three steps"),
+            1.0,
+            "PyTorch",
+            Limit::Largest(&[Bound::Memory(28e6)]),
         ),
-        figure("activation 10⁶, fused kernel", fused(), "activation", "fused"),
+        figure(
+            "activation 10⁶, fused kernel",
+            program("activation", &Version::Fused.kernel_label()),
+            ("activation", "fused"),
+            1.0,
+            "PyTorch compiled",
+            Limit::Largest(&[Bound::Launch, Bound::Memory(12e6)]),
+        ),
         figure(
             "activation 10⁶, fused kernel, in L2",
-            program("activation", &Version::Fused.kernel_in_l2_label()),
-            "activation",
-            "fused in L2",
+            in_l2,
+            ("activation", "fused in L2"),
+            0.9,
+            "PyTorch compiled",
+            Limit::Largest(&[Bound::Launch]),
         ),
-        figure("epoch of 50000 images", Ours::Epoch, "network", "epoch"),
-        figure("training to 95 %", Ours::ToTarget, "network", "to 95 %"),
+        figure(
+            "epoch of 50000 images",
+            Ours::Epoch,
+            ("network", "epoch"),
+            0.8,
+            larger_graphs,
+            Limit::InARow(STEPS, STEP),
+        ),
+        figure(
+            "training to 95 %",
+            Ours::ToTarget,
+            ("network", "to 95 %"),
+            0.2,
+            larger_graphs,
+            Limit::InARow(STEPS, STEP),
+        ),
     ]
 }
 
-/// Where the time of our fused activation is.
-pub(super) fn fused() -> Ours {
-    Ours::Program("activation", Version::Fused.kernel_label())
+impl Goal {
+    /// The largest good time by the results.
+    pub(super) fn seconds(&self, figure: &Figure, results: &Results) -> Option<f64> {
+        let (script, group) = figure.peers;
+        let times = results.peers.get(script)?["seconds"].get(group)?.get(self.peer)?;
+        Some(self.share * measurement(&Times::deserialize(times).ok()?)?.min)
+    }
+}
+
+impl std::fmt::Display for Goal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {}", self.share, self.peer)
+    }
 }
 
 /// Times that can be divided by.
@@ -120,6 +252,11 @@ impl Ours {
         match self {
             Self::Program(run, label) => time(&results.programs, run, label),
             Self::Sweep(part, label) => time(&results.sweep, part, label),
+            Self::Fastest(part) => {
+                let times = results.sweep.get(*part)?["seconds"].as_object()?.values();
+                let times = times.filter_map(|value| measurement(&Times::deserialize(value).ok()?));
+                times.min_by(|a, b| a.min.total_cmp(&b.min))
+            }
             Self::Epoch => Measurement::of(histories().flatten().map(|epoch| epoch.seconds).collect()),
             Self::ToTarget => {
                 // A run that misses the target has no time, and leaving it out would make the others' look better.
@@ -129,7 +266,8 @@ impl Ours {
     }
 }
 
-fn time(programs: &Map<String, Value>, run: &str, label: &str) -> Option<Measurement> {
+/// A program's time with this label.
+pub(super) fn time(programs: &Map<String, Value>, run: &str, label: &str) -> Option<Measurement> {
     measurement(&Times::deserialize(&programs.get(run)?["seconds"][timing::key(label)]).ok()?)
 }
 
@@ -155,7 +293,7 @@ mod tests {
     use matmul_functions::MatmulGpu;
     use ndarray::Array2;
 
-    use super::super::plan::{PROGRAMS, SWEEP_PARTS};
+    use super::super::plan::{PROGRAMS, STEP_PARTS};
     use super::super::python;
     use super::*;
 
@@ -174,18 +312,32 @@ mod tests {
         for figure in figures() {
             let is_known = match &figure.ours {
                 Ours::Program(run, _) => PROGRAMS.iter().any(|program| program.name == *run),
-                Ours::Sweep(part, _) => SWEEP_PARTS.contains(part),
+                Ours::Sweep(part, _) | Ours::Fastest(part) => STEP_PARTS.contains(part),
                 Ours::Epoch | Ours::ToTarget => {
                     TRAININGS.iter().all(|run| PROGRAMS.iter().any(|program| program.name == *run))
                 }
             };
             assert!(is_known, "{}", figure.title);
-            let Some((script, group)) = figure.peers else { continue };
+            let (script, group) = figure.peers;
             let text = python::text_of(script).unwrap_or_else(|| panic!("{script}"));
             // A script derives the groups in the L2 cache from the others.
             let group = group.strip_suffix(" in L2").filter(|_| text.contains("{group} in L2")).unwrap_or(group);
             assert!(text.contains(&format!("\"{group}\"")), "{script} has no group {group}");
+            // A label's parts may be joined by the script.
+            let library = figure.goal.peer.split(' ').next().unwrap();
+            assert!(text.contains(library), "{script} has no peer {}", figure.goal.peer);
         }
+    }
+
+    /// The table of goals in docs/performance.md is that of the figures.
+    #[test]
+    fn gpu_checks_goals_and_limits_are_those_of_the_documentation() {
+        let file = crate::workspace_root().join("docs/performance.md");
+        let text = std::fs::read_to_string(file).unwrap();
+        let row = |figure: &Figure| format!("| {} | {} | {} |\n", figure.title, figure.goal, figure.limit);
+        let rows: String = figures().iter().map(row).collect();
+        let table = format!("| work | goal: at most | no less than |\n|---|---|---|\n{rows}\n");
+        assert!(text.contains(&table), "docs/performance.md, section \"Goals on a GPU\", must have:\n{table}");
     }
 
     fn results(programs: &str) -> Results {

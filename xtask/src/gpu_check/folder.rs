@@ -23,21 +23,27 @@ const MADE: &str = "made.json";
 /// The program that runs the checks: this one.
 const RUNNER: &str = "xtask";
 
-/// Maximum size of the packed folder for Linux in bytes: with the repository it must fit into what a lent machine takes.
+/// Maximum size of the packed folder for Linux in bytes.
 const MAX_PACKED: u64 = 30 << 20;
+
+/// What a lent machine takes at most in all, and what is to be left of it.
+#[cfg(test)]
+const MAX_SENT: u64 = 64 << 20;
+#[cfg(test)]
+const ROOM: u64 = 4 << 20;
 
 const SCRIPT: &str = "#!/bin/sh
 # Checks and times the kernels on this machine's GPU. Writes gpu-check.json and gpu-check.log to this folder, and to the
-# one that the variable OUT names. To run one call: sh run.sh --only first (or times, counters, sanitizer, peers). A call
-# takes less than 10 minutes, all of them less than 28.
+# one that the variable OUT names. sh run.sh --within 480 stops after so many seconds and lists what did not run;
+# sh run.sh --resume runs that.
 cd \"$(dirname \"$0\")\" && exec ./xtask gpu-check --run \"$@\"
 ";
 
 /// A file for the command interpreter: Windows starts no PowerShell script unless its user has allowed that.
 const WINDOWS_SCRIPT: &str = "@echo off\r
 rem Checks and times the kernels on this machine's GPU. Writes gpu-check.json and gpu-check.log to this folder, and to\r
-rem the one that the variable OUT names. To run one call: .\\run.cmd --only first (or times, counters, sanitizer, peers).\r
-rem A call takes less than 10 minutes, all of them less than 28.\r
+rem the one that the variable OUT names. .\\run.cmd --within 480 stops after so many seconds and lists what did not run;\r
+rem .\\run.cmd --resume runs that.\r
 cd /d \"%~dp0\"\r
 .\\xtask.exe gpu-check --run %*\r
 ";
@@ -148,6 +154,15 @@ pub(super) fn make(target: Option<&str>) -> Result<()> {
     Ok(())
 }
 
+/// The size of the files that git knows or does not ignore, which a lent machine gets with the packed folder.
+#[cfg(test)]
+fn bytes_of_tree() -> Result<u64> {
+    let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let listed = stdout_of(Command::new("git").args(arguments).current_dir(workspace_root()))?;
+    let files = listed.split('\0').filter(|file| !file.is_empty()).map(|file| workspace_root().join(file));
+    Ok(files.filter_map(|file| Some(std::fs::symlink_metadata(file).ok()?.len())).sum())
+}
+
 /// Checks that the plan's filter selects tests of the program.
 fn check_names(test: &Test, executable: &Path) -> Result<()> {
     let listed = stdout_of(Command::new(executable).args(test.arguments()).arg("--list"))?;
@@ -212,4 +227,24 @@ fn ptx() -> BTreeMap<String, String> {
         (format!("sm_{major}{minor}"), hex::encode(Sha256::digest(ptx.text())))
     };
     kernels_gpu::PTX.iter().map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpu_checks_folder_and_the_repository_fit_into_what_a_lent_machine_takes() {
+        let tree = bytes_of_tree().unwrap();
+        let mebibytes = |bytes: u64| bytes >> 20;
+        assert!(tree > 10 << 20, "the repository has {} MiB: git lists less than it has", mebibytes(tree));
+        assert!(
+            tree + MAX_PACKED + ROOM <= MAX_SENT,
+            "the repository has {} MiB, and gpu-check's folder {} at most, of {} with {} to spare",
+            mebibytes(tree),
+            mebibytes(MAX_PACKED),
+            mebibytes(MAX_SENT),
+            mebibytes(ROOM)
+        );
+    }
 }

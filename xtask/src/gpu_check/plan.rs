@@ -1,55 +1,55 @@
-//! The calls and their items, in the order in which they run: what proves most comes first.
+//! The items, in the order in which they run: what proves most comes first.
 
 use std::time::Duration;
 
-use clap::ValueEnum;
-
+use super::python::{self, Script};
 use crate::cargo::Workspace;
 
-/// A part of the checks, which fits into one call of a machine that is lent for ten minutes at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Call {
-    /// Starts of programs, the training step and latencies, and the tests that need a GPU
-    First,
-    /// The programs' times
-    Times,
-    /// Cycles, clocks and bank conflicts of six kernels, by Nsight Compute
-    Counters,
-    /// Three training steps and X·Xᵀ under compute-sanitizer
-    Sanitizer,
-    /// The same work in Python's libraries
-    Peers,
+/// A child process with a time limit, whose result is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Item {
+    /// Two starts of a program.
+    Start(&'static Run),
+    /// A part of [`SWEEP`].
+    Sweep(&'static str),
+    Test(&'static Test),
+    Program(&'static Run),
+    Peers(&'static Script),
+    /// A kernel under Nsight Compute.
+    Counted(&'static Run),
+    /// A program under compute-sanitizer.
+    Sanitized(&'static Sanitized),
 }
 
-impl Call {
-    /// Its name, for `--only` and in the results.
-    pub(super) fn name(self) -> &'static str {
+impl Item {
+    /// Its name among all items, in the list of those that did not run.
+    pub(super) fn name(self) -> String {
         match self {
-            Self::First => "first",
-            Self::Times => "times",
-            Self::Counters => "counters",
-            Self::Sanitizer => "sanitizer",
-            Self::Peers => "peers",
+            Self::Start(run) => format!("start of {}", run.name),
+            Self::Sweep(part) => format!("{SWEEP} {part}"),
+            Self::Test(test) => format!("test {}", test.program),
+            Self::Program(run) => format!("program {}", run.name),
+            Self::Peers(script) => format!("peers {}", script.name),
+            Self::Counted(run) => format!("ncu {}", run.name),
+            Self::Sanitized(sanitized) => sanitized.name(),
         }
     }
-
-    /// Its time limit: items that would begin later are skipped, and one that runs then is killed.
-    pub(super) fn limit(self) -> Duration {
-        Duration::from_secs(match self {
-            Self::First => 450,
-            Self::Times => 210,
-            Self::Counters => 330,
-            Self::Sanitizer => 330,
-            Self::Peers => 240,
-        })
-    }
 }
 
-/// Maximum of one call, and of all calls together.
-#[cfg(test)]
-const MAX_CALL: Duration = Duration::from_secs(600);
-#[cfg(test)]
-const MAX_PLAN: Duration = Duration::from_secs(28 * 60);
+/// All items in their order: what proves most comes first, so that a deadline leaves out the least.
+pub(super) fn items() -> Vec<Item> {
+    let (first_tests, other_tests) = TESTS.split_at(FIRST_TESTS);
+    let mut items: Vec<Item> = STARTS.iter().map(Item::Start).collect();
+    items.extend(MACHINE_PARTS.map(Item::Sweep));
+    items.extend(first_tests.iter().map(Item::Test));
+    items.extend(STEP_PARTS.map(Item::Sweep));
+    items.extend(PROGRAMS.iter().map(Item::Program));
+    items.extend(python::RUNS.iter().map(Item::Peers));
+    items.extend(COUNTED.iter().map(Item::Counted));
+    items.extend(SANITIZED.iter().map(Item::Sanitized));
+    items.extend(other_tests.iter().map(Item::Test));
+    items
+}
 
 /// Time limit of an item that has no longer one.
 pub(super) const ITEM_LIMIT: Duration = Duration::from_secs(60);
@@ -83,9 +83,8 @@ impl Run {
 
 /// Programs that are started twice, each for a moment: the driver's cache of compiled kernels makes the second start
 /// faster. The last one has the kernels that take longest to compile.
-pub(super) const STARTS: [Run; 3] = [
+pub(super) static STARTS: [Run; 2] = [
     run("max_functions", "max_functions", &["--repeats", "1"]).emulated(&MAX_EMULATED),
-    run("matmul_functions", "matmul_functions", &["--repeats", "1"]).emulated(&PRODUCT_EMULATED),
     run(SWEEP, SWEEP, &["persistent", "--repeats", "1", "--steps", "1"]),
 ];
 
@@ -100,14 +99,18 @@ macro_rules! few_images {
     };
 }
 
-/// The example of neural-net that measures latencies and step times.
+/// The example of neural-net that measures latencies, rates, copies and step times.
 pub(super) const SWEEP: &str = "gpu_sweep";
-/// Its parts, each an item of its own.
-pub(super) const SWEEP_PARTS: [&str; 3] = ["persistent", LATENCY, "steps"];
-/// The part that is no training step.
+/// Its parts that are no training step: what a start and the limits of all times are made of.
+pub(super) const MACHINE_PARTS: [&str; 4] = ["start", LATENCY, RATES, COPIES];
 pub(super) const LATENCY: &str = "latency";
+pub(super) const RATES: &str = "rates";
+pub(super) const COPIES: &str = "copies";
+/// Its parts that are training steps.
+pub(super) const STEP_PARTS: [&str; 3] = ["persistent", "steps", "adam"];
 
 /// A test program of the folder.
+#[derive(Debug)]
 pub(super) struct Test {
     pub(super) workspace: Workspace,
     pub(super) package: &'static str,
@@ -130,26 +133,29 @@ const fn of_gpu(program: &'static str, filter: &'static str) -> Test {
 }
 
 /// The tests that need a GPU.
-pub(super) const TESTS: [Test; 12] = [
-    of_gpu("on_a_gpu", ""),
+pub(super) static TESTS: [Test; 12] = [
     test("neural-net", "part1_gpu_engine", "on_a_gpu"),
-    test("matmul_functions", "matmul_gpu_is_right", "on_a_gpu"),
-    test("max_functions", "max_gpu_is_right", "on_a_gpu"),
-    test("activation_functions", "activation_gpu_is_right", "on_a_gpu"),
-    test("filters", "correlation_gpu_is_right", "on_a_gpu"),
     // These compare a GPU's bits with the interpreter's.
     Test { emulated: None, ..test("kernels-gpu", "every_kernel", "on_a_gpu") },
-    Test { emulated: Some("runs_speaking_kernels"), ..of_gpu("interpreter", "runs_") },
-    test("learn", "steps", "on_a_gpu"),
-    of_gpu("random_programs_on_a_gpu", "on_a_gpu"),
-    // It opens 56 devices.
-    Test { limit: Duration::from_secs(100), ..test("neural-net", "part1_distributed", "on_gpus") },
+    test("matmul_functions", "matmul_gpu_is_right", "on_a_gpu"),
     Test {
         limit: Duration::from_secs(100),
         emulated: None,
         ..test("neural-net", "part1_gpu_training", "digits_on_a_gpu")
     },
+    test("filters", "correlation_gpu_is_right", "on_a_gpu"),
+    of_gpu("on_a_gpu", ""),
+    test("max_functions", "max_gpu_is_right", "on_a_gpu"),
+    test("activation_functions", "activation_gpu_is_right", "on_a_gpu"),
+    Test { emulated: Some("runs_speaking_kernels"), ..of_gpu("interpreter", "runs_") },
+    test("learn", "steps", "on_a_gpu"),
+    of_gpu("random_programs_on_a_gpu", "on_a_gpu"),
+    // It opens 56 devices.
+    Test { limit: Duration::from_secs(100), ..test("neural-net", "part1_distributed", "on_gpus") },
 ];
+
+/// How many of them come before the times: those of kernels that are changed most.
+const FIRST_TESTS: usize = 5;
 
 impl Test {
     /// The executable's name in the folder.
@@ -176,7 +182,7 @@ fn selecting(filter: &'static str) -> Vec<&'static str> {
 pub(super) const EXECUTABLES: [&str; 4] = ["max_functions", "matmul_functions", "activation_functions", "neural-net"];
 
 /// The programs whose times are kept.
-pub(super) const PROGRAMS: [Run; 9] = [
+pub(super) static PROGRAMS: [Run; 9] = [
     run("network", "neural-net", &["--preset", "homework"]).emulated(few_images!["--preset", "homework"]),
     run("matmul_f32", "matmul_functions", &["--ladder"]).emulated(&LADDER_EMULATED),
     run("max", "max_functions", &[]).emulated(&MAX_EMULATED),
@@ -209,18 +215,19 @@ pub(super) const PROGRAMS: [Run; 9] = [
 pub(super) const COUNTED_STEPS: u32 = 32;
 
 /// The kernels that Nsight Compute counts, each in its second launch of the run.
-pub(super) const COUNTED: [Run; 6] = [
+pub(super) static COUNTED: [Run; 4] = [
     run("network_train_cluster", SWEEP, &PERSISTENT).emulated(&PERSISTENT_EMULATED),
-    run("network_train_homework", SWEEP, &PERSISTENT).emulated(&PERSISTENT_EMULATED),
-    run("matmul_resident_f32", "matmul_functions", &["--ladder", "--repeats", "1"]).emulated(&LADDER_EMULATED),
-    run("matmul_kernel_f32", "matmul_functions", &["--ladder", "--repeats", "1"]).emulated(&LADDER_EMULATED),
-    run("max_kernel", "max_functions", &["--repeats", "1"]).emulated(&MAX_EMULATED),
+    run("network_train_by_adam", SWEEP, &ADAM).emulated(&ADAM_EMULATED),
+    run("matmul_tensor_f32", "matmul_functions", &["--ladder", "--repeats", "1"]).emulated(&LADDER_EMULATED),
     run("normalize_weigh_activate_kernel", "activation_functions", &["--repeats", "1"]).emulated(&ACTIVATION_EMULATED),
 ];
+const ADAM: [&str; 5] = ["adam", "--repeats", "1", "--steps", "32"];
+const ADAM_EMULATED: [&str; 5] = ["adam", "--repeats", "1", "--steps", "1"];
 const PERSISTENT: [&str; 5] = ["persistent", "--repeats", "1", "--steps", "32"];
 const PERSISTENT_EMULATED: [&str; 5] = ["persistent", "--repeats", "1", "--steps", "1"];
 
 /// A program under a tool of NVIDIA's compute-sanitizer.
+#[derive(Debug)]
 pub(super) struct Sanitized {
     pub(super) tool: &'static str,
     pub(super) executable: &'static str,
@@ -233,7 +240,7 @@ const STEPS: [&str; 7] = ["persistent", "--device", "cuda", "--repeats", "1", "-
 const STEPS_EMULATED: [&str; 7] = ["persistent", "--device", "cuda", "--repeats", "1", "--steps", "1"];
 
 /// The programs under the sanitizer, and its tools.
-pub(super) const SANITIZED: [Sanitized; 5] = [
+pub(super) static SANITIZED: [Sanitized; 5] = [
     steps_under("memcheck"),
     steps_under("synccheck"),
     steps_under("racecheck"),
@@ -270,14 +277,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gpu_checks_calls_fit_into_half_an_hour() {
-        let limits = Call::value_variants().iter().map(|call| call.limit());
-        assert!(limits.clone().all(|limit| limit < MAX_CALL));
-        let sum: Duration = limits.sum();
-        assert!(sum <= MAX_PLAN, "{sum:?}");
-        for call in Call::value_variants() {
-            assert_eq!(call.to_possible_value().unwrap().get_name(), call.name());
-        }
+    fn gpu_checks_items_have_names_of_their_own_in_the_order_of_their_value() {
+        let names: Vec<String> = items().into_iter().map(Item::name).collect();
+        let unique: std::collections::BTreeSet<&String> = names.iter().collect();
+        assert_eq!((names.len(), names[0].as_str()), (unique.len(), "start of max_functions"));
+        let place = |name: &str| names.iter().position(|other| other == name).unwrap_or_else(|| panic!("{name}"));
+        let order = [
+            "gpu_sweep latency",
+            "test part1_gpu_engine",
+            "test correlation_gpu_is_right",
+            "gpu_sweep adam",
+            "program network",
+            "peers regressor",
+            "ncu network_train_cluster",
+            "memcheck gpu_sweep",
+            "test on_a_gpu",
+        ];
+        assert!(order.is_sorted_by_key(|name| place(name)), "{names:?}");
     }
 
     /// The names of the tests in a package's test program, with their modules, by its sources.

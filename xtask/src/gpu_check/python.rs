@@ -16,18 +16,22 @@ use child_process::Finished;
 pub(super) const FOLDER: &str = "peers";
 
 /// All files that the scripts need.
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 11] = [
+    ("cupy_regressor.py", include_str!("../../peers/cupy_regressor.py")),
     ("gpu_activation.py", include_str!("../../peers/gpu_activation.py")),
     ("gpu_matmul.py", include_str!("../../peers/gpu_matmul.py")),
     ("gpu_max.py", include_str!("../../peers/gpu_max.py")),
     ("gpu_network.py", include_str!("../../peers/gpu_network.py")),
     ("gpu_peer.py", include_str!("../../peers/gpu_peer.py")),
+    ("gpu_regressor.py", include_str!("../../peers/gpu_regressor.py")),
     ("mnist.py", include_str!("../../peers/mnist.py")),
     ("numpy_network.py", include_str!("../../peers/numpy_network.py")),
+    ("numpy_regressor.py", include_str!("../../peers/numpy_regressor.py")),
     ("peer.py", include_str!("../../peers/peer.py")),
 ];
 
 /// A script and what it is run for.
+#[derive(Debug)]
 pub(super) struct Script {
     /// The name of the program's run that does the same.
     pub(super) name: &'static str,
@@ -37,25 +41,25 @@ pub(super) struct Script {
 }
 
 const fn script(name: &'static str, file: &'static str, arguments: &'static [&'static str]) -> Script {
-    Script { name, file, arguments, limit: Duration::from_secs(40) }
+    Script { name, file, arguments, limit: Duration::from_secs(60) }
 }
 
 /// The scripts to run.
-pub(super) const RUNS: [Script; 5] = [
-    script("matmul_f32", "gpu_matmul.py", &[]),
-    script("matmul_f64", "gpu_matmul.py", &["--dtype", "f64"]),
+pub(super) static RUNS: [Script; 6] = [
     script("max", "gpu_max.py", &[]),
     script("activation", "gpu_activation.py", &[]),
-    // It compiles graphs and trains several networks.
-    Script { limit: Duration::from_secs(200), ..script("network", "gpu_network.py", &[]) },
+    script("matmul_f32", "gpu_matmul.py", &[]),
+    script("matmul_f64", "gpu_matmul.py", &["--dtype", "f64"]),
+    // These compile graphs, and train.
+    Script { limit: Duration::from_secs(120), ..script("regressor", "gpu_regressor.py", &[]) },
+    Script { limit: Duration::from_secs(100), ..script("network", "gpu_network.py", &[]) },
 ];
 
 impl Script {
-    /// Runs it by [`command_line::python`]. Its arrays exceed an L2 cache of `l2_bytes` bytes.
-    pub(super) fn command(&self, scripts: &Path, l2_bytes: Option<u64>) -> Command {
+    /// Runs it by [`command_line::python`].
+    pub(super) fn command(&self, scripts: &Path) -> Command {
         let mut command = Command::new(command_line::python());
         command.arg(scripts.join(self.file)).args(self.arguments).env("PYTHONDONTWRITEBYTECODE", "1");
-        command.args(l2_bytes.into_iter().flat_map(|bytes| ["--l2-bytes".to_owned(), bytes.to_string()]));
         command
     }
 }
@@ -76,9 +80,6 @@ pub(super) struct ScriptOutput {
     pub(super) seconds: BTreeMap<String, BTreeMap<String, Times>>,
     /// The peers without times, each with the reason.
     pub(super) skipped: BTreeMap<String, String>,
-    /// What a copy within the GPU reads and writes in a second, by peer.
-    #[serde(default)]
-    pub(super) copy_bytes_per_second: BTreeMap<String, f64>,
 }
 
 /// How long something took over several repeats, as our programs print it too.
@@ -169,7 +170,7 @@ mod tests {
         let value = value(&RUNS[0], Err("cannot start python3".to_owned()));
         let output = ScriptOutput::deserialize(&value).unwrap();
         assert!(output.seconds.is_empty());
-        assert_eq!(skipped(&value)["Python"], "gpu_matmul.py: cannot start python3");
+        assert_eq!(skipped(&value)["Python"], "gpu_max.py: cannot start python3");
     }
 
     #[test]
@@ -179,6 +180,6 @@ mod tests {
         let killed = Finished { status: None, elapsed, stdout: stdout.to_owned(), stderr: String::new() };
         let value = value(&RUNS[0], Ok(killed));
         assert_eq!(value["seconds"]["kernel"]["CuPy"]["min"], 1.0);
-        assert_eq!(skipped(&value)["Python"], "gpu_matmul.py: killed at its time limit, after 60 s");
+        assert_eq!(skipped(&value)["Python"], "gpu_max.py: killed at its time limit, after 60 s");
     }
 }

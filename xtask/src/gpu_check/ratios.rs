@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::figures::{Figure, figures, fused, measurement};
+use super::figures::{Figure, figures, measurement};
 use super::python::ScriptOutput;
 use super::results::Results;
 use crate::peers::comparison::{Comparison, Outcome, Row};
@@ -12,9 +12,6 @@ use crate::peers::table;
 const MEANING: &str =
     "ratio: ours / peer, the fastest of all repeats each; below 1, ours is faster. median: of the medians.";
 
-/// Bytes that the fused activation reads and writes for each value: two floats and one.
-const FUSED_BYTES: f64 = 12.0;
-
 /// One row for each time of a peer, beside ours of the same run.
 pub(super) fn rows(results: &Results) -> Vec<Row> {
     figures().iter().flat_map(|figure| rows_of(figure, results)).collect()
@@ -22,7 +19,7 @@ pub(super) fn rows(results: &Results) -> Vec<Row> {
 
 /// The rows of one figure.
 pub(super) fn rows_of(figure: &Figure, results: &Results) -> Vec<Row> {
-    let Some((script, group)) = figure.peers else { return Vec::new() };
+    let (script, group) = figure.peers;
     let Some(output) = output(&results.peers, script) else { return Vec::new() };
     let ours = figure.ours.find(results);
     let row = |(label, peer)| {
@@ -36,7 +33,7 @@ pub(super) fn rows_of(figure: &Figure, results: &Results) -> Vec<Row> {
     output.seconds.get(group).into_iter().flatten().map(row).collect()
 }
 
-/// The rows as a table, and the share of the memory's bandwidth that our fused activation reaches; None without a row.
+/// The rows as a table; None without a row.
 pub(super) fn table(results: &Results) -> Option<String> {
     let rows = rows(results);
     if rows.is_empty() {
@@ -50,23 +47,7 @@ pub(super) fn table(results: &Results) -> Option<String> {
             }
         }
     }
-    let mut text = table::render(&rows, &names, MEANING);
-    text.extend(bandwidth(results).map(|line| line + "\n"));
-    Some(text)
-}
-
-/// A line about the bytes that our fused kernel moves in a second, beside a copy of as many values.
-pub(super) fn bandwidth(results: &Results) -> Option<String> {
-    let number = results.programs.get("activation")?["n"].as_f64()?;
-    let ours = FUSED_BYTES * number / fused().find(results)?.min;
-    let copies = output(&results.peers, "activation")?.copy_bytes_per_second;
-    let copy = copies.into_values().max_by(f64::total_cmp)?;
-    let (shown_ours, shown_copy) = (ours / 1e9, copy / 1e9);
-    let share = 100.0 * ours / copy;
-    Some(format!(
-        "[*] activation, n = {number}: our fused kernel moves {shown_ours:.0} GB/s, {share:.0} % of a copy's {shown_copy:.0} \
-         GB/s"
-    ))
+    Some(table::render(&rows, &names, MEANING))
 }
 
 fn output(peers: &Map<String, Value>, name: &str) -> Option<ScriptOutput> {
@@ -85,7 +66,7 @@ mod tests {
         "max": {"seconds": {"cuda_kernel": {"min": 4e-6, "median": 5e-6, "repeats": 20},
                             "cuda": {"min": 2e-3, "median": 2e-3, "repeats": 20}}},
         "matmul_f32": {"failed": "no GPU"},
-        "activation": {"n": 1000000, "seconds": {"cuda_fused_kernel": {"min": 6e-6, "median": 6e-6, "repeats": 20}}},
+        "activation": {"seconds": {"cuda_fused_kernel": {"min": 6e-6, "median": 6e-6, "repeats": 20}}},
         "network": {"epochs": [{"seconds": 0.25, "accuracy": 0.93}, {"seconds": 0.25, "accuracy": 0.95},
                                {"seconds": 0.25, "accuracy": 0.96}]},
         "network_seed_1": {"epochs": [{"seconds": 0.5, "accuracy": 0.96}, {"seconds": 0.25, "accuracy": 0.94}]}
@@ -96,7 +77,7 @@ mod tests {
             "kernel": {"CuPy": {"min": 5e-6, "median": 5e-6, "repeats": 20}, "PyTorch": {"min": 2e-6, "median": 4e-6, "repeats": 20}},
             "with copies": {"CuPy": {"min": 4e-3, "median": 4e-3, "repeats": 20}}}},
         "matmul_f32": {"peer": "CuPy 14.2.0", "skipped": {}, "seconds": {"kernel": {"CuPy": {"min": 1e-5, "median": 1e-5, "repeats": 20}}}},
-        "activation": {"peer": "CuPy 14.2.0", "skipped": {}, "copy_bytes_per_second": {"CuPy": 2.5e12}, "seconds": {
+        "activation": {"peer": "CuPy 14.2.0", "skipped": {}, "seconds": {
             "fused": {"CuPy": {"min": 8e-6, "median": 8e-6, "repeats": 20}}}},
         "network": {"peer": "PyTorch 2.11.0", "skipped": {}, "best": "PyTorch eager, batch 16", "seconds": {
             "epoch": {"PyTorch eager, batch 16": {"min": 1.0, "median": 1.0, "repeats": 9}},
@@ -124,7 +105,6 @@ activation 10⁶, fused kernel                   -        6.000 µs  CuPy       
 epoch of 50000 images                          -        250.0 ms  PyTorch eager, batch 16  1.000 s    0.250  0.250
 training to 95 %                               -        500.0 ms  PyTorch eager, batch 16  2.000 s    0.250  0.200
 [*] ratio: ours / peer, the fastest of all repeats each; below 1, ours is faster. median: of the medians.
-[*] activation, n = 1000000: our fused kernel moves 2000 GB/s, 80 % of a copy's 2500 GB/s
 ";
         assert_eq!(table(&results(PEERS)).unwrap(), expected);
         assert!(table(&results("{}")).is_none());

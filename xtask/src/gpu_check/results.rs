@@ -8,14 +8,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::machine::Machine;
+use super::plan::{Item, items};
 
 /// The file's name, and that of the full output of all items beside it.
 pub(super) const FILE: &str = "gpu-check.json";
 pub(super) const LOG: &str = "gpu-check.log";
 /// The version of the schema; docs/results/README.md describes it.
-pub(super) const SCHEMA: u32 = 3;
+pub(super) const SCHEMA: u32 = 4;
 
-/// All results of a folder on a machine. A call that runs again replaces its part.
+/// All results of a folder on a machine.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub(super) struct Results {
     pub(super) schema: u32,
@@ -27,8 +28,10 @@ pub(super) struct Results {
     pub(super) made: Made,
     /// Whether no item failed, of those that ran.
     pub(super) all_passed: bool,
-    /// The calls that ran to their end.
-    pub(super) calls: BTreeMap<String, CallFacts>,
+    /// The runs: the first one, and those that resumed it.
+    pub(super) runs: Vec<RunFacts>,
+    /// The items that the deadline left or ended, in their order.
+    pub(super) not_run: Vec<String>,
     /// The seconds of each program's two starts, or an object with the one key "failed" or "skipped".
     pub(super) starts: Map<String, Value>,
     pub(super) tests: BTreeMap<String, Outcome>,
@@ -55,9 +58,11 @@ pub(super) struct Made {
     pub(super) images: String,
 }
 
-/// What is known of a call.
+/// What is known of a run.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
-pub(super) struct CallFacts {
+pub(super) struct RunFacts {
+    /// The seconds from the program's start to the deadline, if there was one.
+    pub(super) within: Option<f64>,
     pub(super) seconds: f64,
     /// Clocks, temperature and power, as nvidia-smi prints them.
     pub(super) before: String,
@@ -74,8 +79,27 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
+    /// That of an item whose result is JSON, with the one key "failed" or "skipped" if it has no other.
+    pub(super) fn of_value(value: &Value, seconds: f64) -> Self {
+        let reason = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        match (reason("failed"), reason("skipped")) {
+            (Some(reason), _) => Self::Failed { seconds, reason },
+            (None, Some(reason)) => Self::Skipped { reason },
+            (None, None) => Self::Passed { seconds },
+        }
+    }
+
     pub(super) fn is_failure(&self) -> bool {
         matches!(self, Self::Failed { .. })
+    }
+
+    /// The sign of its line.
+    pub(super) fn sign(&self) -> &'static str {
+        match self {
+            Self::Passed { .. } => "[+]",
+            Self::Failed { .. } => "[-]",
+            Self::Skipped { .. } => "[*]",
+        }
     }
 }
 
@@ -98,7 +122,8 @@ impl Results {
             machine,
             made,
             all_passed: true,
-            calls: BTreeMap::new(),
+            runs: Vec::new(),
+            not_run: items().into_iter().map(Item::name).collect(),
             starts: Map::new(),
             tests: BTreeMap::new(),
             programs: Map::new(),
@@ -148,17 +173,42 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Continues the results in `folder` if the same folder wrote them on the same GPU, else begins new ones. They are also
-    /// written to the folder that the environment variable `OUT` names.
-    pub(super) fn open(folder: &Path, fresh: Results) -> Self {
-        let out = std::env::var_os("OUT").filter(|out| !out.is_empty()).map(PathBuf::from);
-        Self::with_folders(fresh, std::iter::once(folder.to_path_buf()).chain(out).collect())
+    /// Begins new results in `folder`, and in the one that the environment variable `OUT` names. Earlier ones stay there under another name.
+    ///
+    /// # Errors
+    /// If those cannot be renamed.
+    pub(super) fn begin(folder: &Path, fresh: Results) -> Result<Self> {
+        if folder.join(FILE).exists() {
+            let earlier = Results::read(&folder.join(FILE)).map_or(0, |earlier| earlier.unix_time);
+            for name in [FILE, LOG].map(|name| folder.join(name)).iter().filter(|name| name.exists()) {
+                let extension = name.extension().unwrap_or_default().to_string_lossy();
+                let renamed = name.with_extension(format!("{earlier}.{extension}"));
+                std::fs::rename(name, &renamed).with_context(|| format!("cannot rename {}", name.display()))?;
+                command_line::say!("[*] {} is now {}", name.display(), renamed.display());
+            }
+        }
+        Ok(Self { results: fresh, folders: folders(folder) })
     }
 
-    fn with_folders(fresh: Results, folders: Vec<PathBuf>) -> Self {
-        let earlier = Results::read(&folders[0].join(FILE)).ok();
-        let earlier = earlier.filter(|earlier| earlier.made == fresh.made && earlier.gpu == fresh.gpu);
-        Self { results: earlier.unwrap_or(fresh), folders }
+    /// Continues the results in `folder`.
+    ///
+    /// # Errors
+    /// If there are none, or they are of another folder's programs or of another GPU or driver: results are of one.
+    pub(super) fn resume(folder: &Path, fresh: &Results) -> Result<Self> {
+        let results = Results::read(&folder.join(FILE)).context("there is nothing to resume; run without --resume")?;
+        ensure!(
+            results.made == fresh.made,
+            "{FILE} is of other programs (commit {}, here {}): move it away, and run without --resume",
+            results.made.commit,
+            fresh.made.commit
+        );
+        ensure!(
+            results.gpu == fresh.gpu,
+            "{FILE} is of another GPU or driver ({}, here {}): move it away, and run without --resume",
+            results.gpu,
+            fresh.gpu
+        );
+        Ok(Self { results, folders: folders(folder) })
     }
 
     /// The file that collects the items' output.
@@ -186,6 +236,12 @@ impl Kept {
     }
 }
 
+/// The folder, and the one that `OUT` names.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let out = std::env::var_os("OUT").filter(|out| !out.is_empty()).map(PathBuf::from);
+    std::iter::once(folder.to_path_buf()).chain(out).collect()
+}
+
 fn write_into(folder: &Path, text: &str) -> Result<()> {
     let file = folder.join(FILE);
     neural_net::files::write_atomically(&file, text.as_bytes())
@@ -208,10 +264,10 @@ mod tests {
     }
 
     #[test]
-    fn gpu_check_writes_into_both_folders_and_continues_there() {
+    fn gpu_check_writes_into_both_folders() {
         let (folder, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let folders = || vec![folder.path().to_path_buf(), out.path().to_path_buf()];
-        let mut kept = Kept::with_folders(results("H200"), folders());
+        let mut kept = Kept { results: results("H200"), folders: folders() };
         kept.results.tests.insert("a".to_owned(), Outcome::Passed { seconds: 1.0 });
         kept.results.programs.insert("max".to_owned(), serde_json::json!({ "failed": "crashed" }));
         std::fs::write(kept.log(), "output").unwrap();
@@ -221,13 +277,36 @@ mod tests {
             assert_eq!(Results::read(&path.join(FILE)).unwrap(), kept.results);
             assert_eq!(std::fs::read_to_string(path.join(LOG)).unwrap(), "output");
         }
-        assert_eq!(Kept::with_folders(results("H200"), folders()).results, kept.results);
-        assert!(Kept::with_folders(results("another GPU"), folders()).results.tests.is_empty());
         // A folder that is not there costs its copy only.
-        let mut kept = Kept::with_folders(results("H200"), vec![folder.path().into(), out.path().join("absent")]);
+        let absent = out.path().join("absent");
+        kept.folders = vec![folder.path().into(), absent.clone()];
         kept.write().unwrap();
-        let mut kept = Kept::with_folders(results("H200"), vec![out.path().join("absent")]);
+        kept.folders = vec![absent];
         assert!(kept.write().is_err());
+    }
+
+    #[test]
+    fn gpu_check_resumes_results_of_the_same_programs_on_the_same_gpu() {
+        let folder = tempfile::tempdir().unwrap();
+        let resume = |fresh: &Results| Kept::resume(folder.path(), fresh);
+        let reason = |fresh: &Results| format!("{:#}", resume(fresh).err().unwrap());
+        assert!(reason(&results("H200")).starts_with("there is nothing to resume"), "{}", reason(&results("H200")));
+        let mut kept = Kept::begin(folder.path(), results("H200")).unwrap();
+        kept.results.not_run.remove(0);
+        std::fs::write(kept.log(), "output").unwrap();
+        kept.write().unwrap();
+        assert_eq!(resume(&results("H200")).unwrap().results, kept.results);
+        assert!(reason(&results("H100")).contains("another GPU or driver (H200, here H100)"));
+        let mut other = results("H200");
+        other.made.commit = "def".to_owned();
+        assert!(reason(&other).contains("other programs (commit abc, here def)"), "{}", reason(&other));
+        // New results replace none.
+        let earlier = kept.results.unix_time;
+        Kept::begin(folder.path(), results("H200")).unwrap();
+        for name in ["json", "log"].map(|extension| format!("gpu-check.{earlier}.{extension}")) {
+            assert!(folder.path().join(&name).exists(), "{name}");
+        }
+        assert!(!folder.path().join(FILE).exists() && !folder.path().join(LOG).exists());
     }
 
     #[test]
@@ -253,7 +332,7 @@ mod tests {
             ("{}", "without a schema"),
             (r#"{"schema": 1}"#, "schema 1"),
             ("nothing", "is no JSON"),
-            (r#"{"schema": 3}"#, "does not have the schema 3"),
+            (r#"{"schema": 4}"#, "does not have the schema 4"),
         ] {
             std::fs::write(&file, text).unwrap();
             let error = format!("{:#}", Results::read(&file).unwrap_err());

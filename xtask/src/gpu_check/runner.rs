@@ -1,4 +1,4 @@
-//! Runs the calls in the folder, item by item.
+//! Runs the items in the folder, one after the other.
 
 use std::env::consts::EXE_SUFFIX;
 use std::path::PathBuf;
@@ -6,15 +6,15 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use clap::ValueEnum;
 use command_line::CHECK_FAILED;
 use command_line::say;
 use serde_json::{Value, json};
 
 use super::machine::{self, Machine};
-use super::plan::{COUNTED, Call, ITEM_LIMIT, PROGRAMS, Run, SANITIZED, STARTS, SWEEP, SWEEP_PARTS, TESTS};
-use super::results::{CallFacts, Kept, Outcome, Results};
-use super::{folder, mnist, nsight, python, ratios, show};
+use super::plan::{self, ITEM_LIMIT, Item, Run, SWEEP, Sanitized, Test};
+use super::python::{self, Script};
+use super::results::{Kept, Outcome, Results, RunFacts};
+use super::{folder, mnist, nsight, ratios, show};
 use crate::capture::last_line;
 use child_process::Finished;
 
@@ -22,28 +22,32 @@ use child_process::Finished;
 const LEAST: Duration = Duration::from_secs(1);
 /// Time for a run under Nsight Compute, and under the sanitizer: both make kernels many times slower.
 const TOOL_LIMIT: Duration = Duration::from_secs(100);
+/// Why an item has no result that the deadline ended.
+const CUT: &str = "the deadline was reached";
 /// What compute-sanitizer prints where it cannot watch the GPU, as in some sandboxes.
 const REFUSAL: &str = "Device not supported";
 /// Exit code of compute-sanitizer for a finding, passed to it as an option.
 const FOUND: &str = "9";
 
-/// Runs the calls in `only`, or all of them, in their order.
-pub(super) fn run(only: &[Call]) -> Result<ExitCode> {
+/// Runs the items, all or those that the results of the folder lack, until `within` is over.
+///
+/// # Errors
+/// If the folder cannot be written to, or has no results of this folder on this GPU to resume.
+pub(super) fn run(within: Option<Duration>, resume: bool) -> Result<ExitCode> {
     let folder = std::env::current_exe()?.parent().context("the program has a folder")?.to_path_buf();
+    let start = Instant::now();
     let made = folder::made(&folder)?;
     let gpu = machine::gpu(&folder.join(format!("max_functions{EXE_SUFFIX}")));
-    let kept = Kept::open(&folder, Results::new(gpu, Machine::this(), made));
-    let mut runner = Runner::new(folder, kept);
+    let fresh = Results::new(gpu, Machine::this(), made);
+    let kept = if resume { Kept::resume(&folder, &fresh)? } else { Kept::begin(&folder, fresh)? };
+    let mut runner = Runner::new(folder, kept, start);
     if runner.is_emulated {
         runner.mnist = Some(mnist::few(&runner.folder)?);
     }
-    for call in Call::value_variants() {
-        if only.is_empty() || only.contains(call) {
-            runner.call(*call, call.limit())?;
-            show::verdict(*call, &runner.kept.results).iter().for_each(|line| say!("{line}"));
-        }
-    }
-    Ok(if runner.kept.results.all_passed { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+    runner.all(&plan::items(), within)?;
+    let results = &runner.kept.results;
+    say!("\n{}", show::text(results).trim_end());
+    Ok(if results.all_passed && results.not_run.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
 /// Runs items and keeps their results.
@@ -52,48 +56,105 @@ struct Runner {
     kept: Kept,
     /// Maximum of an item's time limit.
     max_limit: Duration,
-    call_limit: Duration,
-    /// The end of the call by the clock.
+    /// The end of the run by the clock.
     deadline: Duration,
-    /// Time since its start. Tests have one that their scripts move.
+    /// Time since the program's start. Tests have one that their scripts move.
     clock: Box<dyn Fn() -> Duration>,
+    /// Whether the deadline has ended a process of the item.
+    is_cut: bool,
     mnist: Option<PathBuf>,
     /// Whether the driver is the emulator, which runs all items at small sizes.
     is_emulated: bool,
 }
 
-/// An item that ended, or the reason for which it was not run or not started.
-type Item = Result<Finished, Outcome>;
+/// A process that ended, or the reason for which it was not started.
+type Ended = Result<Finished, Outcome>;
 
 impl Runner {
-    fn new(folder: PathBuf, kept: Kept) -> Self {
+    fn new(folder: PathBuf, kept: Kept, start: Instant) -> Self {
         let mnist = mnist::directory(&folder);
-        let (max_limit, call_limit) = (Duration::MAX, Duration::ZERO);
         let is_emulated = kept.results.is_emulated();
-        let start = Instant::now();
         let clock = Box::new(move || start.elapsed());
-        Self { folder, kept, max_limit, call_limit, deadline: Duration::ZERO, clock, mnist, is_emulated }
+        Self {
+            folder,
+            kept,
+            max_limit: Duration::MAX,
+            deadline: Duration::MAX,
+            clock,
+            is_cut: false,
+            mnist,
+            is_emulated,
+        }
     }
 
-    fn call(&mut self, call: Call, limit: Duration) -> Result<()> {
-        let before = machine::clocks();
+    /// Runs those of the items that the results lack, each of which then says how it ended, until `within` of the program's time is over.
+    fn all(&mut self, items: &[Item], within: Option<Duration>) -> Result<()> {
+        self.deadline = within.unwrap_or(Duration::MAX);
         let start = (self.clock)();
-        (self.call_limit, self.deadline) = (limit, start + limit);
-        self.kept.results.calls.remove(call.name());
-        match call {
-            Call::First => {
-                self.starts()?;
-                self.sweep()?;
-                self.tests()?;
+        let before = machine::clocks();
+        // What nvidia-smi shows is kept in the log.
+        let _smi = self.process("nvidia-smi", &mut Command::new("nvidia-smi"), Duration::from_secs(10))?;
+        for item in items {
+            let name = item.name();
+            if !self.kept.results.not_run.contains(&name) {
+                continue;
             }
-            Call::Times => self.times()?,
-            Call::Counters => self.counters()?,
-            Call::Sanitizer => self.sanitizer()?,
-            Call::Peers => self.peers()?,
+            if self.left() < LEAST {
+                break;
+            }
+            self.is_cut = false;
+            let ending = self.item(*item)?;
+            // What the deadline has ended runs again; what a script has measured until then is kept.
+            if !self.is_cut {
+                self.kept.results.not_run.retain(|other| *other != name);
+            }
+            say!("{} {name} {ending} ({:.0} s)", ending.sign(), (self.clock)().as_secs_f64());
+            self.compare()?;
         }
-        let facts = CallFacts { seconds: ((self.clock)() - start).as_secs_f64(), before, after: machine::clocks() };
-        self.kept.results.calls.insert(call.name().to_owned(), facts);
+        let seconds = ((self.clock)() - start).as_secs_f64();
+        let within = within.map(|within| within.as_secs_f64());
+        self.kept.results.runs.push(RunFacts { within, seconds, before, after: machine::clocks() });
         self.kept.write()
+    }
+
+    fn left(&self) -> Duration {
+        self.deadline.saturating_sub((self.clock)())
+    }
+
+    /// Runs an item, keeps its result, and returns how it ended.
+    fn item(&mut self, item: Item) -> Result<Outcome> {
+        let name = item.name();
+        let start = (self.clock)();
+        let value = match item {
+            Item::Test(test) => {
+                let outcome = self.test(&name, test)?;
+                self.kept.results.tests.insert(test.program.to_owned(), outcome.clone());
+                return Ok(outcome);
+            }
+            Item::Sanitized(sanitized) => {
+                let outcome = self.sanitized(&name, sanitized)?;
+                self.kept.results.sanitizer.insert(name, outcome.clone());
+                return Ok(outcome);
+            }
+            Item::Start(run) => self.start(&name, run)?,
+            Item::Sweep(part) => self.sweep(&name, part)?,
+            Item::Program(run) => self.timed(&name, run)?,
+            Item::Peers(script) => self.peers(&name, script)?,
+            Item::Counted(run) => self.counted(&name, run)?,
+        };
+        let seconds = ((self.clock)() - start).as_secs_f64();
+        let ending = Outcome::of_value(&value, seconds);
+        let results = &mut self.kept.results;
+        let (section, key) = match item {
+            Item::Start(run) => (&mut results.starts, run.name),
+            Item::Sweep(part) => (&mut results.sweep, part),
+            Item::Program(run) => (&mut results.programs, run.name),
+            Item::Peers(script) => (&mut results.peers, script.name),
+            Item::Counted(run) => (&mut results.counters, run.name),
+            Item::Test(_) | Item::Sanitized(_) => return Ok(ending),
+        };
+        section.insert(key.to_owned(), value);
+        Ok(ending)
     }
 
     /// The file of a program of the folder.
@@ -108,119 +169,71 @@ impl Runner {
         command
     }
 
-    fn starts(&mut self) -> Result<()> {
-        // What nvidia-smi shows is kept in the log.
-        let _smi = self.item("nvidia-smi", &mut Command::new("nvidia-smi"), Duration::from_secs(10))?;
-        self.kept.results.starts.clear();
-        for run in &STARTS {
-            let mut seconds = Vec::new();
-            let mut value = Value::Null;
-            for _ in 0..2 {
-                let start = Instant::now();
-                value = self.json(&format!("start of {}", run.name), &mut self.on_gpu(run), ITEM_LIMIT)?;
-                seconds.push(start.elapsed().as_secs_f64());
-                if show::problem(&value).is_some() {
-                    break;
-                }
+    /// The seconds of two starts of a program.
+    fn start(&mut self, name: &str, run: &Run) -> Result<Value> {
+        let mut seconds = Vec::new();
+        for _ in 0..2 {
+            let start = Instant::now();
+            let value = self.json(name, &mut self.on_gpu(run), ITEM_LIMIT)?;
+            seconds.push(start.elapsed().as_secs_f64());
+            if show::problem(&value).is_some() {
+                return Ok(value);
             }
-            let value = if show::problem(&value).is_some() { value } else { json!({ "seconds": seconds }) };
-            self.kept.results.starts.insert(run.name.to_owned(), value);
-            self.kept.write()?;
         }
-        Ok(())
+        Ok(json!({ "seconds": seconds }))
     }
 
-    fn sweep(&mut self) -> Result<()> {
-        self.kept.results.sweep.clear();
-        for part in SWEEP_PARTS {
-            let mut command = Command::new(self.program(SWEEP));
-            command.args([part, "--device", "cuda", "--json"]);
-            if self.is_emulated {
-                command.args(["--repeats", "1", "--steps", "1"]);
-            }
-            let value = self.json(&format!("{SWEEP} {part}"), &mut command, ITEM_LIMIT)?;
-            self.kept.results.sweep.insert(part.to_owned(), value);
-            self.kept.write()?;
+    fn sweep(&mut self, name: &str, part: &str) -> Result<Value> {
+        let mut command = Command::new(self.program(SWEEP));
+        command.args([part, "--device", "cuda", "--json"]);
+        if self.is_emulated {
+            command.args(["--repeats", "1", "--steps", "1"]);
         }
-        Ok(())
+        self.json(name, &mut command, ITEM_LIMIT)
     }
 
-    fn tests(&mut self) -> Result<()> {
-        self.kept.results.tests.clear();
-        for test in &TESTS {
-            let outcome = match test.arguments_on(self.is_emulated) {
-                Some(arguments) => {
-                    let mut command = Command::new(self.program(&test.executable()));
-                    self.test(test.program, command.args(arguments), test.limit)?
-                }
-                None => Outcome::Skipped { reason: "the emulated driver needs a minute or more for it".to_owned() },
-            };
-            self.kept.results.tests.insert(test.program.to_owned(), outcome);
-            self.kept.write()?;
+    /// A program whose times are kept.
+    fn timed(&mut self, name: &str, run: &Run) -> Result<Value> {
+        let mut value = self.json(name, &mut self.on_gpu(run), ITEM_LIMIT)?;
+        if value.get("dataset").is_some() {
+            // The program takes the built-in digits' files for MNIST's.
+            let images = if self.is_emulated { mnist::FEW } else { &self.kept.results.made.images };
+            value["dataset"] = images.into();
         }
-        Ok(())
+        Ok(value)
     }
 
-    fn times(&mut self) -> Result<()> {
-        self.kept.results.programs.clear();
-        for run in &PROGRAMS {
-            let mut value = self.json(run.name, &mut self.on_gpu(run), ITEM_LIMIT)?;
-            if value.get("dataset").is_some() {
-                // The program takes the built-in digits' files for MNIST's.
-                let images = if self.is_emulated { mnist::FEW } else { &self.kept.results.made.images };
-                value["dataset"] = images.into();
-            }
-            self.kept.results.programs.insert(run.name.to_owned(), value);
-            self.compare()?;
-        }
-        Ok(())
-    }
-
-    fn counters(&mut self) -> Result<()> {
-        self.kept.results.counters.clear();
+    /// A kernel under Nsight Compute.
+    fn counted(&mut self, name: &str, run: &Run) -> Result<Value> {
         let Some(ncu) = nsight::find("ncu") else {
-            let value = json!({ "skipped": "ncu, of Nsight Compute, is not installed" });
-            self.kept.results.counters.insert("all kernels".to_owned(), value);
-            return self.kept.write();
+            return Ok(json!({ "skipped": "ncu, of Nsight Compute, is not installed" }));
         };
-        for run in &COUNTED {
-            let mut command = Command::new(&ncu);
-            // The second launch: the first loads the kernel. The GPU's own clock is kept, so that times and cycles agree.
-            command.args(["--clock-control", "none", "--set", "full", "-k", run.name, "-s", "1", "-c", "1"]);
-            command.arg(self.program(run.executable)).args(run.arguments(self.is_emulated)).args(["--device", "cuda"]);
-            let value = match self.item(&format!("ncu {}", run.name), &mut command, TOOL_LIMIT)? {
-                Ok(finished) => nsight::value(&finished),
-                Err(outcome) => outcome_as_json(&outcome),
-            };
-            self.kept.results.counters.insert(run.name.to_owned(), value);
-            self.kept.write()?;
-        }
-        Ok(())
+        let mut command = Command::new(ncu);
+        // The second launch: the first loads the kernel. The GPU's own clock is kept, so that times and cycles agree.
+        command.args(["--clock-control", "none", "--set", "full", "-k", run.name, "-s", "1", "-c", "1"]);
+        command.arg(self.program(run.executable)).args(run.arguments(self.is_emulated)).args(["--device", "cuda"]);
+        Ok(match self.process(name, &mut command, TOOL_LIMIT)? {
+            Ok(finished) => nsight::value(&finished),
+            Err(outcome) => outcome_as_json(&outcome),
+        })
     }
 
-    fn sanitizer(&mut self) -> Result<()> {
-        self.kept.results.sanitizer.clear();
+    /// A program under the sanitizer.
+    fn sanitized(&mut self, name: &str, sanitized: &Sanitized) -> Result<Outcome> {
         let Some(sanitizer) = nsight::find("compute-sanitizer") else {
-            let reason = "compute-sanitizer is not installed".to_owned();
-            self.kept.results.sanitizer.insert("all tools".to_owned(), Outcome::Skipped { reason });
-            return self.kept.write();
+            return Ok(Outcome::Skipped { reason: "compute-sanitizer is not installed".to_owned() });
         };
-        for sanitized in &SANITIZED {
-            let mut command = Command::new(&sanitizer);
-            // The driver's errors that the program handles are no findings.
-            command.args(["--tool", sanitized.tool, "--error-exitcode", FOUND, "--report-api-errors", "no"]);
-            command.args(["--print-limit", "20"]);
-            command.arg(self.program(sanitized.executable)).args(sanitized.arguments(self.is_emulated));
-            let outcome = self.sanitized(&sanitized.name(), command.env("GPU_TESTS", "require"))?;
-            self.kept.results.sanitizer.insert(sanitized.name(), outcome);
-            self.kept.write()?;
-        }
-        Ok(())
+        let mut command = Command::new(sanitizer);
+        // The driver's errors that the program handles are no findings.
+        command.args(["--tool", sanitized.tool, "--error-exitcode", FOUND, "--report-api-errors", "no"]);
+        command.args(["--print-limit", "20"]);
+        command.arg(self.program(sanitized.executable)).args(sanitized.arguments(self.is_emulated));
+        self.watched(name, command.env("GPU_TESTS", "require"))
     }
 
-    /// Runs a program under the sanitizer: it passes if the program does and the tool finds nothing.
-    fn sanitized(&mut self, name: &str, command: &mut Command) -> Result<Outcome> {
-        let finished = match self.item(name, command, TOOL_LIMIT)? {
+    /// Runs a command of the sanitizer: it passes if its program does and the tool finds nothing.
+    fn watched(&mut self, name: &str, command: &mut Command) -> Result<Outcome> {
+        let finished = match self.process(name, command, TOOL_LIMIT)? {
             Ok(finished) => finished,
             Err(outcome) => return Ok(outcome),
         };
@@ -237,17 +250,10 @@ impl Runner {
         Ok(Outcome::Failed { seconds, reason: with_reason(&finished, finding.or_else(|| reason_of(&finished))) })
     }
 
-    fn peers(&mut self) -> Result<()> {
-        self.kept.results.peers.clear();
-        let l2_bytes = self.kept.results.programs.get("max").and_then(|max| max.get("l2_bytes")?.as_u64());
-        for script in &python::RUNS {
-            let mut command = script.command(&self.folder.join(python::FOLDER), l2_bytes);
-            let outcome = self.item(script.name, &mut command, script.limit)?;
-            let value = python::value(script, outcome.map_err(|outcome| outcome.to_string()));
-            self.kept.results.peers.insert(script.name.to_owned(), value);
-            self.compare()?;
-        }
-        Ok(())
+    fn peers(&mut self, name: &str, script: &Script) -> Result<Value> {
+        let mut command = script.command(&self.folder.join(python::FOLDER));
+        let ended = self.process_or_part(name, &mut command, script.limit)?;
+        Ok(python::value(script, ended.map_err(|outcome| outcome.to_string())))
     }
 
     /// Compares our times with those of the peers, and writes the results.
@@ -258,8 +264,12 @@ impl Runner {
     }
 
     /// Runs a test program that must use the GPU: a test that is skipped, or a filter that selects none, is a failure.
-    fn test(&mut self, name: &str, command: &mut Command, limit: Duration) -> Result<Outcome> {
-        let finished = match self.item(name, command.env("GPU_TESTS", "require"), limit)? {
+    fn test(&mut self, name: &str, test: &Test) -> Result<Outcome> {
+        let Some(arguments) = test.arguments_on(self.is_emulated) else {
+            return Ok(Outcome::Skipped { reason: "the emulated driver needs a minute or more for it".to_owned() });
+        };
+        let mut command = Command::new(self.program(&test.executable()));
+        let finished = match self.process(name, command.args(arguments).env("GPU_TESTS", "require"), test.limit)? {
             Ok(finished) => finished,
             Err(outcome) => return Ok(outcome),
         };
@@ -278,7 +288,7 @@ impl Runner {
 
     /// Runs a program that prints a JSON object.
     fn json(&mut self, name: &str, command: &mut Command, limit: Duration) -> Result<Value> {
-        Ok(match self.item(name, command, limit)? {
+        Ok(match self.process(name, command, limit)? {
             Err(outcome) => outcome_as_json(&outcome),
             Ok(finished) if !finished.is_success() => {
                 json!({ "failed": with_reason(&finished, last_line(&finished.stderr)) })
@@ -291,20 +301,30 @@ impl Runner {
         })
     }
 
-    /// Runs an item within its limit and the call's.
+    /// Runs a process within its limit and the deadline, which makes it a skipped one.
     ///
     /// # Errors
     /// If its output cannot be written.
-    fn item(&mut self, name: &str, command: &mut Command, limit: Duration) -> Result<Item> {
-        let left = self.deadline.saturating_sub((self.clock)());
-        if left < LEAST {
-            let reason = format!("the call's {} s were over", self.call_limit.as_secs());
-            return Ok(Err(Outcome::Skipped { reason }));
-        }
+    fn process(&mut self, name: &str, command: &mut Command, limit: Duration) -> Result<Ended> {
+        let ended = self.process_or_part(name, command, limit)?;
+        Ok(match self.is_cut {
+            true => Err(Outcome::Skipped { reason: CUT.to_owned() }),
+            false => ended,
+        })
+    }
+
+    /// As [`process`](Self::process), with the output until the deadline.
+    fn process_or_part(&mut self, name: &str, command: &mut Command, limit: Duration) -> Result<Ended> {
         command.env("RUST_BACKTRACE", "0");
         command.envs(self.mnist.iter().map(|directory| ("MNIST_DIR", directory)));
-        let limit = limit.min(self.max_limit).min(left);
-        let finished = child_process::run_by(&*self.clock, command, limit, name, &self.kept.log())?;
+        let (limit, left) = (limit.min(self.max_limit), self.left());
+        if left < LEAST {
+            self.is_cut = true;
+            return Ok(Err(Outcome::Skipped { reason: CUT.to_owned() }));
+        }
+        let finished = child_process::run_by(&*self.clock, command, limit.min(left), name, &self.kept.log())?;
+        let is_killed = finished.as_ref().is_ok_and(|finished| finished.status.is_none());
+        self.is_cut |= is_killed && left < limit;
         Ok(finished.map_err(|reason| Outcome::Failed { seconds: 0.0, reason }))
     }
 }
@@ -339,6 +359,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::gpu_check::plan::TESTS;
     use crate::gpu_check::results::{FILE, Made};
 
     /// Writes an executable script, by a shell: a process that another test starts at the same time inherits the descriptors of
@@ -380,25 +401,32 @@ mod tests {
         script(folder, SWEEP, "test $1 = steps || { echo '{\"seconds\": {}}'; exit; }; kill -ABRT $$");
     }
 
-    /// A runner whose clock stands still but for scripts that are [`ENDLESS`].
-    fn runner(folder: &Path) -> Runner {
+    fn fresh() -> Results {
         let made = Made { images: "built-in digits".to_owned(), ..Made::default() };
-        let kept = Kept::open(folder, Results::new("a GPU".to_owned(), Machine::default(), made));
+        Results::new("a GPU".to_owned(), Machine::default(), made)
+    }
+
+    /// A runner whose clock stands still but for scripts that are [`ENDLESS`].
+    fn runner(folder: &Path, kept: Kept) -> Runner {
         let moved = folder.join("moved");
         let clock = move || LIMIT * fs::read(&moved).map_or(0, |lines| u32::try_from(lines.len()).unwrap());
-        Runner { max_limit: LIMIT, clock: Box::new(clock), ..Runner::new(folder.to_path_buf(), kept) }
+        Runner { max_limit: LIMIT, clock: Box::new(clock), ..Runner::new(folder.to_path_buf(), kept, Instant::now()) }
+    }
+
+    /// The items of the folder's programs alone.
+    fn of_programs() -> Vec<Item> {
+        let is_of_tool = |item: &Item| matches!(item, Item::Peers(_) | Item::Counted(_) | Item::Sanitized(_));
+        plan::items().into_iter().filter(|item| !is_of_tool(item)).collect()
     }
 
     #[test]
     fn gpu_check_survives_what_hangs_crashes_and_prints_garbage() {
         let folder = tempfile::tempdir().unwrap();
         rehearsal(folder.path());
-        let mut runner = runner(folder.path());
-        for call in [Call::First, Call::Times] {
-            runner.call(call, call.limit()).unwrap();
-        }
+        runner(folder.path(), Kept::begin(folder.path(), fresh()).unwrap()).all(&of_programs(), None).unwrap();
         let results = Results::read(&folder.path().join(FILE)).unwrap();
-        assert!(!results.all_passed && results.calls.len() == 2);
+        let of_tools = plan::items().len() - of_programs().len();
+        assert_eq!((results.all_passed, results.runs.len(), results.not_run.len()), (false, 1, of_tools));
         let reason = |index: usize| match &results.tests[TESTS[index].program] {
             Outcome::Failed { reason, .. } => reason.clone(),
             other => other.to_string(),
@@ -417,42 +445,46 @@ mod tests {
         assert!(results.sweep["latency"].get("failed").is_none() && results.sweep["steps"].get("failed").is_some());
         assert_eq!(results.starts["max_functions"]["failed"], "exit status: 2: the driver is lost");
         assert_eq!(results.starts[SWEEP]["seconds"].as_array().unwrap().len(), 2);
-        // One call again replaces its own part only.
-        script(folder.path(), &TESTS[1].executable(), "echo 'test result: ok. 1 passed'");
-        runner.call(Call::First, Call::First.limit()).unwrap();
-        let again = Results::read(&folder.path().join(FILE)).unwrap();
-        assert!(!again.tests[TESTS[1].program].is_failure());
-        assert_eq!(again.programs, results.programs);
     }
 
     #[test]
-    fn gpu_check_stops_a_call_at_its_limit() {
+    fn gpu_check_keeps_what_was_measured_before_its_deadline_and_resumes_there() {
         let folder = tempfile::tempdir().unwrap();
-        rehearsal(folder.path());
-        let mut runner = runner(folder.path());
-        runner.call(Call::Times, LIMIT * 3 / 2).unwrap();
-        let programs = &runner.kept.results.programs;
-        let is = |outcome| move |value: &&Value| value.get(outcome).is_some();
-        let skipped: Vec<&Value> = programs.values().filter(is("skipped")).collect();
-        assert!(
-            !skipped.is_empty() && skipped.iter().all(|value| value["skipped"] == "the call's 90 s were over"),
-            "{programs:?}"
-        );
-        let killed = programs.values().filter(is("failed"));
-        let killed =
-            killed.filter_map(|value| value["failed"].as_str()).filter(|reason| reason.starts_with("killed")).count();
-        // The first has its limit, the second the 30 s that are left of the call's.
-        assert_eq!(killed, 2, "{programs:?}");
+        let path = folder.path();
+        rehearsal(path);
+        // The first test program to hang is killed at its own limit, after 60 s; the deadline ends the second one.
+        let kept = Kept::begin(path, fresh()).unwrap();
+        runner(path, kept).all(&of_programs(), Some(LIMIT * 3 / 2)).unwrap();
+        let first = Results::read(&path.join(FILE)).unwrap();
+        assert_eq!(first.runs.len(), 1);
+        assert!(first.tests[TESTS[0].program].to_string().starts_with("passed"));
+        assert!(first.tests[TESTS[1].program].is_failure());
+        assert!(first.sweep.contains_key("latency") && first.sweep.contains_key("steps"));
+        assert_eq!(first.programs.keys().collect::<Vec<_>>(), ["matmul_f32", "network"]);
+        assert_eq!(first.programs["matmul_f32"]["skipped"], CUT);
+        let (done, missing): (Vec<String>, Vec<String>) =
+            plan::items().into_iter().map(Item::name).partition(|name| !first.not_run.contains(name));
+        assert_eq!((missing[0].as_str(), &missing), ("program matmul_f32", &first.not_run));
+        assert_eq!(done.last().unwrap(), "program network");
+        // Only what is missing runs, also an item that the deadline ended; a failure is a result.
+        script(path, "matmul_functions", "echo '{\"seconds\": {}}'");
+        script(path, SWEEP, "echo '{\"seconds\": {}}'");
+        script(path, &TESTS[0].executable(), "exit 1");
+        runner(path, Kept::resume(path, &fresh()).unwrap()).all(&of_programs(), None).unwrap();
+        let second = Results::read(&path.join(FILE)).unwrap();
+        assert_eq!((&second.starts, second.runs.len()), (&first.starts, 2));
+        assert_eq!((&second.sweep, &second.tests[TESTS[0].program]), (&first.sweep, &first.tests[TESTS[0].program]));
+        assert!(second.programs["matmul_f32"].get("seconds").is_some() && second.tests.len() == TESTS.len());
+        assert!(second.not_run.iter().all(|name| !name.starts_with("program ")), "{:?}", second.not_run);
     }
 
     #[test]
     fn gpu_check_tells_a_sanitizers_finding_from_its_refusal() {
         let folder = tempfile::tempdir().unwrap();
-        let mut runner = runner(folder.path());
-        runner.deadline = LIMIT;
+        let mut runner = runner(folder.path(), Kept::begin(folder.path(), fresh()).unwrap());
         let mut outcome = |text: &str| {
             script(folder.path(), "tool", text);
-            runner.sanitized("tool", &mut Command::new(folder.path().join("tool"))).unwrap()
+            runner.watched("tool", &mut Command::new(folder.path().join("tool"))).unwrap()
         };
         let refusal = "Error: Device not supported. Please refer to the documentation";
         let reason = refusal.to_owned();
