@@ -30,8 +30,7 @@ impl Sweep {
         let mut last = prepared.end;
         let mut since_last = || {
             let now = Instant::now();
-            let seconds = (now - std::mem::replace(&mut last, now)).as_secs_f64();
-            seconds
+            (now - std::mem::replace(&mut last, now)).as_secs_f64()
         };
         let opened = since_last();
         let launch = || -> Result<()> {
