@@ -89,7 +89,6 @@ pub(super) static STARTS: [Run; 2] = [
 ];
 
 const MAX_EMULATED: [&str; 5] = ["--repeats", "1", "--size", "100", "100"];
-const PRODUCT_EMULATED: [&str; 5] = ["--repeats", "1", "--size", "100", "40"];
 const LADDER_EMULATED: [&str; 6] = ["--ladder", "--repeats", "1", "--size", "100", "40"];
 const ACTIVATION_EMULATED: [&str; 4] = ["--repeats", "1", "-n", "10000"];
 /// A training run on a few of the images that the emulated driver trains on.
