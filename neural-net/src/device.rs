@@ -60,7 +60,7 @@ impl TrainingDevice {
         }
     }
 
-    /// Runs `work` while a GPU that may be opened by this index starts on a thread of its own.
+    /// Runs `work` while another thread starts the GPU that [`open`](Self::open) may open with the same index.
     pub fn prepare_beside<R>(self, index: usize, work: impl FnOnce() -> R) -> R {
         std::thread::scope(|scope| {
             if matches!(self, Self::Auto | Self::Cuda) {

@@ -3,8 +3,8 @@
 //! PyTorch, beside their times.
 //!
 //! Each item (a test program, a timing, a peer's script, a sanitizer run) is a child process with a time limit, and the
-//! results are written after each item: a hang, a crash or a refusal of one costs that one. What proves most runs first, and a deadline
-//! leaves the rest to a later run.
+//! results are written after each item: a hang, a crash or a refusal of one costs that one. The most important items run first; a later run
+//! continues after a deadline.
 
 mod figures;
 mod folder;
@@ -32,10 +32,10 @@ pub(crate) struct Options {
     /// Run the checks of the folder that holds this program, instead of making the folder
     #[arg(long, hide = true)]
     run: bool,
-    /// With --run: stop after so many seconds, and list what did not run [default: run all items]
+    /// With --run: stop after that many seconds and list the items left [default: run all items]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400), requires = "run")]
     within: Option<u64>,
-    /// With --run: keep the results of the folder, and run only what is missing in them
+    /// With --run: continue the folder's results, and run only the items left
     #[arg(long, requires = "run")]
     resume: bool,
     /// Print the results in a file that the checks wrote as tables, with the goals that are reached

@@ -70,9 +70,10 @@ impl Device {
         }
     }
 
-    /// Starts the driver and the GPU that [`open_one`](Self::open_one) opens by this index, which takes some tenths of a second: a program
-    /// that calls it on a thread of its own, while it reads its data, waits less for the device. Without a usable GPU it does nothing;
-    /// opening one says why.
+    /// Starts the driver and the context of the GPU that [`open_one`](Self::open_one) opens with the same index.
+    ///
+    /// This takes a few tenths of a second. A program that calls it on a thread while it reads its data waits less for the device. Without
+    /// a usable GPU it does nothing, and opening the device reports the reason.
     pub fn prepare(index: usize) {
         crate::cuda::prepare(index);
     }

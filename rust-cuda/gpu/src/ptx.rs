@@ -16,8 +16,8 @@ pub(crate) fn require_fresh(variant: &PtxVariant) -> Result<(), OpenError> {
     variant.staleness().map_or(Ok(()), |reason| Err(OpenError::StalePtx { reason }))
 }
 
-/// The variant for a device of this compute capability: the highest that is not above it, and whose version of PTX the driver reads. If it
-/// reads none, the highest not above, so that the driver says what it lacks.
+/// The variant for a device of this compute capability: the highest at or below it that the driver can read. If the driver reads none, the
+/// highest at or below it: loading it fails with the driver's reason.
 pub(crate) fn choose(
     variants: &'static [PtxVariant],
     device: (u32, u32),

@@ -34,16 +34,16 @@ const ROOM: u64 = 4 << 20;
 
 const SCRIPT: &str = "#!/bin/sh
 # Checks and times the kernels on this machine's GPU. Writes gpu-check.json and gpu-check.log to this folder, and to the
-# one that the variable OUT names. sh run.sh --within 480 stops after so many seconds and lists what did not run;
-# sh run.sh --resume runs that.
+# one that the variable OUT names. sh run.sh --within 480 stops after 480 seconds and lists the items left;
+# sh run.sh --resume runs them.
 cd \"$(dirname \"$0\")\" && exec ./xtask gpu-check --run \"$@\"
 ";
 
 /// A file for the command interpreter: Windows starts no PowerShell script unless its user has allowed that.
 const WINDOWS_SCRIPT: &str = "@echo off\r
 rem Checks and times the kernels on this machine's GPU. Writes gpu-check.json and gpu-check.log to this folder, and to\r
-rem the one that the variable OUT names. .\\run.cmd --within 480 stops after so many seconds and lists what did not run;\r
-rem .\\run.cmd --resume runs that.\r
+rem the one that the variable OUT names. .\\run.cmd --within 480 stops after 480 seconds and lists the items left;\r
+rem .\\run.cmd --resume runs them.\r
 cd /d \"%~dp0\"\r
 .\\xtask.exe gpu-check --run %*\r
 ";

@@ -1,4 +1,4 @@
-//! Lower bounds of times, by what was measured of the same GPU: no program is faster.
+//! Lower bounds of times for any program, computed from measurements on the same GPU.
 
 use std::fmt;
 

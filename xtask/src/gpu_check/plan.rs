@@ -1,4 +1,4 @@
-//! The items, in the order in which they run: what proves most comes first.
+//! The items in the order in which they run, the most important ones first.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl Item {
     }
 }
 
-/// All items in their order: what proves most comes first, so that a deadline leaves out the least.
+/// All items, the most important ones first: a deadline leaves the least important ones.
 pub(super) fn items() -> Vec<Item> {
     let (first_tests, other_tests) = TESTS.split_at(FIRST_TESTS);
     let mut items: Vec<Item> = STARTS.iter().map(Item::Start).collect();

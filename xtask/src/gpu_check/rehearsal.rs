@@ -1,4 +1,4 @@
-//! `--rehearse`: the folder is made, and runs here on the emulated driver, so that no lease is lost to a script.
+//! `--rehearse`: makes the folder and runs it here on the emulated driver, before it runs on a GPU.
 //!
 //! Each item has the arguments for the emulator, at small sizes, and must pass. A tool in the place of Nsight Compute and of
 //! compute-sanitizer records its arguments and runs the program that it is given. The results say that no time is a GPU's.

@@ -85,8 +85,8 @@ impl<T: Element> CudaBuffer<T> {
         }
     }
 
-    /// The address of the first element. An empty buffer's is dangling but not zero, because the kernel makes a reference of it, and
-    /// aligned as any other, because the kernel may read quads of it.
+    /// The address of the first element. An empty buffer has a dangling one. It is not zero, because the kernel makes a reference of it,
+    /// and it is aligned like any other, because the kernel may make quads of it.
     fn address(&self) -> u64 {
         let elements = &self.allocation.elements;
         if elements.is_empty() { ALLOCATION_ALIGNMENT } else { elements.as_device_ptr().as_raw() }
