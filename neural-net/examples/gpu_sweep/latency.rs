@@ -11,7 +11,7 @@ use kernels_gpu::latency::{
 use super::training::BLOCKS;
 use super::{Sweep, beyond};
 
-/// Threads of a block in the barriers' launches: those of the persistent kernel.
+/// Threads of a block in the barriers' launches, as many as in the persistent kernel.
 const THREADS: u32 = 256;
 /// Empty launches between two events, or in one graph.
 const LAUNCHES: u32 = 200;

@@ -25,7 +25,7 @@ pub(super) fn prepared() -> Prepared {
 }
 
 impl Sweep {
-    /// The parts of the start, of which the first is over, and the second, opening the device, just now.
+    /// The parts of the start. The device has just been opened.
     pub(super) fn start(&mut self, prepared: Prepared) -> Result<()> {
         let mut last = prepared.end;
         let mut since_last = || {

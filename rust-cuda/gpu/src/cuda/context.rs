@@ -42,24 +42,27 @@ pub(crate) struct Cuda {
 
 /// Starts the driver and the primary context of GPU `index` modulo their number.
 pub(crate) fn prepare(index: usize) {
-    if cuda_driver::availability().is_err() {
-        return;
-    }
-    let count = Device::num_devices().unwrap_or_default().max(1) as usize;
-    let index = u32::try_from(index % count).expect("it is below a number of 32 bits");
-    if let Ok(context) = Device::get_device(index).and_then(Context::new) {
+    if cuda_driver::availability().is_ok()
+        && let Ok(device) = gpu_at(index)
+        && let Ok(context) = Context::new(device)
+    {
         // The context would end with its last owner. It is kept until the process ends.
         std::mem::forget(context);
     }
+}
+
+/// GPU `index` modulo their number; the driver has been started.
+fn gpu_at(index: usize) -> Result<Device, OpenError> {
+    let count = Device::num_devices().map_err(OpenError::driver("counting the GPUs"))?;
+    let index = u32::try_from(index % (count.max(1) as usize)).expect("it is below a number of 32 bits");
+    Device::get_device(index).map_err(OpenError::driver("opening the GPU"))
 }
 
 impl Cuda {
     /// Opens GPU `index` modulo their number and loads the best of `variants` for its compute capability.
     pub(crate) fn open(variants: &'static [PtxVariant], index: usize) -> Result<Self, OpenError> {
         let driver = cuda_driver::availability()?;
-        let count = Device::num_devices().map_err(OpenError::driver("counting the GPUs"))?;
-        let index = u32::try_from(index % (count.max(1) as usize)).expect("it is below a number of 32 bits");
-        let device = Device::get_device(index).map_err(OpenError::driver("opening the GPU"))?;
+        let device = gpu_at(index)?;
         let properties = Properties::of(device)?;
         let compute_capability = properties.compute_capability;
         let Some(variant) = crate::ptx::choose(variants, compute_capability, driver) else {
