@@ -74,18 +74,15 @@ pub(super) fn figures() -> Vec<Figure> {
     let figure =
         |title, ours, peers, share, peer, limit| Figure { title, ours, peers, goal: Goal { share, peer }, limit };
     let [single, double] = FASTEST_RUNGS.map(Rung::label);
-    let (max, with_copies) = (["kernel", "kernel in L2", "with copies"], matmul_functions::label::WITH_COPIES);
-    let step = Ours::Sweep("persistent", TrainingKernel::Cluster.step_label(cluster::BLOCKS));
-    let (graphs, larger_graphs) = ("PyTorch CUDA graphs, batch 16", "PyTorch CUDA graphs, batch 256");
-    let three_kernels = program("activation", &Version::ThreeLaunches.kernel_label());
-    let in_l2 = program("activation", &Version::Fused.kernel_in_l2_label());
+    let with_copies = matmul_functions::label::WITH_COPIES;
+    let larger_graphs = "PyTorch CUDA graphs, batch 256";
     vec![
         figure(
             "training step, 784-128-64-10, batch 16",
-            step,
+            Ours::Sweep("persistent", TrainingKernel::Cluster.step_label(cluster::BLOCKS)),
             ("network", "step"),
             0.05,
-            graphs,
+            "PyTorch CUDA graphs, batch 16",
             Limit::InARow(1, STEP),
         ),
         figure(
@@ -156,7 +153,7 @@ pub(super) fn figures() -> Vec<Figure> {
         figure(
             "max 1000×1000 i32, kernel",
             program("max", max_functions::label::KERNEL),
-            ("max", max[0]),
+            ("max", "kernel"),
             1.0,
             "PyTorch",
             Limit::Largest(&[Bound::Launch, Bound::Memory(12e6)]),
@@ -164,7 +161,7 @@ pub(super) fn figures() -> Vec<Figure> {
         figure(
             "max 1000×1000 i32, kernel, in L2",
             program("max", max_functions::label::KERNEL_IN_L2),
-            ("max", max[1]),
+            ("max", "kernel in L2"),
             1.0,
             "PyTorch",
             Limit::Largest(&[Bound::Launch]),
@@ -172,14 +169,14 @@ pub(super) fn figures() -> Vec<Figure> {
         figure(
             "max 1000×1000 i32, with copies",
             program("max", max_functions::label::WITH_COPIES),
-            ("max", max[2]),
+            ("max", "with copies"),
             1.0,
             "PyTorch",
             Limit::Largest(&[Bound::Link { up: 8e6, down: 4e6 }]),
         ),
         figure(
             "activation 10⁶, three kernels",
-            three_kernels,
+            program("activation", &Version::ThreeLaunches.kernel_label()),
             ("activation", "three steps"),
             1.0,
             "PyTorch",
@@ -195,7 +192,7 @@ pub(super) fn figures() -> Vec<Figure> {
         ),
         figure(
             "activation 10⁶, fused kernel, in L2",
-            in_l2,
+            program("activation", &Version::Fused.kernel_in_l2_label()),
             ("activation", "fused in L2"),
             0.9,
             "PyTorch compiled",
@@ -225,7 +222,7 @@ impl Goal {
     pub(super) fn seconds(&self, figure: &Figure, results: &Results) -> Option<f64> {
         let (script, group) = figure.peers;
         let times = results.peers.get(script)?["seconds"].get(group)?.get(self.peer)?;
-        Some(self.share * measurement(&Times::deserialize(times).ok()?)?.min)
+        Some(self.share * measured(times)?.min)
     }
 }
 
@@ -254,8 +251,7 @@ impl Ours {
             Self::Sweep(part, label) => time(&results.sweep, part, label),
             Self::Fastest(part) => {
                 let times = results.sweep.get(*part)?["seconds"].as_object()?.values();
-                let times = times.filter_map(|value| measurement(&Times::deserialize(value).ok()?));
-                times.min_by(|a, b| a.min.total_cmp(&b.min))
+                times.filter_map(measured).min_by(|a, b| a.min.total_cmp(&b.min))
             }
             Self::Epoch => Measurement::of(histories().flatten().map(|epoch| epoch.seconds).collect()),
             Self::ToTarget => {
@@ -268,7 +264,12 @@ impl Ours {
 
 /// A program's time with this label.
 pub(super) fn time(programs: &Map<String, Value>, run: &str, label: &str) -> Option<Measurement> {
-    measurement(&Times::deserialize(&programs.get(run)?["seconds"][timing::key(label)]).ok()?)
+    measured(&programs.get(run)?["seconds"][timing::key(label)])
+}
+
+/// The JSON of times that can be divided by.
+fn measured(times: &Value) -> Option<Measurement> {
+    measurement(&Times::deserialize(times).ok()?)
 }
 
 /// An epoch in the JSON of `neural-net`; the accuracy is of the validation images.

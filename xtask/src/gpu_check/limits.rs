@@ -8,12 +8,21 @@ use super::figures::time;
 use super::plan::{COPIES, LATENCY, RATES};
 use super::results::Results;
 
+/// The labels of the sweep's times that limits are made of.
+const LAUNCH: &str = "empty launch of many";
+const EXCHANGE: &str = "exchange of 256 bytes with each, 16 blocks";
+const MEMORY: &str = "byte of memory";
+const DOUBLE: &str = "multiply-add of f64";
+const PRODUCT: &str = "product of bf16, 16×16 by 16×8";
+const UPLOAD: &str = "upload 4 MB of page-locked memory";
+const DOWNLOAD: &str = "download 4 MB to page-locked memory";
+
 /// What bounds a time from below.
 #[derive(Clone, Debug)]
 pub(super) enum Limit {
     /// The largest of these: they may overlap.
     Largest(&'static [Bound]),
-    /// All of these, one after the other, so many times.
+    /// The sum of these, repeated this many times.
     InARow(u32, &'static [Bound]),
 }
 
@@ -58,12 +67,9 @@ impl Bound {
         let least = |part: &str, label: &str| Some(time(&results.sweep, part, label)?.min);
         let copied = |label: &str| Some(least(COPIES, label)? / 4e6);
         Some(match self {
-            Self::Launch => least(LATENCY, "empty launch of many")?,
-            Self::Memory(bytes) => bytes * least(RATES, "byte of memory")?,
-            Self::Link { up, down } => {
-                let [to_gpu, back] = ["upload 4 MB of page-locked memory", "download 4 MB to page-locked memory"];
-                up * copied(to_gpu)? + down * copied(back)?
-            }
+            Self::Launch => least(LATENCY, LAUNCH)?,
+            Self::Memory(bytes) => bytes * least(RATES, MEMORY)?,
+            Self::Link { up, down } => up * copied(UPLOAD)? + down * copied(DOWNLOAD)?,
             Self::Singles(count, multiprocessors) => {
                 let rates = results.sweep.get(RATES)?;
                 let number = match multiprocessors {
@@ -73,9 +79,9 @@ impl Bound {
                 let per_second = single_lanes(&results.gpu)? * rates.get("clock_hz").and_then(Value::as_f64)?;
                 count / (number * per_second)
             }
-            Self::Doubles(count) => count * least(RATES, "multiply-add of f64")?,
-            Self::Products(count) => count * least(RATES, "product of bf16, 16×16 by 16×8")?,
-            Self::Exchanges(count) => count * least(LATENCY, "exchange of 256 bytes with each, 16 blocks")?,
+            Self::Doubles(count) => count * least(RATES, DOUBLE)?,
+            Self::Products(count) => count * least(RATES, PRODUCT)?,
+            Self::Exchanges(count) => count * least(LATENCY, EXCHANGE)?,
         })
     }
 }
@@ -152,6 +158,23 @@ mod tests {
             results.sweep.insert(part.to_owned(), value);
         }
         results
+    }
+
+    /// A label that the sweep no longer has would leave a limit without a time, and no one would notice it without a GPU.
+    #[test]
+    fn gpu_checks_limits_are_made_of_times_that_the_sweep_has() {
+        let folder = crate::workspace_root().join("neural-net/examples/gpu_sweep");
+        let source = |part: &str| std::fs::read_to_string(folder.join(part).with_extension("rs")).unwrap();
+        let exchange = EXCHANGE.replace("16", "{blocks}");
+        for (part, labels) in [
+            (LATENCY, &[LAUNCH, exchange.as_str()][..]),
+            (RATES, &[MEMORY, DOUBLE, PRODUCT]),
+            (COPIES, &[UPLOAD, DOWNLOAD]),
+        ] {
+            for label in labels {
+                assert!(source(part).contains(&format!("\"{label}\"")), "{part}.rs has no time \"{label}\"");
+            }
+        }
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(super) fn run() -> Result<ExitCode> {
     check(&results)?;
     let record = std::fs::read_to_string(tools.path().join(RECORD)).context("the stand-ins were not started")?;
     check_record(&record)?;
-    // Nothing is left, so that nothing runs again.
+    // Nothing is left to run.
     run_script(&["--resume"], &folder, &emulator, tools.path())?;
     let resumed = Results::read(&folder.join(FILE))?;
     ensure!(

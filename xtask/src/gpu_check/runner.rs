@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use command_line::CHECK_FAILED;
 use command_line::say;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::machine::{self, Machine};
 use super::plan::{self, ITEM_LIMIT, Item, Run, SWEEP, Sanitized, Test};
@@ -67,6 +67,9 @@ struct Runner {
     is_emulated: bool,
 }
 
+/// The part of the results that has an item's JSON.
+type Section = fn(&mut Results) -> &mut Map<String, Value>;
+
 /// A process that ended, or the reason for which it was not started.
 type Ended = Result<Finished, Outcome>;
 
@@ -87,7 +90,7 @@ impl Runner {
         }
     }
 
-    /// Runs those of the items that the results lack, each of which then says how it ended, until `within` of the program's time is over.
+    /// Runs the items that the results lack, and prints a line for each, until `within` of the program's time is over.
     fn all(&mut self, items: &[Item], within: Option<Duration>) -> Result<()> {
         self.deadline = within.unwrap_or(Duration::MAX);
         let start = (self.clock)();
@@ -125,7 +128,7 @@ impl Runner {
     fn item(&mut self, item: Item) -> Result<Outcome> {
         let name = item.name();
         let start = (self.clock)();
-        let value = match item {
+        let (section, key, value): (Section, &str, Value) = match item {
             Item::Test(test) => {
                 let outcome = self.test(&name, test)?;
                 self.kept.results.tests.insert(test.program.to_owned(), outcome.clone());
@@ -136,24 +139,14 @@ impl Runner {
                 self.kept.results.sanitizer.insert(name, outcome.clone());
                 return Ok(outcome);
             }
-            Item::Start(run) => self.start(&name, run)?,
-            Item::Sweep(part) => self.sweep(&name, part)?,
-            Item::Program(run) => self.timed(&name, run)?,
-            Item::Peers(script) => self.peers(&name, script)?,
-            Item::Counted(run) => self.counted(&name, run)?,
+            Item::Start(run) => (|results| &mut results.starts, run.name, self.start(&name, run)?),
+            Item::Sweep(part) => (|results| &mut results.sweep, part, self.sweep(&name, part)?),
+            Item::Program(run) => (|results| &mut results.programs, run.name, self.timed(&name, run)?),
+            Item::Peers(script) => (|results| &mut results.peers, script.name, self.peers(&name, script)?),
+            Item::Counted(run) => (|results| &mut results.counters, run.name, self.counted(&name, run)?),
         };
-        let seconds = ((self.clock)() - start).as_secs_f64();
-        let ending = Outcome::of_value(&value, seconds);
-        let results = &mut self.kept.results;
-        let (section, key) = match item {
-            Item::Start(run) => (&mut results.starts, run.name),
-            Item::Sweep(part) => (&mut results.sweep, part),
-            Item::Program(run) => (&mut results.programs, run.name),
-            Item::Peers(script) => (&mut results.peers, script.name),
-            Item::Counted(run) => (&mut results.counters, run.name),
-            Item::Test(_) | Item::Sanitized(_) => return Ok(ending),
-        };
-        section.insert(key.to_owned(), value);
+        let ending = Outcome::of_value(&value, ((self.clock)() - start).as_secs_f64());
+        section(&mut self.kept.results).insert(key.to_owned(), value);
         Ok(ending)
     }
 
