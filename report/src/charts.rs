@@ -9,20 +9,17 @@ mod curves;
 mod ladder;
 mod speedup;
 
-use serde::Serialize;
-
 pub(crate) use self::accuracies::{Line, accuracies};
 pub(crate) use self::canvas::{BLUE, Canvas, ChartError, GREEN, GREY, LIGHT, ORANGE, Side, WIDTH};
 use crate::Figures;
 use crate::timed::Table;
 
 /// A chart, which the template includes as a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chart {
     /// The file's name without extension.
     pub name: String,
     /// The picture.
-    #[serde(skip)]
     pub svg: String,
     /// Alternative text.
     pub alt: String,

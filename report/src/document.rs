@@ -1,5 +1,8 @@
 //! The JSON value that the template reads: everything that depends on the figures, as texts and tables.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::charts::{self, Chart, ChartError};
@@ -11,7 +14,7 @@ use crate::timed::Table;
 use crate::{tables, words};
 
 /// The report that a document is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Template {
     /// hw1.pdf.
     Homework1,
@@ -32,6 +35,16 @@ pub struct Document {
     pub charts: Vec<Chart>,
     /// The pictures.
     pub pictures: Vec<Picture>,
+}
+
+impl Document {
+    /// What report/typeset reads, as its `Document` has it.
+    pub fn to_json(&self) -> String {
+        let charts: Map<_, _> = self.charts.iter().map(|chart| (chart.name.clone(), json!(chart.svg))).collect();
+        let in_base64 = |picture: &Picture| (picture.name.clone(), json!(BASE64_STANDARD.encode(&picture.png)));
+        let pictures: Map<_, _> = self.pictures.iter().map(in_base64).collect();
+        json!({ "template": self.template, "value": self.value, "charts": charts, "pictures": pictures }).to_string()
+    }
 }
 
 /// A picture, which the template includes as a file.

@@ -1,8 +1,8 @@
 //! hw1.pdf: the homework's report, generated from measurements.
 //!
 //! [`measure`] measures the [`Figures`] on this machine; [`statements`] derives sentences from them; [`document`]
-//! combines both into the template's JSON input; [`typeset`] typesets it with Typst, in process and without a network,
-//! as PDF or HTML; [`archive`] packs the homework. [`notes`] reads the author's explanation. [`distributed`] is the
+//! combines both into the template's JSON input; [`typeset`] builds the package in report/typeset, which makes a PDF file
+//! and an HTML page of it with Typst; [`archive`] packs the homework. [`notes`] reads the author's explanation. [`distributed`] is the
 //! report on assignment 3, hw3.pdf, [`assignment2`] that on assignment 2, hw2.pdf.
 
 pub mod archive;
@@ -23,7 +23,6 @@ pub mod statements;
 pub mod tables;
 pub mod timed;
 mod times;
-#[cfg(feature = "typeset")]
 pub mod typeset;
 mod words;
 

@@ -1,5 +1,6 @@
 //! The program: arguments, progress on stderr, and output files.
 
+mod finish;
 mod progress;
 
 use std::ffi::OsString;
@@ -18,7 +19,8 @@ use report::document::{Document, DocumentError, document};
 use report::measure::Plan;
 use report::notes::Block;
 use report::peers::{PeerOptions, Scripts};
-use report::{Figures, archive, assignment2, distributed, measure, notes, recorded, statements, typeset};
+use report::typeset::{Pages, Typesetter};
+use report::{Figures, archive, assignment2, distributed, measure, notes, recorded, statements};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -53,7 +55,8 @@ struct Arguments {
     /// Print the figures as one JSON object on stdout
     #[arg(long)]
     json: bool,
-    /// Read the figures from the output of --json instead of measuring
+    /// Read the figures from a file that an earlier run saved beside its report, instead of measuring; the output of --json is
+    /// one too
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "seed", "device", "python", "no_python", "data"])]
     figures: Option<PathBuf>,
     /// Seed of the random input
@@ -92,13 +95,16 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
 }
 
+/// Gives the figures, or the reason why they could not be measured.
+type Measurement<R> = Box<dyn FnOnce() -> Result<R, String>>;
+
 /// The figures of an assignment's report.
 trait Report: Serialize + DeserializeOwned {
     /// What is handed in with it.
     const HAND_IN: HandIn;
 
-    /// Measures the figures. The outer error is invalid input, the inner one a failed measurement.
-    fn measure(arguments: &Arguments) -> Result<Result<Self, String>>;
+    /// What measures the figures. Invalid input is an error before anything is measured.
+    fn measurement(arguments: &Arguments) -> Result<Measurement<Self>>;
 
     fn document(&self, author: Option<&str>, notes: &[Block]) -> Result<Document, DocumentError>;
 
@@ -109,11 +115,75 @@ trait Report: Serialize + DeserializeOwned {
 }
 
 /// Measures or reads the figures, and writes the report and the other requested files.
-fn report<R: Report>(arguments: &Arguments) -> Result<ExitCode> {
+fn report<R: Report + 'static>(arguments: &Arguments) -> Result<ExitCode> {
     let out = arguments.out.clone().unwrap_or_else(|| archive::workspace().join("report").join(R::HAND_IN.report));
+    // Measured figures are saved: without Cargo or a network the report is finished later.
+    let saved = arguments.figures.is_none().then(|| out.with_extension("figures.json"));
     let mut files = vec![("--out", out.clone())];
+    files.extend(saved.clone().map(|file| ("--out", file)));
     files.extend(arguments.html.then(|| ("--html", out.with_extension("html"))));
     files.extend(arguments.zip.then(|| ("--zip", out.with_extension("zip"))));
+    require_valid(arguments, &out, &files)?;
+    let notes = arguments.notes.as_deref().map(notes::read).transpose()?.unwrap_or_default();
+    let figures: Measurement<R> = match &arguments.figures {
+        Some(file) => {
+            let given = read(arguments, file)?;
+            Box::new(|| Ok(given))
+        }
+        None => R::measurement(arguments)?,
+    };
+    // All input is read, and nothing is written yet.
+    let cannot_write = |file: &Path| format!("cannot write {}: choose another path with --out", file.display());
+    if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        create_directory(folder).with_context(|| cannot_write(&out))?;
+    }
+    for (_, file) in &files {
+        require_writable(file).with_context(|| cannot_write(file))?;
+    }
+
+    // The compiler runs before anything is timed.
+    let typesetter = Typesetter::build(&archive::workspace()).map_err(|error| error.to_string());
+    if let (Err(reason), Some(saved)) = (&typesetter, &saved) {
+        command_line::note!("[*] Only the figures will be written, to {}: {reason}.", saved.display());
+    }
+    let figures = match figures() {
+        Ok(figures) => figures,
+        Err(error) => {
+            command_line::note!("error: {error}");
+            return Ok(ExitCode::from(CHECK_FAILED));
+        }
+    };
+    let json = serde_json::to_string(&figures)?;
+    if let Some(saved) = &saved {
+        keep(saved, json.as_bytes())?;
+        command_line::note!("[*] {}: the figures", saved.display());
+    }
+    let document = figures.document(arguments.author.as_deref(), &notes)?;
+    let typeset = |by: Typesetter| by.typeset(&document, arguments.html).map_err(|error| error.to_string());
+    let pages = typesetter.and_then(typeset);
+    if let Ok(pages) = &pages {
+        write(arguments, &out, pages, R::HAND_IN)?;
+    }
+    if let Some(noise) = figures.noise() {
+        command_line::note!("[*] {noise} Measure again while nothing else runs.");
+    }
+    if arguments.json {
+        command_line::say!("{json}");
+    }
+    let Err(reason) = pages else { return Ok(ExitCode::SUCCESS) };
+    let later = saved.map_or_else(String::new, |saved| {
+        let command = finish::command(arguments, &saved);
+        format!(
+            ". The figures are in {}. When that is fixed, this makes the report of them: {command}",
+            saved.display()
+        )
+    });
+    command_line::note!("error: {} is not written: {reason}{later}", out.display());
+    Ok(ExitCode::from(CHECK_FAILED))
+}
+
+/// Checks the arguments that name files, and the author's name.
+fn require_valid(arguments: &Arguments, out: &Path, files: &[(&str, PathBuf)]) -> Result<()> {
     if out.extension().is_some_and(|extension| extension == "html" || extension == "zip") {
         bail!("{} must be a PDF file: give --out a name that ends in .pdf", out.display());
     }
@@ -124,36 +194,7 @@ fn report<R: Report>(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(images) = find_mnist(arguments.data.as_deref()) {
         inputs.extend(idx::files_in(&images));
     }
-    require_distinct(files.iter().map(|(flag, file)| (*flag, file.as_path())), &inputs)?;
-    let notes = arguments.notes.as_deref().map(notes::read).transpose()?.unwrap_or_default();
-    // Before anything is written.
-    let given: Option<R> = arguments.figures.as_deref().map(|file| read(arguments, file)).transpose()?;
-    let cannot_write = |file: &Path| format!("cannot write {}: choose another path with --out", file.display());
-    if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        create_directory(folder).with_context(|| cannot_write(&out))?;
-    }
-    for (_, file) in &files {
-        require_writable(file).with_context(|| cannot_write(file))?;
-    }
-    let figures = match given {
-        Some(figures) => figures,
-        None => match R::measure(arguments)? {
-            Ok(figures) => figures,
-            Err(error) => {
-                command_line::note!("error: {error}");
-                return Ok(ExitCode::from(CHECK_FAILED));
-            }
-        },
-    };
-    let document = figures.document(arguments.author.as_deref(), &notes)?;
-    write(arguments, &out, &document, R::HAND_IN)?;
-    if let Some(noise) = figures.noise() {
-        command_line::note!("[*] {noise} Measure again while nothing else runs.");
-    }
-    if arguments.json {
-        command_line::say!("{}", serde_json::to_string(&figures)?);
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(require_distinct(files.iter().map(|(flag, file)| (*flag, file.as_path())), &inputs)?)
 }
 
 /// The figures in the file `--figures`.
@@ -167,7 +208,7 @@ fn read<R: Report>(arguments: &Arguments, file: &Path) -> Result<R> {
 impl Report for Figures {
     const HAND_IN: HandIn = HandIn::HOMEWORK1;
 
-    fn measure(arguments: &Arguments) -> Result<Result<Self, String>> {
+    fn measurement(arguments: &Arguments) -> Result<Measurement<Self>> {
         let dataset = found_dataset(arguments)?;
         let device = Device::open(arguments.device, &kernels_gpu::PTX)?;
         let plan = Plan {
@@ -176,10 +217,12 @@ impl Report for Figures {
             peers: peers(arguments),
             recorded: recorded::folder(),
         };
-        let progress = Progress::new(&measure::STAGES);
-        let figures = measure::run(&plan, &device, &dataset, &mut |stage, what| progress.stage(stage, what));
-        progress.finish();
-        Ok(figures.map_err(|error| error.to_string()))
+        Ok(Box::new(move || {
+            let progress = Progress::new(&measure::STAGES);
+            let figures = measure::run(&plan, &device, &dataset, &mut |stage, what| progress.stage(stage, what));
+            progress.finish();
+            figures.map_err(|error| error.to_string())
+        }))
     }
 
     fn document(&self, author: Option<&str>, notes: &[Block]) -> Result<Document, DocumentError> {
@@ -194,15 +237,17 @@ impl Report for Figures {
 impl Report for assignment2::Figures {
     const HAND_IN: HandIn = HandIn::ASSIGNMENT2;
 
-    fn measure(arguments: &Arguments) -> Result<Result<Self, String>> {
+    fn measurement(arguments: &Arguments) -> Result<Measurement<Self>> {
         let dataset = found_dataset(arguments)?;
         let device = Device::open(arguments.device, &kernels_gpu::PTX)?;
         let plan = assignment2::measure::Plan { quick: arguments.quick, seed: arguments.seed, peers: peers(arguments) };
-        let progress = Progress::new(&assignment2::measure::STAGES);
-        let mut stage = |stage: &str, what: &str| progress.stage(stage, what);
-        let figures = assignment2::measure::run(&plan, &device, &dataset, &mut stage);
-        progress.finish();
-        Ok(figures.map_err(|error| error.to_string()))
+        Ok(Box::new(move || {
+            let progress = Progress::new(&assignment2::measure::STAGES);
+            let mut stage = |stage: &str, what: &str| progress.stage(stage, what);
+            let figures = assignment2::measure::run(&plan, &device, &dataset, &mut stage);
+            progress.finish();
+            figures.map_err(|error| error.to_string())
+        }))
     }
 
     fn document(&self, author: Option<&str>, notes: &[Block]) -> Result<Document, DocumentError> {
@@ -217,16 +262,18 @@ impl Report for assignment2::Figures {
 impl Report for distributed::Figures {
     const HAND_IN: HandIn = HandIn::ASSIGNMENT3;
 
-    fn measure(arguments: &Arguments) -> Result<Result<Self, String>> {
+    fn measurement(arguments: &Arguments) -> Result<Measurement<Self>> {
         if arguments.python.is_some() || arguments.device != DeviceChoice::default() {
             bail!("--python and --device are for assignments 1 and 2: omit them");
         }
         let dataset = found_dataset(arguments)?;
         let plan = distributed::Plan { quick: arguments.quick, seed: arguments.seed, data: arguments.data.clone() };
-        let progress = Progress::new(&distributed::measure::STAGES);
-        let figures = distributed::measure::run(&plan, &dataset, &mut |stage, what| progress.stage(stage, what));
-        progress.finish();
-        Ok(figures)
+        Ok(Box::new(move || {
+            let progress = Progress::new(&distributed::measure::STAGES);
+            let figures = distributed::measure::run(&plan, &dataset, &mut |stage, what| progress.stage(stage, what));
+            progress.finish();
+            figures
+        }))
     }
 
     fn document(&self, author: Option<&str>, notes: &[Block]) -> Result<Document, DocumentError> {
@@ -264,22 +311,23 @@ fn peers(arguments: &Arguments) -> PeerOptions {
     }
 }
 
-/// Writes the report and the other requested files, each atomically.
-fn write(arguments: &Arguments, out: &Path, document: &Document, hand_in: HandIn) -> Result<()> {
-    let pdf = typeset::pdf(document)?;
-    let keep = |file: &Path, bytes: &[u8]| {
-        write_atomically(file, bytes).with_context(|| format!("cannot write {}", file.display()))
-    };
-    keep(out, &pdf.bytes)?;
-    command_line::note!("[*] {}: {} pages", out.display(), pdf.pages);
-    if arguments.html {
+/// Writes a file atomically.
+fn keep(file: &Path, bytes: &[u8]) -> Result<()> {
+    write_atomically(file, bytes).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// Writes the report and the other requested files.
+fn write(arguments: &Arguments, out: &Path, pages: &Pages, hand_in: HandIn) -> Result<()> {
+    keep(out, &pages.pdf)?;
+    command_line::note!("[*] {}: {} pages", out.display(), pages.count);
+    if let Some(html) = &pages.html {
         let file = out.with_extension("html");
-        keep(&file, typeset::html(document)?.as_bytes())?;
+        keep(&file, html.as_bytes())?;
         command_line::note!("[*] {}", file.display());
     }
     if arguments.zip {
         let file = out.with_extension("zip");
-        keep(&file, &archive::archive(hand_in, &archive::workspace(), &pdf.bytes)?)?;
+        keep(&file, &archive::archive(hand_in, &archive::workspace(), &pages.pdf)?)?;
         command_line::note!(
             "[*] {}: {}, what they are built from, and the report",
             file.display(),

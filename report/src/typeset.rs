@@ -1,150 +1,190 @@
-//! Typesetting of a document with Typst, in process: one template and embedded fonts, without disk and network.
+//! Typesetting of a document, by the program in report/typeset: Typst is a sixth of what the tests would compile, so that
+//! only a report builds it.
 
-use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use typst::diag::{FileError, FileResult, SourceDiagnostic};
-use typst::foundations::{Bytes, Datetime, Dict, Duration, IntoValue};
-use typst::syntax::{FileId, RootedPath, Source, VirtualPath, VirtualRoot};
-use typst::text::{Font, FontBook};
-use typst::utils::LazyHash;
-use typst::{Feature, Library, LibraryExt, World, WorldExt};
-use typst_html::{HtmlDocument, HtmlOptions};
-use typst_layout::PagedDocument;
-use typst_pdf::PdfOptions;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde::Deserialize;
 
-use crate::document::{Document, Template};
+use crate::document::Document;
 
-const SHARED: &str = include_str!("../template/shared.typ");
-/// The template's file name and source.
-fn source_of(template: Template) -> (&'static str, &'static str) {
-    match template {
-        Template::Homework1 => ("report.typ", include_str!("../template/report.typ")),
-        Template::Assignment2 => ("hw2.typ", include_str!("../template/hw2.typ")),
-        Template::Assignment3 => ("hw3.typ", include_str!("../template/hw3.typ")),
-    }
-}
-
-const REFERENCES: &str = include_str!("../template/references.yml");
-
-/// An error of Typst: the template does not match its input. This is a bug in this crate, not in the figures.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the report could not be typeset: {0}")]
-pub struct TypesetError(String);
-
-/// A report as a PDF file.
+/// The program, built.
 #[derive(Clone, Debug)]
-pub struct Pdf {
-    /// Content of the file.
-    pub bytes: Vec<u8>,
-    /// Number of pages.
-    pub pages: usize,
+pub struct Typesetter {
+    program: PathBuf,
 }
 
-/// Typesets the document as PDF.
-///
-/// # Errors
-/// If the template does not match the document.
-pub fn pdf(document: &Document) -> Result<Pdf, TypesetError> {
-    let world = TemplateWorld::of(document, "paged")?;
-    let pages = typst::compile::<PagedDocument>(&world).output.map_err(|errors| world.explained(&errors))?;
-    let bytes = typst_pdf::pdf(&pages, &PdfOptions::default()).map_err(|errors| world.explained(&errors))?;
-    Ok(Pdf { bytes, pages: pages.pages().len() })
+/// A typeset document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pages {
+    /// The PDF file.
+    pub pdf: Vec<u8>,
+    /// Its number of pages.
+    pub count: usize,
+    /// The HTML page with embedded images, if requested.
+    pub html: Option<String>,
 }
 
-/// Typesets the document as one HTML page with embedded images.
-///
-/// # Errors
-/// If the template does not match the document.
-pub fn html(document: &Document) -> Result<String, TypesetError> {
-    let world = TemplateWorld::of(document, "html")?;
-    let page = typst::compile::<HtmlDocument>(&world).output.map_err(|errors| world.explained(&errors))?;
-    typst_html::html(&page, &HtmlOptions::default()).map_err(|errors| world.explained(&errors))
+/// The errors of [`Typesetter::build`].
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The sources are not where this program was built.
+    #[error("{} is missing: keep the workspace where this program was built, or build it again", .0.display())]
+    NoSources(PathBuf),
+    /// Cargo does not start.
+    #[error("{} does not start ({error}): put cargo on the PATH", .cargo.display())]
+    NoCargo {
+        /// The program.
+        cargo: PathBuf,
+        /// The cause.
+        error: io::Error,
+    },
+    /// Cargo has printed its reason.
+    #[error("cargo cannot build report/typeset, for the reason above")]
+    Failed,
 }
 
-/// Typst's `World`: the only files and fonts that the template can access.
-struct TemplateWorld {
-    library: LazyHash<Library>,
-    book: LazyHash<FontBook>,
-    fonts: Vec<Font>,
-    template: Source,
-    shared: Source,
-    files: HashMap<FileId, Bytes>,
+/// The errors of [`Typesetter::typeset`].
+#[derive(Debug, thiserror::Error)]
+pub enum TypesetError {
+    /// The program does not start, or its output ends early.
+    #[error("{} does not run: {error}", .program.display())]
+    Program {
+        /// The program.
+        program: PathBuf,
+        /// The cause.
+        error: io::Error,
+    },
+    /// The template does not match the document. This is a bug in one of them, not in the figures.
+    #[error("the report could not be typeset: {0}")]
+    Template(String),
 }
 
-impl TemplateWorld {
-    /// The world for a document and a target, `paged` or `html`.
-    fn of(document: &Document, target: &str) -> Result<Self, TypesetError> {
-        let inputs: Dict = [("target".into(), target.into_value())].into_iter().collect();
-        let (name, template) = source_of(document.template);
-        let library = Library::builder().with_features([Feature::Html].into_iter().collect()).with_inputs(inputs);
-        let fonts: Vec<Font> = typst_assets::fonts().flat_map(|font| Font::iter(Bytes::new(font))).collect();
-        let mut files = HashMap::new();
-        files.insert(file("report.json")?, Bytes::new(document.value.to_string().into_bytes()));
-        files.insert(file("references.yml")?, Bytes::new(REFERENCES.as_bytes()));
-        for chart in &document.charts {
-            files.insert(file(&format!("{}.svg", chart.name))?, Bytes::new(chart.svg.clone().into_bytes()));
+/// A line of Cargo's messages; those of other reasons have no executable.
+#[derive(Deserialize)]
+struct Message {
+    executable: Option<PathBuf>,
+}
+
+/// The program's output.
+#[derive(Deserialize)]
+struct Output {
+    pdf: String,
+    pages: usize,
+    html: Option<String>,
+}
+
+impl Typesetter {
+    /// Builds the program from the workspace's sources, in the profile and the target folder of this program. Cargo's
+    /// progress goes to stderr.
+    ///
+    /// # Errors
+    /// If there is no Cargo, or the sources do not compile, or a library cannot be downloaded.
+    pub fn build(workspace: &Path) -> Result<Self, BuildError> {
+        let manifest = workspace.join("report").join("typeset").join("Cargo.toml");
+        if !manifest.is_file() {
+            return Err(BuildError::NoSources(manifest));
         }
-        for picture in &document.pictures {
-            files.insert(file(&format!("{}.png", picture.name))?, Bytes::new(picture.png.clone()));
+        let cargo = PathBuf::from(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = Command::new(&cargo);
+        // Cargo's settings are those of the current folder, and of variables such as CARGO_NET_OFFLINE.
+        command.current_dir(workspace).args(["build", "--locked", "--message-format=json-render-diagnostics"]);
+        command.arg("--manifest-path").arg(manifest).args((!is_dev()).then_some("--release"));
+        let this_program = std::env::current_exe().unwrap_or_default();
+        if let Some(target) = target_folder(&this_program) {
+            command.arg("--target-dir").arg(target);
         }
-        Ok(Self {
-            library: LazyHash::new(library.build()),
-            book: LazyHash::new(FontBook::from_fonts(&fonts)),
-            fonts,
-            template: Source::new(file(name)?, template.to_owned()),
-            shared: Source::new(file("shared.typ")?, SHARED.to_owned()),
-            files,
-        })
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_a_build(&name.to_string_lossy())) {
+            command.env_remove(name);
+        }
+        let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+        let output = output.map_err(|error| BuildError::NoCargo { cargo, error })?;
+        let messages = String::from_utf8_lossy(&output.stdout);
+        let mut messages = messages.lines().filter_map(|line| serde_json::from_str::<Message>(line).ok());
+        let program = messages.find_map(|message| message.executable).filter(|_| output.status.success());
+        Ok(Self { program: program.ok_or(BuildError::Failed)? })
     }
 
-    /// The first error, with its line in the template.
-    fn explained(&self, errors: &[SourceDiagnostic]) -> TypesetError {
-        let Some(error) = errors.first() else { return TypesetError("Typst reported no reason".to_owned()) };
-        let source = [&self.template, &self.shared].into_iter().find(|source| error.span.id() == Some(source.id()));
-        let before = source.zip(self.range(error.span)).and_then(|(source, range)| source.text().get(..range.start));
-        match source.zip(before) {
-            Some((source, before)) => {
-                let (file, line) = (source.id().get().vpath().get_without_slash(), before.split('\n').count());
-                TypesetError(format!("{file}, line {line}: {}", error.message))
-            }
-            None => TypesetError(error.message.to_string()),
+    /// Typesets the document as PDF, and as HTML if requested.
+    ///
+    /// # Errors
+    /// If the program does not run, or the template does not match the document.
+    pub fn typeset(&self, document: &Document, with_html: bool) -> Result<Pages, TypesetError> {
+        let failed = |error| TypesetError::Program { program: self.program.clone(), error };
+        let mut command = Command::new(&self.program);
+        command.args(with_html.then_some("--html"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(failed)?;
+        // The program reads all before it writes anything. If it ends early, its exit code and stderr say more than this
+        // pipe's error.
+        if let Some(mut stdin) = child.stdin.take() {
+            let _ = stdin.write_all(document.to_json().as_bytes());
         }
+        let output = child.wait_with_output().map_err(failed)?;
+        if !output.status.success() {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let line = stderr.lines().find(|line| !line.is_empty()).unwrap_or_default();
+            let reason = line.strip_prefix("error: ").unwrap_or(line);
+            return Err(TypesetError::Template(format!("{reason} ({})", output.status)));
+        }
+        let no_report = |error: &dyn ToString| failed(io::Error::new(io::ErrorKind::InvalidData, error.to_string()));
+        let Output { pdf, pages, html } = serde_json::from_slice(&output.stdout).map_err(|error| no_report(&error))?;
+        let pdf = BASE64_STANDARD.decode(pdf).map_err(|error| no_report(&error))?;
+        Ok(Pages { pdf, count: pages, html })
     }
 }
 
-fn file(name: &str) -> Result<FileId, TypesetError> {
-    let path = VirtualPath::new(name).map_err(|error| TypesetError(format!("{name}: {error:?}")))?;
-    Ok(RootedPath::new(VirtualRoot::Project, path).intern())
+/// Whether this program was built in the dev profile.
+pub fn is_dev() -> bool {
+    env!("BUILT_PROFILE") == "debug"
 }
 
-impl World for TemplateWorld {
-    fn library(&self) -> &LazyHash<Library> {
-        &self.library
+/// Cargo's target folder that a program of it lies in: it has Cargo's mark. None for a program that was copied elsewhere,
+/// where Cargo's settings choose the folder. The program's place is the only one that also knows of a `--target-dir` on
+/// Cargo's command line.
+fn target_folder(program: &Path) -> Option<&Path> {
+    program.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file())
+}
+
+/// Whether a variable is of the package that `cargo run` or `cargo test` has started, or of checks that Cargo's caller
+/// wants of the workspace's own code; the compiler would run again where they differ. The user's settings stay.
+fn is_of_a_build(name: &str) -> bool {
+    ["RUSTC_WORKSPACE_WRAPPER", "OUT_DIR"].contains(&name)
+        || ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_EXE_"].iter().any(|start| name.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_folder_has_cargos_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        std::fs::create_dir_all(&target).unwrap();
+        let programs = ["debug/report", "debug/deps/report-0123", "x86_64-unknown-linux-gnu/release/report"];
+        assert_eq!(target_folder(&target.join(programs[0])), None);
+        std::fs::write(target.join("CACHEDIR.TAG"), "").unwrap();
+        for program in programs {
+            assert_eq!(target_folder(&target.join(program)), Some(&*target), "{program}");
+        }
+        assert_eq!(target_folder(&folder.path().join("report")), None);
     }
 
-    fn book(&self) -> &LazyHash<FontBook> {
-        &self.book
+    #[test]
+    fn the_users_settings_reach_the_build() {
+        let removed = ["RUSTC_WORKSPACE_WRAPPER", "CARGO_PKG_NAME", "CARGO_MANIFEST_DIR", "OUT_DIR"];
+        let kept = ["CARGO_NET_OFFLINE", "CARGO_HOME", "CARGO_TARGET_DIR", "RUSTFLAGS", "RUSTC_WRAPPER", "PATH"];
+        assert!(removed.into_iter().all(is_of_a_build) && !kept.into_iter().any(is_of_a_build));
     }
 
-    fn main(&self) -> FileId {
-        self.template.id()
-    }
-
-    fn source(&self, id: FileId) -> FileResult<Source> {
-        let sources = [&self.template, &self.shared];
-        sources.into_iter().find(|source| source.id() == id).cloned().ok_or(FileError::NotSource)
-    }
-
-    fn file(&self, id: FileId) -> FileResult<Bytes> {
-        let missing = || FileError::NotFound(id.get().vpath().get_without_slash().into());
-        self.files.get(&id).cloned().ok_or_else(missing)
-    }
-
-    fn font(&self, index: usize) -> Option<Font> {
-        self.fonts.get(index).cloned()
-    }
-
-    fn today(&self, _offset: Option<Duration>) -> Option<Datetime> {
-        None
+    #[test]
+    fn missing_sources_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Typesetter::build(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("Cargo.toml is missing: keep the workspace where this program was built"), "{error}");
     }
 }

@@ -1,5 +1,5 @@
-//! The crates of both workspaces depend on each other as the rows in ARCHITECTURE.md say, and the toolchain never on the
-//! homework.
+//! The crates of all workspaces depend on each other as the rows in ARCHITECTURE.md say, the toolchain never on the
+//! homework, and the report's typesetting on none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -96,8 +96,10 @@ fn crates_depend_only_downwards() {
     let places = written_rows();
     let (homework, of_homework) = workspace(root());
     let (toolchain, of_toolchain) = workspace(&root().join("rust-cuda"));
-    let packages: BTreeSet<&String> = homework.iter().chain(&toolchain).collect();
+    let (typesetting, of_typesetting) = workspace(&root().join("report/typeset"));
+    let packages: BTreeSet<&String> = homework.iter().chain(&toolchain).chain(&typesetting).collect();
     assert_eq!(places.keys().collect::<BTreeSet<_>>(), packages, "each crate is in one row");
+    assert!(of_typesetting.is_empty(), "its Cargo.lock would follow other manifests: {of_typesetting:?}");
     let edges = [of_homework, of_toolchain.clone()].concat();
     assert!(edges.len() > 100, "{}", edges.len());
     assert_eq!(violations(&places, &edges), [""; 0]);

@@ -1,21 +1,30 @@
-//! The program writes files atomically, and rejects invalid input with one line and exit code 2.
+//! The program without Cargo, as here no report is typeset: invalid input is rejected with one line and exit code 2, and
+//! nothing else is lost with the report.
 
 use std::path::Path;
 
-use assert_cmd::cargo::cargo_bin_cmd;
+use assert_cmd::cargo::{cargo_bin, cargo_bin_cmd};
 use report::Figures;
 use report::figures::Counts;
 
 use super::figures::with_recorded_gpu;
 
-/// Exit code, stdout and stderr of the program.
-fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = cargo_bin_cmd!("report").args(arguments).output().unwrap();
+/// A cargo that does not exist.
+const NO_CARGO: &str = "/nowhere/cargo";
+
+/// Exit code, stdout and stderr of the program without Cargo.
+pub(crate) fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    run_with_cargo(NO_CARGO.as_ref(), arguments)
+}
+
+/// Exit code, stdout and stderr of the program with another program as Cargo.
+pub(crate) fn run_with_cargo(cargo: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = cargo_bin_cmd!("report").env("CARGO", cargo).args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-fn names_in(folder: &Path) -> Vec<String> {
+pub(crate) fn names_in(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
@@ -23,23 +32,26 @@ fn names_in(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn figures_become_a_report_a_page_an_archive_and_the_same_figures() {
+fn without_cargo_given_figures_are_printed_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let figures = with_recorded_gpu();
     std::fs::write(path("figures.json"), serde_json::to_string(&figures).unwrap()).unwrap();
-    std::fs::write(path("notes.md"), "# Why\nBecause.").unwrap();
-    let (figures_file, out, notes) = (path("figures.json"), path("new/folder/my report.pdf"), path("notes.md"));
-    let arguments = ["--figures", &figures_file, "--out", &out, "--html", "--zip", "--json", "--notes", &notes];
-    let (code, stdout, stderr) = run(&arguments);
-    assert_eq!(code, Some(0), "{stderr}");
-    let path = |name: &str| path(&format!("new/folder/{name}"));
-    assert_eq!(names_in(&folder.path().join("new/folder")), ["my report.html", "my report.pdf", "my report.zip"]);
-    assert_eq!(serde_json::from_str::<Figures>(&stdout).unwrap(), figures);
-    assert!(std::fs::read(path("my report.pdf")).unwrap().starts_with(b"%PDF-"));
-    assert!(std::fs::read_to_string(path("my report.html")).unwrap().contains("Because."));
-    let zip = std::fs::File::open(path("my report.zip")).unwrap();
-    assert!(zip::ZipArchive::new(zip).unwrap().by_name("hw1.pdf").is_ok());
+    let (given, out) = (path("figures.json"), path("hw1.pdf"));
+    // This program does not know Cargo's options.
+    let fails = cargo_bin!("report");
+    for (cargo, reason) in [
+        (NO_CARGO.as_ref(), format!("{NO_CARGO} does not start (")),
+        (fails, "cargo cannot build report/typeset, for the reason above".to_owned()),
+    ] {
+        let (code, stdout, stderr) =
+            run_with_cargo(cargo, &["--figures", &given, "--out", &out, "--html", "--zip", "--json"]);
+        assert_eq!(code, Some(1), "{stderr}");
+        assert_eq!(serde_json::from_str::<Figures>(&stdout).unwrap(), figures);
+        let last = stderr.lines().last().unwrap();
+        assert!(last.starts_with(&format!("error: {out} is not written: {reason}")), "{stderr}");
+        assert_eq!(names_in(folder.path()), ["figures.json"]);
+    }
 }
 
 /// Figures are read from a file: no counts in it may cause an overflow.
@@ -66,7 +78,7 @@ fn extreme_figures_do_not_overflow() {
     }
     std::fs::write(path("figures.json"), serde_json::to_string(&figures).unwrap()).unwrap();
     let (code, _, stderr) = run(&["--figures", &path("figures.json"), "--out", &path("absurd.pdf")]);
-    assert!(code == Some(0) || (code == Some(2) && stderr.lines().count() == 1), "{code:?}: {stderr}");
+    assert!(code == Some(1) && stderr.contains(NO_CARGO) && stderr.lines().count() == 1, "{code:?}: {stderr}");
 }
 
 #[test]
@@ -76,9 +88,12 @@ fn no_file_that_is_read_is_overwritten() {
     let figures = serde_json::to_string(&with_recorded_gpu()).unwrap();
     std::fs::write(path("figures.json"), &figures).unwrap();
     std::fs::write(path("hw1.html"), "notes").unwrap();
+    std::fs::write(path("hw1.figures.json"), "notes").unwrap();
     let same = folder.path().join("./figures.json").to_str().unwrap().to_owned();
     for (arguments, flag) in [
         (vec!["--figures", &path("figures.json"), "--out", &same], "--out"),
+        // The file of measured figures.
+        (vec!["--out", &path("hw1.pdf"), "--notes", &path("hw1.figures.json")], "--out"),
         (
             vec!["--figures", &path("figures.json"), "--out", &path("hw1.pdf"), "--notes", &path("hw1.html"), "--html"],
             "--html",
@@ -89,7 +104,7 @@ fn no_file_that_is_read_is_overwritten() {
         assert!(stderr.contains(&format!("error: {flag} ")) && stderr.contains("which is read"), "{stderr}");
     }
     assert_eq!(std::fs::read_to_string(path("figures.json")).unwrap(), figures);
-    assert_eq!(names_in(folder.path()), ["figures.json", "hw1.html"]);
+    assert_eq!(names_in(folder.path()), ["figures.json", "hw1.figures.json", "hw1.html"]);
 }
 
 #[test]
@@ -107,7 +122,7 @@ fn invalid_input_is_rejected_in_one_line_and_writes_nothing() {
     let (missing_notes, long_notes) = (path("missing.md"), path("long.md"));
     // Windows has other words for it.
     let no_such_file = if cfg!(windows) { "missing.md: " } else { "missing.md: No such file" };
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 10] = [
         (&["--figures", &path("missing.json"), "--out", &out], "cannot read the figures in"),
         (&["--figures", &path("bad.json"), "--out", &out], "is not the output of --assignment 1 --json"),
         (&["--figures", &path("zero.json"), "--out", &out], "are not valid times"),
@@ -117,6 +132,7 @@ fn invalid_input_is_rejected_in_one_line_and_writes_nothing() {
         (&["--figures", &good, "--out", &out, "--notes", &missing_notes], no_such_file),
         (&["--figures", &good, "--out", &out, "--notes", &long_notes], "long.md is larger than 64 KiB"),
         (&["--figures", &path("zero.json"), "--out", &path("hw1.zip")], "give --out a name that ends in .pdf"),
+        (&["--data", &path("missing"), "--out", &out], "missing"),
     ];
     for (arguments, words) in cases {
         let (code, stdout, stderr) = run(arguments);
