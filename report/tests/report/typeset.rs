@@ -56,8 +56,6 @@ fn squeezed(text: &str) -> String {
 #[track_caller]
 fn assert_has_answers(document: &Document, pages: &Pages) -> Option<String> {
     let texts = texts_of(pages)?;
-    let last = texts.last().unwrap();
-    assert!(last.contains("References") && !last.starts_with("References"), "references only: {last}");
     let text = texts.concat();
     let (mut at, questions) = (0, document.value["questions"].as_array().unwrap());
     for (index, question) in questions.iter().enumerate() {

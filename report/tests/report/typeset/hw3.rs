@@ -3,7 +3,7 @@
 use report::distributed::document;
 use report::notes;
 
-use super::{assert_has_answers, squeezed, typeset};
+use super::{assert_has_answers, squeezed, texts_of, typeset};
 use crate::distributed::{figures, missing_and_extreme_figures};
 
 #[test]
@@ -13,6 +13,8 @@ fn hw3_has_every_answer_on_at_most_five_pages() {
     let pages = typeset(&document, false);
     assert!(pages.count <= 5, "{} pages, and the assignment allows 5", pages.count);
     let Some(text) = assert_has_answers(&document, &pages) else { return };
+    let last = texts_of(&pages).unwrap().pop().unwrap();
+    assert!(last.contains("References") && !last.starts_with("References"), "references only: {last}");
     for words in ["homework 3", "Ada Student", "processes of Open MPI v4.1.4", "Patarasuk"] {
         assert!(text.contains(&squeezed(words)), "{words} is missing in {text}");
     }
