@@ -141,7 +141,10 @@ fn report<R: Report + 'static>(arguments: &Arguments) -> Result<ExitCode> {
         require_writable(file).with_context(|| cannot_write(file))?;
     }
 
-    // The compiler runs before anything is timed.
+    if !Typesetter::is_built() {
+        command_line::note!("[*] Typst, which sets the pages, is compiled first: that takes minutes, once.");
+    }
+    // Before anything is timed.
     let typesetter = Typesetter::build(&archive::workspace()).map_err(|error| error.to_string());
     if let (Err(reason), Some(saved)) = (&typesetter, &saved) {
         command_line::note!("[*] Only the figures will be written, to {}: {reason}.", saved.display());

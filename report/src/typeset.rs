@@ -78,6 +78,12 @@ struct Output {
 }
 
 impl Typesetter {
+    /// Whether an earlier run has built the program beside this one, though perhaps from other sources.
+    pub fn is_built() -> bool {
+        let name = format!("typeset{}", std::env::consts::EXE_SUFFIX);
+        std::env::current_exe().is_ok_and(|this_program| this_program.with_file_name(name).is_file())
+    }
+
     /// Builds the program from the workspace's sources, in the profile and the target folder of this program. Cargo's
     /// progress goes to stderr.
     ///
