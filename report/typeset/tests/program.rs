@@ -38,7 +38,8 @@ fn document() -> Value {
         "is_mnist": false, "sizes": "784-10", "kilobytes": "31", "images": ["1", "2"], "questions": [question],
         "charts": { "line": "a line from left to right" },
     });
-    let svg = "<svg xmlns='http://www.w3.org/2000/svg' width='90' height='9'><path d='M0 0L90 9' stroke='black'/></svg>";
+    let svg =
+        "<svg xmlns='http://www.w3.org/2000/svg' width='90' height='9'><path d='M0 0L90 9' stroke='black'/></svg>";
     json!({ "template": "Assignment3", "value": value, "charts": { "line": svg }, "pictures": { "pixel": PIXEL } })
 }
 
