@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
+use crate::workspace::Workspace;
+
 /// Runs cargo in the workspace and returns the executable of that name; `None` if the build fails or has no such
 /// executable. The compiler's messages go to stderr.
 ///
@@ -16,28 +18,6 @@ pub(crate) fn build_executable(workspace: Workspace, arguments: &[&str], name: &
     let executable =
         artifacts(&messages).find(|artifact| artifact.target.name == name && artifact.executable.is_some());
     Ok(executable.and_then(|artifact| artifact.executable).filter(|_| is_success))
-}
-
-/// One of the repository's two workspaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Workspace {
-    /// The homework, at the root.
-    Homework,
-    /// The toolchain, in rust-cuda.
-    Toolchain,
-}
-
-impl Workspace {
-    /// Both.
-    pub(crate) const ALL: [Self; 2] = [Self::Homework, Self::Toolchain];
-
-    /// The folder of its Cargo.toml.
-    pub(crate) fn folder(self) -> PathBuf {
-        match self {
-            Self::Homework => workspace_root().to_owned(),
-            Self::Toolchain => workspace_root().join("rust-cuda"),
-        }
-    }
 }
 
 /// The executables of a build.
@@ -109,12 +89,6 @@ impl Artifact {
 /// The artifacts in cargo's messages.
 fn artifacts(messages: &str) -> impl Iterator<Item = Artifact> {
     messages.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok())
-}
-
-/// The folder of the homework's workspace.
-pub(crate) fn workspace_root() -> &'static Path {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here)
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use gpu::Capture;
 
-use crate::cargo::{Workspace, build_executable};
+use crate::cargo::build_executable;
+use crate::workspace::Workspace;
 use crate::{ptx, workspace_root};
 
 /// Options of `cargo xtask debug`.

@@ -1,6 +1,5 @@
 //! The workspace's own commands: `cargo xtask --help` lists them.
 
-mod attack;
 mod capture;
 mod cargo;
 mod debug;
@@ -15,14 +14,18 @@ mod profiles;
 mod programs;
 mod ptx;
 mod skipped;
+mod test;
 mod wasm;
+mod workspace;
 mod zipped;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 
-pub(crate) use cargo::workspace_root;
+pub(crate) use workspace::workspace_root;
 
 /// The workspace's own commands
 #[derive(Parser)]
@@ -34,10 +37,6 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Attacks the programs with mutated files, odd command lines and kills
-    Attack(attack::Options),
-    /// Writes what Gradescope or Classroom 50 runs to grade each submission
-    Autograder(course::autograder::Options),
     /// Steps through a kernel's launch in this terminal, without a GPU, or writes a page that plays it
     Debug(debug::Options),
     /// Lists the requirements that this machine meets or lacks, and the command that fixes each
@@ -46,8 +45,6 @@ enum Command {
     Draw(draw::Options),
     /// Creates a folder that checks and times the kernels on a machine with a GPU and without Rust
     GpuCheck(gpu_check::Options),
-    /// Grades submissions of the homework
-    Grade(Box<course::grade::Options>),
     /// Builds the laboratory, docs/lab/index.html, or checks that it is fresh
     Lab(lab::Options),
     /// Makes archives of the regression studio and the kernel debugger for people without Rust
@@ -60,26 +57,40 @@ enum Command {
     Profiles(profiles::Options),
     /// Counts the tests that a run skipped, and fails if a skip is not allowed
     Skipped(skipped::Options),
-    /// Writes a workspace in which a student does the homework
-    Starter(course::starter::Options),
+    /// Runs the tests of all workspaces
+    Test(test::Options),
+    #[command(external_subcommand)]
+    Other(Vec<OsString>),
+}
+
+/// Commands of earlier versions, with what to type now.
+const MOVED: [(&str, &str); 3] =
+    [("autograder", "cargo course autograder"), ("grade", "cargo course grade"), ("starter", "cargo course starter")];
+
+/// # Errors
+/// Always: there is no such command.
+fn unknown(command: &[OsString]) -> Result<ExitCode> {
+    let name = command.first().map(|name| name.to_string_lossy()).unwrap_or_default();
+    match MOVED.iter().find(|(old, _)| *old == name) {
+        Some((old, new)) => bail!("`cargo xtask {old}` has moved: type `{new}`, with the same arguments"),
+        None => bail!("there is no command {name}: `cargo xtask --help` lists them"),
+    }
 }
 
 fn main() -> ExitCode {
     let arguments: Arguments = command_line::arguments();
     command_line::run_tool(|| match arguments.command {
-        Command::Attack(options) => attack::run(&options),
-        Command::Autograder(options) => course::autograder::run(&options),
         Command::Debug(options) => debug::run(&options),
         Command::Doctor(options) => doctor::run(&options),
         Command::Draw(options) => draw::run(&options),
         Command::GpuCheck(options) => gpu_check::run(&options),
-        Command::Grade(options) => course::grade::run(&options),
         Command::Lab(options) => lab::run(&options),
         Command::Package(options) => package::run(&options),
         Command::Ptx(options) => ptx::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Profiles(options) => profiles::run(&options),
         Command::Skipped(options) => skipped::run(&options),
-        Command::Starter(options) => course::starter::run(&options),
+        Command::Test(options) => test::run(&options),
+        Command::Other(command) => unknown(&command),
     })
 }

@@ -15,7 +15,8 @@ use command_line::say;
 use sha2::{Digest, Sha256};
 
 use crate::capture::stdout_of;
-use crate::cargo::{Workspace, build_executables};
+use crate::cargo::build_executables;
+use crate::workspace::Workspace;
 use crate::workspace_root;
 
 /// What to do.
@@ -45,7 +46,7 @@ struct Package {
 const PACKAGES: [Package; 2] = [
     Package {
         name: "regression-studio",
-        workspace: Workspace::Homework,
+        workspace: Workspace::Studio,
         readme: "regression-studio/packaging/README.txt",
         menu: &[
             "regression-studio/packaging/regression-studio.desktop",

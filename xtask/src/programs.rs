@@ -8,7 +8,8 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 
 use crate::capture::stdout_of;
-use crate::cargo::{Workspace, build_executable};
+use crate::cargo::build_executable;
+use crate::workspace::Workspace;
 use crate::workspace_root;
 
 /// A program of the workspace.
@@ -41,6 +42,14 @@ impl Program {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Main(name) | Self::Example(_, name) => name,
+        }
+    }
+
+    /// The workspace of its package.
+    fn workspace(self) -> Workspace {
+        match self {
+            Self::Main("regression-studio") | Self::Example("regression-studio", _) => Workspace::Studio,
+            Self::Main(_) | Self::Example(..) => Workspace::Homework,
         }
     }
 
@@ -77,7 +86,7 @@ impl Executables {
     /// If cargo cannot be started.
     pub(crate) fn build(programs: BTreeSet<Program>, profile: Profile) -> Result<Self> {
         let find = |program: Program| {
-            Ok((program, build_executable(Workspace::Homework, &program.build_arguments(profile), program.name())?))
+            Ok((program, build_executable(program.workspace(), &program.build_arguments(profile), program.name())?))
         };
         Ok(Self { profile, paths: programs.into_iter().map(find).collect::<Result<_>>()? })
     }

@@ -1,11 +1,14 @@
-//! The crates of all workspaces depend on each other as the rows in ARCHITECTURE.md say, the toolchain never on the
-//! homework, and the report's typesetting on none.
+//! The crates of each workspace depend on each other as the rows in its ARCHITECTURE.md say, and on other workspaces only downwards.
+
+#[path = "../src/workspace.rs"]
+mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+
+use self::workspace::Workspace;
 
 /// A crate's place in the rows, and the crates that its tests may also depend on.
 #[derive(Debug, Clone)]
@@ -59,10 +62,10 @@ fn violations(places: &BTreeMap<String, Place>, edges: &[Edge]) -> Vec<String> {
 }
 
 /// The packages of a workspace, and their dependencies on packages of the repository.
-fn workspace(folder: &Path) -> (BTreeSet<String>, Vec<Edge>) {
+fn manifests(workspace: Workspace) -> (BTreeSet<String>, Vec<Edge>) {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["metadata", "--no-deps", "--format-version=1"]).current_dir(folder);
+    command.args(["metadata", "--no-deps", "--format-version=1"]).current_dir(workspace.folder());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -80,31 +83,40 @@ fn workspace(folder: &Path) -> (BTreeSet<String>, Vec<Edge>) {
     (names, edges)
 }
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
-/// The rows of ARCHITECTURE.md.
-fn written_rows() -> BTreeMap<String, Place> {
-    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let (_, after) = text.split_once("<!-- rows -->\n```text\n").expect("ARCHITECTURE.md has the rows");
+/// The rows of a workspace's ARCHITECTURE.md.
+fn written_rows(workspace: Workspace) -> BTreeMap<String, Place> {
+    let file = workspace.folder().join("ARCHITECTURE.md");
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let (_, after) =
+        text.split_once("<!-- rows -->\n```text\n").unwrap_or_else(|| panic!("{} has no rows", file.display()));
     rows(after.split_once("\n```").expect("the rows end").0)
 }
 
 #[test]
 fn crates_depend_only_downwards() {
-    let places = written_rows();
-    let (homework, of_homework) = workspace(root());
-    let (toolchain, of_toolchain) = workspace(&root().join("rust-cuda"));
-    let (typesetting, of_typesetting) = workspace(&root().join("report/typeset"));
-    let packages: BTreeSet<&String> = homework.iter().chain(&toolchain).chain(&typesetting).collect();
-    assert_eq!(places.keys().collect::<BTreeSet<_>>(), packages, "each crate is in one row");
-    assert!(of_typesetting.is_empty(), "its Cargo.lock would follow other manifests: {of_typesetting:?}");
-    let edges = [of_homework, of_toolchain.clone()].concat();
-    assert!(edges.len() > 100, "{}", edges.len());
-    assert_eq!(violations(&places, &edges), [""; 0]);
-    let upwards: Vec<&Edge> = of_toolchain.iter().filter(|edge| !toolchain.contains(&edge.to)).collect();
-    assert!(upwards.is_empty(), "the toolchain depends on the homework: {upwards:?}");
+    let manifests = Workspace::ALL.map(|workspace| (workspace, manifests(workspace)));
+    let mut all = 0;
+    for (workspace, (packages, edges)) in &manifests {
+        let (inner, outer): (Vec<Edge>, Vec<Edge>) =
+            edges.iter().cloned().partition(|edge| packages.contains(&edge.to));
+        // Of one crate there is nothing to say.
+        if packages.len() > 1 {
+            let places = written_rows(*workspace);
+            assert_eq!(
+                places.keys().collect::<BTreeSet<_>>(),
+                packages.iter().collect(),
+                "each crate is in one row: {workspace:?}"
+            );
+            assert_eq!(violations(&places, &inner), [""; 0], "{workspace:?}");
+        }
+        for Edge { from, to, .. } in outer {
+            let of = manifests.iter().find(|(_, (packages, _))| packages.contains(&to));
+            let (used, _) = of.unwrap_or_else(|| panic!("{from} depends on {to}, which is in no workspace"));
+            assert!(workspace.uses().contains(used), "{from} of {workspace:?} depends on {to} of {used:?}");
+        }
+        all += edges.len();
+    }
+    assert!(all > 100, "{all}");
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn root_manifest(
             ["[workspace.dependencies]", "[patch.crates-io]", "[profile.dev.package]"].contains(&section);
         let key = line.split([' ', '.', '=']).next().unwrap_or_default();
         let is_of_another = lists_packages && !line.starts_with(['[', '"']) && !key.is_empty() && !names.contains(key);
-        if !["[workspace]", "[profile.attack]"].contains(&section) && !is_of_another {
+        if section != "[workspace]" && !is_of_another {
             reduced.push_str(line);
             reduced.push('\n');
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::python::{self, Script};
-use crate::cargo::Workspace;
+use crate::workspace::Workspace;
 
 /// A child process with a time limit, whose result is kept.
 #[derive(Clone, Copy, Debug)]

@@ -15,7 +15,8 @@ use serde_json::{Map, Value};
 use super::plan::{COUNTED, MACHINE_PARTS, PROGRAMS, SANITIZED, STARTS, STEP_PARTS, TESTS};
 use super::results::{FILE, Outcome, Results};
 use super::{folder, python, show};
-use crate::cargo::{Workspace, build_executables};
+use crate::cargo::build_executables;
+use crate::workspace::Workspace;
 
 /// The run's deadline, as on a GPU; it takes about two minutes on two cores.
 const WITHIN: &str = "480";

@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use crate::capture::stdout_of;
-use crate::cargo::{Workspace, cargo};
+use crate::cargo::cargo;
+use crate::workspace::Workspace;
 
 /// The name, version, license and notices of each crate that the package contains on that system; the same text once.
 ///

@@ -1,0 +1,362 @@
+//! The two workspaces of the grader, both made from the starter's.
+//!
+//! One has a submission's sources after the other, with a program for each part that calls its functions for the judge,
+//! and the kernels once more, to be compiled to PTX. It has neither solutions nor tests. The other is the judge's: the
+//! solutions, and the tests, whose functions are those of the submission's process.
+//!
+//! A file that does not differ from the submission's before is not written, so that a part that was not changed, as in a
+//! second attempt, is not compiled again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use proc_macro2::{TokenStream, TokenTree};
+
+use super::submission::{self, PartFiles, Sources};
+use crate::starter::{self, Part, read};
+use crate::workspace_root;
+
+/// A kernel in place of the submission's, while the dependencies are compiled.
+const NO_KERNEL: &str = "#[cuda_std::kernel]\npub fn nothing(x: &[f32]) {\n    let _ = x;\n}\n";
+
+pub(super) struct Workspace {
+    folder: PathBuf,
+    parts: Vec<Part>,
+    /// The sources as they are given, in place of a part that a submission does not have.
+    given: BTreeMap<PathBuf, String>,
+    /// The parts' manifests as they are given, by the packages' names.
+    manifests: BTreeMap<&'static str, String>,
+}
+
+impl Workspace {
+    /// Writes the workspace for submissions of these parts to a folder, which is replaced.
+    pub(super) fn create(folder: &Path, parts: &[Part]) -> Result<Self> {
+        write_starter(folder, parts, false)?;
+        let mut members = Vec::new();
+        for &part in parts {
+            let package = part.package();
+            let runner = folder.join(runner(part));
+            // What counts messages is not the submission's.
+            let more = if part == Part::Distributed { "mpi_driver.workspace = true\n" } else { "" };
+            write(&runner.join("Cargo.toml"), &format!("{}{more}", template("runner/Cargo.toml", part)?))?;
+            write(&runner.join("src/main.rs"), &template(&format!("{package}/runner.rs"), part)?)?;
+            // What drives the functions is given, and the submission's is not used.
+            if let Some(drive) = given(part, "drive.rs")? {
+                write(&runner.join("src/drive.rs"), &drive)?;
+            }
+            members.push(self::runner(part));
+            if kernels(part).is_some() {
+                let ptx = folder.join(ptx(part));
+                write(&ptx.join("Cargo.toml"), &template("ptx/Cargo.toml", part)?)?;
+                write(&ptx.join("build.rs"), &template("ptx/build.rs", part)?)?;
+                write_kernels(&ptx, &BTreeMap::from([("kernel".to_owned(), NO_KERNEL)]))?;
+                members.push(self::ptx(part));
+            }
+        }
+        add_members(folder, &members)?;
+        let (mut given, mut manifests) = (BTreeMap::new(), BTreeMap::new());
+        for &part in parts {
+            manifests.insert(part.package(), read(&folder.join(part.package()).join("Cargo.toml"))?);
+            for file in starter::files_below(&folder.join(part.package()).join("src"))? {
+                let name = file.strip_prefix(folder).context("the file is below the folder")?.to_owned();
+                given.insert(name, read(&file)?);
+            }
+        }
+        Ok(Self { folder: folder.to_owned(), parts: parts.to_vec(), given, manifests })
+    }
+
+    /// The sources that students are given, by their paths.
+    pub(super) fn given(&self) -> &BTreeMap<PathBuf, String> {
+        &self.given
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folders of this project's crates that the workspace depends on, and the manifests above them.
+    ///
+    /// # Errors
+    /// If cargo does not know them.
+    pub(super) fn dependencies(&self, cargo: &mut std::process::Command) -> Result<Vec<PathBuf>> {
+        let output = cargo.args(["metadata", "--format-version", "1"]).current_dir(&self.folder).output()?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim_end());
+        let metadata: serde_json::Value =
+            serde_json::from_slice(&output.stdout).context("cargo metadata writes JSON")?;
+        let root = workspace_root();
+        let mut paths: BTreeSet<PathBuf> =
+            ["Cargo.toml", "rust-toolchain.toml", "rust-cuda/Cargo.toml", "rust-cuda/find_cuda_helper"]
+                .map(|name| root.join(name))
+                .into();
+        for package in metadata["packages"].as_array().context("there are packages")? {
+            let manifest = Path::new(package["manifest_path"].as_str().context("a package has a manifest")?);
+            if package["source"].is_null() && !manifest.starts_with(&self.folder) {
+                paths.extend(manifest.parent().map(Path::to_owned));
+            }
+        }
+        Ok(paths.into_iter().collect())
+    }
+
+    /// Replaces the sources by a submission's. Programs are given, and not compiled: a library alone compiles faster.
+    pub(super) fn put(&self, sources: &Sources) -> Result<()> {
+        for &part in &self.parts {
+            let package = part.package();
+            let files = if sources.has(part) { &sources.files } else { &self.given };
+            let program = Path::new(package).join("src/main.rs");
+            let manifest = Path::new(package).join("Cargo.toml");
+            let more = if sources.is_of_project { dependencies_of_project(part) } else { String::new() };
+            write_if_other(&self.folder.join(manifest), &format!("{}{more}", self.manifests[package]))?;
+            let is_compiled = |path: &Path| path.starts_with(package) && path != program;
+            for old in starter::files_below(&self.folder.join(package).join("src"))? {
+                let name = old.strip_prefix(&self.folder).context("the file is below the folder")?;
+                if !is_compiled(name) || !files.contains_key(name) {
+                    std::fs::remove_file(&old).with_context(|| format!("cannot remove {}", old.display()))?;
+                }
+            }
+            for (name, text) in files.iter().filter(|(name, _)| is_compiled(name)) {
+                let file = self.folder.join(name);
+                // A file may have the name of a folder that another submission had.
+                if file.is_dir() {
+                    std::fs::remove_dir_all(&file).with_context(|| format!("cannot remove {}", file.display()))?;
+                }
+                write_if_other(&file, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a kernel that is always right, other than the one that was compiled with the dependencies, in place of a part's.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn put_given_kernel(&self, part: Part) -> Result<()> {
+        let kernel = format!("// In the sandbox.\n{NO_KERNEL}");
+        write_kernels(&self.folder.join(ptx(part)), &BTreeMap::from([("kernel".to_owned(), &*kernel)]))
+    }
+
+    /// Puts a part's kernels, and the files of the submission that they use by `crate::FILE`, where they are compiled to
+    /// PTX.
+    ///
+    /// # Errors
+    /// If they cannot be written. The inner error is the function that is still to be written.
+    pub(super) fn put_kernels(&self, part: Part, files: &PartFiles) -> Result<Result<(), String>> {
+        let Some(kernels) = kernels(part) else { return Ok(Ok(())) };
+        let source = |module: &str| {
+            let path = Path::new(part.package()).join(format!("src/{module}.rs"));
+            files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_str())
+        };
+        let mut modules = BTreeMap::new();
+        let mut next = vec![kernels.to_owned()];
+        while let Some(module) = next.pop() {
+            let Some(text) = source(&module) else { continue };
+            if let Some((_, rest)) = text.split_once("not_written!(\"") {
+                return Ok(Err(format!("not written yet: {}", rest.split('"').next().unwrap_or_default())));
+            }
+            if modules.insert(module, text).is_none() {
+                next.extend(text.parse().map(|tokens| of_crate(tokens, 0)).unwrap_or_default());
+            }
+        }
+        write_kernels(&self.folder.join(ptx(part)), &modules).map(Ok)
+    }
+}
+
+/// What this project's own part depends on besides what the starter's does.
+fn dependencies_of_project(part: Part) -> String {
+    let line = |folder: &&str| {
+        let name = folder.rsplit('/').next().unwrap_or(folder);
+        format!("{name} = {{ path = {:?} }}\n", workspace_root().join(folder))
+    };
+    match kernels(part) {
+        None => "thiserror.workspace = true\n".to_owned(),
+        Some(_) => submission::KERNELS.iter().map(line).collect(),
+    }
+}
+
+/// The names after `crate::` and `super::`, down to the depth of brackets that a source may have.
+fn of_crate(tokens: TokenStream, depth: usize) -> Vec<String> {
+    if depth > submission::MAX_BRACKETS {
+        return Vec::new();
+    }
+    let (mut names, mut is_after) = (Vec::new(), false);
+    for token in tokens {
+        match token {
+            TokenTree::Ident(ident) if ident == "crate" || ident == "super" => is_after = true,
+            TokenTree::Ident(ident) => {
+                names.extend(is_after.then(|| ident.to_string()));
+                is_after = false;
+            }
+            TokenTree::Punct(punct) => is_after &= punct.as_char() == ':',
+            TokenTree::Group(group) if is_after => {
+                names.extend(group.stream().into_iter().filter_map(|token| match token {
+                    TokenTree::Ident(ident) => Some(ident.to_string()),
+                    _ => None,
+                }));
+                is_after = false;
+            }
+            TokenTree::Group(group) => names.extend(of_crate(group.stream(), depth + 1)),
+            TokenTree::Literal(_) => is_after = false,
+        }
+    }
+    names
+}
+
+/// The package of a part's program that calls its functions.
+pub(super) fn runner(part: Part) -> String {
+    format!("{}_runner", part.package())
+}
+
+/// The package that compiles a part's kernels to PTX.
+pub(super) fn ptx(part: Part) -> String {
+    format!("{}_ptx", part.package())
+}
+
+/// The package of a part's tests.
+pub(super) fn judge(part: Part) -> String {
+    format!("{}_judge", part.package())
+}
+
+/// The file of a part's kernels, without `.rs`.
+pub(super) fn kernels(part: Part) -> Option<&'static str> {
+    part.kernel().map(|(file, _)| file)
+}
+
+/// A given source of a part, if the starter has it.
+fn given(part: Part, name: &str) -> Result<Option<String>> {
+    let file = workspace_root().join("course/starter").join(part.package()).join("src").join(name);
+    if file.exists() { read(&file).map(Some) } else { Ok(None) }
+}
+
+/// Writes the judge's workspace to a folder, which is replaced: the tests of these parts. They launch a submission's PTX
+/// by the starter's solutions, or by this project's own crates.
+pub(super) fn create_judge(folder: &Path, parts: &[Part], is_of_project: bool) -> Result<()> {
+    let (starter, root) = (workspace_root().join("course/starter"), workspace_root());
+    // Part 1, which has no kernels, is the same; two packages of one name are not in a workspace.
+    write_starter(folder, if is_of_project { &[Part::One] } else { parts }, true)?;
+    let mut members = Vec::new();
+    for &part in parts {
+        let package = part.package();
+        let judge = folder.join(self::judge(part));
+        let manifest = template("judge/Cargo.toml", part)?;
+        let own = format!("path = {:?}", root.join(package));
+        let manifest =
+            if is_of_project { manifest.replace(&format!("path = \"../{package}\""), &own) } else { manifest };
+        write(&judge.join("Cargo.toml"), &manifest)?;
+        write(&judge.join("src/lib.rs"), &template(&format!("{package}/proxy.rs"), part)?)?;
+        if let Some(check) = given(part, "check.rs")? {
+            write(&judge.join("src/check.rs"), &check)?;
+        }
+        let public = read(&starter.join(package).join("tests/public.rs"))?;
+        let mut public = public.replace(&format!("use {package}::"), &format!("use {package}_judge::"));
+        let templates = workspace_root().join("course/grading").join(package);
+        if templates.join("hidden.rs").exists() {
+            write(&judge.join("tests/hidden/mod.rs"), &read(&templates.join("hidden.rs"))?)?;
+            public.push_str("\nmod hidden;\n");
+        }
+        write(&judge.join("tests/public.rs"), &public)?;
+        if kernels(part).is_some() {
+            write(&judge.join("tests/ptx.rs"), &read(&templates.join("ptx.rs"))?)?;
+        }
+        members.push(self::judge(part));
+    }
+    add_members(folder, &members)
+}
+
+fn write_starter(folder: &Path, parts: &[Part], solutions: bool) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    starter::write(folder, parts, solutions)
+}
+
+/// A file of `grading` for a part.
+fn template(name: &str, part: Part) -> Result<String> {
+    let text = read(&workspace_root().join("course/grading").join(name))?;
+    Ok(text.replace("PACKAGE", part.package()))
+}
+
+/// Adds packages to the starter's Cargo.toml, what they depend on, and optimises what compares results.
+fn add_members(folder: &Path, packages: &[String]) -> Result<()> {
+    let manifest = folder.join("Cargo.toml");
+    let members: String = packages.iter().map(|package| format!("\"{package}\", ")).collect();
+    let path = |name: &str| workspace_root().join(name);
+    let (cuda_builder, grader) = (path("rust-cuda/cuda_builder"), path("course/grader"));
+    let optimised =
+        ["grader", "kernels-cpu", "postcard", "ptx-interpreter", "serde"].map(|name| format!("{name}.opt-level = 3\n"));
+    let edits = [
+        ("members = [".to_owned(), format!("members = [{members}")),
+        (
+            "[workspace.dependencies]\n".to_owned(),
+            format!(
+                "[workspace.dependencies]\ncuda_builder = {{ path = {cuda_builder:?} }}\njudging = {{ path = {grader:?} }}\n"
+            ),
+        ),
+        ("[profile.dev.package]\n".to_owned(), format!("[profile.dev.package]\n{}", optimised.concat())),
+    ];
+    let mut text = read(&manifest)?;
+    for (from, to) in edits {
+        ensure!(text.matches(&from).count() == 1, "the starter's Cargo.toml does not have one {from:?}");
+        text = text.replace(&from, &to);
+    }
+    // The judge's crates use a GPU's driver, also where a part's do not.
+    if !text.contains("[patch.crates-io]") {
+        text.push_str(&format!(
+            "\n[patch.crates-io]\nfind_cuda_helper = {{ path = {:?} }}\n",
+            path("rust-cuda/find_cuda_helper")
+        ));
+    }
+    write(&manifest, &text)
+}
+
+/// Writes the sources of a package of kernels: these modules and no others.
+fn write_kernels(package: &Path, modules: &BTreeMap<String, &str>) -> Result<()> {
+    let folder = package.join("src");
+    let mut library =
+        "#![no_std]\n#![cfg(target_arch = \"nvptx64\")]\n#![feature(abi_ptx, asm_experimental_arch)]\n".to_owned();
+    let mut written = BTreeSet::from([folder.join("lib.rs")]);
+    for (module, text) in modules {
+        library.push_str(&format!("pub mod {module};\n"));
+        let file = folder.join(format!("{module}.rs"));
+        write_if_other(&file, text)?;
+        written.insert(file);
+    }
+    write_if_other(&folder.join("lib.rs"), &library)?;
+    for old in starter::files_below(&folder)?.into_iter().filter(|old| !written.contains(old)) {
+        std::fs::remove_file(&old).with_context(|| format!("cannot remove {}", old.display()))?;
+    }
+    Ok(())
+}
+
+fn write_if_other(file: &Path, text: &str) -> Result<()> {
+    let is_same = std::fs::read_to_string(file).is_ok_and(|old| old == text);
+    if is_same { Ok(()) } else { write(file, text) }
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    let folder = file.parent().with_context(|| format!("{} is in no folder", file.display()))?;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grade_knows_the_files_that_a_kernel_uses() {
+        for (text, expected) in [
+            ("use crate::shape::larger;", vec!["shape"]),
+            ("use super::{one, two::f};", vec!["one", "two", "f"]),
+            ("fn f() { crate::deep::g(super::other::X) }", vec!["deep", "other"]),
+            ("use cuda_std::thread; fn f() -> u32 { 1 }", vec![]),
+        ] {
+            assert_eq!(of_crate(text.parse().unwrap(), 0), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn grade_looks_for_the_files_of_a_kernel_in_deep_brackets_without_an_overflow() {
+        let deep = format!("{}crate::deep{}", "(".repeat(500_000), ")".repeat(500_000));
+        assert_eq!(of_crate(format!("use crate::shape; fn f() {{ {deep} }}").parse().unwrap(), 0), ["shape"]);
+    }
+}

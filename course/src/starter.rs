@@ -1,0 +1,610 @@
+//! `cargo course starter`: a workspace in which a student does the homework.
+//!
+//! The files are in `course/starter`, with solutions. A block between `// write: NAME` and `// end` becomes
+//! `not_written!("NAME")`, unless the solutions are wanted.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use command_line::{one_of, say};
+use whole_files::write_atomically;
+
+use crate::workspace_root;
+
+/// What `cargo course starter` is asked to do.
+#[derive(Args)]
+pub struct Options {
+    /// Folder of the workspace, which must not exist yet or be empty
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Assignment of the course: all of its parts
+    #[arg(
+        long,
+        default_value = "1",
+        conflicts_with = "part",
+        value_parser = one_of(&Assignment::ALL, Assignment::name, Assignment::description)
+    )]
+    assignment: Assignment,
+    /// Part of an assignment, in place of all; may be repeated, or a list with commas
+    #[arg(long, value_delimiter = ',', value_parser = one_of(&Part::ALL, Part::name, Part::description))]
+    part: Vec<Part>,
+    /// Fill in the solutions
+    #[arg(long)]
+    solutions: bool,
+    /// Take this project's crates from a git repository instead of this folder
+    #[arg(long, value_name = "URL", requires = "rev")]
+    git: Option<String>,
+    /// Commit of the git repository
+    #[arg(long, value_name = "COMMIT", requires = "git")]
+    rev: Option<String>,
+}
+
+/// An assignment of the course, of 100 points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Assignment {
+    #[default]
+    One,
+    Two,
+    Three,
+}
+
+impl Assignment {
+    pub(crate) const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::One => "1",
+            Self::Two => "2",
+            Self::Three => "3",
+        }
+    }
+
+    pub(crate) fn description(self) -> &'static str {
+        match self {
+            Self::One => "The homework's parts 1, 2 and 3, and activation",
+            Self::Two => "augmentation and filters",
+            Self::Three => "distributed, the all-reduce and training on many ranks",
+        }
+    }
+
+    /// Its parts, in their order.
+    pub(crate) fn parts(self) -> &'static [Part] {
+        match self {
+            Self::One => &[Part::One, Part::Two, Part::Three, Part::Activation],
+            Self::Two => &[Part::Augmentation, Part::Filters],
+            Self::Three => &[Part::Distributed],
+        }
+    }
+
+    /// The assignment of a part; none of what is not graded.
+    #[cfg(unix)]
+    pub(crate) fn of(part: Part) -> Option<Self> {
+        Self::ALL.into_iter().find(|assignment| assignment.parts().contains(&part))
+    }
+}
+
+/// A part of an assignment: one crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    One,
+    Two,
+    Three,
+    Activation,
+    Augmentation,
+    Filters,
+    Distributed,
+    /// The kernels of `docs/learn`, which are not graded.
+    Learn,
+}
+
+impl Part {
+    /// All parts that are graded, in the assignments' order.
+    #[cfg(any(unix, test))]
+    pub(crate) const GRADED: [Self; 7] =
+        [Self::One, Self::Two, Self::Three, Self::Activation, Self::Augmentation, Self::Filters, Self::Distributed];
+    const ALL: [Self; 8] = [
+        Self::One,
+        Self::Two,
+        Self::Three,
+        Self::Activation,
+        Self::Augmentation,
+        Self::Filters,
+        Self::Distributed,
+        Self::Learn,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::One => "1",
+            Self::Two => "2",
+            Self::Three => "3",
+            Self::Activation => "activation",
+            Self::Augmentation => "augmentation",
+            Self::Filters => "filters",
+            Self::Distributed => "distributed",
+            Self::Learn => "learn",
+        }
+    }
+
+    pub(crate) fn description(self) -> &'static str {
+        match self {
+            Self::One => "The building blocks of a network, utils",
+            Self::Two => "The element-wise maximum, max_functions",
+            Self::Three => "X·Xᵀ, matmul_functions",
+            Self::Activation => "NVIDIA's exercise, activation_functions",
+            Self::Augmentation => "Assignment 2: distorted images, workers and their queue, augmentation",
+            Self::Filters => "Assignment 2: correlation and edges, filters",
+            Self::Distributed => "Assignment 3: all-reduce and training on many ranks, distributed_functions",
+            Self::Learn => "Ten kernels to learn by, learn; docs/learn has a page for each",
+        }
+    }
+
+    pub(crate) fn package(self) -> &'static str {
+        match self {
+            Self::One => "utils",
+            Self::Two => "max_functions",
+            Self::Three => "matmul_functions",
+            Self::Activation => "activation_functions",
+            Self::Augmentation => "augmentation",
+            Self::Filters => "filters",
+            Self::Distributed => "distributed_functions",
+            Self::Learn => "learn",
+        }
+    }
+
+    /// The name of a function that is to be written.
+    fn function(self) -> &'static str {
+        match self {
+            Self::One => "sigmoid",
+            Self::Two => "max_cpu",
+            Self::Three => "matmul_transpose_trivial",
+            Self::Activation => "normalize",
+            Self::Augmentation => "rotate",
+            Self::Filters => "correlation_trivial",
+            Self::Distributed => "naive_allreduce",
+            Self::Learn => "double",
+        }
+    }
+
+    /// The file of the kernels, without `.rs`, and the name of one of them; None of a part that has no graded kernels.
+    pub(crate) fn kernel(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Two => Some(("kernel", "max_kernel")),
+            Self::Three => Some(("kernel", "matmul_kernel")),
+            Self::Activation => Some(("kernels", "normalize_kernel")),
+            Self::Filters => Some(("kernel", "correlation_kernel")),
+            Self::One | Self::Augmentation | Self::Distributed | Self::Learn => None,
+        }
+    }
+}
+
+/// Writes the workspace.
+///
+/// # Errors
+/// If the folder exists and is not empty, or cannot be written.
+pub fn run(options: &Options) -> Result<ExitCode> {
+    let Options { directory, assignment, part, solutions, git, rev } = options;
+    let parts: Vec<Part> = match part.is_empty() {
+        true => assignment.parts().to_vec(),
+        false => Part::ALL.into_iter().filter(|known| part.contains(known)).collect(),
+    };
+    let is_free = match std::fs::read_dir(directory) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(_) => !directory.exists(),
+    };
+    ensure!(is_free, "{} exists and is not an empty folder: choose another one", directory.display());
+    for flag in [git, rev].into_iter().flatten() {
+        ensure!(
+            !flag.contains(['"', '\\', '\n']),
+            "{flag:?} cannot be written to Cargo.toml: it has a quote or a backslash"
+        );
+    }
+    let source = match git.as_deref().zip(rev.as_deref()) {
+        Some((url, rev)) => Source::Git { url, rev },
+        None => Source::Folder(workspace_root()),
+    };
+    write_from(directory, &parts, &tools_for(&parts), *solutions, source)?;
+    let names: Vec<&str> = parts.iter().map(|part| part.package()).collect();
+    say!("{}: {}. Next: cd {0} && cargo check-homework", directory.display(), names.join(", "));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The packages of the programs that are given besides the parts: the commands, with part 1 a training program, and with a part that has
+/// kernels the commands for these.
+fn tools_for(parts: &[Part]) -> Vec<&'static str> {
+    let trains = parts.contains(&Part::One).then_some("train");
+    ["check_homework"].into_iter().chain(trains).chain(have_kernels(parts).then_some("see_kernels")).collect()
+}
+
+/// Whether a part has kernels, graded or not.
+fn have_kernels(parts: &[Part]) -> bool {
+    parts.iter().any(|part| *part == Part::Learn || part.kernel().is_some())
+}
+
+/// Writes the workspace of these parts to a new folder, with this folder's crates and without the students' commands.
+#[cfg(unix)]
+pub(crate) fn write(directory: &Path, parts: &[Part], solutions: bool) -> Result<()> {
+    write_from(directory, parts, &[], solutions, Source::Folder(workspace_root()))
+}
+
+fn write_from(directory: &Path, parts: &[Part], tools: &[&str], solutions: bool, source: Source) -> Result<()> {
+    let mut files = Vec::new();
+    let templates = workspace_root().join("course/starter");
+    for tool in tools {
+        for (name, file) in files_of_package(tool)? {
+            files.push((name, for_parts(&read(&file)?, parts)));
+        }
+    }
+    for part in parts {
+        for (name, file) in templates_of(*part)? {
+            let text = read(&file)?;
+            let is_rust = file.extension().is_some_and(|extension| extension == "rs");
+            let text = if is_rust {
+                with_blocks(&name, &text, solutions).with_context(|| name.display().to_string())?
+            } else {
+                text
+            };
+            files.push((name, text));
+        }
+    }
+    files.push(("Cargo.toml".into(), manifest(&read(&templates.join("workspace.toml"))?, parts, tools, source)?));
+    files.push(("README.md".into(), readme(&read(&templates.join("README.md"))?, parts)));
+    if !tools.is_empty() {
+        files.push((".cargo/config.toml".into(), read(&templates.join("config.toml"))?));
+    }
+    files.push((".gitignore".into(), "/target\n".to_owned()));
+    for name in ["Cargo.lock", "rust-toolchain.toml"] {
+        files.push((name.into(), read(&workspace_root().join(name))?));
+    }
+    write_all(directory, &files)
+}
+
+/// The files of a package: their names in the workspace, and where they are.
+fn files_of_package(package: &str) -> Result<Vec<(PathBuf, PathBuf)>> {
+    let templates = workspace_root().join("course/starter");
+    let mut files = Vec::new();
+    for file in files_below(&templates.join(package))? {
+        files.push((file.strip_prefix(&templates).context("the file is below the templates")?.to_owned(), file));
+    }
+    Ok(files)
+}
+
+/// The files of a part, as [`files_of_package`].
+fn templates_of(part: Part) -> Result<Vec<(PathBuf, PathBuf)>> {
+    let mut files = files_of_package(part.package())?;
+    if part == Part::Learn {
+        // The kernels themselves are those of the crate.
+        let sources = workspace_root().join("learn/src");
+        for file in files_below(&sources)? {
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if name.starts_with("step") || name == "checks.rs" {
+                files.push((Path::new("learn/src").join(name), file));
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The text of a file, with LF line endings: an editor or an archive may have changed them.
+pub(crate) fn read(file: &Path) -> Result<String> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    Ok(text.replace("\r\n", "\n"))
+}
+
+/// All files below a folder, sorted.
+pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for entry in entries {
+        let path = entry.with_context(|| format!("cannot read {}", folder.display()))?.path();
+        match path.is_dir() {
+            true => files.extend(files_below(&path)?),
+            false => files.push(path),
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Writes all files into a new folder beside `directory`, which then gets its name: it appears whole.
+fn write_all(directory: &Path, files: &[(PathBuf, String)]) -> Result<()> {
+    let directory = std::path::absolute(directory).with_context(|| format!("cannot find {}", directory.display()))?;
+    let parent = directory.parent().with_context(|| format!("{} has no parent", directory.display()))?;
+    std::fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    let new = tempfile::Builder::new().prefix(".starter-").tempdir_in(parent);
+    let new = new.with_context(|| format!("cannot create a folder in {}", parent.display()))?;
+    for (name, text) in files {
+        let file = new.path().join(name);
+        let folder = file.parent().context("a file is in a folder")?;
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        write_atomically(&file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    if directory.exists() {
+        std::fs::remove_dir(&directory).with_context(|| format!("cannot replace {}", directory.display()))?;
+    }
+    std::fs::rename(new.keep(), &directory).with_context(|| format!("cannot write {}", directory.display()))
+}
+
+/// A source file without its markers: with the solutions, or with `not_written!` in their place.
+fn with_blocks(file: &Path, text: &str, solutions: bool) -> Result<String> {
+    let (mut result, mut block) = (String::new(), None);
+    for line in text.lines() {
+        let trimmed = line.trim_start();
+        match (trimmed.strip_prefix("// write: "), trimmed == "// end", block) {
+            (Some(name), _, None) => {
+                block = Some(name);
+                if !solutions {
+                    let indent = &line[..line.len() - trimmed.len()];
+                    result.push_str(&format!("{indent}teaching_tests::not_written!(\"{name}\");\n"));
+                }
+            }
+            (None, true, Some(_)) => block = None,
+            (Some(name), _, Some(open)) => bail!("the block {name} begins within {open}"),
+            (None, true, None) => bail!("a block ends that has not begun"),
+            (None, false, block) => {
+                if solutions || block.is_none() {
+                    result.push_str(line);
+                    result.push('\n');
+                }
+            }
+        }
+    }
+    ensure!(block.is_none(), "the block {} does not end", block.unwrap_or_default());
+    // Until everything is written, some arguments and imports are not used.
+    Ok(match file.ends_with("src/lib.rs") && !solutions {
+        true => {
+            let end = result.lines().take_while(|line| line.starts_with("//!")).map(|line| line.len() + 1).sum();
+            let (documentation, rest) = result.split_at(end);
+            format!(
+                "{documentation}\n// Until everything is written; then remove this line.\n#![allow(unused, unreachable_code)]\n{rest}"
+            )
+        }
+        false => result,
+    })
+}
+
+/// The place of this project's crates.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Folder(&'a Path),
+    Git { url: &'a str, rev: &'a str },
+}
+
+/// The workspace's Cargo.toml.
+fn manifest(template: &str, parts: &[Part], tools: &[&str], source: Source) -> Result<String> {
+    let packages: Vec<&str> = parts.iter().map(|part| part.package()).collect();
+    let list = |packages: &[&str]| packages.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    let members = list(&[&packages, tools].concat());
+    let trains = tools.contains(&"train");
+    let has_kernels = have_kernels(parts);
+    let has_matrices = parts.iter().any(|part| *part == Part::One || part.kernel().is_some());
+    // A setting for a package that no member uses is a warning. Without tools, all members are the default.
+    let is_used = |line: &&str| match line.split_once(".opt-level").map(|(name, _)| name) {
+        Some("corosensei" | "cuda_std" | "gpu") => has_kernels,
+        Some("ndarray" | "matrixmultiply") => has_matrices,
+        Some("rayon" | "rayon-core") => has_kernels || has_matrices,
+        Some("digits" | "zlib-rs") => trains,
+        Some("mpi_driver") => parts.contains(&Part::Distributed),
+        _ if *line == "[patch.crates-io]" || line.starts_with("find_cuda_helper = ") => has_kernels,
+        _ if line.starts_with("default-members = ") => !tools.is_empty(),
+        _ => !line.starts_with("utils = ") || trains,
+    };
+    let mut lines = Vec::new();
+    for line in template.lines().filter(is_used) {
+        let line = line.replace("MEMBERS", &members).replace("PARTS", &list(&packages));
+        lines.push(match line.split_once("PROJECT = \"") {
+            None => line,
+            Some((before, rest)) => {
+                let (path, after) = rest.split_once('"').context("a path ends with a quote")?;
+                let place = match source {
+                    Source::Folder(root) => {
+                        let path = root.join(path);
+                        let path = path.to_str().context("this project's path is not UTF-8: use --git")?;
+                        format!("path = {}", path_in_toml(path, std::path::MAIN_SEPARATOR))
+                    }
+                    Source::Git { url, rev } => format!("git = \"{url}\", rev = \"{rev}\""),
+                };
+                format!("{before}{place}{after}")
+            }
+        });
+    }
+    let text = lines.join("\n") + "\n";
+    Ok(text.replace("\n\n\n", "\n\n"))
+}
+
+/// A path as a string of TOML. On Windows, whose separator is `\`, with `/`, which Cargo reads there too.
+fn path_in_toml(path: &str, separator: char) -> String {
+    let path = if separator == '\\' { path.replace('\\', "/") } else { path.replace('\\', r"\\") };
+    format!("\"{}\"", path.replace('"', "\\\""))
+}
+
+/// Whether a text is for these parts: for a package, or for any part of a kind.
+fn is_for(wanted: &str, parts: &[Part]) -> bool {
+    parts.iter().any(|part| match wanted {
+        "any" => true,
+        "any that is graded" => *part != Part::Learn,
+        "any with kernels" => part.kernel().is_some(),
+        "any that is timed" => matches!(part, Part::Two | Part::Three | Part::Filters),
+        package => part.package() == package,
+    })
+}
+
+/// A given file without the lines for other parts, which are between `part: PACKAGE` and `end part` in comments.
+fn for_parts(text: &str, parts: &[Part]) -> String {
+    let (mut result, mut is_wanted) = (String::new(), true);
+    for line in text.lines() {
+        let comment = line.trim_start().trim_start_matches(['/', '#']).trim_start();
+        match (comment.strip_prefix("part: "), comment == "end part") {
+            (Some(package), _) => is_wanted = is_for(package, parts),
+            (None, true) => is_wanted = true,
+            (None, false) if is_wanted => result.extend([line, "\n"]),
+            (None, false) => {}
+        }
+    }
+    result
+}
+
+/// The assignment, with the sections of the parts and those of their kinds. Its examples are of the first part that has kernels, if one
+/// does.
+fn readme(template: &str, parts: &[Part]) -> String {
+    let mut sections = template.split("<!-- part: ");
+    let mut text = sections.next().unwrap_or_default().to_owned();
+    for section in sections {
+        let (package, section) = section.split_once(" -->\n").unwrap_or((section, ""));
+        if is_for(package, parts) {
+            text.push_str(section);
+        }
+    }
+    let example = parts.iter().find(|part| part.kernel().is_some()).or(parts.first());
+    let package = example.map_or("", |part| part.package());
+    let (module, kernel) = example.and_then(|part| part.kernel()).unwrap_or_default();
+    let function = parts.first().map_or("", |part| part.function());
+    let names = [("PACKAGE", package), ("MODULE", module), ("KERNEL", kernel), ("EXAMPLE", function)];
+    names.into_iter().fold(text, |text, (name, value)| text.replace(name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIBRARY: &str = "max_functions/src/lib.rs";
+    const FUNCTION: &str = "//! Homework part 2.\n\nfn f() -> u32 {\n    // write: f\n    7\n    // end\n}\n";
+
+    #[test]
+    fn blocks_are_solutions_or_not_written() {
+        assert_eq!(
+            with_blocks(LIBRARY.as_ref(), FUNCTION, true).unwrap(),
+            "//! Homework part 2.\n\nfn f() -> u32 {\n    7\n}\n"
+        );
+        let skeleton = with_blocks(LIBRARY.as_ref(), FUNCTION, false).unwrap();
+        assert!(skeleton.contains("fn f() -> u32 {\n    teaching_tests::not_written!(\"f\");\n}\n"), "{skeleton}");
+        assert!(skeleton.starts_with("//! Homework part 2.\n\n// Until"), "{skeleton}");
+        for wrong in ["// write: f\n", "// end\n", "// write: f\n// write: g\n// end\n"] {
+            assert!(with_blocks(LIBRARY.as_ref(), wrong, false).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_crates_come_from_a_folder_or_a_repository() {
+        let template = "members = [MEMBERS]\ndefault-members = [PARTS]\ngpu = { PROJECT = \"crates/gpu\" }\n";
+        let by = |source| manifest(template, &[Part::One, Part::Three], &["train"], source).unwrap();
+        let expected = "members = [\"utils\", \"matmul_functions\", \"train\"]\n\
+            default-members = [\"utils\", \"matmul_functions\"]\ngpu = { path = \"/p/crates/gpu\" }\n";
+        assert_eq!(by(Source::Folder(Path::new("/p"))), expected);
+        let git = by(Source::Git { url: "https://example.org/p", rev: "abc" });
+        assert!(git.contains("gpu = { git = \"https://example.org/p\", rev = \"abc\" }"), "{git}");
+    }
+
+    #[test]
+    fn a_workspace_is_not_written_into_a_folder_that_holds_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let work = folder.path().join("Cargo.toml");
+        std::fs::write(&work, "my work").unwrap();
+        // A folder with a file, by its name and another, and the file itself.
+        for directory in [folder.path().to_owned(), folder.path().join("."), work.clone()] {
+            let command = Options::augment_args(clap::Command::new("starter"));
+            let matches = command.get_matches_from([Path::new("starter"), &directory]);
+            let options = <Options as clap::FromArgMatches>::from_arg_matches(&matches).unwrap();
+            let error = run(&options).unwrap_err().to_string();
+            assert!(error.ends_with("exists and is not an empty folder: choose another one"), "{error}");
+            assert_eq!(std::fs::read_to_string(&work).unwrap(), "my work");
+        }
+    }
+
+    #[test]
+    fn a_path_is_a_string_of_toml_on_every_system() {
+        for (path, separator, written) in [
+            (r"C:\Users\Ada Lovelace\hw", '\\', "C:/Users/Ada Lovelace/hw"),
+            ("/home/ada/hw", '/', "/home/ada/hw"),
+            (r#"/home/a\b "c"/hw"#, '/', r#"/home/a\b "c"/hw"#),
+        ] {
+            let toml: toml::Table = format!("path = {}", path_in_toml(path, separator)).parse().unwrap();
+            assert_eq!(toml["path"].as_str(), Some(written));
+        }
+    }
+
+    /// An editor or an archive may have changed all line endings of this project.
+    #[test]
+    fn a_checkout_with_crlf_gives_the_same_workspace() {
+        let folder = tempfile::tempdir().unwrap();
+        let templates = workspace_root().join("course/starter");
+        for part in Part::ALL {
+            for (name, file) in templates_of(part).unwrap() {
+                let (text, changed) = (read(&file).unwrap(), folder.path().join("changed"));
+                std::fs::write(&changed, text.replace('\n', "\r\n")).unwrap();
+                assert_eq!(read(&changed).unwrap(), text, "{}", name.display());
+            }
+        }
+        let assignment = read(&templates.join("README.md")).unwrap();
+        std::fs::write(folder.path().join("README.md"), assignment.replace('\n', "\r\n")).unwrap();
+        let from_crlf = readme(&read(&folder.path().join("README.md")).unwrap(), Assignment::One.parts());
+        assert_eq!(from_crlf, readme(&assignment, Assignment::One.parts()));
+        assert!(from_crlf.lines().count() > 60, "{from_crlf}");
+    }
+
+    #[test]
+    fn a_given_file_has_the_lines_of_the_chosen_parts() {
+        let text = "a\n  // part: learn\n  b\n  // end part\n# part: any with kernels\nc\n# end part\nd\n";
+        assert_eq!(for_parts(text, &[Part::Learn]), "a\n  b\nd\n");
+        assert_eq!(for_parts(text, &[Part::Two]), "a\nc\nd\n");
+        assert_eq!(for_parts(text, &[Part::One]), "a\nd\n");
+        for parts in [vec![Part::One], vec![Part::Learn], Assignment::One.parts().to_vec()] {
+            let has_kernels = tools_for(&parts).contains(&"see_kernels");
+            assert_eq!(has_kernels, parts != [Part::One], "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn the_assignment_has_the_chosen_parts() {
+        let text = readme(&read(&workspace_root().join("course/starter/README.md")).unwrap(), &[Part::Two]);
+        assert!(text.contains("## Part 2") && !text.contains("## Part 1") && !text.contains("## Part 3"), "{text}");
+        assert!(!text.contains("<!--"), "{text}");
+    }
+
+    #[test]
+    fn every_block_of_the_homework_has_hints() {
+        for part in Part::GRADED {
+            let (mut blocks, mut hints) = (Vec::new(), None);
+            for (name, file) in templates_of(part).unwrap() {
+                let text = read(&file).unwrap();
+                let names = text.lines().filter_map(|line| line.trim_start().strip_prefix("// write: "));
+                blocks.extend(names.map(str::to_owned));
+                if name.ends_with("hints.txt") {
+                    hints = Some(text);
+                }
+            }
+            let hints = hints.unwrap_or_else(|| panic!("{part:?} has no hints"));
+            let mut with_hints: Vec<&str> =
+                homework::parse_hints(&hints).unwrap().iter().map(|(name, _)| *name).collect();
+            blocks.sort();
+            with_hints.sort_unstable();
+            assert_eq!(blocks, with_hints);
+        }
+    }
+
+    /// Nothing of a solution is left in what students get.
+    #[test]
+    fn every_block_of_the_templates_has_a_solution_that_students_do_not_get() {
+        let mut blocks = 0;
+        for part in Part::ALL {
+            for (name, file) in templates_of(part).unwrap() {
+                let text = read(&file).unwrap();
+                if file.extension().is_some_and(|extension| extension == "rs") {
+                    let by = |solutions| with_blocks(&name, &text, solutions).unwrap();
+                    let (skeleton, solved) = (by(false), by(true));
+                    let written = text.matches("// write: ").count();
+                    blocks += written;
+                    assert_eq!(skeleton.matches("not_written!(").count(), written);
+                    assert!(
+                        !solved.contains("not_written!")
+                            && !solved.contains("// write")
+                            && !skeleton.contains("// write")
+                    );
+                }
+            }
+        }
+        assert_eq!(blocks, 52);
+    }
+}

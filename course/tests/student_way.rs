@@ -1,0 +1,119 @@
+//! The whole way of a student: from the starter, one function after the other, to a submission with full points.
+//!
+//! It takes minutes, needs bubblewrap, and prints all that the student reads:
+//! `cargo test --manifest-path course/Cargo.toml --test student_way -- --ignored --nocapture`.
+
+#![cfg(unix)]
+
+#[path = "support/starter.rs"]
+mod starter;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use starter::cargo;
+
+const PARTS: [&str; 4] = ["utils", "max_functions", "matmul_functions", "activation_functions"];
+
+/// A function that the student writes: the file, its name, and the solution's lines.
+struct Block {
+    file: PathBuf,
+    name: String,
+    solution: String,
+}
+
+/// The functions of a part, in the order of the part's files in its library.
+fn blocks(part: &str) -> Vec<Block> {
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("starter");
+    let mut blocks = Vec::new();
+    let folder = templates.join(part).join("src");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    // The versions in the order of the README: plain loops, parallel, the kernel, its launch.
+    let order = ["trivial.rs", "parallel.rs", "kernel.rs", "kernels.rs", "on_gpu.rs"];
+    files.sort_by_key(|file| order.iter().position(|name| file.ends_with(name)));
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let name = file.strip_prefix(&templates).unwrap();
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            let Some(function) = line.trim_start().strip_prefix("// write: ") else { continue };
+            let solution: Vec<&str> = lines.by_ref().take_while(|line| line.trim_start() != "// end").collect();
+            let solution = solution.join("\n");
+            blocks.push(Block { file: name.to_owned(), name: function.to_owned(), solution });
+        }
+    }
+    blocks
+}
+
+impl Block {
+    /// Types the solution in place of `not_written!`.
+    fn write(&self, workspace: &Path) {
+        let file = workspace.join(&self.file);
+        let text = std::fs::read_to_string(&file).unwrap();
+        let not_written = format!("teaching_tests::not_written!(\"{}\");", self.name);
+        let line = text.lines().find(|line| line.trim_start() == not_written);
+        let line = line.unwrap_or_else(|| panic!("{} has no {not_written}", file.display()));
+        std::fs::write(&file, text.replacen(line, &self.solution, 1)).unwrap();
+    }
+}
+
+/// Numbers of tests that pass and that do not.
+fn counts(text: &str) -> (usize, usize) {
+    let count = |mark: char| text.lines().filter(|line| line.trim_start().starts_with(mark)).count();
+    (count('✓'), count('✗'))
+}
+
+#[test]
+#[ignore = "takes minutes, and needs bubblewrap"]
+fn a_student_writes_one_function_after_the_other_and_gets_full_points() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = folder.path().join("homework");
+    let written = Command::new(env!("CARGO_BIN_EXE_course")).arg("starter").arg(&workspace).output().unwrap();
+    assert!(written.status.success(), "{written:?}");
+
+    let (code, text) = cargo(&workspace, &["check-homework"]);
+    let (passed, all) = counts(&text);
+    assert_eq!((code, passed), (Some(1), 0), "{text}");
+    assert!(all > 10, "{text}");
+    let (code, text) = cargo(&workspace, &["check-homework", "hint", "part1"]);
+    assert_eq!(code, Some(0), "{text}");
+
+    let mut before = 0;
+    for part in PARTS {
+        for block in blocks(part) {
+            println!("writes {} in {}", block.name, block.file.display());
+            block.write(&workspace);
+        }
+        let (_, text) = cargo(&workspace, &["check-homework"]);
+        let (passed, failed) = counts(&text);
+        assert!(passed > before && passed + failed == all, "{part}: {passed} of {all}\n{text}");
+        before = passed;
+    }
+    let (code, text) = cargo(&workspace, &["check-homework"]);
+    assert_eq!((code, counts(&text)), (Some(0), (all, 0)), "{text}");
+
+    // Vectors are shown as lists, without what ndarray says of their layout.
+    let file = workspace.join("utils/src/weights.rs");
+    let right = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, right.replace("sizes.iter().skip(1).map", "sizes.iter().map")).unwrap();
+    let (_, text) = cargo(&workspace, &["check-homework"]);
+    let message = "zeros_biases: for sizes [4, 3, 2] they are [[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0]]";
+    assert!(text.contains(message) && !text.contains("layout="), "{text}");
+    std::fs::write(&file, right).unwrap();
+
+    let (code, text) = cargo(&workspace, &["run", "-q", "-p", "train"]);
+    assert_eq!(code, Some(0), "{text}");
+    for part in ["max_functions", "matmul_functions", "activation_functions"] {
+        let (code, text) = cargo(&workspace, &["run", "-q", "-p", part]);
+        assert_eq!(code, Some(0), "{text}");
+    }
+    let (code, text) = cargo(&workspace, &["hand-in"]);
+    assert_eq!(code, Some(0), "{text}");
+
+    let grade = Command::new(env!("CARGO_BIN_EXE_course")).arg("grade").arg(workspace.join("homework.zip")).output();
+    let grade = grade.unwrap();
+    let text = String::from_utf8_lossy(&grade.stdout);
+    println!("$ cargo course grade homework.zip\n{text}");
+    assert!(text.contains("100 of 100 points"), "{text}{}", String::from_utf8_lossy(&grade.stderr));
+    assert!(!text.contains("to look at"), "{text}");
+}

@@ -1,0 +1,11 @@
+//! The kernels on the CPU agree with scalar loops, on every instruction set. One program: each instantiates many kernels.
+
+mod activation;
+mod correlation;
+mod flush_to_zero;
+mod lane_per_sample;
+mod nonzero_product;
+mod product;
+mod roofline;
+mod softmax;
+mod vector_product;

@@ -1,2 +1,0 @@
-//! Empty: Cargo reads `build-dependencies` only beside a build script.
-fn main() {}

@@ -1,1 +1,0 @@
-//! No code: the manifest names features of dependencies.

@@ -1,0 +1,47 @@
+//! Damaged and random files for each reader of the repository: it neither panics nor takes too long, says what is wrong with a file that
+//! it rejects, and reads again what is written of a file that it accepts.
+
+mod cases;
+mod checkpoint;
+mod edits;
+mod figures;
+mod finds_defects;
+mod idx;
+mod networks;
+mod pictures;
+mod ptx;
+mod settings;
+/// Those of the regression studio's own tests.
+#[path = "../../../regression-studio/tests/support/mod.rs"]
+mod studio;
+mod table;
+
+/// A test for each target, with the number of its cases: those that take a second or two.
+macro_rules! targets {
+    ($($name:ident: $reader:expr, $count:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            let reader = $reader;
+            if !cases::are_others_wanted() {
+                return cases::run_same(stringify!($name), $count, reader);
+            }
+            bolero::check!().with_type::<edits::Input>().for_each(|input| {
+                cases::read(&reader, input);
+            });
+        }
+    )*};
+}
+
+targets! {
+    idx: idx::reader(), 5_000;
+    csv: table::reader(), 5_000;
+    settings: settings::reader(), 4_000;
+    digits_model: networks::digits_model(), 3_000;
+    digits_checkpoint: checkpoint::reader(), 3_000;
+    studio_model: networks::studio_model(), 2_000;
+    studio_run: networks::studio_run(), 1_000;
+    png: pictures::png(), 5_000;
+    picture: pictures::picture(), 3_000;
+    figures: figures::reader(), 500;
+    ptx: ptx::reader(), 2_000;
+}
