@@ -218,7 +218,10 @@ fn grader(dependencies: &[PathBuf]) -> Result<String> {
     let is_test = |file: &Path| {
         let below = file.strip_prefix(&course).unwrap_or(file);
         let is_of_grading = below.starts_with("grading") && (below.ends_with("hidden.rs") || below.ends_with("ptx.rs"));
-        is_of_grading || below.ends_with("tests/public.rs") || below.ends_with("points.toml")
+        is_of_grading
+            || below.starts_with("tests")
+            || below.ends_with("tests/public.rs")
+            || below.ends_with("points.toml")
     };
     let (mut hash, mut files) = (Sha256::new(), files_below(&course)?);
     files.retain(|file| !is_test(file));

@@ -288,7 +288,7 @@ fn add_members(folder: &Path, packages: &[String]) -> Result<()> {
         (
             "[workspace.dependencies]\n".to_owned(),
             format!(
-                "[workspace.dependencies]\ncuda_builder = {{ path = {cuda_builder:?} }}\njudging = {{ path = {grader:?} }}\n"
+                "[workspace.dependencies]\ncuda_builder = {{ path = {cuda_builder:?} }}\ngrader = {{ path = {grader:?} }}\n"
             ),
         ),
         ("[profile.dev.package]\n".to_owned(), format!("[profile.dev.package]\n{}", optimised.concat())),
@@ -358,5 +358,27 @@ mod tests {
     fn grade_looks_for_the_files_of_a_kernel_in_deep_brackets_without_an_overflow() {
         let deep = format!("{}crate::deep{}", "(".repeat(500_000), ")".repeat(500_000));
         assert_eq!(of_crate(format!("use crate::shape; fn f() {{ {deep} }}").parse().unwrap(), 0), ["shape"]);
+    }
+
+    /// Cargo finds in them what each package is built from.
+    #[test]
+    fn grade_writes_workspaces_that_cargo_reads() {
+        let folder = tempfile::tempdir().unwrap();
+        let [submission, judge] = ["submission", "judge"].map(|name| folder.path().join(name));
+        Workspace::create(&submission, &Part::GRADED).unwrap();
+        create_judge(&judge, &Part::GRADED, false).unwrap();
+        for (workspace, package) in [(submission, "max_functions_runner"), (judge, "max_functions_judge")] {
+            let mut cargo = std::process::Command::new(env!("CARGO"));
+            cargo.args(["metadata", "--no-deps", "--format-version=1", "--offline"]).current_dir(&workspace);
+            let output = cargo.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            let packages = metadata["packages"].as_array().unwrap();
+            assert!(packages.iter().any(|found| found["name"] == package), "{metadata}");
+            for dependency in packages.iter().flat_map(|package| package["dependencies"].as_array().unwrap()) {
+                let path = dependency["path"].as_str();
+                assert!(path.is_none_or(|path| Path::new(path).join("Cargo.toml").is_file()), "{dependency}");
+            }
+        }
     }
 }
