@@ -85,10 +85,15 @@ impl Workspace {
         let metadata: serde_json::Value =
             serde_json::from_slice(&output.stdout).context("cargo metadata writes JSON")?;
         let root = workspace_root();
-        let mut paths: BTreeSet<PathBuf> =
-            ["Cargo.toml", "rust-toolchain.toml", "rust-cuda/Cargo.toml", "rust-cuda/find_cuda_helper"]
-                .map(|name| root.join(name))
-                .into();
+        let mut paths: BTreeSet<PathBuf> = [
+            "Cargo.toml",
+            "course/Cargo.toml",
+            "rust-toolchain.toml",
+            "rust-cuda/Cargo.toml",
+            "rust-cuda/find_cuda_helper",
+        ]
+        .map(|name| root.join(name))
+        .into();
         for package in metadata["packages"].as_array().context("there are packages")? {
             let manifest = Path::new(package["manifest_path"].as_str().context("a package has a manifest")?);
             if package["source"].is_null() && !manifest.starts_with(&self.folder) {
