@@ -46,6 +46,8 @@ const PAGE: Page<'_> = Page {
         "rust-cuda/kernel-check/src",
         "rust-cuda/kernel-debugger/Cargo.toml",
         "rust-cuda/kernel-debugger/src",
+        "rust-cuda/kernel-launch/Cargo.toml",
+        "rust-cuda/kernel-launch/src",
         "rust-cuda/kernel-language/Cargo.toml",
         "rust-cuda/kernel-language/src",
         "rust-cuda/lab/Cargo.toml",

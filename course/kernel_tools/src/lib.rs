@@ -12,7 +12,8 @@ use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use gpu::{Capture, Device, InterpreterOptions};
 use kernel_debugger::record::{Options, record};
-use kernel_debugger::{LaunchFile, Order, terminal};
+use kernel_debugger::terminal;
+use kernel_launch::{LaunchFile, Order};
 
 /// Exit code for bad input, as that of the project's programs.
 const BAD_INPUT: u8 = 2;

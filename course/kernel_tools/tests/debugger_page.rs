@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use kernel_debugger::LaunchFile;
 use kernel_debugger::record::{Options, Page, record};
+use kernel_launch::LaunchFile;
 
 fn root() -> PathBuf {
     concat!(env!("CARGO_MANIFEST_DIR"), "/../..").into()

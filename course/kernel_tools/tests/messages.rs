@@ -6,7 +6,8 @@
 use cuda_std::{GlobalMut, LaunchConfig, kernel, thread};
 use gpu::{Buffer, Device, InterpreterOptions, PtxVariant, SimulatorOptions};
 use kernel_debugger::record::{Options, record};
-use kernel_debugger::{Breakpoints, Front, LaunchFile, Resume, Session, Stopped};
+use kernel_debugger::{Breakpoints, Front, Resume, Session, Stopped};
+use kernel_launch::LaunchFile;
 use ptx_interpreter::{LaunchError, Machine};
 use seeded_bugs::{missing_barrier, missing_second_barrier, off_by_one};
 use teaching_tests::call;

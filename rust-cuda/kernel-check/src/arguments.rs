@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use cuda_launch::{Schedule, Search};
-use kernel_debugger::{ElementType, Launch, LaunchFile, Order};
+use kernel_launch::{ElementType, Launch, LaunchFile, Order};
 use serde_json::{Value, json};
 
 /// The path in messages about arguments of the command line, in place of a launch file's. Relative paths begin at the current directory.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use cuda_launch::{LaunchConfig, Search};
-use kernel_debugger::{Argument, Launch};
+use kernel_launch::{Argument, Launch};
 use ptx_interpreter::semantics::Class;
 use ptx_interpreter::syntax::printable;
 use ptx_interpreter::{Access, AccessedSpace, Fault, LaunchError, LaunchReport, Options, Printed, SameValueRace};

@@ -9,7 +9,8 @@ use std::io;
 use std::path::Path;
 use std::vec::IntoIter;
 
-use kernel_debugger::{LaunchFile, terminal};
+use kernel_debugger::terminal;
+use kernel_launch::LaunchFile;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};

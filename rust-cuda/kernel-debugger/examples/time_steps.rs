@@ -5,7 +5,8 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-use kernel_debugger::{Breakpoints, Front, LaunchFile, Resume, Session, Stopped};
+use kernel_debugger::{Breakpoints, Front, Resume, Session, Stopped};
+use kernel_launch::LaunchFile;
 
 /// The steps, in order, each with its name and the number of times that it is taken.
 const STEPS: [(&str, Resume, usize); 8] = [

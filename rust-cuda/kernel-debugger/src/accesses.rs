@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::mem;
 
 use cuda_launch::LaunchConfig;
+use kernel_launch::takes_turns;
 use ptx_interpreter::ObservedAccess;
 use ptx_interpreter::syntax::Space;
-
-use crate::launch::takes_turns;
 
 /// For each warp the accesses of its lanes by its last instruction that accessed shared memory, and by its last that
 /// accessed global memory.

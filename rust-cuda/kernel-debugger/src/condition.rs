@@ -4,14 +4,14 @@
 use std::cmp::Ordering;
 
 use cuda_launch::Dim3;
+use kernel_launch::{ElementType, debug_information::RegisterKind};
 use ptx_interpreter::StoppedWarp;
 use ptx_interpreter::semantics::LANES;
 use thiserror::Error;
 
-use crate::element_type::ElementType;
 use crate::expression::{Binary, Cast, Expression, Unary};
 use crate::query::{Query, QueryError, Slice};
-use crate::register_kind::{RegisterKind, sign_extended};
+use crate::register_kind::sign_extended;
 use crate::stopped::Stopped;
 use crate::values::{Register, Value};
 

@@ -1,6 +1,6 @@
 //! Steps through a kernel's launch in the PTX interpreter, by lines of its Rust source.
 //!
-//! A [`LaunchFile`] describes the launch. A [`Session`] runs it and stops at breakpoints, after steps and at faults;
+//! A [`LaunchFile`](kernel_launch::LaunchFile) describes the launch. A [`Session`] runs it and stops at breakpoints, after steps and at faults;
 //! there a [`Front`] looks at lanes, registers and memory and says how to go on. The interpreter executes a launch in
 //! the same order each time, so a step back runs it again, from the nearest snapshot up to an earlier instruction.
 
@@ -9,15 +9,10 @@ mod breakpoints;
 mod condition;
 #[cfg(feature = "fronts")]
 pub mod dap;
-mod debug_information;
-mod element_type;
 mod expression;
 mod front;
 mod goal;
-mod launch;
-mod launch_file;
 mod lines;
-mod named_file;
 mod part;
 mod presentation;
 mod query;
@@ -26,7 +21,6 @@ mod register_kind;
 mod replay;
 mod run;
 mod session;
-mod shared;
 #[cfg(feature = "fronts")]
 mod sources;
 mod stopped;
@@ -40,14 +34,9 @@ mod writers;
 pub use accesses::LastAccesses;
 pub use breakpoints::{Breakpoint, Breakpoints};
 pub use condition::{Condition, ConditionError};
-pub use debug_information::{DebugInformation, Frame, Variable};
-pub use element_type::ElementType;
 pub use front::{End, Front, Resume};
-pub use launch::{Argument, Launch};
-pub use launch_file::{LaunchFile, LaunchFileError, Order, OrderError};
 pub use lines::Lines;
 pub use query::{Query, QueryError};
-pub use register_kind::RegisterKind;
 pub use session::Session;
 pub use stopped::{Stop, StopReason, Stopped};
 pub use timeline::SnapshotPolicy;

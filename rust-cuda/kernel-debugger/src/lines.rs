@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use kernel_launch::{
+    Launch,
+    debug_information::{DebugInformation, RegisterKind},
+};
 use ptx_interpreter::Place;
 
-use crate::debug_information::DebugInformation;
-use crate::launch::Launch;
-use crate::register_kind::{RegisterKind, RegisterKinds};
+use crate::register_kind::RegisterKinds;
 
 /// A line of a source file, by the file's index.
 pub(crate) type Line = (u32, u32);

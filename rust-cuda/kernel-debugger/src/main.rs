@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use kernel_debugger::{LaunchFile, Order, dap, terminal};
+use kernel_debugger::{dap, terminal};
+use kernel_launch::{LaunchFile, Order};
 
 /// Serves an editor by the Debug Adapter Protocol, on standard input and output
 #[derive(Parser)]

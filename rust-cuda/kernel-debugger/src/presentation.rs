@@ -1,10 +1,11 @@
 //! How an editor and a terminal both show a stop: the path of a warp, the text of a register.
 
+use kernel_launch::{ElementType, debug_information::RegisterKind};
 use ptx_interpreter::memory::{from_generic, space_of};
 use ptx_interpreter::{StoppedWarp, WarpPath, uninitialised_register};
 
-use crate::register_kind::{RegisterKind, sign_extended};
-use crate::{ElementType, Register, Stopped};
+use crate::register_kind::sign_extended;
+use crate::{Register, Stopped};
 
 impl Stopped<'_> {
     /// The path of a warp that is shown: that of the stop, otherwise the first that can continue.

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
+use kernel_launch::ElementType;
 use thiserror::Error;
-
-use crate::element_type::ElementType;
 
 /// An expression: a name, and for memory how it is to be seen.
 #[derive(Clone, Debug, PartialEq, Eq)]

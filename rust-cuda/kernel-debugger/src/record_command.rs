@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use kernel_debugger::Query;
 use kernel_debugger::record::{DEFAULT_INSTRUCTIONS, Options, parse_shape, record};
-use kernel_debugger::{LaunchFile, Order, Query};
+use kernel_launch::{LaunchFile, Order};
 
 /// Arguments of `kernel-debugger record`.
 #[derive(Args, Debug)]

@@ -1,25 +1,9 @@
-//! What a register's bits are: PTX declares only their number.
+//! What each register of a kernel is taken for.
 
 use std::collections::HashMap;
 
+use kernel_launch::debug_information::{DebugInformation, RegisterKind};
 use ptx_interpreter::Code;
-
-use crate::debug_information::DebugInformation;
-
-/// What a register's bits are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RegisterKind {
-    /// A signed integer.
-    Signed,
-    /// An unsigned integer.
-    Unsigned,
-    /// A floating-point number.
-    Float,
-    /// A truth value.
-    Bool,
-    /// An address.
-    Pointer,
-}
 
 /// The kinds of a kernel's registers: that of the Rust variable that a register holds, otherwise the one that instructions take it
 /// for.

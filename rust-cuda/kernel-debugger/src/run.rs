@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
+use kernel_launch::{Launch, takes_turns};
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::{Fault, ObservedAccess, Observer, Step, StoppedBlock};
 
 use crate::breakpoints::Breakpoints;
 use crate::front::{Front, Resume};
 use crate::goal::{Back, Event, Extent, Goal};
-use crate::launch::{Launch, takes_turns};
 use crate::lines::Lines;
 use crate::part::{Exit, Part};
 use crate::stopped::{Stop, StopReason, Stopped};

@@ -1,11 +1,11 @@
 //! A session: the launch run forwards and, by replays of parts of it, backwards, with stops in between.
 
+use kernel_launch::Launch;
 use ptx_interpreter::LaunchError;
 
 use crate::breakpoints::Breakpoints;
 use crate::front::{End, Front};
 use crate::goal::Goal;
-use crate::launch::Launch;
 use crate::lines::Lines;
 use crate::part::Part;
 use crate::run::Run;

@@ -1,9 +1,9 @@
 //! A stopped launch, as a front looks at it.
 
+use kernel_launch::Launch;
 use ptx_interpreter::{Fault, ObservedAccess, Step, StoppedBlock};
 
 use crate::accesses::LastAccesses;
-use crate::launch::Launch;
 use crate::lines::Lines;
 use crate::writers::Writers;
 

@@ -2,14 +2,12 @@
 
 use std::ops::Range;
 
+use kernel_launch::{Argument, ElementType, debug_information::RegisterKind};
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{MemoryRange, ObservedAccess, StoppedWarp};
 
-use crate::element_type::ElementType;
-use crate::launch::Argument;
 use crate::query::{Query, QueryError};
-use crate::register_kind::RegisterKind;
 use crate::stopped::Stopped;
 use crate::variables::Named;
 use crate::writers::Writer;

@@ -2,15 +2,16 @@
 
 use std::num::NonZeroU32;
 
+use kernel_launch::{
+    Argument, ElementType, SharedVariable,
+    debug_information::{Bytes, Variable, slice},
+};
 use ptx_interpreter::StoppedWarp;
 use ptx_interpreter::memory::{from_generic, space_of};
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 
-use crate::debug_information::{Bytes, slice};
-use crate::element_type::ElementType;
 use crate::query::{Query, QueryError};
-use crate::shared::SharedVariable;
 use crate::stopped::Stopped;
 
 /// A Rust variable, or a part of one, in each lane of a warp.
@@ -73,7 +74,7 @@ impl Stopped<'_> {
     fn variables_that(&self, warp: &StoppedWarp<'_>, frame: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Named> {
         let Some(path) = self.path(warp) else { return Vec::new() };
         let (information, line) = (self.lines.information(), self.lines.place(path.pc).line);
-        let named = |variable: &crate::debug_information::Variable| Named {
+        let named = |variable: &Variable| Named {
             name: variable.name.clone(),
             r#type: variable.r#type,
             lanes: Box::new(information.bytes(variable, line, |name| warp.register(name))),
@@ -160,7 +161,7 @@ impl Stopped<'_> {
             (range.extent.space == space && offset < range.extent.bytes).then_some(offset as usize)
         };
         let buffer = self.launch.arguments().iter().find_map(|argument| {
-            let crate::Argument::Buffer { name, element, shape, address, .. } = argument else { return None };
+            let Argument::Buffer { name, element, shape, address, .. } = argument else { return None };
             let range = self.block.global().find(|range| range.extent.start == *address)?;
             let index = holds(&range)? / element.bytes();
             Some(match shape[..] {

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use cuda_launch::LaunchConfig;
+use kernel_launch::takes_turns;
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Access, ObservedAccess};
-
-use crate::launch::takes_turns;
 
 /// Number of words of 4 bytes on a page.
 const PAGE_WORDS: usize = 256;

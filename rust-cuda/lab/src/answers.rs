@@ -55,7 +55,7 @@ struct Refused<'a> {
 ///   the reason and its line.
 /// - `{"task": "check", "ptx": TEXT, "names": TEXT, "launch": LAUNCH, "orders": 2, "seed": 0}`: `check`, what
 ///   `kernel-check --json` writes, `sentences`, its faults in words, and `buffers` after the launch. LAUNCH is a
-///   [launch file](kernel_debugger::LaunchFile) whose `ptx` is a name in messages; `names` is the file beside the PTX, and
+///   [launch file](kernel_launch::LaunchFile) whose `ptx` is a name in messages; `names` is the file beside the PTX, and
 ///   may be missing. `"files": {FILE: TEXT}` in place of both are the sources of the kernel's crate, which
 ///   [`kernel_language`] compiles.
 /// - `{"task": "record", "ptx", "names", "launch", "sources": {FILE: TEXT}, "instructions": 100000}`: `html`, the page

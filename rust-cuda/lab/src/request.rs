@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cuda_launch::Search;
-use kernel_debugger::{Launch, LaunchFile, LaunchFileError};
 use kernel_language::{Compiled, Refusal};
+use kernel_launch::{Launch, LaunchFile, LaunchFileError};
 use ptx_interpreter::Options;
 use serde::Deserialize;
 use thiserror::Error;

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use kernel_debugger::{Argument, Launch};
+use kernel_launch::{Argument, Launch};
 use ptx_interpreter::memory::MemoryError;
 use serde::Serialize;
 

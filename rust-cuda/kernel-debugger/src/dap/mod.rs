@@ -13,11 +13,12 @@ use emmy_dap_types::base_message::{BaseMessage, Sendable};
 use emmy_dap_types::events::{Event, OutputEventBody};
 use emmy_dap_types::prelude::{Command, Request, Response, ResponseBody};
 use emmy_dap_types::types::{Capabilities, ExceptionBreakpointsFilter, OutputEventCategory};
+use kernel_launch::{Launch, LaunchFile, LaunchFileError};
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::{End, LaunchFile, LaunchFileError, Session};
+use crate::{End, Session};
 use front::DapFront;
 
 /// Why the server has ended without a session's end.
@@ -110,7 +111,7 @@ pub(crate) struct Client<W> {
 
 impl<W: Write> Client<W> {
     /// Answers requests until a launch is ready; None if the client leaves before.
-    fn configure(&mut self) -> Result<Option<(crate::Launch, LaunchArguments)>, ServeError> {
+    fn configure(&mut self) -> Result<Option<(Launch, LaunchArguments)>, ServeError> {
         while let Some(request) = self.next()? {
             let raw = &request.raw;
             match &request.command {
@@ -268,7 +269,7 @@ enum Arrival {
     Refused,
 }
 
-fn open(raw: &Value) -> Result<(crate::Launch, LaunchArguments), String> {
+fn open(raw: &Value) -> Result<(Launch, LaunchArguments), String> {
     let arguments = raw.get("arguments").cloned().unwrap_or_default();
     let arguments: LaunchArguments =
         serde_json::from_value(arguments).map_err(|error| format!("the launch configuration: {error}"))?;

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use emmy_dap_types::types::{Scope, Source, StackFrame, Thread, Variable};
+use kernel_launch::Argument;
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::{StoppedWarp, Waits};
 
 use crate::condition::in_all_lanes;
-use crate::{Argument, CallFrame, Matrix, Named, Query, Register, Stopped, Value, sources};
+use crate::{CallFrame, Matrix, Named, Query, Register, Stopped, Value, sources};
 
 /// Maximum number of rows of a matrix in one line of text or as children.
 const MAX_ROWS: usize = 1024;

@@ -3,13 +3,12 @@
 use std::num::NonZeroU32;
 use std::ops::Range;
 
+use kernel_launch::{Argument, ElementType, Launch};
 use ptx_interpreter::memory::{AccessError, Extent};
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Fault, FaultKind, StoppedBlock};
 
 use super::outline::Touched;
-use crate::element_type::ElementType;
-use crate::launch::{Argument, Launch};
 use crate::lines::Lines;
 use crate::query::{Query, QueryError};
 

@@ -13,10 +13,10 @@ mod sources;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use kernel_launch::Launch;
 use ptx_interpreter::{Fault, LaunchError};
 use thiserror::Error;
 
-use crate::launch::Launch;
 use crate::lines::Lines;
 use crate::query::{Query, QueryError};
 use outline::{Outline, Touched};

@@ -3,6 +3,7 @@
 use std::ops::{ControlFlow, Range};
 
 use cuda_launch::Dim3;
+use kernel_launch::{ElementType, Launch};
 use ptx_interpreter::memory::{global_pattern, shared_pattern};
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
@@ -18,8 +19,6 @@ use super::document::{
 use super::memories::{Memory, fault_place};
 use super::outline::warp_and_lane;
 use super::sources::Sources;
-use crate::element_type::ElementType;
-use crate::launch::Launch;
 use crate::lines::Lines;
 
 /// Records the frames of a block.

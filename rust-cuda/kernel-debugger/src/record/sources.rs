@@ -2,9 +2,10 @@
 
 use std::path::{Component, Path};
 
+use kernel_launch::named_file;
+
 use super::Options;
 use crate::lines::Lines;
-use crate::named_file;
 
 /// Maximum size of a source file in a page, in bytes.
 const MAX_SOURCE_BYTES: u64 = 1 << 20;

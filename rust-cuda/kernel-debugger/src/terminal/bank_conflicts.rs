@@ -1,12 +1,13 @@
 //! The last access of a warp to a memory: which bytes it touched, and how many passes it took.
 
 use cuda_launch::counted;
+use kernel_launch::Argument;
 use ptx_interpreter::ObservedAccess;
 use ptx_interpreter::memory::{BusiestBank, busiest_bank, global_pattern, shared_pattern};
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 
-use crate::{Argument, Stopped};
+use crate::Stopped;
 
 /// The last access of a warp to shared or to global memory.
 pub(super) struct LastAccess<'s> {

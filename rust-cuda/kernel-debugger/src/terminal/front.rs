@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use kernel_launch::Launch;
 use ptx_interpreter::syntax::Space;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
@@ -20,7 +21,7 @@ use super::scene::Scene;
 use super::screen;
 use super::state::{State, moved};
 use super::status;
-use crate::{Breakpoints, Front, Launch, Resume, StopReason, Stopped};
+use crate::{Breakpoints, Front, Resume, StopReason, Stopped};
 
 /// Maximum number of characters that are entered.
 const MAX_ENTRY: usize = 1000;

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Launch, Stopped, named_file, sources};
+use kernel_launch::{Launch, named_file};
+
+use crate::{Stopped, sources};
 
 /// Maximum size of a source file in bytes.
 const MAX_BYTES: u64 = 16 << 20;

@@ -29,12 +29,13 @@ mod warps_pane;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
+use kernel_launch::Launch;
 use ptx_interpreter::LaunchError;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use thiserror::Error;
 
-use crate::{Launch, Session};
+use crate::Session;
 use front::TerminalFront;
 
 pub use events::Events;

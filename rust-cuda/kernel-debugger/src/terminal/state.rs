@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use kernel_launch::{Argument, ElementType};
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::{MemoryRange, StoppedWarp};
 
 use super::breakpoint_list::BreakpointList;
 use super::changes::Copies;
-use crate::{Argument, ElementType, Query, StopReason, Stopped};
+use crate::{Query, StopReason, Stopped};
 
 /// What the user has chosen, from stop to stop.
 #[derive(Debug, Default)]

@@ -1,7 +1,8 @@
 //! A program's launch, captured and run again: the same buffers, values and configuration, and the same results.
 
 use gpu::{Capture, Device, InterpreterOptions, LaunchConfig};
-use kernel_debugger::{Argument, End, Launch, LaunchFile, Resume};
+use kernel_debugger::{End, Resume};
+use kernel_launch::{Argument, Launch, LaunchFile};
 use tempfile::TempDir;
 use test_kernels::stepping;
 

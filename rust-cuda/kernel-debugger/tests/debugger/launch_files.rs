@@ -1,9 +1,10 @@
 //! Launch files that cannot be used are refused in one line, which names the file and the argument.
 
+use kernel_launch::LaunchFile;
+
 use std::fs;
 use std::path::MAIN_SEPARATOR;
 
-use kernel_debugger::LaunchFile;
 use tempfile::TempDir;
 
 fn refusal(text: &str) -> String {

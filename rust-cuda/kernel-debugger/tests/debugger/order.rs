@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::process::Command;
 
-use kernel_debugger::{Launch, Lines};
+use kernel_debugger::Lines;
+use kernel_launch::Launch;
 use ptx_interpreter::{Fault, FaultKind, LaunchError, ObservedAccess, Observer, Step, StoppedBlock};
 
 use crate::support::{self, Case};

@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cuda_std::PtxVariant;
-use kernel_debugger::{
-    Argument, Breakpoints, End, Front, Launch, LaunchFile, Lines, Resume, Session, StopReason, Stopped,
-};
+use kernel_debugger::{Breakpoints, End, Front, Lines, Resume, Session, StopReason, Stopped};
+use kernel_launch::{Argument, Launch, LaunchFile};
 use tempfile::TempDir;
 use test_support::{Need, skip};
 

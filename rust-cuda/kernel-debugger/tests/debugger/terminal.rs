@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use kernel_debugger::terminal::{self, BINDINGS, Events};
-use kernel_debugger::{End, Launch, Resume};
+use kernel_debugger::{End, Resume};
+use kernel_launch::Launch;
 use ptx_interpreter::memory::shared_pattern;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

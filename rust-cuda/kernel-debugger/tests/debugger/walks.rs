@@ -6,9 +6,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
 use kernel_debugger::{
-    Argument, Breakpoint, Breakpoints, End, Front, Launch, Lines, Resume, Session, SnapshotPolicy, StopReason, Stopped,
-    Value,
+    Breakpoint, Breakpoints, End, Front, Lines, Resume, Session, SnapshotPolicy, StopReason, Stopped, Value,
 };
+use kernel_launch::{Argument, Launch};
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Access, Fault, LaunchError, ObservedAccess, Observer, Step, StoppedBlock};
 

@@ -11,13 +11,12 @@ use thiserror::Error;
 
 use crate::element_type::ElementType;
 use crate::named_file;
-use crate::register_kind::RegisterKind;
 
 use value::MAX_DEPTH;
 
 /// Maximum size of a file of debug information in bytes.
 const MAX_BYTES: u64 = 256 << 20;
-pub(crate) use value::{Bytes, slice};
+pub use value::{Bytes, Show, slice};
 
 /// The inlined functions and the variables of a kernel; empty if they have no names.
 ///
@@ -58,15 +57,33 @@ pub struct Frame {
     pub call: (String, u32, u32),
 }
 
+/// The type of a variable or of a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Type {
-    pub(crate) bytes: usize,
-    pub(crate) name: String,
-    pub(crate) kind: Kind,
+pub struct Type {
+    /// Its size in bytes.
+    pub bytes: usize,
+    /// Its name in Rust.
+    pub name: String,
+    kind: Kind,
+}
+
+/// What the bits of a register are: PTX declares only their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegisterKind {
+    /// A signed integer.
+    Signed,
+    /// An unsigned integer.
+    Unsigned,
+    /// A floating-point number.
+    Float,
+    /// A truth value.
+    Bool,
+    /// An address.
+    Pointer,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+enum Kind {
     Float,
     Signed,
     Unsigned,
@@ -91,10 +108,11 @@ pub(crate) struct SharedMemory {
 /// A variable of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    pub(crate) frame: usize,
+    frame: usize,
     /// The first line of its scope, and the one after the last.
     scope: (u32, u32),
-    pub(crate) r#type: usize,
+    /// The index of its type.
+    pub r#type: usize,
     /// Its name in Rust.
     pub name: String,
     /// First lines, lines after the last, and the value between.
@@ -103,7 +121,7 @@ pub struct Variable {
 
 /// A part of a variable's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+struct Piece {
     /// None for the only piece.
     bytes: Option<usize>,
     /// In postfix notation; empty if the compiler has removed the piece.
@@ -166,7 +184,7 @@ impl DebugInformation {
     }
 
     /// The frame of an instruction at a line of the PTX; None outside of the kernel.
-    pub(crate) fn frame_at(&self, line: u32) -> Option<usize> {
+    pub fn frame_at(&self, line: u32) -> Option<usize> {
         let after = self.lines.partition_point(|(from, _)| *from <= line);
         after.checked_sub(1).map(|index| self.lines[index].1)
     }
@@ -250,7 +268,7 @@ impl DebugInformation {
     }
 
     /// The kinds of the registers that hold variables, or parts of them, with the first line of the PTX and the one after the last.
-    pub(crate) fn registers(&self) -> HashMap<String, Vec<(u32, u32, RegisterKind)>> {
+    pub fn registers(&self) -> HashMap<String, Vec<(u32, u32, RegisterKind)>> {
         let mut registers: HashMap<String, Vec<(u32, u32, RegisterKind)>> = HashMap::new();
         for variable in &self.variables {
             for (from, to, pieces) in &variable.values {
@@ -291,25 +309,33 @@ impl DebugInformation {
     }
 
     /// Whether a type is one of `cuda_std`'s views of shared memory.
-    pub(crate) fn is_shared_memory(&self, r#type: usize) -> bool {
+    ///
+    /// # Panics
+    /// If there is no such type.
+    pub fn is_shared_memory(&self, r#type: usize) -> bool {
         let name = &self.types[r#type].name;
         ["SharedArray<", "SharedArray2d<", "DynamicShared<"].iter().any(|shared| name.starts_with(shared))
     }
 
-    pub(crate) fn type_of(&self, index: usize) -> &Type {
+    /// A type, by its index.
+    ///
+    /// # Panics
+    /// If there is no such type.
+    pub fn type_of(&self, index: usize) -> &Type {
         &self.types[index]
     }
 }
 
 impl Type {
-    pub(crate) fn is_bool(&self) -> bool {
+    /// Whether it is the type of a truth value.
+    pub fn is_bool(&self) -> bool {
         self.kind == Kind::Bool
     }
 }
 
 impl Variable {
     /// The pieces of its value at a line of the PTX; None if the compiler has removed it there.
-    pub(crate) fn pieces_at(&self, line: u32) -> Option<&[Piece]> {
+    fn pieces_at(&self, line: u32) -> Option<&[Piece]> {
         self.values.iter().find(|(from, to, _)| (*from..*to).contains(&line)).map(|(.., pieces)| &pieces[..])
     }
 }

@@ -12,12 +12,12 @@ use crate::launch::Argument;
 
 /// A variable in shared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SharedVariable {
+pub struct SharedVariable {
     /// The name in the source if the debug information has it, the symbol of other compilers' PTX, else `shared0`, `shared1`, … in
     /// the order of the kernel's variables.
-    pub(crate) name: String,
+    pub name: String,
     /// The type of its elements, if it is known and that of a buffer.
-    pub(crate) element: Option<ElementType>,
+    pub element: Option<ElementType>,
     /// First address; None for dynamic shared memory.
     start: Option<u64>,
     element_bytes: Option<usize>,

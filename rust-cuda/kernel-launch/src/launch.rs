@@ -47,7 +47,7 @@ pub enum Argument {
 
 /// Whether blocks of a launch run in turns, as those of a cluster and of a cooperative launch do. All others run one after
 /// the other.
-pub(crate) fn takes_turns(config: LaunchConfig) -> bool {
+pub fn takes_turns(config: LaunchConfig) -> bool {
     config.cooperative || config.cluster > 1
 }
 
@@ -125,19 +125,19 @@ impl Launch {
     }
 
     /// The kernel's variables in shared memory, in the order of `StoppedBlock::shared`.
-    pub(crate) fn shared(&self) -> &[SharedVariable] {
+    pub fn shared(&self) -> &[SharedVariable] {
         &self.shared
     }
 
     /// The name of a shared variable for `shared0`, `shared1`, …; every other name is its own.
-    pub(crate) fn name_of_shared<'n>(&'n self, name: &'n str) -> &'n str {
+    pub fn name_of_shared<'n>(&'n self, name: &'n str) -> &'n str {
         let is_named = self.shared.iter().any(|variable| variable.name == name);
         let index = name.strip_prefix("shared").and_then(|index| index.parse::<usize>().ok()).filter(|_| !is_named);
         index.and_then(|index| self.shared.get(index)).map_or(name, |variable| &variable.name)
     }
 
     /// A fault with the source's names of shared memory.
-    pub(crate) fn with_names(&self, fault: &Fault) -> Box<Fault> {
+    pub fn with_names(&self, fault: &Fault) -> Box<Fault> {
         let mut named = Box::new(fault.clone());
         SharedVariable::name_in(&self.shared, &mut named);
         named
@@ -214,8 +214,11 @@ impl Launch {
     }
 
     /// Runs the launch again, from a snapshot of it or from its beginning, without looking for races, which takes a
-    /// third of the time. The order of execution is the same.
-    pub(crate) fn replay(&self, from: Option<&Snapshot>, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
+    /// third of the time. The order of execution is the same. Returns false if the observer has abandoned it.
+    ///
+    /// # Errors
+    /// If the launch is invalid, or a thread causes a fault.
+    pub fn replay(&self, from: Option<&Snapshot>, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
         self.run_from(from, Options { check_races: false, ..self.options.clone() }, observer)
     }
 

@@ -12,22 +12,17 @@ pub(super) const MAX_DEPTH: usize = 8;
 const MAX_ELEMENTS: usize = 64;
 
 /// The bytes of a value in one lane; None for those that the compiler has removed.
-pub(crate) type Bytes = Vec<Option<u8>>;
+pub type Bytes = Vec<Option<u8>>;
 
 /// Names what is at a generic address.
-type Show<'s> = dyn Fn(u64) -> Option<String> + 's;
+pub type Show<'s> = dyn Fn(u64) -> Option<String> + 's;
 
 /// Text of a value that no register holds.
 const REMOVED: &str = "optimised out";
 
 impl DebugInformation {
     /// The bytes of a variable in each lane, at a line of the PTX. `register` has the bits of a register in each lane.
-    pub(crate) fn bytes(
-        &self,
-        variable: &Variable,
-        line: u32,
-        register: impl Fn(&str) -> Option<Lanes>,
-    ) -> [Bytes; LANES] {
+    pub fn bytes(&self, variable: &Variable, line: u32, register: impl Fn(&str) -> Option<Lanes>) -> [Bytes; LANES] {
         let length = self.type_of(variable.r#type).bytes;
         let mut lanes: [Bytes; LANES] = std::array::from_fn(|_| Vec::new());
         for piece in variable.pieces_at(line).unwrap_or_default() {
@@ -44,8 +39,11 @@ impl DebugInformation {
         lanes
     }
 
-    /// A value as text.
-    pub(crate) fn show(&self, r#type: usize, bytes: &[Option<u8>], address: &Show<'_>) -> String {
+    /// A value as text. `address` names what is at a generic address.
+    ///
+    /// # Panics
+    /// If there is no such type.
+    pub fn show(&self, r#type: usize, bytes: &[Option<u8>], address: &Show<'_>) -> String {
         self.show_within(r#type, bytes, address, 0)
     }
 
@@ -84,7 +82,10 @@ impl DebugInformation {
     }
 
     /// The name, the offset and the type of each part of a structure or an array; none for other types.
-    pub(crate) fn parts(&self, index: usize) -> Vec<(String, usize, usize)> {
+    ///
+    /// # Panics
+    /// If there is no such type.
+    pub fn parts(&self, index: usize) -> Vec<(String, usize, usize)> {
         match &self.type_of(index).kind {
             Kind::Struct(members) => {
                 members.iter().map(|(offset, part, name)| (field_name(name), *offset, *part)).collect()
@@ -106,14 +107,14 @@ fn field_name(name: &str) -> String {
 }
 
 /// The bytes of a part, as far as they are there.
-pub(crate) fn slice(bytes: &[Option<u8>], offset: usize, length: usize) -> &[Option<u8>] {
+pub fn slice(bytes: &[Option<u8>], offset: usize, length: usize) -> &[Option<u8>] {
     let start = offset.min(bytes.len());
     &bytes[start..offset.saturating_add(length).min(bytes.len())]
 }
 
 impl Type {
     /// The type of a buffer's elements with the same values; None for types that no buffer has.
-    pub(crate) fn element(&self) -> Option<ElementType> {
+    pub fn element(&self) -> Option<ElementType> {
         match (&self.kind, self.bytes) {
             (Kind::Float, 4) => Some(ElementType::F32),
             (Kind::Float, 8) => Some(ElementType::F64),

@@ -8,7 +8,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// The system's, or what else the file is.
-pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let too_large = || io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {limit} bytes"));
     // Before it is opened, for which a pipe waits.
     let metadata = fs::metadata(path)?;
@@ -28,7 +28,7 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// As [`read`], and if it is not UTF-8.
-pub(crate) fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();
         io::Error::new(ErrorKind::InvalidData, format!("it is not valid UTF-8 at byte offset {offset}"))

@@ -1,0 +1,16 @@
+//! A launch of a kernel in PTX that can be repeated: its launch file, its arguments, and the names that its source gives to
+//! functions, variables and shared memory.
+//!
+//! `kernel-check` checks such a launch, `kernel-debugger` steps through it.
+
+pub mod debug_information;
+mod element_type;
+mod launch;
+mod launch_file;
+pub mod named_file;
+mod shared;
+
+pub use element_type::ElementType;
+pub use launch::{Argument, Launch, takes_turns};
+pub use launch_file::{LaunchFile, LaunchFileError, Order, OrderError};
+pub use shared::SharedVariable;
