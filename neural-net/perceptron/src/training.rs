@@ -2,6 +2,7 @@
 
 mod batches;
 mod effective_step;
+mod epochs;
 mod hyperparameters;
 mod optimizer;
 mod progress;
@@ -18,8 +19,8 @@ use rand::rngs::ChaCha8Rng;
 use crate::engine::{DeviceError, Diverged, Engine, EngineError, Parameters};
 use crate::{Architecture, Network, Samples};
 
-use self::batches::Batches;
 pub use self::effective_step::{MAX_EFFECTIVE_STEP, USUAL_EFFECTIVE_STEP};
+pub use self::epochs::Epochs;
 pub use self::hyperparameters::{CorrectedStep, GradientScale, Hyperparameters};
 pub use self::optimizer::{EPSILON, Optimizer, SQUARES_DECAY};
 pub use self::progress::{EpochRecord, Progress};
@@ -112,8 +113,7 @@ impl<O> TrainingError<O> {
 #[derive(Debug)]
 pub struct Training<E> {
     engine: E,
-    hyperparameters: Hyperparameters,
-    samples: usize,
+    epochs: Epochs,
     progress: Progress,
 }
 
@@ -127,7 +127,7 @@ pub fn initial_parameters(architecture: Architecture, hyperparameters: &Hyperpar
 impl<E> Training<E> {
     /// A training run from `progress` on, on an engine that holds the `samples` training samples.
     pub fn new(engine: E, samples: usize, hyperparameters: Hyperparameters, progress: Progress) -> Self {
-        Self { engine, hyperparameters, samples, progress }
+        Self { engine, epochs: Epochs::new(hyperparameters, samples), progress }
     }
 
     /// The engine.
@@ -142,7 +142,7 @@ impl<E> Training<E> {
 
     /// The hyperparameters.
     pub fn hyperparameters(&self) -> &Hyperparameters {
-        &self.hyperparameters
+        self.epochs.hyperparameters()
     }
 
     /// The progress so far.
@@ -152,10 +152,11 @@ impl<E> Training<E> {
 
     /// The last record, if it is of the current step and reaches the target accuracy.
     pub fn reached(&self) -> Option<&EpochRecord> {
-        let (target, Progress { epoch, step, history, .. }) = (self.hyperparameters.stop_at?.accuracy, &self.progress);
+        let (target, Progress { epoch, step, history, .. }) =
+            (self.hyperparameters().stop_at?.accuracy, &self.progress);
         let here = match step {
             0 => (*epoch, None),
-            _ => (epoch.saturating_add(1), Some(self.batches().seen(*step))),
+            _ => (epoch.saturating_add(1), Some(self.epochs.batches().seen(*step))),
         };
         history.last().filter(|record| (record.epoch, record.samples) == here && record.accuracy >= target)
     }
@@ -175,17 +176,13 @@ impl<E> Training<E> {
         if self.reached().is_some() {
             return Ok(Outcome::Reached);
         }
-        while self.progress.epoch < self.hyperparameters.epochs {
+        while self.progress.epoch < self.hyperparameters().epochs {
             match self.train_epoch(validation, observer)? {
                 Outcome::Finished => {}
                 outcome => return Ok(outcome),
             }
         }
         Ok(Outcome::Finished)
-    }
-
-    fn batches(&self) -> Batches {
-        Batches::of(self.samples, self.hyperparameters.batch_size)
     }
 
     /// Trains the rest of an epoch, from one measurement to the next. [`Outcome::Finished`] refers to the epoch.
@@ -197,9 +194,9 @@ impl<E> Training<E> {
     where
         E: Engine,
     {
-        let steps = EpochSteps::new(&self.hyperparameters, self.samples, self.progress.epoch);
-        let Hyperparameters { epochs, report_every, stop_at, .. } = self.hyperparameters;
-        let (batches, epoch) = (self.batches(), self.progress.epoch);
+        let steps = self.epochs.steps(self.progress.epoch);
+        let Hyperparameters { epochs, report_every, stop_at, .. } = *self.hyperparameters();
+        let (batches, epoch) = (self.epochs.batches(), self.progress.epoch);
         loop {
             let check = stop_at.and_then(|stop_at| stop_at.next_check(batches, epoch, self.progress.step));
             let end = check.unwrap_or(batches.steps());
@@ -266,7 +263,7 @@ impl<E> Training<E> {
         if !evaluation.loss.is_finite() {
             return Err(Diverged { step: step.saturating_sub(1) }.into());
         }
-        let seen = self.batches().seen(step);
+        let seen = self.epochs.batches().seen(step);
         Ok(EpochRecord {
             epoch: self.progress.epoch + usize::from(!is_complete),
             samples: (!is_complete).then_some(seen),

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use neural_net::engine::{Engine, Parameters};
 use neural_net::network::Initialization;
-use neural_net::training::{EpochSteps, GradientScale, PartOfEpoch, TrainingError, initial_parameters};
+use neural_net::training::{Epochs, GradientScale, PartOfEpoch, TrainingError, initial_parameters};
 use neural_net::{Hyperparameters, Loss, Network, Predictor};
 use table_network::{Options, Training};
 
@@ -36,8 +36,14 @@ pub(super) trait Learner {
     /// Steps of an epoch.
     fn steps(&self) -> usize;
 
-    /// The rows that the first `step` steps of an epoch see.
-    fn seen(&self, epoch: usize, step: usize) -> usize;
+    /// The number of rows that the first `step` steps of an epoch see.
+    fn seen(&self, step: usize) -> usize;
+
+    /// Number of permutations of the rows that it has computed.
+    #[cfg(test)]
+    fn permutations(&self) -> usize {
+        0
+    }
 
     /// Trains the rest of an epoch, or until `is_due` says so after a step.
     ///
@@ -89,11 +95,10 @@ pub(super) fn learner<'a>(
 /// The paper's network.
 struct Layers<'a> {
     neuron: Neuron,
-    hyperparameters: Hyperparameters,
+    epochs: Epochs,
     engine: Box<dyn Engine + 'a>,
     /// Why CUDA is not used, if it is not.
     remark: Option<String>,
-    rows: usize,
 }
 
 impl<'a> Layers<'a> {
@@ -112,11 +117,7 @@ impl<'a> Layers<'a> {
         let samples = &prepared.train.samples;
         let (engine, remark) =
             device::engine(settings.training.device, samples, &parameters, &hyperparameters).map_err(State::Failed)?;
-        Ok(Self { neuron, hyperparameters, engine, remark, rows: samples.len() })
-    }
-
-    fn epoch(&self, epoch: usize) -> EpochSteps {
-        EpochSteps::new(&self.hyperparameters, self.rows, epoch)
+        Ok(Self { neuron, epochs: Epochs::new(hyperparameters, samples.len()), engine, remark })
     }
 
     fn parameters(&self) -> Result<Parameters, State> {
@@ -130,15 +131,20 @@ impl Learner for Layers<'_> {
     }
 
     fn steps(&self) -> usize {
-        self.rows.div_ceil(self.hyperparameters.batch_size.unwrap_or(self.rows).max(1))
+        self.epochs.count_of_steps()
     }
 
-    fn seen(&self, epoch: usize, step: usize) -> usize {
-        self.epoch(epoch).seen(step)
+    fn seen(&self, step: usize) -> usize {
+        self.epochs.seen(step)
+    }
+
+    #[cfg(test)]
+    fn permutations(&self) -> usize {
+        self.epochs.computed()
     }
 
     fn train(&mut self, epoch: usize, part: &mut PartOfEpoch, is_due: &mut dyn FnMut() -> bool) -> Result<(), State> {
-        let steps = self.epoch(epoch);
+        let steps = self.epochs.steps(epoch);
         let trained = steps.train(&mut *self.engine, part, steps.count(), &mut |_| {
             if is_due() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -232,7 +238,7 @@ impl Learner for TableLearner {
         self.training.steps_per_epoch()
     }
 
-    fn seen(&self, _: usize, step: usize) -> usize {
+    fn seen(&self, step: usize) -> usize {
         self.training.rows_of(step)
     }
 

@@ -222,7 +222,7 @@ impl<'a> Trainer<'a> {
             let trained = self.learner.train(epoch, &mut part, &mut is_due);
             let PartOfEpoch { step, loss, seconds } = part;
             self.progress = RunProgress { step, loss, seconds, ..self.progress };
-            self.seen.0 += self.learner.seen(epoch, step) - self.learner.seen(epoch, before.step);
+            self.seen.0 += self.learner.seen(step) - self.learner.seen(before.step);
             self.seen.1 += seconds - before.seconds;
             trained?;
             if step < steps && self.shared.is_interrupted() {
@@ -391,5 +391,36 @@ impl<'a> Trainer<'a> {
             })),
             history,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use neural_net::device::TrainingDevice;
+
+    use super::*;
+    use crate::settings::Source;
+
+    #[test]
+    fn an_epoch_permutes_its_rows_once() {
+        let mut settings = Settings::default();
+        // Enough for the next epoch's permutation to be computed while an epoch trains.
+        settings.data.source = Source::Synthetic { rows: 30_000, seed: 1 };
+        settings.network.hidden = vec![2];
+        (settings.training.epochs, settings.training.device) = (3, TrainingDevice::Cpu);
+        let prepared = prepare(&settings.data.table().unwrap(), &settings).unwrap();
+        for threads in [1, 2] {
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
+                let shared = Arc::default();
+                let mut trainer = Trainer::new(settings.clone(), &prepared, None, &shared).unwrap();
+                // Interrupted after each step, as by a pause.
+                let mut part = PartOfEpoch::default();
+                while part.step < 5 {
+                    trainer.learner.train(0, &mut part, &mut || true).unwrap();
+                }
+                assert_eq!(trainer.train().unwrap(), Ending::AllEpochs);
+                assert_eq!(trainer.learner.permutations(), 3, "{threads} threads");
+            });
+        }
     }
 }

@@ -63,9 +63,9 @@ impl EpochSteps {
         self.batches.steps()
     }
 
-    /// Number of samples seen in the first `steps` steps.
-    pub fn seen(&self, steps: usize) -> usize {
-        self.batches.seen(steps)
+    /// The sample permutation.
+    pub fn order(&self) -> &[u32] {
+        &self.order
     }
 
     /// Trains from the first step that `done` lacks until step `end`, or until `observe` breaks, and adds to `done`. After
