@@ -85,18 +85,14 @@ impl Workspace {
         let metadata: serde_json::Value =
             serde_json::from_slice(&output.stdout).context("cargo metadata writes JSON")?;
         let root = workspace_root();
-        let mut paths: BTreeSet<PathBuf> = [
-            "Cargo.toml",
-            "course/Cargo.toml",
-            "rust-toolchain.toml",
-            "rust-cuda/Cargo.toml",
-            "rust-cuda/find_cuda_helper",
-        ]
-        .map(|name| root.join(name))
-        .into();
+        let mut paths: BTreeSet<PathBuf> =
+            ["rust-toolchain.toml", "rust-cuda/find_cuda_helper"].map(|name| root.join(name)).into();
         for package in metadata["packages"].as_array().context("there are packages")? {
             let manifest = Path::new(package["manifest_path"].as_str().context("a package has a manifest")?);
             if package["source"].is_null() && !manifest.starts_with(&self.folder) {
+                // Cargo looks for the manifest of its workspace in the folders above.
+                let above = manifest.ancestors().skip(2).take_while(|folder| folder.starts_with(root));
+                paths.extend(above.map(|folder| folder.join("Cargo.toml")).filter(|file| file.is_file()));
                 paths.extend(manifest.parent().map(Path::to_owned));
             }
         }
