@@ -1,7 +1,16 @@
 //! The device that a network is trained on: the CPU, a GPU, or a model of one.
 
+mod step_times;
+
+use std::time::Instant;
+
 use gpu::{Device, DeviceChoice, InterpreterOptions, OpenError, PtxVariant};
+use gpu_engine::{GpuEngine, GpuEngineError, GpuOptions, GpuPath};
+use perceptron::engine::{CpuEngine, Engine, Parameters};
+use perceptron::{Hyperparameters, Samples};
 use serde::{Deserialize, Serialize};
+
+pub use self::step_times::StepTimes;
 
 use crate::names::display_and_parse_names;
 
@@ -10,7 +19,7 @@ use crate::names::display_and_parse_names;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrainingDevice {
-    /// CUDA if there is a usable GPU, otherwise the CPU.
+    /// CUDA if there is a usable GPU and its training steps are faster, otherwise the CPU.
     #[default]
     Auto,
     /// The CPU.
@@ -34,6 +43,25 @@ pub enum OpenedDevice {
     Gpu(Device),
 }
 
+/// An engine on one of the devices.
+#[derive(Debug)]
+pub enum ChosenEngine<'a> {
+    /// On the CPU.
+    Cpu(Box<CpuEngine<'a>>),
+    /// On a GPU, the simulator or the interpreter.
+    Gpu(Box<GpuEngine>),
+}
+
+impl<'a> ChosenEngine<'a> {
+    /// The engine, of whatever type.
+    pub fn into_dyn(self) -> Box<dyn Engine + 'a> {
+        match self {
+            Self::Cpu(engine) => engine,
+            Self::Gpu(engine) => engine,
+        }
+    }
+}
+
 impl TrainingDevice {
     /// All values, in the order of their declaration.
     pub const ALL: [Self; 5] = [Self::Auto, Self::Cpu, Self::Cuda, Self::Simulator, Self::Ptx];
@@ -52,7 +80,7 @@ impl TrainingDevice {
     /// One line of help on the value.
     pub fn description(self) -> &'static str {
         match self {
-            Self::Auto => "CUDA if there is a usable GPU and one process, otherwise the CPU",
+            Self::Auto => "CUDA if there is a usable GPU, one process, and a step is faster there; otherwise the CPU",
             Self::Cpu => "The CPU",
             Self::Cuda => "CUDA; an error if there is no usable GPU",
             Self::Simulator => "A slow simulator of a GPU, which checks the kernels",
@@ -93,6 +121,37 @@ impl TrainingDevice {
             }
         };
         Ok(OpenedDevice::Gpu(device))
+    }
+
+    /// An engine on the device that was opened by this choice. [`Auto`](Self::Auto) with a GPU measures a few steps there and on the CPU,
+    /// and takes the faster one, unless the options ask for a path of GPUs alone.
+    ///
+    /// # Errors
+    /// If the network or the samples are too large for the GPU, the options cannot be met, or the device fails.
+    pub fn engine<'a>(
+        self,
+        opened: &OpenedDevice,
+        samples: &'a Samples,
+        parameters: &Parameters,
+        hyperparameters: &Hyperparameters,
+        options: &GpuOptions,
+    ) -> Result<(ChosenEngine<'a>, Option<StepTimes>), GpuEngineError> {
+        let on_cpu = || Box::new(CpuEngine::new(samples, parameters, hyperparameters));
+        let OpenedDevice::Gpu(device) = opened else { return Ok((ChosenEngine::Cpu(on_cpu()), None)) };
+        let on_gpu = || GpuEngine::new(device, samples, parameters, hyperparameters, options).map(Box::new);
+        let mut gpu = on_gpu()?;
+        if self != Self::Auto || !device.is_gpu() || options.path != GpuPath::Auto {
+            return Ok((ChosenEngine::Gpu(gpu), None));
+        }
+        let start = Instant::now();
+        let (mut cpu, clock) = (on_cpu(), || start.elapsed());
+        let times = StepTimes::measure([&mut *gpu, &mut *cpu], hyperparameters, samples.len(), &clock);
+        drop((gpu, cpu));
+        match times {
+            Ok(times) if !times.is_gpu_faster() => Ok((ChosenEngine::Cpu(on_cpu()), Some(times))),
+            // What fails here fails in training too, which says why.
+            times => Ok((ChosenEngine::Gpu(on_gpu()?), times.ok())),
+        }
     }
 }
 

@@ -1,15 +1,9 @@
 //! The engine on the device that the user chooses.
 
 use anyhow::{Context, Result, bail};
-use neural_net::device::{OpenedDevice, TrainingDevice};
-use neural_net::engine::{CpuEngine, GpuEngine, GpuEngineError, GpuOptions, GpuPath, Parameters, Ranks, ShardEngine};
+use neural_net::device::{ChosenEngine, OpenedDevice, StepTimes, TrainingDevice};
+use neural_net::engine::{GpuEngineError, GpuOptions, GpuPath, Parameters, Ranks, ShardEngine};
 use neural_net::{Hyperparameters, Samples};
-
-/// An engine on one of the devices.
-pub(super) enum ChosenEngine<'a> {
-    Cpu(Box<CpuEngine<'a>>),
-    Gpu(Box<GpuEngine>),
-}
 
 /// Opens the requested device; of several GPUs, `rank` modulo their number.
 pub(super) fn open(choice: TrainingDevice, path: GpuPath, rank: usize) -> Result<OpenedDevice> {
@@ -29,22 +23,17 @@ pub(super) fn open(choice: TrainingDevice, path: GpuPath, rank: usize) -> Result
     Ok(device)
 }
 
-/// An engine that trains the given parameters on the given samples.
+/// An engine that trains the given parameters on the given samples, and why it is on this device, if that was measured.
 pub(super) fn engine<'a>(
+    choice: TrainingDevice,
     device: &OpenedDevice,
     samples: &'a Samples,
     parameters: &Parameters,
     hyperparameters: &Hyperparameters,
     path: GpuPath,
-) -> Result<ChosenEngine<'a>> {
-    Ok(match device {
-        OpenedDevice::Cpu(_) => ChosenEngine::Cpu(Box::new(CpuEngine::new(samples, parameters, hyperparameters))),
-        OpenedDevice::Gpu(device) => {
-            let options = GpuOptions { path, ..GpuOptions::default() };
-            let engine = GpuEngine::new(device, samples, parameters, hyperparameters, &options);
-            ChosenEngine::Gpu(Box::new(with_way_out(engine)?))
-        }
-    })
+) -> Result<(ChosenEngine<'a>, Option<StepTimes>)> {
+    let options = GpuOptions { path, ..GpuOptions::default() };
+    with_way_out(choice.engine(device, samples, parameters, hyperparameters, &options))
 }
 
 /// An engine that trains them with other ranks.

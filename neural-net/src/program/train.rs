@@ -12,7 +12,7 @@ use mpi_driver::Communicator;
 use neural_net::augmented::AugmentedEngine;
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::data::{Dataset, ToSamples};
-use neural_net::device::TrainingDevice;
+use neural_net::device::{ChosenEngine, TrainingDevice};
 use neural_net::distributed::CommunicatorRanks;
 use neural_net::engine::{Engine, Parameters};
 use neural_net::files::{DirectoryLock, require_distinct};
@@ -27,7 +27,7 @@ use serde_json::json;
 use super::arguments::{Distributed, SaveFor, TrainArguments};
 use super::console::{Console, INTERRUPTED, LazyRun, interrupt_flag, progress_bar};
 use super::dataset;
-use super::device::{self, ChosenEngine};
+use super::device;
 use super::distributed;
 use super::failure::{device_failed, failed, not_measured};
 use super::settings::Settings;
@@ -86,7 +86,8 @@ pub(super) fn run_on(
         };
         let rank = world.map_or(0, Communicator::rank);
         let (dataset, origin) = device.prepare_beside(rank, || dataset::load(&arguments.data))?;
-        let device = device::open(device, arguments.gpu_path, rank)?;
+        let choice = device;
+        let device = device::open(choice, arguments.gpu_path, rank)?;
         if !quiet {
             command_line::say!("{origin}");
             dataset::note_convention(&dataset);
@@ -134,7 +135,13 @@ pub(super) fn run_on(
             let engine = device::shard_engine(&device, &train, &parameters, &settings.hyperparameters, ranks)?;
             return run.train(if arguments.reproducible { engine.reproducible() } else { engine }, progress);
         }
-        match device::engine(&device, &train, &parameters, &settings.hyperparameters, arguments.gpu_path)? {
+        let hyperparameters = &settings.hyperparameters;
+        let (engine, times) =
+            device::engine(choice, &device, &train, &parameters, hyperparameters, arguments.gpu_path)?;
+        if let Some(times) = times.filter(|_| !quiet) {
+            command_line::say!("{times}");
+        }
+        match engine {
             ChosenEngine::Cpu(engine) => run.train(*engine, progress),
             ChosenEngine::Gpu(engine) => run.train(*engine, progress),
         }

@@ -3,6 +3,7 @@
 mod adam;
 mod effective_step;
 mod engine;
+mod faster_device;
 mod full_batch;
 mod learning_rate_factors;
 mod one_class;

@@ -1,10 +1,10 @@
 //! Choice of the engine and its device.
 
-use neural_net::device::{OpenedDevice, TrainingDevice};
-use neural_net::engine::{CpuEngine, Engine, GpuEngine, GpuOptions, Parameters};
+use neural_net::device::TrainingDevice;
+use neural_net::engine::{Engine, GpuOptions, Parameters};
 use neural_net::{Hyperparameters, Samples};
 
-/// An engine, and one line on why CUDA is not used, if any.
+/// An engine, and one line on why it is on its device, if that was not asked for.
 pub(super) type EngineAndRemark<'a> = (Box<dyn Engine + 'a>, Option<String>);
 
 /// An engine on the chosen device.
@@ -19,12 +19,7 @@ pub(super) fn engine<'a>(
 ) -> Result<EngineAndRemark<'a>, String> {
     let with_hint = |error: &dyn std::fmt::Display| format!("{error}; the device \"cpu\" needs no GPU");
     let device = choice.open(0).map_err(|error| with_hint(&error))?;
-    let engine: Box<dyn Engine> = match &device {
-        OpenedDevice::Cpu(_) => Box::new(CpuEngine::new(samples, parameters, hyperparameters)),
-        OpenedDevice::Gpu(device) => {
-            let engine = GpuEngine::new(device, samples, parameters, hyperparameters, &GpuOptions::default());
-            Box::new(engine.map_err(|error| with_hint(&error))?)
-        }
-    };
-    Ok((engine, device.remark()))
+    let engine = choice.engine(&device, samples, parameters, hyperparameters, &GpuOptions::default());
+    let (engine, times) = engine.map_err(|error| with_hint(&error))?;
+    Ok((engine.into_dyn(), times.map(|times| times.to_string()).or(device.remark())))
 }

@@ -97,7 +97,7 @@ struct Layers<'a> {
     neuron: Neuron,
     epochs: Epochs,
     engine: Box<dyn Engine + 'a>,
-    /// Why CUDA is not used, if it is not.
+    /// Why it is on its device, if that was not asked for.
     remark: Option<String>,
 }
 

@@ -28,7 +28,7 @@ pub struct Snapshot {
     pub samples_per_second: f64,
     /// Estimated time until the last epoch in seconds, without early stopping.
     pub seconds_left: Option<f64>,
-    /// Name of the device, and why CUDA is not used; empty during preparation.
+    /// Name of the device, and why it is this one if that was not asked for; empty during preparation.
     pub device: String,
     /// Names of the network's inputs; empty during preparation.
     pub inputs: Arc<[String]>,

@@ -310,8 +310,9 @@ impl Field {
                 "Device",
                 "",
                 "automatic, CPU, CUDA, simulator or PTX interpreter",
-                "Device to train on. Automatic uses an NVIDIA GPU if available. The simulator and the interpreter run \
-                 the GPU kernels on the CPU, slowly.",
+                "Device to train on. Automatic measures a few steps on an NVIDIA GPU and on the CPU, and takes the faster \
+                 one; choose CPU or CUDA to repeat a run bit for bit. The simulator and the interpreter run the GPU \
+                 kernels on the CPU, slowly.",
             ),
             Self::Threads => (
                 "Threads",

@@ -251,7 +251,7 @@ fn status(ui: &mut Ui, has_run: bool, snapshot: &Snapshot) {
             ui.add_space(8.0);
             ui.spacing_mut().item_spacing = vec2(5.0, 0.0);
             ui.label(RichText::new(name).small().color(palette.grey));
-            // Why CUDA is not used, in parentheses, is in the tooltip only.
+            // Why it is this one, in parentheses, is in the tooltip only.
             let short = value.split(" (").next().unwrap_or_default();
             let label = egui::Label::new(RichText::new(short).strong()).truncate();
             ui.add(label).on_hover_text(format!("{name}: {value}"));
