@@ -27,6 +27,8 @@ pub(crate) const TIME_MATMUL: Program = Program::Example("matmul_functions", "ti
 pub(crate) const TIME_CORRELATION: Program = Program::Example("filters", "time_correlation");
 /// Times predictions of the notebook's network.
 pub(crate) const TIME_PREDICTION: Program = Program::Example("neural-net", "time_prediction");
+/// Times epochs of the regression studio's default network.
+pub(crate) const TIME_REGRESSOR: Program = Program::Example("neural-net", "time_regressor");
 
 /// One of cargo's profiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ pub(super) struct Goal {
 }
 
 /// Workload, peer, threads on both sides, and the largest accepted ours/peer.
-pub(super) const GOALS: [Goal; 19] = [
+pub(super) const GOALS: [Goal; 21] = [
     goal(WorkloadName::Max, "NumPy", 1, 0.85),
     goal(WorkloadName::Max, "Numba parallel", 2, 0.9),
     // For f32 and for f64.
@@ -38,6 +38,9 @@ pub(super) const GOALS: [Goal; 19] = [
     goal(WorkloadName::Notebook, "NumPy", 2, 0.1),
     goal(WorkloadName::Prediction, "NumPy", 1, 0.13),
     goal(WorkloadName::Prediction, "NumPy", 2, 0.13),
+    // On one thread only: batches of so small a network leave a second thread little.
+    goal(WorkloadName::Regressor, "scikit-learn", 1, 0.12),
+    goal(WorkloadName::Regressor, "PyTorch", 1, 0.12),
     goal(WorkloadName::ToTarget, WITHOUT_IMPORTS, 1, 0.25),
     goal(WorkloadName::ToTarget, WITHOUT_IMPORTS, 2, 0.17),
 ];
@@ -151,6 +154,7 @@ mod tests {
             ("network.py", include_str!("../../peers/network.py")),
             ("notebook.py", include_str!("../../peers/notebook.py")),
             ("prediction.py", include_str!("../../peers/prediction.py")),
+            ("regressor.py", include_str!("../../peers/regressor.py")),
             ("to_target.py", include_str!("../../peers/to_target.py")),
         ];
         let one = std::num::NonZeroUsize::MIN;
@@ -189,12 +193,12 @@ mod tests {
             (
                 vec![vec![0.85], vec![0.85], vec![0.85], vec![0.05, 0.5]],
                 vec![0.2, 1.0],
-                vec![vec![0.25, 0.1], vec![0.1], vec![0.13], vec![0.25]],
+                vec![vec![0.25, 0.1], vec![0.1], vec![0.13], vec![0.12, 0.12], vec![0.25]],
             ),
             (
                 vec![vec![0.9], vec![0.8], vec![0.8], vec![0.05, 0.3]],
                 vec![],
-                vec![vec![0.16], vec![0.1], vec![0.13], vec![0.17]],
+                vec![vec![0.16], vec![0.1], vec![0.13], vec![], vec![0.17]],
             ),
         ];
         let with_correlations = |(kernels, correlation, networks)| [kernels, vec![correlation; 4], networks].concat();

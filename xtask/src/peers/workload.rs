@@ -6,7 +6,7 @@ use command_line::MAX_REPEATS;
 use super::goal::{GOALS, GROWTH_AT_MOST};
 use super::rust_program::{CUDA, CUDA_FUSED, EPOCH_IMAGES, OurTime, RAYON, RAYON_FUSED};
 use super::workload_name::WorkloadName;
-use crate::programs::{Program, TIME_CORRELATION, TIME_MATMUL, TIME_PREDICTION};
+use crate::programs::{Program, TIME_CORRELATION, TIME_MATMUL, TIME_PREDICTION, TIME_REGRESSOR};
 
 /// Validation accuracy in percent that stops a to-target training run, on both sides. It exceeds [`TARGET`], since an
 /// accuracy is a little easier to reach on the 10,000 validation images than on the test images.
@@ -93,6 +93,7 @@ pub(super) fn all(
             WorkloadName::Network => vec![network(epochs)],
             WorkloadName::Notebook => vec![notebook(repeats)],
             WorkloadName::Prediction => vec![prediction()],
+            WorkloadName::Regressor => vec![regressor(epochs)],
             WorkloadName::ToTarget => vec![to_target()],
         })
         .collect()
@@ -213,6 +214,19 @@ fn prediction() -> Workload {
     }
 }
 
+fn regressor(epochs: NonZeroUsize) -> Workload {
+    let arguments = words(&format!("--repeats {epochs}"));
+    Workload {
+        title: "epoch of the regressor".to_owned(),
+        goals: Goals::Of(WorkloadName::Regressor),
+        program: TIME_REGRESSOR,
+        program_arguments: arguments.clone(),
+        time: OurTime::Call("epoch"),
+        script: "regressor.py",
+        script_arguments: arguments,
+    }
+}
+
 fn to_target() -> Workload {
     Workload {
         title: format!("start to {TARGET} % of the test"),
@@ -243,8 +257,8 @@ mod tests {
         let (everything, matmul): (Vec<_>, Vec<_>) = (programs(None), programs(Some(WorkloadName::Matmul)));
         let kernels = ["max_functions", "time_matmul", "time_matmul", "activation_functions"];
         let correlations = ["time_correlation"; 4];
-        let networks = ["neural-net", "neural-net", "time_prediction", "neural-net"];
-        assert_eq!(everything, [kernels, correlations, networks].concat());
+        let networks = ["neural-net", "neural-net", "time_prediction", "time_regressor", "neural-net"];
+        assert_eq!(everything, [&kernels[..], &correlations, &networks].concat());
         assert_eq!(matmul, ["time_matmul"; 2]);
     }
 

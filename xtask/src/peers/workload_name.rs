@@ -12,5 +12,6 @@ pub(super) enum WorkloadName {
     Network,
     Notebook,
     Prediction,
+    Regressor,
     ToTarget,
 }
