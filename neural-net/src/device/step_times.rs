@@ -13,7 +13,7 @@ const MEASURED: Duration = Duration::from_millis(20);
 const WARM_UP: Duration = Duration::from_millis(5);
 /// Maximum number of measured steps.
 const MAX_STEPS: usize = 1000;
-/// A prime by which the measured samples are spread over all, as those of a permutation are.
+/// A prime that spreads the measured samples over all, as a permutation does.
 const STRIDE: usize = (1 << 31) - 1;
 
 /// The mean time of a training step on a GPU and on the CPU.

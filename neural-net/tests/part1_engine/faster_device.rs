@@ -16,7 +16,7 @@ struct Paced<'a> {
     /// Time of the first call, beside its steps.
     start: Duration,
     group: usize,
-    /// Number of samples, of which each order consists.
+    /// Number of samples.
     samples: usize,
     diverges: bool,
 }

@@ -10,8 +10,8 @@ use super::steps::EpochSteps;
 /// The number of samples from which on a permutation takes longer than starting a thread.
 const MIN_SAMPLES_FOR_A_THREAD: usize = 1 << 14;
 
-/// The steps of a run's epochs. The permutation of each epoch is computed once; that of the next one while an epoch trains, unless
-/// the run has only one thread.
+/// The steps of a run's epochs. Each permutation is computed once: the next epoch's while an epoch trains, unless the run has only one
+/// thread.
 #[derive(Debug)]
 pub struct Epochs {
     hyperparameters: Hyperparameters,
