@@ -1,11 +1,17 @@
 //! Choice of the engine and its device.
 
-use neural_net::device::TrainingDevice;
+use neural_net::device::{ChosenEngine, TrainingDevice};
 use neural_net::engine::{Engine, GpuOptions, Parameters};
 use neural_net::{Hyperparameters, Samples};
 
-/// An engine, and one line on why it is on its device, if that was not asked for.
-pub(super) type EngineAndRemark<'a> = (Box<dyn Engine + 'a>, Option<String>);
+/// An engine on a device.
+pub(super) struct OnDevice<'a> {
+    pub(super) engine: Box<dyn Engine + 'a>,
+    /// The device, never [`TrainingDevice::Auto`].
+    pub(super) device: TrainingDevice,
+    /// One line on why it is this device, if that was not asked for.
+    pub(super) remark: Option<String>,
+}
 
 /// An engine on the chosen device.
 ///
@@ -16,10 +22,16 @@ pub(super) fn engine<'a>(
     samples: &'a Samples,
     parameters: &Parameters,
     hyperparameters: &Hyperparameters,
-) -> Result<EngineAndRemark<'a>, String> {
+) -> Result<OnDevice<'a>, String> {
     let with_hint = |error: &dyn std::fmt::Display| format!("{error}; the device \"cpu\" needs no GPU");
-    let device = choice.open(0).map_err(|error| with_hint(&error))?;
-    let engine = choice.engine(&device, samples, parameters, hyperparameters, &GpuOptions::default());
+    let opened = choice.open(0).map_err(|error| with_hint(&error))?;
+    let engine = choice.engine(&opened, samples, parameters, hyperparameters, &GpuOptions::default());
     let (engine, times) = engine.map_err(|error| with_hint(&error))?;
-    Ok((engine.into_dyn(), times.map(|times| times.to_string()).or(device.remark())))
+    let device = match (choice, &engine) {
+        (TrainingDevice::Auto, ChosenEngine::Cpu(_)) => TrainingDevice::Cpu,
+        (TrainingDevice::Auto, ChosenEngine::Gpu(_)) => TrainingDevice::Cuda,
+        _ => choice,
+    };
+    let remark = times.map(|times| times.to_string()).or(opened.remark());
+    Ok(OnDevice { engine: engine.into_dyn(), device, remark })
 }

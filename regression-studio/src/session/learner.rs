@@ -4,13 +4,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
+use neural_net::device::TrainingDevice;
 use neural_net::engine::{Engine, Parameters};
 use neural_net::network::Initialization;
 use neural_net::training::{Epochs, GradientScale, PartOfEpoch, TrainingError, initial_parameters};
 use neural_net::{Hyperparameters, Loss, Network, Predictor};
 use table_network::{Options, Training};
 
-use super::device;
+use super::device::{self, OnDevice};
 use super::snapshot::State;
 use crate::Settings;
 use crate::prepared::{Part, Prepared};
@@ -32,6 +33,11 @@ pub(super) struct EndOfEpoch {
 pub(super) trait Learner {
     /// The device in words.
     fn device(&self) -> String;
+
+    /// The device of further runs by the same choice, on like samples: not measured again, and the same one.
+    fn same_device(&self, choice: TrainingDevice) -> TrainingDevice {
+        choice
+    }
 
     /// Steps of an epoch.
     fn steps(&self) -> usize;
@@ -97,6 +103,7 @@ struct Layers<'a> {
     neuron: Neuron,
     epochs: Epochs,
     engine: Box<dyn Engine + 'a>,
+    device: TrainingDevice,
     /// Why it is on its device, if that was not asked for.
     remark: Option<String>,
 }
@@ -115,9 +122,9 @@ impl<'a> Layers<'a> {
             }
         };
         let samples = &prepared.train.samples;
-        let (engine, remark) =
-            device::engine(settings.training.device, samples, &parameters, &hyperparameters).map_err(State::Failed)?;
-        Ok(Self { neuron, epochs: Epochs::new(hyperparameters, samples.len()), engine, remark })
+        let on_device = device::engine(settings.training.device, samples, &parameters, &hyperparameters);
+        let OnDevice { engine, device, remark } = on_device.map_err(State::Failed)?;
+        Ok(Self { neuron, epochs: Epochs::new(hyperparameters, samples.len()), engine, device, remark })
     }
 
     fn parameters(&self) -> Result<Parameters, State> {
@@ -128,6 +135,10 @@ impl<'a> Layers<'a> {
 impl Learner for Layers<'_> {
     fn device(&self) -> String {
         self.engine.device() + &self.remark.as_ref().map(|remark| format!(" ({remark})")).unwrap_or_default()
+    }
+
+    fn same_device(&self, _: TrainingDevice) -> TrainingDevice {
+        self.device
     }
 
     fn steps(&self) -> usize {

@@ -185,6 +185,8 @@ impl<'a> Trainer<'a> {
     fn errors_of_folds(&mut self, table: &Table) -> Result<Option<FoldErrors>, State> {
         self.publish(State::Calibrating)?;
         let unit = self.prepared.transform.target_scale;
+        let mut settings = self.settings.clone();
+        settings.training.device = self.learner.same_device(settings.training.device);
         let mut errors = FoldErrors { rows: Vec::new(), residuals: Vec::new(), deviations: None };
         for index in 0..intervals::FOLDS {
             let fold = Fold { index, count: intervals::FOLDS };
@@ -192,7 +194,7 @@ impl<'a> Trainer<'a> {
                 return Ok(None);
             };
             let shared = Shared::part_of(self.shared);
-            let mut trainer = Trainer::new(self.settings.clone(), &prepared, None, &shared)?;
+            let mut trainer = Trainer::new(settings.clone(), &prepared, None, &shared)?;
             if !matches!(trainer.train(), Ok(Ending::AllEpochs | Ending::EarlyStopped)) {
                 return Ok(None);
             }
@@ -400,6 +402,25 @@ mod tests {
 
     use super::*;
     use crate::settings::Source;
+
+    #[test]
+    fn folds_have_the_device_of_their_run() {
+        let mut settings = Settings::default();
+        settings.data.source = Source::Synthetic { rows: 200, seed: 1 };
+        let prepared = prepare(&settings.data.table().unwrap(), &settings).unwrap();
+        for choice in [TrainingDevice::Auto, TrainingDevice::Cpu, TrainingDevice::Simulator] {
+            settings.training.device = choice;
+            let shared = Arc::default();
+            let trainer = Trainer::new(settings.clone(), &prepared, None, &shared).unwrap();
+            let is_of_run = match trainer.learner.same_device(choice) {
+                TrainingDevice::Auto => false,
+                TrainingDevice::Cpu => trainer.device.starts_with("CPU"),
+                TrainingDevice::Cuda => trainer.device.starts_with("CUDA"),
+                device => device == choice,
+            };
+            assert!(is_of_run, "{choice:?}: {}", trainer.device);
+        }
+    }
 
     #[test]
     fn an_epoch_permutes_its_rows_once() {
