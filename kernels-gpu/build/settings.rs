@@ -50,11 +50,21 @@ const BLOCKS_OF_256: [&str; 18] = [
 const BLOCKS_OF_128: [&str; 1] = ["matmul_grid_f32"];
 
 /// The kernels with one block of 256 threads per multiprocessor: each thread may use the maximum of 255 registers.
-const ONE_BLOCK_PER_MULTIPROCESSOR: [&str; 3] =
-    ["network_train_persistently", "network_train_homework", "network_train_by_adam"];
+const ONE_BLOCK_PER_MULTIPROCESSOR: [&str; 2] = ["network_train_persistently", "network_train_homework"];
 
 /// The same with tensor cores, for sm_80 and later.
-const TENSOR_CORES: [&str; 2] = ["matmul_tensor_f32", "network_gradient_bytes_tensor"];
+const TENSOR_CORES: [&str; 10] = [
+    "matmul_tensor_f32",
+    "network_gradient_bytes_tensor",
+    "network_train_small__12",
+    "network_train_small__28",
+    "network_train_small__84",
+    "network_train_small__142",
+    "network_train_small__244",
+    "network_train_small__384",
+    "network_train_small__844",
+    "network_train_small__2442",
+];
 
 /// The kernels with clusters and how many blocks one has, of at most 256 threads each; for sm_90 and later.
 const CLUSTERS: [(&str, u32); 7] = [

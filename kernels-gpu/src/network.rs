@@ -32,7 +32,7 @@
 //! An evaluation is `network_forward` for each layer, [`network_evaluate`] and [`network_next_step`], with a large
 //! batch.
 //!
-//! For small networks and batches there is [`persistent`]: one launch for many steps.
+//! One launch for many steps trains small networks: on tables by [`small`], of images in small batches by [`persistent`].
 //!
 //! The order of every sum's additions depends on the sizes alone: the same input gives the same bits. The matrix
 //! products exist with tiles of 16 × 16 and of 64 × 64 cells: large tiles waste less the larger the matrices are. Those of the first layer
@@ -50,6 +50,8 @@ pub mod loss;
 mod output;
 pub mod persistent;
 mod shape;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub mod small;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod tensor;
 mod tile;

@@ -11,7 +11,8 @@ use gpu::{Device, DeviceChoice, InterpreterOptions, PtxVariant, SimulatorOptions
 use kernels_gpu::network::{self, ByteScale};
 use ndarray::Array2;
 use neural_net::engine::{
-    CpuEngine, Engine, EngineError, Evaluation, GpuEngine, GpuOptions, GpuPath, Parameters, TrainingKernel,
+    CpuEngine, Engine, EngineError, Evaluation, GpuEngine, GpuEngineError, GpuOptions, GpuPath, Parameters,
+    TrainingKernel,
 };
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
@@ -36,23 +37,19 @@ fn train(engine: &mut dyn Engine, order: &[u32]) -> (Parameters, Vec<f64>) {
     (engine.parameters().unwrap(), losses)
 }
 
-/// Both paths; one launch for many steps with the default number of blocks, with three, or with one.
+/// Both paths; one launch for many steps with the default number of blocks, with three, or with one. Adam has one for small networks only.
 fn check(device: &Device, case: &Case) -> Result<(), TestCaseError> {
-    let persistent = |max_blocks| GpuOptions {
-        path: GpuPath::Persistent,
-        max_blocks: NonZeroU32::new(max_blocks),
-        no_clusters: false,
-    };
-    check_with(device, case, &GpuOptions { path: GpuPath::Steps, max_blocks: None, no_clusters: false })?;
+    let options = |path, max_blocks| GpuOptions { path, max_blocks: NonZeroU32::new(max_blocks), no_clusters: false };
+    check_with(device, case, &options(GpuPath::Steps, 0))?;
     let batch_size = case.hyperparameters.batch_size.unwrap_or(case.count).min(case.count);
-    let sizes = case.architecture.sizes();
-    let is_small = match case.hyperparameters.optimizer {
-        Optimizer::Sgd => batch_size <= 64,
-        // The activations and errors of a batch, rounded up, fit into shared memory beside the parameters.
-        Optimizer::Adam => batch_size <= 256 && batch_size * sizes.iter().map(|size| size + 8).sum::<usize>() <= 16_000,
-    };
-    if is_small && sizes.iter().all(|&size| size < 100) {
-        check_with(device, case, &persistent([0, 3, 1][case.count % 3]))?;
+    match case.hyperparameters.optimizer {
+        Optimizer::Adam => {
+            check_with(device, case, &options(GpuPath::Auto, 0))?;
+        }
+        Optimizer::Sgd if batch_size <= 64 && case.architecture.sizes().iter().all(|&size| size < 100) => {
+            check_with(device, case, &options(GpuPath::Persistent, [0, 3, 1][case.count % 3]))?;
+        }
+        Optimizer::Sgd => {}
     }
     Ok(())
 }
@@ -81,12 +78,12 @@ fn check_with(device: &Device, case: &Case, options: &GpuOptions) -> Result<(Par
     prop_assert_eq!(trained.squares.is_some(), is_adam);
 
     if let Some(ptx) = device.ptx().filter(|_| device.is_gpu()) {
-        // The kernels have no approximate instruction, and the order of their sums depends on the sizes only.
+        // The order of the kernels' sums depends on the sizes only, and those without tensor cores have no approximate instruction.
         let options_of_interpreter = InterpreterOptions { check_races: false, ..InterpreterOptions::default() };
         let interpreter = Device::interpreter(&ptx, options_of_interpreter).unwrap();
         let mut interpreted = GpuEngine::new(&interpreter, &samples, &parameters, hyperparameters, options).unwrap();
         let kernels = [&engine, &interpreted].map(|engine| engine.training_kernel().map(|(kernel, _)| kernel));
-        if kernels[0] == kernels[1] {
+        if kernels[0] == kernels[1] && !matches!(kernels[0], Some(TrainingKernel::Small(_))) {
             prop_assert!(train(&mut interpreted, &order) == (trained.clone(), losses.clone()), "other bits");
         }
     }
@@ -265,7 +262,7 @@ fn check_compiled_kernels(variant: &PtxVariant) {
     // From here on the device records its launches.
     device.take_ptx_reports();
     check_large_layers_and_batches(&device);
-    check_adam_in_one_launch(&device);
+    check_small_networks(&device);
     let architecture = Architecture::new(vec![6, 5, 4], Activation::Sigmoid, Activation::Softmax).unwrap();
     let hyperparameters = Hyperparameters { batch_size: Some(5), ..Preset::Homework.hyperparameters() };
     check(&device, &Case { architecture, hyperparameters, count: 13, seed: 9 }).unwrap();
@@ -293,61 +290,111 @@ fn check_large_layers_and_batches(device: &Device) {
     check_sizes(device, &[(vec![20, 40, 10], 700), (vec![70, 600, 530, 2], 33)]);
 }
 
-/// Adam in one launch, by one block and by several: batches of 1, of 128 and of 256 samples, a shorter last one, sizes
-/// that are no multiples of four, one layer and three, one output and more than a quad of them.
-fn check_adam_in_one_launch(device: &Device) {
-    use Activation::{Identity, Softmax, Tanh};
+/// Small networks in one launch of one block, by each kernel: batches of 1, of 128 and of more samples than the block has at once, a
+/// shorter last one, sizes that are no multiples of eight, one hidden layer to three, one output and several, layers with their own rates. A
+/// device without tensor cores for floats has none of these kernels.
+fn check_small_networks(device: &Device) {
+    use Activation::{Identity, Relu, Sigmoid, Tanh};
     let cases = [
-        (vec![8, 32, 16, 1], Identity, 128, 300, 1),
-        (vec![5, 3], Softmax, 1, 3, 1),
-        (vec![9, 17, 2, 6], Softmax, 130, 131, 1),
-        (vec![3, 1], Identity, 256, 300, 1),
-        (vec![52, 21, 5], Softmax, 128, 140, 6),
-        (vec![99, 6], Softmax, 190, 200, 2),
+        (vec![8, 32, 16, 1], Relu, Identity, 128, 300, 142),
+        (vec![5, 3, 1], Tanh, Identity, 1, 3, 12),
+        (vec![9, 50, 2], Sigmoid, Identity, 200, 230, 28),
+        (vec![52, 21, 5], Tanh, Sigmoid, 64, 70, 84),
+        (vec![9, 17, 18, 6], Relu, Tanh, 130, 131, 244),
+        (vec![24, 64, 32, 1], Relu, Identity, 128, 150, 384),
+        (vec![64, 20, 30, 1], Sigmoid, Sigmoid, 33, 40, 844),
+        (vec![12, 30, 9, 4, 3], Tanh, Identity, 100, 120, 2442),
     ];
-    for (sizes, output, batch_size, count, blocks) in cases {
-        let loss = if output == Softmax { Loss::CrossEntropy } else { Loss::SquaredError };
-        for gradient in [GradientScale::Mean, GradientScale::Sum] {
+    for (sizes, hidden, output, batch_size, count, tiles) in cases {
+        for optimizer in [Optimizer::Adam, Optimizer::Sgd] {
+            let mut learning_rate_factors = vec![1.0; sizes.len() - 1];
+            learning_rate_factors[0] = 0.25;
+            let (learning_rate, gradient) = match optimizer {
+                Optimizer::Adam => (0.001, GradientScale::Mean),
+                Optimizer::Sgd => (0.1 / batch_size as f64, GradientScale::Sum),
+            };
             let hyperparameters = Hyperparameters {
-                loss,
-                optimizer: Optimizer::Adam,
-                learning_rate: 0.001,
+                loss: Loss::SquaredError,
+                optimizer,
+                learning_rate,
+                learning_rate_factors,
                 momentum: 0.9,
                 weight_decay: 0.1,
                 batch_size: Some(batch_size),
                 gradient,
                 ..Preset::Homework.hyperparameters()
             };
-            let architecture = Architecture::new(sizes.clone(), Tanh, output).unwrap();
+            let architecture = Architecture::new(sizes.clone(), hidden, output).unwrap();
             let options = GpuOptions { path: GpuPath::Persistent, max_blocks: None, no_clusters: false };
-            assert_eq!(blocks_by_adam(device, &architecture, &hyperparameters, count, &options), blocks, "{sizes:?}");
+            match small_kernel(device, &architecture, &hyperparameters, count, &options) {
+                Ok(kernel) => assert_eq!(kernel, (TrainingKernel::Small(tiles), 1), "{sizes:?}"),
+                Err(error) => {
+                    let is_old = device.ptx().is_some_and(|ptx| ptx.compute_capability() < (8, 0));
+                    assert!(is_old && matches!(error, GpuEngineError::NotPersistent(_)), "{sizes:?}: {error}");
+                    continue;
+                }
+            }
             let case = Case { architecture, hyperparameters, count, seed: 4 };
-            check_with(device, &case, &options).unwrap_or_else(|error| panic!("{sizes:?}, {gradient:?}: {error}"));
+            check_with(device, &case, &options).unwrap_or_else(|error| panic!("{sizes:?}, {optimizer:?}: {error}"));
         }
     }
 }
 
-/// Number of blocks of the launch by Adam.
-fn blocks_by_adam(
+/// The kernel of the launch for a small network, and the number of its blocks.
+fn small_kernel(
     device: &Device,
     architecture: &Architecture,
     hyperparameters: &Hyperparameters,
     count: usize,
     options: &GpuOptions,
-) -> u32 {
+) -> Result<(TrainingKernel, u32), GpuEngineError> {
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(5));
     let parameters = Parameters::new(Network::random(architecture.clone(), Initialization::Xavier, &mut rng));
     let samples = random_samples(count, architecture.inputs(), architecture.outputs(), &mut rng);
-    let engine = GpuEngine::new(device, &samples, &parameters, hyperparameters, options).unwrap();
-    let (kernel, blocks) = engine.training_kernel().unwrap();
-    assert_eq!(kernel, TrainingKernel::Adam);
-    assert!(engine.device().ends_with("one launch for many steps, network_train_by_adam"), "{}", engine.device());
-    blocks
+    let engine = GpuEngine::new(device, &samples, &parameters, hyperparameters, options)?;
+    let name = engine.device();
+    assert!(name.contains("one launch for many steps, network_train_small__"), "{name}");
+    Ok(engine.training_kernel().expect("the engine has one launch for many steps"))
 }
 
 #[test]
-fn part1_the_gpu_engine_trains_by_adam_in_one_launch() {
-    check_adam_in_one_launch(&Device::simulator());
+fn part1_the_gpu_engine_trains_small_networks_in_one_block() {
+    check_small_networks(&Device::simulator());
+}
+
+/// Networks and batches for which there is no such kernel: Adam has launches for each step then, and an error says so where one launch is
+/// requested.
+#[test]
+fn part1_other_networks_by_adam_have_launches_for_each_step() {
+    let device = Device::simulator();
+    let others = [
+        (vec![8, 32, 16, 9], 128),
+        (vec![65, 32, 1], 128),
+        (vec![8, 1], 128),
+        (vec![8, 32, 16, 1], 513),
+        (vec![8, 65, 16, 1], 16),
+        (vec![8, 9, 9, 9, 9, 1], 16),
+    ];
+    for (sizes, batch_size) in others {
+        let architecture = Architecture::new(sizes.clone(), Activation::Relu, Activation::Identity).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(5));
+        let samples = random_samples(600, architecture.inputs(), architecture.outputs(), &mut rng);
+        let parameters = Parameters::new(Network::random(architecture, Initialization::Xavier, &mut rng));
+        let hyperparameters = Hyperparameters {
+            loss: Loss::SquaredError,
+            optimizer: Optimizer::Adam,
+            momentum: 0.9,
+            batch_size: Some(batch_size),
+            ..Preset::Homework.hyperparameters()
+        };
+        let engine = |path| {
+            let options = GpuOptions { path, max_blocks: None, no_clusters: false };
+            GpuEngine::new(&device, &samples, &parameters, &hyperparameters, &options)
+        };
+        assert_eq!(engine(GpuPath::Auto).unwrap().training_kernel(), None, "{sizes:?}");
+        let error = engine(GpuPath::Persistent).map(|_| ()).unwrap_err();
+        assert!(matches!(error, GpuEngineError::NotPersistent(_)), "{sizes:?}: {error}");
+    }
 }
 
 /// The smallest network that uses each of the kernels with tiles of 64 × 64, gradients in parts included.
@@ -439,15 +486,17 @@ fn stops_at_a_loss_that_is_not_finite(path: GpuPath) {
 /// Wherever it is stopped, training resumes after the last step that `observe` received.
 #[test]
 fn part1_the_gpu_engine_resumes_after_the_last_observed_step() {
-    resumes_after_the_last_observed_step(GpuPath::Steps, Optimizer::Sgd);
-    resumes_after_the_last_observed_step(GpuPath::Steps, Optimizer::Adam);
-    resumes_after_the_last_observed_step(GpuPath::Persistent, Optimizer::Sgd);
-    resumes_after_the_last_observed_step(GpuPath::Persistent, Optimizer::Adam);
+    resumes_after_the_last_observed_step(GpuPath::Steps, Optimizer::Sgd, Activation::Softmax);
+    resumes_after_the_last_observed_step(GpuPath::Steps, Optimizer::Adam, Activation::Softmax);
+    resumes_after_the_last_observed_step(GpuPath::Persistent, Optimizer::Sgd, Activation::Softmax);
+    // By the kernel of one block.
+    resumes_after_the_last_observed_step(GpuPath::Persistent, Optimizer::Sgd, Activation::Sigmoid);
+    resumes_after_the_last_observed_step(GpuPath::Persistent, Optimizer::Adam, Activation::Sigmoid);
 }
 
-fn resumes_after_the_last_observed_step(path: GpuPath, optimizer: Optimizer) {
+fn resumes_after_the_last_observed_step(path: GpuPath, optimizer: Optimizer, output: Activation) {
     let options = GpuOptions { path, max_blocks: None, no_clusters: false };
-    let architecture = Architecture::new(vec![6, 4, 3], Activation::Sigmoid, Activation::Softmax).unwrap();
+    let architecture = Architecture::new(vec![6, 4, 3], Activation::Sigmoid, output).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(5));
     let network = Network::random(architecture, Initialization::Xavier, &mut rng);
     let samples = random_samples(200, 6, 3, &mut rng);
@@ -483,7 +532,7 @@ fn part1_the_gpu_engine_trains_as_the_reference_does_on_a_gpu_if_there_is_one() 
         let device = Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap();
         check_every_activation_and_loss(&device);
         check_large_layers_and_batches(&device);
-        check_adam_in_one_launch(&device);
+        check_small_networks(&device);
         check_the_homeworks_network(&device);
     }
 }

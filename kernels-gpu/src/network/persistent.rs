@@ -13,8 +13,8 @@
 //! - Every block computes all later layers, on its own copy of the weights. This redundant work is cheaper than a
 //!   second barrier, and since all blocks do the same in the same order, they have the same bits.
 //!
-//! [`cluster`] has a kernel for the homework's network on GPUs with thread block clusters, [`adam`] one for Adam and
-//! larger batches.
+//! [`cluster`] has a kernel for the homework's network on GPUs with thread block clusters. Networks of a few thousand weights and larger
+//! batches, and Adam, have [`small`](super::small).
 //!
 //! # Shared memory
 //!
@@ -30,11 +30,10 @@
 //! | biases | layer | units; in the first layer the block's |
 //! | batch, targets | sample | the sample's inputs, or targets |
 //! | activations | sample | units |
-//! | errors | sample | units; in the first layer the block's, unless it is the only one |
+//! | errors | sample | units; in the first layer the block's |
 
 use cuda_std::{F32x4, Global, GlobalMut, SharedArray, dynamic_shared, grid, kernel, shared_array, thread};
 
-pub mod adam;
 mod batch;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod cluster;

@@ -6,6 +6,8 @@ mod device;
 mod edits;
 mod hand_edits;
 mod of_the_page;
+mod run;
+mod small;
 mod table;
 mod text;
 mod training;

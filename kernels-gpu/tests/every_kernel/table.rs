@@ -7,6 +7,7 @@ use kernels_gpu::correlation::{self, SLAB, Shape, correlation_naive, correlation
 use kernels_gpu::greyscale::*;
 use kernels_gpu::latency::{CLUSTER, cluster_loads};
 use kernels_gpu::maximum::max_kernel;
+use kernels_gpu::network::small::network_train_small;
 use kernels_gpu::product::*;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
@@ -14,6 +15,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::bytes;
 use crate::device::{Device, Gpu, Interpreter, Plain, Simulator, bytes_of};
+use crate::small::{self, SMALL_CASES, is_near_in_tf32, random_small, small_reference};
 use crate::training::{is_close, random_training, train_cluster, train_homework, training_case, training_reference};
 
 /// One launch: sizes in the order that the kernel's family defines, the launch configuration, and the input's seed.
@@ -79,6 +81,23 @@ macro_rules! entry {
             boundary_cases: $boundary,
         }
     }};
+}
+
+macro_rules! small {
+    ($kernel:ident, $tiles:literal) => {
+        Entry {
+            agrees: is_near_in_tf32,
+            since: (8, 0),
+            gpu_error: SMALL_ERROR,
+            ..entry!(
+                $kernel,
+                |device, case| small::train!($tiles, device, case),
+                small_reference::<$tiles>,
+                random_small,
+                SMALL_CASES
+            )
+        }
+    };
 }
 
 macro_rules! product {
@@ -299,6 +318,14 @@ pub(crate) static ENTRIES: &[Entry] = &[
             CLUSTER_CASES
         )
     },
+    small!(network_train_small__12, 12),
+    small!(network_train_small__28, 28),
+    small!(network_train_small__84, 84),
+    small!(network_train_small__142, 142),
+    small!(network_train_small__244, 244),
+    small!(network_train_small__384, 384),
+    small!(network_train_small__844, 844),
+    small!(network_train_small__2442, 2442),
     Entry {
         agrees: is_close,
         is_same: is_close,
@@ -333,6 +360,9 @@ const LOSS_ERROR: f32 = 160.0 * 4.0 * 3e-7;
 const TENSOR_ERROR: f32 = 70.0 * 24.0 / (1 << 23) as f32;
 /// The same of at most 50 additions, of a sum of at most 300 products.
 const BYTES_ERROR: f32 = 300.0 * 50.0 / (1 << 23) as f32;
+/// Approximate square roots, reciprocals and powers have errors of 2⁻²², products of tensor cores those of 300 truncated additions, in each of
+/// three steps, of values of at most 4. The loss is a sum of 2,000 terms.
+const SMALL_ERROR: f32 = 1e-3;
 /// `tanh.approx.f32` has a relative error of 2⁻¹¹ (PTX ISA 9.7.3), and the value is at most 1.
 const HYPERBOLIC_TANGENT_ERROR: f32 = 1.0 / (1 << 11) as f32;
 

@@ -25,7 +25,7 @@ use self::layout::Layout;
 pub use self::options::{GpuEngineError, GpuOptions, GpuPath, NotPersistent};
 use self::pace::Pace;
 pub use self::persistent::TrainingKernel;
-use self::persistent::{OptimizerState, Persistent, PersistentRun};
+use self::persistent::{Persistent, PersistentRun};
 use self::samples::SamplesOnDevice;
 use self::steps::{Rule, StepBuffers, StepKernels, StepRun};
 use perceptron::engine::{DeviceError, Diverged, Engine, EngineError, Evaluation, LayerArrays, Parameters};
@@ -97,16 +97,8 @@ impl GpuEngine {
         let device = device.clone();
         let is_adam = hyperparameters.optimizer == Optimizer::Adam;
         let has_momentum = is_adam || parameters.velocities.is_some() || hyperparameters.momentum != 0.0;
-        let has_one_rate = hyperparameters.learning_rate_factors.iter().all(|&factor| factor == 1.0);
-        let state = match (is_adam, has_momentum) {
-            (true, _) => OptimizerState::Moments,
-            (false, true) => OptimizerState::Velocities,
-            (false, false) => OptimizerState::Nothing,
-        };
-        let persistent = || match has_one_rate {
-            true => Persistent::new(&device, samples, &layout, batch_size, state, options),
-            false => Err(NotPersistent::LearningRateFactors.into()),
-        };
+        let persistent =
+            || Persistent::new(&device, samples, &layout, batch_size, hyperparameters, has_momentum, options);
         let persistent = match options.path {
             GpuPath::Steps => None,
             GpuPath::Persistent => Some(persistent()?),

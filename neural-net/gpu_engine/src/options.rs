@@ -64,7 +64,7 @@ pub enum NotPersistent {
     Batch {
         /// The batch size.
         batch_size: usize,
-        /// The maximum of the optimizer's kernel.
+        /// The kernel's maximum.
         maximum: u32,
     },
     /// A block does not have enough shared memory.
@@ -75,6 +75,11 @@ pub enum NotPersistent {
         /// Available bytes per block.
         limit: u32,
     },
+    /// There is no kernel for the layers, which Adam needs.
+    #[error(
+        "there is no kernel for the network: with Adam it has one to three hidden layers, and few units (docs/gpu-kernels.md has the limits)"
+    )]
+    Layers,
     /// The kernel has one learning rate for all layers.
     #[error("layers with different learning rates need launches for each step")]
     LearningRateFactors,

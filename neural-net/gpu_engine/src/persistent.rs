@@ -1,25 +1,33 @@
-//! The persistent kernel: many steps in one cooperative launch.
+//! The kernels that train many steps in one launch: of small networks in one block, and of others in a cooperative launch.
 
 mod plan;
+mod small;
 
 use gpu::{Buffer, Device, F32x4, Kernel, LaunchConfig};
 use kernels_gpu::network::Batches;
-use kernels_gpu::network::persistent::adam::network_train_by_adam;
 use kernels_gpu::network::persistent::cluster::{self, network_train_cluster};
-use kernels_gpu::network::persistent::{THREADS, network_train_homework, network_train_persistently};
+use kernels_gpu::network::persistent::{MAX_BATCH, THREADS, network_train_homework, network_train_persistently};
 
-pub(super) use self::plan::OptimizerState;
 use self::plan::{Limits, Plan};
+use self::small::Small;
 use super::layout::{Layout, loss_code};
 use super::samples::{Inputs, SamplesOnDevice};
 use super::steps::Rule;
 use super::{GpuEngineError, GpuOptions, NotPersistent};
 use gpu::Error;
-use perceptron::{Loss, Samples};
+use perceptron::training::Optimizer;
+use perceptron::{Hyperparameters, Loss, Samples};
 
-/// A feasible launch and its buffers.
+/// A feasible launch.
 #[derive(Debug)]
-pub(super) struct Persistent {
+pub(super) enum Persistent {
+    Small(Small),
+    Blocks(Blocks),
+}
+
+/// A cooperative launch, or one of a cluster, and its buffers.
+#[derive(Debug)]
+pub(super) struct Blocks {
     plan: Plan,
     kernel: TrainingKernel,
     table: Buffer<u32>,
@@ -39,8 +47,8 @@ pub enum TrainingKernel {
     Homework,
     /// `network_train_cluster`, for the homework's network and images on one cluster of blocks, from compute capability 9.0 on.
     Cluster,
-    /// `network_train_by_adam`, for any network trained by Adam.
-    Adam,
+    /// `network_train_small`, for small networks, on one block; with the tiles of its layers.
+    Small(u32),
 }
 
 impl TrainingKernel {
@@ -58,10 +66,13 @@ impl TrainingKernel {
             Self::Any => name_of(&network_train_persistently),
             Self::Homework => name_of(&network_train_homework),
             Self::Cluster => name_of(&network_train_cluster),
-            Self::Adam => name_of(&network_train_by_adam),
+            Self::Small(tiles) => small::name(tiles),
         }
     }
 }
+
+/// Bytes of the kernels' static shared memory: a loss of each sample.
+const STATIC_SHARED_BYTES: u32 = MAX_BATCH * size_of::<f32>() as u32;
 
 /// The images of samples that are images, for `network_train_cluster`.
 fn packed_images(samples: &Samples) -> Option<Vec<F32x4>> {
@@ -96,32 +107,93 @@ impl Persistent {
     /// Plans the launch and allocates its buffers.
     ///
     /// # Errors
-    /// If the network, the batch or the device does not permit one launch for many steps, or the device fails.
+    /// If the network, the batch, the optimizer or the device does not permit one launch for many steps, or the device fails.
     pub(super) fn new(
         device: &Device,
         samples: &Samples,
         layout: &Layout,
         batch_size: usize,
-        state: OptimizerState,
+        hyperparameters: &Hyperparameters,
+        has_velocities: bool,
+        options: &GpuOptions,
+    ) -> Result<Self, GpuEngineError> {
+        match Small::new(device, samples, layout, batch_size, hyperparameters) {
+            Ok(small) => return Ok(Self::Small(small)),
+            Err(reason) if hyperparameters.optimizer == Optimizer::Adam => return Err(reason.into()),
+            Err(_) => {}
+        }
+        if hyperparameters.learning_rate_factors.iter().any(|&factor| factor != 1.0) {
+            return Err(NotPersistent::LearningRateFactors.into());
+        }
+        Blocks::new(device, samples, layout, batch_size, has_velocities, options).map(Self::Blocks)
+    }
+
+    /// Whether the kernel reads the samples' inputs as floats.
+    pub(super) fn reads_floats(&self) -> bool {
+        match self {
+            Self::Small(_) => true,
+            Self::Blocks(blocks) => blocks.images.is_none(),
+        }
+    }
+
+    /// Whether it is probably faster than launches for each step.
+    pub(super) fn is_worth_it(&self) -> bool {
+        match self {
+            Self::Small(_) => true,
+            Self::Blocks(blocks) => blocks.plan.is_worth_it(),
+        }
+    }
+
+    /// The kernel, and the number of its blocks.
+    pub(super) fn kernel(&self) -> (TrainingKernel, u32) {
+        match self {
+            Self::Small(small) => (TrainingKernel::Small(small.tiles()), 1),
+            Self::Blocks(Blocks { kernel: TrainingKernel::Cluster, .. }) => (TrainingKernel::Cluster, cluster::BLOCKS),
+            Self::Blocks(blocks) => (blocks.kernel, blocks.plan.blocks()),
+        }
+    }
+
+    /// Maximum batch size.
+    pub(super) fn rows(&self) -> usize {
+        match self {
+            Self::Small(small) => small.rows(),
+            Self::Blocks(blocks) => blocks.plan.batch_rows(),
+        }
+    }
+
+    /// Trains `steps` steps from `first_step` on. The loss of step i goes to `run.losses`\[i\].
+    pub(super) fn train(
+        &mut self,
+        run: PersistentRun,
+        (first_step, steps): (usize, usize),
+        rule: Rule,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Small(small) => small.train(run, (first_step, steps), rule),
+            Self::Blocks(blocks) => blocks.train(run, (first_step, steps), rule),
+        }
+    }
+}
+
+impl Blocks {
+    fn new(
+        device: &Device,
+        samples: &Samples,
+        layout: &Layout,
+        batch_size: usize,
+        has_velocities: bool,
         options: &GpuOptions,
     ) -> Result<Self, GpuEngineError> {
         let mut limits = Limits {
-            shared_bytes: device.max_shared_bytes().saturating_sub(state.static_shared_bytes()),
+            shared_bytes: device.max_shared_bytes().saturating_sub(STATIC_SHARED_BYTES),
             blocks: device.multiprocessors().unwrap_or(u32::MAX),
         };
         if let Some(blocks) = options.max_blocks {
             limits.blocks = limits.blocks.min(blocks.get());
         }
-        let mut plan = Plan::new(layout, batch_size, state, limits)?;
+        let mut plan = Plan::new(layout, batch_size, has_velocities, limits)?;
         // The other kernels have the same limits: blocks of THREADS threads with up to 255 registers.
-        let resident = match state {
-            OptimizerState::Moments => {
-                device.max_cooperative_blocks(&network_train_by_adam, THREADS, plan.shared_bytes())
-            }
-            OptimizerState::Nothing | OptimizerState::Velocities => {
-                device.max_cooperative_blocks(&network_train_persistently, THREADS, plan.shared_bytes())
-            }
-        };
+        let resident = device.max_cooperative_blocks(&network_train_persistently, THREADS, plan.shared_bytes());
         let resident = match resident {
             Err(error @ (Error::NotCooperative { .. } | Error::SharedMemory { .. })) => {
                 return Err(NotPersistent::Device(error.to_string()).into());
@@ -129,13 +201,11 @@ impl Persistent {
             resident => resident?,
         };
         if resident < plan.blocks() {
-            plan = Plan::new(layout, batch_size, state, Limits { blocks: resident, ..limits })?;
+            plan = Plan::new(layout, batch_size, has_velocities, Limits { blocks: resident, ..limits })?;
         }
         let may_be_cluster = !options.no_clusters && limits.blocks >= cluster::BLOCKS;
         let (mut kernel, mut images) = (TrainingKernel::Homework, None);
-        if state == OptimizerState::Moments {
-            kernel = TrainingKernel::Adam;
-        } else if !plan.has_constant_table() {
+        if !plan.has_constant_table() {
             kernel = TrainingKernel::Any;
         } else if may_be_cluster
             && device.max_clusters(&network_train_cluster, cluster_config())? > 0
@@ -157,36 +227,7 @@ impl Persistent {
         })
     }
 
-    /// Whether the kernel reads the samples' inputs as floats.
-    pub(super) fn reads_floats(&self) -> bool {
-        self.images.is_none()
-    }
-
-    /// Whether it is probably faster than launches for each step.
-    pub(super) fn is_worth_it(&self) -> bool {
-        self.plan.is_worth_it()
-    }
-
-    /// The kernel, and the number of its blocks.
-    pub(super) fn kernel(&self) -> (TrainingKernel, u32) {
-        match self.kernel {
-            TrainingKernel::Cluster => (self.kernel, cluster::BLOCKS),
-            TrainingKernel::Any | TrainingKernel::Homework | TrainingKernel::Adam => (self.kernel, self.plan.blocks()),
-        }
-    }
-
-    /// Maximum batch size.
-    pub(super) fn rows(&self) -> usize {
-        self.plan.batch_rows()
-    }
-
-    /// Trains `steps` steps from `first_step` on. The loss of step i goes to `run.losses`\[i\].
-    pub(super) fn train(
-        &mut self,
-        run: PersistentRun,
-        (first_step, steps): (usize, usize),
-        rule: Rule,
-    ) -> Result<(), Error> {
+    fn train(&mut self, run: PersistentRun, (first_step, steps): (usize, usize), rule: Rule) -> Result<(), Error> {
         let (end_step, loss) = ((first_step + steps) as u32, loss_code(run.loss));
         let first_step = first_step as u32;
         let batches = Batches { size: run.batch_size, samples: run.order.len() as u32 };
@@ -212,29 +253,6 @@ impl Persistent {
         };
         let config = LaunchConfig::new(self.plan.blocks(), THREADS).with_dynamic_shared(self.plan.shared_bytes());
         let config = config.cooperative();
-        // The layers have one learning rate, and so the rule of the first.
-        if let Some(rule) = rule.by_adam(0) {
-            let arguments = (
-                inputs,
-                targets,
-                run.order,
-                &self.table,
-                run.adam_steps,
-                run.parameters,
-                run.velocities,
-                run.squares,
-                &mut self.exchange,
-                &mut self.barrier,
-                run.losses,
-                first_step,
-                end_step,
-                batches,
-                loss,
-                rule,
-            );
-            run.device.launch(&network_train_by_adam, config, arguments)?;
-            return Ok(());
-        }
         let arguments = (
             inputs,
             targets,

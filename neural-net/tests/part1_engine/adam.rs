@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use gpu::Device;
 use ndarray::array;
-use neural_net::engine::{CpuEngine, Engine, GpuEngine, GpuOptions, GpuPath, Parameters};
+use neural_net::engine::{CpuEngine, Engine, GpuEngine, GpuOptions, Parameters};
 use neural_net::preset::Preset;
 use neural_net::training::{GradientScale, Optimizer};
 use neural_net::{Activation, Architecture, Hyperparameters, Network, Samples};
@@ -112,18 +112,5 @@ fn part1_adam_on_the_gpu_agrees_with_its_definition() {
             GpuEngine::new(&device, &samples, parameters, &hyperparameters(), &GpuOptions::default()).unwrap()
         };
         assert_near(train(make, replace), FACTOR, 1e-6);
-    }
-}
-
-#[test]
-fn part1_adam_in_one_launch_agrees_with_its_definition() {
-    let (device, samples) = (Device::simulator(), samples());
-    let options = GpuOptions { path: GpuPath::Persistent, max_blocks: None, no_clusters: false };
-    let hyperparameters = Hyperparameters { learning_rate_factors: vec![], ..hyperparameters() };
-    for replace in [false, true] {
-        let make = |parameters: &Parameters| {
-            GpuEngine::new(&device, &samples, parameters, &hyperparameters, &options).unwrap()
-        };
-        assert_near(train(make, replace), 1.0, 1e-6);
     }
 }

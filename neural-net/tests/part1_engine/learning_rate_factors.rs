@@ -84,11 +84,12 @@ fn part1_the_gpu_engine_multiplies_each_layers_gradients_by_its_factor() {
 }
 
 #[test]
-fn part1_one_launch_for_many_steps_rejects_learning_rate_factors() {
+fn part1_one_launch_of_many_blocks_rejects_learning_rate_factors() {
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(3));
-    let architecture = Architecture::new(vec![3, 4, 2], Activation::Tanh, Activation::Identity).unwrap();
+    // With more outputs than the kernels of one block have.
+    let architecture = Architecture::new(vec![3, 4, 9], Activation::Tanh, Activation::Identity).unwrap();
     let parameters = Parameters::new(Network::<f32>::random(architecture, Initialization::Normal, &mut rng));
-    let samples = random_samples(20, 3, 2, &mut rng);
+    let samples = random_samples(20, 3, 9, &mut rng);
     let options = GpuOptions { path: GpuPath::Persistent, max_blocks: None, no_clusters: false };
     let make =
         |hyperparameters| GpuEngine::new(&Device::simulator(), &samples, &parameters, &hyperparameters, &options);

@@ -182,8 +182,8 @@ mod nvptx;
 pub use nvptx::Record;
 #[cfg(target_arch = "nvptx64")]
 pub use nvptx::{
-    DynamicShared, Global, GlobalMut, GlobalQuads, GlobalView, SharedArray, SharedArray2d, SharedView, async_copy,
-    atomic, dynamic_shared, grid, thread, warp,
+    DynamicShared, Global, GlobalMut, GlobalQuads, GlobalReadView, GlobalView, SharedArray, SharedArray2d, SharedView,
+    async_copy, atomic, dynamic_shared, grid, thread, warp,
 };
 #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
 pub use nvptx::{cluster, mbarrier};
@@ -204,8 +204,8 @@ pub use launch_config::{Dim3, LaunchConfig, LimitError, Schedule, Search};
 pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, LaunchedNotCalled, Memory, MemoryId, RawParameters};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use simulator::{
-    DynamicShared, Global, GlobalMut, GlobalQuads, GlobalView, SharedArray, SharedArray2d, SharedView, async_copy,
-    atomic, cluster, dynamic_shared, grid, mbarrier, thread, warp,
+    DynamicShared, Global, GlobalMut, GlobalQuads, GlobalReadView, GlobalView, SharedArray, SharedArray2d, SharedView,
+    async_copy, atomic, cluster, dynamic_shared, grid, mbarrier, thread, warp,
 };
 
 pub use element::{AtomicElement, AtomicInteger, Element};

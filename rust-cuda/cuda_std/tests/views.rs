@@ -33,6 +33,12 @@ fn fill_global(first: u32, rows: u32, columns: u32, row_stride: u32, column_stri
     }
 }
 
+/// Reads an element of a view of 3 × 5 elements of memory that is only read.
+#[kernel]
+fn read_global(first: u32, row: u32, column: u32, x: &[f32], out: GlobalMut<f32>) {
+    out.set(0, x.slice(1..x.len()).view(first, [3, 5], [10, 1]).get([row, column]));
+}
+
 /// Writes a quad through a view of global memory of 3 rows of 8 elements, and reads an element of it.
 #[kernel]
 fn quad_of_a_row(first: u32, stride: u32, row: u32, column: u32, out: GlobalMut<f32>) {
@@ -146,6 +152,22 @@ fn an_index_beyond_its_dimension_is_a_fault_even_within_shared_memory() {
         let error = simulator::launch(&read, shared(100), (row, column, &mut out)).unwrap_err();
         assert_eq!(kind_of(error), FaultKind::OutOfBounds { place: Place::Shared, index, length });
     }
+}
+
+#[test]
+fn a_view_of_what_is_only_read_has_the_same_bounds() {
+    let x = SimulatorBuffer::from_slice(&(0..30).map(|i| i as f32).collect::<Vec<_>>());
+    let mut out = SimulatorBuffer::uninitialized(1);
+    let mut run = |first, row, column| {
+        let launched = simulator::launch(&read_global, LaunchConfig::new(1, 1), (first, row, column, &x, &mut out));
+        launched.map(|_| out.to_vec()[0]).map_err(kind_of)
+    };
+    assert_eq!(run(2, 0, 0), Ok(3.0));
+    assert_eq!(run(4, 2, 4), Ok(29.0));
+    let place = Place::Global("x");
+    assert_eq!(run(2, 0, 5), Err(FaultKind::OutOfBounds { place, index: 5, length: 5 }));
+    assert_eq!(run(2, 3, 0), Err(FaultKind::OutOfBounds { place, index: 3, length: 3 }));
+    assert_eq!(run(5, 0, 0), Err(FaultKind::OutOfBounds { place, index: 29, length: 29 }));
 }
 
 #[test]

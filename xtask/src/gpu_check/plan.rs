@@ -216,7 +216,7 @@ pub(super) const COUNTED_STEPS: u32 = 32;
 /// The kernels that Nsight Compute counts, each in its second launch of the run.
 pub(super) static COUNTED: [Run; 4] = [
     run("network_train_cluster", SWEEP, &PERSISTENT).emulated(&PERSISTENT_EMULATED),
-    run("network_train_by_adam", SWEEP, &ADAM).emulated(&ADAM_EMULATED),
+    run("network_train_small__142", SWEEP, &ADAM).emulated(&ADAM_EMULATED),
     run("matmul_tensor_f32", "matmul_functions", &["--ladder", "--repeats", "1"]).emulated(&LADDER_EMULATED),
     run("normalize_weigh_activate_kernel", "activation_functions", &["--repeats", "1"]).emulated(&ACTIVATION_EMULATED),
 ];

@@ -74,7 +74,7 @@ const GREYSCALE: [&str; 5] = [
 ];
 
 /// The kernels of network training.
-const NETWORK: [&str; 25] = [
+const NETWORK: [&str; 32] = [
     "network_forward_16",
     "network_forward_64",
     "network_forward_bytes_16",
@@ -99,7 +99,14 @@ const NETWORK: [&str; 25] = [
     "network_train_persistently",
     "network_train_homework",
     "network_train_cluster",
-    "network_train_by_adam",
+    "network_train_small__12",
+    "network_train_small__28",
+    "network_train_small__84",
+    "network_train_small__142",
+    "network_train_small__244",
+    "network_train_small__384",
+    "network_train_small__844",
+    "network_train_small__2442",
 ];
 
 /// Launches a kernel on a device that keeps reports. Returns a description of the workload and the report of the
@@ -242,13 +249,17 @@ fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchRe
     let homework = Preset::Homework.sizes();
     let one_wide_layer = vec![33, 4033, 2];
     let is_persistent = kernel.starts_with("network_train_");
+    // The largest network of the kernel with these tiles of eight units.
+    let tiles = kernel.strip_prefix("network_train_small__");
+    let of_tiles = tiles.map_or(vec![], |tiles| {
+        tiles.bytes().map(|digit| 8 * usize::from(digit - b'0')).chain([1]).collect::<Vec<usize>>()
+    });
     let sizes_and_steps = match kernel {
         // The homework's network with another batch size, which has no kernel of its own.
         "network_train_persistently" => vec![(homework, 4, 20)],
         "network_train_homework" | "network_train_cluster" => vec![(homework, 4, 16)],
-        // The default of regression-studio, for a table of 8 columns.
-        "network_train_by_adam" => vec![(vec![8, 32, 16, 1], 4, 128)],
         _ if kernel.ends_with("_tensor") => vec![(vec![784, 10, 10], 1, 4096)],
+        _ if !of_tiles.is_empty() => vec![(of_tiles, 4, 128)],
         _ => vec![
             (homework.clone(), 1, 16),
             (homework, 1, 1024),
@@ -258,7 +269,8 @@ fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchRe
     };
     for (sizes, steps, batch_size) in sizes_and_steps {
         let path = if is_persistent { GpuPath::Persistent } else { GpuPath::Steps };
-        let optimizer = if kernel.ends_with("_by_adam") { Optimizer::Adam } else { Optimizer::Sgd };
+        let by_adam = kernel.ends_with("_by_adam") || tiles.is_some();
+        let optimizer = if by_adam { Optimizer::Adam } else { Optimizer::Sgd };
         let options = GpuOptions { path, max_blocks: None, no_clusters: kernel == "network_train_homework" };
         let count = (steps * batch_size, kernel.contains("_bytes_"));
         train(device, &options, optimizer, &sizes, count, batch_size)?;

@@ -1,4 +1,4 @@
-//! Softmax, loss and errors of the output layer, one warp per sample, or one lane where a quad has all units.
+//! Softmax, loss and errors of the output layer, one warp per sample.
 
 use cuda_std::{F32x4, SharedArray, math, thread, warp};
 
@@ -13,32 +13,18 @@ impl<T: Table> Network<'_, T> {
     /// layer's errors, which are zero in rows without a sample.
     #[inline(always)]
     pub(super) fn output<const N: usize>(&self, samples: u32, loss: u32, losses: &SharedArray<f32, N>) {
-        self.output_by::<LANES, N>(samples, loss, losses);
-    }
-
-    /// [`Self::output`], with one lane per sample if there are at most four units.
-    #[inline(always)]
-    pub(super) fn output_of_many<const N: usize>(&self, samples: u32, loss: u32, losses: &SharedArray<f32, N>) {
-        match self.layer(self.layers - 1).units() {
-            ..=4 => self.output_by::<1, N>(samples, loss, losses),
-            _ => self.output_by::<LANES, N>(samples, loss, losses),
-        }
-    }
-
-    #[inline(always)]
-    fn output_by<const OF_SAMPLE: u32, const N: usize>(&self, samples: u32, loss: u32, losses: &SharedArray<f32, N>) {
         let layer = self.layer(self.layers - 1);
         let (activations, errors) = (layer.activations(), layer.errors());
         let t = thread::thread_idx_x();
-        let mut row = t / OF_SAMPLE;
+        let mut row = t / LANES;
         while row < 4 * self.row_quads {
-            let sample = Sample::<OF_SAMPLE> {
+            let sample = Sample {
                 shared: self.shared,
                 outputs: activations.offset(row, 0),
                 errors: errors.offset(row, 0),
                 targets: self.targets().offset(row, 0),
                 units: layer.units(),
-                lane: t % OF_SAMPLE,
+                lane: t % LANES,
             };
             if row < samples {
                 sample.finish_activation(layer.activation());
@@ -49,13 +35,13 @@ impl<T: Table> Network<'_, T> {
             } else {
                 sample.clear_errors();
             }
-            row += THREADS / OF_SAMPLE;
+            row += THREADS / LANES;
         }
     }
 }
 
-/// One sample's outputs, handled by `OF_SAMPLE` lanes, which are a warp or one: each lane has every `OF_SAMPLE`-th quad.
-struct Sample<'a, const OF_SAMPLE: u32> {
+/// One sample's outputs, handled by a warp: each lane has every 32nd quad.
+struct Sample<'a> {
     shared: &'a Quads,
     outputs: u32,
     errors: u32,
@@ -64,14 +50,14 @@ struct Sample<'a, const OF_SAMPLE: u32> {
     lane: u32,
 }
 
-impl<const OF_SAMPLE: u32> Sample<'_, OF_SAMPLE> {
+impl Sample<'_> {
     /// Calls `work` with each of the lane's quads.
     #[inline(always)]
     fn for_each_quad(&self, mut work: impl FnMut(u32)) {
         let mut quad = self.lane;
         while 4 * quad < self.units {
             work(quad);
-            quad += OF_SAMPLE;
+            quad += LANES;
         }
     }
 
@@ -101,14 +87,14 @@ impl<const OF_SAMPLE: u32> Sample<'_, OF_SAMPLE> {
             let [a, b, c, d] = self.existing(quad, self.outputs(quad), f32::NEG_INFINITY);
             largest = largest.max(a.max(b)).max(c.max(d));
         });
-        let largest = if OF_SAMPLE == 1 { largest } else { warp::reduce_max(largest) };
+        let largest = warp::reduce_max(largest);
         let mut total = 0.0;
         self.for_each_quad(|quad| {
             let values = self.existing(quad, self.outputs(quad).map(|z| math::exp(z - largest)), 0.0);
             self.shared.set((self.outputs + quad) as usize, values.into());
             total += values[0] + values[1] + values[2] + values[3];
         });
-        let total = Self::sum(total);
+        let total = warp::reduce_add(total);
         self.for_each_quad(|quad| {
             let values = self.outputs(quad).map(|e| e / total);
             self.shared.set((self.outputs + quad) as usize, self.existing(quad, values, 0.0).into());
@@ -130,20 +116,14 @@ impl<const OF_SAMPLE: u32> Sample<'_, OF_SAMPLE> {
             }
         });
         if loss::needs_weighted_sum(activation, loss) {
-            weighted = Self::sum(weighted);
+            weighted = warp::reduce_add(weighted);
         }
         self.for_each_quad(|quad| {
             let (a, y) = (self.outputs(quad), self.targets(quad));
             let errors = core::array::from_fn(|i| loss::error(activation, loss, a[i], y[i], weighted));
             self.shared.set((self.errors + quad) as usize, self.existing(quad, errors, 0.0).into());
         });
-        Self::sum(sum)
-    }
-
-    /// The sum of all the sample's lanes' values.
-    #[inline(always)]
-    fn sum(value: f32) -> f32 {
-        if OF_SAMPLE == 1 { value } else { warp::reduce_add(value) }
+        warp::reduce_add(sum)
     }
 
     #[inline(always)]

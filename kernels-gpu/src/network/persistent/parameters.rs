@@ -116,7 +116,7 @@ impl<T: Table> Network<'_, T> {
     /// Calls `work` with each quad of the block's parameters and its offset in shared memory, cyclically over the
     /// threads.
     #[inline(always)]
-    pub(super) fn for_each_quad(&self, only_own: bool, mut work: impl FnMut(u32, Quad)) {
+    fn for_each_quad(&self, only_own: bool, mut work: impl FnMut(u32, Quad)) {
         let layer = self.layer(0);
         let (quads, weights) = (layer.feature_quads(), layer.weights());
         let mut i = thread::thread_idx_x();

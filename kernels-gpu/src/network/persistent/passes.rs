@@ -17,20 +17,14 @@ impl<T: Table> Network<'_, T> {
     pub(super) fn forward_own(&self, exchange: GlobalMut<F32x4>, half: u32) {
         let quads = self.layer(0).unit_quads();
         let first = half * 4 * self.row_quads * quads;
-        self.forward_first(|row, quad, values| exchange.set((first + row * quads + quad) as usize, values));
-    }
-
-    /// Computes the first layer's activations for the block's units; calls `set` with each row, quad of units and its
-    /// activations.
-    #[inline(always)]
-    pub(super) fn forward_first(&self, mut set: impl FnMut(u32, u32, F32x4)) {
         let layer = self.layer(0);
         let size = Size { rows: self.row_quads, columns: self.own, depth: layer.feature_quads() };
         let activation = layer.activation();
         product::<true>(self.shared, self.batch(), layer.weights(), size, layer.forward_slices(), |row, own, sums| {
             let biases = self.shared.get((layer.biases() + own) as usize).to_array();
             let quad = self.first_own + own;
-            set(row, quad, activations(activation, sums, biases, 4 * quad, layer.units()));
+            let values = activations(activation, sums, biases, 4 * quad, layer.units());
+            exchange.set((first + row * quads + quad) as usize, values);
         });
     }
 

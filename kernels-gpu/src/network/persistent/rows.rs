@@ -250,36 +250,3 @@ pub(super) fn sum_over_samples(
         column += THREADS;
     }
 }
-
-/// The sums of `columns` quads over `fours` quads of rows, which are samples; calls `finish` with each. The lanes of a
-/// warp split the samples of a quad. All threads of the block must call it.
-#[inline(always)]
-pub(super) fn sum_over_samples_by_warps(
-    shared: &Quads,
-    values: Rows,
-    columns: u32,
-    fours: u32,
-    mut finish: impl FnMut(u32, [f32; 4]),
-) {
-    let t = thread::thread_idx_x();
-    let mut column = t / LANES;
-    while column < columns {
-        let values = values.column(shared, column, fours);
-        let mut sums = [0.0_f32; 4];
-        let mut four = t % LANES;
-        while four < fours {
-            let quads: [[f32; 4]; 4] = core::array::from_fn(|i| values.get([four, i as u32]).to_array());
-            for quad in &quads {
-                for (&value, sum) in quad.iter().zip(&mut sums) {
-                    *sum += value;
-                }
-            }
-            four += LANES;
-        }
-        let sums = sums.map(warp::reduce_add);
-        if t.is_multiple_of(LANES) {
-            finish(column, sums);
-        }
-        column += THREADS / LANES;
-    }
-}

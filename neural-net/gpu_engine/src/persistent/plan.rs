@@ -1,7 +1,7 @@
 //! The plan of the persistent launch: whether a network fits into its blocks, and the layout of their shared memory.
 
 use gpu::F32x4;
-use kernels_gpu::network::persistent::{MAX_BATCH, THREADS, adam, table};
+use kernels_gpu::network::persistent::{MAX_BATCH, THREADS, table};
 
 use super::super::layout::{LayerLayout, Layout};
 use super::super::options::NotPersistent;
@@ -10,37 +10,6 @@ use super::super::options::NotPersistent;
 /// to the blocks, may be faster. An estimate: a multiprocessor does about 100 multiply-adds per cycle, and the launches of
 /// a step take about 50,000 cycles.
 const MAX_WORK: u64 = 4_000_000;
-/// Maximum number of multiply-adds of a step's first layer for which a launch by Adam has one block. With more, it pays to
-/// distribute that layer. An estimate: at 100 multiply-adds per cycle they take 2,000 cycles, as the grid barrier and the
-/// exchange of the activations do.
-const MAX_WORK_OF_ONE_BLOCK: u64 = 200_000;
-
-/// The values besides itself that the optimizer keeps of each parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum OptimizerState {
-    /// None: gradient descent without momentum.
-    Nothing,
-    /// Its last update: gradient descent with momentum.
-    Velocities,
-    /// The mean gradient and the mean squared gradient: Adam.
-    Moments,
-}
-
-impl OptimizerState {
-    /// Maximum batch size of the optimizer's kernel.
-    fn max_batch(self) -> u32 {
-        match self {
-            Self::Nothing | Self::Velocities => MAX_BATCH,
-            Self::Moments => adam::MAX_BATCH,
-        }
-    }
-
-    /// Bytes of the kernel's static shared memory: a loss per sample.
-    pub(super) fn static_shared_bytes(self) -> u32 {
-        self.max_batch() * size_of::<f32>() as u32
-    }
-}
-
 /// A device's limits for a launch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
@@ -65,39 +34,25 @@ impl Plan {
     /// Plans the launch: each block owns a multiple of four of the first layer's units, as few as the number of blocks
     /// allows.
     ///
-    /// The batch size must be at most that of the optimizer's kernel, and a block's shared memory must hold the batch with
-    /// its targets, the block's units of the first layer, all later layers, and the batch's activations and errors. The
-    /// velocities are also in shared memory if they fit, otherwise in global memory. Adam's means must fit.
-    ///
-    /// Adam has one block if the first layer is small ([`MAX_WORK_OF_ONE_BLOCK`]) and all fits into it.
+    /// The batch size must be at most [`MAX_BATCH`], and a block's shared memory must hold the batch with its targets, the block's units of
+    /// the first layer, all later layers, and the batch's activations and errors. The velocities, with momentum, are also in shared memory
+    /// if they fit, otherwise in global memory.
     ///
     /// # Errors
     /// If the launch exceeds these limits.
     pub(super) fn new(
         layout: &Layout,
         batch_size: usize,
-        state: OptimizerState,
+        has_velocities: bool,
         limits: Limits,
     ) -> Result<Self, NotPersistent> {
-        let maximum = state.max_batch();
-        if batch_size > maximum as usize {
-            return Err(NotPersistent::Batch { batch_size, maximum });
+        if batch_size > MAX_BATCH as usize {
+            return Err(NotPersistent::Batch { batch_size, maximum: MAX_BATCH });
         }
         if limits.blocks == 0 {
             return Err(NotPersistent::Device("the device cannot run one block of this size".to_owned()));
         }
         let rows = batch_size.max(1).next_multiple_of(4) as u64;
-        if state == OptimizerState::Moments && first_layer_work(layout, rows) <= MAX_WORK_OF_ONE_BLOCK {
-            let one_block = Self::with_blocks(layout, rows, state, Limits { blocks: 1, ..limits });
-            if one_block.is_ok() {
-                return one_block;
-            }
-        }
-        Self::with_blocks(layout, rows, state, limits)
-    }
-
-    /// Plans the launch with as many blocks as the limits and the first layer's units allow.
-    fn with_blocks(layout: &Layout, rows: u64, state: OptimizerState, limits: Limits) -> Result<Self, NotPersistent> {
         let first_units = quads(layout.layers()[0].units);
         let own = first_units.div_ceil(limits.blocks.into());
         let blocks = first_units.div_ceil(own);
@@ -111,11 +66,10 @@ impl Plan {
         let columns = columns.activations(layout.layers(), rows, own, &mut memory);
 
         let limit = u64::from(limits.shared_bytes) / size_of::<F32x4>() as u64;
-        let (velocities, first_velocity) = match state {
-            OptimizerState::Nothing => (table::NOWHERE, 0),
-            OptimizerState::Velocities if memory.used + parameter_quads > limit => (table::IN_WORKSPACE, 0),
-            OptimizerState::Velocities => (table::IN_SHARED, memory.take(parameter_quads)),
-            OptimizerState::Moments => (table::IN_SHARED, memory.take(2 * parameter_quads)),
+        let (velocities, first_velocity) = match has_velocities {
+            false => (table::NOWHERE, 0),
+            true if memory.used + parameter_quads > limit => (table::IN_WORKSPACE, 0),
+            true => (table::IN_SHARED, memory.take(parameter_quads)),
         };
         if memory.used > limit {
             let needed = memory.used * size_of::<F32x4>() as u64;
@@ -137,13 +91,12 @@ impl Plan {
         values.extend(columns.0.iter().flatten().map(|&value| value as u32));
 
         let workspace = if velocities == table::IN_WORKSPACE { parameter_quads * blocks } else { 0 };
-        let has_exchange = blocks > 1 || state != OptimizerState::Moments;
         let later = layout.layers()[1..].iter().map(|layer| u64::from(layer.features) * u64::from(layer.units));
         Ok(Self {
             table: values,
             blocks: blocks as u32,
             shared_quads: memory.used as u32,
-            exchange_quads: if has_exchange { (2 * rows * first_units) as usize } else { 0 },
+            exchange_quads: (2 * rows * first_units) as usize,
             workspace_quads: workspace as usize,
             // One product in the forward pass, two in the backward pass.
             work: first_layer_work(layout, rows) * own / first_units + 3 * rows * later.sum::<u64>(),
@@ -169,7 +122,7 @@ impl Plan {
         self.shared_quads * size_of::<F32x4>() as u32
     }
 
-    /// Quads of the exchange buffer: the first layer's activations of two batches; none if Adam has one block.
+    /// Quads of the exchange buffer: the first layer's activations of two batches.
     pub(super) fn exchange_quads(&self) -> usize {
         self.exchange_quads
     }
@@ -272,7 +225,6 @@ fn odd(stride: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::OptimizerState::{Moments, Nothing, Velocities};
     use super::*;
     use perceptron::{Activation, Architecture};
 
@@ -285,14 +237,14 @@ mod tests {
 
     #[test]
     fn part1_the_homework_fits_with_four_units_a_block() {
-        let plan = Plan::new(&layout(&[784, 128, 64, 10]), 16, Nothing, LARGE).unwrap();
+        let plan = Plan::new(&layout(&[784, 128, 64, 10]), 16, false, LARGE).unwrap();
         assert_eq!((plan.blocks(), plan.table[table::OWN_QUADS]), (32, 1));
         assert!(plan.is_worth_it());
         assert!(plan.shared_bytes() < 128 * 1024, "{}", plan.shared_bytes());
-        let plan = Plan::new(&layout(&[784, 128, 64, 10]), 16, Velocities, LARGE).unwrap();
+        let plan = Plan::new(&layout(&[784, 128, 64, 10]), 16, true, LARGE).unwrap();
         assert_eq!((plan.table[table::VELOCITIES], plan.workspace_quads()), (table::IN_SHARED, 0));
         let small = Limits { shared_bytes: 128 * 1024, ..LARGE };
-        let plan = Plan::new(&layout(&[784, 128, 64, 10]), 16, Velocities, small).unwrap();
+        let plan = Plan::new(&layout(&[784, 128, 64, 10]), 16, true, small).unwrap();
         assert_eq!(plan.table[table::VELOCITIES], table::IN_WORKSPACE);
         assert_eq!(plan.workspace_quads() as u32, 32 * plan.table[table::PARAMETER_QUADS]);
     }
@@ -303,75 +255,38 @@ mod tests {
             let architecture = Architecture::new(vec![784, 128, 64, 10], activation, activation).unwrap();
             Layout::new(&architecture).unwrap()
         };
-        let plan = |activation, state| Plan::new(&layout(activation), 16, state, LARGE).unwrap();
-        assert_eq!(plan(Activation::Sigmoid, Nothing).table(), table::HOMEWORK);
-        assert!(plan(Activation::Sigmoid, Nothing).has_constant_table());
-        assert!(!plan(Activation::Sigmoid, Velocities).has_constant_table());
-        assert!(!plan(Activation::Tanh, Nothing).has_constant_table());
+        let plan = |activation, has_velocities| Plan::new(&layout(activation), 16, has_velocities, LARGE).unwrap();
+        assert_eq!(plan(Activation::Sigmoid, false).table(), table::HOMEWORK);
+        assert!(plan(Activation::Sigmoid, false).has_constant_table());
+        assert!(!plan(Activation::Sigmoid, true).has_constant_table());
+        assert!(!plan(Activation::Tanh, false).has_constant_table());
     }
 
     #[test]
     fn part1_fewer_blocks_have_more_units_each() {
         for (blocks, own, launched) in [(1, 8, 1), (3, 3, 3), (5, 2, 4), (8, 1, 8), (100, 1, 8)] {
-            let plan = Plan::new(&layout(&[5, 30, 4]), 3, Nothing, Limits { blocks, ..LARGE }).unwrap();
+            let plan = Plan::new(&layout(&[5, 30, 4]), 3, false, Limits { blocks, ..LARGE }).unwrap();
             assert_eq!((plan.table[table::OWN_QUADS], plan.blocks()), (own, launched), "{blocks} blocks");
         }
     }
 
     #[test]
-    fn part1_adam_has_one_block_for_a_small_first_layer() {
-        let blocks = |sizes: &[usize], batch_size| {
-            let plan = Plan::new(&layout(sizes), batch_size, Moments, LARGE).unwrap();
-            assert!(plan.is_worth_it());
-            assert_eq!(plan.exchange_quads() == 0, plan.blocks() == 1);
-            plan.blocks()
-        };
-        assert_eq!(blocks(&[8, 32, 16, 1], 128), 1);
-        assert_eq!(blocks(&[24, 32, 16, 1], 128), 1);
-        assert_eq!(blocks(&[25, 32, 16, 1], 128), 8);
-        assert_eq!(blocks(&[784, 128, 64, 10], 16), 32);
-        // With momentum only the number of units decides.
-        let plan = Plan::new(&layout(&[8, 32, 16, 1]), 64, Velocities, LARGE).unwrap();
-        assert_eq!((plan.blocks(), plan.exchange_quads()), (8, 2 * 64 * 8));
-        // One block has no room for the second layer beside the whole first one.
-        let limits = Limits { shared_bytes: 11 * 1024, ..LARGE };
-        assert!(Plan::new(&layout(&[60, 24, 4]), 4, Moments, limits).unwrap().blocks() > 1);
-    }
-
-    #[test]
-    fn part1_adams_means_must_fit_into_shared_memory() {
-        let network = layout(&[784, 128, 64, 10]);
-        let with_velocities = Plan::new(&network, 16, Velocities, LARGE).unwrap();
-        let with_means = Plan::new(&network, 16, Moments, LARGE).unwrap();
-        let of_parameters = 16 * with_means.table[table::PARAMETER_QUADS];
-        assert_eq!(with_means.shared_bytes(), with_velocities.shared_bytes() + of_parameters);
-        assert_eq!(with_means.workspace_quads(), 0);
-        let small = Limits { shared_bytes: with_means.shared_bytes() - 16, ..LARGE };
-        assert!(matches!(Plan::new(&network, 16, Moments, small), Err(NotPersistent::SharedMemory { .. })));
-    }
-
-    #[test]
     fn part1_errors_state_the_exceeded_limit() {
         let network = layout(&[784, 128, 64, 10]);
-        let error = Plan::new(&network, 65, Nothing, LARGE).unwrap_err();
+        let error = Plan::new(&network, 65, false, LARGE).unwrap_err();
         assert_eq!(error.to_string(), "batches of 65 are too large for one launch: the maximum is 64");
-        let error = Plan::new(&layout(&[8, 2]), 257, Moments, LARGE).unwrap_err();
-        assert_eq!(error.to_string(), "batches of 257 are too large for one launch: the maximum is 256");
-        let error = Plan::new(&network, 16, Nothing, Limits { shared_bytes: 64 * 1024, ..LARGE }).unwrap_err();
+        let error = Plan::new(&network, 16, false, Limits { shared_bytes: 64 * 1024, ..LARGE }).unwrap_err();
         let NotPersistent::SharedMemory { needed, limit: 65_536 } = error else { panic!("{error}") };
         assert!(needed > 65_536);
         // Sizes beyond 32 bits do not wrap around.
-        let huge = Plan::new(&layout(&[60_000, 8, 60_000]), 64, Velocities, LARGE).unwrap_err();
+        let huge = Plan::new(&layout(&[60_000, 8, 60_000]), 64, true, LARGE).unwrap_err();
         assert!(matches!(huge, NotPersistent::SharedMemory { .. }), "{huge}");
-        assert!(matches!(
-            Plan::new(&network, 16, Nothing, Limits { blocks: 0, ..LARGE }),
-            Err(NotPersistent::Device(_))
-        ));
+        assert!(matches!(Plan::new(&network, 16, false, Limits { blocks: 0, ..LARGE }), Err(NotPersistent::Device(_))));
     }
 
     #[test]
     fn part1_much_repeated_work_is_not_worth_it() {
-        let plan = Plan::new(&layout(&[20, 160, 160, 2]), 56, Nothing, LARGE).unwrap();
+        let plan = Plan::new(&layout(&[20, 160, 160, 2]), 56, false, LARGE).unwrap();
         assert!(!plan.is_worth_it());
     }
 
@@ -379,9 +294,9 @@ mod tests {
     #[test]
     fn part1_nothing_overlaps() {
         let networks = [vec![7, 3], vec![6, 5, 4], vec![9, 17, 2, 3], vec![784, 128, 64, 10]];
-        for (sizes, state) in networks.into_iter().flat_map(|sizes| [(sizes.clone(), Velocities), (sizes, Moments)]) {
+        for sizes in networks {
             let (network, batch) = (layout(&sizes), 10);
-            let plan = Plan::new(&network, batch, state, LARGE).unwrap();
+            let plan = Plan::new(&network, batch, true, LARGE).unwrap();
             let rows = u64::from(plan.table[table::BATCH_ROWS]);
             let own = u64::from(plan.table[table::OWN_QUADS]);
             let of_batch = |first: usize, stride: usize| (plan.table[first], rows * u64::from(plan.table[stride]));
@@ -396,8 +311,7 @@ mod tests {
                 parts.push((columns[table::ACTIVATIONS], rows * stride(table::ACTIVATIONS_STRIDE)));
                 parts.push((columns[table::ERRORS], rows * stride(table::ERRORS_STRIDE)));
             }
-            let arrays = if state == Moments { 2 } else { 1 };
-            parts.push((plan.table[table::FIRST_VELOCITY], arrays * u64::from(plan.table[table::PARAMETER_QUADS])));
+            parts.push((plan.table[table::FIRST_VELOCITY], u64::from(plan.table[table::PARAMETER_QUADS])));
             parts.sort_unstable();
             let mut end = 0;
             for (first, size) in parts {

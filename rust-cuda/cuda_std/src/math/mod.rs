@@ -65,6 +65,32 @@ pub fn sqrt<F: Float>(x: F) -> F {
     x.sqrt()
 }
 
+/// The larger one; NaN if one is NaN. By one instruction from sm_80 on (`max.NaN`). Of −0 and 0 it may be either.
+///
+/// ```
+/// use cuda_std::math::maximum;
+/// assert_eq!(maximum(-1.0, 0.5), 0.5);
+/// assert!(maximum(f32::NAN, 0.0).is_nan());
+/// ```
+#[allow(unsafe_code)]
+#[inline(always)]
+pub fn maximum(a: f32, b: f32) -> f32 {
+    #[cfg(target_feature = "sm_80")]
+    {
+        let result: f32;
+        // SAFETY: the instruction only reads its operands.
+        unsafe {
+            core::arch::asm!(
+                "max.NaN.f32 {0}, {1}, {2};", out(reg32) result, in(reg32) a, in(reg32) b,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        result
+    }
+    #[cfg(not(target_feature = "sm_80"))]
+    if a > b || a.is_nan() { a } else { b }
+}
+
 /// Four of the eight bytes of two words (`prmt`): those of `lower` have the numbers 0 to 3, from its lowest bits on, those of `upper` 4 to 7.
 /// Each four bits of `selector` are the number of a byte of the result, from its lowest bits on; their highest bit is ignored.
 ///

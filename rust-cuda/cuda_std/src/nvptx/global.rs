@@ -71,6 +71,20 @@ impl<'a, T: Element> Global<'a, T> {
     }
 }
 
+impl<'a, T: Element> Global<'a, T> {
+    /// The view whose element \[i, j, …\] is that at `first` + i · strides\[0\] + j · strides\[1\] + …. If `sizes` have no
+    /// zero, an element beyond the end, or beyond 2³² elements, traps.
+    #[inline(always)]
+    pub fn view<const N: usize>(self, first: u32, sizes: [u32; N], strides: [u32; N]) -> GlobalReadView<'a, T, N> {
+        if !crate::strided::is_within(crate::strided::addressed(self.len()), first, sizes, strides) {
+            out_of_bounds();
+        }
+        // Not `add`: without elements the view may begin beyond the end.
+        let pointer = self.elements.as_ptr().wrapping_add(first as usize);
+        GlobalReadView { pointer, sizes, strides, memory: PhantomData }
+    }
+}
+
 impl Global<'_, f32> {
     /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not that of a
     /// multiple of 4 in the buffer traps.
@@ -95,6 +109,24 @@ impl<'a> Global<'a, u8> {
     #[inline(always)]
     pub fn quads(self, first: usize, count: u32) -> GlobalQuads<'a, u8> {
         GlobalQuads::new(&self.elements[first..][..16 * count as usize], count)
+    }
+}
+
+/// A strided view of [`Global`] in N dimensions, from [`Global::view`], whose accesses are checked as those of [`GlobalView`].
+#[derive(Clone, Copy)]
+pub struct GlobalReadView<'a, T: Element, const N: usize> {
+    pointer: *const T,
+    sizes: [u32; N],
+    strides: [u32; N],
+    memory: PhantomData<&'a T>,
+}
+
+impl<T: Element, const N: usize> GlobalReadView<'_, T, N> {
+    /// Element `indices`. An index that is not less than its dimension's size traps.
+    #[inline(always)]
+    pub fn get(self, indices: [u32; N]) -> T {
+        // SAFETY: `view` checked that the element of the largest indices is within the buffer, and has an offset of less than 2³².
+        unsafe { *self.pointer.add(offset_in_view(indices, self.sizes, self.strides) as usize) }
     }
 }
 

@@ -16,7 +16,7 @@ mod shared;
 pub mod thread;
 pub mod warp;
 
-pub use global::{Global, GlobalMut, GlobalQuads, GlobalView};
+pub use global::{Global, GlobalMut, GlobalQuads, GlobalReadView, GlobalView};
 pub use record::Record;
 pub use shared::{DynamicShared, SharedArray, SharedArray2d, SharedView, dynamic_shared};
 

@@ -107,6 +107,47 @@ impl<'a, T: Element> Global<'a, T> {
     }
 }
 
+impl<'a, T: Element> Global<'a, T> {
+    /// The view whose element \[i, j, …\] is that at `first` + i · strides\[0\] + j · strides\[1\] + …. If `sizes` have no
+    /// zero, an element beyond the end, or beyond 2³² elements, is a fault.
+    #[inline]
+    #[track_caller]
+    pub fn view<const N: usize>(self, first: u32, sizes: [u32; N], strides: [u32; N]) -> GlobalReadView<'a, T, N> {
+        let length = crate::strided::addressed(self.len());
+        if !crate::strided::is_within(length, first, sizes, strides) {
+            let (place, index) = (Place::Global(self.name), crate::strided::last(first, sizes, strides));
+            fault::raise_first(FaultKind::OutOfBounds { place, index, length }, Location::caller());
+            return GlobalReadView { memory: self, first: 0, sizes: [0; N], strides };
+        }
+        GlobalReadView { memory: self, first, sizes, strides }
+    }
+}
+
+/// A strided view of [`Global`] in N dimensions, from [`Global::view`], whose accesses are checked as those of [`GlobalView`].
+#[derive(Clone, Copy)]
+pub struct GlobalReadView<'a, T: Element, const N: usize> {
+    memory: Global<'a, T>,
+    first: u32,
+    sizes: [u32; N],
+    strides: [u32; N],
+}
+
+impl<T: Element, const N: usize> GlobalReadView<'_, T, N> {
+    /// Element `indices`. An index that is not less than its dimension's size is a fault.
+    #[inline]
+    #[track_caller]
+    pub fn get(self, indices: [u32; N]) -> T {
+        match crate::strided::offset(indices, self.sizes, self.strides) {
+            Ok(offset) => *self.memory.at(self.first as usize + offset),
+            Err((index, length)) => {
+                let kind = FaultKind::OutOfBounds { place: Place::Global(self.memory.name), index, length };
+                fault::raise_first(kind, Location::caller());
+                T::POISON
+            }
+        }
+    }
+}
+
 impl Global<'_, f32> {
     /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not that of a
     /// multiple of 4 in the buffer is a fault.

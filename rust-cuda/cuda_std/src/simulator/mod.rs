@@ -61,7 +61,7 @@ pub use buffer::{SimulatorBuffer, SimulatorMemory};
 #[doc(hidden)]
 pub use endless::LoopBudget;
 pub use fault::{Access, Fault, FaultKind, Place, SourceLocation};
-pub use global::{Global, GlobalMut, GlobalQuads, GlobalView};
+pub use global::{Global, GlobalMut, GlobalQuads, GlobalReadView, GlobalView};
 pub use print::print;
 pub use report::LaunchReport;
 #[doc(hidden)]
