@@ -1,5 +1,6 @@
 //! A training run of a network, and what it makes in double precision.
 
+use kernels_gpu::network::activation::RELU;
 use kernels_gpu::network::{LayerShape, activation, loss};
 
 /// A layer with weights.
@@ -60,15 +61,23 @@ pub(crate) fn parameters_of(layers: &[Layer]) -> usize {
     layers.iter().map(|Layer { shape, .. }| ((shape.features + 1) * shape.units) as usize).sum()
 }
 
+/// What a run makes in double precision.
+pub(crate) struct Reference {
+    /// Parameters, velocities, squares and each step's loss.
+    pub(crate) values: [Vec<f64>; 4],
+    /// The smallest magnitude of a sum that a ReLU unit had. At 0 rounding decides whether a gradient is 0.
+    pub(crate) least_sum: f64,
+}
+
 impl Run {
     pub(crate) fn steps(&self) -> usize {
         self.order.len().div_ceil(self.batch)
     }
 
-    /// Parameters, velocities, squares and each step's loss after training in double precision, one sample after the other.
-    pub(crate) fn reference(&self) -> [Vec<f64>; 4] {
+    /// Trains in double precision, one sample after the other.
+    pub(crate) fn reference(&self) -> Reference {
         let wide = |values: &[f32]| values.iter().map(|&value| value.into()).collect::<Vec<f64>>();
-        let (mut parameters, mut losses) = (wide(&self.parameters), vec![]);
+        let (mut parameters, mut losses, mut least_sum) = (wide(&self.parameters), vec![], f64::INFINITY);
         let [mut m, mut v] = [&self.velocities, &self.squares].map(|values| {
             let mut all = wide(values);
             all.resize(parameters.len(), 0.0);
@@ -79,9 +88,11 @@ impl Run {
             [self.rule.rate, self.rule.decay, self.rule.momentum, self.rule.beta_2, self.rule.epsilon].map(f64::from);
         for (step, batch) in self.order.chunks(self.batch).enumerate() {
             let mut gradients = vec![0.0; parameters.len()];
-            losses.push(
-                batch.iter().map(|&sample| self.add_gradients(sample as usize, &parameters, &mut gradients)).sum(),
-            );
+            let mut loss = 0.0;
+            for &sample in batch {
+                loss += self.add_gradients(sample as usize, &parameters, &mut gradients, &mut least_sum);
+            }
+            losses.push(loss);
             let scale = if is_mean { 1.0 / batch.len() as f64 } else { 1.0 };
             for Layer { shape: LayerShape { first_parameter, features, units }, factor, .. } in &self.layers {
                 let (first, factor) = (*first_parameter as usize, f64::from(*factor));
@@ -105,11 +116,11 @@ impl Run {
         }
         m.truncate(self.velocities.len());
         v.truncate(self.squares.len());
-        [parameters, m, v, losses]
+        Reference { values: [parameters, m, v, losses], least_sum }
     }
 
     /// Adds a sample's gradients, and returns its loss.
-    fn add_gradients(&self, sample: usize, parameters: &[f64], gradients: &mut [f64]) -> f64 {
+    fn add_gradients(&self, sample: usize, parameters: &[f64], gradients: &mut [f64], least_sum: &mut f64) -> f64 {
         let row = |values: &[f32], columns: u32| -> Vec<f64> {
             values[sample * columns as usize..][..columns as usize].iter().map(|&value| value.into()).collect()
         };
@@ -122,7 +133,11 @@ impl Run {
                 (0..features as usize).map(|feature| below[feature] * weight(feature, unit)).sum::<f64>()
                     + weight(features as usize, unit)
             };
-            activations.push((0..units as usize).map(|unit| activated(activation, sum(unit))).collect());
+            let sums: Vec<f64> = (0..units as usize).map(sum).collect();
+            if activation == RELU {
+                *least_sum = sums.iter().fold(*least_sum, |least, sum| least.min(sum.abs()));
+            }
+            activations.push(sums.into_iter().map(|sum| activated(activation, sum)).collect());
         }
         let last = self.layers[self.layers.len() - 1];
         let (outputs, targets) = (&activations[self.layers.len()], row(&self.targets, last.shape.units));
@@ -163,7 +178,7 @@ impl Run {
 fn activated(code: u32, z: f64) -> f64 {
     match code {
         activation::SIGMOID => 1.0 / (1.0 + (-z).exp()),
-        activation::RELU => z.max(0.0),
+        RELU => z.max(0.0),
         activation::TANH => z.tanh(),
         _ => z,
     }
@@ -172,7 +187,7 @@ fn activated(code: u32, z: f64) -> f64 {
 fn derivative(code: u32, a: f64) -> f64 {
     match code {
         activation::SIGMOID => a * (1.0 - a),
-        activation::RELU => f64::from(u8::from(a > 0.0)),
+        RELU => f64::from(u8::from(a > 0.0)),
         activation::TANH => 1.0 - a * a,
         _ => 1.0,
     }

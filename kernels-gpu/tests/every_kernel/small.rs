@@ -19,14 +19,26 @@ use crate::training::training_case;
 const SHARED_BYTES: u32 = 232_448;
 /// What the kernel's results may be from those in double precision, relative to these above 1.
 const ERROR: f32 = 2e-5;
+/// The smallest magnitude of a ReLU unit's sum: much more than its error.
+const LEAST_SUM: f64 = 1e-5;
 
 const ACTIVATIONS: [u32; 4] = [activation::RELU, activation::SIGMOID, activation::TANH, activation::IDENTITY];
 
 /// The run of a case. Its seed chooses: by Adam if it is even, the activations of the hidden layers and of the outputs by its next four bits,
 /// cross-entropy by the sixth, if it suits the outputs, velocities without Adam by the seventh, and the largest layers by the eighth.
 pub(crate) fn run_of(tiles: u32, case: &Case) -> Run {
-    let [batch, count] = case.sizes;
     let mut random = ChaCha8Rng::seed_from_u64(case.seed);
+    loop {
+        let run = random_run(tiles, case, &mut random);
+        // Else rounding may decide a gradient.
+        if run.reference().least_sum > LEAST_SUM {
+            return run;
+        }
+    }
+}
+
+fn random_run(tiles: u32, case: &Case, random: &mut ChaCha8Rng) -> Run {
+    let [batch, count] = case.sizes;
     let is_adam = case.seed.is_multiple_of(2);
     let [hidden, output] = [case.seed >> 1, case.seed >> 3].map(|bits| ACTIVATIONS[bits as usize % 4]);
     let is_cross_entropy = output == activation::SIGMOID && case.seed >> 5 & 1 == 1;
@@ -38,7 +50,7 @@ pub(crate) fn run_of(tiles: u32, case: &Case) -> Run {
     sizes.push(random.random_range(1..=MAX_OUTPUTS as usize));
     let mut layers = layers_of(&sizes, hidden, output);
     for layer in &mut layers {
-        layer.factor = *[1.0, 1.0, 0.25].choose(&mut random).expect("there are three");
+        layer.factor = *[1.0, 1.0, 0.25].choose(random).expect("there are three");
     }
     let mut values = |count: usize, range: std::ops::Range<f32>| -> Vec<f32> {
         (0..count).map(|_| random.random_range(range.clone())).collect()
@@ -51,13 +63,13 @@ pub(crate) fn run_of(tiles: u32, case: &Case) -> Run {
     let velocities = if has_velocities { values(parameters, -0.01..0.01) } else { vec![] };
     let squares = if is_adam { values(parameters, 0.001..0.01) } else { vec![] };
     let mut order: Vec<u32> = (0..count as u32).collect();
-    order.shuffle(&mut random);
+    order.shuffle(random);
     let is_mean = random.random();
     let rule = Rule {
         is_adam,
         is_mean,
-        rate: if is_mean { 0.1 } else { 0.1 / batch as f32 },
-        decay: *[0.0, 0.001].choose(&mut random).expect("there are two"),
+        rate: if is_mean { 0.02 } else { 0.02 / batch as f32 },
+        decay: *[0.0, 0.001].choose(random).expect("there are two"),
         momentum: if has_velocities { 0.9 } else { 0.0 },
         beta_2: 0.999,
         epsilon: 1e-8,
@@ -137,14 +149,19 @@ pub(crate) use train;
 
 /// The results of a run in double precision.
 pub(crate) fn small_reference<const TILES: u32>(case: &Case) -> Vec<u8> {
-    let values = run_of(TILES, case).reference().concat();
+    let values = run_of(TILES, case).reference().values.concat();
     bytes_of(&values.into_iter().map(|value| value as f32).collect::<Vec<f32>>())
 }
 
-pub(crate) fn is_near_in_tf32(result: &[u8], other: &[u8]) -> bool {
+/// The differences of results, as multiples of what is allowed.
+fn differences(result: &[u8], reference: &[u8]) -> impl Iterator<Item = f32> {
     let floats = |bytes: &[u8]| bytes.chunks(4).map(f32::from_bytes).collect::<Vec<_>>();
-    let near = |(a, b): (f32, f32)| (a - b).abs() <= ERROR * b.abs().max(1.0);
-    result.len() == other.len() && floats(result).into_iter().zip(floats(other)).all(near)
+    let difference = |(a, b): (f32, f32)| (a - b).abs() / (ERROR * b.abs().max(1.0));
+    floats(result).into_iter().zip(floats(reference)).map(difference)
+}
+
+pub(crate) fn is_near_in_tf32(result: &[u8], reference: &[u8]) -> bool {
+    result.len() == reference.len() && differences(result, reference).all(|difference| difference <= 1.0)
 }
 
 /// A random case of at most three steps.
@@ -174,14 +191,17 @@ fn two_hundred_small_networks_are_trained_as_in_double_precision() {
     entries.reverse();
     entries.into_par_iter().for_each(|entry| {
         let mut random = ChaCha8Rng::seed_from_u64(test_support::seed(17));
-        let start = Instant::now();
+        let (start, mut worst) = (Instant::now(), 0.0);
         for _ in 0..count {
             let case = random_small(&mut random, false);
             let options = simulator::Options { check_races: false, ..Default::default() };
             let result = (entry.on_simulator)(&mut Simulator { options }, &case);
             let result = result.unwrap_or_else(|error| panic!("{} of {case:?}: {error}", entry.kernel));
-            assert!((entry.agrees)(&result, &(entry.reference)(&case)), "{} of {case:?}", entry.kernel);
+            let reference = (entry.reference)(&case);
+            worst = differences(&result, &reference).fold(worst, f32::max);
+            assert!((entry.agrees)(&result, &reference), "{} of {case:?}: {worst} of what is allowed", entry.kernel);
         }
-        println!("{}: {count} cases in {:.2} s", entry.kernel, start.elapsed().as_secs_f64());
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{}: {count} cases in {seconds:.2} s, at most {worst:.2} of what is allowed", entry.kernel);
     });
 }

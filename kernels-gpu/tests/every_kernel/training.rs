@@ -112,7 +112,7 @@ pub(crate) fn train_cluster<D: Device>(device: &mut D, case: &Case) -> Result<Ve
 
 /// The parameters and each step's loss in double precision.
 pub(crate) fn training_reference(case: &Case) -> Vec<u8> {
-    let [parameters, _, _, losses] = run_of(case).reference();
+    let [parameters, _, _, losses] = run_of(case).reference().values;
     bytes_of(&[parameters, losses].concat().into_iter().map(|value| value as f32).collect::<Vec<f32>>())
 }
 

@@ -265,6 +265,12 @@ impl Sums {
         Self([0, 1, 2, 3].map(Self::place).map(|(row, column)| element(row, column)))
     }
 
+    /// The matrix of the lanes' registers, in the order of [`Sums::registers`].
+    #[inline(always)]
+    pub fn from_registers(registers: [f32; 4]) -> Self {
+        Self(registers)
+    }
+
     /// The lane's elements. Lane 4g + p has those of row g and columns 2p and 2p + 1, then those of row g + 8.
     #[inline(always)]
     pub fn registers(self) -> [f32; 4] {

@@ -24,6 +24,11 @@ pub(super) fn in_two(x: f32) -> [f32; 2] {
 struct Left([A<Tf32>; 2]);
 
 impl Left {
+    #[inline(always)]
+    fn zero() -> Self {
+        Self([A::from_registers([0; 4]); 2])
+    }
+
     /// Of the registers of a lane, as [`A::from_registers`] takes them.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
@@ -68,6 +73,12 @@ impl Parts {
     #[inline(always)]
     fn zero() -> Self {
         Self([Sums::zero(); 3])
+    }
+
+    /// The sums to which a product is added.
+    #[inline(always)]
+    fn beginning(sums: F32x4) -> Self {
+        Self([Sums::from_registers(sums.to_array()), Sums::zero(), Sums::zero()])
     }
 
     /// Adds part `part` of a product, from the smallest: to a part of its own, or to the first if not `apart`.
@@ -177,7 +188,12 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
         let errors = self.output(&third, inputs.targets, row, rows, &mut sums);
         let errors = self.backward::<3>(&third, &errors, &mut sums);
         let errors = self.backward::<2>(&second, &errors, &mut sums);
+        // The loss over the outputs, in two steps, for whose results nothing waits.
+        let loss = &mut sums[const { Self::LAYOUT.unit_tiles }][0];
+        *loss += warp::shuffle_xor(*loss, 1);
         let errors = self.backward::<1>(&first, &errors, &mut sums);
+        let loss = &mut sums[const { Self::LAYOUT.unit_tiles }][0];
+        *loss += warp::shuffle_xor(*loss, 2);
         // The rows of the first layer's gradients.
         unrolled!(|N: 0 1 2 3 4 5 6 7| {
             if const { N < Self::LAYOUT.units[0] } {
@@ -232,6 +248,7 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
         let sums = self.product(
             const { [Self::LAYOUT.below[L], Self::LAYOUT.units[L]] },
             const { Self::LAYOUT.forward[L] },
+            const { Some(Self::LAYOUT.first_unit[L]) },
             below,
             apart,
             || self.store_below::<L>(below),
@@ -239,8 +256,7 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
         let mut values = [[0.0; 4]; 8];
         unrolled!(|N: 0 1 2 3 4 5 6 7| {
             if const { N < Self::LAYOUT.units[L] } {
-                let biases = self.biases.get([const { (Self::LAYOUT.first_unit[L] + N) as u32 }]);
-                values[N] = with_biases(sums[N].together(apart), biases);
+                values[N] = sums[N].together(apart);
             }
         });
         let SmallLayer { shape, activation: code, least, .. } = self.sizes.layers[L];
@@ -279,13 +295,14 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
         });
     }
 
-    /// The products of `depth` tiles with `tiles` fragments each. `store` is called when the first fragments are on their way.
+    /// The products of `depth` tiles with `tiles` fragments each, plus biases. `store` is called when the first fragments are on their way.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn product(
         &self,
         [depth, tiles]: [usize; 2],
         first: usize,
+        first_bias: Option<usize>,
         values: &[[f32; 4]; 8],
         apart: bool,
         store: impl FnOnce(),
@@ -299,6 +316,13 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
         });
         store();
         let mut sums = [Parts::zero(); 8];
+        if let Some(first) = first_bias {
+            each!(|n: 0 1 2 3 4 5 6 7| {
+                if n < tiles {
+                    sums[n] = Parts::beginning(self.biases.get([(first + n) as u32]));
+                }
+            });
+        }
         each!(|k: 0 1 2 3 4 5 6 7| {
             if k < depth {
                 let left = Left::new(swapped(values[k]));
@@ -336,6 +360,7 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
         let sums = self.product(
             const { [Self::LAYOUT.below[Self::LAYOUT.layers - 1], 1] },
             Self::LAYOUT.forward[last],
+            Some(Self::LAYOUT.first_unit[last]),
             below,
             true,
             || match last {
@@ -345,7 +370,7 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
             },
         );
         let unit_tile = const { Self::LAYOUT.unit_tiles - 1 };
-        let sums = with_biases(sums[0].together(true), self.biases.get([unit_tile as u32]));
+        let sums = sums[0].together(true);
         let SmallLayer { shape, activation: code, least, .. } = self.sizes.layers[last];
         let (first, loss) = (row + self.group(), self.sizes.loss);
         let exists = [0, 1, 2, 3]
@@ -379,8 +404,6 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
             sum += if exists[I] { terms[I] } else { 0.0 };
             errors[I] = if exists[I] { errors[I] } else { 0.0 };
         });
-        sum += warp::shuffle_xor(sum, 1);
-        sum += warp::shuffle_xor(sum, 2);
         all[unit_tile] = [errors[0] + errors[2], errors[1] + errors[3]];
         all[unit_tile + 1] = [sum, 0.0];
         let mut all_errors = [[0.0; 4]; 8];
@@ -406,6 +429,7 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
         let sums = self.product(
             const { [Self::LAYOUT.units[L], Self::LAYOUT.below[L]] },
             const { Self::LAYOUT.backward[L] },
+            None,
             above,
             apart,
             || {
@@ -462,39 +486,83 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
         if const { L >= Self::LAYOUT.layers } {
             return;
         }
-        let keeps = const { Self::of_columns(L)[1] <= 4 };
-        let mut right = [[Right::zero(); 2]; 8];
-        unrolled!(|J: 0 1 2 3| {
-            if const { J < Self::of_columns(L)[1] && Self::of_columns(L)[1] <= 4 } {
-                right[J] = self.column(const { (Self::of_columns(L)[0] + J) as u32 });
-            }
-        });
+        if const { Self::of_columns(L)[1] <= 4 && Self::of_rows(L)[1] <= 4 } {
+            return self.few_gradients::<L>(held, adds);
+        }
         unrolled!(|I: 0 1 2 3| {
             if const { 2 * I < Self::of_rows(L)[1] } {
-                let tile = const { (Self::of_rows(L)[0] + 2 * I) as u32 };
-                let left = self.rows.map(|rows| Left::new(rows.get([tile]).to_array()));
+                let left = self.row(const { (Self::of_rows(L)[0] + 2 * I) as u32 });
                 unrolled!(|J: 0 1 2 3 4 5 6 7| {
                     if const { J < Self::of_columns(L)[1] } {
-                        if !keeps {
-                            right[J] = self.column(const { (Self::of_columns(L)[0] + J) as u32 });
-                        }
+                        let right = self.column(const { (Self::of_columns(L)[0] + J) as u32 });
                         let mut sums = Parts::zero();
                         unrolled!(|HALF: 0 1| {
                             unrolled!(|PART: 0 1 2| {
-                                sums.add(PART, &left[HALF], &right[J][HALF], true);
+                                sums.add(PART, &left[HALF], &right[HALF], true);
                             });
                         });
                         let tile = const { Self::LAYOUT.first_tile[L] + I * Self::of_columns(L)[1] + J };
-                        let sums = sums.together(true);
-                        if Self::IS_SMALL {
-                            held[tile % HELD] = sums;
-                        } else {
-                            self.store_part(tile, sums, adds);
-                        }
+                        self.hold(tile, sums.together(true), held, adds);
                     }
                 });
             }
         });
+    }
+
+    /// The same of up to two pairs of tiles of rows, and up to four of columns: all products at once, which do not wait for each other.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
+    fn few_gradients<const L: usize>(&self, held: &mut [[f32; 4]; HELD], adds: bool) {
+        let apart = const { Self::of_columns(L)[1] * Self::of_rows(L)[1] / 2 < 4 };
+        let (mut left, mut right) = ([[Left::zero(); 2]; 2], [[Right::zero(); 2]; 4]);
+        unrolled!(|I: 0 1| {
+            if const { 2 * I < Self::of_rows(L)[1] } {
+                left[I] = self.row(const { (Self::of_rows(L)[0] + 2 * I) as u32 });
+            }
+        });
+        unrolled!(|J: 0 1 2 3| {
+            if const { J < Self::of_columns(L)[1] } {
+                right[J] = self.column(const { (Self::of_columns(L)[0] + J) as u32 });
+            }
+        });
+        let mut sums = [[Parts::zero(); 4]; 2];
+        unrolled!(|HALF: 0 1| {
+            unrolled!(|PART: 0 1 2| {
+                unrolled!(|I: 0 1| {
+                    unrolled!(|J: 0 1 2 3| {
+                        if const { 2 * I < Self::of_rows(L)[1] && J < Self::of_columns(L)[1] } {
+                            sums[I][J].add(PART, &left[I][HALF], &right[J][HALF], apart);
+                        }
+                    });
+                });
+            });
+        });
+        unrolled!(|I: 0 1| {
+            unrolled!(|J: 0 1 2 3| {
+                if const { 2 * I < Self::of_rows(L)[1] && J < Self::of_columns(L)[1] } {
+                    let tile = const { Self::LAYOUT.first_tile[L] + I * Self::of_columns(L)[1] + J };
+                    self.hold(tile, sums[I][J].together(apart), held, adds);
+                }
+            });
+        });
+    }
+
+    /// Holds a part of the gradients, or stores it.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
+    fn hold(&self, tile: usize, sums: [f32; 4], held: &mut [[f32; 4]; HELD], adds: bool) {
+        if Self::IS_SMALL {
+            held[tile % HELD] = sums;
+        } else {
+            self.store_part(tile, sums, adds);
+        }
+    }
+
+    /// The left factors of a pair of tiles of rows: of the two halves of the samples.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
+    fn row(&self, tile: u32) -> [Left; 2] {
+        self.rows.map(|rows| Left::new(rows.get([tile]).to_array()))
     }
 
     /// The right factors of a tile of columns: of the two halves of the samples.
@@ -601,11 +669,6 @@ fn swapped([a, b, c, d]: [f32; 4]) -> [f32; 4] {
 #[inline(always)]
 fn plus(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
-}
-
-#[inline(always)]
-fn with_biases(sums: [f32; 4], biases: F32x4) -> [f32; 4] {
-    [sums[0] + biases.x, sums[1] + biases.y, sums[2] + biases.z, sums[3] + biases.w]
 }
 
 /// A warp's inputs and targets on their way from global memory.
