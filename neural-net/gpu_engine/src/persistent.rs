@@ -59,9 +59,6 @@ impl TrainingKernel {
 
     /// The name of the PTX entry.
     pub fn name(self) -> &'static str {
-        fn name_of<K: Kernel>(_: &K) -> &'static str {
-            K::NAME
-        }
         match self {
             Self::Any => name_of(&network_train_persistently),
             Self::Homework => name_of(&network_train_homework),
@@ -69,6 +66,11 @@ impl TrainingKernel {
             Self::Small(tiles) => small::name(tiles),
         }
     }
+}
+
+/// The name of a kernel's PTX entry.
+fn name_of<K: Kernel>(_: &K) -> &'static str {
+    K::NAME
 }
 
 /// Bytes of the kernels' static shared memory: a loss of each sample.

@@ -1,6 +1,6 @@
 //! One block that trains a small network.
 
-use gpu::{Device, Error, Kernel, LaunchConfig};
+use gpu::{Device, Error, LaunchConfig};
 use kernels_gpu::network::Batches;
 use kernels_gpu::network::small::{Plan, SmallRule, THREADS, Unsuitable, network_train_small};
 use perceptron::{Hyperparameters, Samples};
@@ -8,7 +8,7 @@ use perceptron::{Hyperparameters, Samples};
 use super::super::layout::{Layout, loss_code};
 use super::super::samples::Inputs;
 use super::super::steps::Rule;
-use super::{NotPersistent, PersistentRun};
+use super::{NotPersistent, PersistentRun, name_of};
 
 /// A feasible launch.
 #[derive(Debug)]
@@ -35,9 +35,6 @@ macro_rules! with_kernel {
 
 /// The name of the kernel for these tiles.
 pub(super) fn name(tiles: u32) -> &'static str {
-    fn name_of<K: Kernel>(_: &K) -> &'static str {
-        K::NAME
-    }
     with_kernel!(tiles, |kernel| name_of(kernel))
 }
 
