@@ -6,7 +6,10 @@ use cuda_builder::{Arch, CudaBuilder};
 
 #[path = "../../rust-cuda/cuda_std/build/kernel_crate.rs"]
 pub(crate) mod kernel_crate;
-pub(crate) use kernel_crate::OLDEST_AND_TUNED as ARCHS;
+
+/// The oldest supported architecture; the one from which on there are tensor cores for floats, as in RTX 30 and 40; and the one that the
+/// kernels are tuned for.
+pub(crate) const ARCHS: &[Arch] = &[Arch::Sm75, Arch::Sm80, Arch::Sm90];
 
 /// Kernels launched as one block of 1024 threads. With this launch bound the assembler allots each thread up to 64
 /// registers.

@@ -96,9 +96,9 @@ cuda_std::plain_data! {
         pub shape: LayerShape,
         /// The code of its activation.
         pub activation: u32,
-        /// The least activation: 0 of ReLU, −∞ of the identity. Others, which the kernel computes by their code, have NaN.
+        /// The smallest activation: 0 for ReLU, −∞ for the identity. NaN for the others, which the kernel computes by their code.
         pub least: f32,
-        /// The factor of its gradients and changes: the root of that of its learning rate.
+        /// The factor of its gradients and of its changes: the square root of the factor of its learning rate.
         pub scale: f32,
     }
 }
@@ -106,9 +106,9 @@ cuda_std::plain_data! {
 cuda_std::plain_data! {
     /// A network.
     pub struct SmallNetwork {
-        /// Its layers, and others of zeros.
+        /// Its layers, followed by layers of zeros.
         pub layers: [SmallLayer; MAX_LAYERS],
-        /// Warps that have samples, each 16 of them at once.
+        /// Number of warps that have samples, each 16 at once.
         pub groups: u32,
         /// The code of the loss.
         pub loss: u32,
@@ -175,7 +175,7 @@ fn train<const TILES: u32>(run: Run, network: SmallNetwork, [first_step, end_ste
     let mut owned = Owned::<TILES>::load(&network, run.state);
     owned.publish(&network);
     let row_of = |position: Position| position.row + network.warp * SAMPLES;
-    // Of rows beyond the batch any.
+    // For rows beyond the batch, any sample of the order will do.
     let samples = |position: Position| {
         let first = position.begin + row_of(position) + network.group();
         [order.get([first.min(batches.samples - 1)]), order.get([(first + 8).min(batches.samples - 1)])]
@@ -193,7 +193,7 @@ fn train<const TILES: u32>(run: Run, network: SmallNetwork, [first_step, end_ste
         if warp::all(network.warp < network.sizes.groups && row < rows) {
             network.train(&fetched, row, rows, position.row > 0);
         }
-        // On their way while the parameters are updated, or during a step.
+        // These loads run while the parameters are updated.
         fetched = fetch(samples_of_next);
         let next_rule = rule_of(next);
         let after = next.next(at_once, batches);

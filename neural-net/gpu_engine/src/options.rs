@@ -75,11 +75,14 @@ pub enum NotPersistent {
         /// Available bytes per block.
         limit: u32,
     },
-    /// There is no kernel for the layers, which Adam needs.
+    /// No kernel trains a network of these layers.
     #[error(
-        "there is no kernel for the network: with Adam it has one to three hidden layers, and few units (docs/gpu-kernels.md has the limits)"
+        "no kernel trains this network in one launch: it needs one to three hidden layers and a size that docs/gpu-kernels.md lists"
     )]
     Layers,
+    /// The kernel's indices have 32 bits.
+    #[error("the training samples have 2³² or more values, too many for one launch")]
+    Samples,
     /// The kernel has one learning rate for all layers.
     #[error("layers with different learning rates need launches for each step")]
     LearningRateFactors,

@@ -65,12 +65,12 @@ pub(super) fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs a program with every kernel of X·Xᵀ on the oldest drivers of two GPUs, and on one that is older: docs/gpu-kernels.md, "Which GPUs
+/// Runs a program with every kernel of X·Xᵀ on the oldest drivers of three GPUs, and on one that is older: docs/gpu-kernels.md, "Which GPUs
 /// and drivers".
 fn old_drivers(folder: &Path, emulator: &Path) -> Result<()> {
-    for (version, device, expected) in
-        [("11.0", "sm_75", 0), ("11.8", "sm_90", 0), ("12.1", "sm_90", 0), ("10.2", "sm_75", 2)]
-    {
+    let drivers =
+        [("11.0", "sm_75", 0), ("11.1", "sm_86", 0), ("11.8", "sm_90", 0), ("12.1", "sm_90", 0), ("10.2", "sm_75", 2)];
+    for (version, device, expected) in drivers {
         let mut command = Command::new(emulator);
         command.args(["run", "--cuda-version", version, "--devices", device]).arg(folder.join("matmul_functions"));
         command.args(["--ladder", "--repeats", "1", "--size", "100", "40", "--device", "cuda"]);

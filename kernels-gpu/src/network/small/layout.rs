@@ -89,7 +89,8 @@ impl Layout {
             layout.unit_tiles += units;
             layout.activations[layer] = layout.own;
             layout.errors[layer] = layout.own + below[layer];
-            layout.own += below[layer] + units;
+            // The first layer's errors replace its activations, which are below the second layer, when these are no longer needed.
+            layout.own += below[layer] + if layer == 0 { 0 } else { units };
             layer += 1;
         }
         layout.sums = (layout.unit_tiles + 1).div_ceil(TILES_OF_SUMS);
@@ -106,6 +107,17 @@ impl Layout {
             layer += 1;
         }
         layout
+    }
+
+    /// The tile of weights after the layer's last one; 0 if there is no such layer.
+    pub(super) const fn end_of_tiles(&self, layer: usize) -> usize {
+        if layer + 1 < self.layers {
+            self.first_tile[layer + 1]
+        } else if layer < self.layers {
+            self.tiles
+        } else {
+            0
+        }
     }
 
     /// Quads of gradients that a warp owns.

@@ -3,7 +3,7 @@
 use cuda_std::{F32x4, GlobalMut, SharedView, hint};
 
 use super::super::adam::Parameter;
-use super::layout::{Layout, TILE, TILES_OF_SUMS, place};
+use super::layout::{TILE, TILES_OF_SUMS, place};
 use super::passes::{Network, in_two};
 use super::rule::StepRule;
 use super::{MAX_SLOTS, WARPS};
@@ -15,20 +15,20 @@ type Pair<'a> = SharedView<'a, F32x4, 1>;
 #[derive(Clone, Copy)]
 struct Slot<'a> {
     parameters: [Parameter; 4],
-    /// The factors of the gradients and changes, of the even and of the odd ones. Those of the inputs that do not exist have 0, since their
-    /// gradients are not.
+    /// The factors of gradients and changes, for the even and the odd parameters. It is 0 for inputs that do not exist, since their gradients
+    /// are not 0.
     scales: [f32; 2],
-    /// Whether they are weights; biases, if they are not.
+    /// Whether the parameters are weights. Otherwise they are biases.
     are_weights: bool,
-    /// Where they are published, if they are: weights as pairs of rows and as pairs of columns, two quads of each; biases as one quad of the
-    /// even ones and one of the odd ones.
+    /// Where the lane publishes them, if it does: weights as pairs of rows and as pairs of columns, two quads each; biases as one quad for each
+    /// of two tiles of units.
     at: [Pair<'a>; 2],
     publishes: [bool; 2],
     /// The first warp's part of the gradients.
     parts: SharedView<'a, F32x4, 1>,
 }
 
-/// An index of nothing.
+/// The index where a lane has no parameter.
 const NOWHERE: u32 = u32::MAX;
 
 /// The block for each slot, as a constant.
@@ -48,7 +48,6 @@ pub(super) struct Owned<'a, const TILES: u32> {
 impl<'a, const TILES: u32> Owned<'a, TILES> {
     /// Loads the parameters, their velocities and squares; either may be empty.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     pub(super) fn load(network: &Network<'a, TILES>, buffers: [GlobalMut<f32>; 3]) -> Self {
         let mut owned = Self { slots: [Self::nothing(network, 0); MAX_SLOTS] };
         for_each_slot!(|SLOT| {
@@ -75,7 +74,6 @@ impl<'a, const TILES: u32> Owned<'a, TILES> {
 
     /// A slot without parameters, for the sums with this index.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn nothing(network: &Network<'a, TILES>, index: u32) -> Slot<'a> {
         let (common, parts, own) = const {
             let layout = Network::<TILES>::LAYOUT;
@@ -96,14 +94,12 @@ impl<'a, const TILES: u32> Owned<'a, TILES> {
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn pair(network: &Network<'a, TILES>, quad: u32) -> Pair<'a> {
         network.shared.view(quad, [2], [4])
     }
 
     /// Sets the places of the slot for the sums with this index; returns the indices of its parameters.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn place(network: &Network<'a, TILES>, index: u32, slot: &mut Slot<'a>) -> [u32; 4] {
         let (tiles, sums) = const { (Network::<TILES>::LAYOUT.tiles as u32, Network::<TILES>::LAYOUT.sums as u32) };
         if index < tiles {
@@ -115,15 +111,14 @@ impl<'a, const TILES: u32> Owned<'a, TILES> {
         }
     }
 
-    /// Those of a tile of weights.
+    /// The same for a tile of weights.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn place_weights(network: &Network<'a, TILES>, index: u32, slot: &mut Slot<'a>) -> [u32; 4] {
         let mut indices = [NOWHERE; 4];
         let (group, part) = (network.group(), network.part());
         unrolled!(|L: 0 1 2 3| {
             let first = const { Network::<TILES>::LAYOUT.first_tile[L] as u32 };
-            if first <= index && index < const { end_of_tiles(&Network::<TILES>::LAYOUT, L) as u32 } {
+            if first <= index && index < const { Network::<TILES>::LAYOUT.end_of_tiles(L) as u32 } {
                 let layer = network.sizes.layers[L];
                 let (below, units) =
                     const { (Network::<TILES>::LAYOUT.below[L] as u32, Network::<TILES>::LAYOUT.units[L] as u32) };
@@ -157,24 +152,25 @@ impl<'a, const TILES: u32> Owned<'a, TILES> {
         indices
     }
 
-    /// Those of the biases of a quad of sums.
+    /// The same for the biases in a quad of sums.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn place_biases(network: &Network<'a, TILES>, quad: u32, slot: &mut Slot<'a>) -> [u32; 4] {
         let mut indices = [NOWHERE; 4];
-        unrolled!(|I: 0 1 2 3| {
-            let tile = TILES_OF_SUMS as u32 * quad + 8 * (I as u32 % 2) + network.group();
+        unrolled!(|EIGHT: 0 1| {
+            let tile = TILES_OF_SUMS as u32 * quad + 8 * EIGHT as u32 + network.group();
             unrolled!(|L: 0 1 2 3| {
                 let first = const { Network::<TILES>::LAYOUT.first_unit[L] as u32 };
                 if tile >= first && tile < first + const { Network::<TILES>::LAYOUT.units[L] as u32 } {
                     let layer = network.sizes.layers[L];
-                    let unit = 8 * (tile - first) + 2 * network.part() + I as u32 / 2;
-                    if unit < layer.shape.units {
-                        indices[I] = layer.shape.parameter(layer.shape.features, unit) as u32;
-                    }
-                    slot.at[I % 2] = Self::pair(network, 4 * tile + network.part());
-                    slot.scales[I % 2] = layer.scale;
-                    slot.publishes[I % 2] = true;
+                    unrolled!(|ODD: 0 1| {
+                        let unit = 8 * (tile - first) + 2 * network.part() + ODD as u32;
+                        if unit < layer.shape.units {
+                            indices[EIGHT + 2 * ODD] = layer.shape.parameter(layer.shape.features, unit) as u32;
+                        }
+                    });
+                    slot.at[EIGHT] = Self::pair(network, 4 * tile + network.part());
+                    slot.scales[EIGHT] = layer.scale;
+                    slot.publishes[EIGHT] = true;
                 }
             });
         });
@@ -183,10 +179,9 @@ impl<'a, const TILES: u32> Owned<'a, TILES> {
 
     /// Stores them.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     pub(super) fn store(&self, network: &Network<'a, TILES>, buffers: [GlobalMut<f32>; 3]) {
         for_each_slot!(|SLOT| {
-            // Computed once more, so that no register has the indices meanwhile.
+            // The indices are computed again, so that they occupy no registers during the steps.
             let index = hint::opaque(SLOT as u32 * WARPS + network.warp);
             let indices = Self::place(network, index, &mut Self::nothing(network, 0));
             unrolled!(|I: 0 1 2 3| {
@@ -207,12 +202,11 @@ impl<'a, const TILES: u32> Owned<'a, TILES> {
 
     /// Writes the weights as fragments of the passes, and the biases.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     pub(super) fn publish(&self, network: &Network<'a, TILES>) {
-        // The index of a pair's first quad, as the place of an odd group of eight is behind.
+        // The index of a pair's first quad: in an odd group of eight lanes, the second place comes first.
         let (mut of_rows, mut of_columns) = (network.part() & 1, network.group() & 1);
         if !Network::<TILES>::IS_SMALL {
-            // Else registers have the address of each.
+            // Otherwise each address would occupy registers during all steps.
             (of_rows, of_columns) = (hint::opaque(of_rows) & 1, hint::opaque(of_columns) & 1);
         }
         for_each_slot!(|SLOT| {
@@ -241,9 +235,8 @@ impl<'a, const TILES: u32> Owned<'a, TILES> {
     /// Updates the parameters by the sums of the first `active` warps, in their order. Returns the loss of the step in the lane that
     /// [`Self::has_loss`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     pub(super) fn update(&mut self, network: &Network<'a, TILES>, active: u32, rule: StepRule) -> f32 {
-        // The usual case, without a comparison for each warp.
+        // The usual case needs no comparison for each warp.
         let is_whole = network.sizes.groups == WARPS && active == WARPS;
         let mut loss = 0.0;
         for_each_slot!(|SLOT| {
@@ -273,7 +266,7 @@ impl<'a, const TILES: u32> Owned<'a, TILES> {
         loss
     }
 
-    /// Whose the loss is: quad of parameters and lane.
+    /// The quad of parameters and the lane that have the loss.
     const LOSS: [u32; 2] = {
         let layout = Network::<TILES>::LAYOUT;
         [(layout.tiles + layout.unit_tiles / TILES_OF_SUMS) as u32, 4 * (layout.unit_tiles % 8) as u32]
@@ -283,16 +276,5 @@ impl<'a, const TILES: u32> Owned<'a, TILES> {
     #[inline(always)]
     pub(super) fn has_loss(network: &Network<'_, TILES>) -> bool {
         network.warp == const { Self::LOSS[0] % WARPS } && network.lane == const { Self::LOSS[1] }
-    }
-}
-
-/// The tile after a layer's last.
-const fn end_of_tiles(layout: &Layout, layer: usize) -> usize {
-    if layer + 1 < layout.layers {
-        layout.first_tile[layer + 1]
-    } else if layer < layout.layers {
-        layout.tiles
-    } else {
-        0
     }
 }

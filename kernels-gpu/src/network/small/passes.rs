@@ -11,7 +11,7 @@ use super::{SmallLayer, SmallNetwork};
 /// Tiles of which a lane has the quads in registers at once.
 const HELD: usize = 8;
 
-/// A float as the sum of two tf32: of each, its eleven most significant bits, as the product takes them.
+/// Splits a float into two tf32: its eleven most significant bits, and the next eleven. A tensor core reads no more of a float.
 #[inline(always)]
 pub(super) fn in_two(x: f32) -> [f32; 2] {
     let truncated = |x: f32| f32::from_bits(x.to_bits() & 0xffff_e000);
@@ -19,7 +19,7 @@ pub(super) fn in_two(x: f32) -> [f32; 2] {
     [high, truncated(x - high)]
 }
 
-/// The left factor of a product, in two parts.
+/// The left factor of a product, split into two parts.
 #[derive(Clone, Copy)]
 struct Left([A<Tf32>; 2]);
 
@@ -29,16 +29,15 @@ impl Left {
         Self([A::from_registers([0; 4]); 2])
     }
 
-    /// Of the registers of a lane, as [`A::from_registers`] takes them.
+    /// From a lane's registers, in the order of [`A::from_registers`].
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn new(registers: [f32; 4]) -> Self {
         let parts = registers.map(in_two);
         Self([0, 1].map(|part: usize| A::from_registers(parts.map(|parts| parts[part].to_bits()))))
     }
 }
 
-/// The right factor, in two parts.
+/// The right factor, split into two parts.
 #[derive(Clone, Copy)]
 struct Right([B<Tf32>; 2]);
 
@@ -48,24 +47,22 @@ impl Right {
         Self([B::from_registers([0; 2]); 2])
     }
 
-    /// Of a lane's two floats.
+    /// From a lane's two floats.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn new(registers: [f32; 2]) -> Self {
         let [[a, c], [b, d]] = registers.map(in_two);
         Self::of_parts(F32x4::new(a, b, c, d))
     }
 
-    /// Of their parts: the first of both, then the second of both.
+    /// From their parts: the high parts of both, then the low parts.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn of_parts(parts: F32x4) -> Self {
         let [a, b, c, d] = parts.to_array().map(f32::to_bits);
         Self([B::from_registers([a, b]), B::from_registers([c, d])])
     }
 }
 
-/// Sums in three parts, which do not wait for each other.
+/// Sums in three parts, so that three products need not wait for each other.
 #[derive(Clone, Copy)]
 struct Parts([Sums; 3]);
 
@@ -81,9 +78,8 @@ impl Parts {
         Self([Sums::from_registers(sums.to_array()), Sums::zero(), Sums::zero()])
     }
 
-    /// Adds part `part` of a product, from the smallest: to a part of its own, or to the first if not `apart`.
+    /// Adds one of a product's three parts, in order from the smallest: to a sum of its own if `apart`, else to the first sum.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn add(&mut self, part: usize, left: &Left, right: &Right, apart: bool) {
         let (Left([high, low]), Right([right_high, right_low])) = (left, right);
         let (left, right) = match part {
@@ -96,7 +92,6 @@ impl Parts {
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn together(self, apart: bool) -> [f32; 4] {
         let [a, b, c] = self.0.map(Sums::registers);
         if !apart {
@@ -113,11 +108,11 @@ pub(super) struct Network<'a, const TILES: u32> {
     pub(super) sizes: SmallNetwork,
     pub(super) warp: u32,
     pub(super) lane: u32,
-    /// The lane's quads of what all warps read, and of what the warp does.
+    /// The lane's quads: those that all warps read, and those of its warp.
     common: SharedView<'a, F32x4, 1>,
     own: SharedView<'a, F32x4, 1>,
     biases: SharedView<'a, F32x4, 1>,
-    /// Quads of the warp by which a gradient's product goes over the samples, in two halves: two units of the lane's row and of its column.
+    /// The warp's quads as the product of a gradient reads them, each half of the samples: two units of the lane's row, and of its column.
     rows: [SharedView<'a, F32x4, 1>; 2],
     columns: [SharedView<'a, F32x4, 1>; 2],
 }
@@ -152,7 +147,7 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
         }
     }
 
-    /// The lane's group of four, which has the samples `group` and `group` + 8.
+    /// The lane's group of four lanes, which has the samples `group` and `group` + 8.
     #[inline(always)]
     pub(super) fn group(&self) -> u32 {
         self.lane / 4
@@ -165,21 +160,18 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn own(&self, tile: usize) -> [f32; 4] {
         self.own.get([tile as u32]).to_array()
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn set_own(&self, tile: usize, values: [f32; 4]) {
         self.own.set([tile as u32], values.into());
     }
 
-    /// Stores the parts of the gradients that are of the warp's samples, or adds to these if `adds`. `row` is the first sample's in the
-    /// batch.
+    /// Computes the warp's part of the gradients, from 16 samples. Stores it, or adds it to the stored part if `adds`. `row` is the first
+    /// sample's row in the batch.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     pub(super) fn train(&self, inputs: &Inputs, row: u32, rows: u32, adds: bool) {
         let first = self.forward::<0>(&inputs.values);
         let second = self.forward::<1>(&first);
@@ -188,25 +180,27 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
         let errors = self.output(&third, inputs.targets, row, rows, &mut sums);
         let errors = self.backward::<3>(&third, &errors, &mut sums);
         let errors = self.backward::<2>(&second, &errors, &mut sums);
-        // The loss over the outputs, in two steps, for whose results nothing waits.
+        // The loss is summed over the outputs in two steps, so that nothing waits for a shuffle.
         let loss = &mut sums[const { Self::LAYOUT.unit_tiles }][0];
         *loss += warp::shuffle_xor(*loss, 1);
         let errors = self.backward::<1>(&first, &errors, &mut sums);
         let loss = &mut sums[const { Self::LAYOUT.unit_tiles }][0];
         *loss += warp::shuffle_xor(*loss, 2);
-        // The rows of the first layer's gradients.
+        warp::sync_warp();
+        let quads = self.sums_over_groups(&sums);
+        // If a lane has registers for all tiles, it stores them together, so that no load waits for a store.
+        let mut held = [[0.0; 4]; HELD];
+        self.gradients::<3>(&mut held, adds);
+        self.gradients::<2>(&mut held, adds);
+        self.gradients::<1>(&mut held, adds);
+        // The rows of the first layer's gradients, in place of what the second layer's were computed from.
+        warp::sync_warp();
         unrolled!(|N: 0 1 2 3 4 5 6 7| {
             if const { N < Self::LAYOUT.units[0] } {
                 self.set_own(const { Self::LAYOUT.errors[0] + N }, errors[N]);
             }
         });
         warp::sync_warp();
-        let quads = self.sums_over_groups(&sums);
-        // Those of all tiles at once, if a lane has the registers, so that no load waits for a store.
-        let mut held = [[0.0; 4]; HELD];
-        self.gradients::<3>(&mut held, adds);
-        self.gradients::<2>(&mut held, adds);
-        self.gradients::<1>(&mut held, adds);
         self.gradients::<0>(&mut held, adds);
         if adds {
             unrolled!(|TILE: 0 1 2 3 4 5 6 7| {
@@ -229,7 +223,6 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
 
     /// Stores a part of the sums, or adds it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn store_part(&self, part: usize, mut values: [f32; 4], adds: bool) {
         if adds {
             values = plus(values, self.own(Self::LAYOUT.parts + part));
@@ -239,7 +232,6 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
 
     /// The activations of hidden layer `L`, from those below, which it stores; those below if there is no such layer.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn forward<const L: usize>(&self, below: &[[f32; 4]; 8]) -> [[f32; 4]; 8] {
         if const { L + 1 >= Self::LAYOUT.layers } {
             return *below;
@@ -265,7 +257,7 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
             unrolled!(|N: 0 1 2 3 4 5 6 7| {
                 if const { N < Self::LAYOUT.units[L] } {
                     unrolled!(|I: 0 1 2 3| {
-                        // Others are zero of zero.
+                        // Units beyond the layer's have the activation 0.
                         let unit = 8 * N as u32 + 2 * self.part() + I as u32 % 2;
                         values[N][I] = if unit < shape.units { smooth.apply(values[N][I]) } else { 0.0 };
                     });
@@ -285,7 +277,6 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
 
     /// Stores the inputs of layer `L`: those of the first layer as the product takes them.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn store_below<const L: usize>(&self, below: &[[f32; 4]; 8]) {
         unrolled!(|K: 0 1 2 3 4 5 6 7| {
             if const { K < Self::LAYOUT.below[L] } {
@@ -297,7 +288,6 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
 
     /// The products of `depth` tiles with `tiles` fragments each, plus biases. `store` is called when the first fragments are on their way.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn product(
         &self,
         [depth, tiles]: [usize; 2],
@@ -347,7 +337,6 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
 
     /// The errors of the output layer, from the activations below, which it stores, and the loss.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn output(
         &self,
         below: &[[f32; 4]; 8],
@@ -414,7 +403,6 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
     /// The errors of the layer below layer `L`, from that layer's, which it stores as the product takes them; that layer's if there is no
     /// such layer.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn backward<const L: usize>(
         &self,
         activations: &[[f32; 4]; 8],
@@ -481,75 +469,85 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
 
     /// The warp's part of the gradients of layer `L`, which is held if all layers' have place there, else stored.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn gradients<const L: usize>(&self, held: &mut [[f32; 4]; HELD], adds: bool) {
         if const { L >= Self::LAYOUT.layers } {
             return;
         }
-        if const { Self::of_columns(L)[1] <= 4 && Self::of_rows(L)[1] <= 4 } {
-            return self.few_gradients::<L>(held, adds);
-        }
-        unrolled!(|I: 0 1 2 3| {
+        let mut right = self.right::<L, 0>();
+        unrolled!(|I: 0 2| {
             if const { 2 * I < Self::of_rows(L)[1] } {
-                let left = self.row(const { (Self::of_rows(L)[0] + 2 * I) as u32 });
-                unrolled!(|J: 0 1 2 3 4 5 6 7| {
+                let left = self.left::<L, I>();
+                unrolled!(|J: 0 4| {
                     if const { J < Self::of_columns(L)[1] } {
-                        let right = self.column(const { (Self::of_columns(L)[0] + J) as u32 });
-                        let mut sums = Parts::zero();
-                        unrolled!(|HALF: 0 1| {
-                            unrolled!(|PART: 0 1 2| {
-                                sums.add(PART, &left[HALF], &right[HALF], true);
-                            });
-                        });
-                        let tile = const { Self::LAYOUT.first_tile[L] + I * Self::of_columns(L)[1] + J };
-                        self.hold(tile, sums.together(true), held, adds);
+                        if const { Self::of_columns(L)[1] > 4 && (I != 0 || J != 0) } {
+                            right = self.right::<L, J>();
+                        }
+                        self.block_of_gradients::<L, I, J>(&left, &right, held, adds);
                     }
                 });
             }
         });
     }
 
-    /// The same of up to two pairs of tiles of rows, and up to four of columns: all products at once, which do not wait for each other.
+    /// Up to two pairs of tiles of rows from the `I`th pair on, by up to four tiles of columns from the `J`th on: all products at once, which
+    /// do not wait for each other.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
-    fn few_gradients<const L: usize>(&self, held: &mut [[f32; 4]; HELD], adds: bool) {
+    fn block_of_gradients<const L: usize, const I: usize, const J: usize>(
+        &self,
+        left: &[[Left; 2]; 2],
+        right: &[[Right; 2]; 4],
+        held: &mut [[f32; 4]; HELD],
+        adds: bool,
+    ) {
         let apart = const { Self::of_columns(L)[1] * Self::of_rows(L)[1] / 2 < 4 };
-        let (mut left, mut right) = ([[Left::zero(); 2]; 2], [[Right::zero(); 2]; 4]);
-        unrolled!(|I: 0 1| {
-            if const { 2 * I < Self::of_rows(L)[1] } {
-                left[I] = self.row(const { (Self::of_rows(L)[0] + 2 * I) as u32 });
-            }
-        });
-        unrolled!(|J: 0 1 2 3| {
-            if const { J < Self::of_columns(L)[1] } {
-                right[J] = self.column(const { (Self::of_columns(L)[0] + J) as u32 });
-            }
-        });
         let mut sums = [[Parts::zero(); 4]; 2];
         unrolled!(|HALF: 0 1| {
             unrolled!(|PART: 0 1 2| {
-                unrolled!(|I: 0 1| {
-                    unrolled!(|J: 0 1 2 3| {
-                        if const { 2 * I < Self::of_rows(L)[1] && J < Self::of_columns(L)[1] } {
-                            sums[I][J].add(PART, &left[I][HALF], &right[J][HALF], apart);
+                unrolled!(|ROW: 0 1| {
+                    unrolled!(|COLUMN: 0 1 2 3| {
+                        if const { 2 * (I + ROW) < Self::of_rows(L)[1] && J + COLUMN < Self::of_columns(L)[1] } {
+                            sums[ROW][COLUMN].add(PART, &left[ROW][HALF], &right[COLUMN][HALF], apart);
                         }
                     });
                 });
             });
         });
-        unrolled!(|I: 0 1| {
-            unrolled!(|J: 0 1 2 3| {
-                if const { 2 * I < Self::of_rows(L)[1] && J < Self::of_columns(L)[1] } {
-                    let tile = const { Self::LAYOUT.first_tile[L] + I * Self::of_columns(L)[1] + J };
-                    self.hold(tile, sums[I][J].together(apart), held, adds);
+        unrolled!(|ROW: 0 1| {
+            unrolled!(|COLUMN: 0 1 2 3| {
+                if const { 2 * (I + ROW) < Self::of_rows(L)[1] && J + COLUMN < Self::of_columns(L)[1] } {
+                    let tile = const { Self::LAYOUT.first_tile[L] + (I + ROW) * Self::of_columns(L)[1] + J + COLUMN };
+                    self.hold(tile, sums[ROW][COLUMN].together(apart), held, adds);
                 }
             });
         });
     }
 
+    /// The left factors of up to two pairs of tiles of rows, from the `I`th pair on.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn left<const L: usize, const I: usize>(&self) -> [[Left; 2]; 2] {
+        let mut left = [[Left::zero(); 2]; 2];
+        unrolled!(|ROW: 0 1| {
+            if const { 2 * (I + ROW) < Self::of_rows(L)[1] } {
+                left[ROW] = self.row(const { (Self::of_rows(L)[0] + 2 * (I + ROW)) as u32 });
+            }
+        });
+        left
+    }
+
+    /// The right factors of up to four tiles of columns, from the `J`th on.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn right<const L: usize, const J: usize>(&self) -> [[Right; 2]; 4] {
+        let mut right = [[Right::zero(); 2]; 4];
+        unrolled!(|COLUMN: 0 1 2 3| {
+            if const { J + COLUMN < Self::of_columns(L)[1] } {
+                right[COLUMN] = self.column(const { (Self::of_columns(L)[0] + J + COLUMN) as u32 });
+            }
+        });
+        right
+    }
+
     /// Holds a part of the gradients, or stores it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn hold(&self, tile: usize, sums: [f32; 4], held: &mut [[f32; 4]; HELD], adds: bool) {
         if Self::IS_SMALL {
             held[tile % HELD] = sums;
@@ -560,14 +558,12 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
 
     /// The left factors of a pair of tiles of rows: of the two halves of the samples.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn row(&self, tile: u32) -> [Left; 2] {
         self.rows.map(|rows| Left::new(rows.get([tile]).to_array()))
     }
 
     /// The right factors of a tile of columns: of the two halves of the samples.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn column(&self, tile: u32) -> [Right; 2] {
         self.columns.map(|columns| {
             let [a, b, c, d] = columns.get([tile]).to_array();
@@ -595,7 +591,6 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
 
     /// Sums over the warp's samples. A group of lanes has those of the tiles, of every eight, with its number.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn sums_over_groups(&self, values: &[[f32; 2]; 32]) -> [[f32; 4]; 2] {
         let mut quads = [[0.0; 4]; 2];
         unrolled!(|QUAD: 0 1| {
@@ -614,7 +609,6 @@ impl<'a, const TILES: u32> Network<'a, TILES> {
 
     /// The sum of value `group` over the groups.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn sum_over_groups(&self, values: [f32; 8]) -> f32 {
         let [a, b, c, d, e, f, g, h] = values.map(f32::to_bits);
         let group = self.group();
@@ -646,7 +640,6 @@ impl Smooth {
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn apply(self, z: f32) -> f32 {
         let factor = 1.0 + self.tangent;
         math::fma(factor, math::fast::recip(1.0 + math::fast::exp(-factor * z)), -self.tangent)
@@ -654,7 +647,6 @@ impl Smooth {
 
     /// a (1 − a) of the sigmoid, 1 − a² of the tangent.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     fn derivative(self, a: f32) -> f32 {
         math::fma(a, 1.0 - self.tangent - a, self.tangent)
     }
@@ -682,7 +674,6 @@ impl Inputs {
     /// Begins to load the lane's inputs and targets of its two samples. For a feature or output that does not exist it is the last one:
     /// the weights of the one are zero and stay so, and so are the errors of the other.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     pub(super) fn of<'s, const TILES: u32>(
         network: &Network<'_, TILES>,
         inputs: GlobalReadView<'s, f32, 2>,

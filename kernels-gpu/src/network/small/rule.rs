@@ -45,7 +45,7 @@ impl StepRule {
         let scale = if rule.is_mean == 0 { 1.0 } else { math::fast::recip(rows as f32) };
         let (rate, root) = match rule.is_adam {
             0 => (rule.rate, 0.0),
-            // Of a step after the last, any.
+            // The rule of a step after the last is not used; any numbers will do.
             _ => {
                 let step = step.min(steps - 1);
                 (numbers.get([step, 0]), numbers.get([step, 1]))
@@ -54,10 +54,9 @@ impl StepRule {
         Self { rule, scale, rate, root }
     }
 
-    /// The parameters after the step; of gradient descent, m is the velocity. `sums` are their gradients, summed over the batch, and `scales` are the factors of the gradients and
-    /// changes, of the even and of the odd ones. Biases do not decay.
+    /// The parameters after the step. Gradient descent keeps its velocity in m. `sums` are the gradients, summed over the batch. `scales` are
+    /// the factors of gradients and changes: of the even parameters, and of the odd ones. Biases do not decay.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
     pub(super) fn updated(
         self,
         mut parameters: [Parameter; 4],

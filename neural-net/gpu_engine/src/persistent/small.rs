@@ -56,7 +56,7 @@ impl Small {
             .collect();
         let values = samples.len().saturating_mul(layout.layers()[0].features as usize);
         if u32::try_from(values).is_err() {
-            return Err(NotPersistent::Layers);
+            return Err(NotPersistent::Samples);
         }
         let limit = device.max_shared_bytes();
         let plan = Plan::new(&layers, batch_size as u32, loss_code(hyperparameters.loss), limit);
@@ -67,7 +67,7 @@ impl Small {
         })?;
         match with_kernel!(plan.tiles(), |kernel| device.has(kernel)) {
             true => Ok(Self { plan, rows: batch_size }),
-            false => Err(NotPersistent::Device("its kernel needs compute capability 9.0".to_owned())),
+            false => Err(NotPersistent::Device("its kernel needs compute capability 8.0".to_owned())),
         }
     }
 
