@@ -93,6 +93,11 @@ fn check_with(device: &Device, case: &Case, options: &GpuOptions) -> Result<(Par
     prop_assert_eq!(evaluation.count, *count);
     prop_assert!((evaluation.loss - on_cpu.loss).abs() <= 2e-6 * on_cpu.loss.max(1.0));
     assert_as_many_correct(evaluation.correct, on_cpu.correct, &trained.network, &samples)?;
+    let (outputs, on_cpu) = (engine.predict(&samples).unwrap(), cpu.predict(&samples).unwrap());
+    prop_assert_eq!(outputs.dim(), (*count, architecture.outputs()));
+    for (output, on_cpu) in outputs.iter().zip(&on_cpu) {
+        prop_assert!((output - on_cpu).abs() <= 2e-6 * on_cpu.abs().max(1.0), "{} not {}", output, on_cpu);
+    }
     Ok((trained, losses))
 }
 

@@ -19,6 +19,7 @@ use std::time::Instant;
 
 use gpu::{Buffer, Device, Element, Error};
 use kernels_gpu::network::ROWS_PER_BLOCK;
+use ndarray::Array2;
 
 pub use self::gradients::shard_engine;
 use self::layout::Layout;
@@ -34,6 +35,8 @@ use perceptron::{Hyperparameters, Network, Samples};
 
 /// Maximum batch size of an evaluation: enough to occupy a large GPU.
 const EVALUATED_AT_ONCE: usize = 4096;
+/// Maximum number of values in all layers that a prediction has in device memory: 256 MiB. Fewer chunks need fewer copies to the host.
+const PREDICTED_VALUES: usize = 1 << 26;
 
 /// Trains on a GPU, in single precision.
 ///
@@ -214,11 +217,17 @@ impl GpuEngine {
         Ok(losses.chunks_exact(parts).map(|parts| parts.iter().map(|&part| f64::from(part)).sum()).collect())
     }
 
-    /// Evaluates samples in device memory; None for the training samples.
-    fn evaluate_on_device(&mut self, samples: Option<&SamplesOnDevice>) -> Result<Evaluation, Error> {
+    /// Evaluates samples in device memory, `at_once` in a chunk; None for the training samples. The outputs are copied to `outputs`, if it is
+    /// given.
+    fn evaluate_on_device(
+        &mut self,
+        samples: Option<&SamplesOnDevice>,
+        at_once: usize,
+        outputs: Option<&mut Vec<f32>>,
+    ) -> Result<Evaluation, Error> {
         let samples = samples.unwrap_or(&self.samples);
         let count = samples.len();
-        let at_once = EVALUATED_AT_ONCE.min(count).max(1);
+        let at_once = at_once.min(count).max(1);
         if self.evaluation_scratch.as_ref().is_none_or(|scratch| scratch.rows() < at_once) {
             self.evaluation_scratch = None;
             self.evaluation_scratch = Some(StepBuffers::for_evaluation(&self.device, &self.layout, at_once)?);
@@ -244,24 +253,45 @@ impl GpuEngine {
             batch_size: at_once as u32,
             loss: self.hyperparameters.loss,
         };
-        run.evaluate(chunks, &mut correct)?;
+        match outputs {
+            None => run.evaluate(chunks, &mut correct)?,
+            Some(outputs) => {
+                for chunk in 0..chunks {
+                    run.evaluate(1, &mut correct)?;
+                    outputs.extend(run.outputs(at_once.min(count - chunk * at_once))?);
+                }
+            }
+        }
         let sum = |parts: Vec<f32>| -> f64 { parts.into_iter().map(f64::from).sum() };
         let loss = sum(losses.to_vec()?) / count.max(1) as f64;
         Ok(Evaluation { loss, correct: sum(correct.to_vec()?) as usize, count })
     }
 
-    fn evaluate_samples(&mut self, samples: &Samples) -> Result<Evaluation, Error> {
+    /// Calls `work` with a copy of the samples on the device: that of the last call, if it was for the same.
+    fn with_copy_of<R>(
+        &mut self,
+        samples: &Samples,
+        work: impl FnOnce(&mut Self, &SamplesOnDevice) -> Result<R, Error>,
+    ) -> Result<R, DeviceError> {
         let evaluated = match self.evaluated.take() {
             Some(evaluated) if evaluated.is_copy_of(samples) => evaluated,
             // Dropped first, because the device may not have memory for both.
             other => {
                 drop(other);
-                SamplesOnDevice::new(&self.device, samples, false)?
+                SamplesOnDevice::new(&self.device, samples, false).map_err(device_error)?
             }
         };
-        let evaluation = self.evaluate_on_device(Some(&evaluated))?;
+        let result = work(self, &evaluated).map_err(device_error)?;
         self.evaluated = Some(evaluated);
-        Ok(evaluation)
+        Ok(result)
+    }
+
+    fn predict_on_device(&mut self, samples: &SamplesOnDevice) -> Result<Array2<f32>, Error> {
+        let architecture = self.layout.architecture();
+        let (of_sample, outputs) = (architecture.sizes().iter().sum::<usize>(), architecture.outputs());
+        let mut values = Vec::with_capacity(samples.len() * outputs);
+        self.evaluate_on_device(Some(samples), PREDICTED_VALUES / of_sample, Some(&mut values))?;
+        Ok(Array2::from_shape_vec((samples.len(), outputs), values).expect("each sample has its outputs"))
     }
 
     fn read_parameters(&self) -> Result<Parameters, Error> {
@@ -361,14 +391,52 @@ impl Engine for GpuEngine {
     }
 
     fn evaluate(&mut self, samples: &Samples) -> Result<Evaluation, DeviceError> {
-        self.evaluate_samples(samples).map_err(device_error)
+        self.with_copy_of(samples, |engine, samples| engine.evaluate_on_device(Some(samples), EVALUATED_AT_ONCE, None))
     }
 
     fn evaluate_training_samples(&mut self) -> Result<Evaluation, DeviceError> {
-        self.evaluate_on_device(None).map_err(device_error)
+        self.evaluate_on_device(None, EVALUATED_AT_ONCE, None).map_err(device_error)
+    }
+
+    fn predict(&mut self, samples: &Samples) -> Result<Array2<f32>, DeviceError> {
+        self.with_copy_of(samples, Self::predict_on_device)
     }
 
     fn parameters(&self) -> Result<Parameters, DeviceError> {
         self.read_parameters().map_err(device_error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array1, Array2};
+    use perceptron::preset::Preset;
+    use perceptron::{Activation, Architecture};
+
+    use super::*;
+
+    /// A prediction of more values than the device may have at once.
+    #[test]
+    fn part1_outputs_are_the_same_in_chunks() {
+        let device = Device::simulator();
+        let of_sizes =
+            |rows, columns| Array2::from_shape_fn((rows, columns), |(i, j)| (i * 7 + j * 3) as f32 % 5.0 - 2.0);
+        let samples = Samples::new(of_sizes(20, 3), of_sizes(20, 2)).unwrap();
+        let architecture = Architecture::new(vec![3, 4, 2], Activation::Tanh, Activation::Identity).unwrap();
+        let weights = vec![of_sizes(3, 4), of_sizes(4, 2)];
+        let network = Network::new(architecture, weights, vec![Array1::zeros(4), Array1::ones(2)]).unwrap();
+        let (parameters, hyperparameters) = (Parameters::new(network), Preset::Homework.hyperparameters());
+        let mut engine =
+            GpuEngine::new(&device, &samples, &parameters, &hyperparameters, &GpuOptions::default()).unwrap();
+        let mut outputs = |at_once| {
+            let mut outputs = Vec::new();
+            engine.evaluate_on_device(None, at_once, Some(&mut outputs)).unwrap();
+            outputs
+        };
+        let at_once = outputs(20);
+        assert_eq!(at_once.len(), 40);
+        for chunk in [1, 7, 10, 19] {
+            assert_eq!(outputs(chunk), at_once, "in chunks of {chunk}");
+        }
     }
 }

@@ -204,6 +204,12 @@ impl<'a> StepRun<'a> {
         })
     }
 
+    /// The outputs of the first `rows` samples of the batch that was evaluated last.
+    pub(super) fn outputs(&self, rows: usize) -> Result<Vec<f32>, Error> {
+        let outputs = self.output_layer().units as usize;
+        self.scratch.activations[self.layout.layers().len() - 1].to_vec_at(0..rows * outputs)
+    }
+
     /// The forward and backward pass of the batch, without a change of the parameters.
     pub(super) fn passes(&mut self) -> Result<(), Error> {
         self.record_passes(&Recorder::run_on(self.device))

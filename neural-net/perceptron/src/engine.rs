@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 
 use ndarray::{Array1, Array2};
 
-use crate::{Network, Samples};
+use crate::{Network, Predictor, Samples};
 
 pub use cpu::{CpuEngine, MasterLayer, Masters, PhaseTimes, Says, Threads, WorkerEngine};
 pub use ranks::{Fill, Gradients, Ranks, ShardEngine};
@@ -154,6 +154,14 @@ pub trait Engine {
     /// # Errors
     /// If the device fails.
     fn evaluate_training_samples(&mut self) -> Result<Evaluation, DeviceError>;
+
+    /// The network's outputs for other samples, *N* × outputs. An engine whose device predicts faster overrides this.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn predict(&mut self, samples: &Samples) -> Result<Array2<f32>, DeviceError> {
+        Ok(Predictor::new(&self.parameters()?.network).predict_all(samples.inputs().view()))
+    }
 
     /// A copy of the current parameters.
     ///

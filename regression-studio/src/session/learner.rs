@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use neural_net::device::TrainingDevice;
-use neural_net::engine::{Engine, Parameters};
+use neural_net::engine::{DeviceError, Engine, Parameters};
 use neural_net::network::Initialization;
 use neural_net::training::{Epochs, GradientScale, PartOfEpoch, TrainingError, initial_parameters};
 use neural_net::{Hyperparameters, Loss, Network, Predictor};
@@ -128,8 +128,12 @@ impl<'a> Layers<'a> {
     }
 
     fn parameters(&self) -> Result<Parameters, State> {
-        self.engine.parameters().map_err(|error| State::Failed(format!("the device failed: {error}")))
+        self.engine.parameters().map_err(device_failed)
     }
+}
+
+fn device_failed(error: DeviceError) -> State {
+    State::Failed(format!("the device failed: {error}"))
 }
 
 impl Learner for Layers<'_> {
@@ -166,9 +170,10 @@ impl Learner for Layers<'_> {
     }
 
     fn end_epoch(&mut self, validation: &Part) -> Result<EndOfEpoch, State> {
+        let outputs = self.engine.predict(&validation.samples).map_err(device_failed)?;
+        let outputs = outputs.into_raw_vec_and_offset().0;
         let folded = self.parameters()?.network;
         let predictor = Predictor::new(&folded);
-        let outputs = predictor.predict_all(validation.samples.inputs().view()).into_raw_vec_and_offset().0;
         let trained = Trained::Layers { network: self.neuron.unfold(&folded), neuron: self.neuron };
         Ok(EndOfEpoch { trained, predictor: TrainedPredictor::Layers(predictor), outputs })
     }

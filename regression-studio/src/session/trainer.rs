@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use neural_net::training::PartOfEpoch;
+use rayon::prelude::*;
 
 use super::control::Shared;
 use super::learner::{EndOfEpoch, Learner, learner};
@@ -78,6 +79,17 @@ impl FoldErrors {
         });
         Intervals::of_members(&scaled, in_unit.as_deref()).by_folds(intervals::FOLDS)
     }
+}
+
+/// The root mean square of the outputs' errors, which `error` computes from an output and a true value. The threads sum chunks of a fixed
+/// size, so that the result does not depend on their number.
+fn rmse<T: Copy + Sync>(outputs: &[f32], truth: &[T], error: impl Fn(f32, T) -> f64 + Sync) -> f64 {
+    const CHUNK: usize = 8192;
+    let of_chunk = |(outputs, truth): (&[f32], &[T])| -> f64 {
+        outputs.iter().zip(truth).map(|(&output, &truth)| error(output, truth).powi(2)).sum()
+    };
+    let sums: Vec<f64> = outputs.par_chunks(CHUNK).zip(truth.par_chunks(CHUNK)).map(of_chunk).collect();
+    (sums.into_iter().sum::<f64>() / outputs.len().max(1) as f64).sqrt()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -246,27 +258,25 @@ impl<'a> Trainer<'a> {
     fn end_epoch(&mut self) -> Result<(), State> {
         let Prepared { train, validation, transform, .. } = self.prepared;
         let EndOfEpoch { trained, predictor, outputs } = self.learner.end_epoch(validation)?;
-        let errors = outputs.iter().zip(validation.samples.targets()).map(|(&a, &y)| f64::from(a) - f64::from(y));
-        let validation_rmse = (errors.map(|error| error * error).sum::<f64>() / outputs.len() as f64).sqrt();
+        let targets = validation.samples.targets().as_slice().expect("samples are stored row by row");
+        let validation_rmse = rmse(&outputs, targets, |output, target| f64::from(output) - f64::from(target));
         let epoch = self.progress.epoch + 1;
         if !validation_rmse.is_finite() {
             return Err(State::Diverged(format!("training diverged in epoch {epoch}: choose a smaller learning rate")));
         }
-        let in_unit = |outputs: &[f32], truth: &mut dyn Iterator<Item = f64>| {
-            let squares =
-                outputs.iter().zip(truth).map(|(&output, truth)| (transform.target_of(output) - truth).powi(2));
-            (squares.sum::<f64>() / outputs.len().max(1) as f64).sqrt()
-        };
+        let in_unit =
+            |outputs: &[f32], truth: &[f64]| rmse(outputs, truth, |output, truth| transform.target_of(output) - truth);
         let every = train.rows.len().div_ceil(MAX_MEASURED_ROWS).max(1);
         let measured = train.samples.inputs().slice(ndarray::s![..;every, ..]);
         let train_outputs: Vec<f32> = predictor.predict_all(measured).into_raw_vec_and_offset().0;
+        let measured_truth: Vec<f64> = train.truth.iter().copied().step_by(every).collect();
         let record = EpochErrors {
             epoch,
             seconds: self.progress.seconds,
             train_rmse: (2.0 * self.progress.loss / train.samples.len() as f64).sqrt(),
             validation_rmse,
-            train_rmse_in_unit: in_unit(&train_outputs, &mut train.truth.iter().copied().step_by(every)),
-            validation_rmse_in_unit: in_unit(&outputs, &mut validation.truth.iter().copied()),
+            train_rmse_in_unit: in_unit(&train_outputs, &measured_truth),
+            validation_rmse_in_unit: in_unit(&outputs, &validation.truth),
         };
         let is_best = self.best_record().is_none_or(|best| record.validation_rmse < best.validation_rmse);
         self.history.push(record);
