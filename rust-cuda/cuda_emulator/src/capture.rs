@@ -95,6 +95,8 @@ impl Captured {
             "dynamic_shared_bytes": config.dynamic_shared_bytes,
             "cooperative": config.cooperative,
             "cluster": config.cluster,
+            "strict": options.strict,
+            "uninitialised": options.uninitialised.to_string(),
             "same_value_races_are_faults": options.same_value_races_are_faults,
             "volatile_is_plain": options.volatile_is_plain,
             "arguments": arguments,

@@ -85,15 +85,11 @@ impl Journal {
 
     /// Notes a launch that has ended without a fault.
     pub(crate) fn ran(&self, report: &LaunchReport) {
-        for race in &report.same_value_races {
-            note_once(&format!(
-                "note: kernel {}, {}: same-value race: {} {}, which another thread writes at {} with the same value",
-                short_name(&report.kernel),
-                race.place,
-                race.access,
-                race.memory,
-                race.other_place
-            ));
+        for note in &report.notes {
+            let mut fault = note.fault.clone();
+            source::add_line(&mut fault);
+            fault.kernel = short_name(&report.kernel).into();
+            note_once(&format!("{}note: {fault} [{}]", location(&fault), fault.kind.id()));
         }
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = entries.kernel(&report.kernel);
@@ -121,6 +117,7 @@ impl Journal {
         if let Some(ordinal) = device {
             text += &format!(" on device {ordinal}");
         }
+        let lacks_lines = faults.iter().any(|fault| fault.place.source.is_none());
         for mut fault in faults {
             source::add_line(&mut fault);
             fault.kernel = name.as_str().into();
@@ -129,6 +126,9 @@ impl Journal {
         }
         drop(entries);
         note(&text);
+        if lacks_lines {
+            note_once(&format!("hint: {}", ptx_interpreter::HOW_TO_GET_LINES));
+        }
         self.write();
     }
 
@@ -158,7 +158,7 @@ impl Entries {
 
 /// "FILE:LINE: " of the source, as compilers write it.
 fn location(fault: &Fault) -> String {
-    let source = fault.place.source.as_ref();
+    let source = fault.place.source.as_ref().map(source::of_user);
     source.map(|source| format!("{}:{}: ", source.file, source.line)).unwrap_or_default()
 }
 

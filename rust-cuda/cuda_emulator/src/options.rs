@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use cuda_launch::{Schedule, Search};
-use ptx_interpreter::Options as LaunchOptions;
+use ptx_interpreter::{Options as LaunchOptions, Uninitialised};
 use thiserror::Error;
 
 use crate::architecture::{Architecture, UnknownArchitecture};
@@ -13,6 +13,14 @@ use crate::architecture::{Architecture, UnknownArchitecture};
 pub const DEVICES: &str = "CUDA_EMULATOR_DEVICES";
 /// `on` or `off`: whether races are looked for.
 pub const RACES: &str = "CUDA_EMULATOR_RACES";
+/// `on` or `off`: whether kernels have to follow rules that PTX does not have, on barriers and shuffles.
+pub const STRICT: &str = "CUDA_EMULATOR_STRICT";
+/// What a load of memory is that nothing has written: `off`, `note` or `error`.
+pub const UNINITIALISED: &str = "CUDA_EMULATOR_UNINITIALISED";
+/// `on` or `off`: whether volatile accesses are plain ones.
+pub const VOLATILE_IS_PLAIN: &str = "CUDA_EMULATOR_VOLATILE_IS_PLAIN";
+/// `on` or `off`: whether unordered writes of the same value are faults.
+pub const SAME_VALUE_FAULTS: &str = "CUDA_EMULATOR_SAME_VALUE_FAULTS";
 /// Number of orders in which each launch runs.
 pub const ORDERS: &str = "CUDA_EMULATOR_ORDERS";
 /// Chooses the orders after the first two.
@@ -89,10 +97,11 @@ impl Options {
         let devices = text(DEVICES).unwrap_or_else(|| "sm_90".to_owned());
         let architectures = devices.split(',').map(|name| name.trim().parse());
         let architectures = architectures.collect::<Result<Vec<Architecture>, UnknownArchitecture>>();
-        let check_races = match text(RACES).as_deref() {
-            None | Some("on") => true,
-            Some("off") => false,
-            Some(value) => return Err(wrong(RACES, value, "on or off")),
+        let is_on = |variable, default| match text(variable).as_deref() {
+            None => Ok(default),
+            Some("on") => Ok(true),
+            Some("off") => Ok(false),
+            Some(value) => Err(wrong(variable, value, "on or off")),
         };
         let schedule = match text(ORDER) {
             None => Schedule::default(),
@@ -101,6 +110,10 @@ impl Options {
         let seed = match text(SEED) {
             None => 0,
             Some(value) => value.parse().map_err(|_| wrong(SEED, &value, "a number from 0 to 2⁶⁴ − 1"))?,
+        };
+        let uninitialised = match text(UNINITIALISED) {
+            None => Uninitialised::Note,
+            Some(value) => value.parse().map_err(|_| wrong(UNINITIALISED, &value, "off, note or error"))?,
         };
         let runs = number(ORDERS, 1, 1_000_000)? as u32;
         let version = match text(VERSION) {
@@ -115,7 +128,11 @@ impl Options {
         Ok(Self {
             devices: architectures.map_err(|unknown| wrong(DEVICES, &devices, &unknown.to_string()))?,
             launch: LaunchOptions {
-                check_races,
+                check_races: is_on(RACES, true)?,
+                strict: is_on(STRICT, false)?,
+                uninitialised,
+                volatile_is_plain: is_on(VOLATILE_IS_PLAIN, false)?,
+                same_value_races_are_faults: is_on(SAME_VALUE_FAULTS, false)?,
                 max_faults: number(MAX_FAULTS, 1, 1000)? as usize,
                 schedule,
                 search: Search { runs, seed, ..Search::ONE },
@@ -147,6 +164,8 @@ mod tests {
         assert_eq!(options.devices, ["sm_90".parse().unwrap()]);
         assert!(options.launch.check_races);
         assert_eq!(options.launch.search, Search::ONE);
+        assert_eq!((options.launch.strict, options.launch.uninitialised), (false, Uninitialised::Note));
+        assert!(!options.launch.volatile_is_plain && !options.launch.same_value_races_are_faults);
         assert_eq!(options.version, 13_000);
     }
 
@@ -155,6 +174,10 @@ mod tests {
         let options = options(&[
             (DEVICES, "sm_75, sm_90"),
             (RACES, "off"),
+            (STRICT, "on"),
+            (UNINITIALISED, "error"),
+            (VOLATILE_IS_PLAIN, "on"),
+            (SAME_VALUE_FAULTS, "on"),
             (ORDERS, "8"),
             (SEED, "7"),
             (ORDER, "descending@3"),
@@ -166,6 +189,8 @@ mod tests {
         .unwrap();
         assert_eq!(options.devices.len(), 2);
         assert!(!options.launch.check_races);
+        assert_eq!((options.launch.strict, options.launch.uninitialised), (true, Uninitialised::Error));
+        assert!(options.launch.volatile_is_plain && options.launch.same_value_races_are_faults);
         assert_eq!((options.launch.search.runs, options.launch.search.seed), (8, 7));
         assert_eq!(options.launch.schedule.to_string(), "descending@3");
         assert_eq!(options.launch.max_faults, 5);
@@ -179,6 +204,7 @@ mod tests {
         for (variable, value, message) in [
             (DEVICES, "sm_9", "CUDA_EMULATOR_DEVICES is \"sm_9\": it must be "),
             (RACES, "yes", "CUDA_EMULATOR_RACES is \"yes\": it must be on or off"),
+            (UNINITIALISED, "no", "CUDA_EMULATOR_UNINITIALISED is \"no\": it must be off, note or error"),
             (ORDERS, "0", "CUDA_EMULATOR_ORDERS is \"0\": it must be a number from 1 to 1000000"),
             (SEED, "x", "CUDA_EMULATOR_SEED is \"x\": it must be a number from 0 to 2⁶⁴ − 1"),
             (ORDER, "?", "CUDA_EMULATOR_ORDER is \"?\": it must be an order that a fault's message names"),

@@ -1,12 +1,26 @@
 //! Lines of the source that faults are at.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use ptx_interpreter::Fault;
+use ptx_interpreter::{Fault, SourcePlace};
 
 /// Maximum size of a source file in bytes.
 const MAX_BYTES: u64 = 4 << 20;
+
+/// The place to name of an inlined function and the calls around it: the innermost in a file below the current directory or beside the
+/// kernel's own, so that it is the user's and not a library's.
+pub(crate) fn of_user(source: &SourcePlace) -> &SourcePlace {
+    let calls = || std::iter::successors(Some(source), |source| source.inlined_at.as_deref());
+    let kernel = calls().last().unwrap_or(source);
+    let folder = |source: &SourcePlace| Path::new(&*source.file).parent().map(Path::to_owned);
+    let current = std::env::current_dir().ok();
+    let is_below = |source: &&SourcePlace| {
+        let path = Path::new(&*source.file);
+        current.as_ref().is_some_and(|current| current.join(path).starts_with(current) && current.join(path).is_file())
+    };
+    calls().find(is_below).or_else(|| calls().find(|source| folder(source) == folder(kernel))).unwrap_or(source)
+}
 
 /// Adds the text of the fault's source line, if the file is found: as it is named, or below the current directory or one of its parents.
 pub(crate) fn add_line(fault: &mut Fault) {
@@ -16,4 +30,26 @@ pub(crate) fn add_line(fault: &mut Fault) {
             |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= MAX_BYTES);
         fs::read_to_string(directory.ancestors().map(|parent| parent.join(file)).find(is_source)?).ok()
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(file: &str, inlined_at: Option<SourcePlace>) -> SourcePlace {
+        SourcePlace { file: file.into(), line: 3, column: 1, inlined_at: inlined_at.map(Box::new) }
+    }
+
+    #[test]
+    fn the_place_to_name_is_the_users() {
+        let kernel = place("/home/me/kernel.cu", None);
+        let helper = place("/home/me/helper.h", Some(kernel.clone()));
+        let header = place("/usr/local/cuda/include/atomics.hpp", Some(helper.clone()));
+        assert_eq!(of_user(&header), &helper);
+        assert_eq!(of_user(&place("/usr/local/cuda/include/atomics.hpp", Some(kernel.clone()))), &kernel);
+        assert_eq!(of_user(&kernel), &kernel);
+        // This file is below the current directory.
+        let own = place("src/source.rs", Some(place("/elsewhere/kernel.py", None)));
+        assert_eq!(of_user(&own), &own);
+    }
 }

@@ -135,13 +135,15 @@ impl Capture {
         let text = format!(
             "{{\n  \"ptx\": \"kernels.ptx\", \"kernel\": \"{}\", \"grid\": {}, \"block\": {},\n  \
              \"dynamic_shared_bytes\": {}, \"cooperative\": {}, \"cluster\": {},\n  \
-             \"same_value_races_are_faults\": {}, \"volatile_is_plain\": {}, \"block_instructions\": {}, \"instructions_without_progress\": {},\n  \"arguments\": [\n    {}\n  ]\n}}\n",
+             \"strict\": {}, \"uninitialised\": \"{}\", \"same_value_races_are_faults\": {}, \"volatile_is_plain\": {}, \"block_instructions\": {}, \"instructions_without_progress\": {},\n  \"arguments\": [\n    {}\n  ]\n}}\n",
             launch.kernel(),
             extents(config.grid),
             extents(config.block),
             config.dynamic_shared_bytes,
             config.cooperative,
             config.cluster,
+            options.strict,
+            options.uninitialised,
             options.same_value_races_are_faults,
             options.volatile_is_plain,
             options.block_instructions,

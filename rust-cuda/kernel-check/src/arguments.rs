@@ -7,6 +7,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use cuda_launch::{Schedule, Search};
 use kernel_launch::{ElementType, Launch, LaunchFile, Order};
+use ptx_interpreter::Uninitialised;
 use serde_json::{Value, json};
 
 /// The path in messages about arguments of the command line, in place of a launch file's. Relative paths begin at the current directory.
@@ -69,6 +70,12 @@ pub(crate) struct Arguments {
     /// Run in this order alone, such as the one that a fault names: descending@3
     #[arg(long, value_name = "ORDER", conflicts_with_all = ["orders", "seconds", "seed"])]
     order: Option<Schedule>,
+    /// All threads of a block reach the same barrier, those that have exited too, and shuffles cross less than a warp
+    #[arg(long)]
+    strict: bool,
+    /// What a load of memory is that nothing has written: off, note (and a fault where the value matters), or error
+    #[arg(long, value_name = "KIND")]
+    uninitialised: Option<Uninitialised>,
     /// Volatile accesses are plain ones, as in C++ and Rust: they do not synchronise
     #[arg(long)]
     volatile_is_plain: bool,
@@ -178,6 +185,8 @@ impl Arguments {
     /// The options of the launch, and the search for other orders.
     pub(crate) fn options(&self, launch: &Launch) -> ptx_interpreter::Options {
         let mut options = launch.options().clone();
+        options.strict |= self.strict;
+        options.uninitialised = self.uninitialised.unwrap_or(options.uninitialised);
         options.same_value_races_are_faults |= self.same_value_faults;
         options.volatile_is_plain |= self.volatile_is_plain;
         options.max_faults = MAX_FAULTS;

@@ -6,7 +6,7 @@ use cuda_launch::{LaunchConfig, Search};
 use kernel_launch::{Argument, Launch};
 use ptx_interpreter::semantics::Class;
 use ptx_interpreter::syntax::printable;
-use ptx_interpreter::{Access, AccessedSpace, Fault, LaunchError, LaunchReport, Options, Printed, SameValueRace};
+use ptx_interpreter::{Access, AccessedSpace, Fault, LaunchError, LaunchReport, Note, Options, Printed};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -26,7 +26,7 @@ pub struct Outcome {
     /// The faults, each at a line of its own.
     pub faults: Vec<Fault>,
     /// What is no fault: unordered writes of the same value.
-    pub notes: Vec<SameValueRace>,
+    pub notes: Vec<Note>,
     /// Of a launch without a fault.
     pub clean: Option<Clean>,
     /// Finds the lines to mark.
@@ -119,7 +119,7 @@ pub fn check(launch: &Launch, options: Options, locations: Locations) -> Result<
         printed: launch.machine().take_printed(),
         faults,
         clean: report.as_ref().map(|report| Clean { orders: report.orders, counts: Counts::of(report) }),
-        notes: report.map(|report| report.same_value_races).unwrap_or_default(),
+        notes: report.map(|report| report.notes).unwrap_or_default(),
         locations,
     })
 }

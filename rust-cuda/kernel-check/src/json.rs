@@ -3,11 +3,10 @@
 use cuda_launch::Dim3;
 use ptx_interpreter::memory::{AccessError, Extent};
 use ptx_interpreter::syntax::{Space, printable};
-use ptx_interpreter::{Fault, FaultKind, Place, Printed, SameValueRace, SourcePlace};
+use ptx_interpreter::{Fault, FaultKind, Note, Place, Printed, SourcePlace};
 use serde::Serialize;
 
 use crate::check::{Counts, Outcome};
-use crate::text;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -21,7 +20,7 @@ struct Document<'a> {
     orders: Option<u32>,
     printed: Vec<PrintedFields<'a>>,
     faults: Vec<FaultFields<'a>>,
-    notes: Vec<Note<'a>>,
+    notes: Vec<NoteFields<'a>>,
     counts: Option<&'a Counts>,
 }
 
@@ -92,13 +91,9 @@ struct Memory<'a> {
 }
 
 #[derive(Serialize)]
-struct Note<'a> {
-    kind: &'static str,
-    message: String,
-    place: PlaceFields<'a>,
-    other: PlaceFields<'a>,
-    memory: &'a str,
-    address: u64,
+struct NoteFields<'a> {
+    #[serde(flatten)]
+    first: FaultFields<'a>,
     count: u64,
 }
 
@@ -128,7 +123,7 @@ pub fn fields(outcome: &Outcome) -> impl Serialize {
         orders: outcome.clean.as_ref().map(|clean| clean.orders),
         printed: outcome.printed.iter().map(PrintedFields::of).collect(),
         faults: outcome.faults.iter().map(FaultFields::of).collect(),
-        notes: outcome.notes.iter().map(Note::of).collect(),
+        notes: outcome.notes.iter().map(NoteFields::of).collect(),
         counts: outcome.clean.as_ref().map(|clean| &clean.counts),
     }
 }
@@ -138,6 +133,7 @@ pub fn other_place(kind: &FaultKind) -> Option<&Place> {
     match kind {
         FaultKind::Race { other_place, .. } | FaultKind::SameValueRace { other_place, .. } => Some(other_place),
         FaultKind::BarrierDivergence { other_place, .. } => other_place.as_deref(),
+        FaultKind::BarrierInTwoArms { other_place } => Some(other_place),
         _ => None,
     }
 }
@@ -221,16 +217,8 @@ impl<'a> Memory<'a> {
     }
 }
 
-impl<'a> Note<'a> {
-    fn of(note: &'a SameValueRace) -> Self {
-        Self {
-            kind: "same-value-race",
-            message: printable(&text::note_text(note)),
-            place: PlaceFields::of(&note.place),
-            other: PlaceFields::of(&note.other_place),
-            memory: &note.memory,
-            address: note.address,
-            count: note.count,
-        }
+impl<'a> NoteFields<'a> {
+    fn of(note: &'a Note) -> Self {
+        Self { first: FaultFields::of(&note.fault), count: note.count }
     }
 }

@@ -14,7 +14,7 @@ const fn rule(id: &'static str, description: &'static str) -> Rule {
 }
 
 /// All kinds. `docs/checking.md` lists them.
-pub const RULES: [Rule; 25] = [
+pub const RULES: [Rule; 27] = [
     rule("race", "Two threads access the same bytes without synchronisation, and at least one of them writes."),
     rule("same-value-race", "Two threads write the same value to the same bytes without synchronisation."),
     rule("out-of-bounds", "An access or an index is outside of the memory that it is meant for."),
@@ -24,6 +24,8 @@ pub const RULES: [Rule; 25] = [
     rule("wrong-space", "An address of one state space is used in another."),
     rule("read-only", "A store to memory that kernels cannot write."),
     rule("barrier-divergence", "Not all threads of a block reach a barrier."),
+    rule("barrier-of-some-lanes", "Lanes of a warp wait at a barrier, and its other lanes have exited: a note."),
+    rule("barrier-in-two-arms", "Warps wait at barrier 0 at different instructions: a note."),
     rule("barrier-operands", "A barrier's number or thread count is wrong, or differs within a warp."),
     rule(
         "cluster-barrier",

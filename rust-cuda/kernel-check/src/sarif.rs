@@ -1,7 +1,7 @@
 //! The result as SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), which editors and GitHub's code scanning read.
 
 use ptx_interpreter::syntax::printable;
-use ptx_interpreter::{Fault, Place, SameValueRace};
+use ptx_interpreter::{Fault, Note, Place};
 use serde::Serialize;
 
 use kernel_check::check::Outcome;
@@ -135,9 +135,10 @@ impl SarifResult {
         )
     }
 
-    fn of_note(note: &SameValueRace, locations: &Locations) -> Self {
-        let other = (&note.other_place, format!("The other write: {}", note.other_place));
-        Self::new(("same-value-race", Level::Note), text::note_text(note), &note.place, Some(other), locations)
+    fn of_note(note: &Note, locations: &Locations) -> Self {
+        let other = json::other_place(&note.fault.kind).map(|place| (place, format!("The other place: {place}")));
+        let level = (note.fault.kind.id(), Level::Note);
+        Self::new(level, text::note_text(note), &note.fault.place, other, locations)
     }
 
     fn new(

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use ptx_interpreter::syntax::printable;
-use ptx_interpreter::{Fault, SameValueRace};
+use ptx_interpreter::{Fault, Note};
 
 use crate::check::{Accesses, Counts, Outcome};
 
@@ -16,7 +16,13 @@ pub fn describe(outcome: &Outcome) -> String {
         lines.push(format!("{location}: error: {fault} [{}]", fault.kind.id()));
     }
     for note in &outcome.notes {
-        lines.push(format!("{}: note: {} [same-value-race]", outcome.locations.of(&note.place), note_text(note)));
+        let (location, id) = (outcome.locations.of(&note.fault.place), note.fault.kind.id());
+        lines.push(format!("{location}: note: {} [{id}]", note_text(note)));
+    }
+    let mut places =
+        outcome.faults.iter().chain(outcome.notes.iter().map(|note| &note.fault)).map(|fault| &fault.place);
+    if places.any(|place| place.source.is_none()) {
+        lines.push(format!("hint: {}", ptx_interpreter::HOW_TO_GET_LINES));
     }
     if let Some(clean) = &outcome.clean {
         lines.extend(count_lines(&clean.counts));
@@ -36,11 +42,8 @@ pub fn replay(fault: &Fault) -> String {
 }
 
 /// A note's message.
-pub fn note_text(note: &SameValueRace) -> String {
-    format!(
-        "same-value race: {} {} {} at {:#x}, which another thread writes at {} with the same value; {} in all",
-        note.place, note.access, note.memory, note.address, note.other_place, note.count
-    )
+pub fn note_text(note: &Note) -> String {
+    format!("{}; {} in all", note.fault, note.count)
 }
 
 fn count_lines(counts: &Counts) -> Vec<String> {

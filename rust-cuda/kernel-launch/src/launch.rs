@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use cuda_launch::LaunchConfig;
 use ptx_interpreter::memory::GlobalSnapshot;
 use ptx_interpreter::syntax::Space;
-use ptx_interpreter::{Fault, LaunchError, LaunchReport, Machine, Observer, Options, SameValueRace, Snapshot};
+use ptx_interpreter::{Fault, LaunchError, LaunchReport, Machine, Observer, Options, Snapshot};
 
 use crate::debug_information::DebugInformation;
 use crate::element_type::ElementType;
@@ -156,8 +156,8 @@ impl Launch {
         self.run_from(None, self.options.clone(), observer)
     }
 
-    /// Runs the launch from its beginning without an observer, with these options instead of its own. Faults and same-value races
-    /// have the names of the arguments.
+    /// Runs the launch from its beginning without an observer, with these options instead of its own. Faults and notes have
+    /// the names of the arguments.
     ///
     /// # Errors
     /// If the launch is invalid, or a thread causes a fault.
@@ -165,17 +165,17 @@ impl Launch {
         self.machine.memory().restore(&self.before);
         let result =
             self.with_parameters(|parameters| self.machine.launch(options, &self.kernel, self.config, parameters));
+        let named = |fault: &Fault| {
+            let mut named = self.with_names(fault);
+            self.name_buffer(&mut named);
+            named
+        };
         match result {
             Ok(mut report) => {
-                report.same_value_races.iter_mut().for_each(|race| self.name_buffer_of_note(race));
+                report.notes.iter_mut().for_each(|note| note.fault = *named(&note.fault));
                 Ok(report)
             }
             Err(LaunchError::Fault(fault)) => {
-                let named = |fault: &Fault| {
-                    let mut named = self.with_names(fault);
-                    self.name_buffer(&mut named);
-                    named
-                };
                 let others = fault.others.iter().map(|other| *named(other)).collect();
                 Err(LaunchError::Fault(Box::new(Fault { others, ..*named(&fault) })))
             }
@@ -189,19 +189,6 @@ impl Launch {
         if let Some((name, element)) = self.buffer_at(memory.start) {
             memory.name = name.into();
             memory.element = u32::try_from(element.bytes()).ok().and_then(NonZeroU32::new);
-        }
-    }
-
-    /// The same for a same-value race, whose memory is the text of an [`Extent`](ptx_interpreter::memory::Extent).
-    fn name_buffer_of_note(&self, race: &mut SameValueRace) {
-        let starts_there = |argument: &&Argument| match argument {
-            Argument::Buffer { address, .. } => {
-                race.memory.starts_with("allocation ") && race.memory.ends_with(&format!(" at {address:#x})"))
-            }
-            _ => false,
-        };
-        if let Some(argument) = self.arguments.iter().find(starts_there) {
-            race.memory = argument.name().to_owned();
         }
     }
 

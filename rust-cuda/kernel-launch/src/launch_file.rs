@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use cuda_launch::{Dim3, LaunchConfig, Schedule, ScheduleError};
 use ptx_interpreter::memory::MemoryError;
-use ptx_interpreter::{LoadError, Machine, Options};
+use ptx_interpreter::{LoadError, Machine, Options, Uninitialised, UninitialisedError};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -58,6 +58,12 @@ pub struct LaunchFile {
     cluster: u8,
     #[serde(default)]
     order: Order,
+    /// Whether a kernel has to follow rules that PTX does not have ([`Options::strict`]).
+    #[serde(default)]
+    strict: bool,
+    /// `off`, `note` or `error`: what a load of memory that nothing has written is ([`Options::uninitialised`]).
+    #[serde(default)]
+    uninitialised: OfUninitialised,
     #[serde(default)]
     same_value_races_are_faults: bool,
     #[serde(default)]
@@ -67,6 +73,25 @@ pub struct LaunchFile {
     /// The same, of those without a store, a barrier or an end.
     instructions_without_progress: Option<u64>,
     arguments: Vec<FileArgument>,
+}
+
+/// [`Uninitialised`] by its name; by default a note.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "String")]
+struct OfUninitialised(Uninitialised);
+
+impl Default for OfUninitialised {
+    fn default() -> Self {
+        Self(Uninitialised::Note)
+    }
+}
+
+impl TryFrom<String> for OfUninitialised {
+    type Error = UninitialisedError;
+
+    fn try_from(text: String) -> Result<Self, UninitialisedError> {
+        text.parse().map(Self)
+    }
 }
 
 /// The order in which the warps of a block execute.
@@ -280,6 +305,8 @@ impl LaunchFile {
         let before =
             machine.memory().snapshot().map_err(|error| LaunchFileError::Memory { path: path.to_owned(), error })?;
         let mut options = Options {
+            strict: self.strict,
+            uninitialised: self.uninitialised.0,
             same_value_races_are_faults: self.same_value_races_are_faults,
             volatile_is_plain: self.volatile_is_plain,
             interleaved: self.order == Order::Lines,

@@ -6,7 +6,7 @@ use std::path::Path;
 use cuda_launch::Search;
 use kernel_language::{Compiled, Refusal};
 use kernel_launch::{Launch, LaunchFile, LaunchFileError};
-use ptx_interpreter::Options;
+use ptx_interpreter::{Options, Uninitialised};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -87,5 +87,11 @@ pub(crate) enum ProgramError {
 /// The options of a check in this number of orders.
 pub(crate) fn options(launch: &Launch, orders: u32, seed: u64) -> Options {
     let search = Search { runs: orders, seconds: u32::MAX, seed };
-    Options { max_faults: MAX_FAULTS, search, ..launch.options().clone() }
+    Options {
+        max_faults: MAX_FAULTS,
+        search,
+        strict: true,
+        uninitialised: Uninitialised::Error,
+        ..launch.options().clone()
+    }
 }

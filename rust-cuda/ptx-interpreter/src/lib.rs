@@ -13,8 +13,12 @@ pub mod syntax;
 
 pub use machine::{
     Access, AccessedSpace, Code, Executor, Fault, FaultKind, InstructionCounts, InstructionReport, KernelResources,
-    LaunchError, LaunchReport, LoadedModule, Machine, MemoryRange, ObservedAccess, Observer, Options, Printed,
-    RaceReason, SameValueRace, Snapshot, SpaceTotals, Step, StoppedBlock, StoppedWarp, Unstarted, Variable, Waits,
-    WarpPath, uninitialised_register,
+    LaunchError, LaunchReport, LoadedModule, Machine, MemoryRange, Note, ObservedAccess, Observer, Options, Printed,
+    RaceReason, Snapshot, SpaceTotals, Step, StoppedBlock, StoppedWarp, Uninitialised, UninitialisedError, Unstarted,
+    Variable, Waits, WarpPath, uninitialised_register,
 };
 pub use program::{LoadError, Place, Problem, SourcePlace};
+
+/// What to tell an author whose PTX names no source lines.
+pub const HOW_TO_GET_LINES: &str = "the PTX names no source lines: compile with -lineinfo (nvcc, NVRTC), lineinfo=True (Numba, cuda.core) or \
+                                    -gline-tables-only (clang)";

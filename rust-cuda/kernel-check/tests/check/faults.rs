@@ -1,6 +1,6 @@
 //! Faults, notes and counts as text.
 
-use crate::support::{CLEAN, DESCENDING, Folder, RACY, SAME_VALUE, VOLATILE, WAITS};
+use crate::support::{CLEAN, DESCENDING, EARLY, Folder, RACY, SAME_VALUE, VOLATILE, WAITS};
 
 #[test]
 fn a_clean_kernel_has_counts_and_no_fault() {
@@ -72,9 +72,9 @@ fn same_value_races_are_notes_or_faults() {
     assert_eq!(run.code, 0, "{run:?}");
     let note = run.stdout.lines().next().unwrap();
     assert!(
-        note.starts_with(
-            "kernels.ptx:9: note: same-value race: PTX line 9 `st.global.u32 [%rd1], 1` writes arg1 at 0x"
-        ),
+        note.starts_with("kernels.ptx:9: note: kernel same_value, block (0, 0, 0), thread (1, 0, 0), PTX line 9 `st.global.u32 [%rd1], 1`: ")
+            && note.contains(": same-value race: writes `arg1[0]`")
+            && note.contains(" with the same value; 63 in all "),
         "{note}"
     );
     assert!(note.ends_with("[same-value-race]"), "{note}");
@@ -82,6 +82,32 @@ fn same_value_races_are_notes_or_faults() {
     let run = folder.check("same_value", ("1", "64"), "--buffer out=u32:1 --same-value-faults");
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.stdout.contains("error: ") && run.stdout.contains("[same-value-race]\n"), "{run:?}");
+}
+
+#[test]
+fn what_gpus_run_and_authors_should_know_is_a_note_or_a_fault() {
+    let folder = Folder::of(&[EARLY]);
+    let check = |count: u32, factor: u32, options: &str| {
+        let run = folder.check(
+            "early",
+            ("1", "64"),
+            &format!("--buffer u32:1 --value u32:{count} --value u32:{factor} {options}"),
+        );
+        let ids = |severity: &str| -> Vec<String> {
+            let lines = run.stdout.lines().filter(|line| line.contains(&format!(": {severity}: ")));
+            lines.map(|line| line.rsplit_once('[').unwrap().1.trim_end_matches(']').to_owned()).collect()
+        };
+        assert!(run.stdout.contains("\nhint: the PTX names no source lines: "), "{run:?}");
+        (run.code, ids("note"), ids("error"))
+    };
+    let of = |ids: &[&str]| -> Vec<String> { ids.iter().map(|id| (*id).to_owned()).collect() };
+    // A whole warp has exited, and an unwritten word is copied.
+    assert_eq!(check(32, 1, ""), (0, of(&["uninitialised-read"]), of(&[])));
+    assert_eq!(check(40, 1, ""), (0, of(&["barrier-of-some-lanes", "uninitialised-read"]), of(&[])));
+    assert_eq!(check(40, 1, "--uninitialised off"), (0, of(&["barrier-of-some-lanes"]), of(&[])));
+    assert_eq!(check(32, 3, ""), (1, of(&[]), of(&["uninitialised-read"])));
+    assert_eq!(check(32, 1, "--uninitialised error"), (1, of(&[]), of(&["uninitialised-read"])));
+    assert_eq!(check(32, 1, "--strict"), (1, of(&[]), of(&["barrier-divergence"])));
 }
 
 #[test]

@@ -52,6 +52,31 @@ pub(crate) const SAME_VALUE: &str = "
 }
 ";
 
+/// Threads from `early_count` on return before a barrier. The others store an unwritten word of shared memory, or what is computed of it.
+pub(crate) const EARLY: &str = "
+.visible .entry early(.param .u64 early_out, .param .u32 early_count, .param .u32 early_factor)
+{
+    .shared .align 4 .b8 room[4];
+    .reg .pred %p<3>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [early_out];
+    ld.param.u32 %r1, [early_count];
+    ld.param.u32 %r2, [early_factor];
+    mov.u32 %r3, %tid.x;
+    setp.ge.u32 %p1, %r3, %r1;
+    @%p1 ret;
+    bar.sync 0;
+    ld.shared.u32 %r4, [room];
+    setp.ne.u32 %p2, %r3, 0;
+    @%p2 ret;
+    setp.eq.u32 %p2, %r2, 1;
+    @!%p2 mul.lo.u32 %r4, %r4, %r2;
+    st.global.u32 [%rd1], %r4;
+    ret;
+}
+";
+
 /// Block 0 writes data and sets a flag; block 1 reads the data if it finds the flag set, and else writes them too.
 pub(crate) const DESCENDING: &str = "
 .visible .entry publish(.param .u64 publish_data, .param .u64 publish_flag)

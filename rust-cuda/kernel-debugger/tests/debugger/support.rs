@@ -144,7 +144,7 @@ pub(crate) fn seeded_bug(kernel: &str, blocks: u32, block: [u32; 2], arguments: 
 pub(crate) fn seeded_bug_file(kernel: &str, blocks: u32, [x, y]: [u32; 2], arguments: &str) -> String {
     format!(
         r#"{{"ptx": "kernels.ptx", "kernel": "{kernel}", "grid": [{blocks}, 1, 1], "block": [{x}, {y}, 1],
-            "order": "warps", "same_value_races_are_faults": true, "arguments": [{arguments}]}}"#
+            "order": "warps", "strict": true, "uninitialised": "error", "same_value_races_are_faults": true, "arguments": [{arguments}]}}"#
     )
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn seeded_grid_bug(kernel: &str, blocks: u32, threads: u32, arguments
         seeded_bugs::PTX[0].text(),
         &format!(
             r#"{{"ptx": "kernels.ptx", "kernel": "{kernel}", "grid": [{blocks}, 1, 1], "block": [{threads}, 1, 1],
-                "order": "warps", "cooperative": true, "block_instructions": 32768, "same_value_races_are_faults": true,
+                "order": "warps", "cooperative": true, "block_instructions": 32768, "strict": true, "uninitialised": "error", "same_value_races_are_faults": true,
                 "arguments": [{arguments}]}}"#
         ),
     ))

@@ -96,8 +96,7 @@ impl Warp {
             if has_uninitialised {
                 for lane in lanes_of(active) {
                     let (memory, offset) = resolved.of(lane);
-                    let region = context.region(memory, self);
-                    self.store_uninitialised((*source, store.bytes), lane, (memory, offset + part), region)?;
+                    self.store_uninitialised((*source, store.bytes), lane, (memory, offset + part), context)?;
                 }
             }
         }

@@ -6,7 +6,7 @@ use super::fault::{Failure, FaultKind};
 use super::lanes::{ALL, lanes_of};
 use super::warp::{Next, Warp};
 use crate::memory::races::{BarrierOf, Phase};
-use crate::program::instruction::{Barrier, BarrierReduction};
+use crate::program::instruction::{Action, Barrier, BarrierReduction};
 use crate::semantics::LANES;
 
 impl Warp {
@@ -33,20 +33,24 @@ impl Warp {
                 return Err(Failure::at(other, FaultKind::DifferentBarriers));
             }
         }
-        let state = &mut context.state.barriers[number as usize];
         if barrier.waits
-            && let Some(other) = state.pc.replace(pc)
-            && other != pc
+            && let Some(other) = self.waits_elsewhere(number as u8, barrier, pc, context)
         {
-            let arrived = state.arrived.min(threads as u32) as usize;
+            let arrived = context.state.barriers[number as usize].arrived.min(threads as u32) as usize;
             let other_place = Some(Box::new(context.place(other)));
             let waiting = arrived + active.count_ones() as usize;
             return Err(FaultKind::BarrierDivergence { waiting, exited: 0, other_place }.into());
         }
+        let gone = self.gone(context);
+        let state = &mut context.state.barriers[number as usize];
         // A warp counts as 32 threads, though the last one of the block may have fewer (PTX ISA, `barrier`).
         state.expected = (count as u32).next_multiple_of(LANES as u32);
+        state.has_count = barrier.count.is_some();
         state.arrived += active.count_ones();
-        state.arrived += if active & self.last_lane() != 0 { LANES as u32 - self.existing.count_ones() } else { 0 };
+        if state.has_count && self.arrived[number as usize] == 0 {
+            state.arrived += gone.count_ones();
+        }
+        self.arrived[number as usize] |= active;
         if let Some(BarrierReduction { source, negated, .. }) = barrier.reduction {
             let bits = self.predicates[source as usize];
             let holds = active & if negated { !bits } else { bits };
@@ -55,9 +59,7 @@ impl Warp {
             state.count += holds.count_ones();
         }
         state.has_arrivals |= !barrier.waits;
-        if state.arrived >= state.expected {
-            context.state.complete |= 1 << number;
-        }
+        context.state.complete_if_all_arrived(number as usize);
         if !barrier.waits {
             let barrier = BarrierOf::Block { block: context.state.number, number: number as u8 };
             let lanes = self.lanes_of_phase(active, context);
@@ -68,6 +70,63 @@ impl Warp {
         }
         self.wait(index, active, PathState::AtBarrier(number as u8));
         Ok(Next::Stop)
+    }
+
+    /// Where else threads wait for the barrier, if that is a fault; notes it if it is none.
+    fn waits_elsewhere(&self, number: u8, barrier: &Barrier, pc: usize, context: &mut Context<'_>) -> Option<usize> {
+        let other = context.state.barriers[usize::from(number)].pc.replace(pc).filter(|other| *other != pc);
+        if context.launch.options.strict {
+            return other;
+        }
+        let is_aligned = |pc: usize| match &context.kernel.instructions[pc].action {
+            Action::Barrier(barrier) => barrier.aligned,
+            _ => false,
+        };
+        let mut of_warp = self.divergence.paths.iter().filter(|path| path.state == PathState::AtBarrier(number));
+        if let Some(path) = of_warp.find(|path| path.pc != pc && (barrier.aligned || is_aligned(path.pc))) {
+            return Some(path.pc);
+        }
+        if let Some(other) = other.filter(|_| number == 0 && barrier.count.is_none()) {
+            let kind =
+                |context: &Context<'_>| FaultKind::BarrierInTwoArms { other_place: Box::new(context.place(other)) };
+            context.note("barrier-in-two-arms", (pc.max(other), pc.min(other)), self.first_thread(), kind);
+        }
+        None
+    }
+
+    /// The lanes for which no barrier waits: those without a thread, and those that have exited the kernel.
+    fn gone(&self, context: &Context<'_>) -> u32 {
+        !self.existing | if context.launch.options.strict { 0 } else { self.exited }
+    }
+
+    /// Lanes that exit the kernel no longer hold up a barrier of all the block's threads (PTX ISA, `exit`), nor their warp at another one.
+    pub(super) fn leave_barriers(&self, lanes: u32, context: &mut Context<'_>) {
+        if context.launch.options.strict {
+            return;
+        }
+        context.state.gone += lanes.count_ones();
+        for (number, arrived) in self.arrived.into_iter().enumerate() {
+            let state = &mut context.state.barriers[number];
+            if state.arrived == 0 {
+                continue;
+            }
+            if !state.has_count {
+                state.gone += (lanes & arrived).count_ones();
+            } else if arrived != 0 {
+                state.arrived += (lanes & !arrived).count_ones();
+            }
+            context.state.complete_if_all_arrived(number);
+        }
+    }
+
+    /// Notes that lanes which have exited do not reach an aligned barrier at which others of the warp wait.
+    pub(super) fn note_barrier_of_some_lanes(&self, pc: usize, mask: u32, context: &mut Context<'_>) {
+        let is_aligned = matches!(&context.kernel.instructions[pc].action, Action::Barrier(barrier) if barrier.aligned);
+        if self.exited != 0 && is_aligned {
+            let thread = self.first_thread() + mask.trailing_zeros();
+            let exited = self.exited;
+            context.note("barrier-of-some-lanes", (pc, pc), thread, |_| FaultKind::BarrierOfSomeLanes { exited });
+        }
     }
 
     /// The active lanes arrive at the cluster's barrier.
@@ -131,10 +190,5 @@ impl Warp {
     /// Lanes for the race detector, as the whole warp if no others are left.
     pub(super) fn lanes_of_phase(&self, lanes: u32, context: &Context<'_>) -> (Phase, u32) {
         (context.phase(self), if lanes == self.live() { ALL } else { lanes })
-    }
-
-    /// Mask of the highest lane that has a thread.
-    fn last_lane(&self) -> u32 {
-        1 << (31 - self.existing.leading_zeros())
     }
 }

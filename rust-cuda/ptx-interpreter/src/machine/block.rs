@@ -6,6 +6,7 @@ use super::context::Context;
 use super::divergence::{Path, PathState};
 use super::fault::{Fault, FaultKind};
 use super::lanes::ALL;
+use super::options::Options;
 use super::warp::Warp;
 use crate::memory::races::BarrierOf;
 use crate::program::Kernel;
@@ -25,7 +26,8 @@ impl Block {
     /// Resets the warps and `context` for block `number` of the grid, where x varies fastest.
     pub(super) fn start(&mut self, number: u64, context: &mut Context<'_>) {
         context.block = context.launch.block_index(number);
-        context.state.start(number as u32);
+        let without_thread = self.warps.last().map_or(0, |warp| (!warp.existing).count_ones());
+        context.state.start(number as u32, without_thread);
         if let Some(races) = &mut context.races {
             context.state.watched = Some(races.start_block(&context.state.shared, &context.state.dynamic_shared));
         }
@@ -109,8 +111,11 @@ impl Block {
 
     /// Resumes the threads that wait at the barrier of a cluster of one block, if it is complete. Returns whether it is.
     fn complete_barriers(&mut self, context: &mut Context<'_>) -> bool {
-        let is_complete =
-            context.config.cluster == 1 && context.state.cluster_arrived == context.config.block.count() as u32;
+        let arrived = context.state.cluster_arrived as usize;
+        let is_complete = context.config.cluster == 1
+            && arrived != 0
+            && arrived + self.gone_before_cluster_barrier(&context.launch.options)
+                == context.config.block.count() as usize;
         if is_complete {
             self.pass_cluster_barrier(context);
         }
@@ -136,6 +141,13 @@ impl Block {
     pub(super) fn waits_for_cluster(&self) -> bool {
         let mut paths = self.warps.iter().flat_map(|warp| &warp.divergence.paths);
         paths.all(|path| path.state == PathState::AtClusterBarrier)
+    }
+
+    /// Number of threads that have exited the kernel without arriving at the cluster's barrier, which does not wait for them (PTX ISA,
+    /// `exit`).
+    pub(super) fn gone_before_cluster_barrier(&self, options: &Options) -> usize {
+        let gone = |warp: &Warp| (warp.exited & !warp.cluster_arrived).count_ones() as usize;
+        if options.strict { 0 } else { self.warps.iter().map(gone).sum() }
     }
 
     /// Resumes the threads that wait at the cluster's barrier, which is complete.
@@ -187,6 +199,7 @@ impl Block {
                 context.state.barriers_passed += 1;
             }
             for warp in &mut self.warps {
+                warp.arrived[number] = 0;
                 for index in 0..warp.divergence.paths.len() {
                     let path = &mut warp.divergence.paths[index];
                     if path.state != PathState::AtBarrier(number as u8) {
@@ -195,6 +208,7 @@ impl Block {
                     let (pc, mask) = (path.pc, path.mask);
                     path.state = PathState::Ready;
                     path.pc += 1;
+                    warp.note_barrier_of_some_lanes(pc, mask, context);
                     if let Some(reduction) = context.kernel.barrier_reduction(pc) {
                         match reduction.kind {
                             BarrierReductionKind::And(p) => {

@@ -1,7 +1,11 @@
 //! The state of a block: its warps, its shared memory and its barriers.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::lane_addresses::Memory;
 use super::launch::Launch;
-use super::warp::Warp;
+use super::warp::{Origin, Warp};
 use crate::memory::races::Watched;
 use crate::memory::{Extent, Region};
 use crate::program::Kernel;
@@ -61,6 +65,9 @@ pub(super) struct BlockState {
     pub(super) barriers: [BarrierState; 16],
     /// Bit i: all threads have arrived at barrier i.
     pub(super) complete: u16,
+    /// Number of lanes for which no barrier of all threads waits: those without a thread, and, unless the options are strict, those that
+    /// have exited.
+    pub(super) gone: u32,
     /// Number of barriers that the block has passed.
     pub(super) barriers_passed: u32,
     /// Number of instructions that its warps have issued.
@@ -75,6 +82,19 @@ pub(super) struct BlockState {
     pub(super) cluster_barriers: u32,
     /// Whether all its threads have exited.
     pub(super) ended: bool,
+    /// Where uninitialised values are stored in local and shared memory.
+    pub(super) stored: HashMap<StoredAt, Stored>,
+}
+
+/// A memory, an offset in it, and of local memory the warp.
+pub(super) type StoredAt = (Memory, usize, Option<u32>);
+
+/// An uninitialised value: its load, the lane that loaded it, and whether it is computed of what was loaded.
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
+    pub(super) origin: Arc<Origin>,
+    pub(super) loaded_by: u8,
+    pub(super) is_computed: bool,
 }
 
 /// The threads that have arrived at a barrier and the reduction of their predicates.
@@ -82,6 +102,10 @@ pub(super) struct BlockState {
 pub(super) struct BarrierState {
     pub(super) arrived: u32,
     pub(super) expected: u32,
+    /// Whether it waits for a number of threads, rather than for all of the block.
+    pub(super) has_count: bool,
+    /// Number of threads that have arrived and then exited, of a barrier for all threads.
+    pub(super) gone: u32,
     /// Index of the instruction at which threads wait.
     pub(super) pc: Option<usize>,
     pub(super) all: bool,
@@ -91,8 +115,17 @@ pub(super) struct BarrierState {
     pub(super) has_arrivals: bool,
 }
 
-pub(super) const EMPTY_BARRIER: BarrierState =
-    BarrierState { arrived: 0, expected: 0, pc: None, all: true, any: false, count: 0, has_arrivals: false };
+pub(super) const EMPTY_BARRIER: BarrierState = BarrierState {
+    arrived: 0,
+    expected: 0,
+    has_count: false,
+    gone: 0,
+    pc: None,
+    all: true,
+    any: false,
+    count: 0,
+    has_arrivals: false,
+};
 
 impl BlockState {
     pub(super) fn new(kernel: &Kernel, dynamic_shared: &Extent) -> Self {
@@ -103,6 +136,7 @@ impl BlockState {
             watched: None,
             barriers: [EMPTY_BARRIER; 16],
             complete: 0,
+            gone: 0,
             barriers_passed: 0,
             executed: 0,
             executed_at_progress: 0,
@@ -110,6 +144,7 @@ impl BlockState {
             cluster_arrived: 0,
             cluster_barriers: 0,
             ended: false,
+            stored: HashMap::new(),
         }
     }
 
@@ -124,13 +159,24 @@ impl BlockState {
         self.executed_at_progress = self.executed;
     }
 
-    pub(super) fn start(&mut self, number: u32) {
-        self.number = number;
+    /// Notes that a barrier is complete, if it is.
+    pub(super) fn complete_if_all_arrived(&mut self, number: usize) {
+        let barrier = &self.barriers[number];
+        let gone = if barrier.has_count { 0 } else { self.gone - barrier.gone };
+        if barrier.arrived != 0 && barrier.arrived + gone >= barrier.expected {
+            self.complete |= 1 << number;
+        }
+    }
+
+    /// Resets the state for block `number`, whose last warp has `without_thread` lanes without a thread.
+    pub(super) fn start(&mut self, number: u32, without_thread: u32) {
+        (self.number, self.gone) = (number, without_thread);
         self.shared.poison();
         self.dynamic_shared.poison();
         self.barriers = [EMPTY_BARRIER; 16];
         (self.complete, self.barriers_passed, self.executed, self.executed_at_progress) = (0, 0, 0, 0);
         self.failed_waits = (0, 0);
+        self.stored.clear();
         (self.cluster_arrived, self.cluster_barriers, self.ended) = (0, 0, false);
     }
 }

@@ -22,7 +22,7 @@ impl Residents {
             let resident = list.iter_mut().find(|resident| resident.state.number == turn.block);
             resident.is_some_and(|resident| {
                 let warp = &mut resident.block.warps[turn.warp as usize];
-                !warp.spins(changes) && warp.next_path(context_of.kernel).is_some()
+                !warp.spins(changes) && warp.next_path(context_of.kernel, context_of.options.strict).is_some()
             })
         })
     }
@@ -121,10 +121,11 @@ impl Launch<'_> {
             }
             return;
         }
-        let arrived: u64 = list.iter().map(|resident| u64::from(resident.state.cluster_arrived)).sum();
         if list.iter().all(|resident| resident.state.ended) {
             list.clear();
-        } else if arrived == self.config.block.count() * u64::from(self.config.cluster) {
+            return;
+        }
+        if self.all_arrived_at_cluster(context) {
             context.pass_cluster_barrier();
         }
     }

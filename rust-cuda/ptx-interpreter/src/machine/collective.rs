@@ -96,10 +96,9 @@ impl Warp {
                     }
                     _ => self.perform(pc, instruction, present, context),
                 };
-                performed.map_err(|failure| Failure {
-                    lane: failure.lane.or(Some(present.trailing_zeros())),
-                    pc: failure.pc.or(Some(pc)),
-                    ..failure
+                performed.map_err(|failure| {
+                    let lane = failure.lane.unwrap_or(present.trailing_zeros());
+                    Failure { lane: Some(lane), origin: failure.origin.or(Some((pc, lane))), ..failure }
                 })?;
                 for path in self.divergence.paths.iter_mut().filter(is_here) {
                     path.pc += 1;
@@ -152,7 +151,7 @@ impl Warp {
                     races.detector.synchronise_lanes(phase, present);
                 }
             }
-            Action::Shuffle(shuffle) => self.shuffle(shuffle, present)?,
+            Action::Shuffle(shuffle) => self.shuffle(shuffle, present, context.launch.options.strict)?,
             Action::Vote(vote) => self.vote(vote, present),
             Action::Match { all, destination, predicate, source, .. } => {
                 let source = self.registers[*source as usize];
@@ -185,14 +184,14 @@ impl Warp {
 
     /// `shfl.sync`, as the PTX ISA defines it: lanes exchange values within segments, and a lane whose source is out of
     /// range keeps its own value.
-    fn shuffle(&mut self, shuffle: &Shuffle, present: u32) -> Result<(), Failure> {
+    fn shuffle(&mut self, shuffle: &Shuffle, present: u32, strict: bool) -> Result<(), Failure> {
         let source = self.registers[shuffle.source as usize];
-        let (mut values, mut in_range): (Lanes, u32) = ([0; LANES], 0);
+        let (mut values, mut in_range, mut sources): (Lanes, u32, [usize; LANES]) = ([0; LANES], 0, [0; LANES]);
         for lane in lanes_of(present) {
             let b = self.registers[shuffle.lane as usize][lane] as u32;
             let c = self.registers[shuffle.clamp as usize][lane] as u32;
-            // The instruction uses only the low five bits. A larger distance is a bug of the kernel.
-            if b >= LANES as u32 && !matches!(shuffle.mode, ShuffleMode::Index) {
+            // The instruction uses only the low five bits. Who writes a larger distance may not know.
+            if strict && b >= LANES as u32 && !matches!(shuffle.mode, ShuffleMode::Index) {
                 return Err(Failure::at(lane, FaultKind::NoSuchLane { lane: b }));
             }
             let (own, b, clamp, segment) = (lane as u32, b & 31, c & 31, c >> 8 & 31);
@@ -213,7 +212,11 @@ impl Warp {
                 return Err(Failure::at(lane, FaultKind::NoSuchLane { lane: from }));
             }
             values[lane] = source[from as usize];
+            sources[lane] = from as usize;
             in_range |= u32::from(is_in_range) << lane;
+        }
+        if !self.uninitialised.is_empty() {
+            self.shuffle_uninitialised([shuffle.source, shuffle.destination], &sources, present);
         }
         self.write(shuffle.destination, &values, present);
         if let Some(predicate) = shuffle.in_range {

@@ -9,6 +9,7 @@ use super::counts::InstructionCounts;
 use super::fault::{Fault, FaultKind};
 use super::lanes::lanes_of;
 use super::launch::{Launch, LaunchResults};
+use super::note::Notes;
 use super::observer::{Observing, Step};
 use super::race::RaceChecker;
 use super::residents::Residents;
@@ -58,6 +59,11 @@ pub(super) struct Context<'a> {
     pub(super) state: BlockState,
     /// The faults after which the launch went on.
     pub(super) faults: Vec<Fault>,
+    /// Uses of uninitialised memory, unless a race is found with the write that should have come before.
+    pub(super) deferred: Vec<Fault>,
+    pub(super) notes: Notes,
+    /// Whether a load may read uninitialised memory.
+    pub(super) reads_uninitialised: bool,
     /// The blocks that take turns.
     pub(super) residents: Residents,
 }
@@ -87,18 +93,21 @@ impl<'a> Context<'a> {
             block: Dim3::default(),
             state: BlockState::new(launch.kernel, &launch.dynamic_shared),
             faults: Vec::new(),
+            deferred: Vec::new(),
+            notes: Notes::new(),
+            reads_uninitialised: false,
             residents: Residents::default(),
         }
     }
 
     pub(super) fn into_results(self) -> LaunchResults {
-        let same_value_races = self.races.map(|races| races.same_value.into_values().collect());
         let synchronising = self.residents.turns.switches.map_or(0, |switches| switches.accesses());
         LaunchResults {
             counts: self.counts,
-            same_value_races: same_value_races.unwrap_or_default(),
+            notes: self.notes,
             synchronising,
             faults: self.faults,
+            deferred: self.deferred,
         }
     }
 }
@@ -203,6 +212,21 @@ impl Context<'_> {
             schedule: self.launch.options.schedule.clone(),
             source_line: None,
         })
+    }
+
+    /// Notes the use of uninitialised memory. With checks of races the launch goes on: the write that is missing may come later, unordered.
+    ///
+    /// # Errors
+    /// The fault, if the launch ends with it.
+    #[cold]
+    pub(super) fn defer(&mut self, fault: Box<Fault>) -> Result<(), Box<Fault>> {
+        if self.races.is_none() {
+            return if self.launch.options.max_faults > 1 { self.note_fault(fault) } else { Err(fault) };
+        }
+        if !self.deferred.iter().any(|known| known.is_at_line_of(&fault)) {
+            self.deferred.push(*fault);
+        }
+        Ok(())
     }
 
     /// Notes a fault after which the launch goes on.

@@ -51,7 +51,7 @@ impl Warp {
         self.exited = 0;
         (self.slices, self.slice_used, self.last_of_turn) = (0, 0, None);
         (self.idle_slices, self.changes_at_slice, self.spin, self.is_counted) = (0, 0, Spin::No, false);
-        (self.cluster_arrived, self.cluster_passed) = (0, 0);
+        (self.arrived, self.cluster_arrived, self.cluster_passed) = ([0; 16], 0, 0);
         self.divergence.start(self.existing);
         for copies in [&mut self.copies, &mut self.bulk_reads, &mut self.bulk_writes] {
             copies.clear();
@@ -84,7 +84,7 @@ impl Warp {
     fn run_paths(&mut self, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
         let (mut progress, started) = (false, context.state.executed);
         // A path may end, or another one take its index, at each step.
-        while let Some(index) = self.next_path(context.kernel) {
+        while let Some(index) = self.next_path(context.kernel, context.launch.options.strict) {
             progress = true;
             let is_tested = self.is_tested();
             if is_tested {
@@ -126,8 +126,8 @@ impl Warp {
 
     /// A path that can run. If there is none, and lanes wait at a warp-level operation for lanes that wait at a reconvergence point, the
     /// latter resume, as GPUs do not wait there for lanes at a barrier of the warp, nor at the kernel's end for any. A lane that exits then
-    /// is no longer waited for.
-    pub(super) fn next_path(&mut self, kernel: &Kernel) -> Option<usize> {
+    /// is no longer waited for. The same holds for lanes at a barrier of the block or the cluster, unless it is `strict`.
+    pub(super) fn next_path(&mut self, kernel: &Kernel, strict: bool) -> Option<usize> {
         let ready = |warp: &Self| warp.divergence.paths.iter().position(|path| path.state == PathState::Ready);
         let found = ready(self);
         let is_at_operation = |path: &Path| matches!(path.state, PathState::AtWarpOperation(_));
@@ -143,6 +143,13 @@ impl Warp {
                 || (0..self.divergence.paths.len())
                     .any(|path| is_at_barrier(&self.divergence.paths[path]) && self.divergence.stop_waiting_for(path));
             if resumed {
+                return ready(self);
+            }
+        }
+        let is_at_barrier = |path: &Path| matches!(path.state, PathState::AtBarrier(_) | PathState::AtClusterBarrier);
+        if found.is_none() && !strict {
+            let mut paths = 0..self.divergence.paths.len();
+            if paths.any(|path| is_at_barrier(&self.divergence.paths[path]) && self.divergence.stop_waiting_for(path)) {
                 return ready(self);
             }
         }
@@ -332,6 +339,7 @@ impl Warp {
             Action::Exit => {
                 self.exited |= active;
                 self.discard_copies(active, context);
+                self.leave_barriers(active, context);
                 self.divergence.paths[index].pc += 1;
                 self.divergence.exit(index, active);
                 self.complete_collectives(active, context)?;

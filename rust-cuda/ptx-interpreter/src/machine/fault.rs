@@ -119,6 +119,25 @@ pub enum FaultKind {
         /// Another barrier at which a thread waits instead.
         other_place: Option<Box<Place>>,
     },
+    /// An aligned barrier that some lanes of a warp reach, while its others have exited. Never a fault: by strict
+    /// [`Options`](crate::Options) it is [`BarrierDivergence`](Self::BarrierDivergence), otherwise a note.
+    #[error(
+        "barrier of some lanes: lanes {exited:#034b} of the warp have exited. PTX asks that all lanes of a warp execute an aligned \
+         barrier; GPUs since sm_70 do not wait for those that have exited"
+    )]
+    BarrierOfSomeLanes {
+        /// The lanes that have exited: bit i is lane i.
+        exited: u32,
+    },
+    /// Barrier 0 at different instructions of different warps. Never a fault, as [`BarrierOfSomeLanes`](Self::BarrierOfSomeLanes).
+    #[error(
+        "barrier in two arms: other warps wait at barrier 0 at {other_place}. Right by PTX, where a barrier is known by its number; \
+         undefined in CUDA C, where all threads of a block reach the same __syncthreads()"
+    )]
+    BarrierInTwoArms {
+        /// The other instruction.
+        other_place: Box<Place>,
+    },
     /// A barrier number or thread count out of range.
     #[error(
         "barrier {number} for {count} threads: the number must be 0 to 15, the count a positive multiple of 32 within the block"
@@ -398,6 +417,14 @@ impl Fault {
         }
     }
 
+    /// Whether it is a race with an access at this place.
+    pub(super) fn is_race_at(&self, place: &Place) -> bool {
+        match &self.kind {
+            FaultKind::Race { other_place, .. } => self.place == *place || **other_place == *place,
+            _ => false,
+        }
+    }
+
     /// Whether another order of execution shows the same error: of the same kind, at the same instruction, and for a race at either of
     /// its two.
     pub fn is_same_as(&self, other: &Self) -> bool {
@@ -467,20 +494,20 @@ impl fmt::Display for AssertedAt<'_> {
 pub(super) struct Failure {
     /// The lane; None for the lowest active one.
     pub(super) lane: Option<u32>,
-    /// The instruction; None for the current one.
-    pub(super) pc: Option<usize>,
+    /// The instruction and the lane that the fault names, if they are others: those of the load of an uninitialised value.
+    pub(super) origin: Option<(usize, u32)>,
     pub(super) kind: FaultKind,
 }
 
 impl Failure {
     #[cold]
     pub(super) fn at(lane: usize, kind: FaultKind) -> Self {
-        Self { lane: Some(lane as u32), pc: None, kind }
+        Self { lane: Some(lane as u32), origin: None, kind }
     }
 }
 
 impl From<FaultKind> for Failure {
     fn from(kind: FaultKind) -> Self {
-        Self { lane: None, pc: None, kind }
+        Self { lane: None, origin: None, kind }
     }
 }

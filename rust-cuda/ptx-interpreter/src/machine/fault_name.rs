@@ -19,6 +19,8 @@ impl FaultKind {
             },
             Self::OutOfBounds { .. } => "out-of-bounds",
             Self::BarrierDivergence { .. } => "barrier-divergence",
+            Self::BarrierOfSomeLanes { .. } => "barrier-of-some-lanes",
+            Self::BarrierInTwoArms { .. } => "barrier-in-two-arms",
             Self::BarrierOperands { .. } | Self::DifferentBarriers => "barrier-operands",
             Self::ClusterBarrierDivergence { .. } | Self::ClusterBarrierOrder { .. } => "cluster-barrier",
             Self::NoSuchBlock { .. } | Self::BlockNotStarted { .. } | Self::BlockEnded { .. } => "cluster-memory",

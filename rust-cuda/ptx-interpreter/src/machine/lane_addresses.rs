@@ -3,7 +3,7 @@
 use crate::semantics::LANES;
 
 /// The memory that an address resolves to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Memory {
     /// The allocation at this index of the launch's view.
     Global(usize),

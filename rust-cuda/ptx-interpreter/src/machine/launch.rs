@@ -7,9 +7,9 @@ use cuda_launch::{Dim3, LaunchConfig};
 use super::counts::InstructionCounts;
 use super::fault::Fault;
 use super::launch_error::LaunchError;
+use super::note::{self, Notes};
 use super::options::Options;
 use super::printed::PrintBuffer;
-use super::race::SameValueRace;
 use super::speech::Speech;
 use crate::memory::{Extent, GlobalSnapshot, GlobalView, Region};
 use crate::program::{Kernel, Program};
@@ -49,10 +49,11 @@ impl Launch<'_> {
 pub(super) struct LaunchResults {
     /// One entry per instruction.
     pub(super) counts: Vec<InstructionCounts>,
-    /// Empty unless races are checked, by one worker.
-    pub(super) same_value_races: Vec<SameValueRace>,
+    pub(super) notes: Notes,
     /// The faults after which the launch went on.
     pub(super) faults: Vec<Fault>,
+    /// Uses of uninitialised memory.
+    pub(super) deferred: Vec<Fault>,
     /// Number of synchronising accesses, by warps, of a launch in the order of a schedule.
     pub(super) synchronising: u64,
 }
@@ -62,14 +63,20 @@ impl LaunchResults {
     ///
     /// # Errors
     /// Its first fault, with the others.
-    pub(super) fn of(mut self, ended: Result<(), Box<Fault>>) -> Result<Self, Box<Fault>> {
+    pub(super) fn of(mut self, ended: Result<(), Box<Fault>>, max_faults: usize) -> Result<Self, Box<Fault>> {
+        let found: Vec<Fault> =
+            std::mem::take(&mut self.faults).into_iter().chain(ended.err().map(|fault| *fault)).collect();
+        // Of a missing barrier the author has to hear, not of a value that is missing for that reason.
+        let deferred = std::mem::take(&mut self.deferred).into_iter();
+        let deferred = deferred.filter(|fault| !found.iter().any(|race| race.is_race_at(&fault.place)));
         let mut faults: Vec<Fault> = Vec::new();
         // Several workers may have noted a line.
-        for fault in std::mem::take(&mut self.faults).into_iter().chain(ended.err().map(|fault| *fault)) {
+        for fault in deferred.collect::<Vec<_>>().into_iter().chain(found) {
             if !faults.iter().any(|known| known.is_at_line_of(&fault)) {
                 faults.push(fault);
             }
         }
+        faults.truncate(max_faults.max(1));
         let mut faults = faults.into_iter();
         let Some(first) = faults.next() else { return Ok(self) };
         Err(Box::new(Fault { others: faults.collect(), ..first }))
@@ -82,8 +89,9 @@ impl LaunchResults {
             return;
         }
         self.counts.iter_mut().zip(&other.counts).for_each(|(sum, count)| sum.add(count));
-        self.same_value_races.extend(other.same_value_races);
+        note::add(&mut self.notes, other.notes);
         self.faults.extend(other.faults);
+        self.deferred.extend(other.deferred);
     }
 }
 

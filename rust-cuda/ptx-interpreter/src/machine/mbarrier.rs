@@ -153,12 +153,11 @@ impl Warp {
             if block_of(memory) != block_of(barriers.of(lane).0) {
                 return Err(Failure::at(lane, FaultKind::StoreAsyncBlocks));
             }
-            let region = context.region(memory, self);
             for (part, source) in store.sources.iter().enumerate() {
                 let offset = offset + part * store.bytes;
-                region.store(offset, store.bytes, self.registers[*source as usize][lane]);
+                context.region(memory, self).store(offset, store.bytes, self.registers[*source as usize][lane]);
                 if !self.uninitialised.is_empty() {
-                    self.store_uninitialised((*source, store.bytes), lane, (memory, offset), region)?;
+                    self.store_uninitialised((*source, store.bytes), lane, (memory, offset), context)?;
                 }
             }
             self.note_async_store(pc, lane, ((memory, offset), bytes), barriers.of(lane), context);

@@ -1,6 +1,50 @@
 //! Options of a launch.
 
+use std::fmt;
+use std::str::FromStr;
+
 use cuda_launch::{Schedule, Search};
+use thiserror::Error;
+
+/// What a load of memory that nothing has written is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uninitialised {
+    /// Nothing: it has an unspecified value.
+    Off,
+    /// A note, if the value is only copied or not used. It is a fault where the value matters: in a comparison, in an address, in an atomic
+    /// operation, or in a result that is stored to global memory.
+    Note,
+    /// A fault.
+    Error,
+}
+
+/// A text that is no name of an [`Uninitialised`].
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{0:?} is not off, note or error")]
+pub struct UninitialisedError(String);
+
+impl FromStr for Uninitialised {
+    type Err = UninitialisedError;
+
+    fn from_str(text: &str) -> Result<Self, UninitialisedError> {
+        match text {
+            "off" => Ok(Self::Off),
+            "note" => Ok(Self::Note),
+            "error" => Ok(Self::Error),
+            _ => Err(UninitialisedError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Uninitialised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off",
+            Self::Note => "note",
+            Self::Error => "error",
+        })
+    }
+}
 
 /// Options of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,8 +52,14 @@ pub struct Options {
     /// Whether to check for races in global and shared memory. Blocks then run one after the other on one host thread.
     pub check_races: bool,
     /// Whether unordered writes of the same value to the same bytes are a fault. Some compilers emit them for lanes
-    /// that hold copies of one result. If false, [`LaunchReport::same_value_races`](crate::LaunchReport::same_value_races) lists them.
+    /// that hold copies of one result. If false, [`LaunchReport::notes`](crate::LaunchReport::notes) lists them.
     pub same_value_races_are_faults: bool,
+    /// Whether a kernel has to follow rules that PTX does not have: every thread of a block reaches the same instruction of a barrier, also
+    /// if the others have exited the kernel, and lanes of a shuffle are less than a warp apart. If false, a barrier does not wait for
+    /// threads that have exited, as on GPUs since sm_70, and the report's notes list what CUDA C or PTX asks of an author.
+    pub strict: bool,
+    /// What a load is of shared or global memory that nothing has written. Padding in local memory may always be copied.
+    pub uninitialised: Uninitialised,
     /// Whether volatile accesses count as plain ones in the check of races, as in the memory models of C++ and Rust. If false, they
     /// may poll, and only volatile stores that race with each other or with plain accesses are faults.
     pub volatile_is_plain: bool,
@@ -38,6 +88,8 @@ impl Default for Options {
         Self {
             check_races: true,
             same_value_races_are_faults: false,
+            strict: true,
+            uninitialised: Uninitialised::Error,
             volatile_is_plain: false,
             block_instructions: 1 << 31,
             instructions_without_progress: 1 << 30,

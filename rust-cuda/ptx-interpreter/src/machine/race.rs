@@ -1,12 +1,11 @@
 //! The race checker of a launch: the detector, and what it has found.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::fault::Access;
 use super::launch::Launch;
 use crate::memory::Region;
 use crate::memory::races::{BarrierOf, Phase, RaceDetector, Watched};
-use crate::program::Place;
 use crate::program::instruction::MemoryOrdering;
 
 /// The race detector of a launch and the regions that it watches.
@@ -17,8 +16,6 @@ pub(super) struct RaceChecker {
     pub(super) global: Vec<Option<Watched>>,
     /// Of each mbarrier, the asynchronous stores that its current phase has not completed.
     pub(super) async_stores: HashMap<BarrierOf, Vec<StoreInFlight>>,
-    /// Same-value races by the indices of the two instructions, that of the later access first.
-    pub(super) same_value: BTreeMap<(u32, u32), SameValueRace>,
 }
 
 /// An asynchronous store.
@@ -30,30 +27,12 @@ pub(super) struct StoreInFlight {
     pub(super) thread: (Phase, u32),
 }
 
-/// Unordered writes of the same value to the same bytes by several threads, or a read of them by one of these threads. Memory holds that
-/// value whichever comes last. Compilers emit them where lanes hold copies of one result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SameValueRace {
-    /// The later access, in the interpreter's order of execution.
-    pub place: Place,
-    /// Whether it writes, or reads what its thread has written.
-    pub access: Access,
-    /// The earlier write, which may be the same instruction of another thread.
-    pub other_place: Place,
-    /// The allocation or variable of the first such write.
-    pub memory: String,
-    /// Address of the first such write, within its state space.
-    pub address: u64,
-    /// Number of races between these two instructions.
-    pub count: u64,
-}
-
 impl RaceChecker {
     pub(super) fn new(launch: &Launch<'_>) -> Self {
         let narrow = launch.kernel.has_narrow_scopes();
         let detector = RaceDetector::with_sizes(launch.config.cluster, narrow, launch.kernel.access_sizes());
         let global = vec![None; launch.view.allocations().len()];
-        Self { detector, global, async_stores: HashMap::new(), same_value: BTreeMap::new() }
+        Self { detector, global, async_stores: HashMap::new() }
     }
 
     /// Watches the shared memory of a block: its static arrays and its dynamic part.

@@ -6,7 +6,7 @@ use super::context::Context;
 use super::fault::{Access, Failure, FaultKind, RaceReason};
 use super::lane_addresses::Memory;
 use super::pending_copies::PendingCopy;
-use super::race::{RecordedAccess, SameValueRace};
+use super::race::RecordedAccess;
 use super::resolve;
 use super::warp::Warp;
 use crate::memory::Region;
@@ -142,7 +142,7 @@ impl Context<'_> {
         self.note_fault(fault).map_err(|fault| Failure::at(lane, fault.kind))
     }
 
-    /// Counts a race of two writes of the same value.
+    /// Notes a race of two writes of the same value.
     ///
     /// # Errors
     /// The race, if the launch's options make it a fault.
@@ -154,31 +154,24 @@ impl Context<'_> {
         RecordedAccess { pc, bytes, access, .. }: RecordedAccess,
         conflict: Conflict,
     ) -> Result<(), Failure> {
-        if self.launch.options.same_value_races_are_faults {
-            let (memory, address) = self.extent_at(memory, offset);
-            let kind = FaultKind::SameValueRace {
+        let kind = |context: &Self| {
+            let (memory, address) = context.extent_at(memory, offset);
+            FaultKind::SameValueRace {
                 access,
                 address,
                 bytes,
                 memory: Box::new(memory),
-                other_block: self.launch.block_index(u64::from(conflict.block)),
-                other_thread: self.thread_index(conflict.thread),
-                other_place: Box::new(self.place(conflict.instruction as usize)),
-            };
+                other_block: context.launch.block_index(u64::from(conflict.block)),
+                other_thread: context.thread_index(conflict.thread),
+                other_place: Box::new(context.place(conflict.instruction as usize)),
+            }
+        };
+        if self.launch.options.same_value_races_are_faults {
+            let kind = kind(self);
             return self.note_race(warp, lane, pc, kind);
         }
-        let pair = (pc as u32, conflict.instruction);
-        let Some(races) = &mut self.races else { return Ok(()) };
-        if let Some(race) = races.same_value.get_mut(&pair) {
-            race.count += 1;
-            return Ok(());
-        }
-        let (memory, address) = self.extent_at(memory, offset);
-        let (place, other_place) = (self.place(pc), self.place(conflict.instruction as usize));
-        let race = SameValueRace { place, access, other_place, memory: memory.to_string(), address, count: 1 };
-        if let Some(races) = &mut self.races {
-            races.same_value.insert(pair, race);
-        }
+        let instructions = (pc, conflict.instruction as usize);
+        self.note("same-value-race", instructions, warp.first_thread() + lane as u32, kind);
         Ok(())
     }
 }

@@ -1,9 +1,14 @@
 //! How a launch goes on after a fault, so that the faults of other lines are found too.
 
+use std::sync::Arc;
+
 use super::context::Context;
 use super::fault::{Failure, Fault, FaultKind};
-use super::warp::{Next, Warp};
+use super::options::Uninitialised;
+use super::warp::{Next, Origin, Warp};
+use crate::memory::AccessError;
 use crate::program::instruction::{Action, DecodedInstruction};
+use crate::semantics::LANES;
 
 impl Warp {
     /// Executes an instruction for the lanes that have no fault. The results of a read by the others have an unspecified value, of
@@ -21,20 +26,33 @@ impl Warp {
     ) -> Result<Result<Next, Failure>, Box<Fault>> {
         loop {
             let lane = failure.lane.unwrap_or(active.trailing_zeros());
-            let fault = context.fault(failure.pc.unwrap_or(pc), self.first_thread() + lane, failure.kind.clone());
-            if context.launch.options.max_faults <= 1 || !matches!(fault.kind, FaultKind::Access { .. }) {
+            let (place, of_lane) = failure.origin.unwrap_or((pc, lane));
+            let fault = context.fault(place, self.first_thread() + of_lane, failure.kind.clone());
+            let is_uninitialised =
+                matches!(fault.kind, FaultKind::Access { error: AccessError::Uninitialised { .. }, .. });
+            if is_uninitialised && context.launch.options.uninitialised == Uninitialised::Note {
+                context.defer(fault)?;
+            } else if context.launch.options.max_faults <= 1 || !matches!(fault.kind, FaultKind::Access { .. }) {
                 return Err(fault);
+            } else {
+                context.note_fault(fault)?;
             }
-            context.note_fault(fault)?;
             match &instruction.action {
                 // A value that a fault has made unspecified is stored.
-                Action::Store(store) if failure.pc.is_some() && !self.is_unspecified(store.address.base, lane) => {
+                Action::Store(store) if failure.origin.is_some() && !self.is_unspecified(store.address.base, lane) => {
                     store.sources.iter().for_each(|source| self.specify(*source, lane));
+                }
+                // Or is compared, or names lanes: all lanes go on, as others may wait for them.
+                action if failure.origin.is_some() && !action.accesses_memory() => {
+                    let mut sources = Vec::new();
+                    action.visit_sources(&mut |register| sources.push(register));
+                    sources.into_iter().for_each(|source| self.specify(source, lane));
                 }
                 action => {
                     if matches!(action, Action::Load(_) | Action::Atomic(_)) {
-                        let source = (failure.pc.unwrap_or(pc), &failure.kind);
-                        action.visit_destinations(&mut |register| self.make_unspecified(register, lane, source));
+                        let origin = Arc::new(Origin { pc: place, kinds: vec![failure.kind.clone(); LANES] });
+                        let lanes = (lane, of_lane);
+                        action.visit_destinations(&mut |register| self.make_unspecified(register, lanes, &origin));
                     }
                     active &= !(1 << lane);
                 }

@@ -7,7 +7,7 @@ use cuda_launch::LaunchConfig;
 
 use super::counts::InstructionCounts;
 use super::launch::LaunchResults;
-use super::race::SameValueRace;
+use super::note::Note;
 use crate::program::instruction::{AccessSpace, Action, Wmma};
 use crate::program::{Kernel, Place, Program};
 use crate::semantics::Class;
@@ -26,8 +26,8 @@ pub struct LaunchReport {
     pub instructions: Vec<InstructionReport>,
     /// Number of orders in which the launch ran: more than one by [`Options::search`](crate::Options::search).
     pub orders: u32,
-    /// Races between writes of the same value, in the order of the PTX; empty unless races are checked.
-    pub same_value_races: Vec<SameValueRace>,
+    /// What stricter [`Options`](crate::Options) would call a fault, in the order of the PTX.
+    pub notes: Vec<Note>,
 }
 
 /// Counts of one instruction.
@@ -77,7 +77,7 @@ pub struct SpaceTotals {
 
 impl LaunchReport {
     pub(super) fn new(program: &Program, kernel: &Kernel, config: LaunchConfig, results: LaunchResults) -> Self {
-        let LaunchResults { counts, same_value_races, .. } = results;
+        let LaunchResults { counts, notes, .. } = results;
         let instructions = kernel.instructions.iter().enumerate().map(|(pc, instruction)| {
             let (space, direction) = accessed(&instruction.action);
             let place = program.place(kernel, pc);
@@ -91,7 +91,7 @@ impl LaunchReport {
             threads: blocks * config.block.count(),
             instructions: instructions.collect(),
             orders: 1,
-            same_value_races,
+            notes: notes.into_values().collect(),
         }
     }
 

@@ -263,7 +263,10 @@ impl Warp {
             let space = if memory == Memory::Constants { Space::Const } else { Space::Param };
             return Err(AccessError::ReadOnly { address, bytes, space });
         }
-        if access == Access::Write || context.region(memory, self).is_initialised(offset, bytes) {
+        if access == Access::Write
+            || context.reads_uninitialised
+            || context.region(memory, self).is_initialised(offset, bytes)
+        {
             return Ok(());
         }
         Err(context.uninitialised(self, (memory, offset), address, bytes))
@@ -387,6 +390,19 @@ impl Context<'_> {
             }
         };
         AccessError::Uninitialised { address, bytes, first: address + first as u64 - extent.start, place: extent }
+    }
+
+    /// The error of a read of uninitialised bytes of a memory that threads share, if there are any among these.
+    #[cold]
+    pub(super) fn first_uninitialised(
+        &self,
+        warp: &Warp,
+        (memory, offset): LaneAddress,
+        bytes: usize,
+    ) -> Option<AccessError> {
+        let first = self.region(memory, warp).first_uninitialised(offset, bytes)? - offset;
+        let (place, address) = self.extent_at(memory, offset);
+        Some(AccessError::Uninitialised { address, bytes, first: address + first as u64 - place.start, place })
     }
 
     /// The allocation or variable at an offset of a memory that threads share, in which an access is, and the address within the

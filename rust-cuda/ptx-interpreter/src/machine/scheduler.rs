@@ -67,7 +67,7 @@ impl Launch<'_> {
         if workers > 1 {
             results.faults.sort_by_key(|fault| (fault.block.z, fault.block.y, fault.block.x));
         }
-        results.of(lowest.into_result())
+        results.of(lowest.into_result(), self.options.max_faults)
     }
 
     /// Runs all blocks on the calling thread, with an observer, or what is left of them after a snapshot. Returns false
@@ -92,7 +92,7 @@ impl Launch<'_> {
         let next = AtomicU64::new(last.map_or(0, |last| last + 1));
         self.run_share(0..self.config.grid.count(), &next, &lowest, &mut context);
         let is_abandoned = context.abandoned;
-        context.into_results().of(lowest.into_result())?;
+        context.into_results().of(lowest.into_result(), self.options.max_faults)?;
         Ok(!is_abandoned)
     }
 
@@ -203,8 +203,7 @@ impl Launch<'_> {
             if context.residents.list.iter().all(|resident| resident.state.ended) {
                 return Ok(());
             }
-            let (arrived, threads, _) = self.cluster_counts(context);
-            if arrived == threads {
+            if self.all_arrived_at_cluster(context) {
                 context.pass_cluster_barrier();
             } else if !progress {
                 let ranks = context.residents.in_order_of_causes();
@@ -221,6 +220,14 @@ impl Launch<'_> {
         let arrived = residents.iter().map(|resident| resident.state.cluster_arrived as usize).sum();
         let exited = residents.iter().map(|resident| resident.block.exited()).sum();
         (arrived, residents.len() * self.config.block.count() as usize, exited)
+    }
+
+    /// Whether threads have arrived at the resident cluster's barrier, and no other thread holds it up.
+    pub(super) fn all_arrived_at_cluster(&self, context: &Context<'_>) -> bool {
+        let (arrived, threads, _) = self.cluster_counts(context);
+        let residents = context.residents.list.iter();
+        let gone = residents.map(|resident| resident.block.gone_before_cluster_barrier(&self.options));
+        arrived != 0 && arrived + gone.sum::<usize>() == threads
     }
 
     /// The fault that explains why the threads of a resident block cannot continue, if it is that block's.

@@ -1,32 +1,47 @@
-//! Propagation of uninitialised bytes from local memory through registers.
+//! Propagation of uninitialised bytes through registers.
 //!
-//! Compilers copy a whole structure, including the padding between its members, which is never written. So a load of
-//! uninitialised bytes from local memory, which holds structures and the arguments of calls, is not a fault by itself:
+//! Compilers copy a whole structure, including the padding between its members, which is never written, and programs load values that
+//! they do not use. So a load of uninitialised bytes is not a fault by itself, of local memory always, of other memory by
+//! [`Options::uninitialised`](super::Options::uninitialised):
 //! the bytes stay uninitialised in the register and in its copies, and so does all of a value that is computed of them, until an
 //! instruction decides something by them, or stores a computed value: a comparison, an address, a store. Then the load is reported
 //! as the fault. `and` and `or` combine the fields of a word bit by bit: a byte counts as initialised
 //! once an `or` sets bits of it or an `and` clears it. A warp without such bytes, the usual case, pays one test per
 //! instruction.
 
+use std::sync::Arc;
+
+use super::block_state::{Stored, StoredAt};
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::{LaneAddress, Memory};
 use super::lanes::lanes_of;
-use super::warp::{UninitialisedRegister, Warp};
-use crate::memory::{AccessError, Region, from_generic, space_of};
+use super::options::Uninitialised;
+use super::warp::{Origin, UninitialisedRegister, Warp};
+use crate::memory::AccessError;
 use crate::program::instruction::{
-    AccessSpace, Action, Arrival, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Load, Masking, Mbarrier,
-    MbarrierOperation, PhaseOperand, Register, Store, VoteMode, Wmma, WmmaAccess, WmmaProduct,
+    Action, Arrival, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Load, Masking, Mbarrier,
+    MbarrierOperation, PhaseOperand, Register, Shuffle, Store, VoteMode, Wmma, WmmaAccess, WmmaProduct,
 };
 use crate::semantics::LANES;
 use crate::syntax::Space;
 
+/// Each lane's own number.
+const OWN: [u8; LANES] = {
+    let (mut own, mut lane) = ([0; LANES], 0);
+    while lane < LANES {
+        own[lane] = lane as u8;
+        lane += 1;
+    }
+    own
+};
+
 impl Warp {
-    /// Repeats a load that failed, if it failed because of uninitialised bytes of local memory: the destination
+    /// Repeats a load that failed, if it failed because of uninitialised bytes and these are no fault by themselves: the destination
     /// registers then hold them.
     ///
     /// # Errors
-    /// The failure, if it has another cause.
+    /// The failure, if it is one.
     #[cold]
     pub(super) fn load_uninitialised(
         &mut self,
@@ -36,54 +51,96 @@ impl Warp {
         context: &mut Context<'_>,
         failure: Failure,
     ) -> Result<(), Failure> {
-        let is_of_local = |kind: &FaultKind| match kind {
-            FaultKind::Access { access: Access::Read, error: AccessError::Uninitialised { place, .. } } => {
-                place.space == Space::Local
-            }
-            _ => false,
+        let FaultKind::Access { access: Access::Read, error: AccessError::Uninitialised { place, .. } } = &failure.kind
+        else {
+            return Err(failure);
         };
-        // Register 0 is excluded: instructions with fewer than four sources name it for the missing ones.
-        if !is_of_local(&failure.kind) || load.ordering.strong || load.destinations.contains(&Some(0)) {
+        let option = context.launch.options.uninitialised;
+        if option == Uninitialised::Error && (place.space != Space::Local || load.ordering.strong) {
             return Err(failure);
         }
-        let addresses = self.addresses(&load.address);
-        let mut resolved = [(Memory::Local, 0); LANES];
-        for lane in lanes_of(active) {
-            let within = match load.space {
-                AccessSpace::Generic if space_of(addresses[lane]) != Space::Local => return Err(failure),
-                AccessSpace::Generic => from_generic(Space::Local, addresses[lane]),
-                AccessSpace::Space(_) | AccessSpace::Cluster => addresses[lane],
-            };
-            let bytes = load.bytes * load.destinations.len();
-            let found = AccessError::check_aligned(Space::Local, within, bytes)
-                .and_then(|()| context.resolve(self, Space::Local, lane, within, bytes));
-            resolved[lane] =
-                found.map_err(|error| Failure::at(lane, FaultKind::Access { access: Access::Read, error }))?;
+        context.reads_uninitialised = true;
+        let access = (load.bytes * load.destinations.len(), Access::Read, load.ordering, &[][..]);
+        let resolved = self.resolve_access(pc, load.space, &load.address, active, access, context);
+        context.reads_uninitialised = false;
+        let resolved = resolved?;
+        let is_of_thread = |lane: usize| resolved.of(lane).0 == Memory::Local;
+        if option == Uninitialised::Error && !lanes_of(active).all(is_of_thread) {
+            return Err(failure);
         }
+        let bytes = load.bytes * load.destinations.len();
+        let lane = failure.lane.unwrap_or(active.trailing_zeros());
+        let kind_of = |lane: usize| match resolved.of(lane) {
+            (Memory::Local | Memory::Parameters | Memory::Constants, _) => None,
+            at => context.first_uninitialised(self, at, bytes),
+        };
+        let kinds = (0..LANES).map(|lane| {
+            let found = if active >> lane & 1 == 1 { kind_of(lane) } else { None };
+            found.map_or_else(|| failure.kind.clone(), |error| FaultKind::Access { access: Access::Read, error })
+        });
+        let origin = Arc::new(Origin { pc, kinds: kinds.collect() });
+        let mut are_noted = false;
         for (part, destination) in load.destinations.iter().enumerate() {
             let Some(destination) = destination else { continue };
             let (mut values, mut uninitialised) = ([0; LANES], [0; LANES]);
+            let mut of_stored: Vec<(Stored, [u8; LANES], [u8; LANES])> = Vec::new();
             for lane in lanes_of(active) {
-                let offset = resolved[lane].1 + part * load.bytes;
-                values[lane] = self.local.load(offset, load.bytes);
-                let is_missing = |byte: &usize| !self.local.is_initialised(offset + byte, 1);
+                let (memory, offset) = resolved.of(lane);
+                let (region, offset) = (context.region(memory, self), offset + part * load.bytes);
+                values[lane] = match load.ordering.strong {
+                    false => region.load(offset, load.bytes),
+                    true => region.load_whole(offset, load.bytes),
+                };
+                if memory != Memory::Local && option == Uninitialised::Off {
+                    continue;
+                }
+                let is_missing = |byte: &usize| !region.is_initialised(offset + byte, 1);
                 uninitialised[lane] = (0..load.bytes).filter(is_missing).fold(0, |bytes, byte| bytes | 1 << byte);
+                if uninitialised[lane] == 0 {
+                    continue;
+                }
+                // A value that a thread has stored was loaded elsewhere.
+                let Some(stored) = context.state.stored.get(&self.stored_at((memory, offset))) else {
+                    are_noted |= memory != Memory::Local;
+                    continue;
+                };
+                let is_same = |(last, ..): &(Stored, [u8; LANES], [u8; LANES])| {
+                    Arc::ptr_eq(&last.origin, &stored.origin) && last.is_computed == stored.is_computed
+                };
+                if !of_stored.last().is_some_and(is_same) {
+                    of_stored.push((stored.clone(), [0; LANES], OWN));
+                }
+                if let Some((_, bytes, loaded_by)) = of_stored.last_mut() {
+                    (bytes[lane], loaded_by[lane]) = (std::mem::take(&mut uninitialised[lane]), stored.loaded_by);
+                }
             }
             load.extend(&mut values);
             self.write(*destination, &values, active);
-            self.track_uninitialised((*destination, false), uninitialised, pc, &failure.kind);
+            // Instructions with fewer than four sources name register 0 for the missing ones.
+            if *destination != 0 {
+                self.track_uninitialised((*destination, false), (uninitialised, OWN), &origin);
+                for (Stored { origin, is_computed, .. }, bytes, loaded_by) in of_stored {
+                    self.track_uninitialised((*destination, is_computed), (bytes, loaded_by), &origin);
+                }
+            }
+        }
+        if are_noted {
+            let kind = origin.kinds[lane as usize].clone();
+            context.note("uninitialised-read", (pc, pc), self.first_thread() + lane, |_| kind);
         }
         Ok(())
     }
 
     /// Makes a register of a lane unspecified after a fault: what is computed of it counts as uninitialised, by that fault.
     #[cold]
-    pub(super) fn make_unspecified(&mut self, register: Register, lane: u32, (pc, kind): (usize, &FaultKind)) {
+    pub(super) fn make_unspecified(&mut self, register: Register, (lane, of_lane): (u32, u32), origin: &Arc<Origin>) {
         // Register 0 is excluded, as in `load_uninitialised`.
         if register != 0 {
             let mut bytes = [0; LANES];
             bytes[lane as usize] = u8::MAX;
-            self.track_uninitialised((register, false), bytes, pc, kind);
+            let mut loaded_by = OWN;
+            loaded_by[lane as usize] = of_lane as u8;
+            self.track_uninitialised((register, false), (bytes, loaded_by), origin);
         }
     }
 
@@ -103,12 +160,12 @@ impl Warp {
     fn track_uninitialised(
         &mut self,
         (register, is_computed): (Register, bool),
-        bytes: [u8; LANES],
-        pc: usize,
-        kind: &FaultKind,
+        (bytes, loaded_by): ([u8; LANES], [u8; LANES]),
+        origin: &Arc<Origin>,
     ) {
         if bytes != [0; LANES] {
-            self.uninitialised.push(UninitialisedRegister { register, bytes, pc, kind: kind.clone(), is_computed });
+            let origin = Arc::clone(origin);
+            self.uninitialised.push(UninitialisedRegister { register, bytes, origin, loaded_by, is_computed });
         }
     }
 
@@ -129,7 +186,11 @@ impl Warp {
             for entry in warp.uninitialised.iter().filter(|entry| entry.register == from) {
                 let mut bytes = [0; LANES];
                 lanes_of(lanes).for_each(|lane| bytes[lane] = change(entry.bytes[lane]));
-                copies.push(((to, entry.is_computed || is_computed), bytes, entry.pc, entry.kind.clone()));
+                copies.push((
+                    (to, entry.is_computed || is_computed),
+                    (bytes, entry.loaded_by),
+                    Arc::clone(&entry.origin),
+                ));
             }
         };
         match &instruction.action {
@@ -154,6 +215,11 @@ impl Warp {
             }
             Action::Load(Load { address, .. }) | Action::Store(Store { address, .. }) => {
                 self.check_initialised(address.base, active)?;
+            }
+            // It exchanges the bytes once all lanes have arrived.
+            Action::Shuffle(Shuffle { lane, clamp, members, .. }) => {
+                let mut operands = [*lane, *clamp, *members].into_iter();
+                return operands.try_for_each(|operand| self.check_initialised(Some(operand), active));
             }
             Action::Compute { destination, sources: [a, b, ..], masking: Some(masking), .. } => {
                 for (from, other) in [(*a, *b), (*b, *a)] {
@@ -190,8 +256,29 @@ impl Warp {
             }
         });
         self.uninitialised.retain(|entry| entry.bytes != [0; LANES]);
-        copies.into_iter().for_each(|(to, bytes, pc, kind)| self.track_uninitialised(to, bytes, pc, &kind));
+        copies.into_iter().for_each(|(to, bytes, origin)| self.track_uninitialised(to, bytes, &origin));
         Ok(())
+    }
+
+    /// Exchanges uninitialised bytes as a shuffle does the values of its source: those of each lane are of the lane `from`.
+    #[cold]
+    pub(super) fn shuffle_uninitialised(
+        &mut self,
+        [source, destination]: [Register; 2],
+        from: &[usize; LANES],
+        lanes: u32,
+    ) {
+        let mut shuffled = Vec::new();
+        for entry in self.uninitialised.iter().filter(|entry| entry.register == source) {
+            let (mut bytes, mut loaded_by) = ([0; LANES], OWN);
+            for lane in lanes_of(lanes) {
+                (bytes[lane], loaded_by[lane]) = (entry.bytes[from[lane]], entry.loaded_by[from[lane]]);
+            }
+            shuffled.push(((destination, entry.is_computed), (bytes, loaded_by), Arc::clone(&entry.origin)));
+        }
+        lanes_of(lanes).for_each(|lane| self.specify(destination, lane as u32));
+        self.uninitialised.retain(|entry| entry.bytes != [0; LANES]);
+        shuffled.into_iter().for_each(|(to, bytes, origin)| self.track_uninitialised(to, bytes, &origin));
     }
 
     fn check_initialised(&self, register: Option<Register>, active: u32) -> Result<(), Failure> {
@@ -206,31 +293,54 @@ impl Warp {
     /// Marks bytes uninitialised in memory after a store of a register's uninitialised bytes.
     ///
     /// # Errors
-    /// The fault of the load, if all bytes of the value are uninitialised and the memory is visible to other threads, or if the
-    /// value is computed: that is not a structure's padding.
+    /// The fault of the load, if the value is computed and the memory is global, which the host may read. By stricter options also if
+    /// the memory is another one, or if all bytes of the value are uninitialised and other threads see them: that is not a structure's
+    /// padding.
     #[cold]
     pub(super) fn store_uninitialised(
         &self,
         (source, bytes): (Register, usize),
         lane: usize,
         (memory, offset): LaneAddress,
-        region: &Region,
+        context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         for entry in self.uninitialised.iter().filter(|entry| entry.register == source) {
             let missing = entry.bytes[lane] & low_bits(bytes as u32);
-            if missing != 0 && (entry.is_computed || (missing == low_bits(bytes as u32) && memory != Memory::Local)) {
+            let matters = match context.launch.options.uninitialised {
+                Uninitialised::Error => {
+                    entry.is_computed || (missing == low_bits(bytes as u32) && memory != Memory::Local)
+                }
+                _ => entry.is_computed && matches!(memory, Memory::Global(_)),
+            };
+            if missing == 0 {
+                continue;
+            }
+            if matters {
                 return Err(entry.failure(lane));
             }
-            let missing = (0..bytes).filter(|byte| missing >> byte & 1 == 1);
-            missing.for_each(|byte| region.mark_uninitialised(offset + byte, 1));
+            let (region, at) = (context.region(memory, self), self.stored_at((memory, offset)));
+            let bytes = (0..bytes).filter(|byte| missing >> byte & 1 == 1);
+            bytes.for_each(|byte| region.mark_uninitialised(offset + byte, 1));
+            // By stricter options a value is what the last load has read.
+            if context.launch.options.uninitialised == Uninitialised::Note && !matches!(memory, Memory::Global(_)) {
+                let (origin, loaded_by) = (Arc::clone(&entry.origin), entry.loaded_by[lane]);
+                context.state.stored.insert(at, Stored { origin, loaded_by, is_computed: entry.is_computed });
+            }
         }
         Ok(())
+    }
+
+    /// The key of a place in [`BlockState::stored`](super::block_state::BlockState::stored).
+    fn stored_at(&self, (memory, offset): LaneAddress) -> StoredAt {
+        (memory, offset, (memory == Memory::Local).then_some(self.number))
     }
 }
 
 impl UninitialisedRegister {
     fn failure(&self, lane: usize) -> Failure {
-        Failure { lane: Some(lane as u32), pc: Some(self.pc), kind: self.kind.clone() }
+        let of = self.loaded_by[lane];
+        let kind = self.origin.kinds[usize::from(of)].clone();
+        Failure { lane: Some(lane as u32), origin: Some((self.origin.pc, of.into())), kind }
     }
 }
 
@@ -239,8 +349,24 @@ fn low_bits(count: u32) -> u8 {
 }
 
 impl Action {
+    /// Whether the instruction accesses memory at addresses in registers.
+    pub(super) fn accesses_memory(&self) -> bool {
+        matches!(
+            self,
+            Self::Load(_)
+                | Self::Store(_)
+                | Self::Atomic(_)
+                | Self::CopyAsync(_)
+                | Self::Mbarrier(_)
+                | Self::BulkCopy(_)
+                | Self::StoreAsync(_)
+                | Self::LoadMatrix(_)
+                | Self::Wmma(Wmma::Load(_) | Wmma::Store(_))
+        )
+    }
+
     /// Visits the registers that the instruction computes with, except those that it only copies.
-    fn visit_sources(&self, visit: &mut impl FnMut(Register)) {
+    pub(super) fn visit_sources(&self, visit: &mut impl FnMut(Register)) {
         let address = |address: &EffectiveAddress, visit: &mut dyn FnMut(Register)| {
             if let Some(base) = address.base {
                 visit(base);
@@ -291,9 +417,7 @@ impl Action {
                 visit(barrier.number);
                 barrier.count.into_iter().for_each(visit);
             }
-            Self::Shuffle(shuffle) => {
-                [shuffle.source, shuffle.lane, shuffle.clamp, shuffle.members].into_iter().for_each(visit);
-            }
+            Self::Shuffle(shuffle) => [shuffle.lane, shuffle.clamp, shuffle.members].into_iter().for_each(visit),
             Self::Vote(vote) => visit(vote.members),
             Self::Match { source, members, .. } | Self::Reduce { source, members, .. } => {
                 visit(*source);

@@ -1,5 +1,7 @@
 //! A warp: its registers and its lanes.
 
+use std::sync::Arc;
+
 use super::divergence::{Divergence, Path, PathState};
 use super::fault::FaultKind;
 use super::lanes::{ALL, write, write_bits};
@@ -34,8 +36,10 @@ pub(super) struct Warp {
     pub(super) bulk_writes: PendingCopies,
     /// Number of `bar.warp.sync`s that all its lanes have executed.
     pub(super) warp_syncs: u32,
-    /// Registers that hold uninitialised bytes of local memory.
+    /// Registers that hold uninitialised bytes of memory.
     pub(super) uninitialised: Vec<UninitialisedRegister>,
+    /// The lanes that have arrived at each of the block's barriers since it was last passed.
+    pub(super) arrived: [u32; 16],
     /// The lanes that have arrived at the cluster's barrier and not waited yet.
     pub(super) cluster_arrived: u32,
     /// The lanes for which the barrier at which they arrived is complete.
@@ -60,11 +64,19 @@ pub(super) struct UninitialisedRegister {
     pub(super) register: Register,
     /// For each lane, a mask of the uninitialised bytes: bit i is byte i.
     pub(super) bytes: [u8; LANES],
-    /// The load that read them, and the fault to report for it.
-    pub(super) pc: usize,
-    pub(super) kind: FaultKind,
+    pub(super) origin: Arc<Origin>,
+    /// For each lane, the lane that loaded the bytes: another one after a shuffle.
+    pub(super) loaded_by: [u8; LANES],
     /// Whether the value is computed of the bytes that the load read, and no copy of them.
     pub(super) is_computed: bool,
+}
+
+/// The load that read uninitialised bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    pub(super) pc: usize,
+    /// For each lane, the fault to report for it.
+    pub(super) kinds: Vec<FaultKind>,
 }
 
 /// A call that has not returned.
@@ -117,6 +129,7 @@ impl Warp {
             bulk_writes: PendingCopies::default(),
             warp_syncs: 0,
             uninitialised: Vec::new(),
+            arrived: [0; 16],
             cluster_arrived: 0,
             cluster_passed: 0,
             slices: 0,

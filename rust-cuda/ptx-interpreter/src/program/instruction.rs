@@ -476,6 +476,8 @@ pub(crate) struct Barrier {
     pub(crate) count: Option<Register>,
     /// Whether the thread waits (`sync`, `red`) or only arrives (`arrive`).
     pub(crate) waits: bool,
+    /// Whether all lanes of a warp have to execute the same instruction.
+    pub(crate) aligned: bool,
     pub(crate) reduction: Option<BarrierReduction>,
 }
 

@@ -35,8 +35,8 @@ fn problems(compiled: &[Compiled], only: Option<&str>) -> Vec<String> {
                 run::launch(&mut machine, Options::default(), case.kernel, (case.config, Calling::C), &case.arguments);
             let problem = match launched {
                 Err(error) => Some(error.to_string()),
-                Ok((_, report)) if report.same_value_races.is_empty() == (case.kernel == "same_value") => {
-                    Some(format!("races of the same value: {:?}", report.same_value_races))
+                Ok((_, report)) if report.notes.is_empty() == (case.kernel == "same_value") => {
+                    Some(format!("notes: {:?}", report.notes))
                 }
                 Ok((found, _)) => run::difference(&found, &case.expected()),
             };

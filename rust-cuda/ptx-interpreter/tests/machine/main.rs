@@ -8,6 +8,7 @@ mod control;
 mod copies;
 mod counts;
 mod driver_calls;
+mod gpu_rules;
 mod grid;
 mod half;
 mod lines;

@@ -59,11 +59,12 @@ fn a_use_of_uninitialised_bytes_is_reported_at_their_load() {
         "atom.global.add.u64 d2, [output], d1;",
         "mov.b64 d2, d1; add.u64 d3, d2, 1; st.global.u64 [cell8], d3;",
         "st.local.u64 [other+8], d1; ld.local.u64 d2, [other+8]; mov.b64 d3, d2; ld.local.u64 d4, [one]; add.u64 d4, d4, 1;
-         ld.local.u32 r2, [other+12]; shfl.sync.bfly.b32 r3, r2, 1, 31, -1;",
+         ld.local.u32 r2, [other+12]; shfl.sync.bfly.b32 r3, r2, 1, 31, -1; st.global.u32 [cell], r3;",
     ] {
         let body = format!("\nld.local.u64 d1, [one+8];\n{using}");
         if using.contains("shfl") {
-            let kind = kernel(&body).fault("ld.local.u32 r2, [other+12];", 0, 0);
+            // Lane 0 stores what lane 1 has loaded.
+            let kind = kernel(&body).fault("ld.local.u32 r2, [other+12];", 0, 1);
             assert!(matches!(kind, FaultKind::Access { error: AccessError::Uninitialised { .. }, .. }), "{kind}");
         } else {
             uninitialised(&body, "ld.local.u64 d1, [one+8];", 12);

@@ -38,7 +38,7 @@ fn counter(threads: u32) -> Kernel {
 fn a_volatile_counter_is_no_atomic_one() {
     assert_eq!(reason(&counter(128), STORE, 0, 32), VOLATILE);
     // The lanes of a warp write the same value.
-    assert_eq!(counter(32).report().same_value_races[0].count, 31);
+    assert_eq!(counter(32).report().notes[0].count, 31);
     for threads in [32, 128] {
         assert_eq!(reason(&counter(threads).with_plain_volatile(), STORE, 0, 0), None);
     }
@@ -54,7 +54,7 @@ fn unordered_volatile_stores_race_if_the_values_differ() {
         let kernel = |value: &str| Kernel::new(format!("{value}\n{store}\nret;")).declare(ROOM).shape(1, 64);
         assert_eq!(reason(&kernel("mov.u32 r0, tid;"), &store, 0, 1), VOLATILE);
         let report = kernel("mov.u32 r0, 7;").report();
-        assert_eq!(report.same_value_races.iter().map(|race| race.count).sum::<u64>(), 63);
+        assert_eq!(report.notes.iter().map(|note| note.count).sum::<u64>(), 63);
         // A thread's own are ordered, and those of two threads by a barrier.
         let ordered = format!(
             "setp.eq.u32 p0, tid, 5; mov.u32 r0, 3; @p0 {store} @p0 {store} bar.sync 0;

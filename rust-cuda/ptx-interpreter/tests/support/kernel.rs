@@ -2,7 +2,7 @@
 
 use cuda_launch::{Dim3, LaunchConfig, Search};
 use ptx_interpreter::{
-    Executor, FaultKind, LaunchError, LaunchReport, LoadError, Machine, Observer, Options, Snapshot,
+    Executor, FaultKind, LaunchError, LaunchReport, LoadError, Machine, Observer, Options, Snapshot, Uninitialised,
 };
 
 /// Runs the blocks of a launch in parallel, on threads of its own: blocks of a cooperative one wait for each other.
@@ -121,6 +121,17 @@ impl Kernel {
         self
     }
 
+    /// Options as `kernel-check` has them: not strict.
+    pub fn by_gpu_rules(mut self) -> Self {
+        self.options.strict = false;
+        self.with_uninitialised(Uninitialised::Note)
+    }
+
+    pub fn with_uninitialised(mut self, uninitialised: Uninitialised) -> Self {
+        self.options.uninitialised = uninitialised;
+        self
+    }
+
     pub fn with_plain_volatile(mut self) -> Self {
         self.options.volatile_is_plain = true;
         self
@@ -160,6 +171,11 @@ impl Kernel {
         let machine = Machine::new(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(machine.refused().next(), None, "{text}");
         machine
+    }
+
+    /// The report or the error.
+    pub fn launched(&self) -> Result<LaunchReport, LaunchError> {
+        self.launch().0
     }
 
     fn launch(&self) -> (Result<LaunchReport, LaunchError>, Vec<u8>) {

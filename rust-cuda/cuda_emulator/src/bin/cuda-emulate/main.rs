@@ -43,6 +43,18 @@ struct Run {
     /// Do not look for races: blocks run in parallel
     #[arg(long)]
     no_races: bool,
+    /// All threads of a block reach the same barrier, those that have exited too, and shuffles cross less than a warp
+    #[arg(long)]
+    strict: bool,
+    /// What a load of memory is that nothing has written: off, note or error [default: note]
+    #[arg(long, value_name = "KIND")]
+    uninitialised: Option<OsString>,
+    /// Volatile accesses are plain ones, as in C++ and Rust: they do not synchronise
+    #[arg(long)]
+    volatile_is_plain: bool,
+    /// Unordered writes of the same value are faults, not notes
+    #[arg(long)]
+    same_value_faults: bool,
     /// Number of orders of execution in which each launch runs [default: 1]
     #[arg(long, value_name = "N")]
     orders: Option<OsString>,
@@ -123,6 +135,7 @@ impl Run {
         let named = [
             (options::DEVICES, &self.devices),
             (options::VERSION, &self.cuda_version),
+            (options::UNINITIALISED, &self.uninitialised),
             (options::ORDERS, &self.orders),
             (options::SEED, &self.seed),
             (options::ORDER, &self.order),
@@ -130,7 +143,14 @@ impl Run {
             (options::CAPTURE, &self.capture),
         ];
         let named = named.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
-        named.chain(self.no_races.then(|| (options::RACES, OsStr::new("off").to_owned()))).collect()
+        let switches = [
+            (options::RACES, self.no_races, "off"),
+            (options::STRICT, self.strict, "on"),
+            (options::VOLATILE_IS_PLAIN, self.volatile_is_plain, "on"),
+            (options::SAME_VALUE_FAULTS, self.same_value_faults, "on"),
+        ];
+        let given = switches.into_iter().filter(|(_, is_given, _)| *is_given);
+        named.chain(given.map(|(name, _, value)| (name, OsStr::new(value).to_owned()))).collect()
     }
 
     /// The program's exit code; as shells have it, 128 and its number for a signal.

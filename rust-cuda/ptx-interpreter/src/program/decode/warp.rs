@@ -43,7 +43,9 @@ pub(super) fn decode(
             count::<0>(operands, "0")?;
             Ok((action, Class::Barrier))
         }
-        "bar" | "barrier" => Ok((Action::Barrier(barrier(symbols, modifiers, operands)?), Class::Barrier)),
+        "bar" | "barrier" => {
+            Ok((Action::Barrier(barrier(symbols, opcode == "bar", modifiers, operands)?), Class::Barrier))
+        }
         "activemask" => {
             let scalar_type = modifiers.expect_type()?;
             modifiers.end()?;
@@ -71,6 +73,7 @@ fn members_of(symbols: &mut Symbols<'_>, operand: &Operand, number: usize) -> Re
 /// `bar{.cta}.{sync, arrive, red.op.type}`, and `barrier` with or without `.aligned`.
 fn barrier(
     symbols: &mut Symbols<'_>,
+    is_bar: bool,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Barrier, Problem> {
@@ -80,7 +83,7 @@ fn barrier(
         "red" => Some(modifiers.expect_any(&["popc", "and", "or"], "the reduction")?),
         _ => None,
     };
-    modifiers.take("aligned");
+    let aligned = modifiers.take("aligned") || is_bar;
     if let Some(operation) = operation {
         let expected = if operation == "popc" { ScalarType::U32 } else { ScalarType::Pred };
         if modifiers.expect_type()? != expected {
@@ -120,7 +123,7 @@ fn barrier(
         }
         _ => None,
     };
-    Ok(Barrier { number, count, waits: kind != "arrive", reduction })
+    Ok(Barrier { number, count, waits: kind != "arrive", aligned, reduction })
 }
 
 /// `shfl.sync.mode.b32 d{|p}, a, b, c, membermask`

@@ -208,7 +208,7 @@ KERNEL neighbour_after_a_barrier(const int *x, int *y) {
 KERNEL neighbour_without_a_barrier(const int *x, int *y) {
     __shared__ int tile[64];
     tile[threadIdx.x] = x[threadIdx.x];
-    y[threadIdx.x] = tile[threadIdx.x ^ 32]; // UNINITIALISED neighbour_without_a_barrier
+    y[threadIdx.x] = tile[threadIdx.x ^ 32]; // RACE neighbour_without_a_barrier
 }
 
 KERNEL fence_in_place_of_a_barrier(const int *x, int *y) {
@@ -446,7 +446,7 @@ KERNEL barrier_in_a_branch_of_some(const int *x, int *y) {
     __shared__ int tile[64];
     tile[threadIdx.x] = x[threadIdx.x];
     if (threadIdx.x < 48) {
-        __syncthreads(); // BARRIER barrier_in_a_branch_of_some
+        __syncthreads(); // NOTE barrier_in_a_branch_of_some
         y[threadIdx.x] = tile[threadIdx.x ^ 1];
     }
 }
@@ -455,8 +455,29 @@ KERNEL barrier_behind_a_guard(const int *x, int *y, int n) {
     __shared__ int tile[64];
     if (threadIdx.x >= n) return;
     tile[threadIdx.x] = x[threadIdx.x];
-    __syncthreads(); // BARRIER barrier_behind_a_guard
+    __syncthreads(); // NOTE barrier_behind_a_guard
     y[threadIdx.x] = tile[threadIdx.x ^ 1];
+}
+
+// The launch ends the second warp.
+KERNEL barrier_behind_a_guard_of_whole_warps(const int *x, int *y, int n) {
+    __shared__ int tile[64];
+    if (threadIdx.x >= n) return;
+    tile[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    y[threadIdx.x] = tile[threadIdx.x ^ 1];
+}
+
+// The other lanes go on to the second barrier.
+KERNEL barrier_behind_a_branch_of_lanes(const int *x, int *y, int n) {
+    __shared__ int tile[64];
+    if (threadIdx.x < n) {
+        tile[threadIdx.x] = x[threadIdx.x];
+        __syncthreads();
+        y[threadIdx.x] = tile[threadIdx.x ^ 1];
+    }
+    __syncthreads(); // BARRIER barrier_behind_a_branch_of_lanes
+    if (threadIdx.x == 0) y[63] = tile[0];
 }
 
 KERNEL barrier_before_a_guard(const int *x, int *y, int n) {
@@ -485,9 +506,20 @@ KERNEL barrier_in_a_loop_of_each_length(const int *x, int *y) {
     __syncthreads();
     for (int i = 0; i < x[threadIdx.x / 32]; i++) {
         if (threadIdx.x == i) sum += i;
-        __syncthreads(); // BARRIER barrier_in_a_loop_of_each_length
+        __syncthreads();
     }
     y[threadIdx.x] = sum;
+}
+
+// Lanes leave the loop and end; the others go on meeting.
+KERNEL barrier_in_a_loop_of_each_threads_length(int *y) {
+    __shared__ int sums[64];
+    sums[threadIdx.x] = 0;
+    for (int i = threadIdx.x % 3; i < 3; i++) {
+        sums[threadIdx.x] += i;
+        __syncthreads(); // NOTE barrier_in_a_loop_of_each_threads_length
+    }
+    y[threadIdx.x] = sums[threadIdx.x];
 }
 
 KERNEL a_barrier_in_each_branch(const int *x, int *y) {
@@ -499,8 +531,45 @@ KERNEL a_barrier_in_each_branch(const int *x, int *y) {
         y[threadIdx.x] += tile[threadIdx.x + 32];
     } else {
         y[threadIdx.x] = 2;
-        __syncthreads(); // BARRIER a_barrier_in_each_branch
+        __syncthreads(); // NOTE a_barrier_in_each_branch
         y[threadIdx.x] -= tile[threadIdx.x - 32];
+    }
+}
+
+KERNEL a_barrier_in_each_branch_of_lanes(const int *x, int *y) {
+    __shared__ int tile[64];
+    tile[threadIdx.x] = x[threadIdx.x];
+    if (threadIdx.x % 2 == 0) {
+        y[threadIdx.x] = 1;
+        __syncthreads(); // BARRIER a_barrier_in_each_branch_of_lanes
+        y[threadIdx.x] += tile[63 - threadIdx.x];
+    } else {
+        y[threadIdx.x] = 2;
+        __syncthreads();
+        y[threadIdx.x] -= tile[63 - threadIdx.x];
+    }
+}
+
+// All lanes load a sum, of which two are written and used.
+KERNEL sum_of_two_warps_by_all_lanes(const int *x, int *y) {
+    __shared__ int sums[32];
+    if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = x[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        int sum = sums[threadIdx.x]; // NOTE sum_of_two_warps_by_all_lanes
+        sum += __shfl_xor_sync(~0u, sum, 1);
+        if (threadIdx.x == 0) *y = sum;
+    }
+}
+
+KERNEL sum_of_32_warps_of_which_two_exist(const int *x, int *y) {
+    __shared__ int sums[32];
+    if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = x[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        int sum = sums[threadIdx.x]; // UNINITIALISED sum_of_32_warps_of_which_two_exist
+        for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
+        if (threadIdx.x == 0) *y = sum;
     }
 }
 

@@ -1,6 +1,6 @@
 //! Guards, bounds, barriers, tiles and writes of the same value.
 
-use super::Label::{BarrierDivergence, OutOfBounds, SameValue, Uninitialised};
+use super::Label::{BarrierDivergence, Note, OutOfBounds, SameValue, Uninitialised};
 use super::{Argument, Buffer, Case, Int, Ints, case, check, out, race, right, x, zeros};
 use crate::run::Elements::{Bytes, Floats};
 
@@ -49,7 +49,7 @@ fn all() -> Vec<Case> {
         race("bits_of_one_word", (1, 32), [zeros(1)]),
         right("bits_of_one_word_atomically", (2, 32), [zeros(1)]),
         right("neighbour_after_a_barrier", (1, 64), [x(64), out(64)]),
-        case(Uninitialised, "neighbour_without_a_barrier", (1, 64), [x(64), out(64)]),
+        race("neighbour_without_a_barrier", (1, 64), [x(64), out(64)]),
         race("fence_in_place_of_a_barrier", (1, 64), [x(64), out(64)]),
         right("tree_reduction", (2, 64), [x(128), out(2)]),
         race("tree_reduction_with_one_barrier", (2, 64), [x(128), out(2)]),
@@ -71,12 +71,18 @@ fn all() -> Vec<Case> {
         right("broadcast_of_thread_0", (1, 64), [x(4), out(64), Int(4)]),
         race("broadcast_without_the_second_barrier", (1, 64), [x(4), out(64), Int(4)]),
         right("barrier_in_a_branch_of_all", (1, 64), [x(64), out(64), Int(1)]),
-        case(BarrierDivergence, "barrier_in_a_branch_of_some", (1, 64), [x(64), out(64)]),
-        case(BarrierDivergence, "barrier_behind_a_guard", (1, 64), [x(64), out(64), Int(50)]),
+        case(Note, "barrier_in_a_branch_of_some", (1, 64), [x(64), out(64)]),
+        case(Note, "barrier_behind_a_guard", (1, 64), [x(64), out(64), Int(50)]),
+        right("barrier_behind_a_guard_of_whole_warps", (1, 64), [x(64), out(64), Int(32)]),
+        case(BarrierDivergence, "barrier_behind_a_branch_of_lanes", (1, 64), [x(64), out(64), Int(50)]),
         right("barrier_before_a_guard", (1, 64), [x(64), out(64), Int(50)]),
         right("barrier_in_a_loop_of_equal_length", (1, 64), [table([4]), out(64)]),
-        case(BarrierDivergence, "barrier_in_a_loop_of_each_length", (1, 64), [table([3, 5]), out(64)]),
-        case(BarrierDivergence, "a_barrier_in_each_branch", (1, 64), [x(64), out(64)]),
+        right("barrier_in_a_loop_of_each_length", (1, 64), [table([3, 5]), out(64)]),
+        case(Note, "barrier_in_a_loop_of_each_threads_length", (1, 64), [out(64)]),
+        case(Note, "a_barrier_in_each_branch", (1, 64), [x(64), out(64)]),
+        case(BarrierDivergence, "a_barrier_in_each_branch_of_lanes", (1, 64), [x(64), out(64)]),
+        case(Note, "sum_of_two_warps_by_all_lanes", (1, 64), [x(64), out(1)]),
+        case(Uninitialised, "sum_of_32_warps_of_which_two_exist", (1, 64), [x(64), out(1)]),
         right("barrier_of_a_warp_with_few_lanes", (1, 48), [x(48), out(48)]),
         right("barrier_in_a_branch_of_the_block", (2, 64), [x(128), out(128)]),
         right("rounds_until_no_thread_changes_a_cell", (1, 64), [table((0..64).map(|i| i * 7 % 10))]),

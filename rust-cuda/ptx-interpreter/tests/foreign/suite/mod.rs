@@ -21,7 +21,7 @@ use crate::run::Elements::Ints;
 use crate::run::{Calling, launch};
 use cuda_launch::{Dim3, LaunchConfig, Search};
 use ptx_interpreter::memory::AccessError;
-use ptx_interpreter::{Fault, FaultKind, LaunchReport, Machine, Options};
+use ptx_interpreter::{Fault, FaultKind, LaunchReport, Machine, Options, Uninitialised};
 
 /// The orders in which a right kernel, or one with a known miss, must be silent.
 const SILENT: Search = Search { runs: 24, seconds: u32::MAX, seed: 1 };
@@ -37,6 +37,8 @@ enum Label {
     Race,
     /// Unordered writes of the same value: a note, and a fault only by an option.
     SameValue,
+    /// What runs on a GPU, and CUDA C or PTX asks something else of an author: a note, and a fault only by strict options.
+    Note,
     /// A loop that no thread ends: a deadlock, or a wait for what never comes.
     WaitsForever,
     OutOfBounds,
@@ -56,6 +58,7 @@ impl Label {
             Self::Right => "RIGHT",
             Self::Race => "RACE",
             Self::SameValue => "SAME",
+            Self::Note => "NOTE",
             Self::WaitsForever => "WAITS",
             Self::OutOfBounds => "BOUNDS",
             Self::Uninitialised => "UNINITIALISED",
@@ -71,9 +74,11 @@ impl Label {
             FaultKind::SameValueRace { .. } => self == Self::SameValue,
             FaultKind::WaitsForever { .. } => self == Self::WaitsForever,
             FaultKind::Access { error: AccessError::OutOfBounds { .. }, .. } => self == Self::OutOfBounds,
-            FaultKind::Access { error: AccessError::Uninitialised { .. }, .. } => self == Self::Uninitialised,
+            FaultKind::Access { error: AccessError::Uninitialised { .. }, .. } => {
+                [Self::Uninitialised, Self::Note].contains(&self)
+            }
             FaultKind::BarrierDivergence { .. } | FaultKind::ClusterBarrierDivergence { .. } => {
-                self == Self::BarrierDivergence
+                [Self::BarrierDivergence, Self::Note].contains(&self)
             }
             FaultKind::MissingLanes { .. }
             | FaultKind::NotAMember { .. }
@@ -186,7 +191,13 @@ struct Run<'m> {
 impl Run<'_> {
     /// The fault that a search finds, or the report without one.
     fn launch(&mut self, search: Search, change: fn(&mut Options)) -> Result<LaunchReport, Box<Fault>> {
-        let mut options = Options { block_instructions: 3_000_000, search, ..Options::default() };
+        let mut options = Options {
+            block_instructions: 3_000_000,
+            search,
+            strict: false,
+            uninitialised: Uninitialised::Note,
+            ..Options::default()
+        };
         change(&mut options);
         let Case { kernel, config, arguments, .. } = self.case;
         match launch(self.machine, options, kernel, (*config, Calling::C), arguments) {
@@ -223,17 +234,30 @@ impl Run<'_> {
     fn check(&mut self) -> Result<(), String> {
         match (self.case.label, self.case.shows) {
             (Label::Right, _) => {
-                let same_value = self.is_silent(SILENT)?.same_value_races;
-                if same_value.is_empty() { Ok(()) } else { Err(format!("races of the same value: {same_value:?}")) }
+                let notes = self.is_silent(SILENT)?.notes;
+                if notes.is_empty() { Ok(()) } else { Err(format!("notes: {notes:?}")) }
             }
             (Label::SameValue, _) => {
-                let races = self.is_silent(SILENT)?.same_value_races;
+                let notes = self.is_silent(SILENT)?.notes;
                 // The later access may be a read; the earlier one writes.
-                let places = races.iter().map(|race| race.other_place.source.as_ref().map(|place| place.line));
-                if places.clone().count() == 0 || places.clone().any(|line| line != self.line) {
-                    return Err(format!("races of the same value: {races:?}"));
+                let lines = notes.iter().map(|note| match &note.fault.kind {
+                    FaultKind::SameValueRace { other_place, .. } => other_place.source.as_ref().map(|place| place.line),
+                    _ => None,
+                });
+                if notes.is_empty() || lines.into_iter().any(|line| line != self.line) {
+                    return Err(format!("notes: {notes:?}"));
                 }
                 self.is_found(Search::ONE, |options| options.same_value_races_are_faults = true)
+            }
+            (Label::Note, _) => {
+                let notes = self.is_silent(SILENT)?.notes;
+                let lines = notes.iter().map(|note| note.fault.place.source.as_ref().map(|place| place.line));
+                if notes.is_empty() || lines.into_iter().any(|line| line != self.line) {
+                    return Err(format!("notes: {notes:?}"));
+                }
+                self.is_found(Search::ONE, |options| {
+                    (options.strict, options.uninitialised) = (true, Uninitialised::Error);
+                })
             }
             (_, Shows::First) => self.is_found(Search::ONE, |_| ()),
             (_, Shows::Descending) => {

@@ -258,7 +258,7 @@ KERNEL copy_of_own_cell(const int *x, int *y) {
 KERNEL copy_without_a_wait(const int *x, int *y) {
     __shared__ int tile[64];
     copy_async(&tile[threadIdx.x], &x[threadIdx.x]);
-    y[threadIdx.x] = tile[threadIdx.x]; // UNINITIALISED copy_without_a_wait
+    y[threadIdx.x] = tile[threadIdx.x]; // RACE copy_without_a_wait
 }
 
 KERNEL copy_over_a_value_without_a_wait(const int *x, int *y) {
@@ -333,7 +333,7 @@ KERNEL copies_of_two_stages_waited_for_too_late(const int *x, int *y) {
     copy_commit();
     copy_wait_but_one();
     __syncthreads();
-    y[t] = tiles[0][63 - t] + tiles[1][63 - t]; // UNINITIALISED copies_of_two_stages_waited_for_too_late
+    y[t] = tiles[0][63 - t] + tiles[1][63 - t]; // RACE copies_of_two_stages_waited_for_too_late
 }
 
 KERNEL copy_into_a_tile_that_is_read(const int *x, int *y) {
@@ -463,7 +463,7 @@ KERNEL cluster_writes_beyond_the_next_block(int *y) {
 KERNEL cluster_barrier_that_one_block_skips(int *y) {
     y[thread_in_grid()] = 1;
     if (cluster_rank() == 1) return;
-    cluster_sync(); // BARRIER cluster_barrier_that_one_block_skips
+    cluster_sync();
     y[thread_in_grid()] = 2;
 }
 

@@ -1,0 +1,46 @@
+//! Notes: what is no fault of a launch, and an author should know.
+
+use std::collections::BTreeMap;
+
+use super::context::Context;
+use super::fault::{Fault, FaultKind};
+
+/// What would be a fault by stricter options, and how often it was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The first one. It has no others.
+    pub fault: Fault,
+    /// Their number, at the same instruction and of the same kind; of races, with the same other instruction.
+    pub count: u64,
+}
+
+/// The notes of a launch, in the order of the PTX: by instruction, other instruction and kind.
+pub(super) type Notes = BTreeMap<(usize, usize, &'static str), Note>;
+
+/// Adds notes of the same launch.
+pub(super) fn add(notes: &mut Notes, others: Notes) {
+    for (key, note) in others {
+        let count = note.count;
+        notes.entry(key).and_modify(|known| known.count += count).or_insert(note);
+    }
+}
+
+impl Context<'_> {
+    /// Counts what is no fault: of the kind with this `id`, at an instruction of a thread, and another instruction.
+    pub(super) fn note(
+        &mut self,
+        id: &'static str,
+        (pc, other): (usize, usize),
+        thread: u32,
+        kind: impl FnOnce(&Self) -> FaultKind,
+    ) {
+        if let Some(note) = self.notes.get_mut(&(pc, other, id)) {
+            note.count += 1;
+            return;
+        }
+        let kind = kind(self);
+        debug_assert_eq!(kind.id(), id);
+        let fault = *self.fault(pc, thread, kind);
+        self.notes.insert((pc, other, id), Note { fault, count: 1 });
+    }
+}
