@@ -1,7 +1,7 @@
 //! The report of a process in JSON: its kernels, launches, instructions and faults.
 
 use cuda_launch::Dim3;
-use ptx_interpreter::{Fault, FaultKind, Place};
+use ptx_interpreter::{Fault, Place};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -84,10 +84,7 @@ impl Report {
 impl FaultReport {
     pub(crate) fn new(fault: &Fault, error: Error) -> Self {
         let index = |index: Dim3| [index.x, index.y, index.z];
-        let other_place = match &fault.kind {
-            FaultKind::Race { other_place, .. } | FaultKind::SameValueRace { other_place, .. } => Some(other_place),
-            _ => None,
-        };
+        let other_place = fault.kind.other_place();
         Self {
             rule: fault.kind.id().to_owned(),
             error: error.name().to_owned(),
@@ -95,7 +92,7 @@ impl FaultReport {
             block: index(fault.block),
             thread: index(fault.thread),
             place: PlaceReport::new(&fault.place),
-            other_place: other_place.map(|place| PlaceReport::new(place)),
+            other_place: other_place.map(PlaceReport::new),
             message: fault.to_string(),
         }
     }

@@ -70,7 +70,8 @@ pub(crate) struct Arguments {
     /// Run in this order alone, such as the one that a fault names: descending@3
     #[arg(long, value_name = "ORDER", conflicts_with_all = ["orders", "seconds", "seed"])]
     order: Option<Schedule>,
-    /// All threads of a block reach the same barrier, those that have exited too, and shuffles cross less than a warp
+    /// Rules that GPUs do not enforce are faults, not notes: all threads of a block reach the same barrier, those that have exited too;
+    /// a fence is behind the last block's counter; shuffles cross less than a warp
     #[arg(long)]
     strict: bool,
     /// What a load of memory is that nothing has written: off, note (and a fault where the value matters), or error

@@ -128,16 +128,6 @@ pub fn fields(outcome: &Outcome) -> impl Serialize {
     }
 }
 
-/// The place of the other thread of a race, or of others that wait.
-pub fn other_place(kind: &FaultKind) -> Option<&Place> {
-    match kind {
-        FaultKind::Race { other_place, .. } | FaultKind::SameValueRace { other_place, .. } => Some(other_place),
-        FaultKind::BarrierDivergence { other_place, .. } => other_place.as_deref(),
-        FaultKind::BarrierInTwoArms { other_place } => Some(other_place),
-        _ => None,
-    }
-}
-
 fn extents(dim: Dim3) -> [u32; 3] {
     [dim.x, dim.y, dim.z]
 }
@@ -157,7 +147,7 @@ impl<'a> FaultFields<'a> {
             }
             _ => (None, None),
         };
-        let other = other_place(&fault.kind).map(PlaceFields::of);
+        let other = fault.kind.other_place().map(PlaceFields::of);
         Self {
             kind: fault.kind.id(),
             message: printable(&fault.kind.to_string()),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use kernel_check::check::Outcome;
 use kernel_check::location::Locations;
 use kernel_check::rule::{self, RULES};
-use kernel_check::{json, text};
+use kernel_check::text;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -125,7 +125,7 @@ pub(crate) fn document(outcome: &Outcome) -> serde_json::Result<String> {
 
 impl SarifResult {
     fn of_fault(fault: &Fault, locations: &Locations) -> Self {
-        let other = json::other_place(&fault.kind);
+        let other = fault.kind.other_place();
         Self::new(
             (fault.kind.id(), Level::Error),
             format!("{fault}. Replay it with {}", text::replay(fault)),
@@ -136,7 +136,7 @@ impl SarifResult {
     }
 
     fn of_note(note: &Note, locations: &Locations) -> Self {
-        let other = json::other_place(&note.fault.kind).map(|place| (place, format!("The other place: {place}")));
+        let other = note.fault.kind.other_place().map(|place| (place, format!("The other place: {place}")));
         let level = (note.fault.kind.id(), Level::Note);
         Self::new(level, text::note_text(note), &note.fault.place, other, locations)
     }

@@ -389,6 +389,8 @@ pub enum RaceReason {
     Scope(Scope),
     /// Both are volatile stores, which are not atomic.
     Volatile,
+    /// An atomic operation that counts has told the reading thread of the write, and no fence is behind it.
+    MissingFence,
 }
 
 /// ": REASON", or nothing.
@@ -401,6 +403,9 @@ impl fmt::Display for Because<'_> {
             Some(RaceReason::Size) => f.write_str(": atomic accesses of different sizes are not atomic to each other"),
             Some(RaceReason::ReadOnly) => f.write_str(": a read-only load needs memory that the kernel does not write"),
             Some(RaceReason::InFlight) => f.write_str(": the asynchronous copy has not been waited for"),
+            Some(RaceReason::MissingFence) => f.write_str(
+                ": a fence (`__threadfence()`) is missing behind the atomic operation that told the thread, or its block, of the write",
+            ),
             Some(RaceReason::Volatile) => f.write_str(": a volatile access is not atomic"),
             Some(RaceReason::Scope(Scope::Block)) => f.write_str(": the scope of an atomic access is its block (cta)"),
             Some(RaceReason::Scope(_)) => f.write_str(": the scope of an atomic access is its cluster"),
@@ -440,6 +445,17 @@ impl Fault {
 }
 
 impl FaultKind {
+    /// The place of the other thread of a race, or of others that wait.
+    pub fn other_place(&self) -> Option<&Place> {
+        match self {
+            Self::Race { other_place, .. }
+            | Self::SameValueRace { other_place, .. }
+            | Self::BarrierInTwoArms { other_place } => Some(other_place),
+            Self::BarrierDivergence { other_place, .. } => other_place.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The memory whose elements or bytes the message names, if it names any. A caller that has a better name than the PTX, or the
     /// size of an element, may set them.
     pub fn memory_mut(&mut self) -> Option<&mut Extent> {

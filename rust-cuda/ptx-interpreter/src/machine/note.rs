@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use super::context::Context;
 use super::fault::{Fault, FaultKind};
+use crate::program::Place;
 
 /// What would be a fault by stricter options, and how often it was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// The first one. It has no others.
     pub fault: Fault,
-    /// Their number, at the same instruction and of the same kind; of races, with the same other instruction.
+    /// Their number, at the same source line and of the same kind; of races, with the same other line. Of instructions without source
+    /// lines, at the same instructions.
     pub count: u64,
 }
 
@@ -23,6 +25,23 @@ pub(super) fn add(notes: &mut Notes, others: Notes) {
         let count = note.count;
         notes.entry(key).and_modify(|known| known.count += count).or_insert(note);
     }
+}
+
+/// The notes of a report: those of the same source lines are one.
+pub(super) fn by_line(notes: Notes) -> Vec<Note> {
+    let line = |place: Option<&Place>| {
+        place.map(|place| place.source.as_ref().map(|source| (source.file.clone(), source.line)))
+    };
+    let lines = |fault: &Fault| (fault.kind.id(), line(Some(&fault.place)), line(fault.kind.other_place()));
+    let mut merged: Vec<Note> = Vec::new();
+    for note in notes.into_values() {
+        let has_lines = note.fault.place.source.is_some();
+        match merged.iter_mut().find(|known| has_lines && lines(&known.fault) == lines(&note.fault)) {
+            Some(known) => known.count += note.count,
+            None => merged.push(note),
+        }
+    }
+    merged
 }
 
 impl Context<'_> {

@@ -54,9 +54,10 @@ pub struct Options {
     /// Whether unordered writes of the same value to the same bytes are a fault. Some compilers emit them for lanes
     /// that hold copies of one result. If false, [`LaunchReport::notes`](crate::LaunchReport::notes) lists them.
     pub same_value_races_are_faults: bool,
-    /// Whether a kernel has to follow rules that PTX does not have: every thread of a block reaches the same instruction of a barrier, also
-    /// if the others have exited the kernel, and lanes of a shuffle are less than a warp apart. If false, a barrier does not wait for
-    /// threads that have exited, as on GPUs since sm_70, and the report's notes list what CUDA C or PTX asks of an author.
+    /// Whether a kernel has to follow rules that GPUs do not enforce: every thread of a block reaches the same instruction of a barrier,
+    /// also if others have exited the kernel; lanes of a shuffle are less than a warp apart; a fence is behind the atomic operation by
+    /// which a thread counts those that have written. If false, a barrier does not wait for threads that have exited, as on GPUs since
+    /// sm_70, and the report's notes list what CUDA C or PTX asks of an author.
     pub strict: bool,
     /// What a load is of shared or global memory that nothing has written. Padding in local memory may always be copied.
     pub uninitialised: Uninitialised,

@@ -10,8 +10,8 @@ use super::race::RecordedAccess;
 use super::resolve;
 use super::warp::Warp;
 use crate::memory::Region;
-use crate::memory::races::{AccessKind, Conflict, Publication, Watched, Why};
-use crate::program::instruction::MemoryOrdering;
+use crate::memory::races::{AccessKind, Conflict, Observation, Publication, Watched, Why};
+use crate::program::instruction::{Action, MemoryOrdering};
 
 impl Context<'_> {
     /// The race detector's handle of a memory; None without a detector, and for memory that a thread alone has or that is only read.
@@ -85,7 +85,10 @@ impl Context<'_> {
             None => races.detector.record_value(at, bytes, kind, thread, pc as u32, same_value),
         };
         if kind.scope().is_some() && (access == Access::Read || is_update) {
-            races.detector.observe(at, thread, (scope, acquire));
+            let counts = is_update
+                && matches!(&self.kernel.instructions[pc].action, Action::Atomic(atomic)
+                if atomic.counts && warp.registers[atomic.operands[0] as usize][lane] != 0);
+            races.detector.observe(at, thread, Observation { scope, acquires: acquire, counts });
         }
         if kind.scope().is_some() && kind.writes() {
             let publication = Publication { scope, releases: release, is_update, is_volatile: volatile };
@@ -93,6 +96,7 @@ impl Context<'_> {
         }
         let conflict = match conflict {
             Ok(None) => return Ok(()),
+            Ok(Some(conflict)) if conflict.why == Why::MissingFence => conflict,
             Ok(Some(conflict)) if access == Access::Read && self.launch.options.same_value_races_are_faults => conflict,
             Ok(Some(conflict)) => return self.same_value_race(warp, lane, (memory, offset), recorded, conflict),
             Err(conflict) => conflict,
@@ -109,6 +113,7 @@ impl Context<'_> {
             (Why::InFlight, ..) => Some(RaceReason::InFlight),
             (Why::ReadOnly, ..) => Some(RaceReason::ReadOnly),
             (Why::Size, ..) => Some(RaceReason::Size),
+            (Why::MissingFence, ..) => Some(RaceReason::MissingFence),
             (_, AccessKind::VolatileWrite, AccessKind::VolatileWrite) => Some(RaceReason::Volatile),
             (_, one, other) => match (one.scope(), other.scope()) {
                 (Some(one), Some(other)) => Some(RaceReason::Scope(one.min(other))),
@@ -126,6 +131,11 @@ impl Context<'_> {
             other_thread: self.thread_index(conflict.thread),
             other_place: Box::new(self.place(conflict.instruction as usize)),
         };
+        if reason == Some(RaceReason::MissingFence) && !self.launch.options.strict {
+            let instructions = (pc, conflict.instruction as usize);
+            self.note("race", instructions, warp.first_thread() + lane as u32, |_| kind);
+            return Ok(());
+        }
         self.note_race(warp, lane, pc, kind)
     }
 

@@ -7,7 +7,7 @@ use cuda_launch::LaunchConfig;
 
 use super::counts::InstructionCounts;
 use super::launch::LaunchResults;
-use super::note::Note;
+use super::note::{self, Note};
 use crate::program::instruction::{AccessSpace, Action, Wmma};
 use crate::program::{Kernel, Place, Program};
 use crate::semantics::Class;
@@ -91,7 +91,7 @@ impl LaunchReport {
             threads: blocks * config.block.count(),
             instructions: instructions.collect(),
             orders: 1,
-            notes: notes.into_values().collect(),
+            notes: note::by_line(notes),
         }
     }
 

@@ -386,6 +386,8 @@ pub(crate) struct Atomic {
     pub(crate) destination: Option<Register>,
     pub(crate) operands: [Register; 2],
     pub(crate) ordering: MemoryOrdering,
+    /// Whether it adds, increments or decrements.
+    pub(crate) counts: bool,
 }
 
 #[derive(Debug)]

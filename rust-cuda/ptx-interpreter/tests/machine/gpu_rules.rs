@@ -141,6 +141,40 @@ fn a_shuffles_distance_is_modulo_32() {
     assert_eq!(kernel(body, 32).words(32), each(32, |lane| (lane + 100) | (lane.min(30) + 101) << 16));
 }
 
+#[test]
+fn the_last_block_lacks_a_fence_behind_its_counter() {
+    // Each block adds its part, and the one that counts to two reads both: with a barrier behind the counter, in another thread of it.
+    let body = |operation: &str, fence: &str, reader: u32| {
+        format!(
+            "mov.u32 r1, %ctaid.x; mad.wide.u32 d1, r1, 4, output; setp.ne.u32 p0, tid, 0; @p0 bra READ; st.global.u32 [d1], 5; membar.gl;
+             {operation}; {fence} st.shared.u32 [room], r2; READ: bar.sync 0; ld.shared.u32 r2, [room]; setp.ne.u32 p1, r2, 1;
+             setp.ne.or.u32 p1, tid, {reader}, p1; @p1 ret; ld.volatile.global.u32 r3, [output];\nld.volatile.global.u32 r4, [output+4];
+             add.u32 r3, r3, r4; st.global.u32 [output+16], r3; ret;"
+        )
+    };
+    let launched = |operation: &str, fence: &str, reader: u32| {
+        Kernel::new(body(operation, fence, reader)).declare(ROOM).shape(2, 64).by_gpu_rules()
+    };
+    let count = "atom.global.add.u32 r2, [output+8], 1";
+    for reader in [0, 40] {
+        assert_eq!(notes(&launched(count, "", reader)), [("race", 1)], "thread {reader}");
+        assert_eq!(launched(count, "", reader).words(5)[4], 10);
+        assert_eq!(notes(&launched(count, "membar.gl;", reader)), []);
+        let message = launched(count, "", reader).report().notes[0].fault.to_string();
+        assert!(
+            message
+                .ends_with("is missing behind the atomic operation that told the thread, or its block, of the write"),
+            "{message}"
+        );
+    }
+    // Who does not count is told of nothing: a poll, and an operation without a fence before it.
+    let poll = launched("mov.u32 r5, 1; atom.global.exch.b32 r2, [output+8], r5", "", 0);
+    assert!(matches!(poll.error().unwrap().fault().unwrap().kind, FaultKind::Race { reason: None, .. }));
+    let unfenced = body(count, "", 0).replacen("membar.gl;", "", 1);
+    let unfenced = Kernel::new(unfenced).declare(ROOM).shape(2, 64).by_gpu_rules();
+    assert!(matches!(unfenced.error().unwrap().fault().unwrap().kind, FaultKind::Race { reason: None, .. }));
+}
+
 /// Whether the load of an unwritten word is a note; otherwise it is a fault.
 fn is_noted(body: &str) -> bool {
     match kernel(body, 32).launched() {

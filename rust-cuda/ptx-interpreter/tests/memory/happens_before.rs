@@ -3,7 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use proptest::prelude::*;
-use ptx_interpreter::memory::races::{AccessKind, BarrierOf, Conflict, Phase, Publication, RaceDetector, Scope};
+use ptx_interpreter::memory::races::{
+    AccessKind, BarrierOf, Conflict, Observation, Phase, Publication, RaceDetector, Scope,
+};
 
 const LANES: u32 = 2;
 const WARPS: u32 = 2;
@@ -353,7 +355,8 @@ fn detect(log: &[Event], words: usize, instructions: Instructions) -> Vec<Result
                 result = detector.record((data, offset), bytes, kind, who(thread), instruction_of(number));
             }
             Event::Observe { thread, location, scope, acquires } => {
-                detector.observe((flags, 4 * location), who(thread), (scope, acquires));
+                let observation = Observation { scope, acquires, counts: false };
+                detector.observe((flags, 4 * location), who(thread), observation);
             }
             Event::Publish { thread, location, scope, releases, is_update } => {
                 let publication = Publication { scope, releases, is_update, is_volatile: false };

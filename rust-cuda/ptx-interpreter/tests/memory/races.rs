@@ -1,11 +1,11 @@
 //! Synchronisation patterns of kernels, correct and incorrect.
 
 use ptx_interpreter::memory::races::{
-    AccessKind, AccessKind::*, Conflict, Phase, Publication, RaceDetector, Scope, Watched, Why,
+    AccessKind, AccessKind::*, Conflict, Observation, Phase, Publication, RaceDetector, Scope, Watched, Why,
 };
 
-const ACQUIRE: (Scope, bool) = (Scope::Device, true);
-const RELAXED: (Scope, bool) = (Scope::Device, false);
+const ACQUIRE: Observation = Observation { scope: Scope::Device, acquires: true, counts: false };
+const RELAXED: Observation = Observation { acquires: false, ..ACQUIRE };
 /// A relaxed, and a releasing, atomic operation.
 const UPDATE: Publication = Publication { scope: Scope::Device, releases: false, is_update: true, is_volatile: false };
 const RELEASE: Publication = Publication { releases: true, ..UPDATE };

@@ -43,7 +43,8 @@ struct Run {
     /// Do not look for races: blocks run in parallel
     #[arg(long)]
     no_races: bool,
-    /// All threads of a block reach the same barrier, those that have exited too, and shuffles cross less than a warp
+    /// Rules that GPUs do not enforce are faults, not notes: all threads of a block reach the same barrier, those that have exited too;
+    /// a fence is behind the last block's counter; shuffles cross less than a warp
     #[arg(long)]
     strict: bool,
     /// What a load of memory is that nothing has written: off, note or error [default: note]

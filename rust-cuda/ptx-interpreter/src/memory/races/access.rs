@@ -76,6 +76,17 @@ impl AccessKind {
     }
 }
 
+/// How a strong read observes what was published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// The scope of the read.
+    pub scope: Scope,
+    /// Whether it has acquire semantics; otherwise the thread's next fence has.
+    pub acquires: bool,
+    /// Whether it is an atomic operation that counts, as those do by which a block finds that it is the last.
+    pub counts: bool,
+}
+
 /// How a strong write publishes what happens before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Publication {

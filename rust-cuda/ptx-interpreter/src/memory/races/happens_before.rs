@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::num::NonZero;
 
-use super::access::{AccessKind, FIRST_AGENT, Phase, Publication, Record, Scope, ThreadEpoch, Watched};
+use super::access::{AccessKind, FIRST_AGENT, Observation, Phase, Publication, Record, Scope, ThreadEpoch, Watched};
 use super::clock::Clock;
 
 /// Maximum number of phases kept at a time: a phase number and a lane fit 32 bits, and the table 128 MiB.
@@ -65,6 +65,8 @@ struct Pending {
     seen: [Clock; 3],
     /// The state at its last fence of that scope or a wider one: released by its relaxed stores.
     fenced: [Clock; 3],
+    /// Observed by its relaxed operations that count.
+    counted: Clock,
 }
 
 /// What was released at a location.
@@ -88,6 +90,8 @@ struct BlockSync {
     fenced: AcrossBarriers,
     /// What its threads' relaxed loads have observed: each thread acquires it at its next sequentially consistent fence after a barrier.
     seen: AcrossBarriers,
+    /// What its threads' relaxed operations that count have observed, at the widest scope.
+    counted: AcrossBarriers,
 }
 
 /// Clocks of a block's threads by scope, of which other threads of the block make use after a barrier.
@@ -327,6 +331,16 @@ impl HappensBefore {
         covers(&block.shared) || acquired.any(|acquired| covers(&acquired.clock))
     }
 
+    /// Whether a relaxed operation that counts has told the later thread of an earlier write, or its block before the last barrier: only a
+    /// fence is missing behind that operation.
+    #[cold]
+    pub(super) fn lacks_a_fence(&mut self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
+        let Some(block) = self.blocks.get_mut(&later.phase.block) else { return false };
+        let own = block.pending.get(&(later.phase.warp, later.lane));
+        own.is_some_and(|pending| pending.counted.covers::<false>(earlier))
+            || block.counted.before(later.phase)[Scope::Device as usize].covers::<false>(earlier)
+    }
+
     /// Whether the table of phases is full, so that all records have to be dropped.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
@@ -363,7 +377,7 @@ impl HappensBefore {
         location: (Watched, usize),
         phase: Phase,
         lane: u32,
-        (scope, acquires): (Scope, bool),
+        Observation { scope, acquires, counts }: Observation,
     ) {
         let scope = self.effective(scope);
         let Some(released) = self.locations.get(&location) else { return };
@@ -379,8 +393,13 @@ impl HappensBefore {
             if acquires {
                 block.acquire(phase, 1 << lane, clock);
             } else {
-                block.pending.entry((phase.warp, lane)).or_default().seen[within as usize].join(clock);
+                let pending = block.pending.entry((phase.warp, lane)).or_default();
+                pending.seen[within as usize].join(clock);
                 block.seen.add(phase, within as usize, clock);
+                if counts {
+                    pending.counted.join(clock);
+                    block.counted.add(phase, Scope::Device as usize, clock);
+                }
             }
         }
     }

@@ -50,7 +50,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-pub use access::{AccessKind, Phase, Publication, Scope, Watched};
+pub use access::{AccessKind, Observation, Phase, Publication, Scope, Watched};
 
 use access::Record;
 pub use happens_before::BarrierOf;
@@ -86,6 +86,9 @@ pub enum Why {
     ReadOnly,
     /// The earlier one is of an asynchronous copy that its thread has not waited for.
     InFlight,
+    /// The later one reads what the earlier one has written, of which an atomic operation that counts has told its thread: only a fence
+    /// behind that operation is missing.
+    MissingFence,
 }
 
 /// An access of an asynchronous copy in flight.
@@ -177,8 +180,8 @@ impl RaceDetector {
 
     /// As `record`, for an access whose value can be compared: `same_value` says whether a plain or volatile write leaves these
     /// bytes of the region unchanged. It is called only where two such writes race. If all racing accesses are
-    /// writes of the same value, both plain or both volatile, or writes of the value that the reading thread has written too, returns
-    /// the first earlier one.
+    /// writes of the same value, both plain or both volatile, or writes of the value that the reading thread has written too, or lack
+    /// nothing but a fence ([`Why::MissingFence`]), returns the first earlier one.
     ///
     /// # Errors
     /// As `record`; for two plain or two volatile writes, only if they write different values.
@@ -245,9 +248,14 @@ impl RaceDetector {
                 let (block, thread) =
                     (self.happens_before.block_of(earlier.phase), earlier.phase.warp * 32 + earlier.lane);
                 let instruction = conflict.record.instruction();
-                let (kind, offset, why) = (conflict.kind, start + byte, conflict.why);
-                let conflict_here = Conflict { block, thread, kind, instruction, offset, why };
-                found = if conflict.same_value { Ok(same.or(Some(conflict_here))) } else { Err(conflict_here) };
+                let (of_earlier, offset, mut why) = (conflict.kind, start + byte, conflict.why);
+                let is_read_of_write = !kind.writes() && of_earlier == AccessKind::Write;
+                if why == Why::Unordered && is_read_of_write && self.happens_before.lacks_a_fence(earlier, epoch) {
+                    why = Why::MissingFence;
+                }
+                let conflict_here = Conflict { block, thread, kind: of_earlier, instruction, offset, why };
+                let is_note = conflict.same_value || why == Why::MissingFence;
+                found = if is_note { Ok(same.or(Some(conflict_here))) } else { Err(conflict_here) };
             }
             offset += length;
         }
@@ -343,13 +351,8 @@ impl RaceDetector {
 
     /// Registers a strong read of a scope, which may observe a release at the location. With acquire semantics the lane acquires
     /// it immediately, otherwise at its next fence.
-    pub fn observe(
-        &mut self,
-        location: (Watched, usize),
-        (phase, lane): (Phase, u32),
-        (scope, acquires): (Scope, bool),
-    ) {
-        self.happens_before.observe(location, phase, lane, (scope, acquires));
+    pub fn observe(&mut self, location: (Watched, usize), (phase, lane): (Phase, u32), observation: Observation) {
+        self.happens_before.observe(location, phase, lane, observation);
     }
 
     /// Registers a strong write. A read-modify-write is an `observe`, then a `publish`.

@@ -256,7 +256,8 @@ fn atomic(
         read_only: false,
     };
     let operands = [first, second];
-    Ok(Action::Atomic(Atomic { space, address, bytes, update, update_global, destination, operands, ordering }))
+    let counts = matches!(name, "add" | "inc" | "dec");
+    Ok(Action::Atomic(Atomic { space, address, bytes, update, update_global, destination, operands, ordering, counts }))
 }
 
 /// The number of groups of copies that may still be in flight after a wait.

@@ -21,7 +21,7 @@ use crate::run::Elements::Ints;
 use crate::run::{Calling, launch};
 use cuda_launch::{Dim3, LaunchConfig, Search};
 use ptx_interpreter::memory::AccessError;
-use ptx_interpreter::{Fault, FaultKind, LaunchReport, Machine, Options, Uninitialised};
+use ptx_interpreter::{Fault, FaultKind, LaunchReport, Machine, Options, RaceReason, Uninitialised};
 
 /// The orders in which a right kernel, or one with a known miss, must be silent.
 const SILENT: Search = Search { runs: 24, seconds: u32::MAX, seed: 1 };
@@ -70,6 +70,7 @@ impl Label {
 
     fn is_of(self, kind: &FaultKind) -> bool {
         match kind {
+            FaultKind::Race { reason: Some(RaceReason::MissingFence), .. } => self == Self::Note,
             FaultKind::Race { .. } => self == Self::Race,
             FaultKind::SameValueRace { .. } => self == Self::SameValue,
             FaultKind::WaitsForever { .. } => self == Self::WaitsForever,
