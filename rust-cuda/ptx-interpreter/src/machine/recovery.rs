@@ -8,7 +8,6 @@ use super::options::Uninitialised;
 use super::warp::{Next, Origin, Warp};
 use crate::memory::AccessError;
 use crate::program::instruction::{Action, DecodedInstruction};
-use crate::semantics::LANES;
 
 impl Warp {
     /// Executes an instruction for the lanes that have no fault. The results of a read by the others have an unspecified value, of
@@ -50,7 +49,7 @@ impl Warp {
                 }
                 action => {
                     if matches!(action, Action::Load(_) | Action::Atomic(_)) {
-                        let origin = Arc::new(Origin { pc: place, kinds: vec![failure.kind.clone(); LANES] });
+                        let origin = Arc::new(Origin { pc: place, kind: failure.kind.clone(), of_lanes: Vec::new() });
                         let lanes = (lane, of_lane);
                         action.visit_destinations(&mut |register| self.make_unspecified(register, lanes, &origin));
                     }

@@ -70,15 +70,15 @@ impl Warp {
         }
         let bytes = load.bytes * load.destinations.len();
         let lane = failure.lane.unwrap_or(active.trailing_zeros());
-        let kind_of = |lane: usize| match resolved.of(lane) {
+        let of_lanes = lanes_of(active).filter_map(|lane| match resolved.of(lane) {
             (Memory::Local | Memory::Parameters | Memory::Constants, _) => None,
-            at => context.first_uninitialised(self, at, bytes),
-        };
-        let kinds = (0..LANES).map(|lane| {
-            let found = if active >> lane & 1 == 1 { kind_of(lane) } else { None };
-            found.map_or_else(|| failure.kind.clone(), |error| FaultKind::Access { access: Access::Read, error })
+            at => {
+                let error = context.first_uninitialised(self, at, bytes)?;
+                Some((lane as u8, FaultKind::Access { access: Access::Read, error }))
+            }
         });
-        let origin = Arc::new(Origin { pc, kinds: kinds.collect() });
+        let of_lanes = of_lanes.collect();
+        let origin = Arc::new(Origin { pc, kind: failure.kind, of_lanes });
         let mut are_noted = false;
         for (part, destination) in load.destinations.iter().enumerate() {
             let Some(destination) = destination else { continue };
@@ -116,16 +116,13 @@ impl Warp {
             }
             load.extend(&mut values);
             self.write(*destination, &values, active);
-            // Instructions with fewer than four sources name register 0 for the missing ones.
-            if *destination != 0 {
-                self.track_uninitialised((*destination, false), (uninitialised, OWN), &origin);
-                for (Stored { origin, is_computed, .. }, bytes, loaded_by) in of_stored {
-                    self.track_uninitialised((*destination, is_computed), (bytes, loaded_by), &origin);
-                }
+            self.track_uninitialised((*destination, false), (uninitialised, OWN), &origin);
+            for (Stored { origin, is_computed, .. }, bytes, loaded_by) in of_stored {
+                self.track_uninitialised((*destination, is_computed), (bytes, loaded_by), &origin);
             }
         }
         if are_noted {
-            let kind = origin.kinds[lane as usize].clone();
+            let kind = origin.kind_of(lane as u8).clone();
             context.note("uninitialised-read", (pc, pc), self.first_thread() + lane, |_| kind);
         }
         Ok(())
@@ -134,14 +131,9 @@ impl Warp {
     /// Makes a register of a lane unspecified after a fault: what is computed of it counts as uninitialised, by that fault.
     #[cold]
     pub(super) fn make_unspecified(&mut self, register: Register, (lane, of_lane): (u32, u32), origin: &Arc<Origin>) {
-        // Register 0 is excluded, as in `load_uninitialised`.
-        if register != 0 {
-            let mut bytes = [0; LANES];
-            bytes[lane as usize] = u8::MAX;
-            let mut loaded_by = OWN;
-            loaded_by[lane as usize] = of_lane as u8;
-            self.track_uninitialised((register, false), (bytes, loaded_by), origin);
-        }
+        let (mut bytes, mut loaded_by) = ([0; LANES], OWN);
+        (bytes[lane as usize], loaded_by[lane as usize]) = (u8::MAX, of_lane as u8);
+        self.track_uninitialised((register, false), (bytes, loaded_by), origin);
     }
 
     /// Whether a register of a lane has uninitialised bytes.
@@ -336,10 +328,16 @@ impl Warp {
     }
 }
 
+impl Origin {
+    fn kind_of(&self, lane: u8) -> &FaultKind {
+        self.of_lanes.iter().find(|(of, _)| *of == lane).map_or(&self.kind, |(_, kind)| kind)
+    }
+}
+
 impl UninitialisedRegister {
     fn failure(&self, lane: usize) -> Failure {
         let of = self.loaded_by[lane];
-        let kind = self.origin.kinds[usize::from(of)].clone();
+        let kind = self.origin.kind_of(of).clone();
         Failure { lane: Some(lane as u32), origin: Some((self.origin.pc, of.into())), kind }
     }
 }

@@ -75,8 +75,9 @@ pub(super) struct UninitialisedRegister {
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
     pub(super) pc: usize,
-    /// For each lane, the fault to report for it.
-    pub(super) kinds: Vec<FaultKind>,
+    /// The fault to report for it, and those for lanes that loaded from memory of which each has another part.
+    pub(super) kind: FaultKind,
+    pub(super) of_lanes: Vec<(u8, FaultKind)>,
 }
 
 /// A call that has not returned.

@@ -55,7 +55,8 @@ impl<'a> Symbols<'a> {
             module,
             globals,
             scopes: Scopes::default(),
-            registers: Vec::new(),
+            // Register 0 is no kernel's: instructions with fewer than four sources name it for the missing ones.
+            registers: vec![Initial::Constant(0)],
             interned: HashMap::new(),
             predicates: 0,
             register_names: Vec::new(),

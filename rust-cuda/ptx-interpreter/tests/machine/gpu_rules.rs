@@ -1,8 +1,9 @@
 //! By options that are not strict, what PTX and GPUs since sm_70 define is right, and notes say what an author should know.
 
 use crate::support::kernel::{Kernel, each};
+use cuda_launch::LaunchConfig;
 use ptx_interpreter::memory::AccessError;
-use ptx_interpreter::{FaultKind, Note, Uninitialised};
+use ptx_interpreter::{FaultKind, Machine, Note, Options, Uninitialised};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
 const ROOM: &str = ".shared .align 4 .b8 room[512];\n";
@@ -224,6 +225,24 @@ fn an_unwritten_value_is_a_fault_where_it_matters() {
     ] {
         assert!(!is_noted(&load(harmful)), "{harmful}");
     }
+}
+
+/// The first register that is declared is like all others.
+#[test]
+fn the_first_register_may_hold_an_unwritten_value() {
+    let text = |then: &str| {
+        format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry first() {{ .reg .b32 first; .shared .align 4 .b8 room[4]; \
+             .reg .pred p;\nld.shared.u32 first, [room];\n{then} ret; }}"
+        )
+    };
+    let launched = |then: &str| {
+        let options = Options { strict: false, uninitialised: Uninitialised::Note, ..Options::default() };
+        Machine::new(&text(then)).unwrap().launch(options, "first", LaunchConfig::new(1, 32), &[])
+    };
+    assert_eq!(launched("mov.u32 first, 3; setp.eq.u32 p, first, 3;").unwrap().notes.len(), 1);
+    let error = launched("setp.eq.u32 p, first, 3;").unwrap_err();
+    assert_eq!(error.fault().unwrap().kind.id(), "uninitialised-read");
 }
 
 #[test]
