@@ -114,6 +114,8 @@ pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
     let builder = BLOCKS_OF_128.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 128, 1));
     let builder = BLOCKS_OF_256.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 2));
     let builder = ONE_BLOCK.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 1024, 1));
+    // Debuggers run the PTX for the oldest architecture, or for the one that the kernels are tuned for.
+    let builder = builder.debug_file(arch != Arch::Sm80);
     let builder = match arch >= Arch::Sm80 {
         true => {
             let builder = TENSOR_CORES.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 1));

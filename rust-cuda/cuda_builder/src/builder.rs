@@ -34,6 +34,7 @@ pub struct CudaBuilder {
     /// The kernels whose launches may begin before the one before has ended.
     dependent: Vec<String>,
     add_to_fingerprint: Vec<PathBuf>,
+    has_debug_file: bool,
     committed: Option<Committed>,
     copy_to: Option<PathBuf>,
     target_dir: Option<PathBuf>,
@@ -61,6 +62,7 @@ impl CudaBuilder {
             clusters: Vec::new(),
             dependent: Vec::new(),
             add_to_fingerprint: Vec::new(),
+            has_debug_file: true,
             committed: None,
             copy_to: None,
             target_dir: None,
@@ -138,6 +140,13 @@ impl CudaBuilder {
     /// dependencies for the GPU are part of it by default; build scripts and files outside those directories are not.
     pub fn add_to_fingerprint(mut self, path: impl AsRef<Path>) -> Self {
         self.add_to_fingerprint.push(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets whether the names of functions and variables for debuggers are written beside the PTX; they are by default. They take as much
+    /// room as the PTX.
+    pub fn debug_file(mut self, writes: bool) -> Self {
+        self.has_debug_file = writes;
         self
     }
 
@@ -427,6 +436,7 @@ impl CudaBuilder {
             &self.dependent,
         )?;
         let Postprocessed { ptx: body, debug } = processed;
+        let debug = if self.has_debug_file { debug } else { String::new() };
         let header = Header::new(&kernels.package, self.arch, fingerprint, &toolchain.compiler, &body);
         Ok(Rebuilt { header, body, debug, messages: compiled.messages })
     }

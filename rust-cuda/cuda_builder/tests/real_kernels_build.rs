@@ -161,6 +161,7 @@ fn the_text_does_not_depend_on_the_path_or_the_version() {
     let ptx = builder(&sandbox, Arch::Sm90).copy_to(sandbox.path("out/copy.ptx")).build().unwrap();
     assert_eq!(ptx.origin, Origin::Committed);
     assert!(!ptx.debug_file().exists());
+    assert_eq!(builder(&sandbox, Arch::Sm90).debug_file(false).check().unwrap(), Comparison::Same);
 }
 
 #[test]
