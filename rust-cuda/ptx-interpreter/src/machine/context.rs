@@ -9,7 +9,7 @@ use super::counts::InstructionCounts;
 use super::fault::{Fault, FaultKind};
 use super::lanes::lanes_of;
 use super::launch::{Launch, LaunchResults};
-use super::note::Notes;
+use super::note::{Note, Notes};
 use super::observer::{Observing, Step};
 use super::race::RaceChecker;
 use super::residents::Residents;
@@ -212,6 +212,24 @@ impl Context<'_> {
             schedule: self.launch.options.schedule.clone(),
             source_line: None,
         })
+    }
+
+    /// Counts what is no fault: of the kind with this `id`, at an instruction of a thread, and another instruction.
+    pub(super) fn note(
+        &mut self,
+        id: &'static str,
+        (pc, other): (usize, usize),
+        thread: u32,
+        kind: impl FnOnce(&Self) -> FaultKind,
+    ) {
+        if let Some(note) = self.notes.get_mut(&(pc, other, id)) {
+            note.count += 1;
+            return;
+        }
+        let kind = kind(self);
+        debug_assert_eq!(kind.id(), id);
+        let fault = *self.fault(pc, thread, kind);
+        self.notes.insert((pc, other, id), Note { fault, count: 1 });
     }
 
     /// Notes the use of uninitialised memory. With checks of races the launch goes on: the write that is missing may come later, unordered.

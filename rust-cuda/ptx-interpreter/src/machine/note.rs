@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::context::Context;
-use super::fault::{Fault, FaultKind};
+use super::fault::Fault;
 use crate::program::Place;
 
 /// What would be a fault by stricter options, and how often it was seen.
@@ -42,24 +41,4 @@ pub(super) fn by_line(notes: Notes) -> Vec<Note> {
         }
     }
     merged
-}
-
-impl Context<'_> {
-    /// Counts what is no fault: of the kind with this `id`, at an instruction of a thread, and another instruction.
-    pub(super) fn note(
-        &mut self,
-        id: &'static str,
-        (pc, other): (usize, usize),
-        thread: u32,
-        kind: impl FnOnce(&Self) -> FaultKind,
-    ) {
-        if let Some(note) = self.notes.get_mut(&(pc, other, id)) {
-            note.count += 1;
-            return;
-        }
-        let kind = kind(self);
-        debug_assert_eq!(kind.id(), id);
-        let fault = *self.fault(pc, thread, kind);
-        self.notes.insert((pc, other, id), Note { fault, count: 1 });
-    }
 }
