@@ -267,7 +267,7 @@ impl GpuEngine {
         Ok(Evaluation { loss, correct: sum(correct.to_vec()?) as usize, count })
     }
 
-    /// Calls `work` with a copy of the samples on the device: that of the last call, if it was for the same.
+    /// Calls `work` with the samples on the device. The copy of the last call is used again if it holds the same samples.
     fn with_copy_of<R>(
         &mut self,
         samples: &Samples,

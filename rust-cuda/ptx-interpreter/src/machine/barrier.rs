@@ -1,12 +1,12 @@
 //! Arrival of threads at the block's barriers.
 
 use super::context::Context;
-use super::divergence::PathState;
+use super::divergence::{Path, PathState};
 use super::fault::{Failure, FaultKind};
 use super::lanes::{ALL, lanes_of};
 use super::warp::{Next, Warp};
 use crate::memory::races::{BarrierOf, Phase};
-use crate::program::instruction::{Action, Barrier, BarrierReduction};
+use crate::program::instruction::{Barrier, BarrierReduction};
 use crate::semantics::LANES;
 
 impl Warp {
@@ -78,12 +78,9 @@ impl Warp {
         if context.launch.options.strict {
             return other;
         }
-        let is_aligned = |pc: usize| match &context.kernel.instructions[pc].action {
-            Action::Barrier(barrier) => barrier.aligned,
-            _ => false,
-        };
         let mut of_warp = self.divergence.paths.iter().filter(|path| path.state == PathState::AtBarrier(number));
-        if let Some(path) = of_warp.find(|path| path.pc != pc && (barrier.aligned || is_aligned(path.pc))) {
+        let is_aligned = |path: &&Path| barrier.aligned || context.kernel.is_aligned_barrier(path.pc);
+        if let Some(path) = of_warp.find(|path| path.pc != pc && is_aligned(path)) {
             return Some(path.pc);
         }
         if let Some(other) = other.filter(|_| number == 0 && barrier.count.is_none()) {
@@ -121,8 +118,7 @@ impl Warp {
 
     /// Notes that lanes which have exited do not reach an aligned barrier at which others of the warp wait.
     pub(super) fn note_barrier_of_some_lanes(&self, pc: usize, mask: u32, context: &mut Context<'_>) {
-        let is_aligned = matches!(&context.kernel.instructions[pc].action, Action::Barrier(barrier) if barrier.aligned);
-        if self.exited != 0 && is_aligned {
+        if self.exited != 0 && context.kernel.is_aligned_barrier(pc) {
             let thread = self.first_thread() + mask.trailing_zeros();
             let exited = self.exited;
             context.note("barrier-of-some-lanes", (pc, pc), thread, |_| FaultKind::BarrierOfSomeLanes { exited });

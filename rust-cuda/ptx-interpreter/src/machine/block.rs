@@ -290,6 +290,11 @@ impl Block {
 }
 
 impl Kernel {
+    /// Whether all lanes of a warp have to execute the barrier at this instruction.
+    pub(super) fn is_aligned_barrier(&self, pc: usize) -> bool {
+        matches!(&self.instructions[pc].action, Action::Barrier(barrier) if barrier.aligned)
+    }
+
     /// The reduction of the threads' predicates by the barrier at this instruction.
     fn barrier_reduction(&self, pc: usize) -> Option<BarrierReduction> {
         match &self.instructions[pc].action {

@@ -168,7 +168,7 @@ fn the_last_block_lacks_a_fence_behind_its_counter() {
             "{message}"
         );
     }
-    // Who does not count is told of nothing: a poll, and an operation without a fence before it.
+    // A poll does not count, and without the writer's fence the counter orders nothing: both are races.
     let poll = launched("mov.u32 r5, 1; atom.global.exch.b32 r2, [output+8], r5", "", 0);
     assert!(matches!(poll.error().unwrap().fault().unwrap().kind, FaultKind::Race { reason: None, .. }));
     let unfenced = body(count, "", 0).replacen("membar.gl;", "", 1);
