@@ -16,7 +16,10 @@ const fn rule(id: &'static str, description: &'static str) -> Rule {
 /// All kinds. `docs/checking.md` lists them.
 pub const RULES: [Rule; 27] = [
     rule("race", "Two threads access the same bytes without synchronisation, and at least one of them writes."),
-    rule("same-value-race", "Two threads write the same value to the same bytes without synchronisation."),
+    rule(
+        "same-value-race",
+        "Two threads access the same bytes without synchronisation, and memory has the same value in any order.",
+    ),
     rule("out-of-bounds", "An access or an index is outside of the memory that it is meant for."),
     rule("use-after-free", "An access to memory that has been freed."),
     rule("uninitialised-read", "A load of memory that nothing has written."),

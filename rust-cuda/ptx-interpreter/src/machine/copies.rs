@@ -87,9 +87,10 @@ impl Warp {
     ) -> Result<(), Failure> {
         let ordering = MemoryOrdering::default();
         let recorded = RecordedAccess { pc, access: Access::Write, ordering, bytes: data.len() };
-        let same_value = |region: &Region, range: Range<usize>| {
+        let same_value = |region: &Region, range: Range<usize>, after_others: bool| {
             let written = range.start - target.1..range.end - target.1;
-            range.zip(&data[written]).all(|(offset, byte)| region.load(offset, 1) as u8 == *byte)
+            (after_others || region.is_initialised(range.start, range.len()))
+                && range.zip(&data[written]).all(|(offset, byte)| region.load(offset, 1) as u8 == *byte)
         };
         context.record(self, lane, target, recorded, (Some(data), same_value))
     }

@@ -84,15 +84,18 @@ pub enum FaultKind {
         /// Location of the other thread's instruction.
         other_place: Box<Place>,
     },
-    /// Two unordered plain writes of the same value to the same bytes. A fault only if
-    /// [`Options::same_value_races_are_faults`](crate::Options::same_value_races_are_faults) is set.
+    /// Two unordered plain writes of the same value to the same bytes, or a read and a write of the value that the bytes have. A fault only
+    /// if [`Options::same_value_races_are_faults`](crate::Options::same_value_races_are_faults) is set.
     #[error(
-        "same-value race: {access} {}, which block {other_block}, thread {other_thread} writes at {other_place} with the same value",
-        Accessed(memory, *address, *bytes)
+        "same-value race: {access} {}, which block {other_block}, thread {other_thread} {other_access} at {other_place}{}",
+        Accessed(memory, *address, *bytes),
+        if *.other_access == Access::Read { "; the write leaves the same value" } else { " with the same value" }
     )]
     SameValueRace {
-        /// The thread's access: a write, or a read of what it has written itself.
+        /// The thread's access.
         access: Access,
+        /// The other thread's access.
+        other_access: Access,
         /// Address within the state space.
         address: u64,
         /// Size of the access in bytes.

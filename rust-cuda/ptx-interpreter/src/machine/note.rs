@@ -10,7 +10,7 @@ use crate::program::Place;
 pub struct Note {
     /// The first one. It has no others.
     pub fault: Fault,
-    /// Their number, at the same source line and of the same kind; of races, with the same other line. Of instructions without source
+    /// Their number, at the same line and of the same kind; of races, with the same other line. Of instructions without source
     /// lines, at the same instructions.
     pub count: u64,
 }
@@ -26,16 +26,20 @@ pub(super) fn add(notes: &mut Notes, others: Notes) {
     }
 }
 
-/// The notes of a report: those of the same source lines are one.
+/// The notes of a report: those of the same source lines are one, and so are those of the same two lines of a race in either order.
 pub(super) fn by_line(notes: Notes) -> Vec<Note> {
-    let line = |place: Option<&Place>| {
-        place.map(|place| place.source.as_ref().map(|source| (source.file.clone(), source.line)))
+    let line = |place: &Place| match &place.source {
+        Some(source) => (source.file.clone(), source.line),
+        None => (place.text.clone(), place.line),
     };
-    let lines = |fault: &Fault| (fault.kind.id(), line(Some(&fault.place)), line(fault.kind.other_place()));
+    let lines = |fault: &Fault| {
+        let mut lines = [Some(line(&fault.place)), fault.kind.other_place().map(line)];
+        lines.sort();
+        (fault.kind.id(), lines)
+    };
     let mut merged: Vec<Note> = Vec::new();
     for note in notes.into_values() {
-        let has_lines = note.fault.place.source.is_some();
-        match merged.iter_mut().find(|known| has_lines && lines(&known.fault) == lines(&note.fault)) {
+        match merged.iter_mut().find(|known| lines(&known.fault) == lines(&note.fault)) {
             Some(known) => known.count += note.count,
             None => merged.push(note),
         }

@@ -30,7 +30,8 @@ pub(super) struct StoreInFlight {
 impl RaceChecker {
     pub(super) fn new(launch: &Launch<'_>) -> Self {
         let narrow = launch.kernel.has_narrow_scopes();
-        let detector = RaceDetector::with_sizes(launch.config.cluster, narrow, launch.kernel.access_sizes());
+        let detector = RaceDetector::with_sizes(launch.config.cluster, narrow, launch.kernel.access_sizes())
+            .silent_stores(!launch.options.strict);
         let global = vec![None; launch.view.allocations().len()];
         Self { detector, global, async_stores: HashMap::new() }
     }

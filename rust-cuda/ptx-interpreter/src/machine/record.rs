@@ -50,7 +50,7 @@ impl Context<'_> {
     }
 
     /// Records a lane's access in the race detector, with what an asynchronous copy writes. `same_value` says whether the access leaves a
-    /// range of bytes of its region unchanged.
+    /// range of bytes of its region unchanged, as for [`RaceDetector::record_value`](crate::memory::races::RaceDetector::record_value).
     ///
     /// # Errors
     /// The race with an earlier access, if it is a fault.
@@ -60,7 +60,7 @@ impl Context<'_> {
         lane: usize,
         (memory, offset): (Memory, usize),
         recorded: RecordedAccess,
-        (copied, same_value): (Option<&[u8]>, impl Fn(&Region, Range<usize>) -> bool),
+        (copied, same_value): (Option<&[u8]>, impl Fn(&Region, Range<usize>, bool) -> bool),
     ) -> Result<(), Failure> {
         let RecordedAccess { pc, access, ordering, bytes } = recorded;
         let phase = self.phase(warp);
@@ -78,7 +78,7 @@ impl Context<'_> {
             (Access::Write, _, true) => AccessKind::VolatileWrite,
             (Access::Write | Access::Atomic, ..) => AccessKind::AtomicWrite(scope),
         };
-        let same_value = |range| same_value(region, range);
+        let same_value = |range, after_others| same_value(region, range, after_others);
         let (at, is_update) = ((watched, offset), access == Access::Atomic);
         let conflict = match copied {
             Some(data) => races.detector.record_copy(at, data, thread, pc as u32, same_value),
@@ -97,18 +97,11 @@ impl Context<'_> {
         let conflict = match conflict {
             Ok(None) => return Ok(()),
             Ok(Some(conflict)) if conflict.why == Why::MissingFence => conflict,
-            Ok(Some(conflict)) if access == Access::Read && self.launch.options.same_value_races_are_faults => conflict,
             Ok(Some(conflict)) => return self.same_value_race(warp, lane, (memory, offset), recorded, conflict),
             Err(conflict) => conflict,
         };
         let (extent, start) = self.extent_at(memory, offset);
-        let other_access = match conflict.kind {
-            AccessKind::Read | AccessKind::ReadOnly | AccessKind::VolatileRead | AccessKind::AtomicRead(_) => {
-                Access::Read
-            }
-            AccessKind::Write | AccessKind::VolatileWrite => Access::Write,
-            AccessKind::AtomicWrite(_) => Access::Atomic,
-        };
+        let other_access = access_of(conflict.kind);
         let reason = match (conflict.why, kind, conflict.kind) {
             (Why::InFlight, ..) => Some(RaceReason::InFlight),
             (Why::ReadOnly, ..) => Some(RaceReason::ReadOnly),
@@ -152,7 +145,7 @@ impl Context<'_> {
         self.note_fault(fault).map_err(|fault| Failure::at(lane, fault.kind))
     }
 
-    /// Notes a race of two writes of the same value.
+    /// Notes a race of writes of the same value, or of one with a read.
     ///
     /// # Errors
     /// The race, if the launch's options make it a fault.
@@ -168,6 +161,7 @@ impl Context<'_> {
             let (memory, address) = context.extent_at(memory, offset);
             FaultKind::SameValueRace {
                 access,
+                other_access: access_of(conflict.kind),
                 address,
                 bytes,
                 memory: Box::new(memory),
@@ -183,5 +177,13 @@ impl Context<'_> {
         let instructions = (pc, conflict.instruction as usize);
         self.note("same-value-race", instructions, warp.first_thread() + lane as u32, kind);
         Ok(())
+    }
+}
+
+fn access_of(kind: AccessKind) -> Access {
+    match kind {
+        AccessKind::Read | AccessKind::ReadOnly | AccessKind::VolatileRead | AccessKind::AtomicRead(_) => Access::Read,
+        AccessKind::Write | AccessKind::VolatileWrite => Access::Write,
+        AccessKind::AtomicWrite(_) => Access::Atomic,
     }
 }

@@ -162,8 +162,13 @@ impl Warp {
                     let stored = before.filter_map(|other| byte_by(other, offset)).last();
                     stored.unwrap_or_else(|| region.load(offset, 1) as u8)
                 };
-                let same_value = |region: &Region, mut range: Range<usize>| {
-                    !stored.is_empty() && range.all(|offset| byte_by(lane, offset) == Some(byte_before(region, offset)))
+                let same_value = |region: &Region, mut range: Range<usize>, after_others: bool| match after_others {
+                    _ if stored.is_empty() => false,
+                    true => range.all(|offset| byte_by(lane, offset) == Some(byte_before(region, offset))),
+                    false => {
+                        range.clone().all(|offset| byte_by(lane, offset) == Some(region.load(offset, 1) as u8))
+                            && region.is_initialised(range.start, range.len())
+                    }
                 };
                 context.record(self, lane, resolved.of(lane), recorded, (None, same_value))?;
             }

@@ -279,3 +279,60 @@ fn a_missing_barrier_is_a_race_and_not_an_unwritten_value() {
     let kind = kernel(&body(""), 64).without_race_checks().fault("ld.shared.u32 r1, [r7];", 0, 0);
     assert!(matches!(kind, FaultKind::Access { .. }), "{kind}");
 }
+
+#[test]
+fn a_silent_store_beside_reads_is_noted() {
+    // One thread stores the value that the memory has while the others read: before them, and after them.
+    let body = |stored: u32, address: &str| {
+        format!(
+            "setp.ne.u32 p0, tid, 3; @p0 bra READ;\nst.{address}, {stored};\nbra DONE; READ:\nld.{address_of_load};\nDONE: ret;",
+            address_of_load = address.replacen(" ", " r1, ", 1)
+        )
+    };
+    for order in ["ascending", "descending"] {
+        for threads in [32, 96] {
+            let silent = kernel(&body(0, "global.u32 [input]"), threads).in_order(order);
+            assert_eq!(notes(&silent).iter().map(|(id, _)| *id).collect::<Vec<_>>(), ["same-value-race"], "{order}");
+            let other = kernel(&body(1, "global.u32 [input]"), threads).in_order(order);
+            assert_eq!(other.launch_error().fault().unwrap().kind.id(), "race", "{order}");
+        }
+        // A value that may be read before it is written is no silent store, whatever the memory has.
+        let unwritten = kernel(&body(u32::MAX, "shared.u32 [room]"), 96).in_order(order);
+        assert_eq!(unwritten.launch_error().fault().unwrap().kind.id(), "race", "{order}");
+    }
+    let strict = Kernel::new(body(0, "global.u32 [input]")).launch_error();
+    assert_eq!(strict.fault().unwrap().kind.id(), "race");
+    let faults = kernel(&body(0, "global.u32 [input]"), 32).with_same_value_faults().launch_error();
+    assert_eq!(faults.fault().unwrap().kind.id(), "same-value-race");
+    let message = kernel(&body(0, "global.u32 [input]"), 64).in_order("descending").report().notes[0].fault.to_string();
+    assert!(
+        message
+            .contains("thread (3, 0, 0), PTX line 19 `st.global.u32 [input], 0`: same-value race: writes 4 bytes at ")
+            && message.contains(" reads at PTX line 21 `ld.global.u32 r1, [input]`; the write leaves the same value"),
+        "{message}"
+    );
+}
+
+#[test]
+fn stores_of_two_values_by_one_instruction_are_no_silent_ones() {
+    // Lanes 0 and 1 store to one word what it has and something else, in whichever order.
+    for (first, second) in [(0, 7), (7, 0)] {
+        let body = format!(
+            "setp.eq.u32 p0, tid, 0; selp.u32 r1, {first}, {second}, p0; shr.u32 r2, tid, 1; mad.wide.u32 d1, r2, 4, input;
+             \nst.global.u32 [d1], r1;\nret;"
+        );
+        assert_eq!(kernel(&body, 2).launch_error().fault().unwrap().kind.id(), "race");
+    }
+}
+
+#[test]
+fn a_store_of_a_value_that_the_thread_has_stored_before_is_silent() {
+    // As in Numba's tests of `syncwarp`: lane 0 stores again what it has stored before a barrier, while the others read.
+    let body =
+        "setp.ne.u32 p0, tid, 0; @!p0 st.shared.u32 [room], 42; bar.warp.sync -1;\n@!p0 st.shared.u32 [room], 42;
+         ld.shared.u32 r1, [room]; st.global.u32 [cell], r1; ret;";
+    assert_eq!(notes(&kernel(body, 32)), [("same-value-race", 31)]);
+    // Without the barrier the others may read what was there before.
+    let unordered = kernel(&body.replace("bar.warp.sync -1;", ""), 32).launch_error();
+    assert_eq!(unordered.fault().unwrap().kind.id(), "race");
+}

@@ -6,4 +6,5 @@ mod allocations;
 mod happens_before;
 mod races;
 mod regions;
+mod silent_stores;
 mod updates;

@@ -141,7 +141,7 @@ pub(super) struct Record {
 
 /// The highest number of an instruction that a record has.
 const MAX_INSTRUCTION: u32 = (1 << 30) - 1;
-/// The tag of a volatile access, and of a read-only one among the plain ones.
+/// The tag of a volatile access, and of a read-only or a silent one among the plain ones.
 const VOLATILE: u32 = 3;
 
 impl Record {
@@ -168,6 +168,15 @@ impl Record {
     /// The kind of a strong write.
     pub(super) fn strong_write(self) -> AccessKind {
         self.scope().map_or(AccessKind::VolatileWrite, AccessKind::AtomicWrite)
+    }
+
+    /// The same plain write, marked: it left the value that memory had before the launch.
+    pub(super) fn silent(self) -> Self {
+        Self { tagged: self.tagged | VOLATILE << 30, ..self }
+    }
+
+    pub(super) fn is_silent(self) -> bool {
+        self.scope().is_none()
     }
 
     fn scope(self) -> Option<Scope> {

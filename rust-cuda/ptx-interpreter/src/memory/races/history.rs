@@ -21,7 +21,7 @@ pub(super) struct History {
 struct RareAccesses {
     atomic_readers: Records<true>,
     atomic_writers: Records<false>,
-    /// Plain writers concurrent with `writer` that wrote the same value. With another value the race is reported.
+    /// Plain writers after `writer` that left its value: concurrent ones, and silent ones.
     same_writers: Records<false>,
 }
 
@@ -30,8 +30,8 @@ struct RareAccesses {
 pub(super) struct RacingAccess {
     pub(super) kind: AccessKind,
     pub(super) record: Record,
-    /// Whether both are plain, or both volatile, writes of the same value, or the current one reads the value that its thread has
-    /// written too.
+    /// Whether both are plain, or both volatile, writes of the same value, or one is a plain read that has the same value before the
+    /// write and after it.
     pub(super) same_value: bool,
     pub(super) why: Why,
 }
@@ -46,6 +46,8 @@ pub(super) struct Current {
     pub(super) instruction: u32,
     /// Its size.
     pub(super) bytes: usize,
+    /// Whether a plain write of the value that memory has does not race with plain reads.
+    pub(super) may_be_silent: bool,
 }
 
 /// The access history of the four bytes of a word.
@@ -65,18 +67,18 @@ impl Default for Word {
 impl Word {
     /// Records an access to some bytes of the word, and returns the first byte with a racing access; a race of
     /// different values takes precedence over one of the same value. `same_value` says whether a plain write leaves
-    /// these bytes of the word unchanged.
+    /// these bytes of the word unchanged, and is told whether another thread may have written them just before.
     #[inline]
     pub(super) fn record(
         &mut self,
         order: &HappensBefore,
         bytes: Range<usize>,
         access: &Current,
-        same_value: &mut impl FnMut(Range<usize>) -> bool,
+        same_value: &mut impl FnMut(Range<usize>, bool) -> bool,
     ) -> Option<(usize, RacingAccess)> {
         if let Self::Whole(history) = self {
             if bytes.len() == 4 {
-                let found = history.record(order, access, || same_value(0..4))?;
+                let found = history.record(order, access, |after_others| same_value(0..4, after_others))?;
                 return Some((0, found));
             }
             *self = Self::Bytes(Box::new(std::array::from_fn(|_| history.clone())));
@@ -84,7 +86,8 @@ impl Word {
         let Self::Bytes(histories) = self else { return None };
         let mut found: Option<(usize, RacingAccess)> = None;
         for byte in bytes {
-            let conflict = histories[byte].record(order, access, || same_value(byte..byte + 1));
+            let same_value = |after_others| same_value(byte..byte + 1, after_others);
+            let conflict = histories[byte].record(order, access, same_value);
             if let Some(conflict) = conflict
                 && found.is_none_or(|(_, found)| found.same_value && !conflict.same_value)
             {
@@ -111,10 +114,12 @@ impl History {
         &mut self,
         order: &HappensBefore,
         access: &Current,
-        same_value: impl FnMut() -> bool,
+        mut same_value: impl FnMut(bool) -> bool,
     ) -> Option<RacingAccess> {
-        let conflict = self.conflict(order, access, same_value);
-        let Current { kind, epoch, instruction, .. } = *access;
+        let Current { kind, epoch, instruction, may_be_silent, .. } = *access;
+        let writer = self.unordered_writer(order, epoch);
+        let is_silent = may_be_silent && kind == AccessKind::Write && same_value(writer.is_some());
+        let conflict = self.conflict(order, access, (writer, is_silent), || same_value(true));
         let record = Record::new(epoch.number, kind, instruction);
         match kind {
             // What races with a thread's write races with its reads after it, until it releases them.
@@ -126,6 +131,8 @@ impl History {
             AccessKind::VolatileWrite | AccessKind::AtomicWrite(_) => {
                 self.rare.get_or_insert_default().atomic_writers.add(order, epoch, record, kind);
             }
+            // The accesses before it stay recorded: what races with one of them need not race with this write.
+            AccessKind::Write if is_silent => self.add_silent(order, epoch, record),
             AccessKind::Write => {
                 let earlier = self.writer.replace(record);
                 // An access that races with an earlier one but not with this write cannot follow: it would happen after
@@ -152,10 +159,39 @@ impl History {
         conflict
     }
 
+    /// Records a plain write of the value that memory has.
+    fn add_silent(&mut self, order: &HappensBefore, epoch: ThreadEpoch, record: Record) {
+        let has_others = self.rare.as_ref().is_some_and(|rare| !rare.same_writers.is_empty());
+        match self.writer {
+            None => self.writer = Some(record.silent()),
+            Some(writer) if writer.epoch == record.epoch => {}
+            Some(writer)
+                if !has_others && writer.is_silent() && order.is_ordered::<false>(order.epoch_of(writer), epoch) =>
+            {
+                self.writer = Some(record.silent());
+            }
+            Some(_) => self.rare.get_or_insert_default().same_writers.add(order, epoch, record, AccessKind::Write),
+        }
+    }
+
+    /// A plain writer that does not happen before an access, the latest of other values first.
+    #[inline]
+    fn unordered_writer(&self, order: &HappensBefore, epoch: ThreadEpoch) -> Option<Record> {
+        let writer = self.writer.filter(|writer| !order.is_ordered::<false>(order.epoch_of(*writer), epoch));
+        writer.or_else(|| self.rare.as_ref()?.same_writers.concurrent_with(order, epoch).next())
+    }
+
+    /// Whether an access finds the value that memory has, whatever plain writes do not happen before it: it has been there since before
+    /// the launch, or the write that brought it happens before the access.
+    #[cold]
+    fn finds_value(&self, order: &HappensBefore, epoch: ThreadEpoch) -> bool {
+        self.writer.is_none_or(|writer| writer.is_silent() || order.is_ordered::<false>(order.epoch_of(writer), epoch))
+    }
+
     /// A write that the launch has made, in whatever order: a read-only load may miss it.
     #[cold]
     fn ordered_write(&self) -> Option<RacingAccess> {
-        let plain = self.writer.map(|record| (AccessKind::Write, record));
+        let plain = self.writer.filter(|record| !record.is_silent()).map(|record| (AccessKind::Write, record));
         let strong = || {
             let record = self.rare.as_ref()?.atomic_writers.latest_of_lanes().next()?;
             Some((record.strong_write(), record))
@@ -176,16 +212,17 @@ impl History {
         &self,
         order: &HappensBefore,
         access: &Current,
+        (writer, is_silent): (Option<Record>, bool),
         mut same_value: impl FnMut() -> bool,
     ) -> Option<RacingAccess> {
-        let Current { kind, epoch, .. } = *access;
-        let writer = self.writer.filter(|writer| !order.is_ordered::<false>(order.epoch_of(*writer), epoch));
-        let same_writers = || self.rare.as_ref()?.same_writers.concurrent_with(order, epoch).next();
+        let Current { kind, epoch, may_be_silent, .. } = *access;
         let mut same = None;
-        if let Some(record) = writer.or_else(same_writers) {
+        if let Some(record) = writer {
             let same_value = match kind {
+                AccessKind::Write if may_be_silent => is_silent,
                 AccessKind::Write => same_value(),
-                AccessKind::Read => self.has_own_write(epoch),
+                AccessKind::Read => self.has_own_write(epoch) || may_be_silent && self.finds_value(order, epoch),
+                AccessKind::ReadOnly => may_be_silent && self.writer.is_some_and(Record::is_silent),
                 _ => false,
             };
             let found = RacingAccess { kind: AccessKind::Write, record, same_value, why: Why::Unordered };
@@ -204,7 +241,11 @@ impl History {
             let ordered = || self.readers.latest_of_lanes().find(is_of_another);
             let found = unordered().map(|record| (record, Why::Unordered));
             if let Some((record, why)) = found.or_else(|| Some((ordered()?, Why::ReadOnly))) {
-                return Some(RacingAccess { kind: record.plain_read(), record, same_value: false, why });
+                let found = RacingAccess { kind: record.plain_read(), record, same_value: is_silent, why };
+                if !is_silent {
+                    return Some(found);
+                }
+                same = same.or(Some(found));
             }
         }
         if kind == AccessKind::ReadOnly

@@ -18,7 +18,9 @@
 //! or by transitivity of these (PTX ISA 8, Memory Consistency Model; causality order).
 //!
 //! Plain writes, or volatile ones, of the same value that race with each other, and with no other access but plain reads by their own
-//! threads, are a class of their own: whichever comes last, memory holds that value.
+//! threads, are a class of their own: whichever comes last, memory holds that value. Silent stores, plain ones of the value that memory
+//! has, may be of this class too ([`RaceDetector::silent_stores`]): also plain reads by other threads then find that value, before the
+//! store and after it.
 //!
 //! A releasing thread publishes its own accesses, those of its warp before the last `bar.warp.sync`, those of its block
 //! before the last barrier, and those of other blocks that it has acquired. They happen before what the acquiring
@@ -124,6 +126,7 @@ pub struct RaceDetector {
     free: Vec<Watched>,
     /// Of each word, the asynchronous copies in flight.
     flights: HashMap<(Watched, usize), Vec<Flight>>,
+    silent_stores: bool,
 }
 
 impl RaceDetector {
@@ -136,7 +139,14 @@ impl RaceDetector {
     /// The same for instructions whose accesses have these sizes in bytes: atomic accesses of different sizes race.
     pub fn with_sizes(cluster: u8, has_narrow_scopes: bool, sizes: Vec<u8>) -> Self {
         let happens_before = HappensBefore::new(u32::from(cluster).max(1), has_narrow_scopes, sizes);
-        Self { happens_before, regions: Vec::new(), free: Vec::new(), flights: HashMap::new() }
+        let (regions, free, flights) = (Vec::new(), Vec::new(), HashMap::new());
+        Self { happens_before, regions, free, flights, silent_stores: false }
+    }
+
+    /// The same, which distinguishes silent stores if `are_known` is set.
+    #[must_use]
+    pub fn silent_stores(self, are_known: bool) -> Self {
+        Self { silent_stores: are_known, ..self }
     }
 
     /// Starts to watch a region of `bytes` bytes, with 40 bytes of history for every 4.
@@ -175,12 +185,13 @@ impl RaceDetector {
         thread: (Phase, u32),
         instruction: u32,
     ) -> Result<(), Conflict> {
-        self.record_value(place, bytes, kind, thread, instruction, |_| false).map(|_| ())
+        self.record_value(place, bytes, kind, thread, instruction, |_, _| false).map(|_| ())
     }
 
     /// As `record`, for an access whose value can be compared: `same_value` says whether a plain or volatile write leaves these
-    /// bytes of the region unchanged. It is called only where two such writes race. If all racing accesses are
-    /// writes of the same value, both plain or both volatile, or writes of the value that the reading thread has written too, or lack
+    /// bytes of the region unchanged. It is called where two such writes race, and for a silent store: with false if no other thread has
+    /// written the bytes without an order, so that memory has what it had before the instruction. If all racing accesses are
+    /// writes of the same value, both plain or both volatile, or of a value that a read finds in any order, or lack
     /// nothing but a fence ([`Why::MissingFence`]), returns the first earlier one.
     ///
     /// # Errors
@@ -192,7 +203,7 @@ impl RaceDetector {
         kind: AccessKind,
         thread: (Phase, u32),
         instruction: u32,
-        same_value: impl FnMut(Range<usize>) -> bool,
+        same_value: impl FnMut(Range<usize>, bool) -> bool,
     ) -> Result<Option<Conflict>, Conflict> {
         self.record_access((place, bytes), kind, thread, instruction, (None, same_value))
     }
@@ -208,7 +219,7 @@ impl RaceDetector {
         data: &[u8],
         thread: (Phase, u32),
         instruction: u32,
-        same_value: impl FnMut(Range<usize>) -> bool,
+        same_value: impl FnMut(Range<usize>, bool) -> bool,
     ) -> Result<Option<Conflict>, Conflict> {
         let same_value = (Some(data), same_value);
         self.record_access((place, data.len()), AccessKind::Write, thread, instruction, same_value)
@@ -220,14 +231,15 @@ impl RaceDetector {
         kind: AccessKind,
         (phase, lane): (Phase, u32),
         instruction: u32,
-        (copied, mut same_value): (Option<&[u8]>, impl FnMut(Range<usize>) -> bool),
+        (copied, mut same_value): (Option<&[u8]>, impl FnMut(Range<usize>, bool) -> bool),
     ) -> Result<Option<Conflict>, Conflict> {
         if self.happens_before.is_full() {
             self.regions.iter_mut().for_each(|region| region.fill(Word::default()));
             self.happens_before.forget_phases();
         }
         let epoch = self.happens_before.thread_epoch(phase, lane);
-        let access = Current { location: (watched, offset), kind, epoch, instruction, bytes };
+        let may_be_silent = self.silent_stores;
+        let access = Current { location: (watched, offset), kind, epoch, instruction, bytes, may_be_silent };
         let in_flight = self.in_flight((watched, offset), bytes, kind, copied);
         let mut found = Ok(None);
         let (begin, end, mut offset) = (offset, offset + bytes, offset);
@@ -235,10 +247,11 @@ impl RaceDetector {
             let length = (4 - offset % 4).min(end - offset);
             let start = offset / 4 * 4;
             let flights = &self.flights;
-            let mut same_value = |range: Range<usize>| {
+            let mut same_value = |range: Range<usize>, after_others: bool| {
                 let value = copied.and_then(|data| word_at(data, start.checked_sub(begin)?));
-                let copies = flights.get(&(watched, start / 4)).filter(|flights| has_value(flights, value));
-                copies.is_some() || same_value(start + range.start..start + range.end)
+                let copies = || flights.get(&(watched, start / 4)).filter(|flights| has_value(flights, value));
+                value.is_some() && copies().is_some()
+                    || same_value(start + range.start..start + range.end, after_others)
             };
             let word = &mut self.regions[watched.0 as usize][offset / 4];
             let range = offset % 4..offset % 4 + length;
@@ -250,7 +263,8 @@ impl RaceDetector {
                 let instruction = conflict.record.instruction();
                 let (of_earlier, offset, mut why) = (conflict.kind, start + byte, conflict.why);
                 let is_read_of_write = !kind.writes() && of_earlier == AccessKind::Write;
-                if why == Why::Unordered && is_read_of_write && self.happens_before.lacks_a_fence(earlier, epoch) {
+                let is_race = why == Why::Unordered && !conflict.same_value;
+                if is_race && is_read_of_write && self.happens_before.lacks_a_fence(earlier, epoch) {
                     why = Why::MissingFence;
                 }
                 let conflict_here = Conflict { block, thread, kind: of_earlier, instruction, offset, why };

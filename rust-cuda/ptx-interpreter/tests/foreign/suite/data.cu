@@ -744,3 +744,34 @@ KERNEL last_of_the_same_value_twice(int *y) {
     store_plain(y, 5);
     if (threadIdx.x == 1) store_plain(y, 6); // RACE last_of_the_same_value_twice
 }
+
+KERNEL value_stored_again_while_all_read(int *y) {
+    __shared__ int value;
+    if (threadIdx.x == 0) store_plain(&value, 42);
+    __syncthreads();
+    if (threadIdx.x == 0) store_plain(&value, 42); // SAME value_stored_again_while_all_read
+    y[threadIdx.x] = load_plain(&value);
+}
+
+KERNEL other_value_stored_while_all_read(int *y) {
+    __shared__ int value;
+    if (threadIdx.x == 0) store_plain(&value, 41);
+    __syncthreads();
+    if (threadIdx.x == 0) store_plain(&value, 42); // RACE other_value_stored_while_all_read
+    y[threadIdx.x] = load_plain(&value);
+}
+
+KERNEL value_stored_twice_while_all_read(int *y) {
+    __shared__ int value;
+    if (threadIdx.x == 0) {
+        store_plain(&value, 42); // RACE value_stored_twice_while_all_read
+        store_plain(&value, 42);
+    }
+    if (threadIdx.x > 0) y[threadIdx.x] = load_plain(&value);
+}
+
+KERNEL largest_stored_by_those_who_read_it(const int *x, int *largest) {
+    for (int i = 0; i < 4; i++) {
+        if (load_plain(largest) < x[i]) store_plain(largest, x[i]); // RACE largest_stored_by_those_who_read_it
+    }
+}

@@ -103,6 +103,10 @@ fn all() -> Vec<Case> {
         case(SameValue, "same_value_and_own_read", (1, 64), [out(64)]),
         race("two_branches_of_different_values", (2, 32), [out(2)]),
         race("last_of_the_same_value_twice", (1, 2), [out(1)]),
+        case(SameValue, "value_stored_again_while_all_read", (1, 64), [out(64)]),
+        race("other_value_stored_while_all_read", (1, 64), [out(64)]),
+        race("value_stored_twice_while_all_read", (1, 64), [out(64)]),
+        race("largest_stored_by_those_who_read_it", (1, 64), [x(4), zeros(1)]),
     ]
 }
 

@@ -220,7 +220,9 @@ impl Run<'_> {
             return Err(format!("another fault: {fault}"));
         }
         let other = match &fault.kind {
-            FaultKind::Race { other_place, .. } => other_place.source.as_ref(),
+            FaultKind::Race { other_place, .. } | FaultKind::SameValueRace { other_place, .. } => {
+                other_place.source.as_ref()
+            }
             _ => None,
         };
         let mut lines = fault.place.source.iter().chain(other).map(|place| place.line);

@@ -612,7 +612,7 @@ KERNEL grid_barrier_twice(int *data, int *count, int *y) {
 
 // The count of the first barrier is enough for the second.
 KERNEL grid_barrier_that_stays_open(int *data, int *count, int *y) {
-    data[thread_in_grid()] = threadIdx.x;
+    data[thread_in_grid()] = thread_in_grid();
     grid_barrier(count, gridDim.x);
     int value = data[next_cell()];
     grid_barrier(count, gridDim.x);
