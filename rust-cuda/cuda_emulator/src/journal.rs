@@ -11,6 +11,7 @@ use ptx_interpreter::syntax::printable;
 use ptx_interpreter::{Fault, LaunchError, LaunchReport};
 
 use crate::error::Error;
+use crate::names::{self, short_name};
 use crate::report::{FaultReport, KernelReport, Report};
 use crate::source;
 
@@ -26,8 +27,10 @@ pub(crate) struct Journal {
 
 #[derive(Debug, Default)]
 struct Entries {
+    /// By their names in the PTX.
     kernels: BTreeMap<String, KernelReport>,
-    faults: Vec<FaultReport>,
+    /// Each with its kernel's name in the PTX.
+    faults: Vec<(String, FaultReport)>,
 }
 
 /// Writes a line to stderr.
@@ -60,24 +63,6 @@ pub(crate) fn uninitialised_copy(first: usize, bytes: usize) {
     }
 }
 
-/// The name of a kernel without what a compiler adds to it: that of C++ or of Numba is mangled, and names its arguments' types.
-pub(crate) fn short_name(kernel: &str) -> String {
-    let Some(rest) = kernel.strip_prefix("_Z") else { return kernel.to_owned() };
-    let (is_nested, mut rest) = rest.strip_prefix('N').map_or((false, rest), |rest| (true, rest));
-    let mut name = None;
-    while let Some(digits) = rest.find(|character: char| !character.is_ascii_digit()).filter(|digits| *digits > 0) {
-        let (length, after) = rest.split_at(digits);
-        let length = length.parse().ok().filter(|length| *length > 0);
-        let Some((part, others)) = length.and_then(|length| after.split_at_checked(length)) else { break };
-        name = Some(part);
-        rest = others;
-        if !is_nested {
-            break;
-        }
-    }
-    name.unwrap_or(kernel).to_owned()
-}
-
 impl Journal {
     pub(crate) fn new(json: Option<PathBuf>) -> Self {
         Self { json, entries: Mutex::default() }
@@ -85,12 +70,7 @@ impl Journal {
 
     /// Notes a launch that has ended without a fault.
     pub(crate) fn ran(&self, report: &LaunchReport) {
-        for note in &report.notes {
-            let mut fault = note.fault.clone();
-            source::add_line(&mut fault);
-            fault.kernel = short_name(&report.kernel).into();
-            note_once(&format!("{}note: {fault} [{}]", location(&fault), fault.kind.id()));
-        }
+        report.notes.iter().for_each(|fault| note_once(&line("note", fault.clone()).1));
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = entries.kernel(&report.kernel);
         kernel.launches += 1;
@@ -98,7 +78,8 @@ impl Journal {
         kernel.warp_instructions += report.warp_instructions();
     }
 
-    /// Reports a launch that has failed, on a device with this ordinal if there are several.
+    /// Reports a launch that has failed, on a device with this ordinal if there are several. Of faults that earlier launches had at the
+    /// same lines, the report alone says how many there are.
     pub(crate) fn failed(
         &self,
         (kernel, config): (&str, LaunchConfig),
@@ -106,26 +87,29 @@ impl Journal {
         code: Error,
         error: LaunchError,
     ) {
-        let name = short_name(kernel);
         let LaunchError::Fault(fault) = error else { return note(&format!("{}: {error}", code.name())) };
-        let others = fault.others.clone();
-        let faults = [vec![*fault], others].concat();
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.kernel(kernel).launches += 1;
+        let mut first = *fault;
+        let (others, notes) = (std::mem::take(&mut first.others), std::mem::take(&mut first.notes));
+        let faults = [vec![first], others].concat();
         let LaunchConfig { grid, block, .. } = config;
-        let mut text = format!("{} in the launch of {name} (grid {grid}, block {block})", code.name());
+        let mut text = format!("{} in the launch of {} (grid {grid}, block {block})", code.name(), short_name(kernel));
         if let Some(ordinal) = device {
             text += &format!(" on device {ordinal}");
         }
         let lacks_lines = faults.iter().any(|fault| fault.place.source.is_none());
-        for mut fault in faults {
-            source::add_line(&mut fault);
-            fault.kernel = name.as_str().into();
-            text += &format!("\n{}error: {fault} [{}]", location(&fault), fault.kind.id());
-            entries.faults.push(FaultReport::new(&fault, code));
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.kernel(kernel).launches += 1;
+        let mut are_known = true;
+        for fault in faults {
+            let (fault, line) = line("error", fault);
+            text += &format!("\n{line}");
+            are_known &= entries.add(kernel, FaultReport::new(&fault, code));
         }
         drop(entries);
-        note(&text);
+        if !are_known {
+            note(&text);
+        }
+        notes.into_iter().for_each(|fault| note_once(&line("note", fault).1));
         if lacks_lines {
             note_once(&format!("hint: {}", ptx_interpreter::HOW_TO_GET_LINES));
         }
@@ -135,7 +119,12 @@ impl Journal {
     /// The report of the process.
     pub(crate) fn report(&self) -> Report {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        Report::new(entries.kernels.values().cloned().collect(), entries.faults.clone())
+        let names = names::names(entries.kernels.keys().map(String::as_str));
+        let name = |kernel: &str| names.get(kernel).cloned().unwrap_or_else(|| short_name(kernel));
+        let kernels =
+            entries.kernels.iter().map(|(kernel, report)| KernelReport { kernel: name(kernel), ..report.clone() });
+        let faults = entries.faults.iter().map(|(kernel, fault)| FaultReport { kernel: name(kernel), ..fault.clone() });
+        Report::new(kernels.collect(), faults.collect())
     }
 
     /// Writes the report, if the environment asks for it.
@@ -150,50 +139,27 @@ impl Journal {
 
 impl Entries {
     fn kernel(&mut self, name: &str) -> &mut KernelReport {
-        let name = short_name(name);
-        let new = || KernelReport { kernel: name.clone(), ..KernelReport::default() };
-        self.kernels.entry(name.clone()).or_insert_with(new)
+        self.kernels.entry(name.to_owned()).or_default()
+    }
+
+    /// Adds a kernel's fault, or counts it if it is known. Returns whether it is.
+    fn add(&mut self, kernel: &str, fault: FaultReport) -> bool {
+        let known = self.faults.iter_mut().find(|(of, known)| of == kernel && known.is_at_line_of(&fault));
+        let is_known = known.is_some();
+        match known {
+            Some((_, known)) => known.count_with(&fault),
+            None => self.faults.push((kernel.to_owned(), fault)),
+        }
+        is_known
     }
 }
 
-/// "FILE:LINE: " of the source, as compilers write it.
-fn location(fault: &Fault) -> String {
-    let source = fault.place.source.as_ref().map(source::of_user);
-    source.map(|source| format!("{}:{}: ", source.file, source.line)).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::short_name;
-
-    #[test]
-    fn mangled_names_are_shortened() {
-        let numba = "_ZN6cudapy8__main__10max_kernelB2v1B94cw51cXTLSUwv1sCUt9Uw1VEw0NRRQPKzLTg4gaGKFsG2oMQGEYakJSQB1PQBk0Bynm21OiwU1a0UoLGhDpQE8oxrNQE_3dE5ArrayIiLi1E1C7mutable7alignedE";
-        for (mangled, name) in [
-            ("max_kernel", "max_kernel"),
-            ("_Z6squarePfi", "square"),
-            ("_ZN4nets5layer7forwardEPf", "forward"),
-            (numba, "max_kernel"),
-            ("_Z", "_Z"),
-            ("_Z99short", "_Z99short"),
-            // The name's end is beyond an address, beyond 64 bits, and within a character.
-            ("_Z18446744073709551615short", "_Z18446744073709551615short"),
-            ("_Z99999999999999999999short", "_Z99999999999999999999short"),
-            ("_ZN4nets18446744073709551600layerE", "nets"),
-            ("_Z1λ", "_Z1λ"),
-            ("_Z0f", "_Z0f"),
-            ("_ZN5", "_ZN5"),
-        ] {
-            assert_eq!(short_name(mangled), name);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_name_is_shortened_to_a_part_of_it(name in "(_Z|_R|)N?([0-9]{0,21}\\PC{0,6}){0,5}") {
-            prop_assert!(name.contains(&short_name(&name)));
-        }
-    }
+/// A fault with what users know, the line of the source and the kernel's name, and as a line: "FILE:LINE: error: FAULT", as compilers
+/// write it.
+fn line(level: &str, mut fault: Fault) -> (Fault, String) {
+    source::add_line(&mut fault);
+    fault.kernel = short_name(&fault.kernel).into();
+    let location = source::location(&fault).map(|location| location + ": ").unwrap_or_default();
+    let text = format!("{location}{level}: {fault} [{}]", fault.kind.id());
+    (fault, text)
 }

@@ -31,6 +31,7 @@ mod host;
 mod image;
 mod jit;
 mod journal;
+mod names;
 pub mod options;
 mod report;
 mod shape;

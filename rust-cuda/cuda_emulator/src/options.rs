@@ -29,6 +29,8 @@ pub const SEED: &str = "CUDA_EMULATOR_SEED";
 pub const ORDER: &str = "CUDA_EMULATOR_ORDER";
 /// Maximum number of source lines of a launch whose first fault is reported.
 pub const MAX_FAULTS: &str = "CUDA_EMULATOR_MAX_FAULTS";
+/// `on` or `off`: whether a launch with a fault goes on, and the program after it. Otherwise the context has an error, as on a GPU.
+pub const KEEP_GOING: &str = "CUDA_EMULATOR_KEEP_GOING";
 /// The file to which launches and faults are written as JSON; `%p` in it is the process's id.
 pub const JSON: &str = "CUDA_EMULATOR_JSON";
 /// The folder to which the first launch with a fault is written, for `kernel-debugger`.
@@ -38,6 +40,9 @@ pub const VERSION: &str = "CUDA_EMULATOR_VERSION";
 
 /// CUDA's own: with 1, a launch returns the error of its fault, which otherwise the next call does.
 const LAUNCH_BLOCKING: &str = "CUDA_LAUNCH_BLOCKING";
+
+/// Maximum number of source lines of a launch whose first fault is reported, unless the environment asks for another.
+const DEFAULT_MAX_FAULTS: u64 = 20;
 
 /// The version of CUDA that the driver says it has, unless the environment asks for another.
 const DEFAULT_VERSION: (i32, i32) = (13, 0);
@@ -133,7 +138,8 @@ impl Options {
                 uninitialised,
                 volatile_is_plain: is_on(VOLATILE_IS_PLAIN, false)?,
                 same_value_races_are_faults: is_on(SAME_VALUE_FAULTS, false)?,
-                max_faults: number(MAX_FAULTS, 1, 1000)? as usize,
+                max_faults: number(MAX_FAULTS, DEFAULT_MAX_FAULTS, 1000)? as usize,
+                keep_going: is_on(KEEP_GOING, false)?,
                 schedule,
                 search: Search { runs, seed, ..Search::ONE },
                 ..LaunchOptions::default()
@@ -166,7 +172,8 @@ mod tests {
         assert_eq!(options.launch.search, Search::ONE);
         assert_eq!((options.launch.strict, options.launch.uninitialised), (false, Uninitialised::Note));
         assert!(!options.launch.volatile_is_plain && !options.launch.same_value_races_are_faults);
-        assert_eq!(options.version, 13_000);
+        assert!(!options.launch.keep_going);
+        assert_eq!((options.launch.max_faults, options.version), (20, 13_000));
     }
 
     #[test]
@@ -182,6 +189,7 @@ mod tests {
             (SEED, "7"),
             (ORDER, "descending@3"),
             (MAX_FAULTS, "5"),
+            (KEEP_GOING, "on"),
             (JSON, "out-%p.json"),
             (CAPTURE, "folder"),
             (VERSION, "12.9"),
@@ -193,7 +201,7 @@ mod tests {
         assert!(options.launch.volatile_is_plain && options.launch.same_value_races_are_faults);
         assert_eq!((options.launch.search.runs, options.launch.search.seed), (8, 7));
         assert_eq!(options.launch.schedule.to_string(), "descending@3");
-        assert_eq!(options.launch.max_faults, 5);
+        assert_eq!((options.launch.max_faults, options.launch.keep_going), (5, true));
         assert_eq!(options.json, Some(format!("out-{}.json", std::process::id()).into()));
         assert_eq!(options.capture, Some("folder".into()));
         assert_eq!(options.version, 12_090);

@@ -5,13 +5,14 @@ use ptx_interpreter::{Fault, Place};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::source;
 
 /// What a process, or several, have launched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// The kernels, by name.
     pub kernels: Vec<KernelReport>,
-    /// The faults, in the order in which they occurred.
+    /// The faults, the first of each kernel, kind and source line, in the order in which they occurred.
     pub faults: Vec<FaultReport>,
 }
 
@@ -45,6 +46,12 @@ pub struct FaultReport {
     pub place: PlaceReport,
     /// Of a race, the other access.
     pub other_place: Option<PlaceReport>,
+    /// The file and the line to look at, those of the user, or the line of the PTX if it names no source.
+    pub location: String,
+    /// Number of such faults, in all launches.
+    pub count: u64,
+    /// Number of launches with them.
+    pub launches: u64,
     /// The whole message.
     pub message: String,
 }
@@ -77,7 +84,12 @@ impl Report {
                 None => self.kernels.push(kernel),
             }
         }
-        self.faults.extend(other.faults);
+        for fault in other.faults {
+            match self.faults.iter_mut().find(|known| known.kernel == fault.kernel && known.is_at_line_of(&fault)) {
+                Some(known) => known.count_with(&fault),
+                None => self.faults.push(fault),
+            }
+        }
     }
 }
 
@@ -93,8 +105,23 @@ impl FaultReport {
             thread: index(fault.thread),
             place: PlaceReport::new(&fault.place),
             other_place: other_place.map(PlaceReport::new),
+            location: source::location(fault).unwrap_or_else(|| format!("PTX line {}", fault.place.line)),
+            count: fault.count,
+            launches: 1,
             message: fault.to_string(),
         }
+    }
+
+    /// Whether both are of one kind and line.
+    pub(crate) fn is_at_line_of(&self, other: &Self) -> bool {
+        let line = |place: &PlaceReport| (place.file.clone(), place.line.unwrap_or(place.ptx_line));
+        self.rule == other.rule && line(&self.place) == line(&other.place)
+    }
+
+    /// Counts the same fault of other launches too.
+    pub(crate) fn count_with(&mut self, other: &Self) {
+        self.count += other.count;
+        self.launches += other.launches;
     }
 }
 

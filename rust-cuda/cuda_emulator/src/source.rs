@@ -22,6 +22,11 @@ pub(crate) fn of_user(source: &SourcePlace) -> &SourcePlace {
     calls().find(is_below).or_else(|| calls().find(|source| folder(source) == folder(kernel))).unwrap_or(source)
 }
 
+/// "FILE:LINE" of the source, that of the user; None if the PTX has no lines.
+pub(crate) fn location(fault: &Fault) -> Option<String> {
+    fault.place.source.as_ref().map(of_user).map(|source| format!("{}:{}", source.file, source.line))
+}
+
 /// Adds the text of the fault's source line, if the file is found: as it is named, or below the current directory or one of its parents.
 pub(crate) fn add_line(fault: &mut Fault) {
     fault.set_source_line(|file| {

@@ -6,7 +6,7 @@ use cuda_launch::{LaunchConfig, Search};
 use kernel_launch::{Argument, Launch};
 use ptx_interpreter::semantics::Class;
 use ptx_interpreter::syntax::printable;
-use ptx_interpreter::{Access, AccessedSpace, Fault, LaunchError, LaunchReport, Note, Options, Printed};
+use ptx_interpreter::{Access, AccessedSpace, Fault, LaunchError, LaunchReport, Options, Printed};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -25,8 +25,8 @@ pub struct Outcome {
     pub printed: Vec<Printed>,
     /// The faults, each at a line of its own.
     pub faults: Vec<Fault>,
-    /// What is no fault: unordered writes of the same value.
-    pub notes: Vec<Note>,
+    /// What stricter options would call a fault.
+    pub notes: Vec<Fault>,
     /// Of a launch without a fault.
     pub clean: Option<Clean>,
     /// Finds the lines to mark.
@@ -104,11 +104,11 @@ pub enum CheckError {
 pub fn check(launch: &Launch, options: Options, locations: Locations) -> Result<Outcome, CheckError> {
     check_parameters(launch).map_err(CheckError::Parameters)?;
     let search = if options.schedule.is_default() { options.search } else { Search::ONE };
-    let (faults, report) = match launch.check(options) {
-        Ok(report) => (Vec::new(), Some(report)),
+    let (faults, notes, report) = match launch.check(options) {
+        Ok(mut report) => (Vec::new(), std::mem::take(&mut report.notes), Some(report)),
         Err(LaunchError::Fault(mut fault)) => {
-            let others = std::mem::take(&mut fault.others);
-            ([vec![*fault], others].concat(), None)
+            let (others, notes) = (std::mem::take(&mut fault.others), std::mem::take(&mut fault.notes));
+            ([vec![*fault], others].concat(), notes, None)
         }
         Err(error) => return Err(CheckError::Launch(error)),
     };
@@ -119,7 +119,7 @@ pub fn check(launch: &Launch, options: Options, locations: Locations) -> Result<
         printed: launch.machine().take_printed(),
         faults,
         clean: report.as_ref().map(|report| Clean { orders: report.orders, counts: Counts::of(report) }),
-        notes: report.map(|report| report.notes).unwrap_or_default(),
+        notes,
         locations,
     })
 }

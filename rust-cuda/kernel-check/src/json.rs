@@ -3,7 +3,7 @@
 use cuda_launch::Dim3;
 use ptx_interpreter::memory::{AccessError, Extent};
 use ptx_interpreter::syntax::{Space, printable};
-use ptx_interpreter::{Fault, FaultKind, Note, Place, Printed, SourcePlace};
+use ptx_interpreter::{Fault, FaultKind, Place, Printed, SourcePlace};
 use serde::Serialize;
 
 use crate::check::{Counts, Outcome};
@@ -20,7 +20,7 @@ struct Document<'a> {
     orders: Option<u32>,
     printed: Vec<PrintedFields<'a>>,
     faults: Vec<FaultFields<'a>>,
-    notes: Vec<NoteFields<'a>>,
+    notes: Vec<FaultFields<'a>>,
     counts: Option<&'a Counts>,
 }
 
@@ -52,6 +52,8 @@ struct FaultFields<'a> {
     memory: Option<Memory<'a>>,
     /// For `--order`.
     order: String,
+    /// Number of faults of the line, or notes of its kind, with this one.
+    count: u64,
 }
 
 #[derive(Serialize)]
@@ -90,13 +92,6 @@ struct Memory<'a> {
     size: u64,
 }
 
-#[derive(Serialize)]
-struct NoteFields<'a> {
-    #[serde(flatten)]
-    first: FaultFields<'a>,
-    count: u64,
-}
-
 /// The result as a JSON text.
 ///
 /// # Errors
@@ -123,7 +118,7 @@ pub fn fields(outcome: &Outcome) -> impl Serialize {
         orders: outcome.clean.as_ref().map(|clean| clean.orders),
         printed: outcome.printed.iter().map(PrintedFields::of).collect(),
         faults: outcome.faults.iter().map(FaultFields::of).collect(),
-        notes: outcome.notes.iter().map(NoteFields::of).collect(),
+        notes: outcome.notes.iter().map(FaultFields::of).collect(),
         counts: outcome.clean.as_ref().map(|clean| &clean.counts),
     }
 }
@@ -157,6 +152,7 @@ impl<'a> FaultFields<'a> {
             other: other.map(|place| Other { block: other_block, thread: other_thread, place }),
             memory: Memory::of(&fault.kind),
             order: fault.schedule.to_string(),
+            count: fault.count,
         }
     }
 }
@@ -204,11 +200,5 @@ impl<'a> Memory<'a> {
             Space::Shared => "shared",
         };
         Some(Self { name: &extent.name, space, address, bytes, start: extent.start, size: extent.bytes })
-    }
-}
-
-impl<'a> NoteFields<'a> {
-    fn of(note: &'a Note) -> Self {
-        Self { first: FaultFields::of(&note.fault), count: note.count }
     }
 }

@@ -1,7 +1,7 @@
 //! The result as SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), which editors and GitHub's code scanning read.
 
 use ptx_interpreter::syntax::printable;
-use ptx_interpreter::{Fault, Note, Place};
+use ptx_interpreter::{Fault, Place};
 use serde::Serialize;
 
 use kernel_check::check::Outcome;
@@ -135,10 +135,9 @@ impl SarifResult {
         )
     }
 
-    fn of_note(note: &Note, locations: &Locations) -> Self {
-        let other = note.fault.kind.other_place().map(|place| (place, format!("The other place: {place}")));
-        let level = (note.fault.kind.id(), Level::Note);
-        Self::new(level, text::note_text(note), &note.fault.place, other, locations)
+    fn of_note(note: &Fault, locations: &Locations) -> Self {
+        let other = note.kind.other_place().map(|place| (place, format!("The other place: {place}")));
+        Self::new((note.kind.id(), Level::Note), note.to_string(), &note.place, other, locations)
     }
 
     fn new(

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
+use ptx_interpreter::Fault;
 use ptx_interpreter::syntax::printable;
-use ptx_interpreter::{Fault, Note};
 
 use crate::check::{Accesses, Counts, Outcome};
 
@@ -16,11 +16,10 @@ pub fn describe(outcome: &Outcome) -> String {
         lines.push(format!("{location}: error: {fault} [{}]", fault.kind.id()));
     }
     for note in &outcome.notes {
-        let (location, id) = (outcome.locations.of(&note.fault.place), note.fault.kind.id());
-        lines.push(format!("{location}: note: {} [{id}]", note_text(note)));
+        let location = outcome.locations.of(&note.place);
+        lines.push(format!("{location}: note: {note} [{}]", note.kind.id()));
     }
-    let mut places =
-        outcome.faults.iter().chain(outcome.notes.iter().map(|note| &note.fault)).map(|fault| &fault.place);
+    let mut places = outcome.faults.iter().chain(&outcome.notes).map(|fault| &fault.place);
     if places.any(|place| place.source.is_none()) {
         lines.push(format!("hint: {}", ptx_interpreter::HOW_TO_GET_LINES));
     }
@@ -39,11 +38,6 @@ pub fn describe(outcome: &Outcome) -> String {
 /// The option that runs a launch in a fault's order.
 pub fn replay(fault: &Fault) -> String {
     format!("--order {}", fault.schedule)
-}
-
-/// A note's message.
-pub fn note_text(note: &Note) -> String {
-    format!("{}; {} in all", note.fault, note.count)
 }
 
 fn count_lines(counts: &Counts) -> Vec<String> {

@@ -172,12 +172,13 @@ impl Launch {
         };
         match result {
             Ok(mut report) => {
-                report.notes.iter_mut().for_each(|note| note.fault = *named(&note.fault));
+                report.notes.iter_mut().for_each(|note| *note = *named(note));
                 Ok(report)
             }
             Err(LaunchError::Fault(fault)) => {
-                let others = fault.others.iter().map(|other| *named(other)).collect();
-                Err(LaunchError::Fault(Box::new(Fault { others, ..*named(&fault) })))
+                let all_named = |faults: &[Fault]| faults.iter().map(|fault| *named(fault)).collect();
+                let (others, notes) = (all_named(&fault.others), all_named(&fault.notes));
+                Err(LaunchError::Fault(Box::new(Fault { others, notes, ..*named(&fault) })))
             }
             Err(error) => Err(error),
         }

@@ -13,7 +13,7 @@ pub mod syntax;
 
 pub use machine::{
     Access, AccessedSpace, Code, Executor, Fault, FaultKind, InstructionCounts, InstructionReport, KernelResources,
-    LaunchError, LaunchReport, LoadedModule, Machine, MemoryRange, Note, ObservedAccess, Observer, Options, Printed,
+    LaunchError, LaunchReport, LoadedModule, Machine, MemoryRange, ObservedAccess, Observer, Options, Printed,
     RaceReason, Snapshot, SpaceTotals, Step, StoppedBlock, StoppedWarp, Uninitialised, UninitialisedError, Unstarted,
     Variable, Waits, WarpPath, uninitialised_register,
 };

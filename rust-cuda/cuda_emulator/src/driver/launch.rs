@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::shape::{Attributes, Shape};
 use crate::work::Work;
-use crate::{fault, host, journal};
+use crate::{fault, host, journal, names};
 
 /// In `extra`: the end, the buffer of all parameters, and its size.
 const EXTRA_END: usize = 0;
@@ -99,7 +99,7 @@ fn checked(function: &Function, architecture: Architecture, shape: Shape) -> Res
     let cluster = function.cluster_size(architecture, attributes.cluster)?;
     let config =
         LaunchConfig { grid, block, dynamic_shared_bytes: shared_bytes, cooperative: attributes.cooperative, cluster };
-    let name = || journal::short_name(&function.name);
+    let name = || names::short_name(&function.name);
     if config.cooperative && cluster > 1 {
         journal::unsupported("a cooperative launch with clusters");
         return Err(Error::NOT_SUPPORTED);
@@ -210,8 +210,8 @@ impl Executor for Threads {
 }
 
 impl Work for Call {
-    /// Runs the launch. After a fault the context has its error, which every later call returns; this one, only if the environment
-    /// asks for launches that block, as on a GPU.
+    /// Runs the launch. After a fault the context has its error, which every later call returns, unless the program keeps going; this one,
+    /// only if the environment asks for launches that block, as on a GPU.
     ///
     /// # Errors
     /// Those of what the interpreter does not permit.
@@ -245,7 +245,11 @@ impl Work for Call {
             Err(error) => {
                 let code = fault::code(&error);
                 let is_fault = error.fault().is_some();
-                if is_fault && let Ok(context) = state.contexts.get_mut(self.context) {
+                let keeps_going = is_fault && driver.options.launch.keep_going;
+                if is_fault
+                    && !keeps_going
+                    && let Ok(context) = state.contexts.get_mut(self.context)
+                {
                     context.failure = Some(code);
                 }
                 drop(state);
@@ -256,7 +260,7 @@ impl Work for Call {
                     let options = &driver.options.launch;
                     captured.write(folder, Captive { ptx, kernel, config: *config, options });
                 }
-                if is_fault && !driver.options.launch_blocking { Ok(()) } else { Err(code) }
+                if is_fault && !driver.options.launch_blocking || keeps_going { Ok(()) } else { Err(code) }
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::driver::{State, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::jit::JitOptions;
-use crate::{image, journal};
+use crate::{image, journal, names};
 
 /// A module.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl State {
             return Ok(*known);
         }
         if let Some((_, error)) = of_module.loaded.refused().find(|(refused, _)| *refused == name) {
-            journal::note_once(&format!("kernel {}: {error}", journal::short_name(name)));
+            journal::note_once(&format!("kernel {}: {error}", names::short_name(name)));
             return Err(Error::NOT_SUPPORTED);
         }
         let made = Function::of(module, of_module.context, &of_module.loaded, name).ok_or(Error::NOT_FOUND)?;

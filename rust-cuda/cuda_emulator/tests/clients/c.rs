@@ -34,7 +34,7 @@ fn a_c_program_gets_cudas_results_and_errors() {
     let Some(program) = compiled("results") else {
         return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
     };
-    let output = emulated(&[], &program, &[]);
+    let output = emulated(&["--like-a-gpu"], &program, &[]);
     let said = text(&output);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("all calls returned what they should"), "{said}");
@@ -45,5 +45,25 @@ fn a_c_program_gets_cudas_results_and_errors() {
     );
     assert!(said.contains("writes 4 bytes at ") && said.contains("[out-of-bounds]"), "{said}");
     assert!(said.contains(" 1 fault\n"), "{said}");
+    assert!(said.ends_with("  PTX line 33: error: out-of-bounds in far\n"), "{said}");
+    std::fs::remove_file(program).unwrap();
+}
+
+#[test]
+fn a_program_goes_on_after_faults() {
+    let Some(program) = compiled("keeps-going") else {
+        return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
+    };
+    for options in [&[][..], &["--keep-going"], &["--orders", "3"]] {
+        let output = emulated(options, &program, &["keep-going"]);
+        let said = text(&output);
+        assert!(said.contains("all calls returned what they should"), "{options:?}: {said}");
+        assert_eq!(output.status.code(), Some(1), "{options:?}: {said}");
+        // The launch that repeats a fault is counted.
+        assert_eq!(said.matches("in the launch of far ").count(), 1, "{options:?}: {said}");
+        assert!(said.contains(" 2 faults\n"), "{options:?}: {said}");
+        let summary = "  PTX line 33: error: out-of-bounds in far: 3 times in 2 launches\n  PTX line 38: error: trap in stops: 5 times\n";
+        assert!(said.ends_with(summary), "{options:?}: {said}");
+    }
     std::fs::remove_file(program).unwrap();
 }

@@ -64,7 +64,8 @@ static const char *const PTX =
     "cvta.to.global.u64 %rd1, %rd1;\nmul.wide.u32 %rd2, %r2, 4;\nadd.u64 %rd3, %rd1, %rd2;\n"
     "ld.global.u32 %r4, [%rd3];\nld.const.u32 %r5, [step];\nadd.u32 %r4, %r4, %r5;\nst.global.u32 [%rd3], %r4;\n"
     "red.global.add.u32 [calls], 1;\nret;\n}\n"
-    ".visible .entry far(.param .u64 p)\n{\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [p];\nst.global.u32 [%rd1+4096], 1;\nret;\n}\n";
+    ".visible .entry far(.param .u64 p)\n{\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [p];\nst.global.u32 [%rd1+4096], 1;\nret;\n}\n"
+    ".visible .entry stops()\n{\ntrap;\n}\n";
 
 #define EXPECT(code, call) expect(__LINE__, #call, code, call)
 static void expect(int line, const char *call, CUresult expected, CUresult found) {
@@ -102,7 +103,8 @@ static void *work(void *unused) {
 
 static void count_call(void *calls) { ++*(int *)calls; }
 
-int main(void) {
+int main(int count, char **arguments) {
+    int keeps_going = count > 1 && strcmp(arguments[1], "keep-going") == 0;
     CUdevice device;
     EXPECT(3, cuDeviceGet(&device, 0));
     EXPECT(0, cuInit(0));
@@ -343,7 +345,7 @@ int main(void) {
     EXPECT(801, cuArrayCreate_v2(NULL, NULL));
     EXPECT(801, cuArrayCreate_v2(NULL, NULL));
 
-    /* A use after free, and a fault: the next call returns it, and every other one in the context. */
+    /* A use after free, and a fault: the next call returns it, and every other one in the context, unless the emulator keeps going. */
     EXPECT(0, cuMemFree_v2(values));
     EXPECT(1, cuMemFree_v2(values));
     EXPECT(1, cuMemcpyDtoH_v2(result, values, 4));
@@ -351,8 +353,19 @@ int main(void) {
     EXPECT(0, cuModuleGetFunction(&beyond, module, "far"));
     void *target[] = {&other};
     EXPECT(0, cuLaunchKernel(beyond, 1, 1, 1, 1, 1, 1, 0, NULL, target, NULL));
-    EXPECT(700, cuCtxSynchronize());
-    EXPECT(700, cuMemAlloc_v2(&values, 4));
+    EXPECT(keeps_going ? 0 : 700, cuCtxSynchronize());
+    EXPECT(keeps_going ? 0 : 700, cuMemAlloc_v2(&values, 4));
+    if (keeps_going) {
+        CUfunction stops;
+        EXPECT(0, cuModuleGetFunction(&stops, module, "stops"));
+        EXPECT(0, cuLaunchKernel(stops, 5, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+        EXPECT(0, cuLaunchKernel(beyond, 1, 1, 1, 2, 1, 1, 0, NULL, target, NULL));
+        EXPECT(0, cuMemsetD32_v2(values, 4, 1));
+        add_on(values, 1, NULL);
+        unsigned one;
+        EXPECT(0, cuMemcpyDtoH_v2(&one, values, 4));
+        CHECK(one == 5);
+    }
     EXPECT(0, cuCtxDestroy_v2(context));
     EXPECT(0, cuCtxCreate_v2(&context, 0, device));
     EXPECT(0, cuMemAlloc_v2(&values, 4));

@@ -71,7 +71,8 @@ fn faults_are_written_as_json_and_captured() {
     };
     let folder = tempfile::tempdir().unwrap();
     let (json, capture) = (folder.path().join("report.json"), folder.path().join("capture"));
-    let options = ["--fail-on-fault", "--json", json.to_str().unwrap(), "--capture", capture.to_str().unwrap()];
+    let options =
+        ["--like-a-gpu", "--fail-on-fault", "--json", json.to_str().unwrap(), "--capture", capture.to_str().unwrap()];
     let output = emulated(&options, &program, &[]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     let report: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();

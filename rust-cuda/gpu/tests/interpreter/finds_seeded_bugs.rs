@@ -86,7 +86,10 @@ fn a_barrier_in_a_branch() {
         let fault = fault_at(&barrier_in_a_branch, mark("barrier_in_a_branch"), &error);
         assert_eq!((fault.block, fault.thread), (Dim3::default(), Dim3::new(1, 0, 0)));
         // The other lanes of each warp wait for these at the reconvergence point, and so have not left the kernel.
-        assert_eq!(fault.kind, FaultKind::BarrierDivergence { waiting: 32, exited: 0, other_place: None });
+        let FaultKind::BarrierDivergence { waiting: 32, threads: 64, elsewhere, .. } = &fault.kind else {
+            panic!("{fault}")
+        };
+        assert_eq!(elsewhere.iter().map(|(count, _)| count).sum::<usize>(), 32, "{fault}");
     });
 }
 
@@ -95,7 +98,9 @@ fn different_barriers() {
     with_and_without_races(&PTX, |device| {
         let error = error(device.launch(&two_barriers, LaunchConfig::new(1, 64), ()));
         let fault = fault_at(&two_barriers, mark("two_barriers"), &error);
-        let FaultKind::BarrierDivergence { waiting: 64, exited: 0, other_place: Some(other) } = fault.kind else {
+        let FaultKind::BarrierDivergence { waiting: 32, threads: 64, exited: 0, other_place: Some(other), .. } =
+            fault.kind
+        else {
             panic!("{fault}")
         };
         assert_eq!(fault.thread, Dim3::new(32, 0, 0));

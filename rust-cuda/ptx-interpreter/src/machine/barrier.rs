@@ -36,10 +36,8 @@ impl Warp {
         if barrier.waits
             && let Some(other) = self.waits_elsewhere(number as u8, barrier, pc, context)
         {
-            let arrived = context.state.barriers[number as usize].arrived.min(threads as u32) as usize;
             let other_place = Some(Box::new(context.place(other)));
-            let waiting = arrived + active.count_ones() as usize;
-            return Err(FaultKind::BarrierDivergence { waiting, exited: 0, other_place }.into());
+            return Err(FaultKind::barrier_divergence(count as usize, other_place).into());
         }
         let gone = self.gone(context);
         let state = &mut context.state.barriers[number as usize];

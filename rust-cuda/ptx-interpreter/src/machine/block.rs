@@ -67,13 +67,29 @@ impl Block {
         Ok(Turn { ended: !live, progress })
     }
 
-    /// A fault of the block, with the number of threads that have exited, which a warp does not know. The observer sees it.
-    fn observed(&self, mut fault: Box<Fault>, context: &mut Context<'_>) -> Box<Fault> {
-        if let FaultKind::BarrierDivergence { exited, .. } = &mut fault.kind {
-            *exited = self.exited();
-        }
+    /// A fault of the block, with where its threads are, which a warp does not know. The observer sees it.
+    pub(super) fn observed(&self, mut fault: Box<Fault>, context: &mut Context<'_>) -> Box<Fault> {
+        self.locate_threads(&mut fault, context);
         context.observe_fault(&fault, self);
         fault
+    }
+
+    /// Adds to a barrier's divergence which threads wait there, and where the others are.
+    fn locate_threads(&self, fault: &mut Fault, context: &Context<'_>) {
+        let FaultKind::BarrierDivergence { waiting, exited, elsewhere, .. } = &mut fault.kind else { return };
+        *exited = self.exited();
+        for (pc, lanes) in self.warps.iter().flat_map(|warp| warp.divergence.places()) {
+            let count = lanes.count_ones() as usize;
+            let place = context.place(pc);
+            if pc == fault.pc {
+                *waiting += count;
+            } else if let Some((known, _)) = elsewhere.iter_mut().find(|(_, known)| known.is_at_line_of(&place)) {
+                *known += count;
+            } else {
+                elsewhere.push((count, place));
+            }
+        }
+        elsewhere.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     }
 
     /// Runs one warp, as [`run`](Self::run) does all of them.
@@ -120,6 +136,13 @@ impl Block {
             self.pass_cluster_barrier(context);
         }
         is_complete
+    }
+
+    /// Ends the block, which has a fault.
+    pub(super) fn abandon(&self, context: &mut Context<'_>) {
+        if !context.state.ended {
+            self.note_end(false, context);
+        }
     }
 
     /// Notes whether the block has threads that have not exited.
@@ -277,15 +300,11 @@ impl Block {
             let kind = FaultKind::MissingLanes { expected, missing: expected & !present };
             return context.fault(path.pc, warp.first_thread_of(&path), kind);
         }
-        let waiting = self.warps.iter().flat_map(|warp| &warp.divergence.paths);
-        let waiting = waiting.filter(|path| matches!(path.state, PathState::AtBarrier(_)));
-        let waiting = waiting.map(|path| path.mask.count_ones() as usize).sum();
-        let kind = FaultKind::BarrierDivergence { waiting, exited: self.exited(), other_place: None };
-        let (pc, thread) = match self.first_path_that(|state| matches!(state, PathState::AtBarrier(_))) {
-            Some((warp, path)) => (path.pc, warp.first_thread_of(&path)),
-            None => (0, 0),
-        };
-        context.fault(pc, thread, kind)
+        let waiting = self.first_path_that(|state| matches!(state, PathState::AtBarrier(_)));
+        let threads = waiting.and_then(|(_, path)| context.state.expected_at(path.state));
+        let threads = threads.unwrap_or(context.config.block.count() as usize);
+        let (pc, thread) = waiting.map_or((0, 0), |(warp, path)| (path.pc, warp.first_thread_of(&path)));
+        context.fault(pc, thread, FaultKind::barrier_divergence(threads, None))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::divergence::PathState;
 use super::lane_addresses::Memory;
 use super::launch::Launch;
 use super::warp::{Origin, Warp};
@@ -166,6 +167,13 @@ impl BlockState {
         if barrier.arrived != 0 && barrier.arrived + gone >= barrier.expected {
             self.complete |= 1 << number;
         }
+    }
+
+    /// The number of threads that the barrier of a waiting path waits for, if it does not wait for all.
+    pub(super) fn expected_at(&self, state: PathState) -> Option<usize> {
+        let PathState::AtBarrier(number) = state else { return None };
+        let barrier = &self.barriers[usize::from(number)];
+        barrier.has_count.then_some(barrier.expected as usize)
     }
 
     /// Resets the state for block `number`, whose last warp has `without_thread` lanes without a thread.

@@ -35,27 +35,58 @@ impl Launch<'_> {
     /// # Errors
     /// The first fault of a thread.
     pub(super) fn run_by_schedule(&self, context: &mut Context<'_>) -> Result<(), Box<Fault>> {
-        while let Some(turn) = self.next_turn(context)? {
-            let index = context.residents.index_of(turn.block);
-            context.residents.current = index;
-            context.residents.turns.running = Some(turn);
-            context.with_resident(index, |block, context| {
-                context.block = self.block_index(context.state.number.into());
-                block.run_alone(turn.warp as usize, context)
-            })?;
-            if context.abandoned {
-                return Ok(());
-            }
-            self.end_turn(turn, index, context);
+        loop {
+            let (number, fault) = match self.next_turn(context) {
+                Ok(None) => return Ok(()),
+                Ok(Some(turn)) => {
+                    let index = context.residents.index_of(turn.block);
+                    context.residents.current = index;
+                    context.residents.turns.running = Some(turn);
+                    let ran = context.with_resident(index, |block, context| {
+                        context.block = self.block_index(context.state.number.into());
+                        block.run_alone(turn.warp as usize, context)
+                    });
+                    if context.abandoned {
+                        return Ok(());
+                    }
+                    let Err(fault) = ran else {
+                        self.end_turn(turn, index, context);
+                        continue;
+                    };
+                    (turn.block, fault)
+                }
+                Err((index, fault)) => (context.residents.list[index].state.number, fault),
+            };
+            context.note_end_of_block(fault)?;
+            self.abandon(number, context);
         }
-        Ok(())
+    }
+
+    /// Ends a block at fault, or its cluster.
+    fn abandon(&self, number: u32, context: &mut Context<'_>) {
+        if self.config.cluster > 1 {
+            context.abandon_cluster();
+        } else {
+            let index = context.residents.index_of(number);
+            context.with_resident(index, |block, context| block.abandon(context));
+        }
+        let Residents { list, turns, .. } = &mut context.residents;
+        turns.running = None;
+        context.gave_way = false;
+        let ended =
+            |turn: &Turn| list.iter().any(|resident| resident.state.number == turn.block && resident.state.ended);
+        turns.ahead.retain(|turn| !ended(turn));
+        turns.behind.retain(|turn| !ended(turn));
+        if self.config.cluster == 1 || list.iter().all(|resident| resident.state.ended) {
+            list.retain(|resident| !resident.state.ended);
+        }
     }
 
     /// The warp that runs next; None if all have ended.
     ///
     /// # Errors
-    /// The fault that explains why no thread can continue.
-    fn next_turn(&self, context: &mut Context<'_>) -> Result<Option<Turn>, Box<Fault>> {
+    /// The fault that explains why no thread can continue, with the index of its block among the resident ones.
+    fn next_turn(&self, context: &mut Context<'_>) -> Result<Option<Turn>, (usize, Box<Fault>)> {
         if let Some(turn) = context.residents.turns.running {
             return Ok(Some(turn));
         }
@@ -70,7 +101,8 @@ impl Launch<'_> {
                 return Ok(Some(turn));
             }
             let mut blocks = context.residents.in_order_of_causes().into_iter();
-            let Some(stuck) = blocks.find_map(|index| self.stuck_fault(index, context)) else { return Ok(None) };
+            let stuck = |index| self.stuck_fault(index, context).map(|fault| (index, fault));
+            let Some(stuck) = blocks.find_map(stuck) else { return Ok(None) };
             return Err(stuck);
         }
     }

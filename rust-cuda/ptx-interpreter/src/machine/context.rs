@@ -9,8 +9,9 @@ use super::counts::InstructionCounts;
 use super::fault::{Fault, FaultKind};
 use super::lanes::lanes_of;
 use super::launch::{Launch, LaunchResults};
-use super::note::{Note, Notes};
+use super::note::Notes;
 use super::observer::{Observing, Step};
+use super::options::Options;
 use super::race::RaceChecker;
 use super::residents::Residents;
 use super::warp::Warp;
@@ -147,6 +148,13 @@ impl Context<'_> {
         }
     }
 
+    /// Ends the blocks of the resident cluster, of which one has a fault.
+    pub(super) fn abandon_cluster(&mut self) {
+        for rank in 0..self.residents.list.len() {
+            self.with_resident(rank, |block, context| block.abandon(context));
+        }
+    }
+
     /// The barrier of the current block's cluster, for the race detector.
     pub(super) fn cluster_barrier(&self) -> BarrierOf {
         BarrierOf::Cluster(self.state.number / u32::from(self.config.cluster))
@@ -208,7 +216,9 @@ impl Context<'_> {
             pc,
             place,
             kind,
+            count: 1,
             others: Vec::new(),
+            notes: Vec::new(),
             schedule: self.launch.options.schedule.clone(),
             source_line: None,
         })
@@ -228,8 +238,8 @@ impl Context<'_> {
         }
         let kind = kind(self);
         debug_assert_eq!(kind.id(), id);
-        let fault = *self.fault(pc, thread, kind);
-        self.notes.insert((pc, other, id), Note { fault, count: 1 });
+        let note = *self.fault(pc, thread, kind);
+        self.notes.insert((pc, other, id), note);
     }
 
     /// Notes the use of uninitialised memory. With checks of races the launch goes on: the write that is missing may come later, unordered.
@@ -239,12 +249,28 @@ impl Context<'_> {
     #[cold]
     pub(super) fn defer(&mut self, fault: Box<Fault>) -> Result<(), Box<Fault>> {
         if self.races.is_none() {
-            return if self.launch.options.max_faults > 1 { self.note_fault(fault) } else { Err(fault) };
+            return if self.goes_on() { self.note_fault(fault) } else { Err(fault) };
         }
-        if !self.deferred.iter().any(|known| known.is_at_line_of(&fault)) {
-            self.deferred.push(*fault);
+        match self.deferred.iter_mut().find(|known| known.is_at_line_of(&fault)) {
+            Some(known) => known.count += 1,
+            None => self.deferred.push(*fault),
         }
         Ok(())
+    }
+
+    /// Whether the launch goes on after a fault.
+    pub(super) fn goes_on(&self) -> bool {
+        self.launch.options.max_faults > 1 || self.launch.options.keep_going
+    }
+
+    /// Notes a fault that ends its block or cluster, and not the launch.
+    ///
+    /// # Errors
+    /// The fault, if the launch ends with it.
+    pub(super) fn note_end_of_block(&mut self, fault: Box<Fault>) -> Result<(), Box<Fault>> {
+        let is_endless = matches!(fault.kind, FaultKind::Endless { .. } | FaultKind::NoProgress { .. });
+        let goes_on = self.launch.options.keep_going && !self.config.cooperative && !is_endless;
+        if goes_on { self.note_fault(fault) } else { Err(fault) }
     }
 
     /// Notes a fault after which the launch goes on.
@@ -253,12 +279,13 @@ impl Context<'_> {
     /// The fault, if the launch ends with it.
     #[cold]
     pub(super) fn note_fault(&mut self, fault: Box<Fault>) -> Result<(), Box<Fault>> {
-        let is_known = self.faults.iter().any(|known| known.is_at_line_of(&fault));
-        if !is_known && self.faults.len() + 1 >= self.launch.options.max_faults {
-            return Err(fault);
-        }
-        if !is_known {
-            self.faults.push(*fault);
+        let Options { max_faults, keep_going, .. } = self.launch.options;
+        let found = self.faults.len();
+        match self.faults.iter_mut().find(|known| known.is_at_line_of(&fault)) {
+            Some(known) => known.count += 1,
+            None if found + 1 < max_faults || keep_going && found < max_faults => self.faults.push(*fault),
+            None if keep_going => {}
+            None => return Err(fault),
         }
         Ok(())
     }

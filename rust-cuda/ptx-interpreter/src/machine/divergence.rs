@@ -57,6 +57,12 @@ impl Divergence {
         size_of_val(&*self.paths) + size_of_val(&*self.points) + size_of_val(&*self.free)
     }
 
+    /// The instruction that each lane which has not exited executes next, or at which it waits: with the lanes of each.
+    pub(super) fn places(&self) -> impl Iterator<Item = (usize, u32)> {
+        let waiting = self.points.iter().filter(|point| point.arrived != 0).map(|point| (point.pc, point.arrived));
+        self.paths.iter().map(|path| (path.pc, path.mask)).chain(waiting)
+    }
+
     /// Puts all lanes of `mask` on one path at the first instruction.
     pub(super) fn start(&mut self, mask: u32) {
         self.paths.clear();

@@ -16,7 +16,10 @@ use crate::syntax::printable;
 
 /// A kernel's error, with the thread and the instruction.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("kernel {kernel}, block {block}, thread {thread}, {place}: {kind}{}{}", In(.source_line), schedule.in_message())]
+#[error(
+    "kernel {kernel}, block {block}, thread {thread}, {place}: {kind}{}{}{}",
+    In(.source_line), schedule.in_message(), InAll(*.count)
+)]
 pub struct Fault {
     /// The kernel's name.
     pub kernel: Arc<str>,
@@ -30,8 +33,13 @@ pub struct Fault {
     pub place: Place,
     /// The kind of error, with its details.
     pub kind: FaultKind,
+    /// Number of faults of its line after which the launch went on, with this one, the first. Of a note: of those of its kind, at the same
+    /// line, and of a race with the same other line. Of instructions without source lines, at the same instructions.
+    pub count: u64,
     /// The first faults of other lines, later in the launch; see [`Options::max_faults`](crate::Options::max_faults).
     pub others: Vec<Self>,
+    /// Of the first fault, the launch's notes: what stricter options would call a fault, in the order of the PTX.
+    pub notes: Vec<Self>,
     /// The order in which warps ran.
     pub schedule: Schedule,
     /// Text of the source line, if the caller has added it: the interpreter reads no files.
@@ -111,16 +119,20 @@ pub enum FaultKind {
     },
     /// A barrier that not all threads of the block reach.
     #[error(
-        "barrier divergence: {} at a barrier, {} exited the kernel{}",
-        cuda_launch::waiting(*.waiting, "thread"), cuda_launch::having(*.exited), OthersWaitAt(.other_place)
+        "barrier divergence: {waiting} of {} {} at this barrier{}{}",
+        cuda_launch::counted(*.threads, "thread"), if *.waiting == 1 { "waits" } else { "wait" }, Elsewhere(.elsewhere), Exited(*.exited)
     )]
     BarrierDivergence {
-        /// Number of threads that wait at any barrier.
+        /// Number of threads that wait at the barrier.
         waiting: usize,
-        /// Number of threads that have exited the kernel.
+        /// Number of threads for which it waits.
+        threads: usize,
+        /// Number of threads of the block that have exited the kernel.
         exited: usize,
-        /// Another barrier at which a thread waits instead.
+        /// Another barrier at which threads wait, where these arrive.
         other_place: Option<Box<Place>>,
+        /// Where the block's other threads are, with their number: the most first.
+        elsewhere: Vec<(usize, Place)>,
     },
     /// An aligned barrier that some lanes of a warp reach, while its others have exited. Never a fault: by strict
     /// [`Options`](crate::Options) it is [`BarrierDivergence`](Self::BarrierDivergence), otherwise a note.
@@ -419,10 +431,7 @@ impl fmt::Display for Because<'_> {
 impl Fault {
     /// Whether both are of one line of the source, or of the PTX where the source is not known.
     pub(super) fn is_at_line_of(&self, other: &Self) -> bool {
-        match (&self.place.source, &other.place.source) {
-            (Some(source), Some(other)) => (&source.file, source.line) == (&other.file, other.line),
-            _ => self.place.line == other.place.line,
-        }
+        self.place.is_at_line_of(&other.place)
     }
 
     /// Whether it is a race with an access at this place.
@@ -448,13 +457,20 @@ impl Fault {
 }
 
 impl FaultKind {
+    /// A barrier for so many threads that not all reach, before it is known where they are.
+    pub(super) fn barrier_divergence(threads: usize, other_place: Option<Box<Place>>) -> Self {
+        Self::BarrierDivergence { waiting: 0, threads, exited: 0, other_place, elsewhere: Vec::new() }
+    }
+
     /// The place of the other thread of a race, or of others that wait.
     pub fn other_place(&self) -> Option<&Place> {
         match self {
             Self::Race { other_place, .. }
             | Self::SameValueRace { other_place, .. }
             | Self::BarrierInTwoArms { other_place } => Some(other_place),
-            Self::BarrierDivergence { other_place, .. } => other_place.as_deref(),
+            Self::BarrierDivergence { other_place, elsewhere, .. } => {
+                other_place.as_deref().or_else(|| elsewhere.first().map(|(_, place)| place))
+            }
             _ => None,
         }
     }
@@ -484,12 +500,32 @@ impl fmt::Display for In<'_> {
     }
 }
 
-/// ", others wait at …", or nothing.
-struct OthersWaitAt<'a>(&'a Option<Box<Place>>);
+/// "; 3 in all", or nothing.
+struct InAll(u64);
 
-impl fmt::Display for OthersWaitAt<'_> {
+impl fmt::Display for InAll {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.as_ref().map_or(Ok(()), |place| write!(f, ", others wait at {place}"))
+        if self.0 > 1 { write!(f, "; {} in all", self.0) } else { Ok(()) }
+    }
+}
+
+/// "; 28 are at …" for each place.
+struct Elsewhere<'a>(&'a [(usize, Place)]);
+
+impl fmt::Display for Elsewhere<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut places = self.0.iter();
+        places
+            .try_for_each(|(count, place)| write!(f, "; {count} {} at {place}", if *count == 1 { "is" } else { "are" }))
+    }
+}
+
+/// "; 4 have exited the kernel", or nothing.
+struct Exited(usize);
+
+impl fmt::Display for Exited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 > 0 { write!(f, "; {} exited the kernel", cuda_launch::having(self.0)) } else { Ok(()) }
     }
 }
 

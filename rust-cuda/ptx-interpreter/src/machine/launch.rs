@@ -72,14 +72,15 @@ impl LaunchResults {
         let mut faults: Vec<Fault> = Vec::new();
         // Several workers may have noted a line.
         for fault in deferred.collect::<Vec<_>>().into_iter().chain(found) {
-            if !faults.iter().any(|known| known.is_at_line_of(&fault)) {
-                faults.push(fault);
+            match faults.iter_mut().find(|known| known.is_at_line_of(&fault)) {
+                Some(known) => known.count += fault.count,
+                None => faults.push(fault),
             }
         }
         faults.truncate(max_faults.max(1));
         let mut faults = faults.into_iter();
         let Some(first) = faults.next() else { return Ok(self) };
-        Err(Box::new(Fault { others: faults.collect(), ..first }))
+        Err(Box::new(Fault { others: faults.collect(), notes: note::by_line(self.notes), ..first }))
     }
 
     /// Adds the results of another worker.

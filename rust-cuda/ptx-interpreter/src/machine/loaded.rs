@@ -199,6 +199,10 @@ impl LoadedModule {
                 launch.view.restore(&after);
                 Ok(report)
             }
+            Some((_, fault)) if launch.options.keep_going => {
+                launch.view.restore(&after);
+                Err(LaunchError::Fault(fault))
+            }
             Some((schedule, fault)) => {
                 if fault.schedule != launch.options.schedule {
                     launch.view.restore(&before);

@@ -61,7 +61,6 @@ pub use executor::Executor;
 pub use fault::{Access, Fault, FaultKind, RaceReason, Unstarted};
 pub use launch_error::LaunchError;
 pub use loaded::{KernelResources, LoadedModule, Variable};
-pub use note::Note;
 pub use observer::{Code, MemoryRange, ObservedAccess, Observer, Step, StoppedBlock, StoppedWarp, Waits, WarpPath};
 pub use options::{Options, Uninitialised, UninitialisedError};
 pub use printed::Printed;

@@ -76,6 +76,10 @@ pub struct Options {
     /// Maximum number of source lines whose first fault is reported. With more than one, a launch goes on after a race and after an
     /// access that is an error: a read has an unspecified value, of which nothing else is reported, and a write does nothing.
     pub max_faults: usize,
+    /// Whether a launch goes on after any fault: as with several `max_faults`, after which others are not reported, and a fault of another
+    /// kind ends its block, or the cluster. A fault of a cooperative launch ends it, as other blocks may wait for the one at fault, and so
+    /// does a block that does not end. The launch fails nevertheless, and memory is as after the default order.
+    pub keep_going: bool,
     /// The order in which blocks and warps run on one host thread, if it is not the default. `interleaved` then has no effect.
     pub schedule: Schedule,
     /// In which other orders a launch runs after the default one, to look for faults. No search if `schedule` is another.
@@ -96,6 +100,7 @@ impl Default for Options {
             instructions_without_progress: 1 << 30,
             interleaved: false,
             max_faults: 1,
+            keep_going: false,
             schedule: Schedule::default(),
             search: Search::ONE,
         }

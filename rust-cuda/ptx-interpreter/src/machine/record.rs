@@ -138,7 +138,7 @@ impl Context<'_> {
     /// The race, if the launch ends with it.
     #[cold]
     fn note_race(&mut self, warp: &Warp, lane: usize, pc: usize, kind: FaultKind) -> Result<(), Failure> {
-        if self.launch.options.max_faults <= 1 {
+        if !self.goes_on() {
             return Err(Failure::at(lane, kind));
         }
         let fault = self.fault(pc, warp.first_thread() + lane as u32, kind);

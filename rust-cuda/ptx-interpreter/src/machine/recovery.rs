@@ -31,7 +31,7 @@ impl Warp {
                 matches!(fault.kind, FaultKind::Access { error: AccessError::Uninitialised { .. }, .. });
             if is_uninitialised && context.launch.options.uninitialised == Uninitialised::Note {
                 context.defer(fault)?;
-            } else if context.launch.options.max_faults <= 1 || !matches!(fault.kind, FaultKind::Access { .. }) {
+            } else if !context.goes_on() || !matches!(fault.kind, FaultKind::Access { .. }) {
                 return Err(fault);
             } else {
                 context.note_fault(fault)?;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use cuda_launch::LaunchConfig;
 
 use super::counts::InstructionCounts;
+use super::fault::Fault;
 use super::launch::LaunchResults;
-use super::note::{self, Note};
+use super::note;
 use crate::program::instruction::{AccessSpace, Action, Wmma};
 use crate::program::{Kernel, Place, Program};
 use crate::semantics::Class;
@@ -27,7 +28,7 @@ pub struct LaunchReport {
     /// Number of orders in which the launch ran: more than one by [`Options::search`](crate::Options::search).
     pub orders: u32,
     /// What stricter [`Options`](crate::Options) would call a fault, in the order of the PTX.
-    pub notes: Vec<Note>,
+    pub notes: Vec<Fault>,
 }
 
 /// Counts of one instruction.

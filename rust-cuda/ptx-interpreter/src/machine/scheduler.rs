@@ -151,7 +151,12 @@ impl Launch<'_> {
             match block.run(context) {
                 Ok(turn) if turn.ended => return,
                 Ok(_) => {}
-                Err(fault) => return lowest.report(context.state.number.into(), fault),
+                Err(fault) => {
+                    if let Err(fault) = context.note_end_of_block(fault) {
+                        lowest.report(context.state.number.into(), fault);
+                    }
+                    return block.abandon(context);
+                }
             }
         }
     }
@@ -175,7 +180,10 @@ impl Launch<'_> {
                 (context.residents.current, context.residents.progress) = (0, false);
             }
             if let Err((rank, fault)) = self.run_cluster(context) {
-                lowest.report(u64::from(context.residents.list[rank].state.number), fault);
+                if let Err(fault) = context.note_end_of_block(fault) {
+                    lowest.report(u64::from(context.residents.list[rank].state.number), fault);
+                }
+                context.abandon_cluster();
             }
         }
     }
@@ -241,8 +249,7 @@ impl Launch<'_> {
                 true => block.cluster_fault(context, cluster)?,
                 false => block.stuck_fault(context),
             };
-            context.observe_fault(&fault, block);
-            Some(fault)
+            Some(block.observed(fault, context))
         })
     }
 

@@ -37,6 +37,14 @@ impl SourcePlace {
 }
 
 impl Place {
+    /// Whether both are of one line of the source, or of the PTX where the source is not known.
+    pub(crate) fn is_at_line_of(&self, other: &Self) -> bool {
+        match (&self.source, &other.source) {
+            (Some(source), Some(other)) => (&source.file, source.line) == (&other.file, other.line),
+            _ => self.line == other.line,
+        }
+    }
+
     /// Size in bytes of an element that the instruction accesses, such as 4 for `ld.shared.v4.b32`. None if its name has none.
     pub fn element_bytes(&self) -> Option<NonZeroU32> {
         let opcode = self.text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();

@@ -113,7 +113,7 @@ fn barriers_reduce_predicates_of_all_threads() {
 
 fn divergence(kernel: &Kernel, text: &str, thread: u32) -> (usize, usize, Option<String>) {
     match kernel.fault(text, 0, thread) {
-        FaultKind::BarrierDivergence { waiting, exited, other_place } => {
+        FaultKind::BarrierDivergence { waiting, exited, other_place, .. } => {
             (waiting, exited, other_place.map(|place| place.text.to_string()))
         }
         kind => panic!("{kind}"),
@@ -142,10 +142,18 @@ fn two_barriers_for_two_parts_of_a_block_are_divergence() {
         "setp.lt.u32 p0, tid, 32; @p0 bra ONE;\nbar.sync 0; // other\nbra DONE;\nONE:\nbar.sync 0; // one\nDONE: ret;";
     let kernel = Kernel::new(body).shape(1, 64);
     let (waiting, _, other) = divergence(&kernel, "bar.sync 0; // other", 32);
-    assert_eq!((waiting, other.as_deref()), (64, Some("bar.sync 0")));
+    assert_eq!((waiting, other.as_deref()), (32, Some("bar.sync 0")));
     let numbers =
         Kernel::new("setp.lt.u32 p0, tid, 32; @p0 bra ONE;\nbar.sync 1;\nbra DONE;\nONE:\nbar.sync 0;\nDONE: ret;");
-    assert_eq!(divergence(&numbers.shape(1, 64), "bar.sync 0;", 0), (64, 0, None));
+    let numbers = numbers.shape(1, 64);
+    assert_eq!(divergence(&numbers, "bar.sync 0;", 0), (32, 0, None));
+    let text = "barrier divergence: 32 of 64 threads wait at this barrier; 32 are at PTX line 18 `bar.sync 1`";
+    assert!(numbers.launch_error().to_string().ends_with(text), "{}", numbers.launch_error());
+    // Parts of two warps: those that are elsewhere in a warp count together with those of other warps at that line.
+    let parts = "setp.lt.u32 p0, tid, 36; @p0 bra ONE;\nbar.sync 1;\nbra DONE;\nONE:\nbar.sync 0;\nDONE: ret;";
+    let error = Kernel::new(parts).shape(1, 64).launch_error().to_string();
+    let text = "barrier divergence: 36 of 64 threads wait at this barrier; 28 are at PTX line 18 `bar.sync 1`";
+    assert!(error.ends_with(text), "{error}");
 }
 
 #[test]
@@ -274,12 +282,11 @@ fn threads_that_have_exited_are_counted_beside_two_barriers() {
         "setp.lt.u32 p0, tid, 40; @p0 ret; setp.lt.u32 p0, tid, 64; @p0 bra FIRST;\nbarrier.sync 0;\nret; FIRST: barrier.sync 0; ret;",
     );
     let error = kernel.shape(1, 96).launch_error();
-    let FaultKind::BarrierDivergence { waiting, exited, other_place } = &error.fault().unwrap().kind else {
+    let FaultKind::BarrierDivergence { waiting, exited, other_place, .. } = &error.fault().unwrap().kind else {
         panic!("{error}")
     };
-    assert_eq!((*waiting, *exited, other_place.is_some()), (56, 40, true), "{error}");
-    assert!(
-        error.to_string().contains("56 threads wait at a barrier, 40 have exited the kernel, others wait at "),
-        "{error}"
-    );
+    assert_eq!((*waiting, *exited, other_place.is_some()), (32, 40, true), "{error}");
+    let text = "barrier divergence: 32 of 96 threads wait at this barrier; 24 are at PTX line ";
+    assert!(error.to_string().contains(text), "{error}");
+    assert!(error.to_string().ends_with("; 40 have exited the kernel"), "{error}");
 }

@@ -3,7 +3,7 @@
 use crate::support::kernel::{Kernel, each};
 use cuda_launch::LaunchConfig;
 use ptx_interpreter::memory::AccessError;
-use ptx_interpreter::{FaultKind, Machine, Note, Options, Uninitialised};
+use ptx_interpreter::{FaultKind, Machine, Options, Uninitialised};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
 const ROOM: &str = ".shared .align 4 .b8 room[512];\n";
@@ -14,7 +14,7 @@ fn kernel(body: &str, threads: u32) -> Kernel {
 
 /// Names and counts of a launch's notes.
 fn notes(kernel: &Kernel) -> Vec<(&'static str, u64)> {
-    kernel.report().notes.iter().map(|Note { fault, count }| (fault.kind.id(), *count)).collect()
+    kernel.report().notes.iter().map(|note| (note.kind.id(), note.count)).collect()
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn warps_at_two_instructions_of_barrier_0_are_noted() {
     assert_eq!(notes(&kernel(&body(0), 64)), [("barrier-in-two-arms", 1)]);
     // Barriers with other numbers are those of PTX alone.
     assert_eq!(notes(&kernel(&body(1), 64)), []);
-    let message = kernel(&body(0), 64).report().notes[0].fault.to_string();
+    let message = kernel(&body(0), 64).report().notes[0].to_string();
     assert!(message.contains(": barrier in two arms: other warps wait at barrier 0 at PTX line "), "{message}");
 }
 
@@ -161,7 +161,7 @@ fn the_last_block_lacks_a_fence_behind_its_counter() {
         assert_eq!(notes(&launched(count, "", reader)), [("race", 1)], "thread {reader}");
         assert_eq!(launched(count, "", reader).words(5)[4], 10);
         assert_eq!(notes(&launched(count, "membar.gl;", reader)), []);
-        let message = launched(count, "", reader).report().notes[0].fault.to_string();
+        let message = launched(count, "", reader).report().notes[0].to_string();
         assert!(
             message
                 .ends_with("is missing behind the atomic operation that told the thread, or its block, of the write"),
@@ -181,7 +181,7 @@ fn is_noted(body: &str) -> bool {
     match kernel(body, 32).launched() {
         Ok(report) => {
             assert_eq!(report.notes.len(), 1, "{body}: {:?}", report.notes);
-            let kind = &report.notes[0].fault.kind;
+            let kind = &report.notes[0].kind;
             assert!(
                 matches!(kind, FaultKind::Access { error: AccessError::Uninitialised { .. }, .. }),
                 "{body}: {kind}"
@@ -304,7 +304,7 @@ fn a_silent_store_beside_reads_is_noted() {
     assert_eq!(strict.fault().unwrap().kind.id(), "race");
     let faults = kernel(&body(0, "global.u32 [input]"), 32).with_same_value_faults().launch_error();
     assert_eq!(faults.fault().unwrap().kind.id(), "same-value-race");
-    let message = kernel(&body(0, "global.u32 [input]"), 64).in_order("descending").report().notes[0].fault.to_string();
+    let message = kernel(&body(0, "global.u32 [input]"), 64).in_order("descending").report().notes[0].to_string();
     assert!(
         message
             .contains("thread (3, 0, 0), PTX line 19 `st.global.u32 [input], 0`: same-value race: writes 4 bytes at ")

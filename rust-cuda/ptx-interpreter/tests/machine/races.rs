@@ -2,7 +2,7 @@
 
 use crate::support::kernel::{Kernel, each};
 use cuda_launch::Dim3;
-use ptx_interpreter::{Access, FaultKind, Note};
+use ptx_interpreter::{Access, FaultKind};
 
 const ROOM: &str = ".shared .align 4 .u32 room[128];\n";
 
@@ -186,11 +186,11 @@ fn writers(value: &str, before: &str, after: &str) -> Kernel {
 #[test]
 fn writes_of_the_same_value_are_reported_and_no_fault() {
     let report = writers("mov.u32 r1, 5;", "", "bar.sync 0; ld.shared.u32 r2, [room];").shape(2, 64).report();
-    let [Note { fault, count }] = &report.notes[..] else { panic!("{:?}", report.notes) };
+    let [fault] = &report.notes[..] else { panic!("{:?}", report.notes) };
     let FaultKind::SameValueRace { address, memory, other_place, .. } = &fault.kind else { panic!("{fault}") };
     assert_eq!(&*fault.place.text, "st.shared.u32 [room], r1");
     assert_eq!(fault.place, **other_place);
-    assert_eq!((*count, *address), (2 * 63, 1028));
+    assert_eq!((fault.count, *address), (2 * 63, 1028));
     assert_eq!((&*memory.name, memory.bytes), ("room", 512));
     // Writes to separate cells are no race.
     assert_eq!(Kernel::new("st.global.u32 [cell], 1; ret;").shape(2, 64).report().notes, []);
@@ -200,7 +200,7 @@ fn writes_of_the_same_value_are_reported_and_no_fault() {
     )
     .declare(ROOM);
     let report = two.shape(1, 64).report();
-    let pairs: Vec<_> = report.notes.iter().map(|note| (note.fault.place.text[..12].to_owned(), note.count)).collect();
+    let pairs: Vec<_> = report.notes.iter().map(|note| (note.place.text[..12].to_owned(), note.count)).collect();
     assert_eq!(
         pairs,
         [("st.shared.u1".to_owned(), 31), ("st.shared.v2".to_owned(), 1), ("st.shared.v2".to_owned(), 31)]
@@ -284,7 +284,7 @@ fn a_thread_may_read_the_value_that_it_and_others_have_written() {
     };
     for order in ["ascending", "descending"] {
         let report = kernel("5", "").in_order(order).report();
-        assert!(report.notes.iter().any(|note| note.fault.place.text.starts_with("ld.shared")), "{order}");
+        assert!(report.notes.iter().any(|note| note.place.text.starts_with("ld.shared")), "{order}");
         assert_eq!(kernel("5", "").in_order(order).words(64), each(64, |_| 5));
     }
     let strict = kernel("5", "").with_same_value_faults();

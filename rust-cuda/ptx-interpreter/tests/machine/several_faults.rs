@@ -53,8 +53,7 @@ fn a_bad_write_does_nothing_and_the_others_are_made() {
     // Each thread races with the next, and the last has no next.
     assert_eq!(first.others.len(), 0, "{first}");
     assert!(matches!(first.kind, FaultKind::Access { .. } | FaultKind::Race { .. }), "{first}");
-    let words: Vec<u32> = output.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
-    assert_eq!(words, [vec![7], vec![8; 31]].concat());
+    assert_eq!(words(&output), [vec![7], vec![8; 31]].concat());
 }
 
 #[test]
@@ -70,4 +69,82 @@ fn at_most_so_many_lines_are_listed_and_what_cannot_go_on_is_the_last() {
     let beyond = Kernel::new("st.global.u32 [cell+65536], 7;\nld.global.u32 r0, [cell+65536];\nret;").shape(9, 64);
     let all = faults(beyond.without_race_checks(), 20);
     assert_eq!(all.len(), 2, "{all:?}");
+}
+
+/// Blocks 1 and 3 of five have a fault; each block counts how far it comes.
+fn two_faulty_blocks(fault: &str) -> Kernel {
+    Kernel::new(format!(
+        "mov.u32 r1, %ctaid.x; and.b32 r2, r1, 1; setp.eq.u32 p0, r2, 0; @p0 bra GOOD;\n{fault}\nGOOD: bar.sync 0; add.u32 r1, r1, 1; st.global.u32 [cell], r1; ret;"
+    ))
+    .shape(5, 64)
+}
+
+fn words(output: &[u8]) -> Vec<u32> {
+    output.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
+}
+
+#[test]
+fn a_launch_goes_on_with_other_blocks_after_any_fault() {
+    let written = |block: u32| if block.is_multiple_of(2) { block + 1 } else { 0 };
+    for fault in ["trap;", "setp.lt.u32 p1, tid, 7; @!p1 bar.sync 1;\n@p1 bar.sync 2;"] {
+        for order in ["ascending", "descending"] {
+            for races in [true, false] {
+                let kernel = two_faulty_blocks(fault).keep_going().in_order(order);
+                let kernel = if races { kernel } else { kernel.without_race_checks() };
+                let (error, output) = kernel.error_and_output();
+                let error = error.unwrap();
+                let first = error.fault().unwrap();
+                assert_eq!((first.count, first.others.len()), (2, 0), "{order}: {error}");
+                assert_eq!(first.block.x, if order == "ascending" { 1 } else { 3 }, "{error}");
+                assert!(error.to_string().ends_with("; 2 in all"), "{error}");
+                assert_eq!(
+                    words(&output)[..5 * 64],
+                    each(5 * 64, |index| written(index / 64)),
+                    "{order}, {races}, {fault}"
+                );
+            }
+        }
+        // Otherwise it ends with the first.
+        let error = two_faulty_blocks(fault).with_max_faults(20).launch_error();
+        assert_eq!(error.fault().unwrap().count, 1, "{error}");
+    }
+}
+
+#[test]
+fn a_cooperative_launch_and_one_that_does_not_end_end_with_the_fault() {
+    let error = two_faulty_blocks("trap;").keep_going().cooperative().launch_error();
+    assert_eq!(error.fault().unwrap().count, 1, "{error}");
+    let endless = "LOOP: add.u32 r3, r3, r1; setp.ne.u32 p1, r3, 0; @p1 bra LOOP; bra LOOP;";
+    let error = two_faulty_blocks(endless).keep_going().at_most(10_000).launch_error();
+    assert_eq!((error.fault().unwrap().count, error.fault().unwrap().block.x), (1, 1), "{error}");
+}
+
+#[test]
+fn a_cluster_ends_with_the_fault_of_a_block() {
+    let body = "mov.u32 r1, %ctaid.x; setp.ne.u32 p0, r1, 1; @!p0 trap; barrier.cluster.arrive; barrier.cluster.wait; st.global.u32 [cell], r1; ret;";
+    for order in ["ascending", "descending"] {
+        let kernel = Kernel::new(body).shape(4, 32).clusters_of(2).keep_going().in_order(order);
+        let (error, output) = kernel.error_and_output();
+        assert_eq!(error.unwrap().fault().unwrap().count, 1);
+        assert_eq!(words(&output)[..128], each(128, |index| if index < 64 { 0 } else { index / 32 }), "{order}");
+    }
+}
+
+#[test]
+fn faults_beyond_the_limit_are_dropped_and_the_launch_goes_on() {
+    let lines: String = (0..30).map(|line| format!("st.global.u32 [output+{}], tid;\n", 4 * line)).collect();
+    let kernel = Kernel::new(format!("{lines}st.global.u32 [cell+128], 5;\nret;")).shape(1, 64).output_bytes(512);
+    let (error, output) = kernel.keep_going().with_max_faults(3).error_and_output();
+    let error = error.unwrap();
+    assert_eq!((error.fault().unwrap().others.len(), error.fault().unwrap().count), (2, 63), "{error}");
+    assert_eq!(output[128..132], 5_u32.to_le_bytes());
+}
+
+#[test]
+fn notes_are_told_beside_faults() {
+    let body = "mov.u32 r0, room; st.shared.u32 [r0], 5;\nst.shared.u32 [r0+4], tid;\nret;";
+    let error = Kernel::new(body).declare(ROOM).shape(1, 64).with_max_faults(20).launch_error();
+    let fault = error.fault().unwrap();
+    let [note] = &fault.notes[..] else { panic!("{:?}", fault.notes) };
+    assert_eq!((fault.kind.id(), note.kind.id(), note.count), ("race", "same-value-race", 63));
 }

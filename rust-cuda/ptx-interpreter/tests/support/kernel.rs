@@ -273,6 +273,12 @@ impl Kernel {
         self
     }
 
+    /// Goes on after any fault.
+    pub fn keep_going(mut self) -> Self {
+        self.options.keep_going = true;
+        self
+    }
+
     /// The error of a launch, if there is one, and the output.
     pub fn error_and_output(&self) -> (Option<LaunchError>, Vec<u8>) {
         let (result, output) = self.launch();

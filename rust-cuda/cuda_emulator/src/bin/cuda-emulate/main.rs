@@ -65,7 +65,14 @@ struct Run {
     /// The one order of execution, as a fault's message names it
     #[arg(long, value_name = "ORDER")]
     order: Option<OsString>,
-    /// Max. source lines of a launch whose first fault is reported [default: 1]
+    /// A fault is reported, and the launch and the program go on: later kernels are checked too. The exit code is 1 if the program's is
+    /// 0. The default
+    #[arg(long, conflicts_with = "like_a_gpu")]
+    keep_going: bool,
+    /// After a fault every call in its context fails, as on a GPU
+    #[arg(long)]
+    like_a_gpu: bool,
+    /// Max. source lines of a launch whose first fault is reported [default: 20]
     #[arg(long, value_name = "N")]
     max_faults: Option<OsString>,
     /// Write kernels and faults to a file
@@ -74,7 +81,7 @@ struct Run {
     /// Write the first launch with a fault to a folder, for kernel-debugger
     #[arg(long, value_name = "FOLDER")]
     capture: Option<OsString>,
-    /// Exit with code 1 if a kernel has a fault and the program exits with 0
+    /// With --like-a-gpu too: exit with code 1 if a kernel has a fault and the program exits with 0
     #[arg(long)]
     fail_on_fault: bool,
     /// The program and its arguments
@@ -131,6 +138,11 @@ impl Run {
         Ok(self.exit_code(status, &report))
     }
 
+    /// Whether a program goes on after a fault: unless the command line or the environment says otherwise.
+    fn keeps_going(&self) -> bool {
+        self.keep_going || !self.like_a_gpu && std::env::var_os(options::KEEP_GOING).is_none_or(|value| value != "off")
+    }
+
     /// The variables that the options set.
     fn variables(&self) -> Vec<(&'static str, OsString)> {
         let named = [
@@ -149,6 +161,8 @@ impl Run {
             (options::STRICT, self.strict, "on"),
             (options::VOLATILE_IS_PLAIN, self.volatile_is_plain, "on"),
             (options::SAME_VALUE_FAULTS, self.same_value_faults, "on"),
+            (options::KEEP_GOING, self.keeps_going(), "on"),
+            (options::KEEP_GOING, self.like_a_gpu, "off"),
         ];
         let given = switches.into_iter().filter(|(_, is_given, _)| *is_given);
         named.chain(given.map(|(name, _, value)| (name, OsStr::new(value).to_owned()))).collect()
@@ -158,7 +172,7 @@ impl Run {
     fn exit_code(&self, status: ExitStatus, report: &Report) -> ExitCode {
         let code = status.code().or_else(|| Some(128 + signal(status)?)).unwrap_or(1);
         match code {
-            0 if self.fail_on_fault && !report.faults.is_empty() => ExitCode::FAILURE,
+            0 if (self.fail_on_fault || self.keeps_going()) && !report.faults.is_empty() => ExitCode::FAILURE,
             // Windows has codes of 32 bits, of which any but 0 is a failure.
             code => u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from),
         }

@@ -19,7 +19,7 @@ pub(crate) fn collect(folder: &Path) -> Report {
     all
 }
 
-/// A line for the whole, and one for each kernel.
+/// A line for the whole, one for each kernel, and one for each fault.
 pub(crate) fn describe(report: &Report) -> String {
     let launches: u64 = report.kernels.iter().map(|kernel| kernel.launches).sum();
     let instructions: u64 = report.kernels.iter().map(|kernel| kernel.thread_instructions).sum();
@@ -39,6 +39,14 @@ pub(crate) fn describe(report: &Report) -> String {
             counted(kernel.thread_instructions, "instruction of threads", "instructions of threads")
         );
     }
+    for fault in &report.faults {
+        let _ = write!(text, "  {}: error: {} in {}", fault.location, fault.rule, fault.kernel);
+        let _ = match (fault.count, fault.launches) {
+            (1, _) => writeln!(text),
+            (count, 1) => writeln!(text, ": {count} times"),
+            (count, launches) => writeln!(text, ": {count} times in {launches} launches"),
+        };
+    }
     text
 }
 
@@ -49,7 +57,7 @@ fn counted(count: u64, one: &str, several: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cuda_emulator::KernelReport;
+    use cuda_emulator::{FaultReport, KernelReport, PlaceReport};
 
     #[test]
     fn processes_are_summed_up() {
@@ -60,13 +68,28 @@ mod tests {
             thread_instructions: 40,
             warp_instructions: 2,
         };
-        let report = Report { kernels: vec![kernel], faults: Vec::new() };
+        let place = PlaceReport { ptx_line: 40, file: Some("race.py".to_owned()), line: Some(13) };
+        let fault = FaultReport {
+            rule: "race".to_owned(),
+            error: "CUDA_ERROR_LAUNCH_FAILED".to_owned(),
+            kernel: "max_kernel".to_owned(),
+            block: [0; 3],
+            thread: [0; 3],
+            place,
+            other_place: None,
+            location: "race.py:13".to_owned(),
+            count: 31,
+            launches: 1,
+            message: String::new(),
+        };
+        let report = Report { kernels: vec![kernel], faults: vec![fault] };
         for process in ["1.json", "2.json"] {
             fs::write(folder.path().join(process), serde_json::to_string(&report).unwrap()).unwrap();
         }
         fs::write(folder.path().join("3.json"), "{").unwrap();
         let text = describe(&collect(folder.path()));
-        let whole = "CUDA emulator: 1 kernel, 2 launches, 80 instructions, 0 faults\n";
-        assert_eq!(text, format!("{whole}  max_kernel: 2 launches, 80 instructions of threads\n"));
+        let whole = "CUDA emulator: 1 kernel, 2 launches, 80 instructions, 1 fault\n";
+        let kernel = "  max_kernel: 2 launches, 80 instructions of threads\n";
+        assert_eq!(text, format!("{whole}{kernel}  race.py:13: error: race in max_kernel: 62 times in 2 launches\n"));
     }
 }

@@ -243,7 +243,7 @@ impl Run<'_> {
             (Label::SameValue, _) => {
                 let notes = self.is_silent(SILENT)?.notes;
                 // The later access may be a read; the earlier one writes.
-                let lines = notes.iter().map(|note| match &note.fault.kind {
+                let lines = notes.iter().map(|note| match &note.kind {
                     FaultKind::SameValueRace { other_place, .. } => other_place.source.as_ref().map(|place| place.line),
                     _ => None,
                 });
@@ -254,7 +254,7 @@ impl Run<'_> {
             }
             (Label::Note, _) => {
                 let notes = self.is_silent(SILENT)?.notes;
-                let lines = notes.iter().map(|note| note.fault.place.source.as_ref().map(|place| place.line));
+                let lines = notes.iter().map(|note| note.place.source.as_ref().map(|place| place.line));
                 if notes.is_empty() || lines.into_iter().any(|line| line != self.line) {
                     return Err(format!("notes: {notes:?}"));
                 }
