@@ -29,7 +29,7 @@ fn a_race_names_the_source_line_of_both_threads() {
     let [fault, replay] = lines[..] else { panic!("{run:?}") };
     assert!(fault.starts_with("src/sum.cu:4:9: error: kernel racy, block (0, 0, 0), thread (1, 0, 0), "), "{fault}");
     assert!(fault.contains("race: writes `out[0]`, which block (0, 0, 0), thread (0, 0, 0) writes at "), "{fault}");
-    assert!(fault.ends_with("(src/sum.cu:4:9) [race]"), "{fault}");
+    assert!(fault.ends_with("(src/sum.cu:4:9); 63 in all [race]"), "{fault}");
     assert_eq!(replay, "fault: race; replay it with --order ascending");
 }
 

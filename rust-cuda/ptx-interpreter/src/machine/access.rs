@@ -154,7 +154,14 @@ impl Warp {
 impl Load {
     /// Extends loaded values to the width of the destination registers.
     pub(super) fn extend(&self, values: &mut Lanes) {
-        if let Extend::Sign { from, to } = self.extend {
+        self.extend.extend(values);
+    }
+}
+
+impl Extend {
+    /// Extends values to the width of a register.
+    pub(super) fn extend(self, values: &mut Lanes) {
+        if let Self::Sign { from, to } = self {
             extend_sign(values, from, to);
         }
     }

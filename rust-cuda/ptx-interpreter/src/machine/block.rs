@@ -76,13 +76,15 @@ impl Block {
 
     /// Adds to a barrier's divergence which threads wait there, and where the others are.
     fn locate_threads(&self, fault: &mut Fault, context: &Context<'_>) {
-        let FaultKind::BarrierDivergence { waiting, exited, elsewhere, .. } = &mut fault.kind else { return };
+        let FaultKind::BarrierDivergence { waiting, exited, elsewhere, running, .. } = &mut fault.kind else { return };
         *exited = self.exited();
-        for (pc, lanes) in self.warps.iter().flat_map(|warp| warp.divergence.places()) {
+        for (pc, lanes, runs) in self.warps.iter().flat_map(|warp| warp.divergence.places()) {
             let count = lanes.count_ones() as usize;
             let place = context.place(pc);
             if pc == fault.pc {
                 *waiting += count;
+            } else if runs {
+                *running += count;
             } else if let Some((known, _)) = elsewhere.iter_mut().find(|(_, known)| known.is_at_line_of(&place)) {
                 *known += count;
             } else {

@@ -4,6 +4,7 @@ use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lanes::lanes_in;
 use super::mbarrier::block_of;
+use super::options::Uninitialised;
 use super::pending_copies::PendingCopy;
 use super::warp::Warp;
 use crate::program::instruction::{AccessSpace, BulkCopy, EffectiveAddress, MemoryOrdering};
@@ -31,7 +32,10 @@ impl Warp {
                 let mut piece = |(space, address): (AccessSpace, EffectiveAddress), access| {
                     let address = EffectiveAddress { offset: address.offset + start, ..address };
                     let access = (PIECE, access, MemoryOrdering::default(), &[][..]);
-                    self.resolve_access(pc, space, &address, 1 << lane, access, context).map(|places| places.of(lane))
+                    context.reads_uninitialised = context.launch.options.uninitialised != Uninitialised::Error;
+                    let resolved = self.resolve_access(pc, space, &address, 1 << lane, access, context);
+                    context.reads_uninitialised = false;
+                    resolved.map(|places| places.of(lane))
                 };
                 let from = piece(copy.from, Access::Read)?;
                 let to = piece(copy.to, Access::Write)?;
@@ -39,14 +43,16 @@ impl Warp {
                     return Err(Failure::at(lane, FaultKind::StoreAsyncBlocks));
                 }
                 let mut data = [0; PIECE];
-                context.region(from.0, self).read(from.1, &mut data);
-                context.region(to.0, self).write(to.1, &data);
+                let source = context.region(from.0, self);
+                source.read(from.1, &mut data);
+                let unwritten = source.unwritten(from.1, PIECE);
+                context.region(to.0, self).write_part(to.1, &data, unwritten);
                 context.note_change();
                 if let Some(barriers) = &barriers {
                     self.note_async_store(pc, lane, (to, PIECE), barriers.of(lane), context);
                 } else {
-                    let written = self.bulk_writes.begin(lane, (to, PIECE), None, data);
-                    let read = self.bulk_reads.begin(lane, (from, 0), Some((from, PIECE)), data);
+                    let written = self.bulk_writes.begin(lane, (to, PIECE), None, (data, unwritten));
+                    let read = self.bulk_reads.begin(lane, (from, 0), Some((from, PIECE)), (data, unwritten));
                     context.note_flight(self, &written, Some(pc));
                     context.note_flight(self, &read, Some(pc));
                 }

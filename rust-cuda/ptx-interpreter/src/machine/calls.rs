@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::context::Context;
 use super::fault::{Failure, FaultKind};
 use super::lanes::lanes_of;
-use super::warp::{Activation, UninitialisedRegister, Warp};
+use super::warp::{Activation, Held, UninitialisedRegister, Warp};
 use crate::memory::first_address;
 use crate::program::Stack;
 use crate::program::instruction::{Action, Call};
@@ -42,7 +42,7 @@ impl Warp {
             caller.map(|caller| (caller.registers.clone(), caller.predicates.clone())).unwrap_or_default();
         self.activations.resize_with(LANES, Vec::new);
         for lane in lanes_of(active) {
-            let uninitialised = self.take_uninitialised(registers.clone(), lane);
+            let uninitialised = self.take_uninitialised((&registers, &predicates), lane);
             self.activations[lane].push(Activation {
                 call: pc,
                 frame: before[lane],
@@ -79,7 +79,7 @@ impl Warp {
                 for (bits, value) in predicates.zip(activation.predicates) {
                     *bits = *bits & !(1 << lane) | u32::from(value) << lane;
                 }
-                drop(self.take_uninitialised(caller.registers.clone(), lane));
+                drop(self.take_uninitialised((&caller.registers, &caller.predicates), lane));
                 self.uninitialised.extend(activation.uninitialised);
             }
             for (to, from, bytes) in &call.results {
@@ -91,14 +91,22 @@ impl Warp {
         self.jump((index, mask), &sites, reconvergence, context);
     }
 
-    /// The uninitialised bytes of registers in one lane, which are then no longer noted.
-    fn take_uninitialised(&mut self, registers: Range<usize>, lane: usize) -> Vec<UninitialisedRegister> {
+    /// The uninitialised bits of registers and predicates in one lane, which are then no longer noted.
+    fn take_uninitialised(
+        &mut self,
+        (registers, predicates): (&Range<usize>, &Range<usize>),
+        lane: usize,
+    ) -> Vec<UninitialisedRegister> {
+        let is_taken = |held: Held| match held {
+            Held::Register(register) => registers.contains(&(register as usize)),
+            Held::Predicate(predicate) => predicates.contains(&(predicate as usize)),
+        };
         let mut taken = Vec::new();
-        for entry in self.uninitialised.iter_mut().filter(|entry| registers.contains(&(entry.register as usize))) {
-            let mut bytes = [0; LANES];
-            bytes[lane] = std::mem::take(&mut entry.bytes[lane]);
-            if bytes[lane] != 0 {
-                taken.push(UninitialisedRegister { bytes, ..entry.clone() });
+        for entry in self.uninitialised.iter_mut().filter(|entry| is_taken(entry.held)) {
+            let mut bits = [0; LANES];
+            bits[lane] = std::mem::take(&mut entry.bits[lane]);
+            if bits[lane] != 0 {
+                taken.push(UninitialisedRegister { bits, ..entry.clone() });
             }
         }
         taken

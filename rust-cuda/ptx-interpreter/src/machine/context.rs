@@ -281,7 +281,7 @@ impl Context<'_> {
     pub(super) fn note_fault(&mut self, fault: Box<Fault>) -> Result<(), Box<Fault>> {
         let Options { max_faults, keep_going, .. } = self.launch.options;
         let found = self.faults.len();
-        match self.faults.iter_mut().find(|known| known.is_at_line_of(&fault)) {
+        match self.faults.iter_mut().find(|known| fault.is_known_as(known)) {
             Some(known) => known.count += 1,
             None if found + 1 < max_faults || keep_going && found < max_faults => self.faults.push(*fault),
             None if keep_going => {}

@@ -6,6 +6,7 @@ use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::{LaneAddress, LaneAddresses};
 use super::lanes::{groups, lanes_of};
+use super::options::Uninitialised;
 use super::pending_copies::PendingCopy;
 use super::race::RecordedAccess;
 use super::resolve::WarpAccess;
@@ -51,7 +52,10 @@ impl Warp {
         let (mut sectors, mut least_sectors) = (0, 0);
         for (bytes, same_size) in groups(reads, |lane| sizes[lane]) {
             let read = WarpAccess { bytes, ..read };
-            self.resolve_lanes(read, &sources, same_size, &mut from, context)?;
+            context.reads_uninitialised = context.launch.options.uninitialised != Uninitialised::Error;
+            let resolved = self.resolve_lanes(read, &sources, same_size, &mut from, context);
+            context.reads_uninitialised = false;
+            resolved?;
             self.record_lanes(pc, read, same_size, &from, context)?;
             let pattern = global_pattern(&sources, same_size, bytes);
             (sectors, least_sectors) = (sectors + pattern.sectors, least_sectors + pattern.min_sectors);
@@ -64,13 +68,15 @@ impl Warp {
         let pattern = shared_pattern(&targets, active, copy.bytes);
         context.counts[pc].add_access(pattern.wavefronts, pattern.min_wavefronts);
         for lane in lanes_of(active) {
-            let mut data = [0; 16];
+            let (mut data, mut unwritten) = ([0; 16], 0);
             let source = (reads >> lane & 1 == 1).then(|| (from.of(lane), sizes[lane]));
             if let Some(((memory, offset), bytes)) = source {
-                context.region(memory, self).read(offset, &mut data[..bytes]);
+                let region = context.region(memory, self);
+                region.read(offset, &mut data[..bytes]);
+                unwritten = region.unwritten(offset, bytes);
             }
             self.record_copy(pc, lane, to.of(lane), &data[..copy.bytes], context)?;
-            let begun = self.copies.begin(lane, (to.of(lane), copy.bytes), source, data);
+            let begun = self.copies.begin(lane, (to.of(lane), copy.bytes), source, (data, unwritten));
             context.note_flight(self, &begun, Some(pc));
         }
         Ok(())
@@ -116,11 +122,11 @@ impl Warp {
         copy: &PendingCopy,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        let PendingCopy { lane, target: (memory, offset), data, bytes, .. } = *copy;
+        let PendingCopy { lane, target: (memory, offset), data, unwritten, bytes, .. } = *copy;
         context.note_flight(self, copy, None);
         self.record_copy(pc, lane, (memory, offset), &data[..bytes], context)?;
         context.observe_access((self.number, lane, pc), Access::Write, (memory, offset), bytes);
-        context.region(memory, self).write(offset, &data[..bytes]);
+        context.region(memory, self).write_part(offset, &data[..bytes], unwritten);
         context.note_change();
         Ok(())
     }

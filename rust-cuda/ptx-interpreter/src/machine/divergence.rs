@@ -57,10 +57,12 @@ impl Divergence {
         size_of_val(&*self.paths) + size_of_val(&*self.points) + size_of_val(&*self.free)
     }
 
-    /// The instruction that each lane which has not exited executes next, or at which it waits: with the lanes of each.
-    pub(super) fn places(&self) -> impl Iterator<Item = (usize, u32)> {
-        let waiting = self.points.iter().filter(|point| point.arrived != 0).map(|point| (point.pc, point.arrived));
-        self.paths.iter().map(|path| (path.pc, path.mask)).chain(waiting)
+    /// The instruction that each lane which has not exited executes next, or at which it waits: with the lanes of each, and whether they
+    /// can run.
+    pub(super) fn places(&self) -> impl Iterator<Item = (usize, u32, bool)> {
+        let waiting = self.points.iter().filter(|point| point.arrived != 0);
+        let waiting = waiting.map(|point| (point.pc, point.arrived, false));
+        self.paths.iter().map(|path| (path.pc, path.mask, path.state == PathState::Ready)).chain(waiting)
     }
 
     /// Puts all lanes of `mask` on one path at the first instruction.

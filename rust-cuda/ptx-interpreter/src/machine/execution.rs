@@ -3,11 +3,11 @@
 use super::context::Context;
 use super::divergence::{Path, PathState};
 use super::fault::{Failure, Fault, FaultKind};
-use super::lanes::{extend_sign, lanes_of, write, write_bits};
+use super::lanes::{lanes_of, write, write_bits};
 use super::spin::Spin;
 use super::warp::{Next, Warp};
 use crate::memory::in_block_of_cluster;
-use crate::program::instruction::{Action, DecodedInstruction, Extend, Register};
+use crate::program::instruction::{Action, DecodedInstruction, Register};
 use crate::program::{Initial, Kernel, Special, truncate};
 use crate::semantics::LANES;
 
@@ -167,6 +167,9 @@ impl Warp {
                 return Ok(());
             }
             let instruction = &kernel.instructions[path.pc];
+            if !self.uninitialised.is_empty() {
+                self.check_guard(path.pc, (instruction, path.mask), context)?;
+            }
             let active = self.active_lanes(instruction, path.mask);
             if context.is_watched {
                 if self.gives_way(instruction, active, context) {
@@ -240,15 +243,13 @@ impl Warp {
     ) -> Result<Next, Failure> {
         let pc = self.divergence.paths[index].pc;
         if !self.uninitialised.is_empty() {
-            self.propagate_uninitialised(instruction, active)?;
+            self.propagate_uninitialised(instruction, active, context.launch.options.uninitialised)?;
         }
         match &instruction.action {
-            Action::Compute { compute, destination, sources, extend, masking: _ } => {
+            Action::Compute { compute, destination, sources, extend, flow: _ } => {
                 let mut values = [0; LANES];
                 compute.compute(&mut values, sources.map(|source| &self.registers[source as usize]));
-                if let Extend::Sign { from, to } = extend {
-                    extend_sign(&mut values, *from, *to);
-                }
+                extend.extend(&mut values);
                 self.write(*destination, &values, active);
             }
             Action::MapAddress { destination, address, rank } => {

@@ -119,8 +119,9 @@ pub enum FaultKind {
     },
     /// A barrier that not all threads of the block reach.
     #[error(
-        "barrier divergence: {waiting} of {} {} at this barrier{}{}",
-        cuda_launch::counted(*.threads, "thread"), if *.waiting == 1 { "waits" } else { "wait" }, Elsewhere(.elsewhere), Exited(*.exited)
+        "barrier divergence: {waiting} of {} {} at this barrier{}{}{}",
+        cuda_launch::counted(*.threads, "thread"), if *.waiting == 1 { "waits" } else { "wait" }, Elsewhere(.elsewhere),
+        Others(*.running, ["still runs", "still run"]), Others(*.exited, ["has exited the kernel", "have exited the kernel"])
     )]
     BarrierDivergence {
         /// Number of threads that wait at the barrier.
@@ -131,8 +132,10 @@ pub enum FaultKind {
         exited: usize,
         /// Another barrier at which threads wait, where these arrive.
         other_place: Option<Box<Place>>,
-        /// Where the block's other threads are, with their number: the most first.
+        /// Where else threads of the block wait, with their number: the most first.
         elsewhere: Vec<(usize, Place)>,
+        /// Number of threads that do not wait.
+        running: usize,
     },
     /// An aligned barrier that some lanes of a warp reach, while its others have exited. Never a fault: by strict
     /// [`Options`](crate::Options) it is [`BarrierDivergence`](Self::BarrierDivergence), otherwise a note.
@@ -434,10 +437,18 @@ impl Fault {
         self.place.is_at_line_of(&other.place)
     }
 
-    /// Whether it is a race with an access at this place.
+    /// Whether both are of one line, or are races of one pair of lines.
+    pub(super) fn is_known_as(&self, known: &Self) -> bool {
+        let is_race = |fault: &Self| matches!(fault.kind, FaultKind::Race { .. });
+        let is_same_pair =
+            || is_race(self) && is_race(known) && self.is_race_at(&known.place) && known.is_race_at(&self.place);
+        self.is_at_line_of(known) || is_same_pair()
+    }
+
+    /// Whether it is a race with an access at this line.
     pub(super) fn is_race_at(&self, place: &Place) -> bool {
         match &self.kind {
-            FaultKind::Race { other_place, .. } => self.place == *place || **other_place == *place,
+            FaultKind::Race { other_place, .. } => self.place.is_at_line_of(place) || other_place.is_at_line_of(place),
             _ => false,
         }
     }
@@ -459,7 +470,7 @@ impl Fault {
 impl FaultKind {
     /// A barrier for so many threads that not all reach, before it is known where they are.
     pub(super) fn barrier_divergence(threads: usize, other_place: Option<Box<Place>>) -> Self {
-        Self::BarrierDivergence { waiting: 0, threads, exited: 0, other_place, elsewhere: Vec::new() }
+        Self::BarrierDivergence { waiting: 0, threads, exited: 0, other_place, elsewhere: Vec::new(), running: 0 }
     }
 
     /// The place of the other thread of a race, or of others that wait.
@@ -520,12 +531,15 @@ impl fmt::Display for Elsewhere<'_> {
     }
 }
 
-/// "; 4 have exited the kernel", or nothing.
-struct Exited(usize);
+/// "; 4 have exited the kernel", what one or several do, or nothing.
+struct Others(usize, [&'static str; 2]);
 
-impl fmt::Display for Exited {
+impl fmt::Display for Others {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 > 0 { write!(f, "; {} exited the kernel", cuda_launch::having(self.0)) } else { Ok(()) }
+        match self {
+            Self(0, _) => Ok(()),
+            Self(count, [one, several]) => write!(f, "; {count} {}", if *count == 1 { one } else { several }),
+        }
     }
 }
 

@@ -72,15 +72,24 @@ impl LaunchResults {
         let mut faults: Vec<Fault> = Vec::new();
         // Several workers may have noted a line.
         for fault in deferred.collect::<Vec<_>>().into_iter().chain(found) {
-            match faults.iter_mut().find(|known| known.is_at_line_of(&fault)) {
+            match faults.iter_mut().find(|known| fault.is_known_as(known)) {
                 Some(known) => known.count += fault.count,
                 None => faults.push(fault),
             }
         }
+        if faults.is_empty() {
+            return Ok(self);
+        }
+        let mut notes = note::by_line(self.notes);
+        // Nor of the note of such a value.
+        let is_of = |note: &Fault, fault: &Fault| {
+            note.kind.id() == fault.kind.id() && note.is_at_line_of(fault)
+                || note.kind.id() == "uninitialised-read" && fault.is_race_at(&note.place)
+        };
+        notes.retain(|note| !faults.iter().any(|fault| is_of(note, fault)));
         faults.truncate(max_faults.max(1));
-        let mut faults = faults.into_iter();
-        let Some(first) = faults.next() else { return Ok(self) };
-        Err(Box::new(Fault { others: faults.collect(), notes: note::by_line(self.notes), ..first }))
+        let first = faults.remove(0);
+        Err(Box::new(Fault { others: faults, notes, ..first }))
     }
 
     /// Adds the results of another worker.

@@ -19,6 +19,8 @@ pub(super) struct PendingCopy {
     group: u32,
     pub(super) target: LaneAddress,
     pub(super) data: [u8; 16],
+    /// The bytes of `data` that nothing has written: bit i is byte i.
+    pub(super) unwritten: u16,
     pub(super) bytes: usize,
     /// Where it reads, and the number of bytes.
     source: Option<(LaneAddress, usize)>,
@@ -49,9 +51,9 @@ impl PendingCopies {
         lane: usize,
         (target, bytes): (LaneAddress, usize),
         source: Option<(LaneAddress, usize)>,
-        data: [u8; 16],
+        (data, unwritten): ([u8; 16], u16),
     ) -> PendingCopy {
-        let copy = PendingCopy { lane, group: self.committed[lane], target, data, bytes, source };
+        let copy = PendingCopy { lane, group: self.committed[lane], target, data, unwritten, bytes, source };
         self.copies.push(copy);
         copy
     }

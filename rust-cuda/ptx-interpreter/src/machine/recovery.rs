@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::Context;
 use super::fault::{Failure, Fault, FaultKind};
 use super::options::Uninitialised;
-use super::warp::{Next, Origin, Warp};
+use super::warp::{Held, Next, Origin, Warp};
 use crate::memory::AccessError;
 use crate::program::instruction::{Action, DecodedInstruction};
 
@@ -26,25 +26,17 @@ impl Warp {
         loop {
             let lane = failure.lane.unwrap_or(active.trailing_zeros());
             let (place, of_lane) = failure.origin.unwrap_or((pc, lane));
-            let fault = context.fault(place, self.first_thread() + of_lane, failure.kind.clone());
-            let is_uninitialised =
-                matches!(fault.kind, FaultKind::Access { error: AccessError::Uninitialised { .. }, .. });
-            if is_uninitialised && context.launch.options.uninitialised == Uninitialised::Note {
-                context.defer(fault)?;
-            } else if !context.goes_on() || !matches!(fault.kind, FaultKind::Access { .. }) {
-                return Err(fault);
-            } else {
-                context.note_fault(fault)?;
-            }
+            self.report(pc, active, &failure, context)?;
             match &instruction.action {
                 // A value that a fault has made unspecified is stored.
                 Action::Store(store) if failure.origin.is_some() && !self.is_unspecified(store.address.base, lane) => {
-                    store.sources.iter().for_each(|source| self.specify(*source, lane));
+                    store.sources.iter().for_each(|source| self.specify(Held::Register(*source), lane));
                 }
                 // Or is compared, or names lanes: all lanes go on, as others may wait for them.
                 action if failure.origin.is_some() && !action.accesses_memory() => {
                     let mut sources = Vec::new();
-                    action.visit_sources(&mut |register| sources.push(register));
+                    action.visit_sources(&mut |register| sources.push(Held::Register(register)));
+                    action.visit_predicates(&mut |predicate| sources.push(Held::Predicate(predicate)));
                     sources.into_iter().for_each(|source| self.specify(source, lane));
                 }
                 action => {
@@ -63,6 +55,30 @@ impl Warp {
                 Err(next) => failure = next,
                 executed => return Ok(executed),
             }
+        }
+    }
+
+    /// Notes a failure of an instruction.
+    ///
+    /// # Errors
+    /// The fault, if the launch ends with it.
+    pub(super) fn report(
+        &self,
+        pc: usize,
+        active: u32,
+        failure: &Failure,
+        context: &mut Context<'_>,
+    ) -> Result<(), Box<Fault>> {
+        let lane = failure.lane.unwrap_or(active.trailing_zeros());
+        let (place, of_lane) = failure.origin.unwrap_or((pc, lane));
+        let fault = context.fault(place, self.first_thread() + of_lane, failure.kind.clone());
+        let is_uninitialised = matches!(fault.kind, FaultKind::Access { error: AccessError::Uninitialised { .. }, .. });
+        if is_uninitialised && context.launch.options.uninitialised == Uninitialised::Note {
+            context.defer(fault)
+        } else if !context.goes_on() || !matches!(fault.kind, FaultKind::Access { .. }) {
+            Err(fault)
+        } else {
+            context.note_fault(fault)
         }
     }
 }

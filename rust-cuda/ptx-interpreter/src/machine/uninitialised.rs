@@ -1,29 +1,30 @@
-//! Propagation of uninitialised bytes through registers.
+//! Propagation of uninitialised bits through registers.
 //!
 //! Compilers copy a whole structure, including the padding between its members, which is never written, and programs load values that
 //! they do not use. So a load of uninitialised bytes is not a fault by itself, of local memory always, of other memory by
-//! [`Options::uninitialised`](super::Options::uninitialised):
-//! the bytes stay uninitialised in the register and in its copies, and so does all of a value that is computed of them, until an
-//! instruction decides something by them, or stores a computed value: a comparison, an address, a store. Then the load is reported
-//! as the fault. `and` and `or` combine the fields of a word bit by bit: a byte counts as initialised
-//! once an `or` sets bits of it or an `and` clears it. A warp without such bytes, the usual case, pays one test per
-//! instruction.
+//! [`Options::uninitialised`](super::Options::uninitialised): the bits stay uninitialised in the register and in its copies, and so do
+//! those of a value that is computed of them, until an instruction decides something by them, or stores a computed value: a branch, an
+//! address, an atomic operation, a store to global memory. Then the load is reported as the fault. By stricter options a comparison
+//! decides something, too. A result depends on the bits of its sources by its instruction's [`Flow`], as Memcheck has it (Seward and
+//! Nethercote, *Using Valgrind to Detect Undefined Value Errors with Bit-Precision*, USENIX 2005). In memory a byte is initialised or not.
+//! A warp without such bits, the usual case, pays two tests per instruction.
 
 use std::sync::Arc;
 
 use super::block_state::{Stored, StoredAt};
 use super::context::Context;
-use super::fault::{Access, Failure, FaultKind};
+use super::fault::{Access, Failure, Fault, FaultKind};
 use super::lane_addresses::{LaneAddress, Memory};
 use super::lanes::lanes_of;
 use super::options::Uninitialised;
-use super::warp::{Origin, UninitialisedRegister, Warp};
+use super::warp::{Held, Origin, UninitialisedRegister, Warp};
 use crate::memory::AccessError;
 use crate::program::instruction::{
-    Action, Arrival, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Load, Masking, Mbarrier,
-    MbarrierOperation, PhaseOperand, Register, Shuffle, Store, VoteMode, Wmma, WmmaAccess, WmmaProduct,
+    Action, Arrival, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Flow, Load, Logic, Mbarrier,
+    MbarrierOperation, PhaseOperand, Predicate, PredicateSource, Register, Shuffle, Store, VoteMode, Wmma, WmmaAccess,
+    WmmaProduct,
 };
-use crate::semantics::LANES;
+use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
 
 /// Each lane's own number.
@@ -83,7 +84,7 @@ impl Warp {
         for (part, destination) in load.destinations.iter().enumerate() {
             let Some(destination) = destination else { continue };
             let (mut values, mut uninitialised) = ([0; LANES], [0; LANES]);
-            let mut of_stored: Vec<(Stored, [u8; LANES], [u8; LANES])> = Vec::new();
+            let mut of_stored: Vec<(Stored, Lanes, [u8; LANES])> = Vec::new();
             for lane in lanes_of(active) {
                 let (memory, offset) = resolved.of(lane);
                 let (region, offset) = (context.region(memory, self), offset + part * load.bytes);
@@ -95,7 +96,8 @@ impl Warp {
                     continue;
                 }
                 let is_missing = |byte: &usize| !region.is_initialised(offset + byte, 1);
-                uninitialised[lane] = (0..load.bytes).filter(is_missing).fold(0, |bytes, byte| bytes | 1 << byte);
+                uninitialised[lane] =
+                    (0..load.bytes).filter(is_missing).fold(0, |bits, byte| bits | 0xff << (8 * byte));
                 if uninitialised[lane] == 0 {
                     continue;
                 }
@@ -104,21 +106,24 @@ impl Warp {
                     are_noted |= memory != Memory::Local;
                     continue;
                 };
-                let is_same = |(last, ..): &(Stored, [u8; LANES], [u8; LANES])| {
+                let is_same = |(last, ..): &(Stored, Lanes, [u8; LANES])| {
                     Arc::ptr_eq(&last.origin, &stored.origin) && last.is_computed == stored.is_computed
                 };
                 if !of_stored.last().is_some_and(is_same) {
                     of_stored.push((stored.clone(), [0; LANES], OWN));
                 }
-                if let Some((_, bytes, loaded_by)) = of_stored.last_mut() {
-                    (bytes[lane], loaded_by[lane]) = (std::mem::take(&mut uninitialised[lane]), stored.loaded_by);
+                if let Some((_, bits, loaded_by)) = of_stored.last_mut() {
+                    (bits[lane], loaded_by[lane]) = (std::mem::take(&mut uninitialised[lane]), stored.loaded_by);
                 }
             }
             load.extend(&mut values);
             self.write(*destination, &values, active);
-            self.track_uninitialised((*destination, false), (uninitialised, OWN), &origin);
-            for (Stored { origin, is_computed, .. }, bytes, loaded_by) in of_stored {
-                self.track_uninitialised((*destination, is_computed), (bytes, loaded_by), &origin);
+            let held = Held::Register(*destination);
+            load.extend(&mut uninitialised);
+            self.track_uninitialised((held, false), (uninitialised, OWN), &origin);
+            for (Stored { origin, is_computed, .. }, mut bits, loaded_by) in of_stored {
+                load.extend(&mut bits);
+                self.track_uninitialised((held, is_computed), (bits, loaded_by), &origin);
             }
         }
         if are_noted {
@@ -131,128 +136,274 @@ impl Warp {
     /// Makes a register of a lane unspecified after a fault: what is computed of it counts as uninitialised, by that fault.
     #[cold]
     pub(super) fn make_unspecified(&mut self, register: Register, (lane, of_lane): (u32, u32), origin: &Arc<Origin>) {
-        let (mut bytes, mut loaded_by) = ([0; LANES], OWN);
-        (bytes[lane as usize], loaded_by[lane as usize]) = (u8::MAX, of_lane as u8);
-        self.track_uninitialised((register, false), (bytes, loaded_by), origin);
+        let (mut bits, mut loaded_by) = ([0; LANES], OWN);
+        (bits[lane as usize], loaded_by[lane as usize]) = (u64::MAX, of_lane as u8);
+        self.track_uninitialised((Held::Register(register), false), (bits, loaded_by), origin);
     }
 
-    /// Whether a register of a lane has uninitialised bytes.
+    /// Whether a register of a lane has uninitialised bits.
     pub(super) fn is_unspecified(&self, register: Option<Register>, lane: u32) -> bool {
-        let mut entries = self.uninitialised.iter().filter(|entry| Some(entry.register) == register);
-        entries.any(|entry| entry.bytes[lane as usize] != 0)
+        register.is_some_and(|register| self.missing(Held::Register(register))[lane as usize] != 0)
     }
 
-    /// Makes a register of a lane count as initialised.
-    pub(super) fn specify(&mut self, register: Register, lane: u32) {
-        for entry in self.uninitialised.iter_mut().filter(|entry| entry.register == register) {
-            entry.bytes[lane as usize] = 0;
+    /// Makes a register or predicate of a lane count as initialised.
+    pub(super) fn specify(&mut self, held: Held, lane: u32) {
+        for entry in self.uninitialised.iter_mut().filter(|entry| entry.held == held) {
+            entry.bits[lane as usize] = 0;
         }
+    }
+
+    /// The uninitialised bits in each lane.
+    fn missing(&self, held: Held) -> Lanes {
+        let mut missing = [0; LANES];
+        for entry in self.uninitialised.iter().filter(|entry| entry.held == held) {
+            missing.iter_mut().zip(entry.bits).for_each(|(missing, bits)| *missing |= bits);
+        }
+        missing
+    }
+
+    /// The lanes in which a predicate is uninitialised.
+    fn missing_lanes(&self, predicate: Predicate) -> u32 {
+        let missing = self.missing(Held::Predicate(predicate));
+        lanes_of(u32::MAX).filter(|lane| missing[*lane] != 0).fold(0, |lanes, lane| lanes | 1 << lane)
     }
 
     fn track_uninitialised(
         &mut self,
-        (register, is_computed): (Register, bool),
-        (bytes, loaded_by): ([u8; LANES], [u8; LANES]),
+        (held, is_computed): (Held, bool),
+        (bits, loaded_by): (Lanes, [u8; LANES]),
         origin: &Arc<Origin>,
     ) {
-        if bytes != [0; LANES] {
+        if bits != [0; LANES] {
             let origin = Arc::clone(origin);
-            self.uninitialised.push(UninitialisedRegister { register, bytes, origin, loaded_by, is_computed });
+            self.uninitialised.push(UninitialisedRegister { held, bits, origin, loaded_by, is_computed });
         }
     }
 
-    /// Updates the uninitialised registers before an instruction executes: copies propagate uninitialised bytes, and
+    /// What an entry of `from` makes of `to`: in some lanes the bits that `change` returns for the lane and the entry's, and 0 for 0.
+    fn derive(
+        &self,
+        (from, to): (Held, Held),
+        (lanes, is_computed): (u32, bool),
+        derived: &mut Vec<UninitialisedRegister>,
+        change: impl Fn(usize, u64) -> u64,
+    ) {
+        for entry in self.uninitialised.iter().filter(|entry| entry.held == from) {
+            let mut bits = [0; LANES];
+            lanes_of(lanes)
+                .filter(|lane| entry.bits[*lane] != 0)
+                .for_each(|lane| bits[lane] = change(lane, entry.bits[lane]));
+            if bits != [0; LANES] {
+                let is_computed = entry.is_computed || is_computed;
+                derived.push(UninitialisedRegister { held: to, bits, is_computed, ..entry.clone() });
+            }
+        }
+    }
+
+    /// Looks at the guard of an instruction before it chooses lanes: where it is uninitialised, so are the registers and predicates that
+    /// the instruction writes. Called only while there are uninitialised ones.
+    ///
+    /// # Errors
+    /// A fault with which the launch ends, if the instruction does more than that.
+    #[cold]
+    pub(super) fn check_guard(
+        &mut self,
+        pc: usize,
+        (instruction, path): (&DecodedInstruction, u32),
+        context: &mut Context<'_>,
+    ) -> Result<(), Box<Fault>> {
+        let Some((guard, _)) = instruction.guard else { return Ok(()) };
+        let held = Held::Predicate(guard);
+        if !instruction.action.only_computes() {
+            while let Err(failure) = self.check_initialised(held, path) {
+                let lane = failure.lane.unwrap_or_default();
+                self.report(pc, path, &failure, context)?;
+                self.specify(held, lane);
+            }
+            return Ok(());
+        }
+        let mut derived = Vec::new();
+        instruction.action.visit_held_destinations(&mut |to| {
+            let active = self.active_lanes(instruction, path);
+            // Those that execute it get their results' bits from it, and then these too.
+            self.derive((held, to), (path & !active, true), &mut derived, |_, _| u64::MAX);
+        });
+        self.uninitialised.extend(derived);
+        Ok(())
+    }
+
+    /// Updates the uninitialised registers before an instruction executes: copies propagate uninitialised bits, and
     /// other results replace them. Called only while there are such registers.
     ///
     /// # Errors
-    /// The fault of the load whose uninitialised bytes the instruction computes with.
+    /// The fault of the load whose uninitialised bits the instruction computes with.
     #[cold]
     pub(super) fn propagate_uninitialised(
         &mut self,
         instruction: &DecodedInstruction,
         active: u32,
+        option: Uninitialised,
     ) -> Result<(), Failure> {
-        let mut copies = Vec::new();
-        let is_computed = matches!(instruction.action, Action::Compute { masking: None, .. });
-        let mut copy = |warp: &Self, from: Register, to: Register, lanes: u32, change: &dyn Fn(u8) -> u8| {
-            for entry in warp.uninitialised.iter().filter(|entry| entry.register == from) {
-                let mut bytes = [0; LANES];
-                lanes_of(lanes).for_each(|lane| bytes[lane] = change(entry.bytes[lane]));
-                copies.push((
-                    (to, entry.is_computed || is_computed),
-                    (bytes, entry.loaded_by),
-                    Arc::clone(&entry.origin),
-                ));
-            }
-        };
+        let mut derived = Vec::new();
+        let register = Held::Register;
         match &instruction.action {
-            Action::Move { destination, source } => copy(self, *source, *destination, active, &|bytes| bytes),
-            Action::Select { destination, sources: [a, b], predicate } => {
-                let condition = self.predicates[*predicate as usize];
-                copy(self, *a, *destination, active & condition, &|bytes| bytes);
-                copy(self, *b, *destination, active & !condition, &|bytes| bytes);
+            Action::Move { destination, source } => {
+                let held = (register(*source), register(*destination));
+                self.derive(held, (active, false), &mut derived, |_, bits| bits);
             }
-            Action::Pack { destination, parts, bits } => {
+            Action::Select { destination, sources: [a, b], predicate } => {
+                let (chosen, missing) = (self.predicates[*predicate as usize], self.missing_lanes(*predicate));
+                let to = register(*destination);
+                for (from, lanes) in [(*a, chosen | missing), (*b, !chosen | missing)] {
+                    self.derive((register(from), to), (active & lanes, false), &mut derived, |_, bits| bits);
+                }
+                let [a, b] = [a, b].map(|source| self.registers[*source as usize]);
+                let held = (Held::Predicate(*predicate), to);
+                self.derive(held, (active, true), &mut derived, |lane, _| a[lane] ^ b[lane]);
+            }
+            Action::Pack { destination, parts, bits: size } => {
                 for (position, part) in parts.iter().enumerate() {
-                    let (count, shift) = (bits / 8, position as u32 * bits / 8);
-                    copy(self, *part, *destination, active, &|bytes| (bytes & low_bits(count)) << shift);
+                    let held = (register(*part), register(*destination));
+                    let (mask, shift) = (low_bits(*size), position as u32 * size);
+                    self.derive(held, (active, false), &mut derived, |_, bits| (bits & mask) << shift);
                 }
             }
-            Action::Unpack { destinations, source, bits } => {
+            Action::Unpack { destinations, source, bits: size } => {
                 for (position, destination) in destinations.iter().enumerate() {
-                    let (count, shift) = (bits / 8, position as u32 * bits / 8);
                     let Some(destination) = destination else { continue };
-                    copy(self, *source, *destination, active, &|bytes| bytes >> shift & low_bits(count));
+                    let held = (register(*source), register(*destination));
+                    let (mask, shift) = (low_bits(*size), position as u32 * size);
+                    self.derive(held, (active, false), &mut derived, |_, bits| bits >> shift & mask);
                 }
             }
             Action::Load(Load { address, .. }) | Action::Store(Store { address, .. }) => {
-                self.check_initialised(address.base, active)?;
+                address.base.map_or(Ok(()), |base| self.check_initialised(register(base), active))?;
             }
-            // It exchanges the bytes once all lanes have arrived.
-            Action::Shuffle(Shuffle { lane, clamp, members, .. }) => {
+            // It exchanges the bits once all lanes have arrived.
+            Action::Shuffle(Shuffle { lane, clamp, members, in_range, .. }) => {
                 let mut operands = [*lane, *clamp, *members].into_iter();
-                return operands.try_for_each(|operand| self.check_initialised(Some(operand), active));
+                operands.try_for_each(|operand| self.check_initialised(register(operand), active))?;
+                if let Some(predicate) = in_range {
+                    lanes_of(active).for_each(|lane| self.specify(Held::Predicate(*predicate), lane as u32));
+                }
+                return Ok(());
             }
-            Action::Compute { destination, sources: [a, b, ..], masking: Some(masking), .. } => {
-                for (from, other) in [(*a, *b), (*b, *a)] {
-                    let other = self.registers[other as usize];
-                    for lane in lanes_of(active) {
-                        let set = other[lane]
-                            .to_le_bytes()
-                            .iter()
-                            .rev()
-                            .fold(0, |bits, byte| bits << 1 | u8::from(*byte != 0));
-                        let kept = match masking {
-                            Masking::And => set,
-                            Masking::Or => !set,
-                        };
-                        copy(self, from, *destination, 1 << lane, &|bytes| bytes & kept);
+            Action::Compute { destination, sources, flow, .. } => {
+                self.derive_value(&instruction.action, (*destination, sources, *flow), active, &mut derived);
+            }
+            // By stricter options a comparison is a use.
+            Action::Compare { compute, sources, combine, destinations } if option != Uninitialised::Error => {
+                let values = sources.map(|source| &self.registers[source as usize]);
+                let holds = compute.compute(values);
+                let second = destinations[1].map_or(0, |_| compute.second(holds, values));
+                let missing = sources.map(|source| self.missing(register(source)));
+                let is_missing = |lane: &usize| missing.iter().any(|source| source[*lane] != 0);
+                let missing = lanes_of(active).filter(is_missing).fold(0, |lanes, lane| lanes | 1 << lane);
+                for (to, holds) in destinations.iter().zip([holds, second]) {
+                    let Some(to) = to.map(Held::Predicate) else { continue };
+                    let mut own = active;
+                    if let Some((logic, predicate, negated)) = *combine {
+                        let value = self.predicates[predicate as usize] ^ if negated { u32::MAX } else { 0 };
+                        let of_other = (value, self.missing_lanes(predicate));
+                        let (of_own, other) = logic.depends_on((holds, missing), of_other);
+                        own &= of_own;
+                        let held = (Held::Predicate(predicate), to);
+                        self.derive(held, (active & other, true), &mut derived, |_, _| 1);
+                    }
+                    for source in sources {
+                        self.derive((register(*source), to), (own, true), &mut derived, |_, _| 1);
                     }
                 }
             }
-            // A compiler may compute with a value that it then selects another for: the result counts as uninitialised.
-            Action::Compute { destination, sources, masking: None, .. } => {
-                for source in sources {
-                    copy(self, *source, *destination, active, &|bytes| if bytes == 0 { 0 } else { u8::MAX });
+            Action::Logic { logic, destination, sources } => {
+                let missing = sources.map(|source| match source {
+                    PredicateSource::Predicate(predicate) => self.missing_lanes(predicate),
+                    PredicateSource::Constant(_) => 0,
+                });
+                let [a, b] = sources.map(|source| self.predicate(source));
+                let (first, second) = logic.depends_on((a, missing[0]), (b, missing[1]));
+                for (source, lanes) in sources.iter().zip([first, second]) {
+                    let PredicateSource::Predicate(from) = source else { continue };
+                    let held = (Held::Predicate(*from), Held::Predicate(*destination));
+                    self.derive(held, (active & lanes, true), &mut derived, |_, _| 1);
                 }
             }
             action => {
                 let mut used = Vec::new();
-                action.visit_sources(&mut |register| used.push(register));
-                used.into_iter().try_for_each(|register| self.check_initialised(Some(register), active))?;
+                action.visit_sources(&mut |register| used.push(Held::Register(register)));
+                action.visit_predicates(&mut |predicate| used.push(Held::Predicate(predicate)));
+                used.into_iter().try_for_each(|held| self.check_initialised(held, active))?;
             }
         }
-        instruction.action.visit_destinations(&mut |register| {
-            for entry in self.uninitialised.iter_mut().filter(|entry| entry.register == register) {
-                lanes_of(active).for_each(|lane| entry.bytes[lane] = 0);
+        if let Some((guard, _)) = instruction.guard.filter(|_| instruction.action.only_computes()) {
+            instruction.action.visit_held_destinations(&mut |to| {
+                self.derive((Held::Predicate(guard), to), (active, true), &mut derived, |_, _| u64::MAX);
+            });
+        }
+        instruction.action.visit_held_destinations(&mut |held| {
+            for entry in self.uninitialised.iter_mut().filter(|entry| entry.held == held) {
+                lanes_of(active).for_each(|lane| entry.bits[lane] = 0);
             }
         });
-        self.uninitialised.retain(|entry| entry.bytes != [0; LANES]);
-        copies.into_iter().for_each(|(to, bytes, origin)| self.track_uninitialised(to, bytes, &origin));
+        self.uninitialised.retain(|entry| entry.bits != [0; LANES]);
+        self.uninitialised.append(&mut derived);
         Ok(())
     }
 
-    /// Exchanges uninitialised bytes as a shuffle does the values of its source: those of each lane are of the lane `from`.
+    /// The uninitialised bits of a computed value.
+    fn derive_value(
+        &self,
+        action: &Action,
+        (destination, sources, flow): (Register, &[Register; 4], Flow),
+        active: u32,
+        derived: &mut Vec<UninitialisedRegister>,
+    ) {
+        let to = Held::Register(destination);
+        let missing = sources.map(|source| self.missing(Held::Register(source)));
+        let values = sources.map(|source| self.registers[source as usize]);
+        let is_computed = matches!(flow, Flow::Bits | Flow::Upwards(_) | Flow::All(_));
+        for (position, source) in sources.iter().enumerate() {
+            let held = (Held::Register(*source), to);
+            // The other source of two.
+            let other = 1 - position.min(1);
+            let masked = |lane: usize, bits: u64, value: u64| bits & (value | missing[other][lane]);
+            match flow {
+                Flow::And => {
+                    self.derive(held, (active, false), derived, |lane, bits| masked(lane, bits, values[other][lane]));
+                }
+                Flow::Or => {
+                    self.derive(held, (active, false), derived, |lane, bits| masked(lane, bits, !values[other][lane]));
+                }
+                Flow::Bits => self.derive(held, (active, is_computed), derived, |_, bits| bits),
+                Flow::Upwards(size) => {
+                    let upwards = |_, bits: u64| u64::MAX << bits.trailing_zeros() & low_bits(size);
+                    self.derive(held, (active, is_computed), derived, upwards);
+                }
+                Flow::Moves(count) if position < count => {
+                    let is_missing = |lane: &usize| missing[count..].iter().any(|control| control[*lane] != 0);
+                    let unknown = lanes_of(active).filter(is_missing).fold(0, |lanes, lane| lanes | 1 << lane);
+                    self.derive(held, (active & unknown, true), derived, |_, _| u64::MAX);
+                    let Action::Compute { compute, extend, .. } = action else { continue };
+                    for entry in self.uninitialised.iter().filter(|entry| entry.held == held.0) {
+                        let mut moved = values;
+                        moved[..count].fill([0; LANES]);
+                        moved[position] = entry.bits;
+                        let mut bits = [0; LANES];
+                        compute.compute(&mut bits, moved.each_ref());
+                        extend.extend(&mut bits);
+                        (0..LANES).filter(|lane| (active & !unknown) >> lane & 1 == 0).for_each(|lane| bits[lane] = 0);
+                        if bits != [0; LANES] {
+                            derived.push(UninitialisedRegister { held: to, bits, ..entry.clone() });
+                        }
+                    }
+                }
+                Flow::Moves(_) => self.derive(held, (active, true), derived, |_, _| u64::MAX),
+                Flow::All(size) => self.derive(held, (active, true), derived, |_, _| low_bits(size)),
+            }
+        }
+    }
+
+    /// Exchanges uninitialised bits as a shuffle does the values of its source: those of each lane are of the lane `from`.
     #[cold]
     pub(super) fn shuffle_uninitialised(
         &mut self,
@@ -260,22 +411,23 @@ impl Warp {
         from: &[usize; LANES],
         lanes: u32,
     ) {
+        let (source, destination) = (Held::Register(source), Held::Register(destination));
         let mut shuffled = Vec::new();
-        for entry in self.uninitialised.iter().filter(|entry| entry.register == source) {
-            let (mut bytes, mut loaded_by) = ([0; LANES], OWN);
+        for entry in self.uninitialised.iter().filter(|entry| entry.held == source) {
+            let (mut bits, mut loaded_by) = ([0; LANES], OWN);
             for lane in lanes_of(lanes) {
-                (bytes[lane], loaded_by[lane]) = (entry.bytes[from[lane]], entry.loaded_by[from[lane]]);
+                (bits[lane], loaded_by[lane]) = (entry.bits[from[lane]], entry.loaded_by[from[lane]]);
             }
-            shuffled.push(((destination, entry.is_computed), (bytes, loaded_by), Arc::clone(&entry.origin)));
+            shuffled.push(((destination, entry.is_computed), (bits, loaded_by), Arc::clone(&entry.origin)));
         }
         lanes_of(lanes).for_each(|lane| self.specify(destination, lane as u32));
-        self.uninitialised.retain(|entry| entry.bytes != [0; LANES]);
-        shuffled.into_iter().for_each(|(to, bytes, origin)| self.track_uninitialised(to, bytes, &origin));
+        self.uninitialised.retain(|entry| entry.bits != [0; LANES]);
+        shuffled.into_iter().for_each(|(to, bits, origin)| self.track_uninitialised(to, bits, &origin));
     }
 
-    fn check_initialised(&self, register: Option<Register>, active: u32) -> Result<(), Failure> {
-        for entry in self.uninitialised.iter().filter(|entry| Some(entry.register) == register) {
-            if let Some(lane) = lanes_of(active).find(|lane| entry.bytes[*lane] != 0) {
+    fn check_initialised(&self, held: Held, active: u32) -> Result<(), Failure> {
+        for entry in self.uninitialised.iter().filter(|entry| entry.held == held) {
+            if let Some(lane) = lanes_of(active).find(|lane| entry.bits[*lane] != 0) {
                 return Err(entry.failure(lane));
             }
         }
@@ -296,11 +448,11 @@ impl Warp {
         (memory, offset): LaneAddress,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        for entry in self.uninitialised.iter().filter(|entry| entry.register == source) {
-            let missing = entry.bytes[lane] & low_bits(bytes as u32);
+        for entry in self.uninitialised.iter().filter(|entry| entry.held == Held::Register(source)) {
+            let missing = entry.bits[lane] & low_bits(8 * bytes as u32);
             let matters = match context.launch.options.uninitialised {
                 Uninitialised::Error => {
-                    entry.is_computed || (missing == low_bits(bytes as u32) && memory != Memory::Local)
+                    entry.is_computed || (missing == low_bits(8 * bytes as u32) && memory != Memory::Local)
                 }
                 _ => entry.is_computed && matches!(memory, Memory::Global(_)),
             };
@@ -311,7 +463,7 @@ impl Warp {
                 return Err(entry.failure(lane));
             }
             let (region, at) = (context.region(memory, self), self.stored_at((memory, offset)));
-            let bytes = (0..bytes).filter(|byte| missing >> byte & 1 == 1);
+            let bytes = (0..bytes).filter(|byte| missing >> (8 * byte) & 0xff != 0);
             bytes.for_each(|byte| region.mark_uninitialised(offset + byte, 1));
             // By stricter options a value is what the last load has read.
             if context.launch.options.uninitialised == Uninitialised::Note && !matches!(memory, Memory::Global(_)) {
@@ -342,11 +494,76 @@ impl UninitialisedRegister {
     }
 }
 
-fn low_bits(count: u32) -> u8 {
-    if count >= 8 { u8::MAX } else { (1 << count) - 1 }
+fn low_bits(count: u32) -> u64 {
+    if count >= u64::BITS { u64::MAX } else { (1 << count) - 1 }
+}
+
+impl Logic {
+    /// The lanes in which the result depends on the first operand, and on the second: each is a value, and where it is uninitialised.
+    fn depends_on(self, (a, a_missing): (u32, u32), (b, b_missing): (u32, u32)) -> (u32, u32) {
+        match self {
+            Self::And => (b | b_missing, a | a_missing),
+            Self::Or => (!b | b_missing, !a | a_missing),
+            Self::Xor => (u32::MAX, u32::MAX),
+            Self::First | Self::NotFirst => (u32::MAX, 0),
+        }
+    }
 }
 
 impl Action {
+    /// Whether it has no effect but results in registers and predicates.
+    fn only_computes(&self) -> bool {
+        matches!(
+            self,
+            Self::Compute { .. }
+                | Self::MapAddress { .. }
+                | Self::Compare { .. }
+                | Self::Select { .. }
+                | Self::Move { .. }
+                | Self::Logic { .. }
+                | Self::Pack { .. }
+                | Self::Unpack { .. }
+                | Self::IsSpace { .. }
+        )
+    }
+
+    /// Visits the predicates that the instruction decides something by, except its guard.
+    pub(super) fn visit_predicates(&self, visit: &mut impl FnMut(Predicate)) {
+        match self {
+            Self::Vote(vote) => match vote.source {
+                PredicateSource::Predicate(predicate) => visit(predicate),
+                PredicateSource::Constant(_) => {}
+            },
+            Self::Barrier(barrier) => barrier.reduction.iter().for_each(|reduction| visit(reduction.source)),
+            Self::CopyAsync(copy) => copy.ignore.into_iter().for_each(visit),
+            Self::Compare { combine: Some((_, predicate, _)), .. } => visit(*predicate),
+            _ => {}
+        }
+    }
+
+    /// Visits the registers and predicates that the instruction writes.
+    fn visit_held_destinations(&self, visit: &mut impl FnMut(Held)) {
+        self.visit_destinations(&mut |register| visit(Held::Register(register)));
+        let predicate = match self {
+            Self::Compare { destinations, .. } => {
+                return destinations.iter().flatten().for_each(|predicate| visit(Held::Predicate(*predicate)));
+            }
+            Self::Logic { destination, .. } | Self::IsSpace { destination, .. } => Some(*destination),
+            Self::Match { predicate, .. } => *predicate,
+            Self::Vote(vote) => match vote.mode {
+                VoteMode::All(predicate) | VoteMode::Any(predicate) | VoteMode::Uniform(predicate) => Some(predicate),
+                VoteMode::Ballot(_) => None,
+            },
+            Self::Barrier(barrier) => match barrier.reduction.map(|reduction| reduction.kind) {
+                Some(BarrierReductionKind::And(predicate) | BarrierReductionKind::Or(predicate)) => Some(predicate),
+                _ => None,
+            },
+            Self::Mbarrier(Mbarrier { operation: MbarrierOperation::Wait { complete, .. }, .. }) => Some(*complete),
+            _ => None,
+        };
+        predicate.into_iter().for_each(|predicate| visit(Held::Predicate(predicate)));
+    }
+
     /// Whether the instruction accesses memory at addresses in registers.
     pub(super) fn accesses_memory(&self) -> bool {
         matches!(

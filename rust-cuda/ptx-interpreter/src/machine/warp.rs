@@ -36,7 +36,7 @@ pub(super) struct Warp {
     pub(super) bulk_writes: PendingCopies,
     /// Number of `bar.warp.sync`s that all its lanes have executed.
     pub(super) warp_syncs: u32,
-    /// Registers that hold uninitialised bytes of memory.
+    /// Registers and predicates that hold uninitialised bits of memory.
     pub(super) uninitialised: Vec<UninitialisedRegister>,
     /// The lanes that have arrived at each of the block's barriers since it was last passed.
     pub(super) arrived: [u32; 16],
@@ -58,17 +58,24 @@ pub(super) struct Warp {
     pub(super) last_of_turn: Option<usize>,
 }
 
-/// A register with uninitialised bytes in some lanes.
+/// A register or predicate with uninitialised bits in some lanes.
 #[derive(Clone, Debug)]
 pub(super) struct UninitialisedRegister {
-    pub(super) register: Register,
-    /// For each lane, a mask of the uninitialised bytes: bit i is byte i.
-    pub(super) bytes: [u8; LANES],
+    pub(super) held: Held,
+    /// For each lane, a mask of the uninitialised bits; bits beyond the register's size mean nothing.
+    pub(super) bits: Lanes,
     pub(super) origin: Arc<Origin>,
-    /// For each lane, the lane that loaded the bytes: another one after a shuffle.
+    /// For each lane, the lane that loaded the bits: another one after a shuffle.
     pub(super) loaded_by: [u8; LANES],
-    /// Whether the value is computed of the bytes that the load read, and no copy of them.
+    /// Whether the value is computed of the bits that the load read, and no copy of them.
     pub(super) is_computed: bool,
+}
+
+/// A register, or a predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    Register(Register),
+    Predicate(Predicate),
 }
 
 /// The load that read uninitialised bytes.

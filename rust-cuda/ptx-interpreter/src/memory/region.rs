@@ -238,6 +238,23 @@ impl Region {
         self.mark_initialised(offset, source.len());
     }
 
+    /// Writes at most 16 bytes, at any offset. Those of `unwritten` (bit i is byte i) are uninitialised then, the others initialised.
+    pub fn write_part(&self, offset: usize, source: &[u8], unwritten: u16) {
+        self.write(offset, source);
+        (0..source.len())
+            .filter(|byte| unwritten >> byte & 1 == 1)
+            .for_each(|byte| self.mark_uninitialised(offset + byte, 1));
+    }
+
+    /// Those of at most 16 bytes that are uninitialised: bit i is byte i.
+    pub fn unwritten(&self, offset: usize, bytes: usize) -> u16 {
+        let missing = |byte: &usize| !self.is_initialised(offset + byte, 1);
+        match self.is_initialised(offset, bytes) {
+            true => 0,
+            false => (0..bytes).filter(missing).fold(0, |bits, byte| bits | 1 << byte),
+        }
+    }
+
     /// Reads bytes, at any offset, initialised or not.
     pub fn read(&self, offset: usize, destination: &mut [u8]) {
         let bytes = destination.len();

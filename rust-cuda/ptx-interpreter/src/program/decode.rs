@@ -13,7 +13,7 @@ mod warp;
 mod wmma;
 
 use super::error::Problem;
-use super::instruction::{Action, DecodedInstruction, Masking, Register};
+use super::instruction::{Action, DecodedInstruction, Extend, Flow, Register};
 use super::modifiers::ModifierCursor;
 use super::symbols::Symbols;
 use crate::semantics::{self, Class, Compute};
@@ -92,12 +92,27 @@ fn compute(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resu
     let widths = if opcode == "cvt" { Widths::OrWider } else { Widths::Exact };
     let (destination, sources) = values(symbols, operands, operation.destination, operation.sources, widths)?;
     let extend = operands::extension(symbols, operation.destination, destination);
-    let masking = match opcode.as_str() {
-        "and" => Some(Masking::And),
-        "or" => Some(Masking::Or),
-        _ => None,
+    let bits = match extend {
+        Extend::Sign { to, .. } => to,
+        Extend::Zero => operation.destination.bytes() as u32 * 8,
     };
-    Ok((Action::Compute { compute, destination, sources, extend, masking }, class))
+    Ok((Action::Compute { compute, destination, sources, extend, flow: flow(instruction, &operation, bits) }, class))
+}
+
+/// How an instruction's result, of so many bits, depends on its sources.
+fn flow(instruction: &syntax::Instruction, operation: &semantics::Operation, bits: u32) -> Flow {
+    let is_of_integers = operation.sources.iter().chain([&operation.destination]).all(|scalar| scalar.is_integer());
+    let has = |modifier: &str| instruction.modifiers.iter().any(|other| other == modifier);
+    match instruction.opcode.as_str() {
+        "and" => Flow::And,
+        "or" => Flow::Or,
+        "xor" | "not" => Flow::Bits,
+        "shl" | "shr" | "bfe" | "brev" => Flow::Moves(1),
+        "cvt" if is_of_integers && !has("sat") => Flow::Moves(1),
+        "prmt" | "bfi" | "shf" => Flow::Moves(2),
+        "add" | "sub" | "mul" | "mad" | "neg" if is_of_integers && !has("sat") && !has("hi") => Flow::Upwards(bits),
+        _ => Flow::All(bits),
+    }
 }
 
 type Values = (Register, [Register; 4]);

@@ -33,13 +33,22 @@ pub(crate) struct Description {
     pub(crate) class: Class,
 }
 
-/// Logic that leaves some bits of a source as they are.
+/// Which bits of its sources each bit of a result depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Masking {
-    /// `and`: the bits that are set in the other source stay.
+pub(crate) enum Flow {
+    /// `and`: the same bit of each source, unless it is clear in the other.
     And,
-    /// `or`: the bits that are clear in the other source stay.
+    /// `or`: the same bit of each source, unless it is set in the other.
     Or,
+    /// `xor` and `not`: the same bit of each source.
+    Bits,
+    /// Shifts, extractions and conversions of integers: each is a bit of one of the first sources, so many, or constant. The others say
+    /// which.
+    Moves(usize),
+    /// Sums and products of integers of so many bits: the same bit of each source and those below.
+    Upwards(u32),
+    /// All bits. The result has so many.
+    All(u32),
 }
 
 /// The update function of an atomic operation: the new value from the old one and two operands.
@@ -57,8 +66,7 @@ pub(crate) enum Action {
         destination: Register,
         sources: [Register; 4],
         extend: Extend,
-        /// Whether it clears or sets bits of one source by those of the other.
-        masking: Option<Masking>,
+        flow: Flow,
     },
     /// `mapa`: the address in the shared memory of another block of the cluster.
     MapAddress {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::error::Problem;
 use super::globals::Globals;
 use super::immediate::truncate;
-use super::instruction::{Action, EffectiveAddress, Extend, Predicate, Register};
+use super::instruction::{Action, EffectiveAddress, Extend, Flow, Predicate, Register};
 use super::names::{Label, Named, Scopes};
 use super::ranges::Ranges;
 use super::registers::{Initial, NamedRegister, Special};
@@ -180,7 +180,13 @@ impl<'a> Symbols<'a> {
         };
         let destination = self.new_register(Initial::Uninitialised(64));
         let sources = [frame, distance, 0, 0];
-        self.before.push(Action::Compute { compute, destination, sources, extend: Extend::Zero, masking: None });
+        self.before.push(Action::Compute {
+            compute,
+            destination,
+            sources,
+            extend: Extend::Zero,
+            flow: Flow::Upwards(64),
+        });
         Ok(destination)
     }
 

@@ -96,6 +96,15 @@ impl ScalarType {
         }
     }
 
+    /// Whether it is an integer, signed or not, or a type of untyped bits.
+    pub fn is_integer(self) -> bool {
+        match self {
+            Self::B8 | Self::B16 | Self::B32 | Self::B64 | Self::B128 => true,
+            Self::U8 | Self::U16 | Self::U32 | Self::U64 => true,
+            scalar_type => scalar_type.is_signed(),
+        }
+    }
+
     /// Whether it is one of `.s8` to `.s64`.
     pub fn is_signed(self) -> bool {
         matches!(self, Self::S8 | Self::S16 | Self::S32 | Self::S64)

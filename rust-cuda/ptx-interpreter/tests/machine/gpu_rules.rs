@@ -210,12 +210,21 @@ fn an_unwritten_value_is_a_fault_where_it_matters() {
         "setp.ge.u32 p0, tid, 0; add.u32 r2, r1, 1; selp.u32 r3, 4, r2, p0; st.global.u32 [cell], r3;",
         "shfl.sync.idx.b32 r2, r1, 0, 31, -1;",
         "and.b32 r2, r1, 0; st.global.u32 [cell], r2;",
+        "setp.eq.u32 p0, r1, 3;",
+        "setp.eq.u32 p0, r1, 3; setp.ge.u32 p1, tid, 0; or.pred p0, p0, p1; @p0 st.global.u32 [cell], 1;",
+        "setp.eq.u32 p0, r1, 3; selp.u32 r2, 4, 5, p0; mov.u32 r2, 6; st.global.u32 [cell], r2;",
+        "setp.eq.u32 p0, r1, 3; selp.u32 r2, tid, tid, p0; st.global.u32 [cell], r2;",
     ] {
         assert!(is_noted(&load(harmless)), "{harmless}");
     }
     for harmful in [
         "add.u32 r2, r1, 1; st.global.u32 [cell], r2;",
-        "setp.eq.u32 p0, r1, 3;",
+        "setp.eq.u32 p0, r1, 3; @p0 bra NEXT; NEXT:",
+        "setp.eq.u32 p0, r1, 3; @!p0 st.global.u32 [cell], 1;",
+        "setp.eq.u32 p0, r1, 3; not.pred p1, p0; selp.u32 r2, 4, 5, p1; st.global.u32 [cell], r2;",
+        "setp.eq.u32 p0, r1, 3; mov.u32 r2, 4; @p0 mov.u32 r2, 5; st.global.u32 [cell], r2;",
+        "setp.eq.u32 p0, r1, 3; vote.sync.any.pred p1, p0, -1;",
+        "setp.eq.u32 p0, r1, 3; setp.ge.and.u32 p1, tid, 0, p0; @p1 ret;",
         "cvt.u64.u32 d1, r1; add.u64 d1, d1, cell; ld.global.u32 r2, [d1];",
         "cvt.u64.u32 d1, r1; add.u64 d1, d1, cell; st.global.u32 [d1], 0;",
         "atom.global.add.u32 r2, [output], r1;",
@@ -241,7 +250,7 @@ fn the_first_register_may_hold_an_unwritten_value() {
         Machine::new(&text(then)).unwrap().launch(options, "first", LaunchConfig::new(1, 32), &[])
     };
     assert_eq!(launched("mov.u32 first, 3; setp.eq.u32 p, first, 3;").unwrap().notes.len(), 1);
-    let error = launched("setp.eq.u32 p, first, 3;").unwrap_err();
+    let error = launched("setp.eq.u32 p, first, 3; @p ret;").unwrap_err();
     assert_eq!(error.fault().unwrap().kind.id(), "uninitialised-read");
 }
 
@@ -258,7 +267,7 @@ fn unwritten_values_may_be_errors_or_nothing() {
 fn a_lane_goes_on_after_an_unwritten_value() {
     // Its use is the only fault: it reaches the shuffle, at which the others wait.
     let body = "setp.lt.u32 p0, tid, 3; shl.b32 r9, tid, 2; mov.u32 r8, room; add.u32 r9, r9, r8; @p0 st.shared.u32 [r9], 1;
-         ld.shared.u32 r1, [r9]; setp.gt.u32 p1, r1, 5; shfl.sync.down.b32 r2, r1, 1, 31, -1; st.global.u32 [cell], r2; ret;";
+         ld.shared.u32 r1, [r9]; setp.gt.u32 p1, r1, 5; @p1 add.u32 r5, r5, 1; @p1 bra NEXT; NEXT: shfl.sync.down.b32 r2, r1, 1, 31, -1; st.global.u32 [cell], r2; ret;";
     let error = kernel(body, 32).with_max_faults(20).launch_error();
     let fault = error.fault().unwrap();
     assert_eq!((fault.kind.id(), fault.thread.x, fault.others.len()), ("uninitialised-read", 3, 0), "{error}");
@@ -335,4 +344,21 @@ fn a_store_of_a_value_that_the_thread_has_stored_before_is_silent() {
     // Without the barrier the others may read what was there before.
     let unordered = kernel(&body.replace("bar.warp.sync -1;", ""), 32).launch_error();
     assert_eq!(unordered.fault().unwrap().kind.id(), "race");
+}
+
+#[test]
+fn an_asynchronous_copy_may_copy_unwritten_bytes() {
+    // A thread writes the first two bytes of its word in global memory, and copies the word through shared memory.
+    let body = |value: u32, then: &str| {
+        format!(
+            "shl.b32 r9, tid, 2; mov.u32 r8, room; add.u32 r9, r9, r8; ld.shared.u32 r1, [r9]; st.global.u32 [cell], r1;
+             st.global.u16 [cell], {value}; cp.async.ca.shared.global [r9], [cell], 4; cp.async.wait_all;\nld.shared.u32 r2, [r9];\n{then} ret;"
+        )
+    };
+    let used = kernel(&body(5, "and.b32 r2, r2, 0xffff; add.u32 r2, r2, 1; st.global.u32 [cell], r2;"), 32);
+    assert_eq!(used.words(32), [6; 32]);
+    let copied = kernel(&body(5, "st.global.u32 [cell8+256], r2;"), 32);
+    assert_eq!(notes(&copied), [("uninitialised-read", 1); 2]);
+    let computed = kernel(&body(5, "add.u32 r2, r2, 1; st.global.u32 [cell], r2;"), 32);
+    assert_eq!(computed.fault("ld.shared.u32 r2, [r9];", 0, 0).id(), "uninitialised-read");
 }

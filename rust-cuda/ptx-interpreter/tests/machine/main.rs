@@ -7,6 +7,7 @@ mod clusters;
 mod control;
 mod copies;
 mod counts;
+mod definedness;
 mod driver_calls;
 mod gpu_rules;
 mod grid;

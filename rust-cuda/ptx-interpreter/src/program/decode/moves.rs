@@ -3,7 +3,7 @@
 use super::operands::{Widths, check_width, count, destination, negatable_predicate, predicate, source, space_named};
 use super::predicates;
 use crate::program::error::Problem;
-use crate::program::instruction::{Action, Clock, Extend, Register};
+use crate::program::instruction::{Action, Clock, Extend, Flow, Register};
 use crate::program::modifiers::ModifierCursor;
 use crate::program::symbols::Symbols;
 use crate::semantics::{self, Class, Compute};
@@ -44,7 +44,8 @@ pub(super) fn decode(
             let Compute::Value(compute) = semantics::operation("add", &["u64"])?.compute else {
                 return Err(Problem::Unsupported("an address"));
             };
-            let action = Action::Compute { compute, destination, sources, extend: Extend::Zero, masking: None };
+            let action =
+                Action::Compute { compute, destination, sources, extend: Extend::Zero, flow: Flow::Upwards(64) };
             Ok((action, Class::Move))
         }
         "mapa" => {
