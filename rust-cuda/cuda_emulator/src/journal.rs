@@ -31,6 +31,8 @@ struct Entries {
     kernels: BTreeMap<String, KernelReport>,
     /// Each with its kernel's name in the PTX.
     faults: Vec<(String, FaultReport)>,
+    live_buffers: u64,
+    live_bytes: u64,
 }
 
 /// Writes a line to stderr.
@@ -124,7 +126,16 @@ impl Journal {
         let kernels =
             entries.kernels.iter().map(|(kernel, report)| KernelReport { kernel: name(kernel), ..report.clone() });
         let faults = entries.faults.iter().map(|(kernel, fault)| FaultReport { kernel: name(kernel), ..fault.clone() });
-        Report::new(kernels.collect(), faults.collect())
+        let (live_buffers, live_bytes) = (entries.live_buffers, entries.live_bytes);
+        Report { kernels: kernels.collect(), faults: faults.collect(), live_buffers, live_bytes }
+    }
+
+    /// Writes the report at the end of the process, which has so many buffers, and bytes in them, that are not freed.
+    pub(crate) fn end(&self, (buffers, bytes): (u64, u64)) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        (entries.live_buffers, entries.live_bytes) = (buffers, bytes);
+        drop(entries);
+        self.write();
     }
 
     /// Writes the report, if the environment asks for it.

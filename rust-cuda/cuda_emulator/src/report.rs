@@ -14,6 +14,10 @@ pub struct Report {
     pub kernels: Vec<KernelReport>,
     /// The faults, the first of each kernel, kind and source line, in the order in which they occurred.
     pub faults: Vec<FaultReport>,
+    /// Number of device buffers that were not freed when the process ended, other than those of a context that was destroyed.
+    pub live_buffers: u64,
+    /// Their bytes together.
+    pub live_bytes: u64,
 }
 
 /// The launches of one kernel.
@@ -68,10 +72,6 @@ pub struct PlaceReport {
 }
 
 impl Report {
-    pub(crate) fn new(kernels: Vec<KernelReport>, faults: Vec<FaultReport>) -> Self {
-        Self { kernels, faults }
-    }
-
     /// Adds the report of another process.
     pub fn add(&mut self, other: Self) {
         for kernel in other.kernels {
@@ -84,6 +84,8 @@ impl Report {
                 None => self.kernels.push(kernel),
             }
         }
+        self.live_buffers += other.live_buffers;
+        self.live_bytes += other.live_bytes;
         for fault in other.faults {
             match self.faults.iter_mut().find(|known| known.kernel == fault.kernel && known.is_at_line_of(&fault)) {
                 Some(known) => known.count_with(&fault),

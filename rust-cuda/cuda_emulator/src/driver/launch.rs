@@ -234,6 +234,13 @@ impl Work for Call {
             // A closed stdout is no error of the launch.
             let _ = write!(std::io::stdout(), "{}", printed.text);
         }
+        if let Some(count) = driver.count_launch((&self.kernel, self.config, &self.parameters), &memory) {
+            journal::note_once(&format!(
+                "note: {} has been launched {count} times with the same arguments, and the last two launches left the same in memory: \
+                 does the loop around it end?",
+                names::short_name(&self.kernel)
+            ));
+        }
         drop(memory);
         let mut state = state()?;
         state.copy_from_kernels()?;

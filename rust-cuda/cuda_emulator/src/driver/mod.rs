@@ -12,10 +12,12 @@ pub(crate) mod link;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod object;
+mod relaunches;
 pub(crate) mod stream;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use cuda_launch::LaunchConfig;
 use ptx_interpreter::memory::GlobalMemory;
 
 use crate::driver::context::{Context, Primary};
@@ -28,6 +30,7 @@ use crate::driver::link::Link;
 use crate::driver::memory::{Pool, shared::SharedMemory};
 use crate::driver::module::Module;
 use crate::driver::object::UserObject;
+use crate::driver::relaunches::Relaunches;
 use crate::driver::stream::{Capture, Stream};
 use crate::error::{Error, Result};
 use crate::handles::{Handle, Kind, Table};
@@ -41,6 +44,7 @@ pub(crate) struct Driver {
     state: Mutex<State>,
     /// Held during a launch: kernels run one after the other, so that each run of a program has the same order.
     launching: Mutex<()>,
+    relaunches: Mutex<Relaunches>,
     pub(crate) journal: Journal,
 }
 
@@ -113,7 +117,9 @@ extern "C" fn write_report() {
     // A panic must not reach C.
     let _ = std::panic::catch_unwind(|| {
         if let Some(driver) = DRIVER.get() {
-            driver.journal.write();
+            // A thread that is ending with the process may hold the lock.
+            let live = driver.state.try_lock().map_or((0, 0), |state| state.live_buffers());
+            driver.journal.end(live);
         }
     });
 }
@@ -165,7 +171,7 @@ impl Driver {
             pools,
         };
         let journal = Journal::new(options.json.clone());
-        Self { options, state: Mutex::new(state), launching: Mutex::default(), journal }
+        Self { options, state: Mutex::new(state), launching: Mutex::default(), relaunches: Mutex::default(), journal }
     }
 
     /// Has the report written when the process exits, if there is to be one.
@@ -183,6 +189,11 @@ impl Driver {
         }
     }
 
+    /// Counts a launch that has ended, as [`Relaunches::count`].
+    pub(crate) fn count_launch(&self, launch: (&str, LaunchConfig, &[Vec<u8>]), memory: &GlobalMemory) -> Option<u32> {
+        self.relaunches.lock().unwrap_or_else(PoisonError::into_inner).count(launch, memory)
+    }
+
     /// Waits for the launch of another thread, and keeps others from launching.
     pub(crate) fn launching(&self) -> MutexGuard<'_, ()> {
         self.launching.lock().unwrap_or_else(PoisonError::into_inner)
@@ -190,6 +201,17 @@ impl Driver {
 }
 
 impl State {
+    /// Number of device buffers that are not freed, and their bytes together.
+    fn live_buffers(&self) -> (u64, u64) {
+        let addresses =
+            self.contexts.iter().flat_map(|(_, context)| context.allocations.iter().map(|at| (context.ordinal, *at)));
+        addresses.fold((0, 0), |(count, sum), (ordinal, address)| {
+            let view = self.memories[ordinal].view();
+            let bytes = view.find(address, 1).map_or(0, |(index, _)| view.allocations()[index].extent.bytes);
+            (count + 1, sum + bytes)
+        })
+    }
+
     /// The ordinal of a context's device.
     ///
     /// # Errors

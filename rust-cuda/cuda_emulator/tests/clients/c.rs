@@ -67,3 +67,19 @@ fn a_program_goes_on_after_faults() {
     }
     std::fs::remove_file(program).unwrap();
 }
+
+#[test]
+fn equal_launches_without_an_effect_and_buffers_that_are_not_freed_are_told() {
+    let Some(program) = compiled("again") else {
+        return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
+    };
+    let output = emulated(&[], &program, &["again"]);
+    let said = text(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("note: add has been launched 1000 times with the same arguments, and the last two "),
+        "{said}"
+    );
+    assert!(said.ends_with("  1 buffer of the device, 1000 bytes together, not freed at the end\n"), "{said}");
+    std::fs::remove_file(program).unwrap();
+}

@@ -130,6 +130,12 @@ int main(int count, char **arguments) {
     EXPECT(500, cuModuleGetFunction(&add, module, "none"));
     EXPECT(0, cuModuleGetFunction(&add, module, "add"));
     EXPECT(400, cuModuleGetFunction(&add, (CUmodule)&log, "add"));
+    if (count > 1 && strcmp(arguments[1], "again") == 0) {
+        /* Launches without an effect, and a buffer that is not freed. */
+        EXPECT(0, cuMemAlloc_v2(&values, 1000));
+        for (int i = 0; i < 1000; i++) add_on(values, 0, NULL);
+        return 0;
+    }
     int value;
     EXPECT(0, cuFuncGetAttribute(&value, 0, add));
     CHECK(value == 1024);

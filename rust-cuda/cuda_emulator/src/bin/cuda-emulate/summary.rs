@@ -39,6 +39,10 @@ pub(crate) fn describe(report: &Report) -> String {
             counted(kernel.thread_instructions, "instruction of threads", "instructions of threads")
         );
     }
+    if report.live_buffers > 0 {
+        let (buffers, bytes) = (counted(report.live_buffers, "buffer", "buffers"), report.live_bytes);
+        let _ = writeln!(text, "  {buffers} of the device, {bytes} bytes together, not freed at the end");
+    }
     for fault in &report.faults {
         let _ = write!(text, "  {}: error: {} in {}", fault.location, fault.rule, fault.kernel);
         let _ = match (fault.count, fault.launches) {
@@ -82,14 +86,18 @@ mod tests {
             launches: 1,
             message: String::new(),
         };
-        let report = Report { kernels: vec![kernel], faults: vec![fault] };
+        let report = Report { kernels: vec![kernel], faults: vec![fault], live_buffers: 1, live_bytes: 8 };
         for process in ["1.json", "2.json"] {
             fs::write(folder.path().join(process), serde_json::to_string(&report).unwrap()).unwrap();
         }
         fs::write(folder.path().join("3.json"), "{").unwrap();
         let text = describe(&collect(folder.path()));
         let whole = "CUDA emulator: 1 kernel, 2 launches, 80 instructions, 1 fault\n";
+        let buffers = "  2 buffers of the device, 16 bytes together, not freed at the end\n";
         let kernel = "  max_kernel: 2 launches, 80 instructions of threads\n";
-        assert_eq!(text, format!("{whole}{kernel}  race.py:13: error: race in max_kernel: 62 times in 2 launches\n"));
+        assert_eq!(
+            text,
+            format!("{whole}{kernel}{buffers}  race.py:13: error: race in max_kernel: 62 times in 2 launches\n")
+        );
     }
 }
