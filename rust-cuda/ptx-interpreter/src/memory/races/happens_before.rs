@@ -1,7 +1,8 @@
 //! The happens-before relation of a launch's accesses.
 
-use std::collections::HashMap;
 use std::num::NonZero;
+
+use rustc_hash::FxHashMap;
 
 use super::access::{AccessKind, FIRST_AGENT, Observation, Phase, Publication, Record, Scope, ThreadEpoch, Watched};
 use super::clock::Clock;
@@ -67,16 +68,44 @@ struct Pending {
     fenced: [Clock; 3],
     /// Observed by its relaxed operations that count.
     counted: Clock,
+    /// What it has observed last at some locations, with the state of the location: to observe it again has no effect.
+    observed: Vec<((Watched, usize), Observation, u64)>,
+}
+
+/// Maximum number of locations of which a thread's last observation is kept.
+const MAX_OBSERVED: usize = 8;
+
+impl Pending {
+    /// Keeps an observation. Returns whether it was kept before.
+    fn has_observed(&mut self, location: (Watched, usize), observation: Observation, version: u64) -> bool {
+        match self.observed.iter_mut().find(|(of, ..)| *of == location) {
+            Some(known) => {
+                (known.1, known.2) == (observation, version) || {
+                    *known = (location, observation, version);
+                    false
+                }
+            }
+            None => {
+                if self.observed.len() == MAX_OBSERVED {
+                    self.observed.remove(0);
+                }
+                self.observed.push((location, observation, version));
+                false
+            }
+        }
+    }
 }
 
 /// What was released at a location.
 #[derive(Debug, Default)]
 struct Location {
+    /// Another number after each release.
+    version: u64,
     /// By writes of scope device.
     device: Clock,
     /// By the writes of each block, and by those of each cluster of scope cluster or wider. Only kernels with narrow scopes need them.
-    of_block: HashMap<u32, Clock>,
-    of_cluster: HashMap<u32, Clock>,
+    of_block: FxHashMap<u32, Clock>,
+    of_cluster: FxHashMap<u32, Clock>,
 }
 
 #[derive(Debug, Default)]
@@ -85,7 +114,7 @@ struct BlockSync {
     /// Acquired by all threads of the block.
     shared: Clock,
     acquired: Vec<Acquired>,
-    pending: HashMap<(u32, u32), Pending>,
+    pending: FxHashMap<(u32, u32), Pending>,
     /// What happens before its threads' sequentially consistent fences: each thread publishes it by what it writes after a barrier.
     fenced: AcrossBarriers,
     /// What its threads' relaxed loads have observed: each thread acquires it at its next sequentially consistent fence after a barrier.
@@ -170,10 +199,12 @@ pub(super) struct HappensBefore {
     /// Index of the phase requested last.
     recent: usize,
     /// Index of the latest phase of each warp.
-    latest: HashMap<(u32, u32), usize>,
-    blocks: HashMap<u32, BlockSync>,
-    locations: HashMap<(Watched, usize), Location>,
-    barriers: HashMap<BarrierOf, SplitBarrier>,
+    latest: FxHashMap<(u32, u32), usize>,
+    blocks: FxHashMap<u32, BlockSync>,
+    locations: FxHashMap<(Watched, usize), Location>,
+    /// Number of releases so far.
+    releases: u64,
+    barriers: FxHashMap<BarrierOf, SplitBarrier>,
     /// The block of each agent.
     agents: Vec<u32>,
     /// Number of blocks of a cluster.
@@ -372,16 +403,15 @@ impl HappensBefore {
         self.latest.retain(|warp, _| warp.0 != block);
     }
 
-    pub(super) fn observe(
-        &mut self,
-        location: (Watched, usize),
-        phase: Phase,
-        lane: u32,
-        Observation { scope, acquires, counts }: Observation,
-    ) {
+    pub(super) fn observe(&mut self, location: (Watched, usize), phase: Phase, lane: u32, observation: Observation) {
+        let Observation { scope, acquires, counts } = observation;
         let scope = self.effective(scope);
         let Some(released) = self.locations.get(&location) else { return };
         let block = self.blocks.entry(phase.block).or_default();
+        let pending = block.pending.entry((phase.warp, lane)).or_default();
+        if pending.has_observed(location, observation, released.version) {
+            return;
+        }
         // A synchronisation of each scope that both sides have.
         for within in Scope::ALL.into_iter().filter(|within| *within <= scope) {
             let clock = match within {
@@ -443,6 +473,8 @@ impl HappensBefore {
     fn add_release(&mut self, location: (Watched, usize), phase: Phase, scope: Scope, clock: &Clock) {
         let (cluster, has_narrow_scopes) = (phase.block / self.cluster, self.has_narrow_scopes);
         let location = self.locations.entry(location).or_default();
+        self.releases += 1;
+        location.version = self.releases;
         if scope == Scope::Device {
             location.device.join(clock);
         }

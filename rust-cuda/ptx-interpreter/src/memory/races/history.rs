@@ -23,6 +23,8 @@ struct RareAccesses {
     atomic_writers: Records<false>,
     /// Plain writers after `writer` that left its value: concurrent ones, and silent ones.
     same_writers: Records<false>,
+    /// The last access, if it is a strong read without a conflict: a loop that polls repeats it, and it has no other effect.
+    polled: Option<Record>,
 }
 
 /// An earlier access that races with the current one.
@@ -117,16 +119,26 @@ impl History {
         mut same_value: impl FnMut(bool) -> bool,
     ) -> Option<RacingAccess> {
         let Current { kind, epoch, instruction, may_be_silent, .. } = *access;
+        let record = Record::new(epoch.number, kind, instruction);
+        let is_strong_read = matches!(kind, AccessKind::VolatileRead | AccessKind::AtomicRead(_));
+        if let Some(rare) = &mut self.rare
+            && std::mem::take(&mut rare.polled) == Some(record)
+            && is_strong_read
+        {
+            rare.polled = Some(record);
+            return None;
+        }
         let writer = self.unordered_writer(order, epoch);
         let is_silent = may_be_silent && kind == AccessKind::Write && same_value(writer.is_some());
         let conflict = self.conflict(order, access, (writer, is_silent), || same_value(true));
-        let record = Record::new(epoch.number, kind, instruction);
         match kind {
             // What races with a thread's write races with its reads after it, until it releases them.
             AccessKind::Read if self.has_own_write(epoch) => {}
             AccessKind::Read | AccessKind::ReadOnly => self.readers.add(order, epoch, record, kind),
             AccessKind::VolatileRead | AccessKind::AtomicRead(_) => {
-                self.rare.get_or_insert_default().atomic_readers.add(order, epoch, record, kind);
+                let rare = self.rare.get_or_insert_default();
+                rare.atomic_readers.add(order, epoch, record, kind);
+                rare.polled = conflict.is_none().then_some(record);
             }
             AccessKind::VolatileWrite | AccessKind::AtomicWrite(_) => {
                 self.rare.get_or_insert_default().atomic_writers.add(order, epoch, record, kind);
@@ -268,15 +280,18 @@ impl RareAccesses {
         mut same: Option<RacingAccess>,
     ) -> Option<RacingAccess> {
         let Current { kind, epoch, location, .. } = *access;
-        for record in self.atomic_writers.concurrent_with(order, epoch) {
-            let (earlier, other) = (order.epoch_of(record), record.strong_write());
-            let mut why = Why::Unordered;
-            if !kind.races_with(other, order.distance(earlier, epoch)) {
-                if !order.differ_in_size((kind, access.bytes), record) {
-                    continue;
-                }
-                why = Why::Size;
+        // Of a group of lanes all or none race, but for their order.
+        let why = |record: Record, other: AccessKind| {
+            if kind.races_with(other, order.distance(order.epoch_of(record), epoch)) {
+                return Some(Why::Unordered);
             }
+            let differ = (kind.writes() || other.writes()) && order.differ_in_size((kind, access.bytes), record);
+            differ.then_some(Why::Size)
+        };
+        let races = |record: Record| why(record, record.strong_write()).is_some();
+        for record in self.atomic_writers.concurrent_where(order, epoch, races) {
+            let (earlier, other) = (order.epoch_of(record), record.strong_write());
+            let Some(why) = why(record, other) else { continue };
             let mut is_same_value = false;
             if (kind, other) == (AccessKind::VolatileWrite, AccessKind::VolatileWrite) {
                 if order.has_acquired_store(location, earlier, epoch) {
@@ -290,15 +305,11 @@ impl RareAccesses {
             }
             same = same.or(Some(found));
         }
-        let mut readers = self.atomic_readers.concurrent_with(order, epoch);
+        let races = |record: Record| why(record, record.strong_read()).is_some();
+        let mut readers = self.atomic_readers.concurrent_where(order, epoch, races);
         let reader = readers.find_map(|record| {
-            let distance = order.distance(order.epoch_of(record), epoch);
-            let why = match kind.races_with(record.strong_read(), distance) {
-                true => Why::Unordered,
-                false if kind.writes() && order.differ_in_size((kind, access.bytes), record) => Why::Size,
-                false => return None,
-            };
-            Some(RacingAccess { kind: record.strong_read(), record, same_value: false, why })
+            let kind = record.strong_read();
+            Some(RacingAccess { kind, record, same_value: false, why: why(record, kind)? })
         });
         reader.or(same)
     }

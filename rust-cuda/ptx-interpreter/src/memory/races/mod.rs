@@ -48,9 +48,10 @@ mod happens_before;
 mod history;
 mod records;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
+
+use rustc_hash::FxHashMap;
 
 pub use access::{AccessKind, Observation, Phase, Publication, Scope, Watched};
 
@@ -125,7 +126,7 @@ pub struct RaceDetector {
     regions: Vec<Vec<Word>>,
     free: Vec<Watched>,
     /// Of each word, the asynchronous copies in flight.
-    flights: HashMap<(Watched, usize), Vec<Flight>>,
+    flights: FxHashMap<(Watched, usize), Vec<Flight>>,
     silent_stores: bool,
 }
 
@@ -139,7 +140,7 @@ impl RaceDetector {
     /// The same for instructions whose accesses have these sizes in bytes: atomic accesses of different sizes race.
     pub fn with_sizes(cluster: u8, has_narrow_scopes: bool, sizes: Vec<u8>) -> Self {
         let happens_before = HappensBefore::new(u32::from(cluster).max(1), has_narrow_scopes, sizes);
-        let (regions, free, flights) = (Vec::new(), Vec::new(), HashMap::new());
+        let (regions, free, flights) = (Vec::new(), Vec::new(), FxHashMap::default());
         Self { happens_before, regions, free, flights, silent_stores: false }
     }
 

@@ -86,8 +86,21 @@ impl<const READ: bool> Records<READ> {
     /// The records that do not happen before an access, the latest first.
     #[inline]
     pub(super) fn concurrent_with(&self, order: &HappensBefore, later: ThreadEpoch) -> impl Iterator<Item = Record> {
-        let latest = self.latest.filter(|record| !order.is_ordered::<READ>(order.epoch_of(*record), later));
+        self.concurrent_where(order, later, |_| true)
+    }
+
+    /// Those of which one that lanes of the same instruction made has a property, which all of these have then.
+    #[inline]
+    pub(super) fn concurrent_where(
+        &self,
+        order: &HappensBefore,
+        later: ThreadEpoch,
+        has: impl Fn(Record) -> bool,
+    ) -> impl Iterator<Item = Record> {
+        let is_concurrent = |record: Record| !order.is_ordered::<READ>(order.epoch_of(record), later);
+        let latest = self.latest.filter(|record| has(*record) && is_concurrent(*record));
         let groups = self.others.iter().flat_map(|others| others.0.iter().rev());
+        let groups = groups.filter(move |group| has(group.record));
         latest.into_iter().chain(groups.flat_map(move |group| group.concurrent_with::<READ>(order, later)))
     }
 
