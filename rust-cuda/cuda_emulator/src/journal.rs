@@ -78,6 +78,7 @@ impl Journal {
         kernel.launches += 1;
         kernel.thread_instructions += report.thread_instructions();
         kernel.warp_instructions += report.warp_instructions();
+        kernel.add_inexact(report.inexact().into_iter().map(|inexact| (inexact.without_count(), inexact.count)));
     }
 
     /// Reports a launch that has failed, on a device with this ordinal if there are several. Of faults that earlier launches had at the

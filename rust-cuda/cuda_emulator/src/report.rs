@@ -1,5 +1,7 @@
 //! The report of a process in JSON: its kernels, launches, instructions and faults.
 
+use std::collections::BTreeMap;
+
 use cuda_launch::Dim3;
 use ptx_interpreter::{Fault, Place};
 use serde::{Deserialize, Serialize};
@@ -31,6 +33,8 @@ pub struct KernelReport {
     pub thread_instructions: u64,
     /// Instructions counted per warp, of the launches without a fault.
     pub warp_instructions: u64,
+    /// Of the launches without a fault, instructions that a GPU may compute in another way, and how often threads have executed them.
+    pub inexact: BTreeMap<String, u64>,
 }
 
 /// A fault.
@@ -80,6 +84,7 @@ impl Report {
                     known.launches += kernel.launches;
                     known.thread_instructions += kernel.thread_instructions;
                     known.warp_instructions += kernel.warp_instructions;
+                    known.add_inexact(kernel.inexact);
                 }
                 None => self.kernels.push(kernel),
             }
@@ -92,6 +97,13 @@ impl Report {
                 None => self.faults.push(fault),
             }
         }
+    }
+}
+
+impl KernelReport {
+    /// Adds counts of instructions.
+    pub(crate) fn add_inexact(&mut self, counts: impl IntoIterator<Item = (String, u64)>) {
+        counts.into_iter().for_each(|(instruction, count)| *self.inexact.entry(instruction).or_default() += count);
     }
 }
 

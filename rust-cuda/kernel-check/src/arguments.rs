@@ -83,6 +83,9 @@ pub(crate) struct Arguments {
     /// Unordered writes of the same value are faults, not notes
     #[arg(long)]
     same_value_faults: bool,
+    /// Also tells which instructions a GPU may compute in another way: approximations, what depends on time or order, and what is skipped
+    #[arg(long)]
+    pub(crate) fidelity: bool,
     /// Directory at which relative paths of sources begin, that of the repository for GitHub
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) source_root: PathBuf,

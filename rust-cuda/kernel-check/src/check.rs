@@ -6,7 +6,7 @@ use cuda_launch::{LaunchConfig, Search};
 use kernel_launch::{Argument, Launch};
 use ptx_interpreter::semantics::Class;
 use ptx_interpreter::syntax::printable;
-use ptx_interpreter::{Access, AccessedSpace, Fault, LaunchError, LaunchReport, Options, Printed};
+use ptx_interpreter::{Access, AccessedSpace, Fault, Inexact, LaunchError, LaunchReport, Options, Printed};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -40,6 +40,8 @@ pub struct Clean {
     pub orders: u32,
     /// What its warps have executed.
     pub counts: Counts,
+    /// The instructions that are not exact.
+    pub inexact: Vec<Inexact>,
 }
 
 /// Counts of the default order.
@@ -118,7 +120,11 @@ pub fn check(launch: &Launch, options: Options, locations: Locations) -> Result<
         search,
         printed: launch.machine().take_printed(),
         faults,
-        clean: report.as_ref().map(|report| Clean { orders: report.orders, counts: Counts::of(report) }),
+        clean: report.as_ref().map(|report| Clean {
+            orders: report.orders,
+            counts: Counts::of(report),
+            inexact: report.inexact(),
+        }),
         notes,
         locations,
     })

@@ -3,7 +3,7 @@
 use cuda_launch::Dim3;
 use ptx_interpreter::memory::{AccessError, Extent};
 use ptx_interpreter::syntax::{Space, printable};
-use ptx_interpreter::{Fault, FaultKind, Place, Printed, SourcePlace};
+use ptx_interpreter::{Fault, FaultKind, Inexact, Place, Printed, SourcePlace};
 use serde::Serialize;
 
 use crate::check::{Counts, Outcome};
@@ -22,6 +22,14 @@ struct Document<'a> {
     faults: Vec<FaultFields<'a>>,
     notes: Vec<FaultFields<'a>>,
     counts: Option<&'a Counts>,
+    inexact: Option<Vec<InexactFields<'a>>>,
+}
+
+#[derive(Serialize)]
+struct InexactFields<'a> {
+    fidelity: String,
+    instruction: &'a str,
+    count: u64,
 }
 
 #[derive(Serialize)]
@@ -120,6 +128,14 @@ pub fn fields(outcome: &Outcome) -> impl Serialize {
         faults: outcome.faults.iter().map(FaultFields::of).collect(),
         notes: outcome.notes.iter().map(FaultFields::of).collect(),
         counts: outcome.clean.as_ref().map(|clean| &clean.counts),
+        inexact: outcome.clean.as_ref().map(|clean| clean.inexact.iter().map(InexactFields::of).collect()),
+    }
+}
+
+impl<'a> InexactFields<'a> {
+    fn of(inexact: &'a Inexact) -> Self {
+        let fidelity = format!("{:?}", inexact.fidelity).to_lowercase();
+        Self { fidelity, instruction: &inexact.instruction, count: inexact.count }
     }
 }
 

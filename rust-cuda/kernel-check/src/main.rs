@@ -40,7 +40,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
     let outcome = check::check(&launch, arguments.options(&launch), locations)
         .map_err(|error| format!("{}: {error}", arguments.source().display()))?;
     if !outputs.into_iter().flatten().any(|path| is_standard_output(path)) {
-        print(&text::describe(&outcome))?;
+        print(&text::describe(&outcome, arguments.fidelity))?;
     }
     if let Some(path) = &arguments.json {
         write(path, &json::document(&outcome)?)?;

@@ -8,8 +8,8 @@ use ptx_interpreter::syntax::printable;
 
 use crate::check::{Accesses, Counts, Outcome};
 
-/// The result in lines.
-pub fn describe(outcome: &Outcome) -> String {
+/// The result in lines, with what is not exact if `fidelity` is set.
+pub fn describe(outcome: &Outcome, fidelity: bool) -> String {
     let mut lines: Vec<String> = outcome.printed.iter().map(ToString::to_string).collect();
     for fault in &outcome.faults {
         let location = outcome.locations.of(&fault.place);
@@ -25,6 +25,12 @@ pub fn describe(outcome: &Outcome) -> String {
     }
     if let Some(clean) = &outcome.clean {
         lines.extend(count_lines(&clean.counts));
+        if fidelity {
+            let inexact: u64 = clean.inexact.iter().map(|inexact| inexact.count).sum();
+            let all = clean.counts.thread_instructions;
+            lines.push(format!("exact: {} of {all} instructions of threads", all - inexact));
+            lines.extend(clean.inexact.iter().map(ToString::to_string));
+        }
         lines.push(format!("no fault in {}", cuda_launch::counted(clean.orders as usize, "order")));
     }
     match &outcome.faults[..] {

@@ -17,6 +17,10 @@ fn a_clean_kernel_has_counts_and_no_fault() {
     );
     let run = Folder::of(&[CLEAN]).check("clean", ("1", "64"), "--buffer u32:64 --orders 5");
     assert!(run.stdout.ends_with("no fault in 5 orders\n"), "{run:?}");
+    let run = Folder::of(&[CLEAN]).check("clean", ("1", "64"), "--buffer u32:64 --fidelity");
+    let exact = run.stdout.lines().find(|line| line.starts_with("exact: ")).unwrap_or_default();
+    let counts: Vec<&str> = exact.split(' ').collect();
+    assert!(counts[1] == counts[3] && exact.ends_with(" instructions of threads"), "{run:?}");
     let run = Folder::of(&[CLEAN]).check("clean", ("1", "64"), "--buffer u32:64 --order descending");
     assert!(run.stdout.ends_with("no fault in 1 order\n"), "{run:?}");
 }

@@ -7,6 +7,7 @@ use cuda_launch::LaunchConfig;
 
 use super::counts::InstructionCounts;
 use super::fault::Fault;
+use super::fidelity::Fidelity;
 use super::launch::LaunchResults;
 use super::note;
 use crate::program::instruction::{AccessSpace, Action, Wmma};
@@ -42,6 +43,8 @@ pub struct InstructionReport {
     pub space: Option<AccessedSpace>,
     /// Whether it reads, writes or updates memory atomically; None if it does not access memory.
     pub direction: Option<super::Access>,
+    /// How its results relate to those of a GPU.
+    pub fidelity: Fidelity,
     /// Its counts.
     pub counts: InstructionCounts,
 }
@@ -83,7 +86,8 @@ impl LaunchReport {
             let (space, direction) = accessed(&instruction.action);
             let place = program.place(kernel, pc);
             let class = kernel.descriptions[pc].class;
-            InstructionReport { place, class, space, direction, counts: counts[pc] }
+            let fidelity = Fidelity::of(&instruction.action, &place.text);
+            InstructionReport { place, class, space, direction, fidelity, counts: counts[pc] }
         });
         let blocks = config.grid.count();
         Self {

@@ -3,6 +3,7 @@
 use super::forms::operation;
 use super::table::{UnknownForm, full_name};
 use std::f32::consts::PI;
+use std::fmt;
 
 /// Maximum difference of a result from the exact one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +25,31 @@ pub enum ApproximationError {
     },
     /// For each of two ranges, the maximum magnitude of the operand and the absolute error up to it; no bound beyond.
     AbsoluteUpTo([(f32, f64); 2]),
+}
+
+impl fmt::Display for ApproximationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let power = |error: f64| format!("2^{:.1}", error.log2()).replace(".0", "");
+        match *self {
+            Self::Ulp(error) => write!(f, "is within {error} ulp"),
+            Self::Relative(error) => write!(f, "has a relative error of at most {}", power(error)),
+            Self::Absolute(error) => write!(f, "has an error of at most {}", power(error)),
+            Self::AbsoluteWithin { interval: (from, to), absolute, relative } => write!(
+                f,
+                "has an error of at most {} between {from} and {to}, and of {} of its value elsewhere",
+                power(absolute),
+                power(relative)
+            ),
+            Self::AbsoluteUpTo([(to, error), (far, larger)]) => {
+                write!(
+                    f,
+                    "has an error of at most {} up to {to:.1}, and {} up to {far:.1}",
+                    power(error),
+                    power(larger)
+                )
+            }
+        }
+    }
 }
 
 /// The error bound of an approximate instruction on a GPU, by PTX ISA 9.7.3 and 9.7.4; None for an exact instruction,

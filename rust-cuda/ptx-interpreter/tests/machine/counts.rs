@@ -154,3 +154,23 @@ fn counts_depend_neither_on_race_checks_nor_on_the_order_of_blocks() {
     assert_eq!(kernel.clone().without_race_checks().report(), checked);
     assert_eq!(kernel.report(), checked);
 }
+
+#[test]
+fn instructions_that_are_not_exact_are_listed_with_counts() {
+    let body = "ex2.approx.ftz.f32 r1, 0f3F800000; setp.lt.u32 p0, tid, 8; @p0 rcp.approx.f32 r2, r1; div.rn.f32 r3, r1, r2; div.full.f32 r3, r1, r2;
+         nanosleep.u32 20; mov.u64 d1, %clock64; atom.global.add.f32 r4, [output], 0f3F800000; atom.global.add.u32 r5, [output], 1;
+         prefetch.global.L2 [input]; @!p0 ret; sin.approx.f32 r6, r1; ret;";
+    let found: Vec<String> = Kernel::new(body).report().inexact().iter().map(ToString::to_string).collect();
+    let expected = [
+        "approximate: div.full.f32, of which a GPU's result is within 2 ulp; 32 of threads",
+        "approximate: ex2.approx.ftz.f32, of which a GPU's result is within 2 ulp; 32 of threads",
+        "approximate: rcp.approx.f32, of which a GPU's result is within 1 ulp; 8 of threads",
+        "approximate: sin.approx.f32, of which a GPU's result has an error of at most 2^-20.5 up to 6.3, and 2^-14.7 up to 314.2; 8 of threads",
+        "made deterministic: atom.global.add.f32; 32 of threads",
+        "made deterministic: mov.u64 d1, %clock64; 32 of threads",
+        "skipped: nanosleep.u32; 32 of threads",
+        "skipped: prefetch.global.L2; 32 of threads",
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(Kernel::new("add.f32 r1, 0f3F800000, 0f3F800000; ret;").report().inexact(), []);
+}

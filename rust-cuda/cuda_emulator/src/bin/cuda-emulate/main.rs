@@ -75,6 +75,9 @@ struct Run {
     /// Max. source lines of a launch whose first fault is reported [default: 20]
     #[arg(long, value_name = "N")]
     max_faults: Option<OsString>,
+    /// Tell which instructions a GPU may compute in another way: approximations, what depends on time or order, and what is skipped
+    #[arg(long)]
+    fidelity: bool,
     /// Write kernels and faults to a file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -130,7 +133,7 @@ impl Run {
         folder.add_to(&mut command);
         let status = child::run(&mut command).map_err(|error| RunError::Start { program: program.into(), error })?;
         let report = summary::collect(folder.reports());
-        eprint!("{}", summary::describe(&report));
+        eprint!("{}", summary::describe(&report, self.fidelity));
         if let Some(path) = &self.json {
             let text = serde_json::to_string_pretty(&report).unwrap_or_default() + "\n";
             std::fs::write(path, text).map_err(|error| RunError::Json { path: path.clone(), error })?;

@@ -19,8 +19,8 @@ pub(crate) fn collect(folder: &Path) -> Report {
     all
 }
 
-/// A line for the whole, one for each kernel, and one for each fault.
-pub(crate) fn describe(report: &Report) -> String {
+/// A line for the whole, one for each kernel, with its instructions that are not exact if `fidelity` is set, and one for each fault.
+pub(crate) fn describe(report: &Report, fidelity: bool) -> String {
     let launches: u64 = report.kernels.iter().map(|kernel| kernel.launches).sum();
     let instructions: u64 = report.kernels.iter().map(|kernel| kernel.thread_instructions).sum();
     let mut text = format!(
@@ -38,6 +38,9 @@ pub(crate) fn describe(report: &Report) -> String {
             counted(kernel.launches, "launch", "launches"),
             counted(kernel.thread_instructions, "instruction of threads", "instructions of threads")
         );
+        for (instruction, count) in kernel.inexact.iter().filter(|_| fidelity) {
+            let _ = writeln!(text, "    {instruction}; {count} of threads");
+        }
     }
     if report.live_buffers > 0 {
         let (buffers, bytes) = (counted(report.live_buffers, "buffer", "buffers"), report.live_bytes);
@@ -71,6 +74,7 @@ mod tests {
             launches: 1,
             thread_instructions: 40,
             warp_instructions: 2,
+            inexact: [("skipped: nanosleep.u32".to_owned(), 8)].into(),
         };
         let place = PlaceReport { ptx_line: 40, file: Some("race.py".to_owned()), line: Some(13) };
         let fault = FaultReport {
@@ -91,7 +95,8 @@ mod tests {
             fs::write(folder.path().join(process), serde_json::to_string(&report).unwrap()).unwrap();
         }
         fs::write(folder.path().join("3.json"), "{").unwrap();
-        let text = describe(&collect(folder.path()));
+        let report = collect(folder.path());
+        let text = describe(&report, false);
         let whole = "CUDA emulator: 1 kernel, 2 launches, 80 instructions, 1 fault\n";
         let buffers = "  2 buffers of the device, 16 bytes together, not freed at the end\n";
         let kernel = "  max_kernel: 2 launches, 80 instructions of threads\n";
@@ -99,5 +104,7 @@ mod tests {
             text,
             format!("{whole}{kernel}{buffers}  race.py:13: error: race in max_kernel: 62 times in 2 launches\n")
         );
+        let skipped = "    skipped: nanosleep.u32; 16 of threads\n";
+        assert_eq!(describe(&report, true), text.replace(kernel, &format!("{kernel}{skipped}")));
     }
 }
