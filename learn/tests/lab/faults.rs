@@ -1,4 +1,5 @@
-//! Faults without what differs between two compilers: the instruction, its line in the PTX, and the source's column.
+//! Faults without what differs between two compilers: the instruction, its line in the PTX, and the source's column; how many there are, and
+//! where threads wait that are not at a barrier.
 
 use serde_json::Value;
 
@@ -8,10 +9,13 @@ pub(crate) fn sentences_of(answer: &Value) -> Vec<String> {
     sentences.filter_map(Value::as_str).map(plain).collect()
 }
 
-/// A sentence without PTX and columns.
+/// A sentence without PTX, columns, the count and what follows a barrier.
 fn plain(sentence: &str) -> String {
+    const BARRIER: &str = " at this barrier";
     let mut text = String::new();
-    let mut rest = sentence;
+    let mut rest =
+        sentence.rsplit_once("; ").filter(|(_, last)| last.ends_with(" in all")).map_or(sentence, |(all, _)| all);
+    rest = rest.find(BARRIER).map_or(rest, |start| &rest[..start + BARRIER.len()]);
     while let Some((before, after)) = rest.split_once("PTX line ") {
         text += before;
         // `PTX line 12 `ld.global…` (file.rs:3:4)`

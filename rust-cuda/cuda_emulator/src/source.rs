@@ -9,7 +9,7 @@ use ptx_interpreter::{Fault, SourcePlace};
 const MAX_BYTES: u64 = 4 << 20;
 
 /// The place to name of an inlined function and the calls around it: the innermost in a file below the current directory or beside the
-/// kernel's own, so that it is the user's and not a library's.
+/// kernel's own, so that it is the user's and not a library's, such as one in a virtual environment there.
 pub(crate) fn of_user(source: &SourcePlace) -> &SourcePlace {
     let calls = || std::iter::successors(Some(source), |source| source.inlined_at.as_deref());
     let kernel = calls().last().unwrap_or(source);
@@ -17,7 +17,9 @@ pub(crate) fn of_user(source: &SourcePlace) -> &SourcePlace {
     let current = std::env::current_dir().ok();
     let is_below = |source: &&SourcePlace| {
         let path = Path::new(&*source.file);
-        current.as_ref().is_some_and(|current| current.join(path).starts_with(current) && current.join(path).is_file())
+        let is_library = path.components().any(|part| part.as_os_str() == "site-packages");
+        let is_file_in = |current: &PathBuf| current.join(path).starts_with(current) && current.join(path).is_file();
+        !is_library && current.as_ref().is_some_and(is_file_in)
     };
     calls().find(is_below).or_else(|| calls().find(|source| folder(source) == folder(kernel))).unwrap_or(source)
 }
@@ -43,6 +45,17 @@ mod tests {
 
     fn place(file: &str, inlined_at: Option<SourcePlace>) -> SourcePlace {
         SourcePlace { file: file.into(), line: 3, column: 1, inlined_at: inlined_at.map(Box::new) }
+    }
+
+    #[test]
+    fn a_library_in_a_virtual_environment_of_the_user_is_none() {
+        let folder = tempfile::tempdir_in(".").unwrap();
+        let header = folder.path().join("lib/python3.13/site-packages/nvidia/atomics.hpp");
+        fs::create_dir_all(header.parent().unwrap()).unwrap();
+        fs::write(&header, "").unwrap();
+        let kernel = place("/elsewhere/kernel.cu", None);
+        let header = place(header.to_str().unwrap(), Some(kernel.clone()));
+        assert_eq!(of_user(&header), &kernel);
     }
 
     #[test]
