@@ -11,7 +11,7 @@ use thiserror::Error;
 pub enum Uninitialised {
     /// Nothing: it has an unspecified value.
     Off,
-    /// A note, if the value is only copied or not used. It is a fault where the value matters: in a comparison, in an address, in an atomic
+    /// A note, if the value is only copied or not used. It is a fault where the value matters: in a branch, in an address, in an atomic
     /// operation, or in a result that is stored to global memory.
     Note,
     /// A fault.

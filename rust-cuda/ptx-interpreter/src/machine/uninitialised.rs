@@ -92,7 +92,7 @@ impl Warp {
                     false => region.load(offset, load.bytes),
                     true => region.load_whole(offset, load.bytes),
                 };
-                if memory != Memory::Local && option == Uninitialised::Off {
+                if option == Uninitialised::Off {
                     continue;
                 }
                 let is_missing = |byte: &usize| !region.is_initialised(offset + byte, 1);

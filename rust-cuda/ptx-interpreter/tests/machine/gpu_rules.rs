@@ -261,6 +261,13 @@ fn unwritten_values_may_be_errors_or_nothing() {
     assert_eq!(with(Uninitialised::Off).report().notes, []);
     assert_eq!(with(Uninitialised::Note).report().notes.len(), 1);
     with(Uninitialised::Error).fault("ld.shared.u32 r1, [room];", 0, 0);
+    // Local memory is no other one.
+    for (space, load) in [("local", "\nld.local.u32 r1, [own];\n"), ("shared", "\nld.shared.u32 r1, [room];\n")] {
+        let body = format!(".local .align 4 .b8 own[4];{load}setp.eq.u32 p0, r1, 3; @p0 bra DONE; DONE: ret;");
+        kernel(&body, 32).with_uninitialised(Uninitialised::Off).report();
+        let error = kernel(&body, 32).with_uninitialised(Uninitialised::Note).launch_error();
+        assert_eq!(error.fault().unwrap().kind.id(), "uninitialised-read", "{space}");
+    }
 }
 
 #[test]
