@@ -91,9 +91,7 @@ impl Journal {
         error: LaunchError,
     ) {
         let LaunchError::Fault(fault) = error else { return note(&format!("{}: {error}", code.name())) };
-        let mut first = *fault;
-        let (others, notes) = (std::mem::take(&mut first.others), std::mem::take(&mut first.notes));
-        let faults = [vec![first], others].concat();
+        let (faults, notes) = fault.into_all();
         let LaunchConfig { grid, block, .. } = config;
         let mut text = format!("{} in the launch of {} (grid {grid}, block {block})", code.name(), short_name(kernel));
         if let Some(ordinal) = device {

@@ -7,8 +7,8 @@ use cpp_demangle::{DemangleOptions, Symbol};
 /// The beginning of the tag with the version of a function of Python.
 const TAG_OF_NUMBA: &str = "[abi:v";
 
-/// The name of a kernel without what a compiler adds to it: that of C++ has its namespaces and template arguments, that of Numba neither
-/// the module nor the types of arguments.
+/// A kernel's name in its source, demangled. A name in C++ keeps its namespaces and template arguments; a name from Numba loses its module
+/// and the types of its arguments.
 pub(crate) fn short_name(kernel: &str) -> String {
     demangled(kernel, DemangleOptions::new().no_params().no_return_type())
 }

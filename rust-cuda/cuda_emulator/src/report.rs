@@ -54,7 +54,7 @@ pub struct FaultReport {
     pub place: PlaceReport,
     /// Of a race, the other access.
     pub other_place: Option<PlaceReport>,
-    /// The file and the line to look at, those of the user, or the line of the PTX if it names no source.
+    /// The user's file and line, or the line of the PTX if it names no source.
     pub location: String,
     /// Number of such faults, in all launches.
     pub count: u64,

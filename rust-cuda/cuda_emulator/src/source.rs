@@ -24,7 +24,7 @@ pub(crate) fn of_user(source: &SourcePlace) -> &SourcePlace {
     calls().find(is_below).or_else(|| calls().find(|source| folder(source) == folder(kernel))).unwrap_or(source)
 }
 
-/// "FILE:LINE" of the source, that of the user; None if the PTX has no lines.
+/// "FILE:LINE" in the user's source; None if the PTX has no lines.
 pub(crate) fn location(fault: &Fault) -> Option<String> {
     fault.place.source.as_ref().map(of_user).map(|source| format!("{}:{}", source.file, source.line))
 }

@@ -108,9 +108,9 @@ pub fn check(launch: &Launch, options: Options, locations: Locations) -> Result<
     let search = if options.schedule.is_default() { options.search } else { Search::ONE };
     let (faults, notes, report) = match launch.check(options) {
         Ok(mut report) => (Vec::new(), std::mem::take(&mut report.notes), Some(report)),
-        Err(LaunchError::Fault(mut fault)) => {
-            let (others, notes) = (std::mem::take(&mut fault.others), std::mem::take(&mut fault.notes));
-            ([vec![*fault], others].concat(), notes, None)
+        Err(LaunchError::Fault(fault)) => {
+            let (faults, notes) = fault.into_all();
+            (faults, notes, None)
         }
         Err(error) => return Err(CheckError::Launch(error)),
     };

@@ -318,12 +318,9 @@ impl<'r> Recorder<'r> {
             Thread { name, warp, lane, recorded, access, source: source(place) }
         };
         let (access, other) = match &fault.kind {
-            FaultKind::Race { access, other_access, other_block, other_thread, other_place, .. } => {
+            FaultKind::Race { access, other_access, other_block, other_thread, other_place, .. }
+            | FaultKind::SameValueRace { access, other_access, other_block, other_thread, other_place, .. } => {
                 (access.to_string(), Some((other_block, other_thread, other_access.to_string(), other_place)))
-            }
-            FaultKind::SameValueRace { other_block, other_thread, other_place, .. } => {
-                let writes = Access::Write.to_string();
-                (writes.clone(), Some((other_block, other_thread, writes, other_place)))
             }
             FaultKind::Access { access, .. } => (access.to_string(), None),
             _ => (String::new(), None),

@@ -4,7 +4,6 @@ use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lanes::lanes_in;
 use super::mbarrier::block_of;
-use super::options::Uninitialised;
 use super::pending_copies::PendingCopy;
 use super::warp::Warp;
 use crate::program::instruction::{AccessSpace, BulkCopy, EffectiveAddress, MemoryOrdering};
@@ -32,10 +31,10 @@ impl Warp {
                 let mut piece = |(space, address): (AccessSpace, EffectiveAddress), access| {
                     let address = EffectiveAddress { offset: address.offset + start, ..address };
                     let access = (PIECE, access, MemoryOrdering::default(), &[][..]);
-                    context.reads_uninitialised = context.launch.options.uninitialised != Uninitialised::Error;
-                    let resolved = self.resolve_access(pc, space, &address, 1 << lane, access, context);
-                    context.reads_uninitialised = false;
-                    resolved.map(|places| places.of(lane))
+                    let places = context.reading_uninitialised(context.copies_uninitialised(), |context| {
+                        self.resolve_access(pc, space, &address, 1 << lane, access, context)
+                    });
+                    places.map(|places| places.of(lane))
                 };
                 let from = piece(copy.from, Access::Read)?;
                 let to = piece(copy.to, Access::Write)?;

@@ -11,7 +11,7 @@ use super::lanes::lanes_of;
 use super::launch::{Launch, LaunchResults};
 use super::note::Notes;
 use super::observer::{Observing, Step};
-use super::options::Options;
+use super::options::{Options, Uninitialised};
 use super::race::RaceChecker;
 use super::residents::Residents;
 use super::warp::Warp;
@@ -240,6 +240,19 @@ impl Context<'_> {
         debug_assert_eq!(kind.id(), id);
         let note = *self.fault(pc, thread, kind);
         self.notes.insert((pc, other, id), note);
+    }
+
+    /// Calls `act`, whose loads may read uninitialised memory if `may_read` is set.
+    pub(super) fn reading_uninitialised<R>(&mut self, may_read: bool, act: impl FnOnce(&mut Self) -> R) -> R {
+        self.reads_uninitialised = may_read;
+        let result = act(self);
+        self.reads_uninitialised = false;
+        result
+    }
+
+    /// Whether a copy may read uninitialised memory, of which it makes a copy.
+    pub(super) fn copies_uninitialised(&self) -> bool {
+        self.launch.options.uninitialised != Uninitialised::Error
     }
 
     /// Notes the use of uninitialised memory. With checks of races the launch goes on: the write that is missing may come later, unordered.

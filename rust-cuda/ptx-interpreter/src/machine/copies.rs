@@ -6,7 +6,6 @@ use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::{LaneAddress, LaneAddresses};
 use super::lanes::{groups, lanes_of};
-use super::options::Uninitialised;
 use super::pending_copies::PendingCopy;
 use super::race::RecordedAccess;
 use super::resolve::WarpAccess;
@@ -52,10 +51,9 @@ impl Warp {
         let (mut sectors, mut least_sectors) = (0, 0);
         for (bytes, same_size) in groups(reads, |lane| sizes[lane]) {
             let read = WarpAccess { bytes, ..read };
-            context.reads_uninitialised = context.launch.options.uninitialised != Uninitialised::Error;
-            let resolved = self.resolve_lanes(read, &sources, same_size, &mut from, context);
-            context.reads_uninitialised = false;
-            resolved?;
+            context.reading_uninitialised(context.copies_uninitialised(), |context| {
+                self.resolve_lanes(read, &sources, same_size, &mut from, context)
+            })?;
             self.record_lanes(pc, read, same_size, &from, context)?;
             let pattern = global_pattern(&sources, same_size, bytes);
             (sectors, least_sectors) = (sectors + pattern.sectors, least_sectors + pattern.min_sectors);

@@ -432,6 +432,12 @@ impl fmt::Display for Because<'_> {
 }
 
 impl Fault {
+    /// All faults of the launch, this one first, and its notes.
+    pub fn into_all(mut self) -> (Vec<Self>, Vec<Self>) {
+        let (others, notes) = (std::mem::take(&mut self.others), std::mem::take(&mut self.notes));
+        ([vec![self], others].concat(), notes)
+    }
+
     /// Whether both are of one line of the source, or of the PTX where the source is not known.
     pub(super) fn is_at_line_of(&self, other: &Self) -> bool {
         self.place.is_at_line_of(&other.place)

@@ -60,11 +60,10 @@ impl Warp {
         if option == Uninitialised::Error && (place.space != Space::Local || load.ordering.strong) {
             return Err(failure);
         }
-        context.reads_uninitialised = true;
         let access = (load.bytes * load.destinations.len(), Access::Read, load.ordering, &[][..]);
-        let resolved = self.resolve_access(pc, load.space, &load.address, active, access, context);
-        context.reads_uninitialised = false;
-        let resolved = resolved?;
+        let resolved = context.reading_uninitialised(true, |context| {
+            self.resolve_access(pc, load.space, &load.address, active, access, context)
+        })?;
         let is_of_thread = |lane: usize| resolved.of(lane).0 == Memory::Local;
         if option == Uninitialised::Error && !lanes_of(active).all(is_of_thread) {
             return Err(failure);
