@@ -1,5 +1,6 @@
 //! The memories and offsets that the lanes' addresses resolve to.
 
+use super::lanes::lanes_of;
 use crate::semantics::LANES;
 
 /// The memory that an address resolves to.
@@ -44,6 +45,18 @@ impl LaneAddresses {
         match self {
             Self::Strided { memory, offset, stride } => (*memory, offset + lane * stride),
             Self::PerLane(resolved) => resolved[lane],
+        }
+    }
+
+    /// The memory that all of these lanes access; None if they access several.
+    #[inline]
+    pub(super) fn memory_of(&self, lanes: u32) -> Option<Memory> {
+        match self {
+            Self::Strided { memory, .. } => Some(*memory),
+            Self::PerLane(resolved) => {
+                let (memory, _) = resolved.get(lanes.trailing_zeros() as usize)?;
+                lanes_of(lanes).all(|lane| resolved[lane].0 == *memory).then_some(*memory)
+            }
         }
     }
 

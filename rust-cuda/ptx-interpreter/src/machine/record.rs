@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind, RaceReason};
-use super::lane_addresses::Memory;
+use super::lane_addresses::{LaneAddresses, Memory};
 use super::pending_copies::PendingCopy;
 use super::race::RecordedAccess;
 use super::resolve;
 use super::warp::Warp;
 use crate::memory::Region;
-use crate::memory::races::{AccessKind, Conflict, Observation, Publication, Watched, Why};
-use crate::program::instruction::{Action, MemoryOrdering};
+use crate::memory::races::{AccessKind, Conflict, Observation, Publication, WarpAccess, Watched, Why};
+use crate::program::instruction::{Action, MemoryOrdering, Register};
 
 impl Context<'_> {
     /// The race detector's handle of a memory; None without a detector, and for memory that a thread alone has or that is only read.
@@ -49,6 +49,38 @@ impl Context<'_> {
         }
     }
 
+    /// Records the accesses of lanes in the race detector as far as it takes them together, and returns the lanes whose accesses are still
+    /// to be recorded. `stored` has the registers that a plain store writes.
+    #[inline]
+    pub(super) fn record_warp(
+        &mut self,
+        warp: &Warp,
+        active: u32,
+        resolved: &LaneAddresses,
+        RecordedAccess { pc, access, ordering, bytes }: RecordedAccess,
+        stored: &[Register],
+    ) -> u32 {
+        let kind = kind_of(access, ordering, self.launch.options.volatile_is_plain);
+        let is_relaxed_update = access == Access::Atomic && !ordering.acquire && !ordering.release;
+        if kind.scope().is_some() && !is_relaxed_update {
+            return active;
+        }
+        let Some(memory) = resolved.memory_of(active) else { return active };
+        let phase = self.phase(warp);
+        let Some(watched) = self.watched(memory, warp) else { return 0 };
+        let region = resolve::region(memory, self.launch, &self.state, &self.residents, warp);
+        let Some(races) = &mut self.races else { return 0 };
+        let silence = |lanes: Range<u32>| {
+            let offset = resolved.of(lanes.start as usize).1;
+            let lanes = lanes.start as usize..lanes.end as usize;
+            let values =
+                lanes.flat_map(|lane| stored.iter().map(move |register| warp.registers[*register as usize][lane]));
+            silence(region, offset, bytes / stored.len().max(1), values)
+        };
+        let access = WarpAccess { region: watched, bytes, kind, phase, instruction: pc as u32 };
+        races.detector.record_warp(access, active, |lane| resolved.of(lane as usize).1, silence)
+    }
+
     /// Records a lane's access in the race detector, with what an asynchronous copy writes. `same_value` says whether the access leaves a
     /// range of bytes of its region unchanged, as for [`RaceDetector::record_value`](crate::memory::races::RaceDetector::record_value).
     ///
@@ -67,17 +99,8 @@ impl Context<'_> {
         let Some(watched) = self.watched(memory, warp) else { return Ok(()) };
         let region = resolve::region(memory, self.launch, &self.state, &self.residents, warp);
         let (Some(races), thread) = (&mut self.races, (phase, lane as u32)) else { return Ok(()) };
-        let MemoryOrdering { strong, volatile, scope, acquire, release, read_only } = ordering;
-        let is_plain = !strong || volatile && self.launch.options.volatile_is_plain;
-        let kind = match (access, is_plain, volatile) {
-            (Access::Read, true, _) if read_only => AccessKind::ReadOnly,
-            (Access::Read, true, _) => AccessKind::Read,
-            (Access::Read, _, true) => AccessKind::VolatileRead,
-            (Access::Read, ..) => AccessKind::AtomicRead(scope),
-            (Access::Write, true, _) => AccessKind::Write,
-            (Access::Write, _, true) => AccessKind::VolatileWrite,
-            (Access::Write | Access::Atomic, ..) => AccessKind::AtomicWrite(scope),
-        };
+        let MemoryOrdering { volatile, scope, acquire, release, .. } = ordering;
+        let kind = kind_of(access, ordering, self.launch.options.volatile_is_plain);
         let same_value = |range, after_others| same_value(region, range, after_others);
         let (at, is_update) = ((watched, offset), access == Access::Atomic);
         let conflict = match copied {
@@ -178,6 +201,37 @@ impl Context<'_> {
         self.note("same-value-race", instructions, warp.first_thread() + lane as u32, kind);
         Ok(())
     }
+}
+
+/// The kind of an access. A volatile one may count as plain.
+fn kind_of(access: Access, ordering: MemoryOrdering, volatile_is_plain: bool) -> AccessKind {
+    let MemoryOrdering { strong, volatile, scope, read_only, .. } = ordering;
+    let is_plain = !strong || volatile && volatile_is_plain;
+    match (access, is_plain, volatile) {
+        (Access::Read, true, _) if read_only => AccessKind::ReadOnly,
+        (Access::Read, true, _) => AccessKind::Read,
+        (Access::Read, _, true) => AccessKind::VolatileRead,
+        (Access::Read, ..) => AccessKind::AtomicRead(scope),
+        (Access::Write, true, _) => AccessKind::Write,
+        (Access::Write, _, true) => AccessKind::VolatileWrite,
+        (Access::Write | Access::Atomic, ..) => AccessKind::AtomicWrite(scope),
+    }
+}
+
+/// Whether values that lanes store, each at the address after the one of the lane before, are what memory has: None if some are, and some
+/// are not. Those of less than a word are compared byte by byte, others word by word.
+fn silence(region: &Region, offset: usize, element: usize, values: impl Iterator<Item = u64>) -> Option<bool> {
+    let unit = if element.is_multiple_of(4) { 4 } else { 1 };
+    let is_silent = |(offset, value): (usize, u64)| {
+        (0..element / unit).map(move |part| {
+            let value = (value >> (8 * unit * part)) & (u64::MAX >> (64 - 8 * unit));
+            let offset = offset + unit * part;
+            region.load(offset, unit) == value && region.is_initialised(offset, unit)
+        })
+    };
+    let mut all = values.enumerate().map(|(index, value)| (offset + element * index, value)).flat_map(is_silent);
+    let first = all.next()?;
+    all.all(|is_silent| is_silent == first).then_some(first)
 }
 
 fn access_of(kind: AccessKind) -> Access {

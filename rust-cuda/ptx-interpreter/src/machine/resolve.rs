@@ -148,7 +148,8 @@ impl Warp {
             let recorded = RecordedAccess { pc, access, ordering, bytes };
             // An atomic operation's lanes in the order in which it takes them.
             let reversed = access == Access::Atomic && context.reverses_lanes;
-            for lane in lanes_in(active, reversed) {
+            let recorded_alone = context.record_warp(self, active, resolved, recorded, stored);
+            for lane in lanes_in(recorded_alone, reversed) {
                 let (memory, _) = resolved.of(lane);
                 // The detector orders the lanes' stores by lane; none has reached memory yet.
                 let byte_by = |lane: usize, offset: usize| {

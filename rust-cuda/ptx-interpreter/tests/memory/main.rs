@@ -8,3 +8,4 @@ mod races;
 mod regions;
 mod silent_stores;
 mod updates;
+mod warp_accesses;

@@ -76,6 +76,21 @@ impl AccessKind {
     }
 }
 
+/// What lanes of a warp do by one instruction, each at an address of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct WarpAccess {
+    /// The region that they access.
+    pub region: Watched,
+    /// The size of each access.
+    pub bytes: usize,
+    /// Its kind.
+    pub kind: AccessKind,
+    /// The warp's phase.
+    pub phase: Phase,
+    /// The number of the instruction.
+    pub instruction: u32,
+}
+
 /// How a strong read observes what was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
@@ -128,6 +143,18 @@ pub(super) struct ThreadEpoch {
     /// Number of earlier releases of the block.
     pub(super) release: u32,
     pub(super) number: NonZero<u32>,
+}
+
+impl ThreadEpoch {
+    /// The same of another lane.
+    pub(super) fn of_lane(self, lane: u32) -> Self {
+        Self { lane, number: with_lane(self.number, lane), ..self }
+    }
+}
+
+/// The number of the thread epoch of a lane in the phase of another one's.
+fn with_lane(number: NonZero<u32>, lane: u32) -> NonZero<u32> {
+    NonZero::new(number.get() & !31 | lane).unwrap_or(number)
 }
 
 /// An access, in eight bytes.
@@ -200,7 +227,6 @@ impl Record {
 
     /// The same access of another lane.
     pub(super) fn of_lane(self, lane: u32) -> Self {
-        let number = self.epoch.get() & !31 | lane;
-        Self { epoch: NonZero::new(number).unwrap_or(self.epoch), ..self }
+        Self { epoch: with_lane(self.epoch, lane), ..self }
     }
 }

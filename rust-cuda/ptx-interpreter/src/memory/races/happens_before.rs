@@ -313,16 +313,37 @@ impl HappensBefore {
     /// Whether an earlier access, which reads or writes, happens before the current one.
     #[inline]
     pub(super) fn is_ordered<const READ: bool>(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
-        let (before, now) = (earlier.phase, later.phase);
-        if before.block == now.block {
-            let same_warp = before.warp == now.warp;
-            if before.barriers < now.barriers
-                || same_warp && (earlier.lane == later.lane || before.warp_syncs < now.warp_syncs)
-            {
-                return true;
-            }
+        if is_of_thread(earlier, later) || follows_barrier(earlier.phase, later.phase) {
+            return true;
         }
         !self.blocks.is_empty() && self.has_acquired(later, |clock| clock.covers::<READ>(earlier))
+    }
+
+    /// Whether an earlier access happens before what any lane of the later one's warp does next.
+    #[inline]
+    pub(super) fn precedes_warp(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
+        follows_barrier(earlier.phase, later.phase)
+            || self.is_synchronised(later.phase.block)
+                && self.has_acquired_by(later.phase, 0, |clock| clock.covers::<false>(earlier))
+    }
+
+    /// Whether an earlier access happens before the current one, and so do those of lanes that are as much higher as the later ones' are.
+    pub(super) fn is_ordered_alike(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
+        is_of_thread(earlier, later)
+            || follows_barrier(earlier.phase, later.phase)
+            || self.has_acquired_by(later.phase, 0, |clock| clock.covered_lanes::<false>(earlier) == u32::MAX)
+    }
+
+    /// Whether no thread has released anything so far, nor observed or fenced: a relaxed atomic operation orders nothing then.
+    #[inline]
+    pub(super) fn has_no_releases(&self) -> bool {
+        self.locations.is_empty() && self.blocks.is_empty()
+    }
+
+    /// Whether a block's accesses are ordered by more than its barriers and those of its warps.
+    #[inline]
+    pub(super) fn is_synchronised(&self, block: u32) -> bool {
+        !self.blocks.is_empty() && self.blocks.contains_key(&block)
     }
 
     /// The lanes of a mask whose accesses do not happen before the current one, if all of them made theirs as `earlier` is, which reads or
@@ -334,14 +355,11 @@ impl HappensBefore {
         later: ThreadEpoch,
     ) -> u32 {
         let (before, now) = (earlier.phase, later.phase);
-        if before.block == now.block {
-            let same_warp = before.warp == now.warp;
-            if before.barriers < now.barriers || same_warp && before.warp_syncs < now.warp_syncs {
-                return 0;
-            }
-            if same_warp {
-                lanes &= !(1 << later.lane);
-            }
+        if follows_barrier(before, now) {
+            return 0;
+        }
+        if (before.block, before.warp) == (now.block, now.warp) {
+            lanes &= !(1 << later.lane);
         }
         let Some(block) = self.blocks.get(&now.block).filter(|_| lanes != 0) else { return lanes };
         lanes &= !block.shared.covered_lanes::<READ>(earlier);
@@ -356,9 +374,13 @@ impl HappensBefore {
 
     /// Whether a clock that is visible to a thread covers something.
     fn has_acquired(&self, thread: ThreadEpoch, covers: impl Fn(&Clock) -> bool) -> bool {
-        let Some(block) = self.blocks.get(&thread.phase.block) else { return false };
-        let mut acquired =
-            block.acquired.iter().filter(|acquired| acquired.is_visible_to(thread.phase, 1 << thread.lane));
+        self.has_acquired_by(thread.phase, 1 << thread.lane, covers)
+    }
+
+    /// Whether a clock covers something that is visible to the whole warp, or to one of the lanes.
+    fn has_acquired_by(&self, phase: Phase, lanes: u32, covers: impl Fn(&Clock) -> bool) -> bool {
+        let Some(block) = self.blocks.get(&phase.block) else { return false };
+        let mut acquired = block.acquired.iter().filter(|acquired| acquired.is_visible_to(phase, lanes));
         covers(&block.shared) || acquired.any(|acquired| covers(&acquired.clock))
     }
 
@@ -586,6 +608,19 @@ impl HappensBefore {
     fn releases(&self, block: u32) -> u32 {
         self.blocks.get(&block).map_or(0, |block| block.releases)
     }
+}
+
+/// Whether one thread made both accesses.
+fn is_of_thread(earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
+    let (before, now) = (earlier.phase, later.phase);
+    (before.block, before.warp, earlier.lane) == (now.block, now.warp, later.lane)
+}
+
+/// Whether a barrier of its block or warp is between an earlier phase and a later one.
+#[inline]
+fn follows_barrier(earlier: Phase, later: Phase) -> bool {
+    earlier.block == later.block
+        && (earlier.barriers < later.barriers || earlier.warp == later.warp && earlier.warp_syncs < later.warp_syncs)
 }
 
 fn number(phase: usize, lane: u32) -> NonZero<u32> {

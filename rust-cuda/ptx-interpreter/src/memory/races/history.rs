@@ -78,14 +78,13 @@ impl Word {
         access: &Current,
         same_value: &mut impl FnMut(Range<usize>, bool) -> bool,
     ) -> Option<(usize, RacingAccess)> {
-        if let Self::Whole(history) = self {
-            if bytes.len() == 4 {
-                let found = history.record(order, access, |after_others| same_value(0..4, after_others))?;
-                return Some((0, found));
-            }
-            *self = Self::Bytes(Box::new(std::array::from_fn(|_| history.clone())));
+        if let Self::Whole(history) = self
+            && bytes.len() == 4
+        {
+            let found = history.record(order, access, |after_others| same_value(0..4, after_others))?;
+            return Some((0, found));
         }
-        let Self::Bytes(histories) = self else { return None };
+        let histories = self.of_bytes();
         let mut found: Option<(usize, RacingAccess)> = None;
         for byte in bytes {
             let same_value = |after_others| same_value(byte..byte + 1, after_others);
@@ -101,6 +100,31 @@ impl Word {
 }
 
 impl Word {
+    /// The histories of the bytes of a plain access. None if what it writes is compared with what memory has as one value where each
+    /// byte has a history.
+    #[inline]
+    pub(super) fn histories(&mut self, bytes: Range<usize>, writes: bool) -> Option<&mut [History]> {
+        if bytes.len() < 4 {
+            return Some(&mut self.of_bytes()[bytes]);
+        }
+        match self {
+            Self::Whole(history) => Some(std::slice::from_mut(history)),
+            Self::Bytes(_) if writes => None,
+            Self::Bytes(histories) => Some(&mut **histories),
+        }
+    }
+
+    /// The histories of the bytes, from now on apart from each other.
+    fn of_bytes(&mut self) -> &mut [History; 4] {
+        if let Self::Whole(history) = self {
+            *self = Self::Bytes(Box::new(std::array::from_fn(|_| history.clone())));
+        }
+        match self {
+            Self::Bytes(histories) => histories,
+            Self::Whole(_) => unreachable!("it has just been split"),
+        }
+    }
+
     /// Replaces who has made the latest plain write of the whole word.
     pub(super) fn hand_over(&mut self, to: Record) {
         match self {
@@ -131,6 +155,67 @@ impl History {
         let writer = self.unordered_writer(order, epoch);
         let is_silent = may_be_silent && kind == AccessKind::Write && same_value(writer.is_some());
         let conflict = self.conflict(order, access, (writer, is_silent), || same_value(true));
+        self.keep(order, access, is_silent, conflict);
+        conflict
+    }
+
+    /// Whether a plain access races with an earlier one. `is_silent` says whether it is a write of the value that memory has.
+    #[inline]
+    pub(super) fn has_conflict(&self, order: &HappensBefore, access: &Current, is_silent: bool) -> bool {
+        self.unordered_writer(order, access.epoch).is_some()
+            || self.conflict(order, access, (None, is_silent), || false).is_some()
+    }
+
+    /// Records a plain access that races with none.
+    #[inline]
+    pub(super) fn add(&mut self, order: &HappensBefore, access: &Current, is_silent: bool) {
+        if let Some(rare) = &mut self.rare {
+            rare.polled = None;
+        }
+        self.keep(order, access, is_silent, None);
+    }
+
+    /// Whether all accesses so far happen before the current one, and before those of higher lanes the accesses of lanes as much higher.
+    pub(super) fn is_ordered_alike(&self, order: &HappensBefore, epoch: ThreadEpoch) -> bool {
+        self.rare.is_none()
+            && self.writer.is_none_or(|writer| order.is_ordered_alike(order.epoch_of(writer), epoch))
+            && self.readers.are_ordered_alike(order, epoch)
+    }
+
+    /// Whether no plain read by any lane of the warp in this phase races with an earlier access.
+    #[inline]
+    pub(super) fn may_be_read_by_warp(&self, order: &HappensBefore, epoch: ThreadEpoch) -> bool {
+        self.rare.is_none() && self.writer.is_none_or(|writer| order.precedes_warp(order.epoch_of(writer), epoch))
+    }
+
+    /// Records plain reads by lanes of a warp, of which the access is one, for which [`may_be_read_by_warp`](Self::may_be_read_by_warp).
+    pub(super) fn read_by_lanes(&mut self, order: &HappensBefore, access: &Current, lanes: u32) {
+        let record = Record::new(access.epoch.number, access.kind, access.instruction);
+        self.readers.add_lanes(order, access.epoch, (record, access.kind), lanes);
+    }
+
+    /// The history in which each record has a lane this much higher.
+    pub(super) fn of_later_lane(&self, by: u32) -> Self {
+        let later = |record: Record| record.of_lane(record.lane() + by);
+        Self {
+            writer: self.writer.map(later),
+            readers: self.readers.of_later_lane(by),
+            rare: self.rare.as_ref().map(|rare| {
+                Box::new(RareAccesses {
+                    atomic_readers: rare.atomic_readers.of_later_lane(by),
+                    atomic_writers: rare.atomic_writers.of_later_lane(by),
+                    same_writers: rare.same_writers.of_later_lane(by),
+                    polled: rare.polled.map(later),
+                })
+            }),
+        }
+    }
+
+    /// Keeps an access.
+    #[inline]
+    fn keep(&mut self, order: &HappensBefore, access: &Current, is_silent: bool, conflict: Option<RacingAccess>) {
+        let Current { kind, epoch, instruction, .. } = *access;
+        let record = Record::new(epoch.number, kind, instruction);
         match kind {
             // What races with a thread's write races with its reads after it, until it releases them.
             AccessKind::Read if self.has_own_write(epoch) => {}
@@ -168,7 +253,6 @@ impl History {
                 }
             }
         }
-        conflict
     }
 
     /// Records a plain write of the value that memory has.

@@ -47,18 +47,20 @@ mod clock;
 mod happens_before;
 mod history;
 mod records;
+mod sector;
 
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-pub use access::{AccessKind, Observation, Phase, Publication, Scope, Watched};
+pub use access::{AccessKind, Observation, Phase, Publication, Scope, WarpAccess, Watched};
 
 use access::Record;
 pub use happens_before::BarrierOf;
 use happens_before::HappensBefore;
-use history::{Current, Word};
+use history::Current;
+use sector::{SECTOR_BYTES, Sector};
 
 /// The earlier of two accesses that race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,8 +124,8 @@ fn has_value(flights: &[Flight], value: Option<u32>) -> bool {
 #[derive(Debug)]
 pub struct RaceDetector {
     happens_before: HappensBefore,
-    /// Access history of each word of each watched region; empty for a region that is no longer watched.
-    regions: Vec<Vec<Word>>,
+    /// Access history of each sector of each watched region; empty for a region that is no longer watched.
+    regions: Vec<Vec<Sector>>,
     free: Vec<Watched>,
     /// Of each word, the asynchronous copies in flight.
     flights: FxHashMap<(Watched, usize), Vec<Flight>>,
@@ -150,14 +152,14 @@ impl RaceDetector {
         Self { silent_stores: are_known, ..self }
     }
 
-    /// Starts to watch a region of `bytes` bytes, with 40 bytes of history for every 4.
+    /// Starts to watch a region of `bytes` bytes, with 40 bytes of history for every 32, and up to 40 for every 4 that single lanes access.
     pub fn watch(&mut self, bytes: usize) -> Watched {
-        let words = vec![Word::default(); bytes.div_ceil(4)];
+        let sectors = vec![Sector::default(); bytes.div_ceil(SECTOR_BYTES)];
         if let Some(watched) = self.free.pop() {
-            self.regions[watched.0 as usize] = words;
+            self.regions[watched.0 as usize] = sectors;
             return watched;
         }
-        self.regions.push(words);
+        self.regions.push(sectors);
         Watched(self.regions.len() as u32 - 1)
     }
 
@@ -226,6 +228,78 @@ impl RaceDetector {
         self.record_access((place, data.len()), AccessKind::Write, thread, instruction, same_value)
     }
 
+    /// Records at once what it can of the plain accesses or relaxed atomic operations of some lanes, whose offsets in the region are `offset_of` their lanes, and
+    /// returns the lanes whose accesses are still to be [recorded](Self::record_value) one by one. `silence` says of some lanes whether what
+    /// they write is what memory has: some if all of it is, or none of it.
+    pub fn record_warp(
+        &mut self,
+        access: WarpAccess,
+        lanes: u32,
+        offset_of: impl Fn(u32) -> usize,
+        silence: impl Fn(Range<u32>) -> Option<bool>,
+    ) -> u32 {
+        let WarpAccess { region, bytes, kind, phase, instruction } = access;
+        // A relaxed atomic operation is to be observed and published too.
+        let orders = kind.scope().is_some() && !self.happens_before.has_no_releases();
+        let is_one_by_one = orders || !bytes.is_power_of_two() || bytes > SECTOR_BYTES || !self.flights.is_empty();
+        if is_one_by_one {
+            return lanes;
+        }
+        let lanes_in_order = (0..32).filter(|lane| lanes >> lane & 1 == 1).map(&offset_of);
+        if kind == AccessKind::Write && !lanes_in_order.is_sorted_by(|one, next| one + bytes <= *next) {
+            // Some lanes may write to the same bytes, in the order of the lanes.
+            return lanes;
+        }
+        self.make_room();
+        let all = self.happens_before.thread_epoch(phase, 0);
+        let (order, may_be_silent) = (&self.happens_before, self.silent_stores);
+        let sectors = &mut self.regions[region.0 as usize];
+        let elements = (SECTOR_BYTES / bytes) as u32;
+        let (mut rest, mut one_by_one) = (lanes, 0);
+        while rest != 0 {
+            let lane = rest.trailing_zeros();
+            let offset = offset_of(lane);
+            let epoch = all.of_lane(lane);
+            let access = Current { location: (region, offset), kind, epoch, instruction, bytes, may_be_silent };
+            let sector = &mut sectors[offset / SECTOR_BYTES];
+            let run = u32::MAX >> (32 - elements) << lane;
+            let is_successive = |by: u32| offset_of(lane + by) == offset + by as usize * bytes;
+            let silence_of =
+                |lanes| if may_be_silent && kind == AccessKind::Write { silence(lanes) } else { Some(false) };
+            if offset.is_multiple_of(SECTOR_BYTES)
+                && run.count_ones() == elements
+                && rest & run == run
+                && (1..elements).all(is_successive)
+                && sector.record_alike(order, &access, || silence_of(lane..lane + elements))
+            {
+                rest &= !run;
+                continue;
+            }
+            if kind == AccessKind::Read && bytes.is_multiple_of(4) {
+                let others = (lane + 1..32).take_while(|other| rest >> other & 1 == 1 && offset_of(*other) == offset);
+                let group = others.fold(1_u32 << lane, |group, other| group | 1 << other);
+                if group.count_ones() > 1 && sector.read_by_lanes(order, &access, group) {
+                    rest &= !group;
+                    continue;
+                }
+            }
+            rest &= !(1 << lane);
+            let is_silent = silence_of(lane..lane + 1);
+            if !is_silent.is_some_and(|is_silent| sector.record_quiet(order, &access, is_silent)) {
+                one_by_one |= 1 << lane;
+            }
+        }
+        one_by_one
+    }
+
+    /// Forgets all accesses if there are too many phases.
+    fn make_room(&mut self) {
+        if self.happens_before.is_full() {
+            self.regions.iter_mut().for_each(|region| region.fill(Sector::default()));
+            self.happens_before.forget_phases();
+        }
+    }
+
     fn record_access(
         &mut self,
         ((watched, offset), bytes): ((Watched, usize), usize),
@@ -234,10 +308,7 @@ impl RaceDetector {
         instruction: u32,
         (copied, mut same_value): (Option<&[u8]>, impl FnMut(Range<usize>, bool) -> bool),
     ) -> Result<Option<Conflict>, Conflict> {
-        if self.happens_before.is_full() {
-            self.regions.iter_mut().for_each(|region| region.fill(Word::default()));
-            self.happens_before.forget_phases();
-        }
+        self.make_room();
         let epoch = self.happens_before.thread_epoch(phase, lane);
         let may_be_silent = self.silent_stores;
         let access = Current { location: (watched, offset), kind, epoch, instruction, bytes, may_be_silent };
@@ -254,7 +325,8 @@ impl RaceDetector {
                 value.is_some() && copies().is_some()
                     || same_value(start + range.start..start + range.end, after_others)
             };
-            let word = &mut self.regions[watched.0 as usize][offset / 4];
+            let sector = &mut self.regions[watched.0 as usize][offset / SECTOR_BYTES];
+            let word = sector.word(offset % SECTOR_BYTES / 4);
             let range = offset % 4..offset % 4 + length;
             let conflict = word.record(&self.happens_before, range, &access, &mut same_value);
             if let (Some((byte, conflict)), Ok(same)) = (conflict, found) {
@@ -353,9 +425,11 @@ impl RaceDetector {
     ) {
         let epoch = self.happens_before.store_async(barrier, phase, lane);
         let record = Record::new(epoch, AccessKind::Write, instruction);
-        self.regions[watched.0 as usize][offset / 4..(offset + bytes) / 4]
-            .iter_mut()
-            .for_each(|word| word.hand_over(record));
+        let sectors = &mut self.regions[watched.0 as usize];
+        for word in offset / 4..(offset + bytes) / 4 {
+            let sector = &mut sectors[4 * word / SECTOR_BYTES];
+            sector.word(4 * word % SECTOR_BYTES / 4).hand_over(record);
+        }
     }
 
     /// Registers that a lane's asynchronous store completes bytes of the current phase of an mbarrier: those that wait for it come after

@@ -67,6 +67,14 @@ impl<const READ: bool> Records<READ> {
         self.latest.into_iter().chain(self.others.iter().flat_map(|others| others.0.iter().map(|group| group.record)))
     }
 
+    /// Whether all accesses happen before the current one, and before those of higher lanes the accesses of lanes as much higher.
+    pub(super) fn are_ordered_alike(&self, order: &HappensBefore, epoch: ThreadEpoch) -> bool {
+        let mut groups = self.others.iter().flat_map(|others| others.0.iter());
+        let is_ordered = |record: Record| order.is_ordered_alike(order.epoch_of(record), epoch);
+        self.latest.is_none_or(is_ordered)
+            && groups.all(|group| group.lanes == 1 << group.record.lane() && is_ordered(group.record))
+    }
+
     /// Whether one of the accesses is of an epoch of a thread.
     pub(super) fn has_of(&self, epoch: ThreadEpoch) -> bool {
         let mut groups = self.others.iter().flat_map(|others| others.0.iter());
@@ -80,6 +88,46 @@ impl<const READ: bool> Records<READ> {
         self.latest = None;
         if let Some(others) = &mut self.others {
             others.0.clear();
+        }
+    }
+
+    /// The accesses of which each has a lane this much higher.
+    pub(super) fn of_later_lane(&self, by: u32) -> Self {
+        let later = |record: Record| record.of_lane(record.lane() + by);
+        let later_group = |group: &Group| Group { record: later(group.record), lanes: group.lanes << by };
+        let others = self.others.as_ref().filter(|others| !others.0.is_empty());
+        Self {
+            latest: self.latest.map(later),
+            others: others.map(|others| Box::new(Others(others.0.iter().map(later_group).collect()))),
+        }
+    }
+
+    /// Adds accesses by lanes of a warp, of which `record` is one, as `add` does one after the other, in ascending order.
+    pub(super) fn add_lanes(
+        &mut self,
+        order: &HappensBefore,
+        epoch: ThreadEpoch,
+        (record, kind): (Record, AccessKind),
+        lanes: u32,
+    ) {
+        let mut rest = lanes;
+        while rest != 0 {
+            let lane = rest.trailing_zeros();
+            rest &= rest - 1;
+            let record = record.of_lane(lane);
+            self.add(order, epoch.of_lane(lane), record, kind);
+            // Those of the next lanes join the group of the others.
+            if rest != 0
+                && let (Some(latest), Some(others)) = (&mut self.latest, &mut self.others)
+                && let Some(group) = others.0.last_mut().filter(|group| group.record.is_beside(*latest))
+            {
+                let last = 31 - rest.leading_zeros();
+                let before = (rest | 1 << lane) & !(1 << last);
+                group.lanes |= before;
+                group.record = record.of_lane(31 - before.leading_zeros());
+                *latest = record.of_lane(last);
+                return;
+            }
         }
     }
 
@@ -136,20 +184,17 @@ impl<const READ: bool> Records<READ> {
             Some(group) => group.add(before),
             None => others.push(Group::new(before)),
         }
-        let unordered_of =
-            |group: &Group, lanes: u32| order.unordered_lanes::<READ>(order.epoch_of(group.record), lanes, epoch);
-        // Most accesses are plain: `lanes_with` is all lanes, and a loop without it is faster.
-        if kind.scope().is_none() {
-            others.retain_mut(|group| {
-                if group.record.has_tag_of(latest) {
-                    group.lanes = unordered_of(group, group.lanes);
-                }
-                group.lanes != 0
-            });
-        } else {
+        // Of another warp, only what is before a barrier can be ordered, unless more than barriers orders the block's accesses.
+        let is_synchronised = order.is_synchronised(epoch.phase.block);
+        let may_be_ordered = |group: &Group| {
+            let (before, now) = (order.epoch_of(group.record).phase, epoch.phase);
+            is_synchronised || before.block == now.block && (before.warp == now.warp || before.barriers < now.barriers)
+        };
+        if others.iter().any(may_be_ordered) {
             others.retain_mut(|group| {
                 let covered = group.lanes & order.lanes_with(latest, group.record, kind);
-                group.lanes = group.lanes & !covered | unordered_of(group, covered);
+                let unordered = order.unordered_lanes::<READ>(order.epoch_of(group.record), covered, epoch);
+                group.lanes = group.lanes & !covered | unordered;
                 group.lanes != 0
             });
         }
@@ -157,14 +202,18 @@ impl<const READ: bool> Records<READ> {
             return;
         }
         // Drop a group of the same warp, else of the same block: the ones that remain of it detect most of its races.
-        let phase = |group: &Group| order.epoch_of(group.record).phase;
-        let is_of_block = |group: &Group| phase(group).block == epoch.phase.block;
-        let is_of_warp = |group: &Group| is_of_block(group) && phase(group).warp == epoch.phase.warp;
-        let oldest_of = |is_of: &dyn Fn(&Group) -> bool, at_least: usize| {
-            let first = others.iter().position(is_of)?;
-            (others.iter().filter(|group| is_of(group)).count() >= at_least).then_some(first)
-        };
-        let oldest = oldest_of(&is_of_warp, 2).or_else(|| oldest_of(&is_of_block, 4)).unwrap_or(0);
+        let (mut of_warp, mut of_block) = ((None, 0), (None, 0));
+        for (index, group) in others.iter().enumerate() {
+            let phase = order.epoch_of(group.record).phase;
+            if phase.block == epoch.phase.block {
+                of_block = (of_block.0.or(Some(index)), of_block.1 + 1);
+                if phase.warp == epoch.phase.warp {
+                    of_warp = (of_warp.0.or(Some(index)), of_warp.1 + 1);
+                }
+            }
+        }
+        let oldest_of = |(first, count): (Option<usize>, u32), at_least| first.filter(|_| count >= at_least);
+        let oldest = oldest_of(of_warp, 2).or_else(|| oldest_of(of_block, 4)).unwrap_or(0);
         others.remove(oldest);
     }
 }
