@@ -9,9 +9,9 @@ use thiserror::Error as ThisError;
 /// How the name of every device of the emulator begins.
 pub const NAME_PREFIX: &str = "CUDA emulator";
 
-/// Number of multiprocessors of a device: two for each block of the largest cluster, which may fill one, and about those of a small
-/// GPU. More would only be more blocks of cooperative launches that the host runs.
-pub(crate) const MULTIPROCESSORS: u32 = 2 * LaunchConfig::MAX_CLUSTER as u32;
+/// Number of multiprocessors of a device, unless the environment says otherwise: two for each block of the largest cluster, which may fill
+/// one, and about those of a small GPU. More are only more blocks of cooperative launches that the host runs.
+const MULTIPROCESSORS: u32 = 2 * LaunchConfig::MAX_CLUSTER as u32;
 
 /// Shared memory of a block that needs no opt-in, in bytes.
 pub(crate) const DEFAULT_SHARED_BYTES: u32 = LaunchConfig::MAX_STATIC_SHARED_BYTES;
@@ -22,6 +22,7 @@ pub(crate) const DEFAULT_SHARED_BYTES: u32 = LaunchConfig::MAX_STATIC_SHARED_BYT
 pub struct Architecture {
     pub(crate) major: u32,
     pub(crate) minor: u32,
+    pub(crate) multiprocessors: u32,
     /// Maximum resident threads of a multiprocessor.
     pub(crate) threads: u32,
     /// Maximum resident blocks of a multiprocessor.
@@ -44,7 +45,16 @@ const fn architecture(
 ) -> Architecture {
     let reserved_shared_bytes = if major >= 8 { 1 << 10 } else { 0 };
     let (shared_bytes, max_shared_bytes) = (shared_kib << 10, block_kib << 10);
-    Architecture { major, minor, threads, blocks, shared_bytes, reserved_shared_bytes, max_shared_bytes }
+    Architecture {
+        major,
+        minor,
+        multiprocessors: MULTIPROCESSORS,
+        threads,
+        blocks,
+        shared_bytes,
+        reserved_shared_bytes,
+        max_shared_bytes,
+    }
 }
 
 const ARCHITECTURES: [Architecture; 8] = [
@@ -108,7 +118,7 @@ impl Architecture {
             37 => 1024,
             14 => 512,
             15 | 40 => 1,
-            16 => MULTIPROCESSORS,
+            16 => self.multiprocessors,
             // Host memory can be mapped, and host and device have one address space.
             19 | 41 => 1,
             31 => 1,

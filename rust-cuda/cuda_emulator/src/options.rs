@@ -11,6 +11,8 @@ use crate::architecture::{Architecture, UnknownArchitecture};
 
 /// The devices: a list such as `sm_90,sm_75`.
 pub const DEVICES: &str = "CUDA_EMULATOR_DEVICES";
+/// Number of multiprocessors of each device.
+pub const MULTIPROCESSORS: &str = "CUDA_EMULATOR_MULTIPROCESSORS";
 /// `on` or `off`: whether races are looked for.
 pub const RACES: &str = "CUDA_EMULATOR_RACES";
 /// `on` or `off`: whether kernels have to follow rules that PTX does not have, on barriers and shuffles.
@@ -101,7 +103,12 @@ impl Options {
         };
         let devices = text(DEVICES).unwrap_or_else(|| "sm_90".to_owned());
         let architectures = devices.split(',').map(|name| name.trim().parse());
-        let architectures = architectures.collect::<Result<Vec<Architecture>, UnknownArchitecture>>();
+        let mut architectures = architectures
+            .collect::<Result<Vec<Architecture>, UnknownArchitecture>>()
+            .map_err(|unknown| wrong(DEVICES, &devices, &unknown.to_string()))?;
+        for device in &mut architectures {
+            device.multiprocessors = number(MULTIPROCESSORS, device.multiprocessors.into(), 1024)? as u32;
+        }
         let is_on = |variable, default| match text(variable).as_deref() {
             None => Ok(default),
             Some("on") => Ok(true),
@@ -131,7 +138,7 @@ impl Options {
             }
         };
         Ok(Self {
-            devices: architectures.map_err(|unknown| wrong(DEVICES, &devices, &unknown.to_string()))?,
+            devices: architectures,
             launch: LaunchOptions {
                 check_races: is_on(RACES, true)?,
                 strict: is_on(STRICT, false)?,
@@ -180,6 +187,7 @@ mod tests {
     fn each_variable_has_an_effect() {
         let options = options(&[
             (DEVICES, "sm_75, sm_90"),
+            (MULTIPROCESSORS, "132"),
             (RACES, "off"),
             (STRICT, "on"),
             (UNINITIALISED, "error"),
@@ -195,7 +203,7 @@ mod tests {
             (VERSION, "12.9"),
         ])
         .unwrap();
-        assert_eq!(options.devices.len(), 2);
+        assert_eq!(options.devices.iter().map(|device| device.multiprocessors).collect::<Vec<_>>(), [132; 2]);
         assert!(!options.launch.check_races);
         assert_eq!((options.launch.strict, options.launch.uninitialised), (true, Uninitialised::Error));
         assert!(options.launch.volatile_is_plain && options.launch.same_value_races_are_faults);

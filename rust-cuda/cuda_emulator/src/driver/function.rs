@@ -7,7 +7,7 @@ use cuda_launch::LaunchConfig;
 use ptx_interpreter::{KernelResources, LoadedModule};
 
 use crate::abi::{In, Out, RawBlockToShared, RawLaunchConfig, shared_of_block};
-use crate::architecture::{Architecture, DEFAULT_SHARED_BYTES, MULTIPROCESSORS};
+use crate::architecture::{Architecture, DEFAULT_SHARED_BYTES};
 use crate::driver::{State, driver, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
@@ -35,9 +35,6 @@ pub(crate) struct Function {
 const MAX_DYNAMIC_SHARED: c_int = 8;
 const CARVEOUT: c_int = 9;
 const LARGE_CLUSTERS: c_int = 14;
-
-/// Registers of a thread: the interpreter has no number of its own, and this one limits no launch.
-const REGISTERS: c_int = 32;
 
 impl Function {
     /// The kernel of this name; None if the module has none.
@@ -105,14 +102,16 @@ fn with_function<R>(function: Handle, work: impl FnOnce(&mut State, Handle) -> R
 
 pub(crate) fn attribute_of(state: &State, function: Handle, attribute: c_int) -> Result<c_int> {
     let (function, architecture) = state.function_and_architecture(function)?;
-    let KernelResources { static_shared_bytes, local_bytes, constant_bytes, max_threads, cluster } = function.resources;
+    let KernelResources { static_shared_bytes, local_bytes, constant_bytes, registers, max_threads, cluster } =
+        function.resources;
     let version = (architecture.major * 10 + architecture.minor) as c_int;
     Ok(match attribute {
         0 => max_threads as c_int,
         1 => static_shared_bytes as c_int,
         2 => constant_bytes as c_int,
         3 => local_bytes as c_int,
-        4 => REGISTERS,
+        // An estimate, which limits no launch.
+        4 => registers as c_int,
         5 | 6 => version,
         7 => 0,
         MAX_DYNAMIC_SHARED => function.max_dynamic_bytes as c_int,
@@ -218,7 +217,7 @@ pub(crate) fn max_potential_block(
             best = (resident, size);
         }
     }
-    blocks.set((best.0 * MULTIPROCESSORS) as c_int)?;
+    blocks.set((best.0 * architecture.multiprocessors) as c_int)?;
     threads.set(best.1 as c_int)
 }
 
@@ -249,7 +248,7 @@ pub(crate) fn max_active_clusters(clusters: Out<c_int>, function: Handle, config
         let threads = config.block.iter().try_fold(1_u32, |product, size| product.checked_mul(*size));
         let threads = threads.ok_or(Error::INVALID_VALUE)?;
         let resident = function.resident_blocks(architecture, threads, config.shared_bytes as usize);
-        Ok(resident * MULTIPROCESSORS / u32::from(size))
+        Ok(resident * architecture.multiprocessors / u32::from(size))
     });
     clusters.set(found? as c_int)
 }

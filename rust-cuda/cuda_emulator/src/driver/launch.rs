@@ -7,7 +7,7 @@ use cuda_launch::{Dim3, LaunchConfig};
 use ptx_interpreter::{Executor, LoadedModule};
 
 use crate::abi::{HostAddress, In, KernelNode, KernelShape, RawLaunchConfig};
-use crate::architecture::{Architecture, MULTIPROCESSORS};
+use crate::architecture::Architecture;
 use crate::capture::{Captive, Captured};
 use crate::driver::function::Function;
 use crate::driver::stream;
@@ -122,11 +122,11 @@ fn checked(function: &Function, architecture: Architecture, shape: Shape) -> Res
     if block.count() > u64::from(function.resources.max_threads) {
         let limit = function.resources.max_threads;
         journal::note(&format!("launch of {}: blocks of {block} threads; it was compiled for {limit}", name()));
-        return Err(Error::LAUNCH_OUT_OF_RESOURCES);
+        return Err(Error::INVALID_VALUE);
     }
     if config.cooperative {
         let resident = function.resident_blocks(architecture, block.count() as u32, shared_bytes as usize);
-        if grid.count() > u64::from(resident * MULTIPROCESSORS) {
+        if grid.count() > u64::from(resident * architecture.multiprocessors) {
             return Err(Error::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
     }

@@ -15,6 +15,7 @@ pub(crate) mod object;
 mod relaunches;
 pub(crate) mod stream;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cuda_launch::LaunchConfig;
@@ -82,7 +83,7 @@ pub(crate) fn initialise(flags: u32) -> Result {
         return Err(Error::INVALID_VALUE);
     }
     if DRIVER.get().is_some() {
-        return Ok(());
+        return driver().map(|_| ());
     }
     let options = Options::from_environment().map_err(|error| {
         journal::note(&error.to_string());
@@ -90,15 +91,41 @@ pub(crate) fn initialise(flags: u32) -> Result {
     })?;
     let driver = DRIVER.get_or_init(|| Driver::new(options));
     driver.write_at_exit();
+    notice_forks();
     Ok(())
 }
+
+/// Whether this process is a fork of one that had initialised the driver. As on a GPU, it cannot use the driver: locks that other threads
+/// held are never freed.
+static IS_FORK: AtomicBool = AtomicBool::new(false);
+
+/// Has processes that fork from this one know that they do.
+#[cfg(unix)]
+#[allow(unsafe_code, reason = "a call of the C library")]
+fn notice_forks() {
+    extern "C" fn note_fork() {
+        IS_FORK.store(true, Ordering::Relaxed);
+    }
+    type Handler = Option<extern "C" fn()>;
+    unsafe extern "C" {
+        fn pthread_atfork(before: Handler, in_parent: Handler, in_child: Handler) -> std::ffi::c_int;
+    }
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: this is the function's type in C's pthread.h, and `note_fork` only stores to an atomic.
+        let _registered = unsafe { pthread_atfork(None, None, Some(note_fork)) };
+    });
+}
+
+#[cfg(not(unix))]
+fn notice_forks() {}
 
 /// The driver.
 ///
 /// # Errors
-/// `NOT_INITIALIZED`
+/// `NOT_INITIALIZED`, also in a process that has forked from one with a driver.
 pub(crate) fn driver() -> Result<&'static Driver> {
-    DRIVER.get().ok_or(Error::NOT_INITIALIZED)
+    DRIVER.get().filter(|_| !IS_FORK.load(Ordering::Relaxed)).ok_or(Error::NOT_INITIALIZED)
 }
 
 /// The version of CUDA, which a program may ask for before `cuInit`.
@@ -116,7 +143,7 @@ pub(crate) fn version() -> Result<i32> {
 extern "C" fn write_report() {
     // A panic must not reach C.
     let _ = std::panic::catch_unwind(|| {
-        if let Some(driver) = DRIVER.get() {
+        if let Ok(driver) = driver() {
             // A thread that is ending with the process may hold the lock.
             let live = driver.state.try_lock().map_or((0, 0), |state| state.live_buffers());
             driver.journal.end(live);

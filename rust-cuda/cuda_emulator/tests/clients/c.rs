@@ -7,21 +7,26 @@ use test_support::{Need, skip};
 
 use crate::{emulated, file, text};
 
-/// The program, compiled for a test and linked with the library; None if there is no compiler.
+/// `driver_api.c`, as [`compiled_from`] makes it.
 pub(crate) fn compiled(test: &str) -> Option<PathBuf> {
+    compiled_from("driver_api.c", test)
+}
+
+/// A program, compiled for a test and linked with the library; None if there is no compiler.
+fn compiled_from(source: &str, test: &str) -> Option<PathBuf> {
     if !cfg!(target_os = "linux") {
         return None;
     }
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("driver_api-{test}-{}", std::process::id()));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{source}-{test}-{}", std::process::id()));
     let library = Command::new(env!("CARGO_BIN_EXE_cuda-emulate")).arg("library").output().expect("the runner starts");
     let library = String::from_utf8(library.stdout).unwrap();
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let flags = std::env::var("CFLAGS").unwrap_or_default();
     let output = Command::new(compiler)
         .args(flags.split_whitespace())
-        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"])
+        .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"])
         .arg(&program)
-        .arg(file("driver_api.c"))
+        .arg(file(source))
         .arg(library.trim())
         .output()
         .ok()?;
@@ -81,5 +86,17 @@ fn equal_launches_without_an_effect_and_buffers_that_are_not_freed_are_told() {
         "{said}"
     );
     assert!(said.ends_with("  1 buffer of the device, 1000 bytes together, not freed at the end\n"), "{said}");
+    std::fs::remove_file(program).unwrap();
+}
+
+#[test]
+fn a_program_is_told_what_its_functions_and_memory_need() {
+    let Some(program) = compiled_from("resources.c", "answers") else {
+        return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
+    };
+    let output = emulated(&["--multiprocessors", "132"], &program, &[]);
+    let said = text(&output);
+    assert!(output.status.success() && said.contains("all answers are right"), "{said}");
+    assert!(said.contains("launch of empty: blocks of (129, 1, 1) threads; it was compiled for 128"), "{said}");
     std::fs::remove_file(program).unwrap();
 }

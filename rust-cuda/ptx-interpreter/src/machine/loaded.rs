@@ -58,6 +58,8 @@ pub struct KernelResources {
     pub local_bytes: usize,
     /// The module's constants, in bytes.
     pub constant_bytes: usize,
+    /// An estimate of the registers of a thread on a GPU: those that are live at once in the PTX, at most 255 and `.maxnreg`.
+    pub registers: u32,
     /// Maximum number of threads of a block: that of `.maxntid` or `.reqntid`, else [`LaunchConfig::MAX_THREADS`].
     pub max_threads: u32,
     /// The cluster size of `.reqnctapercluster`.
@@ -151,6 +153,7 @@ impl LoadedModule {
             static_shared_bytes: kernel.shared.packed_bytes(),
             local_bytes: kernel.local.bytes(),
             constant_bytes: self.program.constants.iter().map(|extent| extent.bytes as usize).sum(),
+            registers: kernel.live_registers,
             max_threads: threads.unwrap_or(LaunchConfig::MAX_THREADS),
             cluster: kernel.required_cluster.map(|[x, y, z]| Dim3::new(x, y, z)),
         })

@@ -1,15 +1,19 @@
 //! Global memory: the allocations of a device.
 
-use std::collections::{TryReserveError, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::region::NoHostMemory;
 use super::{AccessError, Extent, Region, first_address, unspaced_offset};
 use crate::syntax::Space;
 
 /// Minimum alignment of an allocation in bytes, which `cudaMalloc` guarantees too.
 pub const ALLOCATION_ALIGNMENT: u64 = 256;
+
+/// Alignment in bytes of an allocation of at least half of them, as NVIDIA's driver has it: programs exist that rely on it.
+pub const LARGE_ALIGNMENT: u64 = 2 << 20;
 
 /// Minimum number of unallocated bytes after each allocation.
 pub const GUARD_BYTES: u64 = 64 << 10;
@@ -38,7 +42,7 @@ pub enum MemoryError {
         /// Requested bytes.
         asked: u64,
         /// The host's error.
-        source: TryReserveError,
+        source: NoHostMemory,
     },
     /// The freed address is not the start of an allocation.
     #[error("no allocation begins at {address:#x}; free each allocation once, by its first address")]
@@ -216,8 +220,8 @@ impl GlobalMemory {
         self.limit
     }
 
-    /// Allocates `bytes` uninitialised bytes, 0 or more, and returns their address, a multiple of
-    /// `ALLOCATION_ALIGNMENT`.
+    /// Allocates `bytes` uninitialised bytes, 0 or more, and returns their address, a multiple of `ALLOCATION_ALIGNMENT`
+    /// or `LARGE_ALIGNMENT`. The host's memory is taken as bytes are written.
     ///
     /// # Errors
     /// `OutOfMemory`, `HostOutOfMemory`
@@ -231,7 +235,7 @@ impl GlobalMemory {
     /// # Errors
     /// `OutOfMemory`, `HostOutOfMemory`
     pub fn allocate_named(&mut self, name: &str, bytes: u64) -> Result<u64, MemoryError> {
-        self.next_after(bytes)?;
+        self.place_of(bytes)?;
         let Ok(size) = usize::try_from(bytes) else { return Err(self.out_of_memory(bytes)) };
         let region = Region::try_new(size).map_err(|source| MemoryError::HostOutOfMemory { asked: bytes, source })?;
         self.add(name, Arc::new(region))
@@ -242,8 +246,8 @@ impl GlobalMemory {
     /// # Errors
     /// `OutOfMemory`
     pub fn add(&mut self, name: &str, region: Arc<Region>) -> Result<u64, MemoryError> {
-        let (start, bytes) = (self.next, region.bytes() as u64);
-        let next = self.next_after(bytes)?;
+        let bytes = region.bytes() as u64;
+        let (start, next) = self.place_of(bytes)?;
         let extent = Extent { name: name.into(), space: Space::Global, start, bytes, element: None };
         let allocation = Allocation { extent, region, number: self.allocated };
         let live = &mut Arc::make_mut(&mut self.view).live;
@@ -295,13 +299,14 @@ impl GlobalMemory {
         Ok(())
     }
 
-    /// Address of the allocation after one of `bytes`, if there is room for it.
-    fn next_after(&self, bytes: u64) -> Result<u64, MemoryError> {
-        let next = self.next.checked_add(bytes).and_then(|end| end.checked_add(GUARD_BYTES));
-        let next = next.and_then(|end| end.checked_next_multiple_of(ALLOCATION_ALIGNMENT));
+    /// Address of an allocation of `bytes`, and where the next one may begin, if there is room for it.
+    fn place_of(&self, bytes: u64) -> Result<(u64, u64), MemoryError> {
+        let alignment = if bytes >= LARGE_ALIGNMENT / 2 { LARGE_ALIGNMENT } else { ALLOCATION_ALIGNMENT };
+        let start = self.next.checked_next_multiple_of(alignment);
+        let place = start.and_then(|start| Some((start, start.checked_add(bytes)?.checked_add(GUARD_BYTES)?)));
         // The windows of the other spaces are above 2⁶².
-        let next = next.filter(|next| *next < 1 << 62 && bytes <= self.limit - self.used);
-        next.ok_or_else(|| self.out_of_memory(bytes))
+        let place = place.filter(|(_, next)| *next < 1 << 62 && bytes <= self.limit - self.used);
+        place.ok_or_else(|| self.out_of_memory(bytes))
     }
 
     fn out_of_memory(&self, asked: u64) -> MemoryError {

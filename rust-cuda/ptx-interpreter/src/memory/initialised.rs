@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
+use super::region::{NoHostMemory, zeroed};
+
 /// Number of bytes that one word of the bitmap covers.
 const WORD_BYTES: usize = u32::BITS as usize;
 
@@ -17,9 +19,8 @@ pub(super) struct Initialised {
 
 impl Initialised {
     /// An empty set for a region of `bytes` bytes.
-    pub(super) fn new(bytes: usize) -> Self {
-        let bitmap = (0..bytes.div_ceil(WORD_BYTES)).map(|_| AtomicU32::new(0)).collect();
-        Self { bytes, bitmap, missing: AtomicUsize::new(bytes) }
+    pub(super) fn try_new(bytes: usize) -> Result<Self, NoHostMemory> {
+        Ok(Self { bytes, bitmap: zeroed(bytes.div_ceil(WORD_BYTES))?, missing: AtomicUsize::new(bytes) })
     }
 
     /// Size on the host in bytes.
@@ -36,7 +37,10 @@ impl Initialised {
     /// time.
     pub(super) fn copy_from(&self, source: &Self) {
         for (word, from) in self.bitmap.iter().zip(&source.bitmap) {
-            word.store(from.load(Relaxed), Relaxed);
+            let bits = from.load(Relaxed);
+            if bits != word.load(Relaxed) {
+                word.store(bits, Relaxed);
+            }
         }
         self.missing.store(source.missing.load(Relaxed), Relaxed);
     }
@@ -96,14 +100,6 @@ impl Initialised {
             let old = self.bitmap[word].fetch_and(!bits, Relaxed);
             self.missing.fetch_sub((bits & !old).count_ones() as usize, Relaxed);
         }
-    }
-}
-
-impl Clone for Initialised {
-    fn clone(&self) -> Self {
-        let copy = |word: &AtomicU32| AtomicU32::new(word.load(Relaxed));
-        let bitmap = self.bitmap.iter().map(copy).collect();
-        Self { bytes: self.bytes, bitmap, missing: AtomicUsize::new(self.missing.load(Relaxed)) }
     }
 }
 

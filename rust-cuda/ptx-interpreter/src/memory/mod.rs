@@ -19,6 +19,7 @@ pub use address::{first_address, from_generic, is_in_space, space_of, to_generic
 pub(crate) use extent::Accessed;
 pub use extent::Extent;
 pub use global::{
-    ALLOCATION_ALIGNMENT, Allocation, GUARD_BYTES, GlobalMemory, GlobalSnapshot, GlobalView, MemoryError,
+    ALLOCATION_ALIGNMENT, Allocation, GUARD_BYTES, GlobalMemory, GlobalSnapshot, GlobalView, LARGE_ALIGNMENT,
+    MemoryError,
 };
-pub use region::Region;
+pub use region::{NoHostMemory, Region};

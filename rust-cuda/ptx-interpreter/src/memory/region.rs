@@ -1,16 +1,36 @@
 //! The bytes of an allocation and the set of initialised ones.
 
-use std::collections::TryReserveError;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use std::sync::{Mutex, PoisonError};
 
+use thiserror::Error;
+
 use super::initialised::Initialised;
 
-/// Content of uninitialised words: NaN in every float type, the largest unsigned integer, −1 as a signed one.
-const POISON_WORD: u32 = u32::MAX;
+/// The value of a word. An uninitialised one is NaN in every float type, the largest unsigned integer, −1 as a signed one: words hold the
+/// complements of their values, and the host's system gives zeros, without memory until they are written.
+#[inline]
+fn get(word: &AtomicU32) -> u32 {
+    !word.load(Relaxed)
+}
+
+#[inline]
+fn set(word: &AtomicU32, value: u32) {
+    word.store(!value, Relaxed);
+}
 
 /// Locks for atomic operations of 8 and 16 bytes, which cover several words; the offset selects the lock.
 static STRIPES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
+
+/// The host does not have enough memory.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("the host cannot allocate it")]
+pub struct NoHostMemory;
+
+/// Words of zeros, which take memory of the host when they are written.
+pub(super) fn zeroed(words: usize) -> Result<Box<[AtomicU32]>, NoHostMemory> {
+    bytemuck::try_zeroed_slice_box(words).map_err(|()| NoHostMemory)
+}
 
 /// The bytes of one allocation, little-endian, and which of them are initialised.
 ///
@@ -33,9 +53,11 @@ pub struct Region {
 
 impl Region {
     /// A region of `bytes` bytes, none initialised.
+    ///
+    /// # Panics
+    /// If the host does not have enough memory.
     pub fn new(bytes: usize) -> Self {
-        let words = (0..bytes.div_ceil(4)).map(|_| AtomicU32::new(POISON_WORD)).collect();
-        Self { bytes, words, initialised: Initialised::new(bytes), is_private: false }
+        Self::try_new(bytes).expect("the host has memory for a block's or a thread's memory")
     }
 
     /// As `new`, for memory that one host thread accesses at a time, such as a block's shared memory. Updates, first
@@ -48,25 +70,20 @@ impl Region {
     /// As `new`, without a panic if the host does not have enough memory.
     ///
     /// # Errors
-    /// The host's allocation error.
-    pub fn try_new(bytes: usize) -> Result<Self, TryReserveError> {
-        let mut words = Vec::new();
-        words.try_reserve_exact(bytes.div_ceil(4))?;
-        words.extend((0..bytes.div_ceil(4)).map(|_| AtomicU32::new(POISON_WORD)));
-        let words = words.into_boxed_slice();
-        Ok(Self { bytes, words, initialised: Initialised::new(bytes), is_private: false })
+    /// If the host does not have it.
+    pub fn try_new(bytes: usize) -> Result<Self, NoHostMemory> {
+        let initialised = Initialised::try_new(bytes)?;
+        Ok(Self { bytes, words: zeroed(bytes.div_ceil(4))?, initialised, is_private: false })
     }
 
     /// A copy, without a panic if the host does not have enough memory.
     ///
     /// # Errors
-    /// The host's allocation error.
-    pub fn try_clone(&self) -> Result<Self, TryReserveError> {
-        let mut words = Vec::new();
-        words.try_reserve_exact(self.words.len())?;
-        words.extend(self.words.iter().map(|word| AtomicU32::new(word.load(Relaxed))));
-        let words = words.into_boxed_slice();
-        Ok(Self { bytes: self.bytes, words, initialised: self.initialised.clone(), is_private: self.is_private })
+    /// If the host does not have it.
+    pub fn try_clone(&self) -> Result<Self, NoHostMemory> {
+        let copy = Self { is_private: self.is_private, ..Self::try_new(self.bytes)? };
+        copy.copy_from(self);
+        Ok(copy)
     }
 
     /// A region with a copy of `bytes`, all initialised.
@@ -83,7 +100,11 @@ impl Region {
     pub fn copy_from(&self, source: &Self) {
         assert_eq!(self.bytes, source.bytes, "regions of the same size");
         for (word, from) in self.words.iter().zip(&source.words) {
-            word.store(from.load(Relaxed), Relaxed);
+            let value = from.load(Relaxed);
+            // A word that nothing has written stays without memory of the host.
+            if value != word.load(Relaxed) {
+                word.store(value, Relaxed);
+            }
         }
         self.initialised.copy_from(&source.initialised);
     }
@@ -101,7 +122,7 @@ impl Region {
 
     /// Makes every byte uninitialised again, as the next block must find its shared memory.
     pub fn poison(&mut self) {
-        self.words.iter_mut().for_each(|word| *word.get_mut() = POISON_WORD);
+        self.words.iter_mut().for_each(|word| *word.get_mut() = 0);
         self.initialised.clear();
     }
 
@@ -109,10 +130,10 @@ impl Region {
     #[inline]
     pub fn load(&self, offset: usize, bytes: usize) -> u64 {
         self.check(offset, bytes, bytes);
-        let low = u64::from(self.words[offset / 4].load(Relaxed));
+        let low = u64::from(get(&self.words[offset / 4]));
         match bytes {
             4 => low,
-            8 => low | u64::from(self.words[offset / 4 + 1].load(Relaxed)) << 32,
+            8 => low | u64::from(get(&self.words[offset / 4 + 1])) << 32,
             _ => low >> (offset % 4 * 8) & u64::from(mask(bytes)),
         }
     }
@@ -122,10 +143,10 @@ impl Region {
     pub fn store(&self, offset: usize, bytes: usize, value: u64) {
         self.check(offset, bytes, bytes);
         match bytes {
-            4 => self.words[offset / 4].store(value as u32, Relaxed),
+            4 => set(&self.words[offset / 4], value as u32),
             8 => {
-                self.words[offset / 4].store(value as u32, Relaxed);
-                self.words[offset / 4 + 1].store((value >> 32) as u32, Relaxed);
+                set(&self.words[offset / 4], value as u32);
+                set(&self.words[offset / 4 + 1], (value >> 32) as u32);
             }
             _ => _ = self.update_part(offset, bytes, |_| value as u32),
         }
@@ -141,13 +162,13 @@ impl Region {
         match bytes {
             4 => {
                 for (value, word) in destination.iter_mut().zip(&self.words[first..first + count]) {
-                    *value = u64::from(word.load(Relaxed));
+                    *value = u64::from(get(word));
                 }
             }
             8 => {
                 let pairs = self.words[first..first + 2 * count].as_chunks::<2>().0;
                 for (value, [low, high]) in destination.iter_mut().zip(pairs) {
-                    *value = u64::from(low.load(Relaxed)) | u64::from(high.load(Relaxed)) << 32;
+                    *value = u64::from(get(low)) | u64::from(get(high)) << 32;
                 }
             }
             _ => {
@@ -166,14 +187,14 @@ impl Region {
         match bytes {
             4 => {
                 for (value, word) in values.iter().zip(&self.words[first..first + values.len()]) {
-                    word.store(*value as u32, Relaxed);
+                    set(word, *value as u32);
                 }
             }
             8 => {
                 let pairs = self.words[first..first + 2 * values.len()].as_chunks::<2>().0;
                 for (value, [low, high]) in values.iter().zip(pairs) {
-                    low.store(*value as u32, Relaxed);
-                    high.store((value >> 32) as u32, Relaxed);
+                    set(low, *value as u32);
+                    set(high, (value >> 32) as u32);
                 }
             }
             _ => {
@@ -232,7 +253,7 @@ impl Region {
         self.write_bytes(offset, head);
         let first = (offset + head.len()) / 4;
         for (word, value) in self.words[first..first + words.len()].iter().zip(words) {
-            word.store(u32::from_le_bytes(*value), Relaxed);
+            set(word, u32::from_le_bytes(*value));
         }
         self.write_bytes(offset + source.len() - tail.len(), tail);
         self.mark_initialised(offset, source.len());
@@ -263,7 +284,7 @@ impl Region {
         let (words, tail) = rest.as_chunks_mut::<4>();
         self.read_bytes(offset, head);
         for (word, value) in self.words[first..first + words.len()].iter().zip(words) {
-            *value = word.load(Relaxed).to_le_bytes();
+            *value = get(word).to_le_bytes();
         }
         self.read_bytes(offset + bytes - tail.len(), tail);
     }
@@ -274,7 +295,7 @@ impl Region {
         let (words, tail) = ((bytes - head) / 4, (bytes - head) % 4);
         self.write_bytes(offset, &[0; 4][..head]);
         let first = (offset + head) / 4;
-        self.words[first..first + words].iter().for_each(|word| word.store(0, Relaxed));
+        self.words[first..first + words].iter().for_each(|word| set(word, 0));
         self.write_bytes(offset + bytes - tail, &[0; 4][..tail]);
         self.mark_initialised(offset, bytes);
     }
@@ -330,15 +351,15 @@ impl Region {
     #[inline]
     fn update_word(&self, word: usize, mut new: impl FnMut(u32) -> u32) -> u32 {
         let word = &self.words[word];
-        let mut old = word.load(Relaxed);
+        let mut old = get(word);
         if self.is_private {
-            word.store(new(old), Relaxed);
+            set(word, new(old));
             return old;
         }
         loop {
-            match word.compare_exchange_weak(old, new(old), AcqRel, Relaxed) {
+            match word.compare_exchange_weak(!old, !new(old), AcqRel, Relaxed) {
                 Ok(_) => return old,
-                Err(found) => old = found,
+                Err(found) => old = !found,
             }
         }
     }

@@ -12,6 +12,7 @@ use super::instruction::{
     Action, Call, DecodedInstruction, Description, EffectiveAddress, FailAssertion, Predicate, Print,
 };
 use super::kernel::{Kernel, splits_cluster_barriers};
+use super::live_registers;
 use super::names::{Label, Named};
 use super::ranges::Ranges;
 use super::symbols::{Resources, Symbols, in_frame};
@@ -101,6 +102,7 @@ pub(crate) fn build(
         shared,
         local,
         stack,
+        live_registers: live_registers::estimate(module, entry),
         max_threads: entry.performance.max_threads,
         required_threads: entry.performance.required_threads,
         required_cluster: entry.performance.required_cluster,

@@ -30,6 +30,8 @@ pub(crate) struct Kernel {
     pub(crate) local: Ranges,
     /// The stack, if functions may call themselves.
     pub(crate) stack: Option<Stack>,
+    /// An estimate of a thread's registers on a GPU.
+    pub(crate) live_registers: u32,
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
     pub(crate) required_cluster: Option<[u32; 3]>,

@@ -10,6 +10,7 @@ mod globals;
 mod immediate;
 pub(crate) mod instruction;
 mod kernel;
+mod live_registers;
 mod modifiers;
 mod names;
 mod place;

@@ -18,13 +18,15 @@ pub(crate) struct Ranges {
     extents: Vec<Extent>,
     /// Size of all variables in bytes, without gaps.
     bytes: u64,
+    /// Size with the variables one after the other, each aligned.
+    packed: u64,
     end: u64,
 }
 
 impl Ranges {
     /// An empty list for a state space.
     pub(crate) fn new(space: Space) -> Self {
-        Self { space, extents: Vec::new(), bytes: 0, end: first_address(space) }
+        Self { space, extents: Vec::new(), bytes: 0, packed: 0, end: first_address(space) }
     }
 
     /// Appends a variable after a gap and returns its address. The address is not aligned to more than the variable, up
@@ -61,6 +63,7 @@ impl Ranges {
             return Err(Problem::TooLarge { space, bytes: span, limit: window });
         }
         self.extents.push(Extent { name: name.into(), space, start, bytes: bytes as u64, element: None });
+        self.packed = self.packed.next_multiple_of(align.max(1) as u64) + bytes as u64;
         (self.bytes, self.end) = (all, end);
         Ok(start)
     }
@@ -99,9 +102,9 @@ impl Ranges {
         (self.end - first_address(self.space)) as usize
     }
 
-    /// Size of the variables without gaps, each rounded up to a multiple of 16 bytes.
+    /// Size of the variables one after the other, each aligned.
     pub(crate) fn packed_bytes(&self) -> usize {
-        self.extents.iter().map(|extent| extent.bytes.next_multiple_of(16) as usize).sum()
+        self.packed as usize
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Extent> {

@@ -37,6 +37,9 @@ struct Run {
     /// Architectures of the devices
     #[arg(long, value_name = "sm_90,sm_75,…")]
     devices: Option<OsString>,
+    /// Number of multiprocessors of each device [default: 32]
+    #[arg(long, value_name = "N")]
+    multiprocessors: Option<OsString>,
     /// Version of CUDA that the driver says it has [default: 13.0]
     #[arg(long, value_name = "MAJOR.MINOR")]
     cuda_version: Option<OsString>,
@@ -150,6 +153,7 @@ impl Run {
     fn variables(&self) -> Vec<(&'static str, OsString)> {
         let named = [
             (options::DEVICES, &self.devices),
+            (options::MULTIPROCESSORS, &self.multiprocessors),
             (options::VERSION, &self.cuda_version),
             (options::UNINITIALISED, &self.uninitialised),
             (options::ORDERS, &self.orders),

@@ -134,12 +134,14 @@ pub(crate) fn info(free: Out<usize>, total: Out<usize>) -> Result {
     })
 }
 
-/// Start and size of the allocation that contains an address.
+/// Start and size of the allocation, or of the block of host memory, that contains an address.
 pub(crate) fn address_range(base: Out<u64>, bytes: Out<usize>, address: u64) -> Result {
     in_context(|state, _, _| {
-        let (_, extent) = state.extent_of(address).ok_or(Error::NOT_FOUND)?;
-        base.set_if_wanted(extent.start);
-        bytes.set_if_wanted(extent.bytes as usize);
+        let of_device = state.extent_of(address).map(|(_, extent)| (extent.start, extent.bytes as usize));
+        let of_host = || state.shared.find(address, 1).map(|block| (block.start, block.bytes));
+        let (start, size) = of_device.or_else(of_host).ok_or(Error::NOT_FOUND)?;
+        base.set_if_wanted(start);
+        bytes.set_if_wanted(size);
         Ok(())
     })
 }
