@@ -1,7 +1,7 @@
 //! Launches: their checks, and their runs in the interpreter.
 
 use std::io::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cuda_launch::{Dim3, LaunchConfig};
 use ptx_interpreter::{Executor, LoadedModule};
@@ -193,7 +193,9 @@ struct Threads;
 
 impl Executor for Threads {
     fn workers(&self) -> usize {
-        std::thread::available_parallelism().map_or(1, usize::from)
+        // The system's answer takes as long as a short launch.
+        static CORES: OnceLock<usize> = OnceLock::new();
+        *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
     }
 
     fn run(&self, workers: usize, work: &(dyn Fn(usize) + Sync)) {

@@ -14,6 +14,7 @@ use super::launch::{Launch, LaunchResults};
 use super::observer::{Observer, Observing};
 use super::residents::Resident;
 use super::snapshot::Snapshot;
+use crate::semantics::LANES;
 
 /// The fault of the lowest-numbered block that has one.
 #[derive(Debug)]
@@ -43,6 +44,9 @@ impl LowestFault {
     }
 }
 
+/// Instructions of warps that take about as long as it takes to start a thread.
+const SHORT_LAUNCH: u64 = 2000;
+
 impl Launch<'_> {
     /// Runs all blocks.
     ///
@@ -53,7 +57,7 @@ impl Launch<'_> {
         let lowest = LowestFault::default();
         // The race detector needs all accesses in one order.
         let is_ordered = self.options.check_races || !self.options.schedule.is_default();
-        let workers = if is_ordered { 1 } else { executor.workers().max(1) };
+        let workers = if is_ordered || self.is_short() { 1 } else { executor.workers().max(1) };
         let workers = workers.min((blocks / u64::from(self.config.cluster)) as usize);
         let next = AtomicU64::new(0);
         let all = Mutex::new(LaunchResults::default());
@@ -68,6 +72,15 @@ impl Launch<'_> {
             results.faults.sort_by_key(|fault| (fault.block.z, fault.block.y, fault.block.x));
         }
         results.of(lowest.into_result(), self.options.max_faults)
+    }
+
+    /// Whether the launch ends before another thread of the host would have started.
+    fn is_short(&self) -> bool {
+        let warps = self.config.block.count().div_ceil(LANES as u64);
+        let instructions = (self.kernel.instructions.len() as u64).saturating_mul(warps);
+        !self.config.cooperative
+            && self.kernel.has_no_loops
+            && instructions.saturating_mul(self.config.grid.count()) < SHORT_LAUNCH
     }
 
     /// Runs all blocks on the calling thread, with an observer, or what is left of them after a snapshot. Returns false

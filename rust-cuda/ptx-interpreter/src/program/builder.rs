@@ -11,7 +11,7 @@ use super::globals::Globals;
 use super::instruction::{
     Action, Call, DecodedInstruction, Description, EffectiveAddress, FailAssertion, Predicate, Print,
 };
-use super::kernel::{Kernel, splits_cluster_barriers};
+use super::kernel::{Kernel, has_no_loops, splits_cluster_barriers};
 use super::live_registers;
 use super::names::{Label, Named};
 use super::ranges::Ranges;
@@ -92,6 +92,7 @@ pub(crate) fn build(
     };
     Ok(Kernel {
         splits_cluster_barriers: splits_cluster_barriers(&instructions),
+        has_no_loops: has_no_loops(&instructions),
         name: entry.name.as_str().into(),
         parameters,
         instructions,

@@ -30,6 +30,8 @@ pub(crate) struct Kernel {
     pub(crate) local: Ranges,
     /// The stack, if functions may call themselves.
     pub(crate) stack: Option<Stack>,
+    /// Whether no instruction may run twice in a thread.
+    pub(crate) has_no_loops: bool,
     /// An estimate of a thread's registers on a GPU.
     pub(crate) live_registers: u32,
     pub(crate) max_threads: Option<[u32; 3]>,
@@ -47,6 +49,16 @@ pub(super) fn splits_cluster_barriers(instructions: &[DecodedInstruction]) -> bo
         next.is_some_and(|next| matches!(next.action, Action::ClusterWait) && next.guard == instructions[pc].guard)
     };
     (0..instructions.len()).filter(arrives).any(|pc| !waits(pc))
+}
+
+/// Whether no instruction may run twice in a thread.
+pub(super) fn has_no_loops(instructions: &[DecodedInstruction]) -> bool {
+    instructions.iter().enumerate().all(|(pc, instruction)| match &instruction.action {
+        Action::Branch { target, .. } => *target > pc,
+        Action::BranchTable { targets, .. } => targets.iter().all(|target| *target > pc),
+        Action::BranchToFunction { .. } | Action::Call(_) => false,
+        _ => true,
+    })
 }
 
 impl Kernel {
