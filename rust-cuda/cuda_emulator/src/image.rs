@@ -1,5 +1,9 @@
 //! The images that programs load: PTX, or files of binaries that may contain PTX.
 
+use std::io::Read as _;
+
+use ruzstd::decoding::StreamingDecoder;
+
 use crate::abi::HostAddress;
 use crate::error::{Error, Result};
 use crate::{host, journal};
@@ -141,17 +145,22 @@ impl<'a> Entry<'a> {
     }
 
     fn text(&self) -> Result<Vec<u8>> {
-        if self.flags & ZSTD != 0 {
-            journal::note_once(
-                "PTX that is compressed with Zstandard was loaded: compile with --no-compress or --compress-mode=none",
-            );
-            return Err(Error::NO_BINARY_FOR_GPU);
-        }
-        if self.flags & LZ4 != 0 {
-            return decompress(self.contents, self.decompressed).ok_or(Error::INVALID_IMAGE);
-        }
-        Ok(self.contents.to_vec())
+        let text = match (self.flags & ZSTD != 0, self.flags & LZ4 != 0) {
+            (true, _) => from_frame(self.contents, self.decompressed),
+            (_, true) => decompress(self.contents, self.decompressed),
+            _ => Some(self.contents.to_vec()),
+        };
+        text.ok_or(Error::INVALID_IMAGE)
     }
+}
+
+/// The text of a Zstandard frame whose decompressed size is `bytes`; None if it is not a valid frame of that size.
+fn from_frame(frame: &[u8], bytes: u64) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    // One byte more than there should be, and no more of what a damaged frame claims to have.
+    let decoder = StreamingDecoder::new(frame).ok()?;
+    decoder.take(bytes.min(MAX_BYTES) + 1).read_to_end(&mut text).ok()?;
+    (text.len() as u64 == bytes).then_some(text)
 }
 
 /// The text of an LZ4 block whose decompressed size is `bytes`; None if it is not a valid block of that size.
@@ -220,8 +229,25 @@ mod tests {
     fn binaries_alone_are_no_module() {
         assert_eq!(of_bytes(b"\x7fELF\x02"), Err(Error::NO_BINARY_FOR_GPU));
         assert_eq!(of_bytes(&fat(&[entry(2, 90, 0, b"binary", 0)])), Err(Error::NO_BINARY_FOR_GPU));
-        assert_eq!(of_bytes(&fat(&[entry(1, 90, ZSTD, b"text", 100)])), Err(Error::NO_BINARY_FOR_GPU));
         assert_eq!(of_bytes(&fat(&[entry(1, 90, LZ4, b"\x10", 100)])), Err(Error::INVALID_IMAGE));
+    }
+
+    #[test]
+    fn a_frame_has_the_size_that_its_entry_states() {
+        use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+        let ptx = PTX.repeat(50);
+        let size = ptx.len() as u64;
+        let frame = compress_to_vec(ptx.as_bytes(), CompressionLevel::Fastest);
+        assert!(frame.len() < ptx.len() / 4);
+        assert_eq!(of_bytes(&fat(&[entry(1, 90, ZSTD, &frame, size)])).unwrap(), ptx);
+        for other in [0, size - 1, size + 1, u64::MAX] {
+            assert_eq!(of_bytes(&fat(&[entry(1, 90, ZSTD, &frame, other)])), Err(Error::INVALID_IMAGE), "{other}");
+        }
+        for length in 0..frame.len() {
+            assert_eq!(from_frame(&frame[..length], size), None, "{length}");
+        }
+        assert_eq!(from_frame(b"text", 4), None);
     }
 
     #[test]
