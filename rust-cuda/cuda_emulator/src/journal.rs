@@ -18,6 +18,9 @@ use crate::source;
 /// Maximum number of copies of uninitialised memory that are noted.
 const MAX_COPY_NOTES: u32 = 10;
 
+/// Maximum number of launches with a fault that are kept for a program that asks for them.
+const MAX_FAILED: usize = 100;
+
 /// What has happened since the driver was initialised.
 #[derive(Debug)]
 pub(crate) struct Journal {
@@ -33,6 +36,8 @@ struct Entries {
     faults: Vec<(String, FaultReport)>,
     live_buffers: u64,
     live_bytes: u64,
+    /// What the launches with a fault since the last [`Journal::take_failed`] have to say.
+    failed: Vec<String>,
 }
 
 /// Writes a line to stderr.
@@ -40,6 +45,11 @@ pub(crate) fn note(text: &str) {
     let lines: Vec<String> = text.trim_end().lines().map(printable).collect();
     // A closed stderr is no error of the program.
     let _ = writeln!(std::io::stderr(), "CUDA emulator: {}", lines.join("\n  "));
+}
+
+/// Texts as printable lines.
+pub(crate) fn lines(texts: &[String]) -> String {
+    texts.iter().flat_map(|text| text.lines()).map(|line| printable(line) + "\n").collect()
 }
 
 /// As [`note`], the first time that there is this text.
@@ -106,15 +116,23 @@ impl Journal {
             text += &format!("\n{line}");
             are_known &= entries.add(kernel, FaultReport::new(&fault, code));
         }
-        drop(entries);
         if !are_known {
             note(&text);
         }
+        if entries.failed.len() < MAX_FAILED {
+            entries.failed.push(text);
+        }
+        drop(entries);
         notes.into_iter().for_each(|fault| note_once(&line("note", fault).1));
         if lacks_lines {
             note_once(&format!("hint: {}", ptx_interpreter::HOW_TO_GET_LINES));
         }
         self.write();
+    }
+
+    /// What the launches with a fault have to say since the last call, up to [`MAX_FAILED`] of them.
+    pub(crate) fn take_failed(&self) -> Vec<String> {
+        std::mem::take(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner).failed)
     }
 
     /// The report of the process.

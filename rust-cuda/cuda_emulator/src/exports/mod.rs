@@ -8,6 +8,7 @@
 #![allow(clippy::too_many_arguments, reason = "the parameters are those of cuda.h")]
 
 mod contexts;
+mod faults;
 mod launches;
 mod lookup;
 mod memory;

@@ -107,3 +107,34 @@ fn a_copy_that_a_barrier_of_the_block_does_not_wait_for_is_reported() {
     assert!(said.contains("CUDA_ERROR_LAUNCH_FAILED in the launch of kernel "), "{said}");
     assert!(said.contains("the asynchronous copy has not been waited for; 1024 in all [race]"), "{said}");
 }
+
+#[test]
+fn pytest_fails_each_test_in_which_a_kernel_has_a_fault() {
+    let Some(python) = path_in("FOREIGN_PYTHON", Need::ForeignPtx) else { return };
+    let imports = Command::new(&python).args(["-c", "import numba.cuda, pytest"]).output();
+    if !imports.is_ok_and(|output| output.status.success()) {
+        return skip(Need::ForeignPtx, "$FOREIGN_PYTHON cannot import numba.cuda and pytest");
+    }
+    let tests = file("python").join("faults_of_tests.py");
+    let arguments = ["-m", "pytest", "-v", "-W", "ignore", "-p", "no:cacheprovider", tests.to_str().unwrap()];
+    let output = emulated(&["--pytest"], &python, &arguments);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for (test, outcome) in [
+        ("test_wrong", "FAILED"),
+        ("test_right", "PASSED"),
+        ("test_wrong_again", "FAILED"),
+        ("test_of_a_wrong_fixture", "ERROR"),
+        ("test_that_fails_by_itself", "FAILED"),
+        ("test_after_all", "PASSED"),
+    ] {
+        assert!(said.contains(&format!("::{test} {outcome}")), "{test}: {said}");
+    }
+    assert!(said.contains("3 failed, 2 passed, 1 error"), "{said}");
+    assert!(said.contains("\n2 launches of this test had a fault:\n"), "{said}");
+    assert!(said.contains("AssertionError: as it says"), "{said}");
+    // Without the option a test with a fault passes, and the exit code says that there is one.
+    let arguments = [&arguments[..], &["-k", "wrong_again"]].concat();
+    let output = emulated(&[], &python, &arguments);
+    assert!(text(&output).contains("1 passed") && output.status.code() == Some(1), "{}", text(&output));
+}

@@ -50,6 +50,12 @@ pub(crate) fn path() -> Result<PathBuf, LibraryError> {
     [built, beside.clone()].into_iter().find(|path| path.is_file()).ok_or(LibraryError::Missing { path: beside })
 }
 
+/// The module of Python that fails a test with a fault, and where pytest and Python look for it.
+const PLUGIN: &str = "cuda_emulate_pytest";
+const PLUGIN_TEXT: &str = include_str!("pytest_plugin.py");
+const PLUGINS: &str = "PYTEST_PLUGINS";
+const PYTHON_PATH: &str = "PYTHONPATH";
+
 /// A folder with the library, and one for reports, which end with this value.
 pub(crate) struct Folder {
     folder: TempDir,
@@ -73,16 +79,34 @@ impl Folder {
         &self.reports
     }
 
+    /// Has pytest load the plugin, in each Python that the program starts.
+    ///
+    /// # Errors
+    /// If the plugin cannot be written.
+    pub(crate) fn add_plugin_to(&self, command: &mut Command) -> io::Result<()> {
+        let folder = self.folder.path().join("python");
+        fs::create_dir(&folder)?;
+        fs::write(folder.join(format!("{PLUGIN}.py")), PLUGIN_TEXT)?;
+        command.env(PYTHON_PATH, in_front_of(&folder, PYTHON_PATH));
+        let others = std::env::var(PLUGINS).unwrap_or_default();
+        command.env(PLUGINS, if others.is_empty() { PLUGIN.to_owned() } else { format!("{others},{PLUGIN}") });
+        Ok(())
+    }
+
     /// Has a program find the library before any other of its name.
     pub(crate) fn add_to(&self, command: &mut Command) {
-        let others = std::env::var_os(SEARCH_PATH).unwrap_or_default();
-        let folders = [self.folder.path().to_owned()].into_iter().chain(std::env::split_paths(&others));
-        let folders = folders.filter(|folder| !folder.as_os_str().is_empty());
-        let path = std::env::join_paths(folders).unwrap_or_else(|_| OsString::from(self.folder.path()));
-        command.env(SEARCH_PATH, path);
+        command.env(SEARCH_PATH, in_front_of(self.folder.path(), SEARCH_PATH));
         // Programs with `cust` here look for this one first.
         command.env("CUDA_DRIVER_LIBRARY", self.folder.path().join(NAMES[0]));
     }
+}
+
+/// The list of folders in a variable, with one in front.
+fn in_front_of(folder: &Path, variable: &str) -> OsString {
+    let others = std::env::var_os(variable).unwrap_or_default();
+    let folders = [folder.to_owned()].into_iter().chain(std::env::split_paths(&others));
+    let folders = folders.filter(|folder| !folder.as_os_str().is_empty());
+    std::env::join_paths(folders).unwrap_or_else(|_| OsString::from(folder))
 }
 
 #[cfg(unix)]

@@ -81,6 +81,9 @@ struct Run {
     /// Tell which instructions a GPU may compute in another way: approximations, what depends on time or order, and what is skipped
     #[arg(long)]
     fidelity: bool,
+    /// Have pytest fail each test in which a kernel has a fault
+    #[arg(long, conflicts_with = "like_a_gpu")]
+    pytest: bool,
     /// Write kernels and faults to a file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -134,6 +137,9 @@ impl Run {
         let mut command = Command::new(program);
         command.args(arguments).envs(variables).env(options::JSON, folder.reports().join("%p.json"));
         folder.add_to(&mut command);
+        if self.pytest {
+            folder.add_plugin_to(&mut command).map_err(library::LibraryError::from)?;
+        }
         let status = child::run(&mut command).map_err(|error| RunError::Start { program: program.into(), error })?;
         let report = summary::collect(folder.reports());
         eprint!("{}", summary::describe(&report, self.fidelity));

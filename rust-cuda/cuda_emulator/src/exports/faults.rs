@@ -1,0 +1,19 @@
+//! What a test asks of the emulator, and no program of a GPU.
+
+use std::ffi::{c_char, c_int};
+
+use crate::abi::Out;
+use crate::driver::driver;
+use crate::journal;
+
+/// Writes to a text of so many bytes what the launches with a fault since the last call have to say, as lines, and their number to
+/// `count`, at most 100. Before `cuInit` there are none.
+// SAFETY: no function of CUDA has this name, and callers pass pointers that are null or valid.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaEmulatorTakeFaults(count: Out<c_int>, text: Out<c_char>, bytes: c_int) -> c_int {
+    super::returned("cudaEmulatorTakeFaults", || {
+        let failed = driver().map(|driver| driver.journal.take_failed()).unwrap_or_default();
+        count.set(failed.len() as c_int)?;
+        text.set_text(bytes, &journal::lines(&failed))
+    })
+}
