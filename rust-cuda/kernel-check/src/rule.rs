@@ -14,7 +14,7 @@ const fn rule(id: &'static str, description: &'static str) -> Rule {
 }
 
 /// All kinds. `docs/checking.md` lists them.
-pub const RULES: [Rule; 27] = [
+pub const RULES: [Rule; 28] = [
     rule("race", "Two threads access the same bytes without synchronisation, and at least one of them writes."),
     rule(
         "same-value-race",
@@ -46,6 +46,7 @@ pub const RULES: [Rule; 27] = [
     rule("no-function", "A call through a pointer that is the address of no function with its parameters."),
     rule("trap", "The kernel executes a trap: in Rust, it panics."),
     rule("assertion", "An assertion of the kernel fails."),
+    rule("bad-free", "The kernel frees what malloc has not returned, or twice."),
     rule("panic", "The kernel panics."),
     rule("recursion", "A function calls itself, which the interpreter does not support."),
     rule("waits-forever", "A loop waits for memory to change, and no thread that can run changes it."),

@@ -190,9 +190,15 @@ pub(crate) fn limit(value: Out<usize>, limit: c_int) -> Result {
     })
 }
 
-/// Stores the limit, without effect: a thread's stack has the interpreter's size.
+/// `CU_LIMIT_MALLOC_HEAP_SIZE`
+const HEAP_BYTES: c_int = 2;
+
+/// Stores the limit. Of them the heap's size alone has an effect: on a device on which no module that uses it has been loaded.
 pub(crate) fn set_limit(limit: c_int, value: usize) -> Result {
-    in_context(|state, context, _| {
+    in_context(|state, context, ordinal| {
+        if limit == HEAP_BYTES && !state.memories[ordinal].set_heap_bytes(value as u64) {
+            return Err(Error::INVALID_VALUE);
+        }
         let limits = &mut state.contexts.get_mut(context)?.limits;
         *limits.get_mut(&limit).ok_or(Error::UNSUPPORTED_LIMIT)? = value;
         Ok(())

@@ -390,6 +390,7 @@ impl Warp {
             }
             Action::Print(print) => self.print(print, active, context)?,
             Action::FailAssertion(assertion) => return Err(self.failed_assertion(assertion, active, context)),
+            Action::Heap(call) => self.call_heap(call, active, context)?,
             Action::Atomic(atomic) => self.atomic(pc, atomic, active, context)?,
             Action::Mbarrier(mbarrier) => self.mbarrier(pc, mbarrier, active, context)?,
             Action::StoreAsync(store) => self.store_async(pc, store, active, context)?,

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::limits::STACK_BYTES;
 use crate::memory::races::Scope;
-use crate::memory::{AccessError, Accessed, Extent};
+use crate::memory::{AccessError, Accessed, BadFree, Extent};
 use crate::program::Place;
 use crate::program::instruction::MBARRIER_BYTES;
 use crate::syntax::printable;
@@ -287,6 +287,14 @@ pub enum FaultKind {
         file: String,
         /// The line.
         line: u32,
+    },
+    /// A call of `free` with a pointer that `malloc` has not returned, or that has been freed.
+    #[error("free of {address:#x}, {why}")]
+    BadFree {
+        /// The address in global memory.
+        address: u64,
+        /// What is wrong with it.
+        why: BadFree,
     },
     /// A panic of a kernel in Rust, such as a failed `assert!`.
     #[error("panic: {message}")]

@@ -31,6 +31,7 @@ impl FaultKind {
             Self::NoFunction { .. } => "no-function",
             Self::Trap => "trap",
             Self::AssertionFailed { .. } => "assertion",
+            Self::BadFree { .. } => "bad-free",
             Self::Panic { .. } => "panic",
             Self::Recursion { .. } => "recursion",
             Self::Mbarrier { .. } | Self::StoreAsyncBlocks | Self::BulkSize { .. } => "mbarrier",

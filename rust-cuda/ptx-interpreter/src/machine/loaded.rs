@@ -75,6 +75,10 @@ impl LoadedModule {
     /// The first line outside of kernels and functions that is not valid or not supported.
     pub fn load(text: &str, memory: &mut GlobalMemory) -> Result<Self, LoadError> {
         let program = Program::load(text, memory)?;
+        if program.kernels.iter().any(Kernel::uses_heap) {
+            // Without room for a heap, `malloc` has none either.
+            let _no_heap = memory.make_heap();
+        }
         let constants = Arc::new(Region::from_bytes(&program.constant_bytes));
         let speech = Speech::new(text, &program.variables, memory);
         Ok(Self { program, constants, constants_at: None, printed: PrintBuffer::default(), speech })

@@ -19,6 +19,7 @@ mod fault;
 mod fault_name;
 mod fidelity;
 mod format;
+mod heap;
 mod lane_addresses;
 mod lanes;
 mod launch;

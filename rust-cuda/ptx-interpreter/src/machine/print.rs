@@ -60,7 +60,7 @@ impl Warp {
     }
 
     /// The parameter of a call, from local memory.
-    fn parameter(
+    pub(super) fn parameter(
         &self,
         lane: usize,
         address: &EffectiveAddress,

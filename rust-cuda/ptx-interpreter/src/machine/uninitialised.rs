@@ -667,6 +667,7 @@ impl Action {
             | Self::ReadClock { .. }
             | Self::Print(_)
             | Self::FailAssertion(_)
+            | Self::Heap(_)
             | Self::Call(_)
             | Self::Return { .. }
             | Self::ClusterArrive
@@ -735,6 +736,7 @@ impl Action {
             | Self::WarpBarrier { .. }
             | Self::Print(_)
             | Self::FailAssertion(_)
+            | Self::Heap(_)
             | Self::Call(_)
             | Self::Return { .. }
             | Self::Nothing => {}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::heap::{Blocks, Heap};
 use super::region::NoHostMemory;
 use super::{AccessError, Extent, Region, first_address, unspaced_offset};
 use crate::syntax::Space;
@@ -87,12 +88,19 @@ pub struct GlobalView {
     live: Vec<Allocation>,
     /// The allocations freed last, in the order of the frees.
     freed: VecDeque<Extent>,
+    /// The heap of kernels, if one of them uses it.
+    heap: Option<Arc<Heap>>,
 }
 
 impl GlobalView {
     /// The live allocations, by ascending address.
     pub fn allocations(&self) -> &[Allocation] {
         &self.live
+    }
+
+    /// The heap of kernels; None unless [`GlobalMemory::make_heap`] has been called.
+    pub fn heap(&self) -> Option<&Heap> {
+        self.heap.as_deref()
     }
 
     /// Index in `allocations` of the allocation that contains all bytes of an access, and the offset in it. Takes
@@ -137,7 +145,8 @@ impl GlobalView {
             let copy = copy.map_err(|source| MemoryError::HostOutOfMemory { asked, source })?;
             Ok::<_, MemoryError>((allocation.extent.start, copy))
         };
-        Ok(GlobalSnapshot { regions: self.live.iter().map(copy).collect::<Result<_, MemoryError>>()? })
+        let regions = self.live.iter().map(copy).collect::<Result<_, MemoryError>>()?;
+        Ok(GlobalSnapshot { regions, heap: self.heap.as_ref().map(|heap| heap.copy()) })
     }
 
     /// Gives the allocations that are live the bytes that they had when the snapshot was taken.
@@ -147,6 +156,9 @@ impl GlobalView {
             if let Ok(index) = self.live.binary_search_by_key(start, |allocation| allocation.extent.start) {
                 self.live[index].region.copy_from(region);
             }
+        }
+        if let (Some(heap), Some(blocks)) = (&self.heap, &snapshot.heap) {
+            heap.restore(blocks);
         }
     }
 
@@ -176,6 +188,7 @@ impl GlobalView {
 pub struct GlobalSnapshot {
     /// Each allocation's first address and a copy of its region.
     regions: Vec<(u64, Region)>,
+    heap: Option<Blocks>,
 }
 
 impl GlobalSnapshot {
@@ -196,7 +209,12 @@ pub struct GlobalMemory {
     allocated: u64,
     used: u64,
     limit: u64,
+    /// Size of the heap of kernels in bytes.
+    heap_bytes: u64,
 }
+
+/// Size of the heap of kernels in bytes, unless the host asks for another (CUDA C++ Programming Guide, Heap Memory Allocation).
+pub const DEFAULT_HEAP_BYTES: u64 = 8 << 20;
 
 impl GlobalMemory {
     /// A memory of `limit` bytes, with no allocations.
@@ -207,7 +225,31 @@ impl GlobalMemory {
     /// The memory of one of several devices, whose addresses are not those of another: 2⁴⁸ bytes from a start of their own.
     pub fn of_device(number: u16, limit: u64) -> Self {
         let next = first_address(Space::Global) + (u64::from(number % 1024) << 48);
-        Self { view: Arc::default(), next, allocated: 0, used: 0, limit }
+        Self { view: Arc::default(), next, allocated: 0, used: 0, limit, heap_bytes: DEFAULT_HEAP_BYTES }
+    }
+
+    /// Sets the size of the heap from which kernels take memory, if no module that uses it has been loaded. Returns whether it has.
+    pub fn set_heap_bytes(&mut self, bytes: u64) -> bool {
+        let is_open = self.view.heap.is_none();
+        if is_open {
+            self.heap_bytes = bytes;
+        }
+        is_open
+    }
+
+    /// Makes the heap from which kernels take memory by `malloc`, unless there is one.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `HostOutOfMemory`
+    pub fn make_heap(&mut self) -> Result<(), MemoryError> {
+        if self.view.heap.is_some() {
+            return Ok(());
+        }
+        let start = self.allocate_named("the heap of kernels", self.heap_bytes)?;
+        let (index, _) = self.view.find(start, 0)?;
+        let region = Arc::clone(&self.view.live[index].region);
+        Arc::make_mut(&mut self.view).heap = Some(Arc::new(Heap::new(start, region)));
+        Ok(())
     }
 
     /// Number of allocated bytes.

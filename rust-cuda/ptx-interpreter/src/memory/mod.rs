@@ -5,6 +5,7 @@ mod access_pattern;
 mod address;
 mod extent;
 mod global;
+mod heap;
 mod initialised;
 pub mod races;
 mod region;
@@ -19,7 +20,8 @@ pub use address::{first_address, from_generic, is_in_space, space_of, to_generic
 pub(crate) use extent::Accessed;
 pub use extent::Extent;
 pub use global::{
-    ALLOCATION_ALIGNMENT, Allocation, GUARD_BYTES, GlobalMemory, GlobalSnapshot, GlobalView, LARGE_ALIGNMENT,
-    MemoryError,
+    ALLOCATION_ALIGNMENT, Allocation, DEFAULT_HEAP_BYTES, GUARD_BYTES, GlobalMemory, GlobalSnapshot, GlobalView,
+    LARGE_ALIGNMENT, MemoryError,
 };
+pub use heap::{BadFree, Heap};
 pub use region::{NoHostMemory, Region};

@@ -9,7 +9,7 @@ use super::decode;
 use super::error::{LoadError, Problem, at};
 use super::globals::Globals;
 use super::instruction::{
-    Action, Call, DecodedInstruction, Description, EffectiveAddress, FailAssertion, Predicate, Print,
+    Action, Call, DecodedInstruction, Description, EffectiveAddress, FailAssertion, HeapCall, Predicate, Print,
 };
 use super::kernel::{Kernel, has_no_loops, splits_cluster_barriers};
 use super::live_registers;
@@ -109,6 +109,9 @@ pub(crate) fn build(
         required_cluster: entry.performance.required_cluster,
     })
 }
+
+/// Functions that a GPU's driver provides.
+const OF_THE_DRIVER: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
 
 impl<'a> Builder<'a> {
     fn statements(&mut self, statements: &[Statement]) -> Result<(), LoadError> {
@@ -259,7 +262,7 @@ impl<'a> Builder<'a> {
         }
         let callee = match function(self.module, arguments.function) {
             Ok(callee) => callee,
-            Err(Uncallable::NoBody) if matches!(arguments.function, "vprintf" | "__assertfail") => {
+            Err(Uncallable::NoBody) if OF_THE_DRIVER.contains(&arguments.function) => {
                 return self.driver_call(&arguments, call);
             }
             Err(Uncallable::NoBody) => return Err(problem(Problem::NoBody(arguments.function.to_owned()))),
@@ -466,8 +469,10 @@ impl<'a> Builder<'a> {
             ("__assertfail", &[message, file, line, ..]) => {
                 Action::FailAssertion(FailAssertion { message, file, line })
             }
+            ("malloc", &[bytes]) => Action::Heap(HeapCall::Allocate { result, bytes }),
+            ("free", &[pointer]) => Action::Heap(HeapCall::Free(pointer)),
             _ => {
-                let expected = "those of vprintf or __assertfail";
+                let expected = "those of vprintf, __assertfail, malloc or free";
                 return Err(problem(Problem::OperandCount { expected, found: parameters.len() }));
             }
         };

@@ -216,6 +216,8 @@ pub(crate) enum Action {
     Print(Print),
     /// A call of `__assertfail`, which the GPU's driver provides: ends the launch.
     FailAssertion(FailAssertion),
+    /// A call of `malloc` or `free`, which the GPU's driver provides.
+    Heap(HeapCall),
     /// `mma.sync`
     Matrix(Matrix),
     /// `ldmatrix`
@@ -280,6 +282,20 @@ pub(crate) struct FailAssertion {
     pub(crate) file: EffectiveAddress,
     /// The line, 32 bits.
     pub(crate) line: EffectiveAddress,
+}
+
+/// Addresses in local memory of the parameters of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum HeapCall {
+    /// `malloc`
+    Allocate {
+        /// The pointer, 64 bits: a generic address, or 0.
+        result: Option<EffectiveAddress>,
+        /// The size, 64 bits.
+        bytes: EffectiveAddress,
+    },
+    /// `free` of a generic pointer.
+    Free(EffectiveAddress),
 }
 
 /// The extension of a value to a wider destination register.

@@ -62,6 +62,11 @@ pub(super) fn has_no_loops(instructions: &[DecodedInstruction]) -> bool {
 }
 
 impl Kernel {
+    /// Whether it takes or frees memory of the heap.
+    pub(crate) fn uses_heap(&self) -> bool {
+        self.instructions.iter().any(|instruction| matches!(instruction.action, Action::Heap(_)))
+    }
+
     /// Whether an access or a fence has a scope other than the device's.
     pub(crate) fn has_narrow_scopes(&self) -> bool {
         self.instructions.iter().any(|instruction| {

@@ -12,6 +12,7 @@ mod driver_calls;
 mod gpu_rules;
 mod grid;
 mod half;
+mod heap;
 mod lines;
 mod matrix;
 mod mbarriers;

@@ -163,6 +163,13 @@ impl RaceDetector {
         Watched(self.regions.len() as u32 - 1)
     }
 
+    /// Forgets the accesses to bytes of a region, at an offset that is a multiple of 32: what they are for is over.
+    pub fn forget_range(&mut self, (watched, offset): (Watched, usize), bytes: usize) {
+        let sectors = &mut self.regions[watched.0 as usize];
+        let range = offset / SECTOR_BYTES..(offset + bytes).div_ceil(SECTOR_BYTES).min(sectors.len());
+        sectors[range].fill(Sector::default());
+    }
+
     /// Stops watching a region, such as the shared memory of a block that has ended.
     pub fn forget(&mut self, watched: Watched) {
         self.regions[watched.0 as usize] = Vec::new();
