@@ -202,6 +202,11 @@ impl HostFunction {
         Ok(Self { function, data: data.0 })
     }
 
+    /// The function and its pointer, as a graph's node has them.
+    pub(crate) fn node(self) -> HostNode {
+        HostNode { function: Some(self.function), data: HostAddress(self.data) }
+    }
+
     pub(crate) fn call(self) {
         // SAFETY: who queued the function promises that it may be called with this pointer, once or, in a graph, for each launch.
         unsafe { (self.function)(self.data as *mut c_void) };
@@ -383,6 +388,15 @@ pub(crate) struct InstantiateParameters {
     pub(crate) result: c_int,
 }
 
+/// `CUgraphExecUpdateResultInfo`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct UpdateResult {
+    pub(crate) result: c_int,
+    pub(crate) node: usize,
+    pub(crate) from_node: usize,
+}
+
 /// Sizes in bytes of the structures by their names in cuda.h, for the comparison with it.
 pub const SIZES: &[(&str, usize)] = &[
     ("CUuuid", size_of::<Uuid>()),
@@ -397,4 +411,5 @@ pub const SIZES: &[(&str, usize)] = &[
     ("CUmemLocation", size_of::<MemoryLocation>()),
     ("CUmemPoolProps", size_of::<PoolProperties>()),
     ("CUDA_GRAPH_INSTANTIATE_PARAMS", size_of::<InstantiateParameters>()),
+    ("CUgraphExecUpdateResultInfo", size_of::<UpdateResult>()),
 ];

@@ -80,6 +80,7 @@ impl Error {
     pub(crate) const STREAM_CAPTURE_IMPLICIT: Self = Self(906);
     pub(crate) const ILLEGAL_STATE: Self = Self(401);
     pub(crate) const STREAM_CAPTURE_INVALIDATED: Self = Self(901);
+    pub(crate) const GRAPH_EXEC_UPDATE_FAILURE: Self = Self(910);
 }
 
 results! {

@@ -2,7 +2,9 @@
 
 use std::fmt::Debug;
 
-use crate::abi::KernelNode;
+use crate::abi::HostFunction;
+use crate::driver::launch::Call;
+use crate::driver::memory::{Copy, Fill};
 use crate::error::Result;
 
 /// A piece of work: a launch, a copy, a fill or a call of the host. It has run when the function that queues it returns.
@@ -13,11 +15,29 @@ pub(crate) trait Work: Debug + Send + Sync {
     /// Those of the work.
     fn run(&self) -> Result;
 
-    /// The `CUgraphNodeType`.
-    fn node_type(&self) -> i32;
+    /// What it does, as a node of a graph.
+    fn task(&self) -> Task<'_>;
+}
 
-    /// Shape and function of a launch; None for other work.
-    fn kernel_node(&self) -> Option<KernelNode> {
-        None
+/// What a node of a graph does, with its parameters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Task<'a> {
+    Launch(&'a Call),
+    Copy(Copy),
+    Fill(Fill),
+    HostCall(HostFunction),
+    Empty,
+}
+
+impl Task<'_> {
+    /// The `CUgraphNodeType`.
+    pub(crate) fn node_type(self) -> i32 {
+        match self {
+            Self::Launch(_) => 0,
+            Self::Copy(_) => 1,
+            Self::Fill(_) => 2,
+            Self::HostCall(_) => 3,
+            Self::Empty => 5,
+        }
     }
 }

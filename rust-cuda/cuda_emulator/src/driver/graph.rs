@@ -3,47 +3,56 @@
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
-use crate::abi::{HostFunction, InstantiateParameters, KernelNode, Out};
+use crate::abi::{Copy3D, FillNode, HostFunction, HostNode, InstantiateParameters, KernelNode, Out};
 use crate::driver::object::References;
 use crate::driver::{State, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
-use crate::work::Work;
+use crate::work::{Task, Work};
 
 /// A graph. Its operations are in an order in which none comes before one that it depends on.
 #[derive(Debug)]
 pub(crate) struct Graph {
     pub(super) context: Handle,
-    pub(super) operations: Arc<[Arc<dyn Work>]>,
+    pub(super) operations: Vec<Operation>,
     /// Handles of its nodes, once a program has asked for them.
     nodes: Vec<Handle>,
     pub(crate) objects: References,
 }
 
+/// The work of a node, and the places of the nodes that it depends on, in the order in which a program has named them.
+#[derive(Clone, Debug)]
+pub(crate) struct Operation {
+    pub(crate) work: Arc<dyn Work>,
+    pub(crate) after: Vec<usize>,
+}
+
 /// A node of a graph.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
-    graph: Handle,
-    index: usize,
+    pub(super) graph: Handle,
+    pub(super) index: usize,
 }
 
 /// A graph that can be launched.
 #[derive(Debug)]
 pub(crate) struct Executable {
     pub(crate) context: Handle,
-    operations: Arc<[Arc<dyn Work>]>,
+    /// The graph that it was made from, whose nodes' handles name its own.
+    pub(super) graph: Handle,
+    pub(super) operations: Arc<[Operation]>,
     flags: u64,
-    objects: References,
+    pub(super) objects: References,
 }
 
 impl Graph {
-    pub(crate) fn new(context: Handle, operations: Vec<Arc<dyn Work>>) -> Self {
-        Self { context, operations: operations.into(), nodes: Vec::new(), objects: References::new() }
+    pub(crate) fn new(context: Handle, operations: Vec<Operation>) -> Self {
+        Self { context, operations, nodes: Vec::new(), objects: References::new() }
     }
 
     /// Gives the graph what a capture has recorded.
-    pub(crate) fn set_operations(&mut self, operations: Vec<Arc<dyn Work>>) {
-        self.operations = operations.into();
+    pub(crate) fn set_operations(&mut self, operations: Vec<Operation>) {
+        self.operations = operations;
     }
 }
 
@@ -59,7 +68,7 @@ pub(crate) fn create(graph: Out<Handle>, flags: c_uint) -> Result {
 pub(crate) fn copy(copy: Out<Handle>, graph: Handle) -> Result {
     let mut state = state()?;
     let Graph { context, operations, objects, .. } = state.graphs.get(graph)?;
-    let (context, operations, objects) = (*context, Arc::clone(operations), objects.clone());
+    let (context, operations, objects) = (*context, operations.clone(), objects.clone());
     state.retain_objects(&objects)?;
     copy.set(state.graphs.add(Graph { context, operations, nodes: Vec::new(), objects }))
 }
@@ -78,9 +87,9 @@ pub(crate) fn destroy(graph: Handle) -> Result {
 pub(crate) fn instantiate(executable: Out<Handle>, graph: Handle, flags: u64) -> Result {
     let mut state = state()?;
     let Graph { context, operations, objects, .. } = state.graphs.get(graph)?;
-    let (context, operations, objects) = (*context, Arc::clone(operations), objects.clone());
+    let (context, operations, objects) = (*context, operations.as_slice().into(), objects.clone());
     state.retain_objects(&objects)?;
-    let made = state.executables.add(Executable { context, operations, flags, objects });
+    let made = state.executables.add(Executable { context, graph, operations, flags, objects });
     executable.set(made)
 }
 
@@ -104,13 +113,18 @@ pub(crate) fn launch(executable: Handle, stream: Handle) -> Result {
     let operations = {
         let mut state = state()?;
         let operations = Arc::clone(&state.executables.get(executable)?.operations);
-        if state.record(stream, || operations.to_vec())? {
+        if state.record(stream, || operations.iter().map(|operation| Arc::clone(&operation.work)).collect())? {
             return Ok(());
         }
         operations
     };
-    for work in operations.iter() {
-        work.run()?;
+    for operation in operations.iter() {
+        if let Task::Launch(call) = operation.work.task() {
+            call.check_grid()?;
+        }
+    }
+    for operation in operations.iter() {
+        operation.work.run()?;
         // After a fault the rest does not run, and the next call returns the error.
         let state = state()?;
         let context = state.context_of(stream)?;
@@ -171,16 +185,42 @@ impl State {
     }
 }
 
-pub(crate) fn node_type(node: Handle, kind: Out<c_int>) -> Result {
+/// The work of a node.
+fn work_of(node: Handle) -> Result<Arc<dyn Work>> {
     let state = state()?;
-    let Node { graph, index } = state.nodes.get(node)?;
-    kind.set(state.graphs.get(*graph)?.operations[*index].node_type())
+    let Node { graph, index } = *state.nodes.get(node)?;
+    Ok(Arc::clone(&state.graphs.get(graph)?.operations[index].work))
 }
 
-/// Shape and function of a launch's node. Its parameters are not among them: the emulator has their values, not the caller's pointers.
-pub(crate) fn kernel_node(node: Handle, parameters: Out<KernelNode>) -> Result {
-    let state = state()?;
-    let Node { graph, index } = state.nodes.get(node)?;
-    let launch = state.graphs.get(*graph)?.operations[*index].kernel_node();
-    parameters.set(launch.ok_or(Error::INVALID_VALUE)?)
+pub(crate) fn node_type(node: Handle, kind: Out<c_int>) -> Result {
+    kind.set(work_of(node)?.task().node_type())
+}
+
+/// Shape, function and parameters of a launch's node. The parameters are valid until the node has others.
+pub(crate) fn kernel_node(node: Handle) -> Result<KernelNode> {
+    match work_of(node)?.task() {
+        Task::Launch(call) => Ok(call.node()),
+        _ => Err(Error::INVALID_VALUE),
+    }
+}
+
+pub(crate) fn copy_node(node: Handle) -> Result<Copy3D> {
+    match work_of(node)?.task() {
+        Task::Copy(copy) => Ok(copy.parameters()),
+        _ => Err(Error::INVALID_VALUE),
+    }
+}
+
+pub(crate) fn fill_node(node: Handle) -> Result<FillNode> {
+    match work_of(node)?.task() {
+        Task::Fill(fill) => Ok(fill.parameters()),
+        _ => Err(Error::INVALID_VALUE),
+    }
+}
+
+pub(crate) fn host_node(node: Handle) -> Result<HostNode> {
+    match work_of(node)?.task() {
+        Task::HostCall(function) => Ok(function.node()),
+        _ => Err(Error::INVALID_VALUE),
+    }
 }

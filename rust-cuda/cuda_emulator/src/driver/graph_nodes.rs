@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::abi::{HostAddress, HostFunction, HostNode, In, KernelShape, Out};
-use crate::driver::launch::prepare;
-use crate::driver::{State, state};
+use crate::driver::graph::Operation;
+use crate::driver::launch::{Call, prepare_node};
+use crate::driver::{State, context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::journal;
 use crate::shape::{Attributes, Shape};
-use crate::work::Work;
+use crate::work::{Task, Work};
 
 /// Work of no effect, which joins branches.
 #[derive(Debug)]
@@ -20,8 +21,8 @@ impl Work for Empty {
         Ok(())
     }
 
-    fn node_type(&self) -> i32 {
-        5
+    fn task(&self) -> Task<'_> {
+        Task::Empty
     }
 }
 
@@ -41,26 +42,41 @@ pub(crate) fn add_host(node: Out<Handle>, graph: Handle, after: Dependencies, pa
     add(&mut *state()?, node, graph, after, Arc::new(HostFunction::new(function, data)?))
 }
 
-/// Adds a launch in `context`, or if that is 0, in the graph's.
+/// Adds a launch.
 pub(crate) fn add_kernel(
     node: Out<Handle>,
     graph: Handle,
     after: Dependencies,
     parameters: KernelShape,
-    (kernel, context): (Handle, Handle),
+    kernel: (Handle, Handle),
 ) -> Result {
-    let KernelShape { function, grid, block, shared_bytes, parameters, extra } = parameters;
     let mut state = state()?;
-    let context = if context == 0 { state.graphs.get(graph)?.context } else { context };
-    let function = if function == 0 { kernel } else { function };
-    let shape = Shape { grid, block, shared_bytes, attributes: Attributes::default() };
-    let call = prepare(&mut state, context, function, shape, (HostAddress(parameters), HostAddress(extra)))?;
+    let of_graph = state.graphs.get(graph)?.context;
+    let call = launch_of(&mut state, parameters, kernel, Attributes::default(), of_graph)?;
     add(&mut state, node, graph, after, Arc::new(call))
 }
 
+/// The launch of a node, in its function's context; of a library's kernel in `context`, or if that is 0, in the current one, or if there
+/// is none, in `otherwise`.
+pub(super) fn launch_of(
+    state: &mut State,
+    parameters: KernelShape,
+    (kernel, context): (Handle, Handle),
+    attributes: Attributes,
+    otherwise: Handle,
+) -> Result<Call> {
+    let KernelShape { function, grid, block, shared_bytes, parameters, extra } = parameters;
+    let function = if function == 0 { kernel } else { function };
+    let of_function = state.functions.get(function).ok().map(|function| function.context);
+    let asked = Some(context).filter(|context| *context != 0);
+    let context = of_function.or(asked).or_else(context::current).unwrap_or(otherwise);
+    let shape = Shape { grid, block, shared_bytes, attributes };
+    prepare_node(state, context, function, shape, (HostAddress(parameters), HostAddress(extra)))
+}
+
 /// Adds a copy or a fill.
-pub(crate) fn add_work(node: Out<Handle>, graph: Handle, after: Dependencies, work: Result<Arc<dyn Work>>) -> Result {
-    add(&mut *state()?, node, graph, after, work?)
+pub(crate) fn add_work(node: Out<Handle>, graph: Handle, after: Dependencies, work: impl Work + 'static) -> Result {
+    add(&mut *state()?, node, graph, after, Arc::new(work))
 }
 
 /// Adds work at the end of the graph's order, which is after every node that it can depend on.
@@ -68,19 +84,28 @@ fn add(state: &mut State, node: Out<Handle>, graph: Handle, after: Dependencies,
     if node.is_null() {
         return Err(Error::INVALID_VALUE);
     }
-    for dependency in after.nodes.all(after.count)? {
-        state.node_of(graph, dependency)?;
+    let of_graph = state.graphs.get(graph)?;
+    if after.count > of_graph.operations.len() {
+        return Err(Error::INVALID_VALUE);
     }
-    let of_graph = state.graphs.get_mut(graph)?;
-    of_graph.operations = of_graph.operations.iter().cloned().chain([work]).collect();
+    let mut places = Vec::new();
+    for dependency in after.nodes.all(after.count)? {
+        let place = state.node_of(graph, dependency)?;
+        if places.contains(&place) {
+            return Err(Error::INVALID_VALUE);
+        }
+        places.push(place);
+    }
+    state.graphs.get_mut(graph)?.operations.push(Operation { work, after: places });
     let nodes = state.nodes_of(graph)?;
     node.set(nodes[nodes.len() - 1])
 }
 
 /// Has nodes come after others: those are before them in the graph's order, or it is not supported.
 pub(crate) fn add_dependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) -> Result {
-    let state = state()?;
+    let mut state = state()?;
     state.graphs.get(graph)?;
+    let mut added = Vec::new();
     for (from, to) in from.all(count)?.into_iter().zip(to.all(count)?) {
         let (from, to) = (state.node_of(graph, from)?, state.node_of(graph, to)?);
         if from == to {
@@ -90,6 +115,12 @@ pub(crate) fn add_dependencies(graph: Handle, from: In<Handle>, to: In<Handle>, 
             journal::unsupported("a dependency of a graph's node on one that was added later");
             return Err(Error::NOT_SUPPORTED);
         }
+        if added.contains(&(from, to)) || state.graphs.get(graph)?.operations[to].after.contains(&from) {
+            return Err(Error::INVALID_VALUE);
+        }
+        added.push((from, to));
     }
+    let of_graph = state.graphs.get_mut(graph)?;
+    added.into_iter().for_each(|(from, to)| of_graph.operations[to].after.push(from));
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::driver::{State, driver, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::shape::{Attributes, Shape};
-use crate::work::Work;
+use crate::work::{Task, Work};
 use crate::{fault, host, journal, names};
 
 /// In `extra`: the end, the buffer of all parameters, and its size.
@@ -32,7 +32,10 @@ pub(crate) struct Call {
     pub(crate) ptx: Arc<str>,
     pub(crate) kernel: Arc<str>,
     pub(crate) config: LaunchConfig,
+    pub(crate) attributes: Attributes,
     pub(crate) parameters: Vec<Vec<u8>>,
+    /// Addresses of the parameters, for a program that asks a node for them.
+    pointers: Vec<usize>,
 }
 
 /// `cuLaunchKernelEx`
@@ -65,7 +68,20 @@ pub(crate) fn launch(
 }
 
 /// Checks a launch in a context, and reads its parameters.
-pub(crate) fn prepare(
+fn prepare(
+    state: &mut State,
+    context: Handle,
+    function: Handle,
+    shape: Shape,
+    parameters: (HostAddress, HostAddress),
+) -> Result<Call> {
+    let call = prepare_node(state, context, function, shape, parameters)?;
+    call.check_grid()?;
+    Ok(call)
+}
+
+/// Checks the launch of a graph's node, and reads its parameters. Its grid may be empty as long as the graph is not launched.
+pub(crate) fn prepare_node(
     state: &mut State,
     context: Handle,
     function: Handle,
@@ -80,6 +96,7 @@ pub(crate) fn prepare(
     }
     let config = checked(found, architecture, shape)?;
     let parameters = read_parameters(state, found, parameters, extra)?;
+    let pointers = parameters.iter().map(|value| value.as_ptr() as usize).collect();
     let module = state.modules.get(found.module)?;
     Ok(Call {
         function,
@@ -88,11 +105,13 @@ pub(crate) fn prepare(
         ptx: Arc::clone(&module.ptx),
         kernel: Arc::clone(&found.name),
         config,
+        attributes: shape.attributes,
         parameters,
+        pointers,
     })
 }
 
-/// Checks the shape of a launch.
+/// Checks the shape of a launch, whose grid may be empty.
 fn checked(function: &Function, architecture: Architecture, shape: Shape) -> Result<LaunchConfig> {
     let Shape { grid, block, shared_bytes, attributes } = shape;
     let [grid, block] = [grid, block].map(|[x, y, z]| Dim3::new(x, y, z));
@@ -107,10 +126,8 @@ fn checked(function: &Function, architecture: Architecture, shape: Shape) -> Res
     if cluster > 1 && grid.x != 0 && !grid.x.is_multiple_of(cluster.into()) {
         return Err(Error::INVALID_CLUSTER_SIZE);
     }
-    config.check().map_err(|error| {
-        journal::note(&format!("launch of {}: {error}", name()));
-        Error::INVALID_VALUE
-    })?;
+    let with_blocks = Dim3::new(grid.x.max(1), grid.y.max(1), grid.z.max(1));
+    check_limits(&function.name, LaunchConfig { grid: with_blocks, ..config })?;
     if shared_bytes as usize > function.max_dynamic_bytes {
         let limit = function.max_dynamic_bytes;
         journal::note(&format!(
@@ -131,6 +148,15 @@ fn checked(function: &Function, architecture: Architecture, shape: Shape) -> Res
         }
     }
     Ok(config)
+}
+
+/// # Errors
+/// `INVALID_VALUE` if the grid or the block has a size that no launch can have.
+fn check_limits(kernel: &str, config: LaunchConfig) -> Result {
+    config.check().map_err(|error| {
+        journal::note(&format!("launch of {}: {error}", names::short_name(kernel)));
+        Error::INVALID_VALUE
+    })
 }
 
 /// The values of the parameters: by a pointer to each, or in one buffer.
@@ -274,14 +300,24 @@ impl Work for Call {
         }
     }
 
-    fn node_type(&self) -> i32 {
-        0
+    fn task(&self) -> Task<'_> {
+        Task::Launch(self)
+    }
+}
+
+impl Call {
+    /// # Errors
+    /// `INVALID_VALUE` if the grid has no blocks.
+    pub(crate) fn check_grid(&self) -> Result {
+        check_limits(&self.kernel, self.config)
     }
 
-    fn kernel_node(&self) -> Option<KernelNode> {
+    /// The launch as a graph's node. Its parameters are valid as long as the launch is.
+    pub(crate) fn node(&self) -> KernelNode {
         let [grid, block] = [self.config.grid, self.config.block].map(|size| [size.x, size.y, size.z]);
         let shared_bytes = self.config.dynamic_shared_bytes;
-        let shape = KernelShape { function: self.function, grid, block, shared_bytes, parameters: 0, extra: 0 };
-        Some(KernelNode { shape, kernel: 0, context: self.context })
+        let parameters = if self.pointers.is_empty() { 0 } else { self.pointers.as_ptr() as usize };
+        let shape = KernelShape { function: self.function, grid, block, shared_bytes, parameters, extra: 0 };
+        KernelNode { shape, kernel: 0, context: self.context }
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod event;
 pub(crate) mod function;
 pub(crate) mod graph;
 pub(crate) mod graph_nodes;
+pub(crate) mod graph_update;
 pub(crate) mod launch;
 pub(crate) mod library;
 pub(crate) mod link;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use crate::abi::{self, HostAddress, HostFunction, Out, RawHostFunction, RawStreamCallback};
 use crate::driver::context;
-use crate::driver::graph::Graph;
+use crate::driver::graph::{Graph, Operation};
 use crate::driver::{State, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::journal;
-use crate::work::Work;
+use crate::work::{Task, Work};
 
 /// The default streams: that of the context by its two names, and the thread's.
 const DEFAULT: Handle = 0;
@@ -38,7 +38,9 @@ pub(crate) struct Capture {
     origin: Handle,
     /// By the streams that it has, how much of the work of each of them comes before their next.
     clocks: BTreeMap<Handle, Clock>,
-    operations: Vec<Arc<dyn Work>>,
+    operations: Vec<Operation>,
+    /// By stream, the place of each operation of it among all, and the work that this comes after.
+    recorded: BTreeMap<Handle, Vec<(usize, Clock)>>,
     /// The graph, which has them once the capture has ended.
     graph: Handle,
 }
@@ -159,7 +161,8 @@ pub(crate) fn begin_capture(stream: Handle, mode: c_int) -> Result {
     let id = 1 + CAPTURES.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let clocks = [(stream, Clock::new())].into();
     let graph = state.graphs.add(Graph::new(context, Vec::new()));
-    state.captures.push(Capture { id, context, origin: stream, clocks, operations: Vec::new(), graph });
+    let (operations, recorded) = (Vec::new(), BTreeMap::new());
+    state.captures.push(Capture { id, context, origin: stream, clocks, operations, recorded, graph });
     Ok(())
 }
 
@@ -240,8 +243,30 @@ impl Work for HostFunction {
         Ok(())
     }
 
-    fn node_type(&self) -> i32 {
-        3
+    fn task(&self) -> Task<'_> {
+        Task::HostCall(*self)
+    }
+}
+
+impl Capture {
+    /// Records work of one of its streams.
+    fn add(&mut self, stream: Handle, work: Arc<dyn Work>) {
+        let Some(clock) = self.clocks.get_mut(&stream) else { return };
+        let before = clock.clone();
+        *clock.entry(stream).or_default() += 1;
+        let last = before.iter().filter_map(|(stream, count)| {
+            let (place, known) = self.recorded.get(stream)?.get(count.checked_sub(1)?)?;
+            Some((*stream, *count, *place, known))
+        });
+        let last: Vec<_> = last.collect();
+        // What another one of them comes after itself is no dependency of its own.
+        let is_implied =
+            |stream, count| last.iter().any(|(.., known)| known.get(&stream).is_some_and(|of| *of >= count));
+        let direct = last.iter().filter(|(stream, count, ..)| !is_implied(*stream, *count));
+        let mut after: Vec<usize> = direct.map(|(_, _, place, _)| *place).collect();
+        after.sort_unstable();
+        self.recorded.entry(stream).or_default().push((self.operations.len(), before));
+        self.operations.push(Operation { work, after });
     }
 }
 
@@ -284,11 +309,7 @@ impl State {
             }
             return Ok(false);
         };
-        let operations = operations();
-        if let Some(clock) = capture.clocks.get_mut(&stream) {
-            *clock.entry(stream).or_default() += operations.len();
-        }
-        capture.operations.extend(operations);
+        operations().into_iter().for_each(|work| capture.add(stream, work));
         Ok(true)
     }
 

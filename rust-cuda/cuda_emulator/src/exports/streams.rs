@@ -5,9 +5,11 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use super::export;
 use crate::abi::{
     Copy3D, FillNode, HostAddress, HostNode, In, InstantiateParameters, KernelNode, KernelShape, Out, RawHostFunction,
+    UpdateResult,
 };
 use crate::driver::graph_nodes::Dependencies;
-use crate::driver::{event, graph, graph_nodes, memory, object, stream};
+use crate::driver::{event, graph, graph_nodes, graph_update, memory, object, stream};
+use crate::error::Error;
 use crate::handles::Handle;
 
 export! {
@@ -78,10 +80,10 @@ export! {
     };
     fn cuGraphAddMemcpyNode(
         node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, copy: In<Copy3D>, _context: Handle,
-    ) => graph_nodes::add_work(node, graph, Dependencies { nodes, count }, memory::copy_node(copy));
+    ) => graph_nodes::add_work(node, graph, Dependencies { nodes, count }, memory::copy_node(copy)?);
     fn cuGraphAddMemsetNode(
         node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, fill: In<FillNode>, _context: Handle,
-    ) => graph_nodes::add_work(node, graph, Dependencies { nodes, count }, memory::fill_node(fill));
+    ) => graph_nodes::add_work(node, graph, Dependencies { nodes, count }, memory::fill_node(fill)?);
     fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) =>
         graph_nodes::add_dependencies(graph, from, to, count);
     fn cuGraphAddDependencies_v2(
@@ -115,5 +117,46 @@ export! {
     fn cuGraphUpload[cuGraphUpload_ptsz](executable: Handle, stream: Handle) => graph::upload(executable, stream);
     fn cuGraphGetNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) => graph::nodes(graph, nodes, count);
     fn cuGraphNodeGetType(node: Handle, kind: Out<c_int>) => graph::node_type(node, kind);
-    fn cuGraphKernelNodeGetParams_v2(node: Handle, parameters: Out<KernelNode>) => graph::kernel_node(node, parameters);
+    fn cuGraphKernelNodeGetParams(node: Handle, parameters: Out<KernelShape>) =>
+        parameters.set(graph::kernel_node(node)?.shape);
+    fn cuGraphKernelNodeGetParams_v2(node: Handle, parameters: Out<KernelNode>) =>
+        parameters.set(graph::kernel_node(node)?);
+    fn cuGraphKernelNodeSetParams(node: Handle, parameters: In<KernelShape>) =>
+        graph_update::set_kernel(None, node, parameters.get()?, (0, 0));
+    fn cuGraphKernelNodeSetParams_v2(node: Handle, parameters: In<KernelNode>) => {
+        let KernelNode { shape, kernel, context } = parameters.get()?;
+        graph_update::set_kernel(None, node, shape, (kernel, context))
+    };
+    fn cuGraphMemcpyNodeGetParams(node: Handle, copy: Out<Copy3D>) => copy.set(graph::copy_node(node)?);
+    fn cuGraphMemcpyNodeSetParams(node: Handle, copy: In<Copy3D>) =>
+        graph_update::set_copy(None, node, memory::copy_node(copy)?);
+    fn cuGraphMemsetNodeGetParams(node: Handle, fill: Out<FillNode>) => fill.set(graph::fill_node(node)?);
+    fn cuGraphMemsetNodeSetParams(node: Handle, fill: In<FillNode>) =>
+        graph_update::set_fill(None, node, memory::fill_node(fill)?);
+    fn cuGraphHostNodeGetParams(node: Handle, parameters: Out<HostNode>) => parameters.set(graph::host_node(node)?);
+    fn cuGraphHostNodeSetParams(node: Handle, parameters: In<HostNode>) =>
+        graph_update::set_host(None, node, parameters);
+    fn cuGraphExecKernelNodeSetParams(executable: Handle, node: Handle, parameters: In<KernelShape>) =>
+        graph_update::set_kernel(Some(executable), node, parameters.get()?, (0, 0));
+    fn cuGraphExecKernelNodeSetParams_v2(executable: Handle, node: Handle, parameters: In<KernelNode>) => {
+        let KernelNode { shape, kernel, context } = parameters.get()?;
+        graph_update::set_kernel(Some(executable), node, shape, (kernel, context))
+    };
+    fn cuGraphExecMemcpyNodeSetParams(executable: Handle, node: Handle, copy: In<Copy3D>, _context: Handle) =>
+        graph_update::set_copy(Some(executable), node, memory::copy_node(copy)?);
+    fn cuGraphExecMemsetNodeSetParams(executable: Handle, node: Handle, fill: In<FillNode>, _context: Handle) =>
+        graph_update::set_fill(Some(executable), node, memory::fill_node(fill)?);
+    fn cuGraphExecHostNodeSetParams(executable: Handle, node: Handle, parameters: In<HostNode>) =>
+        graph_update::set_host(Some(executable), node, parameters);
+    fn cuGraphExecUpdate(executable: Handle, graph: Handle, node: Out<Handle>, result: Out<c_int>) =>
+        graph_update::update(executable, graph, |found| {
+            node.set_if_wanted(found.node);
+            result.set_if_wanted(found.result);
+        });
+    fn cuGraphExecUpdate_v2(executable: Handle, graph: Handle, result: Out<UpdateResult>) => {
+        if result.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        graph_update::update(executable, graph, |found| result.set_if_wanted(found))
+    };
 }

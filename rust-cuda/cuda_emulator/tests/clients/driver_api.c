@@ -39,6 +39,17 @@ CUresult cuGraphCreate(CUgraph *, unsigned), cuGraphDestroy(CUgraph), cuGraphNod
 CUresult cuGraphAddKernelNode_v2(void **, CUgraph, void *const *, size_t, const KernelNode *), cuGraphAddEmptyNode(void **, CUgraph, void *const *, size_t);
 CUresult cuGraphAddMemsetNode(void **, CUgraph, void *const *, size_t, const FillNode *, CUcontext), cuGraphAddHostNode(void **, CUgraph, void *const *, size_t, const HostNode *);
 CUresult cuGraphAddMemcpyNode(void **, CUgraph, void *const *, size_t, const Copy3D *, CUcontext), cuGraphAddDependencies(CUgraph, void *const *, void *const *, size_t);
+CUresult cuGraphKernelNodeGetParams(void *, KernelNode *), cuGraphKernelNodeGetParams_v2(void *, KernelNode *), cuGraphMemcpyNodeGetParams(void *, Copy3D *);
+CUresult cuGraphMemsetNodeGetParams(void *, FillNode *), cuGraphHostNodeGetParams(void *, HostNode *);
+CUresult cuGraphKernelNodeSetParams(void *, const KernelNode *), cuGraphKernelNodeSetParams_v2(void *, const KernelNode *), cuGraphMemcpyNodeSetParams(void *, const Copy3D *);
+CUresult cuGraphMemsetNodeSetParams(void *, const FillNode *), cuGraphHostNodeSetParams(void *, const HostNode *);
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec, void *, const KernelNode *), cuGraphExecKernelNodeSetParams_v2(CUgraphExec, void *, const KernelNode *);
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec, void *, const Copy3D *, CUcontext), cuGraphExecMemsetNodeSetParams(CUgraphExec, void *, const FillNode *, CUcontext);
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec, void *, const HostNode *), cuGraphExecDestroy(CUgraphExec);
+typedef struct { int result; void *node, *from; } UpdateResult;
+CUresult cuGraphExecUpdate(CUgraphExec, CUgraph, void **, int *), cuGraphExecUpdate_v2(CUgraphExec, CUgraph, UpdateResult *);
+CUresult cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **);
+CUresult cuMemcpyAsync(CUdeviceptr, CUdeviceptr, size_t, CUstream);
 CUresult cuArrayCreate_v2(void *, void *), cuLaunchHostFunc(CUstream, void (*)(void *), void *);
 
 typedef struct {
@@ -102,6 +113,307 @@ static void *work(void *unused) {
 }
 
 static void count_call(void *calls) { ++*(int *)calls; }
+
+/* A function of a context of its own. */
+static CUfunction function_of(CUcontext *owner, CUmodule *module) {
+    CUfunction function;
+    EXPECT(0, cuCtxCreate_v2(owner, 0, 0));
+    EXPECT(0, cuModuleLoadDataEx(module, PTX, 0, NULL, NULL));
+    EXPECT(0, cuModuleGetFunction(&function, *module, "add"));
+    EXPECT(0, cuCtxSetCurrent(context));
+    return function;
+}
+
+/* New parameters of nodes: an executable graph has its own, and handles of the graph's nodes name its nodes. */
+static void new_parameters(CUdeviceptr values, CUdeviceptr other, CUstream stream) {
+    unsigned result[N] = {0}, second[N] = {0}, n = N, fewer = 10;
+    int calls = 0, more_calls = 0;
+    void *parameters[] = {&values, &n}, *nodes[4], *late, *foreign;
+    CUgraph graph, other_graph;
+    CUgraphExec executable, fresh;
+    KernelNode launch = {.function = add, .grid_x = 8, .grid_y = 1, .grid_z = 1, .block_x = 128, .block_y = 1, .block_z = 1, .parameters = parameters};
+    FillNode fill = {.address = values, .element = 4, .width = N, .height = 1, .value = 1};
+    Copy3D copy = {.source = {.type = 2, .device = values}, .destination = {.type = 1, .host = result}, .width = sizeof result, .height = 1, .depth = 1};
+    HostNode call = {count_call, &calls};
+    EXPECT(0, cuGraphCreate(&graph, 0));
+    EXPECT(0, cuGraphAddMemsetNode(&nodes[0], graph, NULL, 0, &fill, context));
+    EXPECT(0, cuGraphAddKernelNode_v2(&nodes[1], graph, nodes, 1, &launch));
+    EXPECT(0, cuGraphAddMemcpyNode(&nodes[2], graph, nodes + 1, 1, &copy, context));
+    EXPECT(0, cuGraphAddHostNode(&nodes[3], graph, nodes + 2, 1, &call));
+    EXPECT(1, cuGraphAddEmptyNode(&late, graph, (void *[]){nodes[0], nodes[0]}, 2));
+    EXPECT(1, cuGraphAddDependencies(graph, nodes, nodes + 1, 1));
+    EXPECT(0, cuGraphInstantiateWithFlags(&executable, graph, 0));
+    EXPECT(0, cuGraphAddHostNode(&late, graph, NULL, 0, &call));
+
+    fewer = 10;
+    parameters[1] = &fewer;
+    EXPECT(0, cuGraphExecKernelNodeSetParams_v2(executable, nodes[1], &launch));
+    fill.value = 7;
+    EXPECT(0, cuGraphExecMemsetNodeSetParams(executable, nodes[0], &fill, context));
+    copy.destination.host = second;
+    EXPECT(0, cuGraphExecMemcpyNodeSetParams(executable, nodes[2], &copy, context));
+    call.data = &more_calls;
+    EXPECT(0, cuGraphExecHostNodeSetParams(executable, nodes[3], &call));
+    fewer = N;
+    EXPECT(0, cuGraphLaunch(executable, stream));
+    for (unsigned i = 0; i < N; i++) CHECK(result[i] == 0 && second[i] == 7 + (i < 10));
+    CHECK(calls == 0 && more_calls == 1);
+    EXPECT(0, cuGraphInstantiateWithFlags(&fresh, graph, 0));
+    EXPECT(0, cuGraphLaunch(fresh, stream));
+    for (unsigned i = 0; i < N; i++) CHECK(result[i] == 2);
+    CHECK(calls == 2 && more_calls == 1);
+
+    /* What a node has, and new parameters of it, which an executable graph of before does not get. */
+    EXPECT(0, cuGraphKernelNodeGetParams_v2(nodes[1], &launch));
+    CHECK(launch.function == add && launch.context == context && *(CUdeviceptr *)launch.parameters[0] == values && *(unsigned *)launch.parameters[1] == N);
+    launch.grid_x = 1;
+    EXPECT(0, cuGraphKernelNodeSetParams_v2(nodes[1], &launch));
+    EXPECT(0, cuGraphMemsetNodeGetParams(nodes[0], &fill));
+    CHECK(fill.address == values && fill.value == 1 && fill.element == 4 && fill.width == N && fill.height == 1);
+    fill.value = 3;
+    EXPECT(0, cuGraphMemsetNodeSetParams(nodes[0], &fill));
+    EXPECT(0, cuGraphMemcpyNodeGetParams(nodes[2], &copy));
+    CHECK(copy.source.type == 2 && copy.source.device == values && copy.destination.type == 1 && copy.destination.host == result);
+    CHECK(copy.width == sizeof result && copy.height == 1 && copy.depth == 1);
+    copy.destination.host = second;
+    EXPECT(0, cuGraphMemcpyNodeSetParams(nodes[2], &copy));
+    EXPECT(0, cuGraphHostNodeGetParams(nodes[3], &call));
+    CHECK(call.function == count_call && call.data == &calls);
+    call.data = &more_calls;
+    EXPECT(0, cuGraphHostNodeSetParams(nodes[3], &call));
+    EXPECT(0, cuGraphLaunch(fresh, stream));
+    CHECK(result[500] == 2 && second[500] == 7 && more_calls == 1);
+    EXPECT(0, cuGraphExecDestroy(fresh));
+    EXPECT(0, cuGraphInstantiateWithFlags(&fresh, graph, 0));
+    EXPECT(0, cuGraphLaunch(fresh, stream));
+    CHECK(second[127] == 4 && second[128] == 3 && more_calls == 2);
+
+    /* A grid without blocks, by the older structure too: an error where it is launched. */
+    parameters[1] = &n;
+    launch = (KernelNode){.function = add, .grid_x = 0, .grid_y = 1, .grid_z = 1, .block_x = 128, .block_y = 1, .block_z = 1, .parameters = parameters};
+    EXPECT(0, cuGraphExecKernelNodeSetParams(executable, nodes[1], &launch));
+    EXPECT(1, cuGraphLaunch(executable, stream));
+    CHECK(more_calls == 2);
+    launch.grid_x = 8;
+    EXPECT(0, cuGraphExecKernelNodeSetParams(executable, nodes[1], &launch));
+    EXPECT(0, cuGraphLaunch(executable, stream));
+    CHECK(second[N - 1] == 8 && more_calls == 3);
+    EXPECT(0, cuGraphKernelNodeSetParams(nodes[1], &launch));
+    KernelNode old_structure;
+    EXPECT(0, cuGraphKernelNodeGetParams(nodes[1], &old_structure));
+    CHECK(old_structure.grid_x == 8 && old_structure.function == add);
+
+    /* Nodes of other kinds, of another graph, later ones, and handles that are wrong. */
+    EXPECT(0, cuGraphCreate(&other_graph, 0));
+    EXPECT(0, cuGraphAddKernelNode_v2(&foreign, other_graph, NULL, 0, &launch));
+    void *wrong[] = {nodes[0], foreign, late, NULL, (void *)16, executable, graph};
+    for (int i = 0; i < 7; i++) EXPECT(1, cuGraphExecKernelNodeSetParams_v2(executable, wrong[i], &launch));
+    EXPECT(1, cuGraphExecMemcpyNodeSetParams(executable, nodes[0], &copy, context));
+    EXPECT(1, cuGraphExecMemsetNodeSetParams(executable, nodes[1], &fill, context));
+    EXPECT(1, cuGraphExecHostNodeSetParams(executable, nodes[1], &call));
+    EXPECT(1, cuGraphExecHostNodeSetParams(executable, late, &call));
+    EXPECT(1, cuGraphMemcpyNodeGetParams(nodes[0], &copy));
+    EXPECT(1, cuGraphMemsetNodeSetParams(nodes[1], &fill));
+    EXPECT(400, cuGraphExecKernelNodeSetParams_v2(NULL, nodes[1], &launch));
+    EXPECT(400, cuGraphExecKernelNodeSetParams_v2((CUgraphExec)graph, nodes[1], &launch));
+    EXPECT(1, cuGraphExecKernelNodeSetParams_v2(executable, nodes[1], NULL));
+    EXPECT(1, cuGraphExecMemcpyNodeSetParams(executable, nodes[2], NULL, context));
+    EXPECT(1, cuGraphExecMemsetNodeSetParams(executable, nodes[0], NULL, context));
+    EXPECT(1, cuGraphExecHostNodeSetParams(executable, nodes[3], NULL));
+    EXPECT(1, cuGraphExecHostNodeSetParams(executable, nodes[3], &(HostNode){NULL, NULL}));
+
+    /* Parameters that an executable graph cannot get. */
+    KernelNode wide = launch;
+    wide.block_x = 2048;
+    EXPECT(1, cuGraphExecKernelNodeSetParams_v2(executable, nodes[1], &wide));
+    CUcontext second_context;
+    CUmodule second_module;
+    wide = launch;
+    wide.function = function_of(&second_context, &second_module);
+    EXPECT(1, cuGraphExecKernelNodeSetParams_v2(executable, nodes[1], &wide));
+    EXPECT(0, cuCtxDestroy_v2(second_context));
+    EXPECT(400, cuGraphExecKernelNodeSetParams_v2(executable, nodes[1], &wide));
+    Copy3D rows = copy, empty = copy, from_host = copy;
+    rows.height = 2;
+    empty.width = 0;
+    from_host.source = (Place3D){.type = 1, .host = result};
+    EXPECT(1, cuGraphExecMemcpyNodeSetParams(executable, nodes[2], &rows, context));
+    EXPECT(1, cuGraphExecMemcpyNodeSetParams(executable, nodes[2], &empty, context));
+    EXPECT(1, cuGraphExecMemcpyNodeSetParams(executable, nodes[2], &from_host, context));
+    copy.source.device = other;
+    EXPECT(0, cuGraphExecMemcpyNodeSetParams(executable, nodes[2], &copy, context));
+    FillNode fill_rows = fill;
+    fill_rows.height = 2;
+    EXPECT(1, cuGraphExecMemsetNodeSetParams(executable, nodes[0], &fill_rows, context));
+    fill_rows.height = fill_rows.width = 0;
+    EXPECT(1, cuGraphExecMemsetNodeSetParams(executable, nodes[0], &fill_rows, context));
+
+    EXPECT(0, cuGraphDestroy(other_graph));
+    EXPECT(0, cuGraphDestroy(graph));
+    EXPECT(1, cuGraphExecKernelNodeSetParams_v2(executable, nodes[1], &launch));
+    EXPECT(0, cuGraphLaunch(executable, stream));
+    EXPECT(0, cuGraphExecDestroy(executable));
+    EXPECT(400, cuGraphExecHostNodeSetParams(executable, nodes[3], &call));
+    EXPECT(400, cuGraphLaunch(executable, stream));
+}
+
+/* A graph of a fill and two launches, of `add` and of `second`. The launches depend on as many of the nodes before them as `after` says. */
+static CUgraph three_nodes(CUfunction second, CUdeviceptr values, unsigned value, const int *after, void **nodes) {
+    CUgraph graph;
+    void *parameters[] = {&values, &(unsigned){N}};
+    KernelNode launch = {.function = add, .grid_x = 8, .grid_y = 1, .grid_z = 1, .block_x = 128, .block_y = 1, .block_z = 1, .parameters = parameters};
+    FillNode fill = {.address = values, .element = 4, .width = N, .height = 1, .value = value};
+    EXPECT(0, cuGraphCreate(&graph, 0));
+    EXPECT(0, cuGraphAddMemsetNode(&nodes[0], graph, NULL, 0, &fill, context));
+    EXPECT(0, cuGraphAddKernelNode_v2(&nodes[1], graph, nodes, after[0], &launch));
+    launch.function = second;
+    EXPECT(0, cuGraphAddKernelNode_v2(&nodes[2], graph, nodes + 2 - after[1], after[1], &launch));
+    return graph;
+}
+
+/* An update of a whole executable graph says which node differs, and how. */
+static void updates(CUdeviceptr values, CUdeviceptr other, CUstream stream) {
+    unsigned result[N];
+    void *nodes[3], *others[3], *node, *added;
+    int code;
+    UpdateResult found;
+    CUgraph graph = three_nodes(add, values, 1, (int[]){1, 1}, nodes), changed;
+    CUgraphExec executable;
+    EXPECT(0, cuMemsetD32_v2(other, 0, N));
+    EXPECT(0, cuGraphInstantiateWithFlags(&executable, graph, 0));
+    changed = three_nodes(add, other, 5, (int[]){1, 1}, others);
+    EXPECT(0, cuGraphExecUpdate_v2(executable, changed, &found));
+    CHECK(found.result == 0 && !found.node && !found.from);
+    EXPECT(0, cuGraphDestroy(changed));
+    EXPECT(0, cuGraphLaunch(executable, stream));
+    EXPECT(0, cuMemcpyDtoH_v2(result, other, sizeof result));
+    CHECK(result[N - 1] == 7);
+    EXPECT(0, cuGraphExecUpdate(executable, graph, NULL, NULL));
+
+    /* Another number of nodes, more of them at the end, more dependencies of one, and one of another kind. */
+    changed = three_nodes(add, other, 9, (int[]){1, 1}, others);
+    EXPECT(0, cuGraphAddEmptyNode(&added, changed, NULL, 0));
+    EXPECT(910, cuGraphExecUpdate_v2(executable, changed, &found));
+    CHECK(found.result == 2 && !found.node && !found.from);
+    EXPECT(0, cuGraphDestroy(changed));
+    changed = three_nodes(add, other, 9, (int[]){1, 0}, others);
+    EXPECT(910, cuGraphExecUpdate(executable, changed, &node, &code));
+    CHECK(code == 2 && node == others[2]);
+    EXPECT(0, cuGraphDestroy(changed));
+    changed = three_nodes(add, other, 9, (int[]){1, 2}, others);
+    EXPECT(910, cuGraphExecUpdate_v2(executable, changed, &found));
+    CHECK(found.result == 2 && found.node == others[2] && !found.from);
+    EXPECT(0, cuGraphDestroy(changed));
+    EXPECT(0, cuGraphCreate(&changed, 0));
+    for (int i = 0; i < 3; i++) EXPECT(0, cuGraphAddEmptyNode(&others[i], changed, others + i - (i > 0), i > 0));
+    EXPECT(910, cuGraphExecUpdate_v2(executable, changed, &found));
+    CHECK(found.result == 3 && found.node == others[0] && !found.from);
+    EXPECT(0, cuGraphDestroy(changed));
+
+    /* As many nodes, edges and last nodes, but one node depends on another one. */
+    CUgraph diamond, square;
+    CUgraphExec of_diamond;
+    void *corners[4], *of_square[4];
+    EXPECT(0, cuGraphCreate(&diamond, 0));
+    EXPECT(0, cuGraphCreate(&square, 0));
+    for (int i = 0; i < 4; i++) EXPECT(0, cuGraphAddEmptyNode(&corners[i], diamond, corners + (i == 3), i == 0 ? 0 : i == 3 ? 2 : 1));
+    EXPECT(0, cuGraphAddEmptyNode(&of_square[0], square, NULL, 0));
+    EXPECT(0, cuGraphAddEmptyNode(&of_square[1], square, NULL, 0));
+    EXPECT(0, cuGraphAddEmptyNode(&of_square[2], square, of_square + 1, 1));
+    EXPECT(0, cuGraphAddDependencies(square, of_square, of_square + 1, 1));
+    EXPECT(0, cuGraphAddEmptyNode(&of_square[3], square, of_square + 1, 2));
+    EXPECT(0, cuGraphInstantiateWithFlags(&of_diamond, diamond, 0));
+    EXPECT(910, cuGraphExecUpdate_v2(of_diamond, square, &found));
+    CHECK(found.result == 2 && found.node == of_square[2] && found.from == of_square[1]);
+
+    /* A function of another context, a cooperative launch, and memory of another context or of the host. */
+    CUcontext second;
+    CUmodule module;
+    CUfunction elsewhere = function_of(&second, &module);
+    changed = three_nodes(elsewhere, other, 9, (int[]){1, 1}, others);
+    EXPECT(910, cuGraphExecUpdate_v2(executable, changed, &found));
+    CHECK(found.result == 7 && found.node == others[2] && !found.from);
+    EXPECT(0, cuGraphDestroy(changed));
+    EXPECT(0, cuCtxSetCurrent(second));
+    CUdeviceptr of_second;
+    EXPECT(0, cuMemAlloc_v2(&of_second, sizeof result));
+    EXPECT(0, cuCtxSetCurrent(context));
+    changed = three_nodes(add, of_second, 9, (int[]){1, 1}, others);
+    EXPECT(910, cuGraphExecUpdate_v2(executable, changed, &found));
+    CHECK(found.result == 5 && found.node == others[0]);
+    EXPECT(0, cuGraphDestroy(changed));
+    EXPECT(0, cuCtxDestroy_v2(second));
+    CUgraph captured[4];
+    void *parameters[] = {&values, &(unsigned){N}};
+    CUdeviceptr freed;
+    EXPECT(0, cuMemAlloc_v2(&freed, sizeof result));
+    for (int i = 0; i < 4; i++) {
+        EXPECT(0, cuStreamBeginCapture_v2(stream, 0));
+        EXPECT(0, i == 1 ? cuLaunchCooperativeKernel(add, 8, 1, 1, 128, 1, 1, 0, stream, parameters)
+                         : cuLaunchKernel(add, 8, 1, 1, 128, 1, 1, 0, stream, parameters, NULL));
+        EXPECT(0, cuMemcpyAsync((CUdeviceptr)(uintptr_t)result, i == 2 ? (CUdeviceptr)(uintptr_t)result : i == 0 ? freed : values, 4, stream));
+        EXPECT(0, cuStreamEndCapture(stream, &captured[i]));
+    }
+    CUgraphExec of_capture;
+    EXPECT(0, cuGraphInstantiateWithFlags(&of_capture, captured[0], 0));
+    EXPECT(910, cuGraphExecUpdate_v2(of_capture, captured[1], &found));
+    CHECK(found.result == 8 && found.node);
+    EXPECT(910, cuGraphExecUpdate_v2(of_capture, captured[2], &found));
+    CHECK(found.result == 5 && found.node);
+    EXPECT(0, cuMemFree_v2(freed));
+    EXPECT(0, cuGraphExecUpdate_v2(of_capture, captured[3], &found));
+
+    /* Captures with a branch that joins them, and without. */
+    CUstream branch;
+    CUevent event;
+    EXPECT(0, cuStreamCreate(&branch, 1));
+    EXPECT(0, cuEventCreate(&event, 0));
+    for (int i = 0; i < 3; i++) {
+        CUdeviceptr target = i == 0 ? values : other;
+        EXPECT(0, cuStreamBeginCapture_v2(stream, 0));
+        add_on(target, N, stream);
+        if (i < 2) {
+            EXPECT(0, cuEventRecord(event, stream));
+            EXPECT(0, cuStreamWaitEvent(branch, event, 0));
+            add_on(target, 10, branch);
+            add_on(target, 20, branch);
+        } else {
+            add_on(target, 10, stream);
+            add_on(target, 20, stream);
+        }
+        add_on(target, 30, stream);
+        if (i < 2) {
+            EXPECT(0, cuEventRecord(event, branch));
+            EXPECT(0, cuStreamWaitEvent(stream, event, 0));
+        }
+        add_on(target, 40, stream);
+        EXPECT(0, cuStreamEndCapture(stream, &captured[i]));
+    }
+    EXPECT(0, cuGraphInstantiateWithFlags(&of_capture, captured[0], 0));
+    EXPECT(910, cuGraphExecUpdate_v2(of_capture, captured[2], &found));
+    CHECK(found.result == 2 && found.node && !found.from);
+    EXPECT(0, cuMemsetD32_v2(other, 0, N));
+    EXPECT(0, cuGraphExecUpdate_v2(of_capture, captured[1], &found));
+    EXPECT(0, cuGraphLaunch(of_capture, stream));
+    EXPECT(0, cuMemcpyDtoH_v2(result, other, sizeof result));
+    CHECK(result[0] == 5 && result[10] == 4 && result[20] == 3 && result[30] == 2 && result[40] == 1);
+    EXPECT(0, cuStreamDestroy_v2(branch));
+
+    /* A failed update changes nothing; handles that are wrong. */
+    EXPECT(0, cuMemsetD32_v2(other, 0, N));
+    EXPECT(0, cuGraphLaunch(executable, stream));
+    EXPECT(0, cuMemcpyDtoH_v2(result, other, sizeof result));
+    CHECK(result[0] == 0);
+    EXPECT(0, cuMemcpyDtoH_v2(result, values, sizeof result));
+    CHECK(result[0] == 3);
+    EXPECT(1, cuGraphExecUpdate_v2(executable, graph, NULL));
+    EXPECT(400, cuGraphExecUpdate_v2(executable, changed, &found));
+    CHECK(found.result == 1 && !found.node);
+    EXPECT(400, cuGraphExecUpdate_v2((CUgraphExec)16, graph, &found));
+    EXPECT(0, cuGraphExecDestroy(executable));
+    EXPECT(400, cuGraphExecUpdate(executable, graph, &node, &code));
+    CHECK(code == 1 && !node);
+}
 
 int main(int count, char **arguments) {
     int keeps_going = count > 1 && strcmp(arguments[1], "keep-going") == 0;
@@ -279,6 +591,9 @@ int main(int count, char **arguments) {
     for (int i = 0; i < 2; i++) EXPECT(0, cuGraphLaunch(executable, stream));
     for (unsigned i = 0; i < N; i++) CHECK(result[i] == 5 + 1 + (i < 10));
     CHECK(host_calls == 7);
+
+    new_parameters(values, other, stream);
+    updates(values, other, stream);
 
     /* Page-locked memory that a kernel uses; libraries; threads. */
     unsigned *pinned;

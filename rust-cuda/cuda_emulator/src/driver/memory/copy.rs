@@ -9,7 +9,7 @@ use crate::abi::{Copy2D, Copy3D, HostAddress, In, Place2D, Place3D};
 use crate::driver::{State, in_context};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
-use crate::work::Work;
+use crate::work::Task;
 use crate::{host, journal};
 
 /// Bytes that are copied at once.
@@ -96,7 +96,7 @@ pub(crate) fn copy_2d(parameters: In<Copy2D>, stream: Option<Handle>) -> Result 
 ///
 /// # Errors
 /// `NOT_SUPPORTED` if it has several planes.
-pub(crate) fn copy_node(parameters: In<Copy3D>) -> Result<Arc<dyn Work>> {
+pub(crate) fn copy_node(parameters: In<Copy3D>) -> Result<Copy> {
     let Copy3D { source, destination, width_bytes, height, depth } = parameters.get()?;
     if depth > 1 || source.z != 0 || destination.z != 0 {
         journal::unsupported("a copy of several planes");
@@ -106,14 +106,41 @@ pub(crate) fn copy_node(parameters: In<Copy3D>) -> Result<Arc<dyn Work>> {
         let Place3D { x_bytes, y, memory, host, device, array, pitch, .. } = place;
         start(Place2D { x_bytes, y, memory, host, device, array, pitch }, width_bytes)
     };
-    Ok(Arc::new(Copy {
+    Ok(Copy {
         to: plane(destination)?,
         from: plane(source)?,
         to_pitch: destination.pitch,
         from_pitch: source.pitch,
         width: width_bytes,
         height: height * depth,
-    }))
+    })
+}
+
+impl Copy {
+    /// The copy as [`copy_node`] reads it, whose first bytes are at the addresses.
+    pub(crate) fn parameters(&self) -> Copy3D {
+        let place = |address, pitch| {
+            let (memory, host, device) = match address {
+                Address::Host(HostAddress(host)) => (1, host, 0),
+                Address::Device(device) => (2, 0, device),
+                Address::Any(device) => (4, 0, device),
+            };
+            let (x_bytes, y, z, level, array, reserved) = (0, 0, 0, 0, 0, 0);
+            Place3D { x_bytes, y, z, level, memory, host, device, array, reserved, pitch, height: self.height }
+        };
+        Copy3D {
+            source: place(self.from, self.from_pitch),
+            destination: place(self.to, self.to_pitch),
+            width_bytes: self.width,
+            height: self.height,
+            depth: 1,
+        }
+    }
+
+    /// Whether it copies one row of at least one byte.
+    pub(crate) fn is_one_row(&self) -> bool {
+        self.width != 0 && self.height == 1
+    }
 }
 
 /// The address of the first byte of a rectangle.
@@ -137,7 +164,9 @@ fn start(place: Place2D, width: usize) -> Result<Address> {
 }
 
 impl Transfer for Copy {
-    const NODE_TYPE: i32 = 1;
+    fn node(&self) -> Task<'static> {
+        Task::Copy(*self)
+    }
 
     fn run_in(&self, state: &State) -> Result {
         if self.width == 0 || self.height == 0 {

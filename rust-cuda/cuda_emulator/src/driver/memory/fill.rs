@@ -1,14 +1,12 @@
 //! Fills of a device's memory with a value.
 
-use std::sync::Arc;
-
 use super::{Place, Transfer, submit};
 use crate::abi::{FillNode, HostAddress, In};
 use crate::driver::State;
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::host;
-use crate::work::Work;
+use crate::work::Task;
 
 /// Bytes that are written at once: a multiple of every element's size.
 const CHUNK: usize = 1 << 16;
@@ -45,9 +43,9 @@ pub(crate) fn fill_2d(
 }
 
 /// A fill as a graph's node.
-pub(crate) fn fill_node(parameters: In<FillNode>) -> Result<Arc<dyn Work>> {
+pub(crate) fn fill_node(parameters: In<FillNode>) -> Result<Fill> {
     let FillNode { address, pitch, value, element_bytes, width, height } = parameters.get()?;
-    Ok(Arc::new(Fill::new((address, pitch), value, element_bytes as usize, (width, height))?))
+    Fill::new((address, pitch), value, element_bytes as usize, (width, height))
 }
 
 impl Fill {
@@ -64,10 +62,18 @@ impl Fill {
         }
         Ok(Self { address, pitch, value, element, width, height })
     }
+
+    /// The fill as [`fill_node`] reads it.
+    pub(crate) fn parameters(&self) -> FillNode {
+        let Self { address, pitch, value, element, width, height } = *self;
+        FillNode { address, pitch, value, element_bytes: element as u32, width, height }
+    }
 }
 
 impl Transfer for Fill {
-    const NODE_TYPE: i32 = 2;
+    fn node(&self) -> Task<'static> {
+        Task::Fill(*self)
+    }
 
     fn run_in(&self, state: &State) -> Result {
         let bytes = self.width.checked_mul(self.element).ok_or(Error::INVALID_VALUE)?;

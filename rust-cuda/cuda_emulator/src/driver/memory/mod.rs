@@ -18,11 +18,11 @@ use crate::driver::{State, in_context, state, stream};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::journal;
-use crate::work::Work;
+use crate::work::{Task, Work};
 
 pub(crate) use attributes::{pointer_attribute, pointer_attributes, set_pointer_attribute};
-pub(crate) use copy::{Address, copy, copy_2d, copy_node, copy_peer};
-pub(crate) use fill::{fill, fill_2d, fill_node};
+pub(crate) use copy::{Address, Copy, copy, copy_2d, copy_node, copy_peer};
+pub(crate) use fill::{Fill, fill, fill_2d, fill_node};
 pub(crate) use pool::{
     Pool, allocate_from, create_pool, default_pool, destroy_pool, pool_access, pool_attribute, pool_exists,
     set_pool_attribute,
@@ -47,8 +47,8 @@ pub(crate) enum Place {
 
 /// A copy or a fill.
 trait Transfer: Debug + Send + Sync + 'static {
-    /// Its `CUgraphNodeType`.
-    const NODE_TYPE: i32;
+    /// The transfer as a node of a graph.
+    fn node(&self) -> Task<'static>;
 
     /// Transfers row after row, after a check of all rows.
     ///
@@ -62,8 +62,8 @@ impl<T: Transfer> Work for T {
         self.run_in(&*state()?)
     }
 
-    fn node_type(&self) -> i32 {
-        T::NODE_TYPE
+    fn task(&self) -> Task<'_> {
+        self.node()
     }
 }
 

@@ -50,6 +50,15 @@ stream.sync()
 check(driver.cuMemcpyDtoH(result.ctypes.data, int(buffers[1].handle), result.nbytes))
 np.testing.assert_array_equal(result, 5 * x + 1)
 
+# The graph of a second capture gives the first its parameters.
+builder = device.create_graph_builder().begin_building()
+launch(builder, config, kernel, np.float32(-2), buffers[0], buffers[1], np.uint64(n))
+graph.update(builder.end_building())
+graph.launch(stream)
+stream.sync()
+check(driver.cuMemcpyDtoH(result.ctypes.data, int(buffers[1].handle), result.nbytes))
+np.testing.assert_array_equal(result, 3 * x + 1)
+
 error, _ = driver.cuMemAlloc(1 << 50)
 assert error == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY, error
 print(device.name, "all results are right")

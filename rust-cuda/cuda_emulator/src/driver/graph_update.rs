@@ -1,0 +1,269 @@
+//! Updates of nodes: of a graph's own, and of those of an executable graph, which has its own copy of their parameters.
+
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use crate::abi::{HostFunction, HostNode, In, KernelShape, UpdateResult};
+use crate::driver::graph::{Node, Operation};
+use crate::driver::graph_nodes::launch_of;
+use crate::driver::memory::{Address, Copy, Fill};
+use crate::driver::{State, state};
+use crate::error::{Error, Result};
+use crate::handles::Handle;
+use crate::work::{Task, Work};
+
+/// `CU_GRAPH_EXEC_UPDATE_ERROR`, and after it, what has changed.
+const OTHER: c_int = 1;
+const TOPOLOGY: c_int = 2;
+const NODE_TYPE: c_int = 3;
+const PARAMETERS: c_int = 5;
+const FUNCTION: c_int = 7;
+const ATTRIBUTES: c_int = 8;
+
+/// Why a graph cannot update another: a `CUgraphExecUpdateResult`, and the places of the node and of its dependency in the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Difference {
+    result: c_int,
+    node: Option<usize>,
+    from: Option<usize>,
+}
+
+/// Sets the parameters of a launch: of the graph's node, or of the same node of an executable graph. It keeps its attributes.
+pub(crate) fn set_kernel(
+    executable: Option<Handle>,
+    node: Handle,
+    parameters: KernelShape,
+    kernel: (Handle, Handle),
+) -> Result {
+    replace(executable, node, |state, old| {
+        let Task::Launch(old) = old else { return Err(Error::INVALID_VALUE) };
+        Ok(Arc::new(launch_of(state, parameters, kernel, old.attributes, old.context)?))
+    })
+}
+
+/// Sets the parameters of a copy. In an executable graph, the old one and the new one must copy one row.
+pub(crate) fn set_copy(executable: Option<Handle>, node: Handle, copy: Copy) -> Result {
+    replace(executable, node, |_, old| match old {
+        Task::Copy(old) if executable.is_none() || old.is_one_row() && copy.is_one_row() => Ok(Arc::new(copy)),
+        _ => Err(Error::INVALID_VALUE),
+    })
+}
+
+/// Sets the parameters of a fill. In an executable graph, it keeps the number of its rows, and may not be empty.
+pub(crate) fn set_fill(executable: Option<Handle>, node: Handle, fill: Fill) -> Result {
+    let new = fill.parameters();
+    replace(executable, node, |_, old| match old {
+        Task::Fill(_) if executable.is_none() => Ok(Arc::new(fill)),
+        Task::Fill(old) if old.parameters().height == new.height && new.width != 0 && new.height != 0 => {
+            Ok(Arc::new(fill))
+        }
+        _ => Err(Error::INVALID_VALUE),
+    })
+}
+
+/// Sets the function that a node calls.
+pub(crate) fn set_host(executable: Option<Handle>, node: Handle, parameters: In<HostNode>) -> Result {
+    let HostNode { function, data } = parameters.get()?;
+    let function = HostFunction::new(function, data)?;
+    replace(executable, node, |_, old| match old {
+        Task::HostCall(_) => Ok(Arc::new(function)),
+        _ => Err(Error::INVALID_VALUE),
+    })
+}
+
+/// Replaces the work of a node by what `new` makes of it.
+///
+/// # Errors
+/// Those of `new`; `INVALID_HANDLE` if there is no such executable graph; `INVALID_VALUE` if it was not made from the node's graph, or
+/// an executable graph cannot have the new work in the place of the old.
+fn replace(
+    executable: Option<Handle>,
+    node: Handle,
+    new: impl FnOnce(&mut State, Task<'_>) -> Result<Arc<dyn Work>>,
+) -> Result {
+    let mut state = state()?;
+    let of_executable = executable.map(|handle| state.executables.get(handle)).transpose()?;
+    let Node { graph, index } = *state.nodes.get(node).map_err(|_| Error::INVALID_VALUE)?;
+    let operations = match of_executable {
+        Some(executable) if executable.graph != graph => return Err(Error::INVALID_VALUE),
+        Some(executable) => &executable.operations[..],
+        None => &state.graphs.get(graph)?.operations[..],
+    };
+    // A node that was added after the executable graph was made is none of its own.
+    let old = Arc::clone(&operations.get(index).ok_or(Error::INVALID_VALUE)?.work);
+    let work = new(&mut state, old.task())?;
+    let Some(executable) = executable else {
+        state.graphs.get_mut(graph)?.operations[index].work = work;
+        return Ok(());
+    };
+    if state.difference(old.task(), work.task()).is_some() {
+        return Err(Error::INVALID_VALUE);
+    }
+    Arc::make_mut(&mut state.executables.get_mut(executable)?.operations)[index].work = work;
+    Ok(())
+}
+
+/// Gives all nodes of an executable graph the parameters that those of a graph of the same shape have, and says in `report` whether it
+/// could.
+///
+/// # Errors
+/// `INVALID_HANDLE`; `GRAPH_EXEC_UPDATE_FAILURE` if a node differs in a way that an update cannot change. Then no node is updated.
+pub(crate) fn update(executable: Handle, graph: Handle, report: impl FnOnce(UpdateResult)) -> Result {
+    let updated = state().and_then(|mut state| match state.update(executable, graph)? {
+        Ok(destroyed) => Ok(Ok(destroyed)),
+        Err(difference) => state.named(graph, difference).map(Err),
+    });
+    match updated {
+        Ok(Ok(destroyed)) => {
+            report(UpdateResult { result: 0, node: 0, from_node: 0 });
+            destroyed.into_iter().for_each(HostFunction::call);
+            Ok(())
+        }
+        Ok(Err(difference)) => {
+            report(difference);
+            Err(Error::GRAPH_EXEC_UPDATE_FAILURE)
+        }
+        Err(error) => {
+            report(UpdateResult { result: OTHER, node: 0, from_node: 0 });
+            Err(error)
+        }
+    }
+}
+
+impl State {
+    /// Updates an executable graph, which then has the graph's references to objects. Returns what destroys those that no one needs.
+    fn update(
+        &mut self,
+        executable: Handle,
+        graph: Handle,
+    ) -> Result<std::result::Result<Vec<HostFunction>, Difference>> {
+        let old = &self.executables.get(executable)?.operations;
+        let of_graph = self.graphs.get(graph)?;
+        let pairs = match pair(old, &of_graph.operations) {
+            Ok(pairs) => pairs,
+            Err(difference) => return Ok(Err(difference)),
+        };
+        let mut updated = old.to_vec();
+        for (operation, place) in updated.iter_mut().zip(pairs) {
+            let work = &of_graph.operations[place].work;
+            if let Some(result) = self.difference(operation.work.task(), work.task()) {
+                return Ok(Err(Difference { result, node: Some(place), from: None }));
+            }
+            operation.work = Arc::clone(work);
+        }
+        let objects = of_graph.objects.clone();
+        self.retain_objects(&objects)?;
+        let executable = self.executables.get_mut(executable)?;
+        executable.operations = updated.into();
+        let before = std::mem::replace(&mut executable.objects, objects);
+        self.release_objects(&before).map(Ok)
+    }
+
+    /// A difference with the handles of the graph's nodes.
+    fn named(&mut self, graph: Handle, difference: Difference) -> Result<UpdateResult> {
+        let nodes = self.nodes_of(graph)?;
+        let handle = |place: Option<usize>| place.and_then(|place| nodes.get(place).copied()).unwrap_or(0);
+        let Difference { result, node, from } = difference;
+        Ok(UpdateResult { result, node: handle(node), from_node: handle(from) })
+    }
+
+    /// Why an executable graph cannot have the new work in the place of the old, as a `CUgraphExecUpdateResult`.
+    fn difference(&self, old: Task<'_>, new: Task<'_>) -> Option<c_int> {
+        match (old, new) {
+            (Task::Launch(old), Task::Launch(new)) if old.context != new.context => Some(FUNCTION),
+            (Task::Launch(old), Task::Launch(new)) => {
+                (old.attributes.cooperative != new.attributes.cooperative).then_some(ATTRIBUTES)
+            }
+            (Task::Copy(old), Task::Copy(new)) => {
+                let is_same = self.is_same_memory(old.to, new.to) && self.is_same_memory(old.from, new.from);
+                (!is_same).then_some(PARAMETERS)
+            }
+            (Task::Fill(old), Task::Fill(new)) => {
+                let [old, new] = [old, new].map(|fill| fill.parameters());
+                let [shape, new_shape] =
+                    [old, new].map(|fill| (fill.pitch, fill.element_bytes, fill.width, fill.height));
+                let is_same = self.is_same_memory(Address::Device(old.address), Address::Device(new.address));
+                // Of rows, only address and value may change.
+                let has_rows = old.height > 1 || new.height > 1;
+                (!is_same || has_rows && shape != new_shape).then_some(PARAMETERS)
+            }
+            (old, new) => (old.node_type() != new.node_type()).then_some(NODE_TYPE),
+        }
+    }
+
+    /// Whether two addresses are of one kind of memory, and of one context. Nothing is known of an old one whose allocation has been
+    /// freed.
+    fn is_same_memory(&self, old: Address, new: Address) -> bool {
+        let [(kind, owner), (new_kind, new_owner)] = [old, new].map(|address| match address {
+            Address::Host(_) => (Some(true), None),
+            Address::Device(at) => (Some(false), self.owner(at)),
+            Address::Any(at) => {
+                let owner = self.owner(at);
+                (owner.map(|_| false), owner)
+            }
+        });
+        match (kind, new_kind) {
+            (Some(kind), Some(new_kind)) if kind != new_kind => return false,
+            // An address that is none of a device is the host's.
+            (Some(false), None) => return false,
+            _ => {}
+        }
+        match (owner, new_owner) {
+            (Some((ordinal, context)), Some((new_ordinal, new_context))) => {
+                ordinal == new_ordinal && (context.is_none() || new_context.is_none() || context == new_context)
+            }
+            _ => true,
+        }
+    }
+
+    /// Ordinal of the device that has an address, and the context that has allocated it; no context for a module's variable.
+    fn owner(&self, address: u64) -> Option<(usize, Option<Handle>)> {
+        let (ordinal, extent) = self.extent_of(address)?;
+        let owner = self.contexts.iter().find(|(_, context)| context.allocations.contains(&extent.start));
+        Some((ordinal, owner.map(|(handle, _)| handle)))
+    }
+}
+
+/// The place in `new` of each node of `old`: the last nodes of both are the same ones in their order, and so are the dependencies of nodes
+/// that are.
+fn pair(old: &[Operation], new: &[Operation]) -> std::result::Result<Vec<usize>, Difference> {
+    let differs = |node, from| Difference { result: TOPOLOGY, node, from };
+    if old.len() != new.len() {
+        return Err(differs(None, None));
+    }
+    let [exits, new_exits] = [old, new].map(exits);
+    if exits.len() != new_exits.len() {
+        return Err(differs(new_exits.get(exits.len()).copied(), None));
+    }
+    let (mut pairs, mut of_new) = (vec![None; old.len()], vec![None; new.len()]);
+    let mut pending: Vec<(usize, usize)> = exits.into_iter().zip(new_exits).collect();
+    for (place, new_place) in &pending {
+        (pairs[*place], of_new[*new_place]) = (Some(*new_place), Some(*place));
+    }
+    while let Some((place, new_place)) = pending.pop() {
+        let (after, new_after) = (&old[place].after, &new[new_place].after);
+        if after.len() != new_after.len() {
+            return Err(differs(Some(new_place), None));
+        }
+        for (from, new_from) in after.iter().zip(new_after) {
+            match (pairs[*from], of_new[*new_from]) {
+                (None, None) => {
+                    (pairs[*from], of_new[*new_from]) = (Some(*new_from), Some(*from));
+                    pending.push((*from, *new_from));
+                }
+                (Some(known), _) if known == *new_from => {}
+                _ => return Err(differs(Some(new_place), Some(*new_from))),
+            }
+        }
+    }
+    pairs.into_iter().collect::<Option<_>>().ok_or(differs(None, None))
+}
+
+/// The nodes that no other depends on.
+fn exits(operations: &[Operation]) -> Vec<usize> {
+    let mut is_exit = vec![true; operations.len()];
+    for from in operations.iter().flat_map(|operation| &operation.after) {
+        is_exit[*from] = false;
+    }
+    (0..operations.len()).filter(|place| is_exit[*place]).collect()
+}
