@@ -365,6 +365,16 @@ pub(crate) struct MemoryLocation {
     pub(crate) id: c_int,
 }
 
+/// `CUmemcpyAttributes`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct CopyAttributes {
+    pub(crate) source_order: c_int,
+    pub(crate) source: MemoryLocation,
+    pub(crate) destination: MemoryLocation,
+    pub(crate) flags: c_uint,
+}
+
 /// `CUmemPoolProps`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -409,6 +419,7 @@ pub const SIZES: &[(&str, usize)] = &[
     ("CUDA_MEMSET_NODE_PARAMS_v1", size_of::<FillNode>()),
     ("CUDA_MEMCPY3D", size_of::<Copy3D>()),
     ("CUmemLocation", size_of::<MemoryLocation>()),
+    ("CUmemcpyAttributes", size_of::<CopyAttributes>()),
     ("CUmemPoolProps", size_of::<PoolProperties>()),
     ("CUDA_GRAPH_INSTANTIATE_PARAMS", size_of::<InstantiateParameters>()),
     ("CUgraphExecUpdateResultInfo", size_of::<UpdateResult>()),

@@ -3,9 +3,9 @@
 use std::ffi::{c_int, c_uchar, c_uint, c_ushort};
 
 use super::export;
-use crate::abi::{Copy2D, HostAddress, In, MemoryLocation, Out, PoolProperties};
+use crate::abi::{Copy2D, CopyAttributes, HostAddress, In, MemoryLocation, Out, PoolProperties};
 use crate::driver::memory::Address::{Any, Device, Host};
-use crate::driver::memory::{self, copy, fill, fill_2d, shared};
+use crate::driver::memory::{self, Batch, copy, fill, fill_2d, shared};
 use crate::handles::Handle;
 
 export! {
@@ -84,6 +84,33 @@ export! {
     fn cuMemcpyPeerAsync[cuMemcpyPeerAsync_ptsz](
         to: u64, to_context: Handle, from: u64, from_context: Handle, bytes: usize, stream: Handle,
     ) => memory::copy_peer(to, to_context, from, from_context, bytes, Some(stream));
+    fn cuMemcpyBatchAsync(
+        to: In<u64>, from: In<u64>, bytes: In<usize>, count: usize, attributes: In<CopyAttributes>, starts: In<usize>,
+        attribute_count: usize, fail_index: Out<usize>, stream: Handle,
+    ) => memory::copy_batch(
+        Batch { to, from, bytes, count, attributes, starts, attribute_count }, stream, Some(fail_index),
+    );
+    fn cuMemcpyBatchAsync_ptsz(
+        to: In<u64>, from: In<u64>, bytes: In<usize>, count: usize, attributes: In<CopyAttributes>, starts: In<usize>,
+        attribute_count: usize, fail_index: Out<usize>, stream: Handle,
+    ) => memory::copy_batch_of_thread(
+        Batch { to, from, bytes, count, attributes, starts, attribute_count }, stream, Some(fail_index),
+    );
+    fn cuMemcpyBatchAsync_v2(
+        to: In<u64>, from: In<u64>, bytes: In<usize>, count: usize, attributes: In<CopyAttributes>, starts: In<usize>,
+        attribute_count: usize, stream: Handle,
+    ) => memory::copy_batch(
+        Batch { to, from, bytes, count, attributes, starts, attribute_count }, stream, None,
+    );
+    fn cuMemcpyBatchAsync_v2_ptsz(
+        to: In<u64>, from: In<u64>, bytes: In<usize>, count: usize, attributes: In<CopyAttributes>, starts: In<usize>,
+        attribute_count: usize, stream: Handle,
+    ) => memory::copy_batch_of_thread(
+        Batch { to, from, bytes, count, attributes, starts, attribute_count }, stream, None,
+    );
+    fn cuMemcpyWithAttributesAsync[cuMemcpyWithAttributesAsync_ptsz](
+        to: u64, from: u64, bytes: usize, attributes: In<CopyAttributes>, stream: Handle,
+    ) => memory::copy_with(to, from, bytes, attributes, stream);
     fn cuMemcpy2D_v2[cuMemcpy2D_v2_ptds, cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds](copy: In<Copy2D>) =>
         memory::copy_2d(copy, None);
     fn cuMemcpy2DAsync_v2[cuMemcpy2DAsync_v2_ptsz](copy: In<Copy2D>, stream: Handle) =>

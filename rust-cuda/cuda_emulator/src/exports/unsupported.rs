@@ -284,10 +284,6 @@ unsupported! {
     cuMemcpyAtoHAsync_v2_ptsz
     cuMemcpyAtoH_v2
     cuMemcpyAtoH_v2_ptds
-    cuMemcpyBatchAsync
-    cuMemcpyBatchAsync_ptsz
-    cuMemcpyBatchAsync_v2
-    cuMemcpyBatchAsync_v2_ptsz
     cuMemcpyDtoA
     cuMemcpyDtoA_v2
     cuMemcpyDtoA_v2_ptds
@@ -303,8 +299,6 @@ unsupported! {
     cuMemcpyHtoA_v2_ptds
     cuMemcpyHtoD
     cuMemcpyHtoDAsync
-    cuMemcpyWithAttributesAsync
-    cuMemcpyWithAttributesAsync_ptsz
     cuMemsetD16
     cuMemsetD2D16
     cuMemsetD2D32

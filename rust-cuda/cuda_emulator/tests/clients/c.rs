@@ -44,6 +44,7 @@ fn a_c_program_gets_cudas_results_and_errors() {
     assert!(output.status.success(), "{said}");
     assert!(said.contains("all calls returned what they should"), "{said}");
     assert_eq!(said.matches("cuArrayCreate_v2 is not supported").count(), 1, "{said}");
+    assert!(said.contains("copy 1 of a batch of 3: CUDA_ERROR_INVALID_VALUE"), "{said}");
     assert!(
         said.contains("CUDA_ERROR_ILLEGAL_ADDRESS in the launch of far (grid (1, 1, 1), block (1, 1, 1))"),
         "{said}"

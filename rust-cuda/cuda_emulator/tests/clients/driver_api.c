@@ -49,6 +49,12 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec, void *, const HostNode *), cu
 typedef struct { int result; void *node, *from; } UpdateResult;
 CUresult cuGraphExecUpdate(CUgraphExec, CUgraph, void **, int *), cuGraphExecUpdate_v2(CUgraphExec, CUgraph, UpdateResult *);
 CUresult cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **);
+typedef struct { int type, id; } Location;
+typedef struct { int order; Location source, destination; unsigned flags; } CopyAttributes;
+CUresult cuMemcpyBatchAsync(const CUdeviceptr *, const CUdeviceptr *, const size_t *, size_t, const CopyAttributes *, const size_t *, size_t, size_t *, CUstream);
+CUresult cuMemcpyBatchAsync_v2(const CUdeviceptr *, const CUdeviceptr *, const size_t *, size_t, const CopyAttributes *, const size_t *, size_t, CUstream);
+CUresult cuMemcpyBatchAsync_v2_ptsz(const CUdeviceptr *, const CUdeviceptr *, const size_t *, size_t, const CopyAttributes *, const size_t *, size_t, CUstream);
+CUresult cuMemcpyWithAttributesAsync(CUdeviceptr, CUdeviceptr, size_t, const CopyAttributes *, CUstream);
 CUresult cuMemcpyAsync(CUdeviceptr, CUdeviceptr, size_t, CUstream);
 CUresult cuArrayCreate_v2(void *, void *), cuLaunchHostFunc(CUstream, void (*)(void *), void *);
 
@@ -59,7 +65,6 @@ typedef struct {
 } Copy2D;
 CUresult cuMemcpy2D_v2(const Copy2D *);
 typedef struct opaque *CUmemoryPool;
-typedef struct { int type, id; } Location;
 typedef struct { int allocation_type, handle_types; Location location; void *attributes; size_t max; unsigned short usage; char reserved[54]; } PoolProperties;
 CUresult cuMemPoolCreate(CUmemoryPool *, const PoolProperties *), cuMemPoolDestroy(CUmemoryPool), cuMemPoolGetAttribute(CUmemoryPool, int, void *);
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *, size_t, CUmemoryPool, CUstream), cuMemFreeAsync(CUdeviceptr, CUstream);
@@ -415,6 +420,60 @@ static void updates(CUdeviceptr values, CUdeviceptr other, CUstream stream) {
     CHECK(code == 1 && !node);
 }
 
+/* Copies in a batch, each with an attribute; an error names the copy, or none. */
+static void batches(CUdeviceptr values, CUdeviceptr other, CUstream stream) {
+    unsigned source[N], result[N];
+    for (unsigned i = 0; i < N; i++) source[i] = 3 * i;
+    CUdeviceptr host = (CUdeviceptr)(uintptr_t)source, to_host = (CUdeviceptr)(uintptr_t)result;
+    CUdeviceptr to[] = {values, values + 40, other}, from[] = {host, host + 400, host};
+    size_t bytes[] = {40, 4, 8}, starts[] = {0, 2}, failed = 7;
+    CopyAttributes attributes[] = {{.order = 1}, {.order = 3, .flags = 1, .source = {2, 0}}};
+    EXPECT(0, cuMemcpyBatchAsync_v2(to, from, bytes, 3, attributes, starts, 2, stream));
+    EXPECT(0, cuMemcpyDtoH_v2(result, values, 44));
+    CHECK(result[9] == 27 && result[10] == 300);
+    EXPECT(0, cuMemcpyDtoH_v2(result, other, 8));
+    CHECK(result[1] == 3);
+    EXPECT(0, cuMemcpyBatchAsync((CUdeviceptr[]){to_host}, &values, bytes, 1, attributes, starts, 1, &failed, stream));
+    CHECK(failed == 7 && result[9] == 27);
+    EXPECT(0, cuMemcpyWithAttributesAsync(to_host, other, 4, &(CopyAttributes){.order = 2}, NULL));
+    CHECK(result[0] == 0);
+
+    bytes[1] = 1 << 20;
+    EXPECT(1, cuMemcpyBatchAsync(to, from, bytes, 3, attributes, starts, 2, &failed, stream));
+    CHECK(failed == 1);
+    EXPECT(1, cuMemcpyBatchAsync_v2(to, from, bytes, 3, attributes, starts, 2, stream));
+    bytes[1] = 4;
+    to[2] = 0;
+    EXPECT(1, cuMemcpyBatchAsync(to, from, bytes, 3, attributes, starts, 2, &failed, stream));
+    CHECK(failed == 2);
+    EXPECT(1, cuMemcpyBatchAsync(to, from, bytes, 3, attributes, starts, 2, NULL, stream));
+    to[2] = other;
+    /* No copies, no attributes, more of them than copies, and wrong ones; null arrays. */
+    EXPECT(1, cuMemcpyBatchAsync(to, from, bytes, 0, attributes, starts, 0, &failed, stream));
+    CHECK(failed == SIZE_MAX);
+    EXPECT(1, cuMemcpyBatchAsync_v2(to, from, bytes, 3, NULL, NULL, 0, stream));
+    EXPECT(1, cuMemcpyBatchAsync_v2(to, from, bytes, 1, attributes, starts, 2, stream));
+    EXPECT(1, cuMemcpyBatchAsync_v2(to, from, bytes, 2, attributes, starts, 2, stream));
+    for (size_t i = 0; i < 3; i++) EXPECT(1, cuMemcpyBatchAsync_v2(to, from, bytes, 3, attributes, (size_t[][2]){{1, 2}, {0, 0}, {2, 1}}[i], 2, stream));
+    for (int order = 0; order <= 4; order += 4) EXPECT(1, cuMemcpyBatchAsync_v2(to, from, bytes, 3, &(CopyAttributes){.order = order}, starts, 1, stream));
+    EXPECT(1, cuMemcpyBatchAsync_v2(to, from, bytes, 3, &(CopyAttributes){.order = 1, .flags = 2}, starts, 1, stream));
+    EXPECT(1, cuMemcpyWithAttributesAsync(values, host, 4, NULL, stream));
+    EXPECT(1, cuMemcpyWithAttributesAsync(values, host, 4, &(CopyAttributes){0}, stream));
+    EXPECT(1, cuMemcpyBatchAsync_v2(NULL, from, bytes, 3, attributes, starts, 2, stream));
+    EXPECT(1, cuMemcpyBatchAsync_v2(to, NULL, bytes, 3, attributes, starts, 2, stream));
+    EXPECT(1, cuMemcpyBatchAsync_v2(to, from, NULL, 3, attributes, starts, 2, stream));
+    /* The context's default stream, a thread's own, a captured one and none. */
+    EXPECT(1, cuMemcpyBatchAsync_v2(to, from, bytes, 3, attributes, starts, 2, NULL));
+    EXPECT(1, cuMemcpyBatchAsync_v2(to, from, bytes, 3, attributes, starts, 2, (CUstream)1));
+    EXPECT(0, cuMemcpyBatchAsync_v2(to, from, bytes, 3, attributes, starts, 2, (CUstream)2));
+    EXPECT(0, cuMemcpyBatchAsync_v2_ptsz(to, from, bytes, 3, attributes, starts, 2, NULL));
+    EXPECT(400, cuMemcpyBatchAsync_v2(to, from, bytes, 3, attributes, starts, 2, (CUstream)16));
+    CUgraph graph;
+    EXPECT(0, cuStreamBeginCapture_v2(stream, 0));
+    EXPECT(900, cuMemcpyBatchAsync(to, from, bytes, 3, attributes, starts, 2, &failed, stream));
+    EXPECT(0, cuStreamEndCapture(stream, &graph));
+}
+
 int main(int count, char **arguments) {
     int keeps_going = count > 1 && strcmp(arguments[1], "keep-going") == 0;
     CUdevice device;
@@ -594,6 +653,7 @@ int main(int count, char **arguments) {
 
     new_parameters(values, other, stream);
     updates(values, other, stream);
+    batches(values, other, stream);
 
     /* Page-locked memory that a kernel uses; libraries; threads. */
     unsigned *pinned;

@@ -1,6 +1,7 @@
 //! Memory of devices: allocations, copies, fills, and what a program may ask about an address.
 
 mod attributes;
+mod batch;
 mod copy;
 mod fill;
 mod pages;
@@ -21,6 +22,7 @@ use crate::journal;
 use crate::work::{Task, Work};
 
 pub(crate) use attributes::{pointer_attribute, pointer_attributes, set_pointer_attribute};
+pub(crate) use batch::{Batch, copy_batch, copy_batch_of_thread, copy_with};
 pub(crate) use copy::{Address, Copy, copy, copy_2d, copy_node, copy_peer};
 pub(crate) use fill::{Fill, fill, fill_2d, fill_node};
 pub(crate) use pool::{
