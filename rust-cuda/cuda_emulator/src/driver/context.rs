@@ -236,6 +236,35 @@ pub(crate) fn priority_range(least: Out<c_int>, greatest: Out<c_int>) -> Result 
     })
 }
 
+/// Access of the current context to the memory of another one, which no device offers ([`device::can_access_peer`]).
+///
+/// # Errors
+/// `INVALID_VALUE` if there are flags; `INVALID_CONTEXT` if none is current, or the other one is it or is none; otherwise
+/// `PEER_ACCESS_UNSUPPORTED`.
+pub(crate) fn enable_peer(peer: Handle, flags: c_uint) -> Result {
+    in_context(|state, context, _| {
+        if flags != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        if peer == context {
+            return Err(Error::INVALID_CONTEXT);
+        }
+        state.contexts.get(peer).map_err(|_| Error::INVALID_CONTEXT)?;
+        Err(Error::PEER_ACCESS_UNSUPPORTED)
+    })
+}
+
+/// Ends the access that [`enable_peer`] gives.
+///
+/// # Errors
+/// `INVALID_CONTEXT` if none is current, or the other one is none; otherwise `PEER_ACCESS_NOT_ENABLED`.
+pub(crate) fn disable_peer(peer: Handle) -> Result {
+    in_context(|state, _, _| {
+        state.contexts.get(peer).map_err(|_| Error::INVALID_CONTEXT)?;
+        Err(Error::PEER_ACCESS_NOT_ENABLED)
+    })
+}
+
 pub(crate) fn retain_primary(context: Out<Handle>, device: c_int) -> Result {
     let (ordinal, _) = device::of(device)?;
     if context.is_null() {

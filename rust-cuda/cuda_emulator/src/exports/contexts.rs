@@ -83,6 +83,8 @@ export! {
     fn cuCtxSetSharedMemConfig(config: c_int) => context::set_shared_config(config);
     fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) =>
         context::priority_range(least, greatest);
+    fn cuCtxEnablePeerAccess(peer: Handle, flags: c_uint) => context::enable_peer(peer, flags);
+    fn cuCtxDisablePeerAccess(peer: Handle) => context::disable_peer(peer);
     fn cuCtxResetPersistingL2Cache() => driver::in_context(|_, _, _| Ok(()));
 
     fn cuProfilerStart() => driver::in_context(|_, _, _| Ok(()));

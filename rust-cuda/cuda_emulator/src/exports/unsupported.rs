@@ -70,8 +70,6 @@ unsupported! {
     cuCoredumpSetAttributeGlobal
     cuCtxAttach
     cuCtxDetach
-    cuCtxDisablePeerAccess
-    cuCtxEnablePeerAccess
     cuCtxFromGreenCtx
     cuCtxGetDevResource
     cuCtxGetExecAffinity

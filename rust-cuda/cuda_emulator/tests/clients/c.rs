@@ -101,3 +101,15 @@ fn a_program_is_told_what_its_functions_and_memory_need() {
     assert!(said.contains("launch of empty: blocks of (129, 1, 1) threads; it was compiled for 128"), "{said}");
     std::fs::remove_file(program).unwrap();
 }
+
+#[test]
+fn no_context_has_access_to_the_memory_of_another_device() {
+    let Some(program) = compiled("peers") else {
+        return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
+    };
+    let output = emulated(&["--like-a-gpu", "--devices", "sm_90,sm_75"], &program, &["peers"]);
+    let said = text(&output);
+    assert!(output.status.success() && said.contains("all calls returned what they should"), "{said}");
+    assert!(said.contains("[out-of-bounds]"), "{said}");
+    std::fs::remove_file(program).unwrap();
+}

@@ -55,6 +55,8 @@ CUresult cuMemcpyBatchAsync(const CUdeviceptr *, const CUdeviceptr *, const size
 CUresult cuMemcpyBatchAsync_v2(const CUdeviceptr *, const CUdeviceptr *, const size_t *, size_t, const CopyAttributes *, const size_t *, size_t, CUstream);
 CUresult cuMemcpyBatchAsync_v2_ptsz(const CUdeviceptr *, const CUdeviceptr *, const size_t *, size_t, const CopyAttributes *, const size_t *, size_t, CUstream);
 CUresult cuMemcpyWithAttributesAsync(CUdeviceptr, CUdeviceptr, size_t, const CopyAttributes *, CUstream);
+CUresult cuCtxEnablePeerAccess(CUcontext, unsigned), cuCtxDisablePeerAccess(CUcontext), cuDeviceCanAccessPeer(int *, CUdevice, CUdevice);
+CUresult cuDeviceGetP2PAttribute(int *, int, CUdevice, CUdevice), cuMemcpyPeer(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t);
 CUresult cuMemcpyAsync(CUdeviceptr, CUdeviceptr, size_t, CUstream);
 CUresult cuArrayCreate_v2(void *, void *), cuLaunchHostFunc(CUstream, void (*)(void *), void *);
 
@@ -474,11 +476,56 @@ static void batches(CUdeviceptr values, CUdeviceptr other, CUstream stream) {
     EXPECT(0, cuStreamEndCapture(stream, &graph));
 }
 
+/* No context has access to the memory of another device: its kernels have none, and only copies do. */
+static void peers(void) {
+    CUcontext first, second;
+    CUdeviceptr of_first, of_second;
+    CUmodule module;
+    CUfunction function;
+    int can = 7;
+    EXPECT(201, cuCtxEnablePeerAccess(NULL, 0));
+    EXPECT(201, cuCtxDisablePeerAccess(NULL));
+    EXPECT(0, cuDeviceCanAccessPeer(&can, 0, 1));
+    CHECK(can == 0);
+    EXPECT(0, cuDeviceGetP2PAttribute(&can, 2, 0, 1));
+    CHECK(can == 0);
+    EXPECT(0, cuCtxCreate_v2(&second, 0, 1));
+    EXPECT(0, cuMemAlloc_v2(&of_second, 4));
+    EXPECT(0, cuMemsetD32_v2(of_second, 5, 1));
+    EXPECT(0, cuCtxCreate_v2(&first, 0, 0));
+    EXPECT(0, cuMemAlloc_v2(&of_first, 4));
+    EXPECT(1, cuCtxEnablePeerAccess(second, 1));
+    EXPECT(201, cuCtxEnablePeerAccess(first, 0));
+    EXPECT(201, cuCtxEnablePeerAccess((CUcontext)16, 0));
+    EXPECT(217, cuCtxEnablePeerAccess(second, 0));
+    EXPECT(217, cuCtxEnablePeerAccess(second, 0));
+    EXPECT(705, cuCtxDisablePeerAccess(second));
+    EXPECT(201, cuCtxDisablePeerAccess((CUcontext)16));
+    EXPECT(201, cuCtxDisablePeerAccess(NULL));
+    EXPECT(0, cuMemcpyPeer(of_first, first, of_second, second, 4));
+    EXPECT(0, cuModuleLoadDataEx(&module, PTX, 0, NULL, NULL));
+    EXPECT(0, cuModuleGetFunction(&function, module, "add"));
+    EXPECT(0, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&of_first, &(unsigned){1}}, NULL));
+    unsigned value;
+    EXPECT(0, cuMemcpyDtoH_v2(&value, of_first, 4));
+    CHECK(value == 6);
+    EXPECT(0, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&of_second, &(unsigned){1}}, NULL));
+    EXPECT(700, cuCtxSynchronize());
+    EXPECT(700, cuCtxEnablePeerAccess(second, 0));
+    EXPECT(0, cuCtxDestroy_v2(second));
+    EXPECT(0, cuCtxDestroy_v2(first));
+    printf("all calls returned what they should\n");
+}
+
 int main(int count, char **arguments) {
     int keeps_going = count > 1 && strcmp(arguments[1], "keep-going") == 0;
     CUdevice device;
     EXPECT(3, cuDeviceGet(&device, 0));
     EXPECT(0, cuInit(0));
+    if (count > 1 && strcmp(arguments[1], "peers") == 0) {
+        peers();
+        return 0;
+    }
     EXPECT(0, cuDeviceGet(&device, 0));
     EXPECT(101, cuDeviceGet(&device, 7));
     char name[100];
