@@ -237,6 +237,22 @@ pub(crate) struct Uuid {
     pub(crate) bytes: [u8; 16],
 }
 
+/// `CUdevprop`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct DeviceProperties {
+    pub(crate) block_threads: c_int,
+    pub(crate) block: [c_int; 3],
+    pub(crate) grid: [c_int; 3],
+    pub(crate) shared_bytes: c_int,
+    pub(crate) constant_bytes: c_int,
+    pub(crate) warp: c_int,
+    pub(crate) pitch: c_int,
+    pub(crate) registers: c_int,
+    pub(crate) clock_rate: c_int,
+    pub(crate) texture_alignment: c_int,
+}
+
 /// `CUlaunchAttribute`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -410,6 +426,7 @@ pub(crate) struct UpdateResult {
 /// Sizes in bytes of the structures by their names in cuda.h, for the comparison with it.
 pub const SIZES: &[(&str, usize)] = &[
     ("CUuuid", size_of::<Uuid>()),
+    ("CUdevprop", size_of::<DeviceProperties>()),
     ("CUlaunchAttribute", size_of::<LaunchAttribute>()),
     ("CUlaunchConfig", size_of::<RawLaunchConfig>()),
     ("CUDA_MEMCPY2D", size_of::<Copy2D>()),

@@ -16,6 +16,54 @@ const MULTIPROCESSORS: u32 = 2 * LaunchConfig::MAX_CLUSTER as u32;
 /// Shared memory of a block that needs no opt-in, in bytes.
 pub(crate) const DEFAULT_SHARED_BYTES: u32 = LaunchConfig::MAX_STATIC_SHARED_BYTES;
 
+/// Limits of textures and surfaces by their `CUdevice_attribute`, which all architectures here have. Programs print them; those that use
+/// a texture find that it is not supported (CUDA C++ Programming Guide, Technical Specifications per Compute Capability).
+const TEXTURE_LIMITS: &[(c_int, u32)] = &[
+    // Textures: of 1, 2 and 3 dimensions, in layers, to gather from, and the other shape of 3 dimensions.
+    (21, 1 << 17),
+    (22, 1 << 17),
+    (23, 1 << 16),
+    (24, 1 << 14),
+    (25, 1 << 14),
+    (26, 1 << 14),
+    (27, 1 << 15),
+    (28, 1 << 15),
+    (29, 2048),
+    (42, 1 << 15),
+    (43, 2048),
+    (45, 1 << 15),
+    (46, 1 << 15),
+    (47, 1 << 13),
+    (48, 1 << 13),
+    (49, 1 << 15),
+    // Cube maps; surfaces as textures.
+    (52, 1 << 15),
+    (53, 1 << 15),
+    (54, 2046),
+    (55, 1 << 15),
+    (56, 1 << 17),
+    (57, 1 << 16),
+    (58, 1 << 14),
+    (59, 1 << 14),
+    (60, 1 << 14),
+    (61, 1 << 15),
+    (62, 2048),
+    (63, 1 << 15),
+    (64, 1 << 15),
+    (65, 2048),
+    (66, 1 << 15),
+    (67, 1 << 15),
+    (68, 2046),
+    // Linear memory, of one and of two dimensions; mipmaps.
+    (69, 1 << 28),
+    (70, 1 << 17),
+    (71, 65_000),
+    (72, 2_097_120),
+    (73, 1 << 15),
+    (74, 1 << 15),
+    (77, 1 << 15),
+];
+
 /// A compute capability that a device can have, with the limits that NVIDIA's documentation gives for it (CUDA C++ Programming Guide,
 /// Technical Specifications per Compute Capability).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +144,29 @@ impl Architecture {
         self.major >= 9
     }
 
+    /// Size of the L2 cache of a large GPU of the architecture, in bytes.
+    fn l2_bytes(self) -> u32 {
+        let mebibytes = match (self.major, self.minor) {
+            (7, 0) | (8, 6) => 6,
+            (7, _) => 4,
+            (8, 0) => 40,
+            (8, _) => 72,
+            (9, _) => 50,
+            _ => 126,
+        };
+        mebibytes << 20
+    }
+
+    /// How many times more arithmetic instructions on `f32` than on `f64` a multiprocessor executes in a cycle (CUDA C++ Programming
+    /// Guide, Arithmetic Instructions).
+    fn single_to_double_ratio(self) -> u32 {
+        match (self.major, self.minor) {
+            (7, 0) | (8, 0) | (9 | 10, _) => 2,
+            (7, _) => 32,
+            _ => 64,
+        }
+    }
+
     /// The value of a `CUdevice_attribute`.
     pub(crate) fn attribute(self, attribute: c_int, ordinal: u32) -> Option<u32> {
         let clusters = u32::from(self.has_clusters());
@@ -116,14 +187,14 @@ impl Architecture {
             // Clock rates in kHz and the bus in bits: of no hardware, but not 0, by which programs divide.
             13 | 36 => 1_000_000,
             37 => 1024,
-            14 => 512,
+            14 | 30 => 512,
             15 | 40 => 1,
             16 => self.multiprocessors,
             // Host memory can be mapped, and host and device have one address space.
             19 | 41 => 1,
             31 => 1,
             33 => ordinal,
-            38 => 4 << 20,
+            38 => self.l2_bytes(),
             39 => self.threads,
             51 => 32,
             75 => self.major,
@@ -134,7 +205,7 @@ impl Architecture {
             // Managed memory is copied to and from the device at each launch.
             83 => 1,
             85 => ordinal,
-            87 => 2,
+            87 => self.single_to_double_ratio(),
             90 => 1,
             91 => 1,
             95 => 1,
@@ -144,11 +215,14 @@ impl Architecture {
             111 => self.reserved_shared_bytes,
             115 => 1,
             120 => clusters,
-            126 => 1,
+            // Domains of memory synchronisation.
+            126 => 1 + 3 * clusters,
             // No unified function pointers; no node of the host's memory.
             131 | 134 => return Some(u32::MAX),
-            // Textures, surfaces, peers, external and virtual memory: not supported.
-            attribute if (1..=161).contains(&attribute) => 0,
+            // What is not supported: peers, external and virtual memory, and more.
+            attribute if (1..=161).contains(&attribute) => {
+                TEXTURE_LIMITS.iter().find(|(known, _)| *known == attribute).map_or(0, |(_, limit)| *limit)
+            }
             _ => return None,
         })
     }
@@ -169,12 +243,28 @@ mod tests {
     }
 
     #[test]
+    fn no_limit_is_zero() {
+        // Flags and numbers that may be: timeout, integrated, mode, error correction, buses, gathering, driver model.
+        let may_be_zero = [17, 18, 20, 32, 33, 34, 35, 44, 50, 76];
+        for architecture in ARCHITECTURES {
+            for attribute in (1..=83).filter(|attribute| !may_be_zero.contains(attribute)) {
+                let value = architecture.attribute(attribute, 0);
+                assert!(value.is_some_and(|value| value > 0), "{attribute} of {}: {value:?}", architecture.name());
+            }
+        }
+    }
+
+    #[test]
     fn attributes_are_those_of_the_architecture() {
         let turing: Architecture = "sm_75".parse().unwrap();
         let hopper: Architecture = "sm_90".parse().unwrap();
         assert_eq!((turing.attribute(75, 0), turing.attribute(76, 0)), (Some(7), Some(5)));
         assert_eq!((turing.attribute(97, 0), hopper.attribute(97, 0)), (Some(64 << 10), Some(227 << 10)));
         assert_eq!((turing.attribute(120, 0), hopper.attribute(120, 0)), (Some(0), Some(1)));
+        assert_eq!((turing.attribute(87, 0), hopper.attribute(87, 0)), (Some(32), Some(2)));
+        assert_eq!((turing.attribute(38, 0), hopper.attribute(38, 0)), (Some(4 << 20), Some(50 << 20)));
+        assert_eq!((turing.attribute(126, 0), hopper.attribute(126, 0)), (Some(1), Some(4)));
+        assert_eq!((turing.attribute(22, 0), hopper.attribute(23, 0)), (Some(131_072), Some(65_536)));
         assert_eq!(hopper.attribute(0, 0), None);
         assert_eq!(hopper.attribute(1000, 0), None);
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use crate::abi::{Out, Text, Uuid};
+use crate::abi::{DeviceProperties, Out, Text, Uuid};
 use crate::architecture::Architecture;
 use crate::driver::driver;
 use crate::error::{Error, Result};
@@ -65,6 +65,34 @@ pub(crate) fn attribute(value: Out<c_int>, attribute: c_int, device: c_int) -> R
     let (index, architecture) = of(device)?;
     let known = architecture.attribute(attribute, index as u32).ok_or(Error::INVALID_VALUE)?;
     value.set(known as c_int)
+}
+
+/// Those of the attributes that programs of early versions of CUDA ask for.
+pub(crate) fn properties(properties: Out<DeviceProperties>, device: c_int) -> Result {
+    let (index, architecture) = of(device)?;
+    let value = |attribute| architecture.attribute(attribute, index as u32).map_or(0, |value| value as c_int);
+    properties.set(DeviceProperties {
+        block_threads: value(1),
+        block: [2, 3, 4].map(value),
+        grid: [5, 6, 7].map(value),
+        shared_bytes: value(8),
+        constant_bytes: value(9),
+        warp: value(10),
+        pitch: value(11),
+        registers: value(12),
+        clock_rate: value(13),
+        texture_alignment: value(14),
+    })
+}
+
+/// No context can have a part of the multiprocessors.
+pub(crate) fn affinity_support(support: Out<c_int>, affinity: c_int, device: c_int) -> Result {
+    of(device)?;
+    // `CU_EXEC_AFFINITY_TYPE_SM_COUNT`
+    if affinity != 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    support.set(0)
 }
 
 pub(crate) fn compute_capability(major: Out<c_int>, minor: Out<c_int>, device: c_int) -> Result {

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::export;
-use crate::abi::{In, Out, Text, Uuid};
+use crate::abi::{DeviceProperties, In, Out, Text, Uuid};
 use crate::driver::{context, device, memory};
 use crate::error::{self, Error};
 use crate::handles::Handle;
@@ -36,6 +36,10 @@ export! {
     fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: c_int) => device::total_memory(bytes, device);
     fn cuDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) =>
         device::attribute(value, attribute, device);
+    fn cuDeviceGetProperties(properties: Out<DeviceProperties>, device: c_int) =>
+        device::properties(properties, device);
+    fn cuDeviceGetExecAffinitySupport(support: Out<c_int>, affinity: c_int, device: c_int) =>
+        device::affinity_support(support, affinity, device);
     fn cuDeviceComputeCapability(major: Out<c_int>, minor: Out<c_int>, device: c_int) =>
         device::compute_capability(major, minor, device);
     fn cuDeviceGetPCIBusId(id: Out<c_char>, length: c_int, device: c_int) => device::bus_id(id, length, device);

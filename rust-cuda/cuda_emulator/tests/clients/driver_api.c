@@ -57,6 +57,8 @@ CUresult cuMemcpyBatchAsync_v2_ptsz(const CUdeviceptr *, const CUdeviceptr *, co
 CUresult cuMemcpyWithAttributesAsync(CUdeviceptr, CUdeviceptr, size_t, const CopyAttributes *, CUstream);
 CUresult cuCtxEnablePeerAccess(CUcontext, unsigned), cuCtxDisablePeerAccess(CUcontext), cuDeviceCanAccessPeer(int *, CUdevice, CUdevice);
 CUresult cuDeviceGetP2PAttribute(int *, int, CUdevice, CUdevice), cuMemcpyPeer(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t);
+typedef struct { int threads, block[3], grid[3], shared, constant, warp, pitch, registers, clock, alignment; } DeviceProperties;
+CUresult cuDeviceGetProperties(DeviceProperties *, CUdevice), cuDeviceGetExecAffinitySupport(int *, int, CUdevice);
 CUresult cuMemcpyAsync(CUdeviceptr, CUdeviceptr, size_t, CUstream);
 CUresult cuArrayCreate_v2(void *, void *), cuLaunchHostFunc(CUstream, void (*)(void *), void *);
 
@@ -531,6 +533,16 @@ int main(int count, char **arguments) {
     char name[100];
     EXPECT(0, cuDeviceGetName(name, sizeof name, device));
     CHECK(strncmp(name, "CUDA emulator", 13) == 0);
+    DeviceProperties properties;
+    EXPECT(0, cuDeviceGetProperties(&properties, device));
+    CHECK(properties.threads == 1024 && properties.block[2] == 64 && properties.grid[1] == 65535 && properties.shared == 49152);
+    CHECK(properties.warp == 32 && properties.registers == 65536 && properties.alignment == 512);
+    EXPECT(1, cuDeviceGetProperties(NULL, device));
+    EXPECT(101, cuDeviceGetProperties(&properties, 7));
+    int affinity = 7;
+    EXPECT(0, cuDeviceGetExecAffinitySupport(&affinity, 0, device));
+    CHECK(affinity == 0);
+    EXPECT(1, cuDeviceGetExecAffinitySupport(&affinity, 1, device));
     CUdeviceptr values, other;
     EXPECT(201, cuMemAlloc_v2(&values, 4));
     EXPECT(0, cuCtxCreate_v2(&context, 0, device));

@@ -59,6 +59,13 @@ stream.sync()
 check(driver.cuMemcpyDtoH(result.ctypes.data, int(buffers[1].handle), result.nbytes))
 np.testing.assert_array_equal(result, 3 * x + 1)
 
+# Each property has a value, and no size is 0 but those of what is not supported.
+properties = {name: getattr(device.properties, name) for name in dir(device.properties) if not name.startswith("_")}
+absent = ("max_persisting_l2_cache_size", "max_access_policy_window_size")
+zeros = [name for name, value in properties.items() if name.startswith("max") and not value and name not in absent]
+assert len(properties) > 100 and not zeros, zeros
+assert properties["maximum_texture2d_width"] == 131072 and properties["l2_cache_size"] == 50 << 20
+
 error, _ = driver.cuMemAlloc(1 << 50)
 assert error == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY, error
 print(device.name, "all results are right")
