@@ -404,6 +404,17 @@ pub(crate) struct PoolProperties {
     pub(crate) reserved: [u8; 54],
 }
 
+/// `CUDA_MEM_ALLOC_NODE_PARAMS`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct AllocateNode {
+    pub(crate) pool: PoolProperties,
+    pub(crate) access: usize,
+    pub(crate) access_count: usize,
+    pub(crate) bytes: usize,
+    pub(crate) address: u64,
+}
+
 /// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -438,6 +449,7 @@ pub const SIZES: &[(&str, usize)] = &[
     ("CUmemLocation", size_of::<MemoryLocation>()),
     ("CUmemcpyAttributes", size_of::<CopyAttributes>()),
     ("CUmemPoolProps", size_of::<PoolProperties>()),
+    ("CUDA_MEM_ALLOC_NODE_PARAMS", size_of::<AllocateNode>()),
     ("CUDA_GRAPH_INSTANTIATE_PARAMS", size_of::<InstantiateParameters>()),
     ("CUgraphExecUpdateResultInfo", size_of::<UpdateResult>()),
 ];

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use crate::abi::HostFunction;
+use crate::driver::graph_memory::Allocation;
 use crate::driver::launch::Call;
 use crate::driver::memory::{Copy, Fill};
 use crate::error::Result;
@@ -27,6 +28,9 @@ pub(crate) enum Task<'a> {
     Fill(Fill),
     HostCall(HostFunction),
     Empty,
+    Allocate(Allocation),
+    /// The address that is freed.
+    Free(u64),
 }
 
 impl Task<'_> {
@@ -38,6 +42,8 @@ impl Task<'_> {
             Self::Fill(_) => 2,
             Self::HostCall(_) => 3,
             Self::Empty => 5,
+            Self::Allocate(_) => 10,
+            Self::Free(_) => 11,
         }
     }
 }

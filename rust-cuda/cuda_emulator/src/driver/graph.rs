@@ -3,12 +3,17 @@
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
-use crate::abi::{Copy3D, FillNode, HostFunction, HostNode, InstantiateParameters, KernelNode, Out};
+use crate::abi::{AllocateNode, Copy3D, FillNode, HostFunction, HostNode, InstantiateParameters, KernelNode, Out};
+use crate::driver::graph_memory::has_memory;
 use crate::driver::object::References;
 use crate::driver::{State, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
+use crate::journal;
 use crate::work::{Task, Work};
+
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`
+const AUTO_FREE: u64 = 1;
 
 /// A graph. Its operations are in an order in which none comes before one that it depends on.
 #[derive(Debug)]
@@ -68,6 +73,9 @@ pub(crate) fn create(graph: Out<Handle>, flags: c_uint) -> Result {
 pub(crate) fn copy(copy: Out<Handle>, graph: Handle) -> Result {
     let mut state = state()?;
     let Graph { context, operations, objects, .. } = state.graphs.get(graph)?;
+    if has_memory(operations) {
+        return Err(Error::NOT_SUPPORTED);
+    }
     let (context, operations, objects) = (*context, operations.clone(), objects.clone());
     state.retain_objects(&objects)?;
     copy.set(state.graphs.add(Graph { context, operations, nodes: Vec::new(), objects }))
@@ -87,6 +95,10 @@ pub(crate) fn destroy(graph: Handle) -> Result {
 pub(crate) fn instantiate(executable: Out<Handle>, graph: Handle, flags: u64) -> Result {
     let mut state = state()?;
     let Graph { context, operations, objects, .. } = state.graphs.get(graph)?;
+    // The addresses of its allocations are those of one executable graph.
+    if has_memory(operations) && state.executables.iter().any(|(_, executable)| executable.graph == graph) {
+        return Err(Error::INVALID_VALUE);
+    }
     let (context, operations, objects) = (*context, operations.as_slice().into(), objects.clone());
     state.retain_objects(&objects)?;
     let made = state.executables.add(Executable { context, graph, operations, flags, objects });
@@ -112,17 +124,23 @@ pub(crate) fn flags(executable: Handle, flags: Out<u64>) -> Result {
 pub(crate) fn launch(executable: Handle, stream: Handle) -> Result {
     let operations = {
         let mut state = state()?;
-        let operations = Arc::clone(&state.executables.get(executable)?.operations);
+        let Executable { operations, flags, .. } = state.executables.get(executable)?;
+        let (operations, flags) = (Arc::clone(operations), *flags);
+        if state.capture_of(stream).is_some() && has_memory(&operations) {
+            journal::unsupported("a graph with allocations in another graph");
+            return Err(Error::NOT_SUPPORTED);
+        }
         if state.record(stream, || operations.iter().map(|operation| Arc::clone(&operation.work)).collect())? {
             return Ok(());
         }
+        for operation in operations.iter() {
+            if let Task::Launch(call) = operation.work.task() {
+                call.check_grid()?;
+            }
+        }
+        state.check_allocations(&operations, flags & AUTO_FREE != 0)?;
         operations
     };
-    for operation in operations.iter() {
-        if let Task::Launch(call) = operation.work.task() {
-            call.check_grid()?;
-        }
-    }
     for operation in operations.iter() {
         operation.work.run()?;
         // After a fault the rest does not run, and the next call returns the error.
@@ -221,6 +239,21 @@ pub(crate) fn fill_node(node: Handle) -> Result<FillNode> {
 pub(crate) fn host_node(node: Handle) -> Result<HostNode> {
     match work_of(node)?.task() {
         Task::HostCall(function) => Ok(function.node()),
+        _ => Err(Error::INVALID_VALUE),
+    }
+}
+
+pub(crate) fn allocate_node(node: Handle) -> Result<AllocateNode> {
+    match work_of(node)?.task() {
+        Task::Allocate(allocation) => Ok(allocation.node()),
+        _ => Err(Error::INVALID_VALUE),
+    }
+}
+
+/// The address that a node frees.
+pub(crate) fn free_node(node: Handle) -> Result<u64> {
+    match work_of(node)?.task() {
+        Task::Free(address) => Ok(address),
         _ => Err(Error::INVALID_VALUE),
     }
 }

@@ -80,7 +80,13 @@ pub(crate) fn add_work(node: Out<Handle>, graph: Handle, after: Dependencies, wo
 }
 
 /// Adds work at the end of the graph's order, which is after every node that it can depend on.
-fn add(state: &mut State, node: Out<Handle>, graph: Handle, after: Dependencies, work: Arc<dyn Work>) -> Result {
+pub(super) fn add(
+    state: &mut State,
+    node: Out<Handle>,
+    graph: Handle,
+    after: Dependencies,
+    work: Arc<dyn Work>,
+) -> Result {
     if node.is_null() {
         return Err(Error::INVALID_VALUE);
     }

@@ -17,6 +17,7 @@ const OTHER: c_int = 1;
 const TOPOLOGY: c_int = 2;
 const NODE_TYPE: c_int = 3;
 const PARAMETERS: c_int = 5;
+const NOT_SUPPORTED: c_int = 6;
 const FUNCTION: c_int = 7;
 const ATTRIBUTES: c_int = 8;
 
@@ -187,6 +188,7 @@ impl State {
                 let has_rows = old.height > 1 || new.height > 1;
                 (!is_same || has_rows && shape != new_shape).then_some(PARAMETERS)
             }
+            (Task::Allocate(_), Task::Allocate(_)) | (Task::Free(_), Task::Free(_)) => Some(NOT_SUPPORTED),
             (old, new) => (old.node_type() != new.node_type()).then_some(NODE_TYPE),
         }
     }

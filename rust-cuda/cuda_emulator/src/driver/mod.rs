@@ -5,6 +5,7 @@ pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod function;
 pub(crate) mod graph;
+pub(crate) mod graph_memory;
 pub(crate) mod graph_nodes;
 pub(crate) mod graph_update;
 pub(crate) mod launch;
@@ -27,6 +28,7 @@ use crate::driver::device::memory_bytes;
 use crate::driver::event::Event;
 use crate::driver::function::Function;
 use crate::driver::graph::{Executable, Graph, Node};
+use crate::driver::graph_memory::GraphMemory;
 use crate::driver::library::{Kernel, Library};
 use crate::driver::link::Link;
 use crate::driver::memory::{Pool, shared::SharedMemory};
@@ -71,6 +73,7 @@ pub(crate) struct State {
     pub(crate) graphs: Table<Graph>,
     pub(crate) nodes: Table<Node>,
     pub(crate) executables: Table<Executable>,
+    pub(crate) graph_memory: GraphMemory,
     pub(crate) objects: Table<UserObject>,
     /// The first ones are the default pools of the devices, in their order.
     pub(crate) pools: Table<Pool>,
@@ -195,6 +198,7 @@ impl Driver {
             graphs: Table::new(Kind::Graph),
             nodes: Table::new(Kind::Node),
             executables: Table::new(Kind::Executable),
+            graph_memory: GraphMemory::default(),
             objects: Table::new(Kind::Object),
             pools,
         };

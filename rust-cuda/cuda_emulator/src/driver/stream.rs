@@ -42,7 +42,7 @@ pub(crate) struct Capture {
     /// By stream, the place of each operation of it among all, and the work that this comes after.
     recorded: BTreeMap<Handle, Vec<(usize, Clock)>>,
     /// The graph, which has them once the capture has ended.
-    graph: Handle,
+    pub(crate) graph: Handle,
 }
 
 /// Number of operations, by stream, that come before something.

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uchar, c_uint, c_ushort};
 
 use super::export;
 use crate::abi::{Copy2D, CopyAttributes, HostAddress, In, MemoryLocation, Out, PoolProperties};
+use crate::driver::graph_memory;
 use crate::driver::memory::Address::{Any, Device, Host};
 use crate::driver::memory::{self, Batch, copy, fill, fill_2d, shared};
 use crate::handles::Handle;
@@ -48,12 +49,16 @@ export! {
         shared::range_attribute(value, bytes, attribute, address, count);
 
     fn cuMemAllocAsync[cuMemAllocAsync_ptsz](address: Out<u64>, bytes: usize, stream: Handle) =>
-        memory::in_stream(stream, || memory::allocate(address, bytes));
+        graph_memory::allocate_in_stream(address, bytes, None, stream, || {
+            memory::in_stream(stream, || memory::allocate(address, bytes))
+        });
     fn cuMemFreeAsync[cuMemFreeAsync_ptsz](address: u64, stream: Handle) =>
-        memory::in_stream(stream, || memory::free(address));
+        graph_memory::free_in_stream(address, stream, || memory::in_stream(stream, || memory::free(address)));
     fn cuMemAllocFromPoolAsync[cuMemAllocFromPoolAsync_ptsz](
         address: Out<u64>, bytes: usize, pool: Handle, stream: Handle,
-    ) => memory::in_stream(stream, || memory::allocate_from(address, bytes, pool));
+    ) => graph_memory::allocate_in_stream(address, bytes, Some(pool), stream, || {
+        memory::in_stream(stream, || memory::allocate_from(address, bytes, pool))
+    });
     fn cuMemPoolCreate(pool: Out<Handle>, properties: In<PoolProperties>) => memory::create_pool(pool, properties);
     fn cuMemPoolDestroy(pool: Handle) => memory::destroy_pool(pool);
     fn cuMemPoolTrimTo(pool: Handle, _bytes: usize) => memory::pool_exists(pool);

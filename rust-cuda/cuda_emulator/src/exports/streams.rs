@@ -4,11 +4,11 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::export;
 use crate::abi::{
-    Copy3D, FillNode, HostAddress, HostNode, In, InstantiateParameters, KernelNode, KernelShape, Out, RawHostFunction,
-    UpdateResult,
+    AllocateNode, Copy3D, FillNode, HostAddress, HostNode, In, InstantiateParameters, KernelNode, KernelShape, Out,
+    RawHostFunction, UpdateResult,
 };
 use crate::driver::graph_nodes::Dependencies;
-use crate::driver::{event, graph, graph_nodes, graph_update, memory, object, stream};
+use crate::driver::{event, graph, graph_memory, graph_nodes, graph_update, memory, object, stream};
 use crate::error::Error;
 use crate::handles::Handle;
 
@@ -84,6 +84,19 @@ export! {
     fn cuGraphAddMemsetNode(
         node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, fill: In<FillNode>, _context: Handle,
     ) => graph_nodes::add_work(node, graph, Dependencies { nodes, count }, memory::fill_node(fill)?);
+    fn cuGraphAddMemAllocNode(
+        node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, parameters: Out<AllocateNode>,
+    ) => graph_memory::add_allocation(node, graph, Dependencies { nodes, count }, parameters);
+    fn cuGraphAddMemFreeNode(node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, address: u64) =>
+        graph_memory::add_free(node, graph, Dependencies { nodes, count }, address);
+    fn cuGraphMemAllocNodeGetParams(node: Handle, parameters: Out<AllocateNode>) =>
+        parameters.set(graph::allocate_node(node)?);
+    fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<u64>) => address.set(graph::free_node(node)?);
+    fn cuDeviceGetGraphMemAttribute(device: c_int, attribute: c_int, value: Out<u64>) =>
+        graph_memory::attribute(device, attribute, value);
+    fn cuDeviceSetGraphMemAttribute(device: c_int, attribute: c_int, value: In<u64>) =>
+        graph_memory::set_attribute(device, attribute, value.get()?);
+    fn cuDeviceGraphMemTrim(device: c_int) => graph_memory::trim(device);
     fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) =>
         graph_nodes::add_dependencies(graph, from, to, count);
     fn cuGraphAddDependencies_v2(

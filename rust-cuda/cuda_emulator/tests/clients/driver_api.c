@@ -70,6 +70,11 @@ typedef struct {
 CUresult cuMemcpy2D_v2(const Copy2D *);
 typedef struct opaque *CUmemoryPool;
 typedef struct { int allocation_type, handle_types; Location location; void *attributes; size_t max; unsigned short usage; char reserved[54]; } PoolProperties;
+typedef struct { PoolProperties pool; void *access; size_t access_count, bytes; CUdeviceptr address; } AllocateNode;
+CUresult cuGraphAddMemAllocNode(void **, CUgraph, void *const *, size_t, AllocateNode *), cuGraphAddMemFreeNode(void **, CUgraph, void *const *, size_t, CUdeviceptr);
+CUresult cuGraphMemAllocNodeGetParams(void *, AllocateNode *), cuGraphMemFreeNodeGetParams(void *, CUdeviceptr *), cuGraphClone(CUgraph *, CUgraph);
+CUresult cuDeviceGetGraphMemAttribute(CUdevice, int, void *), cuDeviceSetGraphMemAttribute(CUdevice, int, void *), cuDeviceGraphMemTrim(CUdevice);
+CUresult cuMemAllocAsync(CUdeviceptr *, size_t, CUstream);
 CUresult cuMemPoolCreate(CUmemoryPool *, const PoolProperties *), cuMemPoolDestroy(CUmemoryPool), cuMemPoolGetAttribute(CUmemoryPool, int, void *);
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *, size_t, CUmemoryPool, CUstream), cuMemFreeAsync(CUdeviceptr, CUstream);
 CUresult cuMemPoolGetAccess(int *, CUmemoryPool, const Location *), cuPointerGetAttribute(void *, int, CUdeviceptr);
@@ -519,6 +524,140 @@ static void peers(void) {
     printf("all calls returned what they should\n");
 }
 
+/* A graph's own memory: allocated and freed by nodes, and by nodes of a capture. */
+static void graph_memory(CUdeviceptr values, CUstream stream) {
+    unsigned result[N];
+    unsigned long long used;
+    AllocateNode asked = {.pool = {.allocation_type = 1, .location = {1, 0}}, .bytes = sizeof result};
+    void *nodes[5], *node;
+    int type;
+    CUgraph graph, other_graph;
+    CUgraphExec executable, second;
+    CUdeviceptr address;
+    EXPECT(0, cuGraphCreate(&graph, 0));
+    EXPECT(0, cuGraphAddMemAllocNode(&nodes[0], graph, NULL, 0, &asked));
+    CHECK(asked.address);
+    EXPECT(1, cuMemsetD32_v2(asked.address, 1, 1));
+    FillNode fill = {.address = asked.address, .element = 4, .width = N, .height = 1, .value = 8};
+    KernelNode launch = {.function = add, .grid_x = 8, .grid_y = 1, .grid_z = 1, .block_x = 128, .block_y = 1, .block_z = 1,
+                         .parameters = (void *[]){&asked.address, &(unsigned){N}}};
+    Copy3D copy = {.source = {.type = 2, .device = asked.address}, .destination = {.type = 1, .host = result}, .width = sizeof result, .height = 1, .depth = 1};
+    EXPECT(0, cuGraphAddMemsetNode(&nodes[1], graph, nodes, 1, &fill, context));
+    EXPECT(0, cuGraphAddKernelNode_v2(&nodes[2], graph, nodes + 1, 1, &launch));
+    EXPECT(0, cuGraphAddMemcpyNode(&nodes[3], graph, nodes + 2, 1, &copy, context));
+    EXPECT(0, cuGraphAddMemFreeNode(&nodes[4], graph, nodes + 3, 1, asked.address));
+    EXPECT(0, cuGraphNodeGetType(nodes[0], &type));
+    CHECK(type == 10);
+    EXPECT(0, cuGraphNodeGetType(nodes[4], &type));
+    CHECK(type == 11);
+    AllocateNode found;
+    EXPECT(0, cuGraphMemAllocNodeGetParams(nodes[0], &found));
+    CHECK(found.address == asked.address && found.bytes == sizeof result && found.pool.location.type == 1);
+    EXPECT(0, cuGraphMemFreeNodeGetParams(nodes[4], &address));
+    CHECK(address == asked.address);
+    EXPECT(1, cuGraphMemFreeNodeGetParams(nodes[0], &address));
+    EXPECT(1, cuGraphMemAllocNodeGetParams(nodes[4], &found));
+    EXPECT(0, cuGraphInstantiateWithFlags(&executable, graph, 0));
+    EXPECT(1, cuGraphInstantiateWithFlags(&second, graph, 0));
+    EXPECT(801, cuGraphClone(&other_graph, graph));
+    for (int i = 0; i < 3; i++) {
+        memset(result, 0, sizeof result);
+        EXPECT(0, cuGraphLaunch(executable, stream));
+        CHECK(result[0] == 9 && result[N - 1] == 9);
+    }
+    EXPECT(1, cuMemFree_v2(asked.address));
+    EXPECT(0, cuDeviceGetGraphMemAttribute(0, 0, &used));
+    CHECK(used == 0);
+    for (int attribute = 1; attribute <= 3; attribute += 2) {
+        EXPECT(0, cuDeviceGetGraphMemAttribute(0, attribute, &used));
+        CHECK(used == sizeof result);
+    }
+    EXPECT(1, cuDeviceSetGraphMemAttribute(0, 1, &used));
+    used = 0;
+    EXPECT(0, cuDeviceSetGraphMemAttribute(0, 1, &used));
+    EXPECT(0, cuDeviceGetGraphMemAttribute(0, 1, &used));
+    CHECK(used == 0);
+    EXPECT(1, cuDeviceGetGraphMemAttribute(0, 4, &used));
+    EXPECT(101, cuDeviceGetGraphMemAttribute(7, 0, &used));
+    EXPECT(0, cuDeviceGraphMemTrim(0));
+    EXPECT(101, cuDeviceGraphMemTrim(7));
+    UpdateResult difference;
+    EXPECT(910, cuGraphExecUpdate_v2(executable, graph, &difference));
+    CHECK(difference.result == 6 && difference.node);
+    EXPECT(0, cuGraphExecDestroy(executable));
+    EXPECT(0, cuGraphInstantiateWithFlags(&executable, graph, 0));
+
+    /* Wrong addresses, and one that is freed twice. */
+    EXPECT(1, cuGraphAddMemFreeNode(&node, graph, NULL, 0, asked.address));
+    EXPECT(1, cuGraphAddMemFreeNode(&node, graph, NULL, 0, values));
+    EXPECT(1, cuGraphAddMemFreeNode(&node, graph, NULL, 0, 0));
+    EXPECT(0, cuGraphCreate(&other_graph, 0));
+    EXPECT(1, cuGraphAddMemFreeNode(&node, other_graph, NULL, 0, asked.address));
+    EXPECT(1, cuGraphAddMemAllocNode(&node, graph, NULL, 0, NULL));
+    AllocateNode wrong = {.pool = {.allocation_type = 1, .location = {1, 0}}};
+    EXPECT(1, cuGraphAddMemAllocNode(&node, graph, NULL, 0, &wrong));
+    wrong.bytes = 4;
+    EXPECT(400, cuGraphAddMemAllocNode(&node, (CUgraph)16, NULL, 0, &wrong));
+    EXPECT(1, cuGraphAddMemAllocNode(NULL, graph, NULL, 0, &wrong));
+    wrong.pool.location.id = 7;
+    EXPECT(101, cuGraphAddMemAllocNode(&node, graph, NULL, 0, &wrong));
+    wrong.pool.location.type = 2;
+    EXPECT(801, cuGraphAddMemAllocNode(&node, graph, NULL, 0, &wrong));
+
+    /* Memory that outlives the launch: the next one needs it freed, or frees it. A node of another graph may free it. */
+    CUgraph lasting;
+    CUgraphExec frees, frees_itself;
+    AllocateNode kept = {.pool = {.allocation_type = 1, .location = {1, 0}}, .bytes = 8};
+    EXPECT(0, cuGraphCreate(&lasting, 0));
+    EXPECT(0, cuGraphAddMemAllocNode(&node, lasting, NULL, 0, &kept));
+    EXPECT(0, cuGraphInstantiateWithFlags(&executable, lasting, 0));
+    EXPECT(0, cuGraphLaunch(executable, stream));
+    EXPECT(0, cuMemsetD32_v2(kept.address, 3, 2));
+    EXPECT(0, cuDeviceGetGraphMemAttribute(0, 0, &used));
+    CHECK(used == 8);
+    EXPECT(1, cuGraphLaunch(executable, stream));
+    EXPECT(0, cuMemFreeAsync(kept.address, stream));
+    EXPECT(0, cuGraphLaunch(executable, stream));
+    EXPECT(0, cuGraphAddMemFreeNode(&node, other_graph, NULL, 0, kept.address));
+    EXPECT(1, cuGraphAddMemFreeNode(&node, lasting, NULL, 0, kept.address));
+    EXPECT(0, cuGraphInstantiateWithFlags(&frees, other_graph, 0));
+    EXPECT(0, cuGraphLaunch(frees, stream));
+    EXPECT(1, cuMemsetD32_v2(kept.address, 3, 2));
+    EXPECT(1, cuGraphLaunch(frees, stream));
+    EXPECT(0, cuGraphExecDestroy(executable));
+    EXPECT(0, cuGraphInstantiateWithFlags(&frees_itself, lasting, 1));
+    for (int i = 0; i < 2; i++) EXPECT(0, cuGraphLaunch(frees_itself, stream));
+    EXPECT(0, cuMemFree_v2(kept.address));
+
+    /* A capture of an allocation, of a pool's memory too, and of what frees them. */
+    CUdeviceptr captured, of_pool;
+    CUmemoryPool pool;
+    EXPECT(0, cuMemPoolCreate(&pool, &(PoolProperties){.allocation_type = 1, .location = {1, 0}}));
+    EXPECT(0, cuStreamBeginCapture_v2(stream, 0));
+    EXPECT(1, cuMemAllocAsync(&captured, 0, stream));
+    EXPECT(1, cuMemAllocAsync(NULL, 4, stream));
+    EXPECT(0, cuMemAllocAsync(&captured, sizeof result, stream));
+    EXPECT(0, cuMemAllocFromPoolAsync(&of_pool, sizeof result, pool, stream));
+    EXPECT(400, cuMemAllocFromPoolAsync(&of_pool, 4, (CUmemoryPool)16, stream));
+    EXPECT(0, cuMemcpyAsync(captured, values, sizeof result, stream));
+    EXPECT(0, cuMemcpyAsync(of_pool, captured, sizeof result, stream));
+    add_on(of_pool, N, stream);
+    EXPECT(0, cuMemcpyAsync(values, of_pool, sizeof result, stream));
+    EXPECT(0, cuMemFreeAsync(captured, stream));
+    EXPECT(1, cuMemFreeAsync(captured, stream));
+    EXPECT(1, cuMemFreeAsync(values, stream));
+    EXPECT(0, cuMemFreeAsync(of_pool, stream));
+    EXPECT(0, cuStreamEndCapture(stream, &graph));
+    EXPECT(0, cuMemsetD32_v2(values, 4, N));
+    EXPECT(0, cuGraphInstantiateWithFlags(&executable, graph, 0));
+    for (int i = 0; i < 2; i++) EXPECT(0, cuGraphLaunch(executable, stream));
+    EXPECT(0, cuMemcpyDtoH_v2(result, values, sizeof result));
+    CHECK(result[0] == 6 && result[N - 1] == 6);
+    EXPECT(0, cuStreamBeginCapture_v2(stream, 0));
+    EXPECT(801, cuGraphLaunch(executable, stream));
+    EXPECT(0, cuStreamEndCapture(stream, &graph));
+}
+
 int main(int count, char **arguments) {
     int keeps_going = count > 1 && strcmp(arguments[1], "keep-going") == 0;
     CUdevice device;
@@ -713,6 +852,7 @@ int main(int count, char **arguments) {
     new_parameters(values, other, stream);
     updates(values, other, stream);
     batches(values, other, stream);
+    graph_memory(values, stream);
 
     /* Page-locked memory that a kernel uses; libraries; threads. */
     unsigned *pinned;

@@ -87,7 +87,7 @@ fn cuda_core_compiles_launches_and_replays() {
     let Some(output) = run("cuda.core", &[], "cuda_core.py") else { return };
     let said = text(&output);
     assert!(output.status.success() && said.contains(" all results are right\n"), "{said}");
-    assert!(said.contains("1 kernel, 5 launches, "), "{said}");
+    assert!(said.contains("1 kernel, 7 launches, "), "{said}");
 }
 
 #[test]

@@ -330,6 +330,29 @@ impl GlobalMemory {
         Ok(())
     }
 
+    /// Reserves an address for a later allocation of `bytes`, which no other will have.
+    ///
+    /// # Errors
+    /// `OutOfMemory`
+    pub fn reserve(&mut self, bytes: u64) -> Result<u64, MemoryError> {
+        let start = self.next;
+        self.next = self.next_after(bytes)?;
+        Ok(start)
+    }
+
+    /// Allocates uninitialised bytes at an address that is [reserved](Self::reserve) for them. After it is freed, it may be allocated again.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `HostOutOfMemory`, `Overlap`
+    pub fn allocate_at(&mut self, address: u64, bytes: u64) -> Result<(), MemoryError> {
+        let size = usize::try_from(bytes).ok().filter(|_| bytes <= self.limit - self.used);
+        let size = size.ok_or_else(|| self.out_of_memory(bytes))?;
+        let region = Region::try_new(size).map_err(|source| MemoryError::HostOutOfMemory { asked: bytes, source })?;
+        self.add_at(&format!("allocation {}", self.allocated), address, Arc::new(region))?;
+        self.limit -= bytes;
+        Ok(())
+    }
+
     /// Frees an allocation that [`add_at`](Self::add_at) made.
     ///
     /// # Errors

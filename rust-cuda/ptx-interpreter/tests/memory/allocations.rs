@@ -242,3 +242,27 @@ fn devices_have_addresses_of_their_own() {
     assert!(second > first + (1 << 40));
     assert!(memories[0].write(second, &[0; 8]).is_err());
 }
+
+#[test]
+fn a_reserved_address_is_allocated_again_and_again() {
+    let mut memory = GlobalMemory::new(1000);
+    let reserved = memory.reserve(600).unwrap();
+    let other = memory.allocate(100).unwrap();
+    assert!(other >= reserved + 600);
+    assert!(memory.write(reserved, &[1; 4]).is_err());
+    for _ in 0..2 {
+        memory.allocate_at(reserved, 600).unwrap();
+        assert_eq!((memory.limit(), memory.used()), (1000, 700));
+        let view = memory.view();
+        let (index, _) = view.find(reserved, 600).unwrap();
+        assert!(!view.allocations()[index].region.is_initialised(0, 1));
+        memory.write(reserved, &[1; 600]).unwrap();
+        assert!(matches!(memory.allocate_at(reserved, 100), Err(MemoryError::Overlap { .. })));
+        memory.free(reserved).unwrap();
+        assert!(memory.write(reserved, &[1; 4]).is_err());
+        assert!(matches!(memory.free(reserved), Err(MemoryError::FreedTwice { .. })));
+    }
+    memory.allocate(400).unwrap();
+    assert!(matches!(memory.allocate_at(reserved, 600), Err(MemoryError::OutOfMemory { .. })));
+    assert!(matches!(memory.reserve(600), Err(MemoryError::OutOfMemory { .. })));
+}

@@ -153,16 +153,12 @@ pub(crate) fn hint(address: u64, bytes: usize) -> Result {
     in_context(|state, _, _| state.shared.contains(address, bytes).then_some(()).ok_or(Error::INVALID_VALUE))
 }
 
-/// Allocates or frees in a stream, which must not be captured: graphs have no allocations.
+/// Allocates or frees in a stream. In one that is captured, nodes of the graph do ([`crate::driver::graph_memory`]).
 pub(crate) fn in_stream(stream: Handle, work: impl FnOnce() -> Result) -> Result {
     {
         let state = state()?;
         let context = state.context_of(stream)?;
         state.usable(context)?;
-        if state.capture_of(stream).is_some() {
-            journal::unsupported("an allocation in a graph");
-            return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
-        }
     }
     work()
 }

@@ -2,7 +2,7 @@
 
 import numpy as np
 from cuda.bindings import driver
-from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+from cuda.core import Device, GraphMemoryResource, LaunchConfig, Program, ProgramOptions, launch
 
 SOURCE = r"""
 extern "C" __global__ void saxpy(float a, const float *x, float *y, size_t n) {
@@ -58,6 +58,22 @@ graph.launch(stream)
 stream.sync()
 check(driver.cuMemcpyDtoH(result.ctypes.data, int(buffers[1].handle), result.nbytes))
 np.testing.assert_array_equal(result, 3 * x + 1)
+
+# Memory that a graph allocates and frees in each launch.
+memory = GraphMemoryResource(device)
+builder = device.create_graph_builder().begin_building()
+own = memory.allocate(y.nbytes, stream=builder)
+own.copy_from(buffers[1], stream=builder)
+launch(builder, config, kernel, np.float32(1), buffers[0], own, np.uint64(n))
+buffers[1].copy_from(own, stream=builder)
+own.close()
+graph = builder.end_building().complete()
+for _ in range(2):
+    graph.launch(stream)
+stream.sync()
+check(driver.cuMemcpyDtoH(result.ctypes.data, int(buffers[1].handle), result.nbytes))
+np.testing.assert_array_equal(result, 5 * x + 1)
+assert memory.attributes.used_mem_high == y.nbytes
 
 # Each property has a value, and no size is 0 but those of what is not supported.
 properties = {name: getattr(device.properties, name) for name in dir(device.properties) if not name.startswith("_")}
