@@ -3,9 +3,14 @@
 use ptx_interpreter::Machine;
 
 fn loads(instruction: &str) -> bool {
+    loads_with("", instruction)
+}
+
+fn loads_with(declarations: &str, instruction: &str) -> bool {
     let registers = ".reg .pred %p<4>; .reg .b16 %rs<4>; .reg .b32 %r<4>; .reg .b64 %rd<4>;";
     let module = format!(
-        ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n{registers}\n{instruction}\nret;\n}}\n"
+        ".version 8.1\n.target sm_90\n.address_size 64\n{declarations}\n.visible .entry k(.param .u64 out)\n{{\n{registers}\n\
+         {instruction}\nret;\n}}\n"
     );
     Machine::new(&module).is_ok_and(|machine| machine.refused().next().is_none())
 }
@@ -24,4 +29,56 @@ fn the_sync_of_a_match_comes_second() {
     assert!(loads("match.all.sync.b64 %r1|%p1, %rd2, 0xffffffff;"));
     assert!(!loads("match.sync.any.b32 %r1, %r2, 0xffffffff;"));
     assert!(!loads("match.any.sync.b32 %r1|%p1, %r2, 0xffffffff;"));
+}
+
+#[test]
+fn an_element_of_an_array_is_an_operand_of_ld_st_mov_cvta_and_mapa() {
+    const ARRAYS: &str = ".global .u32 a[4]; .global .u32 one; .global .u32 rows[4][3]; .shared .u32 s[4];";
+    for accepted in [
+        "mov.u64 %rd1, a[1];",
+        "mov.u64 %rd1, a[%r1+1];",
+        "mov.u64 %rd1, a[5];",
+        "mov.u64 %rd1, a[-1];",
+        "mov.u64 %rd1, rows[1];",
+        "mov.u32 %r1, s[1];",
+        "cvta.global.u64 %rd1, a[1];",
+        "mapa.shared::cluster.u32 %r1, s[1], 0;",
+        "ld.global.u32 %r1, a[1];",
+        "ld.volatile.global.u32 %r1, a[%rd1];",
+        "ldu.global.u32 %r1, a[1];",
+        "ld.u32 %r1, a[1];",
+        "ld.global.v2.u32 {%r1, %r2}, a[0];",
+        "st.shared.u32 s[1], 5;",
+    ] {
+        assert!(loads_with(ARRAYS, accepted), "{accepted}");
+    }
+    for refused in [
+        "mov.u64 %rd1, one[0];",
+        "mov.u64 %rd1, none[0];",
+        "mov.u64 %rd1, k[0];",
+        "mov.u64 %rd1, %rd2[0];",
+        "mov.u64 %rd1, a[%p1];",
+        "mov.u64 %rd1, a[%r9];",
+        "mov.u64 %rd1, a[1.5];",
+        "mov.u64 %rd1, a[];",
+        "mov.u64 %rd1, a[1]+4;",
+        "mov.u64 %rd1, rows[1][2];",
+        "mov.u32 %r1, a[1];",
+        "mov.u16 %rs1, s[1];",
+        "ld.param.u64 %rd1, out[0];",
+        "ld.global.u32 %r1, [a[1]];",
+        "ld.global.u32 %r1, s[1];",
+        "ld.global.u32 %r1, a;",
+        "ld.global.u32 %r1, %rd1[1];",
+        "atom.global.add.u32 %r1, a[1], 5;",
+        "red.global.add.u32 a[1], 5;",
+        "prefetch.global.L2 a[1];",
+        "cvta.shared.u64 %rd1, a[1];",
+        "cvta.to.global.u64 %rd1, a[1];",
+        "isspacep.global %p1, a[1];",
+        "add.u64 %rd1, %rd2, a[1];",
+        "cp.async.ca.shared.global s[1], [%rd1], 4;",
+    ] {
+        assert!(!loads_with(ARRAYS, refused), "{refused}");
+    }
 }

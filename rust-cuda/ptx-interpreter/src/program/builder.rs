@@ -72,7 +72,8 @@ pub(crate) fn build(
         let bytes = parameter.bytes().expect("the parser rejects a kernel's parameter without a size");
         let problem = |problem| at(parameter.line, &parameter.name, problem);
         let address = parameters.append_packed(&parameter.name, bytes, parameter.align).map_err(problem)?;
-        let named = Named::Variable { space: Space::Param, address };
+        let indexed_bytes = parameter.indexed_bytes();
+        let named = Named::Variable { space: Space::Param, address, indexed_bytes };
         builder.symbols.scopes.declare(&parameter.name, named).map_err(problem)?;
     }
     builder.statements(entry.body.as_deref().unwrap_or_default())?;
@@ -379,7 +380,8 @@ impl<'a> Builder<'a> {
             self.location = None;
             self.symbols.scopes.enter();
             for (formal, (offset, _)) in callee.returns.iter().chain(&callee.parameters).zip(formals) {
-                let named = Named::Variable { space: Space::Local, address: in_frame(offset) };
+                let indexed_bytes = formal.indexed_bytes();
+                let named = Named::Variable { space: Space::Local, address: in_frame(offset), indexed_bytes };
                 self.declare(&formal.name, named, formal.line)?;
             }
             let end = self.new_label();
@@ -411,7 +413,7 @@ impl<'a> Builder<'a> {
     /// The place of an argument of a call, a variable in local memory.
     fn argument(&mut self, name: &str) -> Result<EffectiveAddress, Problem> {
         match self.symbols.find(name) {
-            Some(&Named::Variable { space: Space::Local, address }) => Ok(self.symbols.effective(address, 0)),
+            Some(&Named::Variable { space: Space::Local, address, .. }) => Ok(self.symbols.effective(address, 0)),
             Some(_) => Err(Problem::Unsupported("a register as an argument of a call")),
             None => Err(Problem::Undeclared(name.to_owned())),
         }
@@ -438,7 +440,10 @@ impl<'a> Builder<'a> {
             }));
         }
         let bound = formal.iter().zip(actual).map(|(formal, actual)| match self.symbols.find(actual) {
-            Some(named @ Named::Variable { .. }) => Ok((formal.name.clone(), named.clone())),
+            Some(&Named::Variable { space, address, .. }) => {
+                let indexed_bytes = formal.indexed_bytes();
+                Ok((formal.name.clone(), Named::Variable { space, address, indexed_bytes }))
+            }
             Some(_) => Err(Problem::Unsupported("a register as an argument of a call")),
             None => Err(Problem::Undeclared(actual.to_owned())),
         });

@@ -45,6 +45,12 @@ pub enum Problem {
     /// A function that is declared, and defined nowhere in the module.
     #[error("`{0}` is declared but has no body in this module")]
     NoBody(String),
+    /// An index behind a name that is no array's.
+    #[error("`{0}` is not an array")]
+    NoArray(String),
+    /// The index of an element in a register that is not a number's of this size.
+    #[error("the index `{0}` must be a number or a register of 32 or 64 bits")]
+    Index(String),
     /// A name that is declared twice in one scope.
     #[error("`{0}` is declared twice")]
     DeclaredTwice(String),

@@ -20,6 +20,8 @@ pub(crate) enum Named {
     Variable {
         space: Space,
         address: u64,
+        /// Size in bytes of an array's elements; None if it is no array.
+        indexed_bytes: Option<usize>,
     },
     Label(Label),
     /// A branch table, by its labels' names.

@@ -11,7 +11,7 @@ use super::ranges::Ranges;
 use super::registers::{Initial, NamedRegister, Special};
 use crate::memory::{first_address, window_bytes};
 use crate::semantics;
-use crate::syntax::{Linkage, Module, ScalarType, Space, Variable};
+use crate::syntax::{Element, Linkage, Module, ScalarType, Space, Variable};
 
 /// First address of dynamic shared memory: after the range of static arrays.
 pub(crate) const DYNAMIC_SHARED_START: u64 = first_address(Space::Shared) + window_bytes(Space::Shared);
@@ -129,10 +129,11 @@ impl<'a> Symbols<'a> {
         let bytes = variable.bytes().ok_or(UNSUPPORTED_VARIABLE)?;
         if let (Some(frame), Space::Local) = (&mut self.frame, space) {
             let address = frame.append_packed(&variable.name, bytes, variable.align)?;
-            return Ok(Named::Variable { space, address: in_frame(address - first_address(Space::Local)) });
+            let address = in_frame(address - first_address(Space::Local));
+            return Ok(Named::Variable { space, address, indexed_bytes: variable.indexed_bytes() });
         }
         let address = ranges.append(&variable.name, bytes, variable.align)?;
-        Ok(Named::Variable { space, address })
+        Ok(Named::Variable { space, address, indexed_bytes: variable.indexed_bytes() })
     }
 
     /// The address of a function whose name no variable or register hides.
@@ -172,21 +173,78 @@ impl<'a> Symbols<'a> {
     /// # Errors
     /// None, but the type of an addition's.
     pub(crate) fn address_in_register(&mut self, address: u64, offset: i64) -> Result<Register, Problem> {
-        let EffectiveAddress { base, offset, .. } = self.effective(address, offset);
+        let address = self.effective(address, offset);
+        self.effective_in_register(address)
+    }
+
+    /// A register with an address: of a variable or of an array's element.
+    ///
+    /// # Errors
+    /// None, but the type of an addition's.
+    pub(crate) fn effective_in_register(&mut self, address: EffectiveAddress) -> Result<Register, Problem> {
+        let EffectiveAddress { base, offset, .. } = address;
+        if let (Some(base), 0) = (base, offset) {
+            return Ok(base);
+        }
         let distance = self.constant(offset as u64, 64);
         let Some(frame) = base else { return Ok(distance) };
-        let semantics::Compute::Value(compute) = semantics::operation("add", &["u64"])?.compute else {
+        self.computed_before("add", &["u64"], [frame, distance, 0, 0], 64)
+    }
+
+    /// The state space of an element of an array, and its address there, of which an index in a register takes part only in its lower 32 bits,
+    /// as in NVIDIA's assembler.
+    ///
+    /// # Errors
+    /// If no array has the name, or if the index is in no register of 32 or 64 bits.
+    pub(crate) fn element_address(&mut self, element: &Element) -> Result<(EffectiveAddress, Space), Problem> {
+        let name = &element.array;
+        let bytes = match self.scopes.find(name) {
+            Some(Named::Variable { indexed_bytes, .. }) => *indexed_bytes,
+            Some(_) => None,
+            None => {
+                let is_named = |variable: &&Variable| variable.name == *name;
+                self.module.variables.iter().find(is_named).and_then(Variable::indexed_bytes)
+            }
+        };
+        let Some((space, address)) = self.variable_address(name)? else {
+            let is_known = self.scopes.find(name).is_some() || self.globals.function(name).is_some();
+            return Err(if is_known { Problem::NoArray(name.clone()) } else { Problem::Undeclared(name.clone()) });
+        };
+        let bytes = bytes.ok_or_else(|| Problem::NoArray(name.clone()))?;
+        let Some(register) = &element.register else {
+            return Ok((self.effective(address, element.index.wrapping_mul(bytes as i64)), space));
+        };
+        let index = match self.scopes.find(register) {
+            Some(Named::Register { register, bits: 32 | 64 }) => *register,
+            Some(_) => return Err(Problem::Index(register.clone())),
+            None => return Err(Problem::Undeclared(register.clone())),
+        };
+        let index = match element.index {
+            0 => index,
+            number => {
+                let number = self.constant(number as u64, 32);
+                self.computed_before("add", &["u32"], [index, number, 0, 0], 32)?
+            }
+        };
+        let (bytes, base) = (self.constant(bytes as u64, 32), self.address_in_register(address, 0)?);
+        let base = self.computed_before("mad", &["wide", "u32"], [index, bytes, base, 0], 64)?;
+        Ok((EffectiveAddress { base: Some(base), offset: 0, narrow: false }, space))
+    }
+
+    /// The register with the result of an integer instruction, of so many bits, that comes before the one that is being decoded.
+    fn computed_before(
+        &mut self,
+        opcode: &str,
+        modifiers: &[&str],
+        sources: [Register; 4],
+        bits: u32,
+    ) -> Result<Register, Problem> {
+        let semantics::Compute::Value(compute) = semantics::operation(opcode, modifiers)?.compute else {
             return Err(Problem::Unsupported("an address"));
         };
-        let destination = self.new_register(Initial::Uninitialised(64));
-        let sources = [frame, distance, 0, 0];
-        self.before.push(Action::Compute {
-            compute,
-            destination,
-            sources,
-            extend: Extend::Zero,
-            flow: Flow::Upwards(64),
-        });
+        let destination = self.new_register(Initial::Uninitialised(bits as usize));
+        let (extend, flow) = (Extend::Zero, Flow::Upwards(bits));
+        self.before.push(Action::Compute { compute, destination, sources, extend, flow });
         Ok(destination)
     }
 
@@ -238,7 +296,7 @@ impl<'a> Symbols<'a> {
     pub(crate) fn variable_address(&mut self, name: &str) -> Result<Option<(Space, u64)>, Problem> {
         if let Some(named) = self.scopes.find(name) {
             return match named {
-                Named::Variable { space, address } => Ok(Some((*space, *address))),
+                Named::Variable { space, address, .. } => Ok(Some((*space, *address))),
                 _ => Ok(None),
             };
         }

@@ -2,7 +2,7 @@
 
 use super::parser::{Parsed, Parser};
 use super::token::TokenKind;
-use super::{Address, AddressBase, Guard, Instruction, Operand};
+use super::{Address, AddressBase, Element, Guard, Immediate, Instruction, Operand};
 
 const OPERAND: &str = "an operand: a name, a number, `!name`, `[…]` or `{…}`";
 
@@ -100,16 +100,41 @@ impl Parser<'_> {
         }
     }
 
-    /// `a`, `a|b` or `a+8`.
+    /// `a`, `a|b`, `a+8` or `a[1]`.
     fn named_operand(&mut self) -> Parsed<Operand> {
         let name = self.component_name()?;
         if self.eat(b'|') {
             return Ok(Operand::Pair(name, self.name("a register, or `_`")?));
         }
+        if self.is_punctuation(b'[') {
+            return Ok(Operand::Element(self.element_of(name)?));
+        }
         Ok(match self.offset()? {
             Some(offset) => Operand::Offset(name, offset),
             None => Operand::Name(name),
         })
+    }
+
+    /// The index of an element of an array: `[1]`, `[%r1]` or `[%r1+1]` (PTX ISA 6.4.2).
+    fn element_of(&mut self, array: String) -> Parsed<Element> {
+        const INDEX: &str = "an index: an integer, or a register with or without an offset";
+        self.advance();
+        let (register, index) = match self.kind() {
+            TokenKind::Name => (Some(self.name(INDEX)?), self.offset()?.unwrap_or(0)),
+            TokenKind::Number | TokenKind::Punctuation(b'-') => {
+                let before = self.position();
+                match self.immediate()? {
+                    Immediate::Integer(index) => (None, index),
+                    _ => {
+                        self.rewind_to(before);
+                        return Err(self.error(INDEX));
+                    }
+                }
+            }
+            _ => return Err(self.error(INDEX)),
+        };
+        self.expect(b']', if register.is_some() { "`]`, `+` or `-`" } else { "`]`" })?;
+        Ok(Element { array, register, index })
     }
 
     /// A name, including the component of a vector such as `%tid.x`.

@@ -20,6 +20,6 @@ pub(crate) use module::parse_supported;
 pub use parser::printable;
 pub use scalar_type::ScalarType;
 pub use tree::{
-    Address, AddressBase, Function, Guard, Immediate, Initializer, Instruction, Linkage, Location, Module, Operand,
-    Performance, SourceFile, Space, Statement, Variable,
+    Address, AddressBase, Element, Function, Guard, Immediate, Initializer, Instruction, Linkage, Location, Module,
+    Operand, Performance, SourceFile, Space, Statement, Variable,
 };

@@ -74,6 +74,8 @@ pub struct Variable {
     pub name: String,
     /// Number of elements, the product of the dimensions; 1 without dimensions, None for `[]`.
     pub count: Option<usize>,
+    /// Whether it has dimensions.
+    pub is_array: bool,
     /// Initial values in row-major order; missing ones at the end are zero. Empty without an initialiser.
     pub initial: Vec<Initializer>,
     /// The line of the text, from 1.
@@ -81,6 +83,12 @@ pub struct Variable {
 }
 
 impl Variable {
+    /// Size in bytes of the elements that an index counts, if it is an array. Those of vectors and of rows are scalars too, as in NVIDIA's
+    /// assembler.
+    pub(crate) fn indexed_bytes(&self) -> Option<usize> {
+        self.is_array.then(|| self.element.bytes())
+    }
+
     /// Size in bytes; None if the launch decides it.
     pub fn bytes(&self) -> Option<usize> {
         self.count.map(|count| count * self.vector * self.element.bytes())
@@ -253,12 +261,25 @@ pub enum Operand {
     Immediate(Immediate),
     /// `NAME+8` outside of brackets, as in `mov.u64 %rd1, NAME+8`.
     Offset(String, i64),
+    /// `NAME[1]`, an element of an array.
+    Element(Element),
     /// `[…]`
     Address(Address),
     /// `{a, b, c, d}`
     Vector(Vec<Operand>),
     /// `(a, b)` of a call.
     Group(Vec<Operand>),
+}
+
+/// An element of an array: its name, and the index as a register plus a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// The array.
+    pub array: String,
+    /// The register; None if the index is a number.
+    pub register: Option<String>,
+    /// The number.
+    pub index: i64,
 }
 
 /// An address operand: base plus offset.

@@ -69,6 +69,7 @@ impl Parser<'_> {
                 vector: declarator.vector,
                 name,
                 count,
+                is_array: !dimensions.is_empty(),
                 initial,
                 line,
             });
@@ -100,6 +101,7 @@ impl Parser<'_> {
             vector: declarator.vector,
             name,
             count,
+            is_array: !dimensions.is_empty(),
             initial: Vec::new(),
             line,
         })

@@ -555,3 +555,37 @@ fn a_vector_of_one_register_is_that_register() {
         assert!(Kernel::new(format!("{rejected} ret;")).load_error().to_string().contains("line"), "{rejected}");
     }
 }
+
+#[test]
+fn an_index_counts_the_elements_of_an_array_in_every_space() {
+    let arrays = ".global .align 4 .u32 g[4] = {10, 11, 12, 13}; .const .align 4 .u32 c[4] = {20, 21, 22, 23};
+        .global .align 8 .v2 .u32 pairs[2] = {{30, 31}, {32, 33}}; .global .u16 rows[2][2] = {{40, 41}, {42, 43}};
+        .shared .align 16 .b8 s[16]; .func (.param .b32 sum) add(.param .align 4 .b8 both[8]) {
+        .reg .b32 a, b; ld.param.b32 a, both[0]; ld.param.b32 b, both[4]; add.u32 a, a, b; st.param.b32 [sum], a; ret; }";
+    let body = "
+        .local .align 4 .f32 own[4]; .param .b32 of_call[2]; .param .b32 sum;
+        st.shared.u32 s[4], 7; ld.shared.u32 r0, [s+4]; mov.u64 d0, s[4]; ld.shared.u32 r1, [d0]; add.u32 r0, r0, r1;
+        st.global.u32 [output], r0;
+        st.local.u32 own[3], 8; ld.local.u32 r0, [own+12]; st.global.u32 [output+4], r0;
+        ld.global.u32 r0, g[2]; ld.const.u32 r1, c[3]; add.u32 r0, r0, r1; st.global.u32 [output+8], r0;
+        mov.u64 d0, pairs[3]; ld.global.u32 r0, [d0]; ld.global.u16 r1, rows[3]; add.u32 r0, r0, r1; st.global.u32 [output+12], r0;
+        mov.u32 r2, -3; mov.u64 d2, 0x500000001; ld.global.u32 r0, g[r2+4]; ld.u32 r1, g[d2]; add.u32 r0, r0, r1;
+        st.global.u32 [output+16], r0;
+        cvta.shared.u64 d0, s[4]; ld.u32 r0, [d0]; st.global.u32 [output+20], r0;
+        st.param.b32 of_call[0], 50; st.param.b32 of_call[1], 60; call (sum), add, (of_call); ld.param.b32 r0, [sum];
+        st.global.u32 [output+24], r0;
+        mov.u64 d0, g[-1]; mov.u64 d1, g; sub.u64 d0, d1, d0; st.global.u32 [output+28], d0;
+        ret;";
+    let found = Kernel::new(body).declare(arrays).shape(1, 1).output_bytes(32).words(8);
+    assert_eq!(found, [14, 8, 12 + 23, 33 + 43, 22, 7, 110, 4]);
+}
+
+#[test]
+fn an_element_past_the_end_of_its_array_faults_when_it_is_accessed() {
+    let kernel = |body: &str| Kernel::new(format!("{body} ret;")).declare(".global .u32 g[4];").shape(1, 1);
+    kernel("mov.u64 d0, g[4];").report();
+    for access in ["ld.global.u32 r0, g[4]", "ld.global.u32 r0, g[r1]", "st.global.u32 g[-1], 0"] {
+        let fault = kernel(&format!("mov.u32 r1, 4; {access};")).fault(access, 0, 0);
+        assert!(matches!(fault, FaultKind::Access { error: AccessError::OutOfBounds { .. }, .. }), "{fault:?}");
+    }
+}

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use ptx_interpreter::syntax::{
-    AddressBase, Function, Immediate, Initializer, Instruction, Linkage, Module, Operand, ScalarType, Space, Statement,
-    Variable,
+    AddressBase, Element, Function, Immediate, Initializer, Instruction, Linkage, Module, Operand, ScalarType, Space,
+    Statement, Variable,
 };
 
 /// The module's text. The tree does not record the position of `.file` lines: they come last, as in LLVM's output.
@@ -109,6 +109,8 @@ fn operand(operand_: &Operand) -> String {
         Operand::Pair(first, second) => format!("{first}|{second}"),
         Operand::Immediate(number) => immediate(*number),
         Operand::Offset(name, offset) => format!("{name}+{offset}"),
+        Operand::Element(Element { array, register: None, index }) => format!("{array}[{index}]"),
+        Operand::Element(Element { array, register: Some(register), index }) => format!("{array}[{register}+{index}]"),
         Operand::Address(address) => {
             let base = match &address.base {
                 AddressBase::Name(name) => name.clone(),
@@ -146,12 +148,12 @@ fn variable_text(variable: &Variable) -> String {
     write!(text, "{}{} {}", vector_text(variable.vector), type_text(variable.element), variable.name).unwrap();
     match variable.count {
         None => text.push_str("[]"),
-        Some(1) if variable.initial.len() <= 1 => {}
+        Some(1) if !variable.is_array => {}
         Some(count) => write!(text, "[{count}]").unwrap(),
     }
     match &variable.initial[..] {
         [] => {}
-        [value] if variable.count == Some(1) && variable.vector == 1 => write!(text, " = {}", initial(value)).unwrap(),
+        [value] if !variable.is_array && variable.vector == 1 => write!(text, " = {}", initial(value)).unwrap(),
         values if variable.vector == 1 => write!(text, " = {{{}}}", list(values, initial)).unwrap(),
         values => {
             let rows: Vec<&[Initializer]> = values.chunks(variable.vector).collect();

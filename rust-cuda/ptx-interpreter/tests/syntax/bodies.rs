@@ -1,8 +1,8 @@
 //! Statements, instructions and operands parse to the expected tree.
 
 use ptx_interpreter::syntax::{
-    Address, AddressBase, Guard, Immediate, Instruction, Location, Operand, ScalarType, Space, Statement, Variable,
-    parse,
+    Address, AddressBase, Element, Guard, Immediate, Instruction, Location, Operand, ScalarType, Space, Statement,
+    Variable, parse,
 };
 
 /// The statements of a kernel; their first line is line 5.
@@ -105,6 +105,17 @@ fn the_other_operands_are_distinguished() {
     );
     assert_eq!(operands("mov.u64 %rd1, NAME+8;"), [name("%rd1"), Operand::Offset("NAME".to_owned(), 8)]);
     assert_eq!(operands("mov.u64 %rd1, NAME+-8;")[1], Operand::Offset("NAME".to_owned(), -8));
+    for (text, register, index) in [
+        ("NAME[3]", None, 3),
+        ("NAME [ 0x10 ]", None, 16),
+        ("NAME[-1]", None, -1),
+        ("NAME[%r1]", Some("%r1".to_owned()), 0),
+        ("NAME[%r1+2]", Some("%r1".to_owned()), 2),
+        ("NAME[%r1-2]", Some("%r1".to_owned()), -2),
+    ] {
+        let element = Operand::Element(Element { array: "NAME".to_owned(), register, index });
+        assert_eq!(operands(&format!("ld.u32 %r0, {text};")), [name("%r0"), element], "{text}");
+    }
     let vector = Operand::Vector(vec![name("%r1"), integer(0), name("%tid.y")]);
     assert_eq!(operands("mov.b64 {%r1,0,%tid.y}, %rd1;"), [vector, name("%rd1")]);
 }

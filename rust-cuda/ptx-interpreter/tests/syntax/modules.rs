@@ -46,6 +46,7 @@ fn a_variable_has_all_parts_of_its_text() {
         vector: 1,
         name: "__dynamic".to_owned(),
         count: None,
+        is_array: true,
         initial: vec![],
         line: 5,
     };

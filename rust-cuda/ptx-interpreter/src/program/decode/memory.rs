@@ -136,6 +136,22 @@ fn access(modifiers: &mut ModifierCursor<'_>, loads: bool) -> Result<AccessModif
     Ok(AccessModifiers { space, ordering, vector, scalar_type })
 }
 
+/// As [`resolved`], of an access that may name an array's element instead: `ld` or `st`, as in NVIDIA's assembler.
+fn accessed(
+    symbols: &mut Symbols<'_>,
+    operand: &Operand,
+    number: usize,
+    space: AccessSpace,
+) -> Result<(EffectiveAddress, AccessSpace), Problem> {
+    match operand {
+        Operand::Element(element) => {
+            let (address, variable) = symbols.element_address(element)?;
+            in_space(address, number, space, Some(variable))
+        }
+        _ => resolved(symbols, operand, number, space),
+    }
+}
+
 /// The effective address, and the state space, which the variable decides if the address names one.
 pub(super) fn resolved(
     symbols: &mut Symbols<'_>,
@@ -144,6 +160,16 @@ pub(super) fn resolved(
     space: AccessSpace,
 ) -> Result<(EffectiveAddress, AccessSpace), Problem> {
     let (address, variable) = address(symbols, operand, number)?;
+    in_space(address, number, space, variable)
+}
+
+/// An address in the state space of the access, if the variable that it names fits.
+fn in_space(
+    address: EffectiveAddress,
+    number: usize,
+    space: AccessSpace,
+    variable: Option<Space>,
+) -> Result<(EffectiveAddress, AccessSpace), Problem> {
     match (space, variable) {
         // Parameters of calls are in local memory.
         (AccessSpace::Space(Space::Param), Some(Space::Local)) => Ok((address, AccessSpace::Space(Space::Local))),
@@ -183,7 +209,7 @@ fn load(
         part => destination(symbols, part, 1, bytes * 8, Widths::OrWider).map(Some),
     });
     let destinations = destinations.collect::<Result<Vec<Option<Register>>, _>>()?;
-    let (address, space) = resolved(symbols, from, 2, space)?;
+    let (address, space) = accessed(symbols, from, 2, space)?;
     let mut widths = destinations.iter().flatten().map(|part| symbols.register_bits(*part));
     if widths.next().is_some_and(|first| widths.any(|other| other != first)) {
         return Err(Problem::Operand { number: 1, expected: "registers of one width" });
@@ -200,7 +226,7 @@ fn store(
 ) -> Result<Action, Problem> {
     let AccessModifiers { space, ordering, vector, scalar_type } = access(modifiers, false)?;
     let [to, from] = count(operands, "2")?;
-    let (address, space) = resolved(symbols, to, 1, space)?;
+    let (address, space) = accessed(symbols, to, 1, space)?;
     if matches!(space, AccessSpace::Space(Space::Const | Space::Param)) {
         return Err(Problem::Operand { number: 1, expected: "memory that can be written" });
     }

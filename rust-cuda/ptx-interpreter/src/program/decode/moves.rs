@@ -7,7 +7,7 @@ use crate::program::instruction::{Action, Clock, Extend, Flow, Register};
 use crate::program::modifiers::ModifierCursor;
 use crate::program::symbols::Symbols;
 use crate::semantics::{self, Class, Compute};
-use crate::syntax::{Operand, ScalarType, Space};
+use crate::syntax::{Element, Operand, ScalarType, Space};
 
 /// `mov`, `cvta`, `isspacep` and `selp`.
 pub(super) fn decode(
@@ -36,6 +36,7 @@ pub(super) fn decode(
                 Operand::Name(name) if !to && symbols.variable_address(name)?.is_some() => {
                     variable(symbols, name, 0, Some(space))?
                 }
+                Operand::Element(element) if !to => element_address(symbols, element, Some(space))?.0,
                 _ => source(symbols, from_operand, 2, scalar_type, Widths::Exact)?,
             };
             let base = crate::memory::to_generic(space, 0);
@@ -62,6 +63,7 @@ pub(super) fn decode(
                 Operand::Name(name) if in_space && symbols.variable_address(name)?.is_some() => {
                     variable(symbols, name, 0, Some(Space::Shared))?
                 }
+                Operand::Element(element) if in_space => element_address(symbols, element, Some(Space::Shared))?.0,
                 _ => source(symbols, address, 2, scalar_type, Widths::Exact)?,
             };
             let rank = source(symbols, rank, 3, ScalarType::U32, Widths::Exact)?;
@@ -135,6 +137,11 @@ fn mov(symbols: &mut Symbols<'_>, scalar_type: ScalarType, [to, from]: &[Operand
         return Ok(Action::ReadClock { destination, clock });
     }
     let source = match from {
+        Operand::Element(element) => {
+            let (register, space) = element_address(symbols, element, None)?;
+            check_width(&element.array, bits, min_address_bits(space), Widths::OrWider)?;
+            symbols.truncated(register, bits)
+        }
         Operand::Offset(name, offset) => short_address(symbols, name, *offset, bits)?,
         Operand::Name(name) if symbols.variable_address(name)?.is_some() => short_address(symbols, name, 0, bits)?,
         Operand::Name(name) if let Some(address) = symbols.function_address(name) => {
@@ -165,13 +172,28 @@ fn variable(symbols: &mut Symbols<'_>, name: &str, offset: i64, space: Option<Sp
     symbols.address_in_register(address, offset)
 }
 
+/// A register with the address of an array's element within its state space, which is returned too.
+fn element_address(
+    symbols: &mut Symbols<'_>,
+    element: &Element,
+    space: Option<Space>,
+) -> Result<(Register, Space), Problem> {
+    let (address, found) = symbols.element_address(element)?;
+    if space.is_some_and(|space| space != found) {
+        return Err(Problem::Operand { number: 2, expected: "a variable of this state space" });
+    }
+    Ok((symbols.effective_in_register(address)?, found))
+}
+
+/// The bits that an address of this state space needs.
+fn min_address_bits(space: Space) -> usize {
+    if space == Space::Global { 64 } else { 32 }
+}
+
 /// As `variable`, for a destination of `bits` bits. Addresses of global memory need 64, those of other spaces fit in
 /// 32.
 fn short_address(symbols: &mut Symbols<'_>, name: &str, offset: i64, bits: usize) -> Result<Register, Problem> {
-    let min_bits = match symbols.variable_address(name)? {
-        Some((Space::Global, _)) => 64,
-        _ => 32,
-    };
+    let min_bits = symbols.variable_address(name)?.map_or(32, |(space, _)| min_address_bits(space));
     check_width(name, bits, min_bits, Widths::OrWider)?;
     let register = variable(symbols, name, offset, None)?;
     Ok(symbols.truncated(register, bits))
