@@ -2,6 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 
+use ptx_interpreter::syntax::LinkError;
+
 use crate::abi::{HostAddress, Out, Text};
 use crate::driver::{in_context, state};
 use crate::error::{Error, Result};
@@ -75,7 +77,15 @@ pub(crate) fn complete(link: Handle, image: Out<*mut c_void>, bytes: Out<usize>)
     if link.has_library && modules.iter().any(|module| OF_THE_DEVICE_RUNTIME.iter().any(|name| module.contains(name))) {
         modules.push(DEVICE_RUNTIME);
     }
-    let Some(joined) = join(&modules) else {
+    let resolved = match ptx_interpreter::syntax::link(&modules) {
+        Ok(resolved) => resolved,
+        Err(error) => {
+            link.options.report(&error.to_string());
+            return Err(if matches!(error, LinkError::Syntax(_)) { Error::INVALID_PTX } else { Error::INVALID_IMAGE });
+        }
+    };
+    let resolved: Vec<&str> = resolved.iter().map(String::as_str).collect();
+    let Some(joined) = join(&resolved) else {
         link.options.report("nothing was linked");
         return Err(Error::INVALID_VALUE);
     };

@@ -341,24 +341,22 @@ impl<'a> Builder<'a> {
                 self.called.len() - 1
             }
         };
-        let formals = self.called[function].formals.clone();
-        let returns = callee.returns.len();
-        if arguments.returns.len() != returns || arguments.parameters.len() != callee.parameters.len() {
-            return Err(problem(Problem::OperandCount {
-                expected: "one per parameter of the function",
-                found: arguments.returns.len() + arguments.parameters.len(),
-            }));
-        }
-        let actual = arguments.returns.iter().chain(&arguments.parameters).zip(formals);
-        let places = actual.map(|(name, (offset, bytes))| Ok((self.argument(name)?, offset, bytes)));
-        let mut places = places.collect::<Result<Vec<_>, _>>().map_err(problem)?;
-        let of_parameters = places.split_off(returns);
+        self.check_arguments(callee, arguments).map_err(problem)?;
+        let mut returned = self.called[function].formals.clone();
+        let formals = returned.split_off(callee.returns.len());
+        let mut places = |names: &[&str], formals: Vec<(u64, usize)>| {
+            let actual = names.iter().zip(formals);
+            let places = actual.map(|(name, (offset, bytes))| Ok((self.argument(name)?, offset, bytes)));
+            places.collect::<Result<Vec<_>, _>>().map_err(problem)
+        };
+        let results = places(&arguments.returns, returned)?;
+        let of_parameters = places(&arguments.parameters, formals)?;
         let action = Action::Call(Box::new(Call {
             function,
             start: self.called[function].start,
             caller: self.caller,
             arguments: of_parameters,
-            results: places,
+            results,
             reconvergence: None,
         }));
         self.push(DecodedInstruction { guard, action }, Class::Control, call);
@@ -431,15 +429,10 @@ impl<'a> Builder<'a> {
         if let Some(error) = &callee.unsupported {
             return Err(error.clone().into());
         }
-        let formal: Vec<&Variable> = callee.returns.iter().chain(&callee.parameters).collect();
-        let actual: Vec<&str> = arguments.returns.iter().chain(&arguments.parameters).copied().collect();
-        if formal.len() != actual.len() {
-            return Err(problem(Problem::OperandCount {
-                expected: "one per parameter of the function",
-                found: actual.len(),
-            }));
-        }
-        let bound = formal.iter().zip(actual).map(|(formal, actual)| match self.symbols.find(actual) {
+        self.check_arguments(callee, arguments).map_err(problem)?;
+        let returned = callee.returns.iter().zip(&arguments.returns);
+        let pairs = returned.chain(callee.parameters.iter().zip(&arguments.parameters));
+        let bound = pairs.map(|(formal, &actual)| match self.symbols.find(actual) {
             Some(&Named::Variable { space, address, .. }) => {
                 let indexed_bytes = formal.indexed_bytes();
                 Ok((formal.name.clone(), Named::Variable { space, address, indexed_bytes }))
@@ -447,7 +440,10 @@ impl<'a> Builder<'a> {
             Some(_) => Err(Problem::Unsupported("a register as an argument of a call")),
             None => Err(Problem::Undeclared(actual.to_owned())),
         });
-        let bound = bound.collect::<Result<Vec<_>, _>>().map_err(problem)?;
+        let mut bound = bound.collect::<Result<Vec<_>, _>>().map_err(problem)?;
+        for ignored in &callee.returns[arguments.returns.len().min(callee.returns.len())..] {
+            bound.push((ignored.name.clone(), self.symbols.new_variable(ignored).map_err(problem)?));
+        }
 
         let (hidden, location) = (self.symbols.scopes.hide(), self.location);
         self.symbols.scopes.enter();
@@ -461,6 +457,22 @@ impl<'a> Builder<'a> {
         self.symbols.scopes.show(hidden);
         self.location = location;
         Ok(())
+    }
+
+    /// Checks the number of arguments of a call. A declaration, such as of a linked C function, may have a return value that the definition
+    /// has not, which is then uninitialised, or none, and then it is ignored.
+    fn check_arguments(&self, callee: &Function, arguments: &decode::Call<'_>) -> Result<(), Problem> {
+        let [returns, wanted] = [callee.returns.len(), arguments.returns.len()];
+        let declares = |function: &Function| {
+            let is_declaration = function.body.is_none() && function.unsupported.is_none();
+            is_declaration && function.name == callee.name && function.returns.len() == wanted
+        };
+        let fits = returns == wanted || returns.min(wanted) == 0 && self.module.functions.iter().any(declares);
+        if fits && callee.parameters.len() == arguments.parameters.len() {
+            return Ok(());
+        }
+        let found = wanted + arguments.parameters.len();
+        Err(Problem::OperandCount { expected: "one per parameter of the function", found })
     }
 
     /// A call of a function that a GPU's driver provides.

@@ -18,6 +18,7 @@ mod ranges;
 mod registers;
 mod symbols;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 pub(crate) use called::Stack;
@@ -31,7 +32,8 @@ pub(crate) use symbols::DYNAMIC_SHARED_START;
 
 use crate::limits::MAX_EXPANSION;
 use crate::memory::{Extent, GlobalMemory};
-use crate::syntax::{self, Location};
+use crate::syntax::{self, Function, Linkage, Location, Module, Variable};
+use error::at;
 use globals::Globals;
 use instruction::Description;
 
@@ -57,9 +59,16 @@ impl Program {
             return Err(LoadError::AddressSize(module.address_size));
         }
         let mut globals = Globals::new(&module);
-        let declared = module.variables.iter().map(|variable| globals.declare(variable, memory));
+        check_functions(&module)?;
+        // A declaration of a variable that the text defines too.
+        let is_defined = |variable: &&Variable| {
+            let defines = |other: &Variable| other.linkage != Linkage::Extern && other.name == variable.name;
+            variable.linkage == Linkage::Extern && module.variables.iter().any(defines)
+        };
+        let variables: Vec<&Variable> = module.variables.iter().filter(|variable| !is_defined(variable)).collect();
+        let declared = variables.iter().map(|variable| globals.declare(variable, memory));
         let addresses = declared.collect::<Result<Vec<_>, _>>()?;
-        for (variable, address) in module.variables.iter().zip(addresses) {
+        for (variable, address) in variables.into_iter().zip(addresses) {
             if let Some(address) = address {
                 globals.initialise(variable, address, memory)?;
             }
@@ -113,5 +122,15 @@ impl Program {
     /// Name of the source file with this number.
     fn file(&self, number: u32) -> Option<&str> {
         self.files.iter().find(|file| file.number == number).map(|file| file.name.as_str())
+    }
+}
+
+/// Rejects functions and kernels that are defined twice.
+fn check_functions(module: &Module) -> Result<(), LoadError> {
+    let mut names = HashSet::new();
+    let defined = |function: &&Function| function.body.is_some() || function.unsupported.is_some();
+    match module.functions.iter().filter(defined).find(|function| !names.insert(&*function.name)) {
+        None => Ok(()),
+        Some(twice) => Err(at(twice.line, &twice.name, Problem::DeclaredTwice(twice.name.clone()))),
     }
 }

@@ -6,6 +6,7 @@ mod error;
 mod function;
 mod initializer;
 mod instruction;
+mod link;
 mod module;
 mod number;
 mod parser;
@@ -15,6 +16,7 @@ mod tree;
 mod variable;
 
 pub use error::SyntaxError;
+pub use link::{LinkError, link};
 pub use module::parse;
 pub(crate) use module::parse_supported;
 pub use parser::printable;

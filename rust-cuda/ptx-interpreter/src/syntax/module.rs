@@ -38,34 +38,43 @@ pub(crate) fn parse_supported(text: &str) -> Result<Module, SyntaxError> {
 
 impl Parser<'_> {
     fn module(&mut self) -> Parsed<Module> {
-        let version = self.version()?;
-        let target = self.target()?;
-        let address_size = self.address_size()?;
-        let mut module =
-            Module { version, target, address_size, variables: Vec::new(), functions: Vec::new(), files: Vec::new() };
+        let mut module = self.header()?;
         // What follows a body that is not supported may be an error because of it.
         let unsupported = |module: &Module| module.functions.iter().find_map(|function| function.unsupported.clone());
         self.items(&mut module).map_err(|error| unsupported(&module).unwrap_or(error))?;
         Ok(module)
     }
 
+    /// A module without its items, which come next.
+    pub(super) fn header(&mut self) -> Parsed<Module> {
+        let version = self.version()?;
+        let target = self.target()?;
+        let address_size = self.address_size()?;
+        Ok(Module { version, target, address_size, variables: Vec::new(), functions: Vec::new(), files: Vec::new() })
+    }
+
     fn items(&mut self, module: &mut Module) -> Parsed<()> {
         while self.kind() != TokenKind::End {
-            match self.directive() {
-                Some(".file") => module.files.push(self.source_file()?),
-                Some(".section") => self.debug_section()?,
-                Some(".pragma") => self.pragma()?,
-                None if self.kind_after() == TokenKind::Punctuation(b':') => self.section_label()?,
-                _ => self.declaration(module)?,
-            }
+            self.item(module)?;
+        }
+        Ok(())
+    }
+
+    /// The next declaration or other directive at module scope.
+    pub(super) fn item(&mut self, module: &mut Module) -> Parsed<()> {
+        match self.directive() {
+            Some(".file") => module.files.push(self.source_file()?),
+            Some(".section") => self.debug_section()?,
+            Some(".pragma") => self.pragma()?,
+            None if self.kind_after() == TokenKind::Punctuation(b':') => self.section_label()?,
+            _ => self.declaration(module)?,
         }
         Ok(())
     }
 
     fn declaration(&mut self, module: &mut Module) -> Parsed<()> {
-        let is_common = self.directive() == Some(".common");
         let linkage = self.linkage();
-        if is_common && self.directive() != Some(".global") {
+        if linkage == Linkage::Common && self.directive() != Some(".global") {
             return Err(self.error("`.global`, the only space of `.common`"));
         }
         match self.directive() {
@@ -81,7 +90,8 @@ impl Parser<'_> {
         let linkage = match self.directive() {
             Some(".visible") => Linkage::Visible,
             Some(".extern") => Linkage::Extern,
-            Some(".weak" | ".common") => Linkage::Weak,
+            Some(".weak") => Linkage::Weak,
+            Some(".common") => Linkage::Common,
             _ => return Linkage::Internal,
         };
         self.advance();

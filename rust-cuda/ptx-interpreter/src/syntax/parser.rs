@@ -51,6 +51,11 @@ impl<'text> Parser<'text> {
         &self.text[token.start..token.end]
     }
 
+    /// Offset after the last byte that is consumed.
+    pub(super) fn end_of_last(&self) -> usize {
+        self.position.checked_sub(1).map_or(0, |last| self.tokens[last].end)
+    }
+
     pub(super) fn position(&self) -> usize {
         self.position
     }

@@ -38,8 +38,10 @@ pub enum Linkage {
     Visible,
     /// `.extern`: defined elsewhere, or, for shared memory, sized by the launch.
     Extern,
-    /// `.weak` or `.common`
+    /// `.weak`
     Weak,
+    /// `.common`
+    Common,
 }
 
 /// A state space (PTX ISA 5.1).

@@ -1,5 +1,6 @@
 //! Several modules run on one global memory.
 
+use crate::support::kernel::Kernel;
 use cuda_launch::LaunchConfig;
 use ptx_interpreter::memory::GlobalMemory;
 use ptx_interpreter::{Executor, LaunchError, LaunchReport, LoadedModule, Options};
@@ -101,4 +102,65 @@ fn resources_are_those_of_the_directives() {
     assert_eq!(resources.cluster, None);
     assert_eq!(module.parameter_offsets("tiled").collect::<Vec<_>>(), [0, 8]);
     assert_eq!(module.resources("other"), None);
+}
+
+#[test]
+fn a_variable_may_be_declared_and_defined_in_one_text() {
+    let define = ".visible .global .u32 v = 7;";
+    for declarations in [format!(".extern .global .u32 v; {define}"), format!("{define} .extern .global .u32 v;")] {
+        let kernel = Kernel::new("ld.global.u32 r0, [v]; st.global.u32 [output], r0; ret;");
+        assert_eq!(kernel.declare(&declarations).shape(1, 1).words(1), [7]);
+    }
+}
+
+#[test]
+fn names_are_defined_once_in_one_text() {
+    for twice in [
+        ".weak .global .u32 v; .weak .global .u32 v;",
+        ".common .global .u32 v; .common .global .u32 v;",
+        ".weak .func v() { ret; } .weak .func v() { ret; }",
+        ".visible .entry v() { ret; } .visible .entry v() { ret; }",
+    ] {
+        let error = LoadedModule::load(&format!("{HEADER}{twice}"), &mut GlobalMemory::new(1 << 20)).unwrap_err();
+        assert_eq!(error.to_string(), "PTX line 4: `v` is declared twice: `v`");
+    }
+}
+
+#[test]
+fn a_declaration_may_have_a_return_value_that_the_definition_has_not() {
+    let counter = ".global .u32 count;";
+    let add = "(.param .b32 x) { .reg .b32 a; ld.param.b32 a, [x]; red.global.add.u32 [count], a;";
+    let call = ".param .b32 x; .param .b32 r; st.param.b32 [x], 5;";
+    let end = "ld.global.u32 r0, [count]; st.global.u32 [output], r0; ret;";
+    let again = "setp.eq.u32 p, a, 0; @p ret; .param .b32 y; sub.u32 a, a, 1; st.param.b32 [y], a;";
+    for (declaration, definition, call_of) in [
+        (
+            ".extern .func (.param .b32 r) f(.param .b32 x);",
+            format!(".visible .func f{add} ret; }}"),
+            "call (r), f, (x);",
+        ),
+        (
+            ".extern .func f(.param .b32 x);",
+            format!(".visible .func (.param .b32 r) f{add} st.param.b32 [r], 1; ret; }}"),
+            "call f, (x);",
+        ),
+        (
+            ".extern .func (.param .b32 r) f(.param .b32 x);",
+            format!(".visible .func f{add} .reg .pred p; {again} call f, (y); ret; }}"),
+            "call (r), f, (x);",
+        ),
+        (
+            ".extern .func f(.param .b32 x);",
+            format!(
+                ".visible .func (.param .b32 r) f{add} .reg .pred p; .param .b32 q; {again} call (q), f, (y); st.param.b32 [r], 1; ret; }}"
+            ),
+            "call f, (x);",
+        ),
+    ] {
+        let kernel = Kernel::new(format!("{call} {call_of} {end}")).shape(1, 1);
+        let sum = if definition.contains("setp") { 15 } else { 5 };
+        assert_eq!(kernel.clone().declare(&format!("{declaration} {counter} {definition}")).words(1), [sum]);
+        let error = kernel.declare(&format!("{counter} {definition}")).load_error().to_string();
+        assert!(error.contains("operands; expected one per parameter of the function"), "{error}");
+    }
 }

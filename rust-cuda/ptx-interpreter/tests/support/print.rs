@@ -194,6 +194,7 @@ fn linkage(linkage: Linkage) -> &'static str {
         Linkage::Visible => ".visible ",
         Linkage::Extern => ".extern ",
         Linkage::Weak => ".weak ",
+        Linkage::Common => ".common ",
     }
 }
 

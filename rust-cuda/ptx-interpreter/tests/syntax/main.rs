@@ -1,6 +1,7 @@
 //! PTX is parsed without loss, and syntax errors name their line.
 
 mod bodies;
+mod linking;
 mod mistakes;
 mod modules;
 mod robust;

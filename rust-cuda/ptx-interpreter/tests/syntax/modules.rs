@@ -67,7 +67,7 @@ fn linkage_follows_the_directive() {
         (".visible ", Linkage::Visible),
         (".extern ", Linkage::Extern),
         (".weak ", Linkage::Weak),
-        (".common ", Linkage::Weak),
+        (".common ", Linkage::Common),
     ] {
         assert_eq!(variable(&format!("{text}.global .b32 x;")).linkage, linkage);
     }
