@@ -9,9 +9,9 @@ use thiserror::Error as ThisError;
 /// How the name of every device of the emulator begins.
 pub const NAME_PREFIX: &str = "CUDA emulator";
 
-/// Number of multiprocessors of a device, unless the environment says otherwise: two for each block of the largest cluster, which may fill
-/// one, and about those of a small GPU. More are only more blocks of cooperative launches that the host runs.
-const MULTIPROCESSORS: u32 = 2 * LaunchConfig::MAX_CLUSTER as u32;
+/// Number of multiprocessors of a device, unless the environment says otherwise. More are only more blocks of cooperative launches that the
+/// host runs; `%smid` and `%nsmid` are of this many.
+const MULTIPROCESSORS: u32 = ptx_interpreter::limits::MULTIPROCESSORS;
 
 /// Shared memory of a block that needs no opt-in, in bytes.
 pub(crate) const DEFAULT_SHARED_BYTES: u32 = LaunchConfig::MAX_STATIC_SHARED_BYTES;

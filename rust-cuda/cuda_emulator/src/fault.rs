@@ -10,7 +10,7 @@ pub(crate) fn code(error: &LaunchError) -> Error {
     match error {
         LaunchError::Fault(fault) => of_kind(&fault.kind),
         LaunchError::Refused { .. } => Error::NOT_SUPPORTED,
-        LaunchError::Cluster { .. } => Error::INVALID_CLUSTER_SIZE,
+        LaunchError::Cluster { .. } | LaunchError::ClusterRank { .. } => Error::INVALID_CLUSTER_SIZE,
         LaunchError::HostMemory { .. } | LaunchError::Copy { .. } => Error::LAUNCH_OUT_OF_RESOURCES,
         LaunchError::NoSuchKernel(_)
         | LaunchError::Limit { .. }

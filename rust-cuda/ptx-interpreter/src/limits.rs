@@ -5,7 +5,13 @@
 //! what compilers emit where there is none. The error for a module beyond a limit names the line, that for a launch the
 //! kernel.
 
+use cuda_launch::LaunchConfig;
+
 use crate::syntax::Space;
+
+/// Number of a device's multiprocessors: two for each block of the largest cluster, which may fill one, and about those of a small GPU. Block
+/// `n` of a grid runs on multiprocessor `n` modulo this.
+pub const MULTIPROCESSORS: u32 = 2 * LaunchConfig::MAX_CLUSTER as u32;
 
 /// Maximum number of registers declared by ranges such as `%r<100>`, in the whole module.
 pub const MAX_REGISTERS: usize = 1 << 20;

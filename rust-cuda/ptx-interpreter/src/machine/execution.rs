@@ -6,10 +6,12 @@ use super::fault::{Failure, Fault, FaultKind};
 use super::lanes::{lanes_of, write, write_bits};
 use super::spin::Spin;
 use super::warp::{Next, Warp};
-use crate::memory::in_block_of_cluster;
+use crate::limits::MULTIPROCESSORS;
+use crate::memory::{first_address, in_block_of_cluster};
 use crate::program::instruction::{Action, DecodedInstruction, Register};
 use crate::program::{Initial, Kernel, Special, truncate};
 use crate::semantics::LANES;
+use crate::syntax::Space;
 
 /// Initial content of registers: a recognisable pattern, NaN as an f32 and as an f64.
 const UNINITIALISED: u64 = 0x7ff4_dead_7fa4_dead;
@@ -464,6 +466,9 @@ impl Warp {
     }
 }
 
+/// The unit of `%total_smem_size`, in bytes (PTX ISA 10, for sm_80 and later).
+const SHARED_UNIT: u64 = 128;
+
 /// The value of a special register for thread `thread` of the block.
 fn special_value(special: Special, context: &Context<'_>, thread: u32) -> u64 {
     let component = |size: cuda_launch::Dim3, axis: usize| u64::from([size.x, size.y, size.z][axis]);
@@ -478,6 +483,40 @@ fn special_value(special: Special, context: &Context<'_>, thread: u32) -> u64 {
         Special::LaneMask(comparison) => u64::from(comparison.mask(thread % LANES as u32)),
         Special::ClusterRank => u64::from(context.rank()),
         Special::ClusterSize => u64::from(context.config.cluster),
+        Special::ClusterIndex(axis) => {
+            let index = component(context.block, axis);
+            if axis == 0 { index / u64::from(context.config.cluster) } else { index }
+        }
+        Special::Clusters(axis) => {
+            let size = component(context.config.grid, axis);
+            if axis == 0 { size / u64::from(context.config.cluster) } else { size }
+        }
+        Special::IndexInCluster(axis) => {
+            if axis == 0 {
+                context.rank().into()
+            } else {
+                0
+            }
+        }
+        Special::ClusterShape(axis) => {
+            if axis == 0 {
+                context.config.cluster.into()
+            } else {
+                1
+            }
+        }
+        Special::IsExplicitCluster => {
+            u64::from(context.config.cluster > 1 || context.kernel.required_cluster.is_some())
+        }
+        Special::Multiprocessor => u64::from(context.state.number % MULTIPROCESSORS),
+        Special::Multiprocessors => MULTIPROCESSORS.into(),
+        Special::GridNumber => 1,
+        Special::SharedBytes { with_reserved } => {
+            let bytes = context.kernel.shared.packed_bytes() as u64 + u64::from(context.config.dynamic_shared_bytes);
+            let reserved = if with_reserved { first_address(Space::Shared) } else { 0 };
+            bytes.next_multiple_of(SHARED_UNIT) + reserved
+        }
+        Special::ReservedSharedBytes => first_address(Space::Shared),
         Special::DynamicSharedBytes => u64::from(context.config.dynamic_shared_bytes),
         Special::GridWorkspace { upper } => {
             let address = context.launch.workspace.unwrap_or(0);

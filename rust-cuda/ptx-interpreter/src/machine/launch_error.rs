@@ -71,6 +71,16 @@ pub enum LaunchError {
         /// The cluster size of the directive.
         compiled: cuda_launch::Dim3,
     },
+    /// Clusters of more blocks than the kernel was compiled for.
+    #[error("kernel {kernel}: clusters of {cluster} blocks; it was compiled for .maxclusterrank {max}")]
+    ClusterRank {
+        /// The kernel's name.
+        kernel: Arc<str>,
+        /// Blocks of a cluster in the launch.
+        cluster: u32,
+        /// The maximum of the directive.
+        max: u32,
+    },
     /// Too few or too many parameters.
     #[error("kernel {kernel} has {expected} parameters; the launch passes {found}")]
     ParameterCount {

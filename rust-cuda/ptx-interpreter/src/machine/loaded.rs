@@ -340,6 +340,11 @@ fn check_config(kernel: &Kernel, config: LaunchConfig) -> Result<u64, LaunchErro
     {
         return Err(LaunchError::Cluster { kernel: name(), cluster: config.cluster.into(), compiled });
     }
+    if let Some(max) = kernel.max_cluster_rank
+        && max < config.cluster.into()
+    {
+        return Err(LaunchError::ClusterRank { kernel: name(), cluster: config.cluster.into(), max });
+    }
     // Only the product of the dimensions is limited (PTX ISA, `.maxntid`).
     match kernel.max_threads.map(threads) {
         Some(max) if max.count() < block.count() => rejected(".maxntid", max),

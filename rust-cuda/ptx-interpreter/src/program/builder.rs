@@ -108,6 +108,7 @@ pub(crate) fn build(
         max_threads: entry.performance.max_threads,
         required_threads: entry.performance.required_threads,
         required_cluster: entry.performance.required_cluster,
+        max_cluster_rank: entry.performance.max_cluster_rank,
     })
 }
 

@@ -37,6 +37,7 @@ pub(crate) struct Kernel {
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
     pub(crate) required_cluster: Option<[u32; 3]>,
+    pub(crate) max_cluster_rank: Option<u32>,
     /// Whether threads do something between the arrival at the cluster's barrier and the wait there.
     pub(crate) splits_cluster_barriers: bool,
 }

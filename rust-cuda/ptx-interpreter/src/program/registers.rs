@@ -39,10 +39,30 @@ pub(crate) enum Special {
     /// Mask of the lanes whose index compares so with the own lane's.
     LaneMask(LaneComparison),
     DynamicSharedBytes,
+    /// Static and dynamic shared memory of a block, and with what the system reserves of it.
+    SharedBytes {
+        with_reserved: bool,
+    },
+    /// The end of the shared memory that the system reserves, and its size.
+    ReservedSharedBytes,
     /// The block's index in its cluster.
     ClusterRank,
     /// The number of blocks of a cluster.
     ClusterSize,
+    /// The cluster's index in the grid.
+    ClusterIndex(usize),
+    /// The number of clusters of the grid.
+    Clusters(usize),
+    /// The block's index in its cluster, and the size of that, per dimension.
+    IndexInCluster(usize),
+    ClusterShape(usize),
+    /// 1 in a launch with clusters, else 0.
+    IsExplicitCluster,
+    /// The multiprocessor on which the block runs, and how many there are.
+    Multiprocessor,
+    Multiprocessors,
+    /// The launch's number: each is the first.
+    GridNumber,
     /// The upper or lower half of the address of the grid workspace; 0 in a launch that is not cooperative.
     GridWorkspace {
         upper: bool,

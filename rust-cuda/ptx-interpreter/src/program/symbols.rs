@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::error::Problem;
 use super::globals::Globals;
 use super::immediate::truncate;
-use super::instruction::{Action, EffectiveAddress, Extend, Flow, Predicate, Register};
+use super::instruction::{Action, Clock, EffectiveAddress, Extend, Flow, Predicate, Register};
 use super::names::{Label, Named, Scopes};
 use super::ranges::Ranges;
 use super::registers::{Initial, NamedRegister, Special};
@@ -229,6 +229,13 @@ impl<'a> Symbols<'a> {
         let (bytes, base) = (self.constant(bytes as u64, 32), self.address_in_register(address, 0)?);
         let base = self.computed_before("mad", &["wide", "u32"], [index, bytes, base, 0], 64)?;
         Ok((EffectiveAddress { base: Some(base), offset: 0, narrow: false }, space))
+    }
+
+    /// The register with a counter's value before the instruction that is being decoded.
+    pub(crate) fn clock_before(&mut self, clock: Clock) -> Register {
+        let destination = self.new_register(Initial::Uninitialised(clock.bits));
+        self.before.push(Action::ReadClock { destination, clock });
+        destination
     }
 
     /// The register with the result of an integer instruction, of so many bits, that comes before the one that is being decoded.

@@ -38,7 +38,7 @@ impl Parser<'_> {
             }
             _ if is_entry => {
                 let expected = "`{`, `;`, `.maxntid`, `.reqntid`, `.minnctapersm`, `.maxnreg`, `.reqnctapercluster`, \
-                                `.explicitcluster` or `.pragma` (other directives are not supported)";
+                                `.maxclusterrank`, `.explicitcluster` or `.pragma` (other directives are not supported)";
                 return Err(self.error(expected));
             }
             _ => return Err(self.error("`{`, `;`, `.noreturn` or `.pragma`")),
@@ -80,7 +80,13 @@ impl Parser<'_> {
                 }
                 ".reqnctapercluster" if is_entry => {
                     self.reject_duplicate(performance.required_cluster.is_some())?;
+                    self.reject_sizes_of_clusters(performance.max_cluster_rank.is_some())?;
                     performance.required_cluster = Some(self.threads()?);
+                }
+                ".maxclusterrank" if is_entry => {
+                    self.reject_duplicate(performance.max_cluster_rank.is_some())?;
+                    self.reject_sizes_of_clusters(performance.required_cluster.is_some())?;
+                    performance.max_cluster_rank = Some(self.number_after_directive()?);
                 }
                 // A launch without clusters takes their size from `.reqnctapercluster`.
                 ".explicitcluster" if is_entry => {
@@ -102,6 +108,13 @@ impl Parser<'_> {
     fn reject_duplicate(&self, is_duplicate: bool) -> Parsed<()> {
         if is_duplicate {
             return Err(self.error("each of these directives at most once"));
+        }
+        Ok(())
+    }
+
+    fn reject_sizes_of_clusters(&self, has_other: bool) -> Parsed<()> {
+        if has_other {
+            return Err(self.error("either `.reqnctapercluster` or `.maxclusterrank`"));
         }
         Ok(())
     }

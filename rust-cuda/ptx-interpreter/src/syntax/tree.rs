@@ -145,6 +145,8 @@ pub struct Performance {
     pub required_threads: Option<[u32; 3]>,
     /// `.reqnctapercluster`: required blocks of a cluster; missing dimensions are 1.
     pub required_cluster: Option<[u32; 3]>,
+    /// `.maxclusterrank`: maximum number of blocks of a cluster
+    pub max_cluster_rank: Option<u32>,
     /// `.minnctapersm`
     pub min_blocks: Option<u32>,
     /// `.maxnreg`

@@ -143,3 +143,47 @@ fn a_launch_has_the_cluster_size_of_the_directive() {
         "kernel kernel: clusters of 2 blocks; it was compiled for .reqnctapercluster (4, 1, 1)"
     );
 }
+
+#[test]
+fn a_launch_has_at_most_the_blocks_of_a_cluster_of_the_directive() {
+    let with = |cluster| kernel("BARRIER; ret;", 8, 32, cluster).directive(".maxntid 32 .maxclusterrank 4");
+    with(1).report();
+    with(4).report();
+    let error = with(8).launch_error();
+    assert!(matches!(error, LaunchError::ClusterRank { cluster: 8, max: 4, .. }), "{error}");
+    assert_eq!(error.to_string(), "kernel kernel: clusters of 8 blocks; it was compiled for .maxclusterrank 4");
+}
+
+#[test]
+fn special_registers_have_the_place_of_a_block_in_its_cluster_and_of_that_in_the_grid() {
+    let read = |name: &str, cluster: u32| {
+        let body = format!("mov.u32 r0, %{name}; st.global.u32 [cell], r0; ret;");
+        let grid = Dim3::new(8, 2, 1);
+        let body = format!(
+            "mov.u32 r1, %ctaid.y; mov.u32 r2, %nctaid.x; mul.lo.u32 r1, r1, r2; mad.wide.u32 cell, r1, 4, cell; {body}"
+        );
+        Kernel::new(body).shape(grid, 1).clusters_of(cluster).output_bytes(64).words(16)
+    };
+    let of = |value: fn(u32, u32) -> u32| (0..16).map(|block| value(block % 8, block / 8)).collect::<Vec<_>>();
+    for (name, in_fours, alone) in [
+        ("clusterid.x", of(|x, _| x / 4), of(|x, _| x)),
+        ("clusterid.y", of(|_, y| y), of(|_, y| y)),
+        ("clusterid.z", of(|_, _| 0), of(|_, _| 0)),
+        ("nclusterid.x", of(|_, _| 2), of(|_, _| 8)),
+        ("nclusterid.y", of(|_, _| 2), of(|_, _| 2)),
+        ("nclusterid.z", of(|_, _| 1), of(|_, _| 1)),
+        ("cluster_ctaid.x", of(|x, _| x % 4), of(|_, _| 0)),
+        ("cluster_ctaid.y", of(|_, _| 0), of(|_, _| 0)),
+        ("cluster_nctaid.x", of(|_, _| 4), of(|_, _| 1)),
+        ("cluster_nctaid.z", of(|_, _| 1), of(|_, _| 1)),
+        ("cluster_ctarank", of(|x, _| x % 4), of(|_, _| 0)),
+        ("cluster_nctarank", of(|_, _| 4), of(|_, _| 1)),
+        ("clusterid.w", of(|_, _| 0), of(|_, _| 0)),
+        ("cluster_nctaid.w", of(|_, _| 0), of(|_, _| 0)),
+    ] {
+        assert_eq!([read(name, 4), read(name, 1)], [in_fours, alone], "{name}");
+    }
+    let explicit = "mov.pred p0, %is_explicit_cluster; selp.u32 r0, 1, 0, p0; st.global.u32 [cell], r0; ret;";
+    let read = |cluster| Kernel::new(explicit).shape(4, 1).clusters_of(cluster).words(4);
+    assert_eq!([read(1), read(4)], [[0; 4], [1; 4]]);
+}

@@ -2,6 +2,7 @@
 
 use crate::support::kernel::{Kernel, each};
 use ptx_interpreter::FaultKind;
+use ptx_interpreter::limits::MULTIPROCESSORS;
 
 /// The code of `cg::grid_group::sync`: block 0 adds 0x80000000 minus the number of other blocks, each other block adds
 /// 1, and all wait until the upper bit flips.
@@ -54,4 +55,48 @@ fn a_launch_that_is_not_cooperative_has_no_workspace() {
     let outside = Kernel::new(format!("{WORKSPACE}\nld.u32 r0, [d1+8];\nret;")).shape(1, 1).cooperative();
     let message = outside.fault("ld.u32 r0, [d1+8];", 0, 0).to_string();
     assert!(message.contains("the grid's workspace (8 bytes"), "{message}");
+}
+
+#[test]
+fn special_registers_of_the_device_have_its_values() {
+    let read = |name: &str| {
+        let body = format!("mov.u32 r0, %{name}; st.global.u32 [cell], r0; ret;");
+        Kernel::new(body).declare(".shared .b8 room[200];").shape(34, 1).dynamic_shared(100).words(34)
+    };
+    for (name, value) in [
+        ("nsmid", MULTIPROCESSORS),
+        ("gridid", 1),
+        ("pm0", 0),
+        ("pm7", 0),
+        ("envreg0", 0),
+        ("envreg31", 0),
+        ("total_smem_size", 128),
+        ("aggr_smem_size", 1024 + 128),
+        ("dynamic_smem_size", 100),
+        ("reserved_smem_offset_begin", 0),
+        ("reserved_smem_offset_end", 1024),
+        ("reserved_smem_offset_cap", 1024),
+        ("reserved_smem_offset_0", 0),
+        ("reserved_smem_offset_1", 0),
+        ("ntid.w", 0),
+        ("nctaid.w", 0),
+    ] {
+        assert_eq!(read(name), [value; 34], "{name}");
+    }
+    assert_eq!(read("smid"), (0..34).map(|block| block % MULTIPROCESSORS).collect::<Vec<_>>());
+    for (name, value) in [("gridid", 1), ("current_graph_exec", 0), ("pm0_64", 0), ("pm7_64", 0)] {
+        let kernel = Kernel::new(format!("mov.u64 d0, %{name}; st.global.u64 [output], d0; ret;")).shape(1, 1);
+        assert_eq!(kernel.words8(1), [value], "{name}");
+    }
+    let used =
+        "mov.u32 r0, room; st.shared.u8 [r0], r0; mov.u32 r0, %total_smem_size; st.global.u32 [output], r0; ret;";
+    let kernel = Kernel::new(used).declare(".shared .b8 room[200];").shape(1, 1).dynamic_shared(100);
+    assert_eq!(kernel.words(1), [384]);
+}
+
+#[test]
+fn cvt_reads_counters_too() {
+    let body = "cvt.u64.u32 d0, %clock; cvt.u32.u64 r0, %clock64; cvt.u64.u32 d1, %smid; cvt.u64.u32 d2, r0; st.global.v2.u64 [output], {d0, d2}; ret;";
+    let [first, second] = Kernel::new(body).shape(1, 1).words8(2)[..] else { panic!("two") };
+    assert!(0 < first && first < second && second < 100, "{first} {second}");
 }

@@ -204,10 +204,29 @@ fn operands_have_the_count_and_kinds_of_the_instruction() {
 }
 
 #[test]
-fn unsupported_special_registers_are_rejected() {
-    for name in ["%smid", "%nsmid", "%gridid", "%pm0", "%envreg3", "%clusterid.x", "%is_explicit_cluster"] {
+fn special_registers_that_the_isa_does_not_have_are_rejected() {
+    for name in ["%pm8", "%pm01", "%pm8_64", "%envreg32", "%clusterid", "%reserved_smem_offset_2"] {
         let statement = format!("mov.u32 r0, {name};");
         assert_eq!(problem_of("", &statement), Problem::SpecialRegister(name.to_owned()), "{name}");
+    }
+    assert_eq!(problem_of("", "mov.u32 r0, %spid;"), Problem::Undeclared("%spid".to_owned()));
+    // One that is a predicate, and those of other widths.
+    let name = "%is_explicit_cluster";
+    assert_eq!(problem_of("", "mov.u32 r0, %is_explicit_cluster;"), Problem::SpecialRegister(name.to_owned()));
+    assert_eq!(problem_of("", "selp.u32 r0, 1, 0, %is_explicit_cluster;"), Problem::SpecialRegister(name.to_owned()));
+    for (statement, register, found, expected) in [
+        ("mov.u64 d0, %smid;", "%smid", 32, 64),
+        ("mov.u64 d0, %reserved_smem_offset_end;", "%reserved_smem_offset_end", 32, 64),
+        ("mov.u32 r0, %current_graph_exec;", "%current_graph_exec", 64, 32),
+        ("mov.u32 r0, %pm0_64;", "%pm0_64", 64, 32),
+        ("mov.u32 r0, %clock64;", "%clock64", 64, 32),
+    ] {
+        let register = register.to_owned();
+        assert_eq!(problem_of("", statement), Problem::Width { register, found, expected }, "{statement}");
+    }
+    for statement in ["add.u32 r0, r0, %smid;", "add.u64 d0, d0, %gridid;", "add.u64 d0, d0, %clock64;"] {
+        let problem = problem_of("", statement);
+        assert!(matches!(problem, Problem::Operand { .. }), "{statement}: {problem}");
     }
 }
 

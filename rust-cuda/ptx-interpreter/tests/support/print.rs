@@ -43,7 +43,12 @@ fn function_text(function: &Function) -> String {
             writeln!(text, "{directive} {x}, {y}, {z}").unwrap();
         }
     }
-    for (directive, number) in [(".minnctapersm", performance.min_blocks), (".maxnreg", performance.max_registers)] {
+    let numbers = [
+        (".maxclusterrank", performance.max_cluster_rank),
+        (".minnctapersm", performance.min_blocks),
+        (".maxnreg", performance.max_registers),
+    ];
+    for (directive, number) in numbers {
         if let Some(number) = number {
             writeln!(text, "{directive} {number}").unwrap();
         }

@@ -153,6 +153,7 @@ fn an_entry_has_parameters_and_bounds() {
         max_threads: Some([16, 8, 1]),
         required_threads: Some([4, 1, 1]),
         required_cluster: Some([2, 1, 1]),
+        max_cluster_rank: None,
         min_blocks: Some(2),
         max_registers: Some(32),
     };

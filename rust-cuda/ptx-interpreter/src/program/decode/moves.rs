@@ -1,9 +1,11 @@
 //! Decoding of moves: `mov`, `cvta`, `isspacep` and `selp`.
 
-use super::operands::{Widths, check_width, count, destination, negatable_predicate, predicate, source, space_named};
+use super::operands::{
+    Widths, check_width, clock, count, destination, negatable_predicate, predicate, source, space_named,
+};
 use super::predicates;
 use crate::program::error::Problem;
-use crate::program::instruction::{Action, Clock, Extend, Flow, Register};
+use crate::program::instruction::{Action, Extend, Flow, Register};
 use crate::program::modifiers::ModifierCursor;
 use crate::program::symbols::Symbols;
 use crate::semantics::{self, Class, Compute};
@@ -151,16 +153,6 @@ fn mov(symbols: &mut Symbols<'_>, scalar_type: ScalarType, [to, from]: &[Operand
         _ => source(symbols, from, 2, scalar_type, Widths::Exact)?,
     };
     Ok(Action::Move { destination, source })
-}
-
-/// The counter that a special register reads. All count the instructions that the block has issued: time is not modelled.
-fn clock(name: &str) -> Option<Clock> {
-    Some(match name {
-        "%clock" | "%globaltimer_lo" => Clock { bits: 32, shift: 0 },
-        "%clock_hi" | "%globaltimer_hi" => Clock { bits: 32, shift: 32 },
-        "%clock64" | "%globaltimer" => Clock { bits: 64, shift: 0 },
-        _ => return None,
-    })
 }
 
 /// A register with the address of a variable within its state space.

@@ -2,7 +2,7 @@
 
 use crate::program::error::Problem;
 use crate::program::immediate::immediate_bits;
-use crate::program::instruction::{EffectiveAddress, Extend, Predicate, Register};
+use crate::program::instruction::{Clock, EffectiveAddress, Extend, Predicate, Register};
 use crate::program::names::Named;
 use crate::program::registers::{LaneComparison, Special};
 use crate::program::symbols::Symbols;
@@ -38,9 +38,13 @@ pub(super) fn named_predicate(symbols: &Symbols<'_>, name: &str, number: usize) 
     match symbols.find(name) {
         Some(Named::Predicate(predicate)) => Ok(*predicate),
         Some(_) => Err(Problem::Operand { number, expected: "a predicate" }),
+        None if name == EXPLICIT_CLUSTER => Err(Problem::SpecialRegister(name.to_owned())),
         None => Err(Problem::Undeclared(name.to_owned())),
     }
 }
+
+/// The special register that is a predicate, which only `mov` reads here.
+pub(super) const EXPLICIT_CLUSTER: &str = "%is_explicit_cluster";
 
 /// One or two destination predicates, `p` or `p|q`; None for `_`.
 pub(super) fn predicate_pair(
@@ -75,7 +79,9 @@ pub(super) fn destination(
             Ok(*register)
         }
         Some(_) => Err(Problem::Operand { number, expected }),
-        None if name.starts_with('%') && special(name).is_some() => Err(Problem::Operand { number, expected }),
+        None if name.starts_with('%') && (special(name).is_some() || clock(name).is_some()) => {
+            Err(Problem::Operand { number, expected })
+        }
         None => Err(Problem::Undeclared(name.clone())),
     }
 }
@@ -113,23 +119,40 @@ pub(super) fn check_width(name: &str, found: usize, expected: usize, widths: Wid
 
 /// The register with the value of a special register.
 fn special_register(symbols: &mut Symbols<'_>, name: &str, bits: usize, widths: Widths) -> Result<Register, Problem> {
+    if let Some(clock) = clock(name) {
+        check_width(name, clock.bits, bits, widths)?;
+        return Ok(symbols.clock_before(clock));
+    }
     match special(name) {
-        Some(special) => {
-            check_width(name, 32, bits, widths)?;
+        Some((special, found)) => {
+            let found = if special == Special::GridNumber && bits == 32 { 32 } else { found };
+            check_width(name, found, bits, widths)?;
             Ok(symbols.special(special))
         }
         None if name == "WARP_SZ" => Ok(symbols.constant(LANES as u64, 32)),
-        None if name.starts_with('%') && UNSUPPORTED_SPECIAL.iter().any(|start| name.starts_with(start)) => {
+        None if name.starts_with('%') && SPECIAL.iter().any(|start| name.starts_with(start)) => {
             Err(Problem::SpecialRegister(name.to_owned()))
         }
         None => Err(Problem::Undeclared(name.to_owned())),
     }
 }
 
+/// The counter that a special register reads. All count the instructions that the block has issued: time is not modelled.
+pub(super) fn clock(name: &str) -> Option<Clock> {
+    Some(match name {
+        "%clock" | "%globaltimer_lo" => Clock { bits: 32, shift: 0 },
+        "%clock_hi" | "%globaltimer_hi" => Clock { bits: 32, shift: 32 },
+        "%clock64" | "%globaltimer" => Clock { bits: 64, shift: 0 },
+        _ => return None,
+    })
+}
+
 /// Rejects special registers, which only `mov` and `cvt` accept, as in NVIDIA's assembler.
 pub(super) fn check_no_special(symbols: &Symbols<'_>, operands: &[Operand]) -> Result<(), Problem> {
     let is_special = |operand: &Operand| match operand {
-        Operand::Name(name) => name.starts_with('%') && symbols.find(name).is_none() && special(name).is_some(),
+        Operand::Name(name) => {
+            name.starts_with('%') && symbols.find(name).is_none() && (special(name).is_some() || clock(name).is_some())
+        }
         _ => false,
     };
     match operands.iter().position(is_special) {
@@ -141,11 +164,12 @@ pub(super) fn check_no_special(symbols: &Symbols<'_>, operands: &[Operand]) -> R
     }
 }
 
-/// Prefixes of special registers that have no meaning without a GPU.
-const UNSUPPORTED_SPECIAL: [&str; 9] =
-    ["%clock", "%globaltimer", "%smid", "%nsmid", "%gridid", "%pm", "%envreg", "%cluster", "%is_explicit_cluster"];
+/// How special registers begin whose other names are none of the ISA's.
+const SPECIAL: [&str; 8] =
+    ["%clock", "%globaltimer", "%reserved_smem", "%pm", "%envreg", "%cluster", "%nclusterid", "%is_explicit_cluster"];
 
-fn special(name: &str) -> Option<Special> {
+/// The special register of this name, and its width in bits; `%gridid` has 32 too.
+pub(super) fn special(name: &str) -> Option<(Special, usize)> {
     const LANE_MASKS: [(&str, LaneComparison); 5] = [
         ("%lanemask_eq", LaneComparison::Equal),
         ("%lanemask_lt", LaneComparison::Less),
@@ -154,19 +178,31 @@ fn special(name: &str) -> Option<Special> {
         ("%lanemask_ge", LaneComparison::GreaterOrEqual),
     ];
     if let Some((_, mask)) = LANE_MASKS.iter().find(|(mask, _)| *mask == name) {
-        return Some(Special::LaneMask(*mask));
+        return Some((Special::LaneMask(*mask), 32));
     }
     let (register, dimension) = name.split_once('.').map_or((name, None), |(register, axis)| (register, Some(axis)));
     let dimension = match dimension {
         None => None,
         Some(axis) => Some(["x", "y", "z", "w"].iter().position(|name| *name == axis)?),
     };
-    Some(match (register, dimension) {
-        ("%tid" | "%ctaid", Some(3)) => Special::Zero,
+    // The counters of performance monitors count nothing.
+    let is_numbered = |name: &str, count: u32| numbered(register, name).is_some_and(|number| number < count);
+    if dimension.is_none()
+        && let Some(name) = register.strip_suffix("_64")
+        && numbered(name, "%pm").is_some_and(|number| number < 8)
+    {
+        return Some((Special::Zero, 64));
+    }
+    let special = match (register, dimension) {
+        (
+            "%tid" | "%ntid" | "%ctaid" | "%nctaid" | "%clusterid" | "%nclusterid" | "%cluster_ctaid"
+            | "%cluster_nctaid",
+            Some(3),
+        ) => Special::Zero,
         ("%tid", Some(axis)) => Special::ThreadIndex(axis),
         ("%ctaid", Some(axis)) => Special::BlockIndex(axis),
-        ("%ntid", Some(axis)) if axis < 3 => Special::BlockSize(axis),
-        ("%nctaid", Some(axis)) if axis < 3 => Special::GridSize(axis),
+        ("%ntid", Some(axis)) => Special::BlockSize(axis),
+        ("%nctaid", Some(axis)) => Special::GridSize(axis),
         ("%laneid", None) => Special::Lane,
         ("%warpid", None) => Special::Warp,
         ("%nwarpid", None) => Special::Warps,
@@ -176,8 +212,30 @@ fn special(name: &str) -> Option<Special> {
         // The driver sets them to the address at which CUDA's cooperative groups find the grid barrier.
         ("%envreg1", None) => Special::GridWorkspace { upper: true },
         ("%envreg2", None) => Special::GridWorkspace { upper: false },
+        ("%clusterid", Some(axis)) => Special::ClusterIndex(axis),
+        ("%nclusterid", Some(axis)) => Special::Clusters(axis),
+        ("%cluster_ctaid", Some(axis)) => Special::IndexInCluster(axis),
+        ("%cluster_nctaid", Some(axis)) => Special::ClusterShape(axis),
+        ("%smid", None) => Special::Multiprocessor,
+        ("%nsmid", None) => Special::Multiprocessors,
+        ("%gridid", None) => return Some((Special::GridNumber, 64)),
+        ("%total_smem_size", None) => Special::SharedBytes { with_reserved: false },
+        ("%aggr_smem_size", None) => Special::SharedBytes { with_reserved: true },
+        ("%reserved_smem_offset_begin" | "%reserved_smem_offset_0" | "%reserved_smem_offset_1", None) => Special::Zero,
+        ("%reserved_smem_offset_end" | "%reserved_smem_offset_cap", None) => Special::ReservedSharedBytes,
+        // No launch here is of a graph that the device started.
+        ("%current_graph_exec", None) => return Some((Special::Zero, 64)),
+        (_, None) if is_numbered("%pm", 8) || is_numbered("%envreg", 32) => Special::Zero,
         _ => return None,
-    })
+    };
+    Some((special, 32))
+}
+
+/// The number behind a name, such as 3 in `%pm3`.
+fn numbered(register: &str, name: &str) -> Option<u32> {
+    let digits = register.strip_prefix(name)?;
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    digits.parse().ok().filter(|_| is_number)
 }
 
 /// `[register + offset]` or `[variable + offset]`, and the state space if it names a variable.

@@ -1,9 +1,10 @@
 //! Decoding of comparisons and of logic on predicates.
 
-use super::operands::{Widths, count, negatable_predicate, predicate, predicate_pair, source};
+use super::operands::{EXPLICIT_CLUSTER, Widths, count, negatable_predicate, predicate, predicate_pair, source};
 use crate::program::error::Problem;
 use crate::program::instruction::{Action, Logic, PredicateSource};
 use crate::program::modifiers::ModifierCursor;
+use crate::program::registers::Special;
 use crate::program::symbols::Symbols;
 use crate::semantics::{self, Class, Compute};
 use crate::syntax::{Immediate, Operand, ScalarType};
@@ -83,6 +84,17 @@ pub(super) fn logic(
 
 /// `mov.pred`
 pub(super) fn mov(symbols: &mut Symbols<'_>, to: &Operand, from: &Operand) -> Result<Action, Problem> {
+    if let Operand::Name(name) = from
+        && name == EXPLICIT_CLUSTER
+        && symbols.find(name).is_none()
+    {
+        let Compute::Predicate(compute) = semantics::operation("setp", &["ne", "u32"])?.compute else {
+            return Err(Problem::SpecialRegister(name.clone()));
+        };
+        let sources = [symbols.special(Special::IsExplicitCluster), symbols.constant(0, 32), 0, 0];
+        let destinations = [Some(predicate(symbols, to, 1)?), None];
+        return Ok(Action::Compare { compute, sources, combine: None, destinations });
+    }
     let source = predicate_source(symbols, from, 2)?;
     Ok(Action::Logic { logic: Logic::First, destination: predicate(symbols, to, 1)?, sources: [source, source] })
 }
