@@ -335,8 +335,8 @@ impl GlobalMemory {
     /// # Errors
     /// `OutOfMemory`
     pub fn reserve(&mut self, bytes: u64) -> Result<u64, MemoryError> {
-        let start = self.next;
-        self.next = self.next_after(bytes)?;
+        let (start, next) = self.place_of(bytes)?;
+        self.next = next;
         Ok(start)
     }
 
