@@ -39,6 +39,7 @@ CUresult cuGraphCreate(CUgraph *, unsigned), cuGraphDestroy(CUgraph), cuGraphNod
 CUresult cuGraphAddKernelNode_v2(void **, CUgraph, void *const *, size_t, const KernelNode *), cuGraphAddEmptyNode(void **, CUgraph, void *const *, size_t);
 CUresult cuGraphAddMemsetNode(void **, CUgraph, void *const *, size_t, const FillNode *, CUcontext), cuGraphAddHostNode(void **, CUgraph, void *const *, size_t, const HostNode *);
 CUresult cuGraphAddMemcpyNode(void **, CUgraph, void *const *, size_t, const Copy3D *, CUcontext), cuGraphAddDependencies(CUgraph, void *const *, void *const *, size_t);
+CUresult cuGraphAddKernelNode(void **, CUgraph, void *const *, size_t, const KernelNode *);
 CUresult cuGraphKernelNodeGetParams(void *, KernelNode *), cuGraphKernelNodeGetParams_v2(void *, KernelNode *), cuGraphMemcpyNodeGetParams(void *, Copy3D *);
 CUresult cuGraphMemsetNodeGetParams(void *, FillNode *), cuGraphHostNodeGetParams(void *, HostNode *);
 CUresult cuGraphKernelNodeSetParams(void *, const KernelNode *), cuGraphKernelNodeSetParams_v2(void *, const KernelNode *), cuGraphMemcpyNodeSetParams(void *, const Copy3D *);
@@ -483,7 +484,7 @@ static void batches(CUdeviceptr values, CUdeviceptr other, CUstream stream) {
     EXPECT(0, cuStreamEndCapture(stream, &graph));
 }
 
-/* No context has access to the memory of another device: its kernels have none, and only copies do. */
+/* No context has access to the memory of another device, whose kernels and copies alone have it. */
 static void peers(void) {
     CUcontext first, second;
     CUdeviceptr of_first, of_second;
@@ -516,6 +517,46 @@ static void peers(void) {
     unsigned value;
     EXPECT(0, cuMemcpyDtoH_v2(&value, of_first, 4));
     CHECK(value == 6);
+    /* A node runs in its function's context, wherever the graph is launched, and keeps it. */
+    CUmodule second_module;
+    CUfunction of_functions[2] = {function};
+    EXPECT(0, cuCtxSetCurrent(second));
+    EXPECT(0, cuModuleLoadDataEx(&second_module, PTX, 0, NULL, NULL));
+    EXPECT(0, cuModuleGetFunction(&of_functions[1], second_module, "add"));
+    EXPECT(0, cuCtxSetCurrent(first));
+    CUgraph graph;
+    CUgraphExec executable;
+    KernelNode launches[2];
+    void *nodes[2];
+    EXPECT(0, cuGraphCreate(&graph, 0));
+    for (int i = 0; i < 2; i++) {
+        launches[i] = (KernelNode){.function = of_functions[i], .grid_y = 1, .grid_z = 1, .block_x = 1, .block_y = 1, .block_z = 1,
+                                   .parameters = (void *[]){i ? &of_second : &of_first, &(unsigned){1}}};
+        EXPECT(0, cuGraphAddKernelNode(&nodes[i], graph, nodes, i, &launches[i]));
+        launches[i].grid_x = 1;
+        launches[i].parameters = NULL;
+        EXPECT(1, cuGraphKernelNodeSetParams(nodes[i], &launches[i]));
+    }
+    EXPECT(0, cuGraphInstantiateWithFlags(&executable, graph, 0));
+    EXPECT(1, cuGraphLaunch(executable, NULL));
+    launches[0].parameters = (void *[]){&of_first, &(unsigned){1}};
+    launches[1].parameters = (void *[]){&of_second, &(unsigned){1}};
+    EXPECT(1, cuGraphExecKernelNodeSetParams(executable, nodes[0], &launches[1]));
+    EXPECT(0, cuGraphExecKernelNodeSetParams(executable, nodes[0], &launches[0]));
+    EXPECT(1, cuGraphLaunch(executable, NULL));
+    EXPECT(0, cuGraphExecKernelNodeSetParams(executable, nodes[1], &launches[1]));
+    EXPECT(0, cuGraphLaunch(executable, NULL));
+    EXPECT(0, cuMemcpyDtoH_v2(&value, of_first, 4));
+    CHECK(value == 7);
+    EXPECT(0, cuMemcpyDtoH_v2(&value, of_second, 4));
+    CHECK(value == 6);
+    EXPECT(0, cuCtxSetCurrent(second));
+    EXPECT(0, cuCtxSynchronize());
+    CUdeviceptr calls;
+    EXPECT(0, cuModuleGetGlobal_v2(&calls, NULL, second_module, "calls"));
+    EXPECT(0, cuMemcpyDtoH_v2(&value, calls, 4));
+    CHECK(value == 1);
+    EXPECT(0, cuCtxSetCurrent(first));
     EXPECT(0, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&of_second, &(unsigned){1}}, NULL));
     EXPECT(700, cuCtxSynchronize());
     EXPECT(700, cuCtxEnablePeerAccess(second, 0));

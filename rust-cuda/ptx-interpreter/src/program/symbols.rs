@@ -323,8 +323,8 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// Added to the offset of a variable in a frame of calls, in the place of its address.
-const FRAME: u64 = 1 << 48;
+/// Added to the offset of a variable in a frame of calls, in the place of its address. No generic address is as large.
+const FRAME: u64 = 1 << 63;
 
 /// The mark of a variable in a frame, in the place of its address.
 pub(super) fn in_frame(offset: u64) -> u64 {
