@@ -335,3 +335,40 @@ fn a_form_without_cc_preserves_the_carry_flag() {
     assert_eq!(writing.compute(&mut lanes, 0, [&zeros, &ones, &zeros, &zeros]), u32::MAX);
     assert_eq!(lanes[5], 0u64.wrapping_sub(u64::from(u32::MAX)));
 }
+
+#[test]
+fn floats_of_8_bits_have_the_values_of_their_formats() {
+    // 1, the largest finite number, the smallest subnormal one, the largest one and the smallest normal one.
+    for (format, bits, halves) in [
+        ("e4m3x2", 0x387e, 0x3c00_5f00),
+        ("e4m3x2", 0x0107, 0x1800_2300),
+        ("e4m3x2", 0x0880, 0x2400_8000),
+        ("e4m3x2", 0x7fff, 0x7fff_7fff),
+        ("e5m2x2", 0x3c7b, 0x3c00_7b00),
+        ("e5m2x2", 0x0103, 0x0100_0300),
+        ("e5m2x2", 0x7cfc, 0x7c00_fc00),
+        ("e5m2x2", 0x7d80, 0x7fff_8000),
+    ] {
+        assert_eq!(run(&format!("cvt.rn.f16x2.{format}"), &[bits]), halves, "{format} {bits:x}");
+    }
+    assert_eq!(run("cvt.rn.relu.f16x2.e4m3x2", &[0xb880]), 0);
+    // The first source is in the upper half. Ties go to even, and what is too large to the largest finite number.
+    for (values, e4m3, e5m2) in [
+        ([1.0, 2.0], 0x3840, 0x3c40),
+        ([1.0625, -1.1875], 0x38ba, 0x3cbd),
+        ([1.125, 1.375], 0x393b, 0x3c3e),
+        ([448.0, 464.0], 0x7e7e, 0x5f5f),
+        ([1e9, -1e9], 0x7efe, 0x7bfb),
+        ([f32::INFINITY, f32::NEG_INFINITY], 0x7efe, 0x7bfb),
+        ([f32::NAN, -f32::NAN], 0x7f7f, 0x7f7f),
+        ([0.0, -0.0], 0x0080, 0x0080),
+        ([0.0009765625, 0.0009765626], 0x0001, 0x1414),
+        ([1e-40, -1e-40], 0x0080, 0x0080),
+    ] {
+        let sources = values.map(single);
+        assert_eq!(run("cvt.rn.satfinite.e4m3x2.f32", &sources), e4m3, "{values:?}");
+        assert_eq!(run("cvt.rn.satfinite.e5m2x2.f32", &sources), e5m2, "{values:?}");
+    }
+    assert_eq!(run("cvt.rn.satfinite.relu.e4m3x2.f32", &[single(-3.0), single(f32::NAN)]), 0x007f);
+    assert_eq!(run("cvt.rn.satfinite.e5m2x2.f16x2", &[0x7c00_7e00]), 0x7b7f);
+}

@@ -82,3 +82,36 @@ fn an_element_of_an_array_is_an_operand_of_ld_st_mov_cvta_and_mapa() {
         assert!(!loads_with(ARRAYS, refused), "{refused}");
     }
 }
+
+#[test]
+fn conversions_of_8_bit_floats_saturate_and_round_to_nearest() {
+    for format in ["e4m3x2", "e5m2x2"] {
+        for accepted in
+            ["rn.satfinite.#.f32 %rs1, %r1, %r2", "rn.satfinite.relu.#.f16x2 %rs1, %r1", "rn.relu.f16x2.# %r1, %rs1"]
+        {
+            assert!(loads(&format!("cvt.{};", accepted.replace('#', format))), "{accepted}");
+        }
+        for refused in [
+            "rn.#.f32 %rs1, %r1, %r2",
+            "rz.satfinite.#.f32 %rs1, %r1, %r2",
+            "satfinite.#.f16x2 %rs1, %r1",
+            "rn.satfinite.#.f32 %r3, %r1, %r2",
+            "rn.satfinite.#.bf16x2 %rs1, %r1",
+            "rn.satfinite.f16x2.# %r1, %rs1",
+            "f16x2.# %r1, %rs1",
+            "rn.f16x2.# %r1, %r2",
+            "rn.bf16x2.# %r1, %rs1",
+        ] {
+            assert!(!loads(&format!("cvt.{};", refused.replace('#', format))), "{refused}");
+        }
+    }
+}
+
+#[test]
+fn bf16_is_converted_from_and_to_bytes() {
+    let bytes = "{ .reg .b8 b; cvt.rzi.s8.bf16 b, %rs1; mov.b16 %rs2, {b, 0}; cvt.rn.bf16.u8 %rs1, b; }";
+    assert!(loads(bytes));
+    assert!(!loads("cvt.s8.bf16 %rs1, %rs2;"));
+    assert!(!loads("cvt.rzi.sat.s8.bf16 %rs1, %rs2;"));
+    assert!(!loads("cvt.rn.relu.bf16.u8 %rs1, %rs2;"));
+}

@@ -45,6 +45,7 @@ fn minimum(form: &Form<'_>) -> (u32, u32) {
     let extreme = matches!(form.opcode, "min" | "max");
     match () {
         () if has("satfinite") && has("tf32") && !has("rna") => (10, 0),
+        () if ["e4m3x2", "e5m2x2"].iter().any(|name| has(name)) => (8, 9),
         () if pairs_of_integers || extreme && has("relu") => (9, 0),
         () if has("xorsign") => (8, 6),
         () if ["bf16", "bf16x2", "tf32", "NaN", "relu", "satfinite"].iter().any(|name| has(name)) => (8, 0),

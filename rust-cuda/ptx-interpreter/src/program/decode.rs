@@ -89,7 +89,8 @@ fn compute(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resu
         }
     };
     // Only conversions take registers that are wider than their types (PTX ISA 9.4.1).
-    let widths = if opcode == "cvt" { Widths::OrWider } else { Widths::Exact };
+    let of_pairs = modifiers.iter().any(|modifier| matches!(modifier.as_str(), "e4m3x2" | "e5m2x2"));
+    let widths = if opcode == "cvt" && !of_pairs { Widths::OrWider } else { Widths::Exact };
     let (destination, sources) = values(symbols, operands, operation.destination, operation.sources, widths)?;
     let extend = operands::extension(symbols, operation.destination, destination);
     let bits = match extend {

@@ -1,4 +1,4 @@
-//! Conversions between types: `cvt` (PTX ISA 9.7.9.22), without the formats of 8 bits and fewer.
+//! Conversions between types: `cvt` (PTX ISA 9.7.9.22), without floats of 8 bits and fewer.
 
 use super::Class;
 use super::definition::{Definition, Function};
@@ -57,19 +57,12 @@ fn between_integers(table: &mut Table, destination: ScalarType, source: ScalarTy
 }
 
 fn from_integer(table: &mut Table, destination: ScalarType, source: ScalarType) {
-    // bf16 has no conversions from or to 8 bits, and neither `.sat` nor `.ftz`.
-    if destination == Bf16 && source.bytes() == 1 {
-        return;
-    }
     for (rounding, mode) in ROUNDINGS {
         with_sat_and_ftz(table, rounding, mode, [destination, source]);
     }
 }
 
 fn to_integer(table: &mut Table, destination: ScalarType, source: ScalarType) {
-    if source == Bf16 && destination.bytes() == 1 {
-        return;
-    }
     for (rounding, mode) in INTEGRAL_ROUNDINGS {
         with_sat_and_ftz(table, rounding, mode, [destination, source]);
     }

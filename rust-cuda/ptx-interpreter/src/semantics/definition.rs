@@ -3,6 +3,7 @@
 use super::Class;
 use super::comparison::{self, Comparison};
 use super::conversion;
+use super::eight_bits::{self, EightBits};
 use super::float::Format;
 use super::modifiers::Modifiers;
 use super::values::{bits, clamp, read_integer, truncate};
@@ -28,7 +29,11 @@ pub(super) enum Function {
     /// On words of 32 bits.
     Words(fn([u32; 4]) -> u32),
     /// On unsigned integers with the carry flag. The flag that results is the bit above the destination's.
-    Carry { exact: fn(ScalarType, [i128; 3], i128) -> i128, reads: bool, writes: bool },
+    Carry {
+        exact: fn(ScalarType, [i128; 3], i128) -> i128,
+        reads: bool,
+        writes: bool,
+    },
     /// On floats, or on both halves of packed floats. Its result is rounded to nearest.
     Float(fn(&Modifiers, Format, [f64; 4]) -> f64),
     /// On the bits of floats, or on both halves of packed floats.
@@ -40,9 +45,17 @@ pub(super) enum Function {
     /// `slct`
     Select,
     /// `cvt`; to an integral value with `integral`.
-    Convert { to: ScalarType, integral: bool },
+    Convert {
+        to: ScalarType,
+        integral: bool,
+    },
     /// `cvt` of two floats to the halves of a word, the first to the upper half.
-    ConvertPair { to: ScalarType },
+    ConvertPair {
+        to: ScalarType,
+    },
+    /// `cvt` of two floats to a pair of 8-bit ones, and the reverse.
+    ToEightBits(EightBits),
+    FromEightBits(EightBits),
 }
 
 impl Definition {
@@ -101,6 +114,8 @@ impl Definition {
             Function::Convert { to, integral } => {
                 conversion::value(&self.modifiers, self.sources[0], to, integral, sources[0])
             }
+            Function::ToEightBits(format) => eight_bits::to_pair(self, format, sources),
+            Function::FromEightBits(format) => eight_bits::from_pair(self, format, sources[0]),
             Function::ConvertPair { to } => {
                 let half = |source| conversion::value(&self.modifiers, self.sources[0], to, false, source);
                 half(sources[0]) << 16 | half(sources[1])

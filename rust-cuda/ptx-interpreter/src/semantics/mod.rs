@@ -12,6 +12,7 @@ mod compiled;
 mod conversion;
 mod convert;
 mod definition;
+mod eight_bits;
 mod float;
 mod forms;
 mod integer;

@@ -1,6 +1,7 @@
 //! Reference results of instructions, independent of the interpreter: integers in i128 and bit by bit, floating-point
 //! values as exact fractions that are rounded once. Slow and simple.
 
+mod eight_bits;
 mod exact;
 mod floats;
 mod form;
@@ -23,7 +24,7 @@ pub fn evaluate(form: &Form<'_>, sources: [u64; 4]) -> Option<u64> {
         },
         "testp" => floats::test(form, sources).map(u64::from),
         "set" | "slct" => floats::select(form, sources),
-        "cvt" => floats::convert(form, sources),
+        "cvt" => eight_bits::convert(form, sources).or_else(|| floats::convert(form, sources)),
         _ => integers::evaluate(form, sources).or_else(|| floats::evaluate(form, sources)),
     }
 }

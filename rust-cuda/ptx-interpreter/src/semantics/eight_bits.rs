@@ -1,0 +1,99 @@
+//! The floating-point formats of 8 bits, in pairs, to and from which `cvt` converts (PTX ISA 5.2.3).
+
+use super::Class;
+use super::definition::{Definition, Function};
+use super::float::Format;
+use super::modifiers::{Modifiers, name_if};
+use super::table::Table;
+use crate::syntax::ScalarType::{B16, F16x2, F32};
+
+/// The NaN that conversions write.
+const NAN: u64 = 0x7f;
+
+/// A format of a sign, an exponent and a fraction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EightBits {
+    /// Number of bits of the fraction.
+    fraction: u32,
+    /// Binary exponent of the smallest subnormal number.
+    smallest: i32,
+    /// The bits of the largest finite number. Those above are NaN, except, of e5m2, the next, which is infinity.
+    maximum: u64,
+}
+
+impl EightBits {
+    /// No infinities, and one NaN of each sign.
+    const E4M3: Self = Self { fraction: 3, smallest: -9, maximum: 0x7e };
+    /// The upper half of an f16.
+    const E5M2: Self = Self { fraction: 2, smallest: -16, maximum: 0x7b };
+
+    /// The value of the low 8 bits.
+    fn decode(self, bits: u64) -> f64 {
+        let magnitude = bits & 0x7f;
+        let value = match magnitude {
+            _ if magnitude <= self.maximum => {
+                let (field, fraction) = (magnitude >> self.fraction, magnitude & ((1 << self.fraction) - 1));
+                let significand = if field == 0 { fraction } else { fraction | 1 << self.fraction };
+                significand as f64 * power(field.saturating_sub(1) as i32 + self.smallest)
+            }
+            _ if magnitude == self.maximum + 1 && self.maximum < NAN - 1 => f64::INFINITY,
+            _ => f64::NAN,
+        };
+        if bits & 0x80 == 0 { value } else { -value }
+    }
+
+    /// The bits of the nearest finite value, ties to even, and of NaN for NaN.
+    fn encode(self, value: f64) -> u64 {
+        if value.is_nan() {
+            return NAN;
+        }
+        let magnitude = value.abs().min(self.decode(self.maximum));
+        // A subnormal f64 is below all units, too.
+        let exponent = (magnitude.to_bits() >> 52) as i32 - 1023;
+        let unit = (exponent - self.fraction as i32).max(self.smallest);
+        let significand = (magnitude * power(-unit)).round_ties_even() as u64;
+        // A normal significand has the leading one, which adds one to the field of the exponent.
+        let bits = (((unit - self.smallest) as u64) << self.fraction) + significand;
+        bits | u64::from(value.is_sign_negative()) << 7
+    }
+}
+
+/// 2^exponent, of a normal f64.
+fn power(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
+}
+
+/// Adds the forms to the table.
+pub(super) fn forms(table: &mut Table) {
+    for (name, format) in [("e4m3x2", EightBits::E4M3), ("e5m2x2", EightBits::E5M2)] {
+        for relu in [false, true] {
+            let modifiers = Modifiers { relu, finite: true, ..Modifiers::NONE };
+            let mut add = |form: String, function, to, sources: &[_]| {
+                table.add(form, Definition::new(Class::Convert, function, to, sources).with(modifiers));
+            };
+            let relu = name_if(relu, ".relu");
+            add(format!("cvt.rn.satfinite{relu}.{name}.f32"), Function::ToEightBits(format), B16, &[F32, F32]);
+            add(format!("cvt.rn.satfinite{relu}.{name}.f16x2"), Function::ToEightBits(format), B16, &[F16x2]);
+            add(format!("cvt.rn{relu}.f16x2.{name}"), Function::FromEightBits(format), F16x2, &[B16]);
+        }
+    }
+}
+
+/// The pair of two values: of the halves of one f16x2, or of two f32, the first in the upper half.
+pub(super) fn to_pair(definition: &Definition, format: EightBits, [a, b, ..]: [u64; 4]) -> u64 {
+    let [high, low] = match Format::of(definition.sources[0]) {
+        Some(Format::F32) => [a, b].map(|source| Format::F32.decode(source)),
+        _ => [a >> 16, a].map(|half| Format::F16.decode(half & 0xffff)),
+    };
+    let bits = |value| match format.encode(value) {
+        bits if definition.modifiers.relu && bits & 0x80 != 0 => 0,
+        bits => bits,
+    };
+    bits(high) << 8 | bits(low)
+}
+
+/// The f16x2 of a pair, which f16 represents exactly.
+pub(super) fn from_pair(definition: &Definition, format: EightBits, source: u64) -> u64 {
+    let half = |bits| definition.modifiers.result(Format::F16, format.decode(bits));
+    half(source >> 8) << 16 | half(source)
+}
