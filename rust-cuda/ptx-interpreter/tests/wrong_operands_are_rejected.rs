@@ -115,3 +115,18 @@ fn bf16_is_converted_from_and_to_bytes() {
     assert!(!loads("cvt.rzi.sat.s8.bf16 %rs1, %rs2;"));
     assert!(!loads("cvt.rn.relu.bf16.u8 %rs1, %rs2;"));
 }
+
+#[test]
+fn products_of_8_bit_floats_have_a_depth_of_32_and_add_in_f32() {
+    let [d, a, b] = ["{%r1, %r1, %r1, %r1}", "{%r0, %r0, %r0, %r0}", "{%r0, %r0}"];
+    for (form, is_known) in [
+        ("m16n8k32.row.col.f32.e4m3.e4m3.f32", true),
+        ("m16n8k32.row.col.f32.e5m2.e4m3.f32", true),
+        ("m16n8k32.row.col.f32.e4m3.f16.f32", false),
+        ("m16n8k32.row.col.f32.f16.f16.f32", false),
+        ("m16n8k16.row.col.f32.e4m3.e4m3.f32", false),
+        ("m16n8k32.row.col.f16.e4m3.e4m3.f16", false),
+    ] {
+        assert_eq!(loads(&format!("mma.sync.aligned.{form} {d}, {a}, {b}, {d};")), is_known, "{form}");
+    }
+}

@@ -15,6 +15,7 @@ use crate::semantics::{self, Compute, LANES, Lanes};
 
 const ROWS: usize = 16;
 const COLUMNS: usize = 8;
+const MAX_DEPTH: usize = 32;
 
 impl Warp {
     /// D = A·B + C.
@@ -31,12 +32,12 @@ impl Warp {
     }
 
     /// A: 16 rows, `depth` columns.
-    fn factor_a(&self, matrix: &Matrix) -> [[f64; 16]; ROWS] {
-        let mut a = [[0.0; 16]; ROWS];
+    fn factor_a(&self, matrix: &Matrix) -> [[f64; MAX_DEPTH]; ROWS] {
+        let mut a = [[0.0; MAX_DEPTH]; ROWS];
         for (position, register) in matrix.a.iter().enumerate() {
             // Consecutive registers alternate between rows g and g + 8.
             let (row, column) = (position % 2 * 8, position / 2);
-            self.elements(matrix.element, *register, |lane, index, count, value| {
+            self.elements(matrix.elements[0], *register, |lane, index, count, value| {
                 a[row + lane / 4][column * 4 * count + lane % 4 * count + index] = value;
             });
         }
@@ -44,10 +45,10 @@ impl Warp {
     }
 
     /// B: `depth` rows, 8 columns.
-    fn factor_b(&self, matrix: &Matrix) -> [[f64; COLUMNS]; 16] {
-        let mut b = [[0.0; COLUMNS]; 16];
+    fn factor_b(&self, matrix: &Matrix) -> [[f64; COLUMNS]; MAX_DEPTH] {
+        let mut b = [[0.0; COLUMNS]; MAX_DEPTH];
         for (position, register) in matrix.b.iter().enumerate() {
-            self.elements(matrix.element, *register, |lane, index, count, value| {
+            self.elements(matrix.elements[1], *register, |lane, index, count, value| {
                 b[position * 4 * count + lane % 4 * count + index][lane / 4] = value;
             });
         }
@@ -63,6 +64,18 @@ impl Warp {
                 for (lane, bits) in bits.iter().enumerate() {
                     // tf32 has 10 fraction bits.
                     each(lane, 0, 1, f64::from(f32::from_bits(*bits as u32 & 0xffff_e000)));
+                }
+            }
+            MatrixElement::E4m3 | MatrixElement::E5m2 => {
+                let pair = if element == MatrixElement::E4m3 { "e4m3x2" } else { "e5m2x2" };
+                for first in [0, 2] {
+                    let pairs = bits.map(|bits| bits >> (first * 8) & 0xffff);
+                    let converted = convert(&pairs, ["rn", "f16x2", pair]);
+                    for (index, values) in halves(&converted, false).iter().enumerate() {
+                        for (lane, value) in values.iter().enumerate() {
+                            each(lane, first + index, 4, f64::from(f32::from_bits(*value as u32)));
+                        }
+                    }
                 }
             }
             MatrixElement::F16 | MatrixElement::Bf16 => {

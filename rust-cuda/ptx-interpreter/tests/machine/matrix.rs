@@ -33,6 +33,16 @@ pub(crate) fn f16_value(bits: u32) -> f32 {
 
 const F16: Element = Element { name: "f16", per_register: 2, bits: f16_bits };
 const BF16: Element = Element { name: "bf16", per_register: 2, bits: |value| value.to_bits() >> 16 };
+/// Their values of small integers are those of f16 without the low bits, e4m3's with another bias.
+const E4M3: Element = Element {
+    name: "e4m3",
+    per_register: 4,
+    bits: |value| match f16_bits(value) {
+        0 => 0,
+        half => half >> 15 << 7 | ((half >> 10 & 31) - 8) << 3 | half >> 7 & 7,
+    },
+};
+const E5M2: Element = Element { name: "e5m2", per_register: 4, bits: |value| f16_bits(value) >> 8 };
 const TF32: Element = Element { name: "tf32", per_register: 1, bits: f32::to_bits };
 
 /// Row and column of element `i` of a lane's fragment of A (PTX ISA 9.7.15.5, "Matrix Fragments for mma").
@@ -42,6 +52,10 @@ fn position_in_a(element: &Element, depth: usize, lane: usize, i: usize) -> (usi
         ("tf32", 4) => (if i == 0 { group } else { group + 8 }, thread),
         ("tf32", _) => (if i == 0 || i == 2 { group } else { group + 8 }, if i < 2 { thread } else { thread + 4 }),
         (_, 8) => (if i < 2 { group } else { group + 8 }, thread * 2 + (i & 1)),
+        (_, 32) => (
+            if i < 4 || (8..12).contains(&i) { group } else { group + 8 },
+            thread * 4 + (i & 3) + if i < 8 { 0 } else { 16 },
+        ),
         _ => (
             if i < 2 || (4..6).contains(&i) { group } else { group + 8 },
             thread * 2 + (i & 1) + if i < 4 { 0 } else { 8 },
@@ -61,6 +75,7 @@ fn position_in_b(element: &Element, depth: usize, lane: usize, i: usize) -> (usi
             }
         }
         (_, 8) => thread * 2 + i,
+        (_, 32) => thread * 4 + (i & 3) + if i < 4 { 0 } else { 16 },
         _ => thread * 2 + (i & 1) + if i < 2 { 0 } else { 8 },
     };
     (row, group)
@@ -73,15 +88,18 @@ fn position_in_c(lane: usize, i: usize) -> (usize, usize) {
 #[test]
 fn products_match_the_reference() {
     let mut rng = SmallRng::seed_from_u64(test_support::seed(9));
-    for (element, depth, accumulator) in [
-        (&TF32, 4, "f32"),
-        (&TF32, 8, "f32"),
-        (&F16, 8, "f32"),
-        (&F16, 16, "f32"),
-        (&BF16, 8, "f32"),
-        (&BF16, 16, "f32"),
-        (&F16, 8, "f16"),
-        (&F16, 16, "f16"),
+    for (element, element_b, depth, accumulator) in [
+        (&TF32, &TF32, 4, "f32"),
+        (&TF32, &TF32, 8, "f32"),
+        (&F16, &F16, 8, "f32"),
+        (&F16, &F16, 16, "f32"),
+        (&BF16, &BF16, 8, "f32"),
+        (&BF16, &BF16, 16, "f32"),
+        (&F16, &F16, 8, "f16"),
+        (&F16, &F16, 16, "f16"),
+        (&E4M3, &E4M3, 32, "f32"),
+        (&E5M2, &E5M2, 32, "f32"),
+        (&E4M3, &E5M2, 32, "f32"),
     ] {
         for _ in 0..4 {
             let mut matrix = |rows: usize, columns: usize| -> Vec<Vec<f32>> {
@@ -93,7 +111,9 @@ fn products_match_the_reference() {
             let mut input = Vec::new();
             let mut pack = |elements: Vec<f32>, per_register: usize, bits: fn(f32) -> u32| {
                 for part in elements.chunks(per_register) {
-                    input.push(part.iter().rev().fold(0, |word, value| word << 16 | bits(*value)));
+                    input.push(
+                        part.iter().rev().fold(0, |word, value| word << (32 / per_register).min(16) | bits(*value)),
+                    );
                 }
             };
             let half = accumulator == "f16";
@@ -107,7 +127,7 @@ fn products_match_the_reference() {
                 pack(
                     (0..of_b).map(|i| at(&b, position_in_b(element, depth, lane, i))).collect(),
                     element.per_register,
-                    element.bits,
+                    element_b.bits,
                 );
                 let c = (0..4).map(|i| at(&c, position_in_c(lane, i))).collect();
                 if half { pack(c, 2, f16_bits) } else { pack(c, 1, f32::to_bits) }
@@ -128,9 +148,10 @@ fn products_match_the_reference() {
                 });
                 next += count;
             }
-            let (name, d) = (element.name, if half { "{r30, r31}" } else { "{r30, r31, r32, r33}" });
+            let (name, name_b, d) =
+                (element.name, element_b.name, if half { "{r30, r31}" } else { "{r30, r31, r32, r33}" });
             body += &format!(
-                "mma.sync.aligned.m16n8k{depth}.row.col.{accumulator}.{name}.{name}.{accumulator} {d}, {}, {}, {};
+                "mma.sync.aligned.m16n8k{depth}.row.col.{accumulator}.{name}.{name_b}.{accumulator} {d}, {}, {}, {};
                  mad.wide.u32 d1, tid, 16, output; st.global.v2.u32 [d1], {{r30, r31}};\n",
                 vectors[0], vectors[1], vectors[2]
             );

@@ -34,32 +34,35 @@ fn product(
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Matrix, Problem> {
-    let shape = modifiers.expect_any(&["m16n8k4", "m16n8k8", "m16n8k16"], "the shape m16n8k4, m16n8k8 or m16n8k16")?;
+    let shapes = ["m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"];
+    let shape = modifiers.expect_any(&shapes, "the shape m16n8k4, m16n8k8, m16n8k16 or m16n8k32")?;
     modifiers.expect_any(&["row"], "`.row`")?;
     modifiers.expect_any(&["col"], "`.col`")?;
-    let types =
-        [modifiers.expect_type()?, modifiers.expect_type()?, modifiers.expect_type()?, modifiers.expect_type()?];
+    let to = modifiers.expect_type()?;
+    let elements = [factor(modifiers)?, factor(modifiers)?];
+    let added = modifiers.expect_type()?;
     modifiers.end()?;
-    let (element, depth) = match (types[1], shape) {
-        (ScalarType::F16, "m16n8k8") => (MatrixElement::F16, 8),
-        (ScalarType::F16, "m16n8k16") => (MatrixElement::F16, 16),
-        (ScalarType::Bf16, "m16n8k8") => (MatrixElement::Bf16, 8),
-        (ScalarType::Bf16, "m16n8k16") => (MatrixElement::Bf16, 16),
-        (ScalarType::Tf32, "m16n8k4") => (MatrixElement::Tf32, 4),
-        (ScalarType::Tf32, "m16n8k8") => (MatrixElement::Tf32, 8),
+    let depth = match (elements, shape) {
+        ([MatrixElement::Tf32, _], "m16n8k4") => 4,
+        ([MatrixElement::Tf32 | MatrixElement::F16 | MatrixElement::Bf16, _], "m16n8k8") => 8,
+        ([MatrixElement::F16 | MatrixElement::Bf16, _], "m16n8k16") => 16,
+        ([MatrixElement::E4m3 | MatrixElement::E5m2, _], "m16n8k32") => 32,
         _ => return Err(Problem::Unsupported("a matrix product of these types and shape")),
     };
-    let half_accumulator = match types {
-        [ScalarType::F32, a, b, ScalarType::F32] if a == b => false,
-        [ScalarType::F16, ScalarType::F16, ScalarType::F16, ScalarType::F16] => true,
+    let [element, other] = elements;
+    let per_register = element.per_register();
+    let half_accumulator = match (to, added) {
+        (ScalarType::F32, ScalarType::F32) if element == other || [per_register, other.per_register()] == [4, 4] => {
+            false
+        }
+        (ScalarType::F16, ScalarType::F16) if elements == [MatrixElement::F16; 2] => true,
         _ => return Err(Problem::Unsupported("a matrix product of these types")),
     };
-    let per_register = if element == MatrixElement::Tf32 { 1 } else { 2 };
     let (in_a, in_b) = (16 * depth / 32 / per_register, 8 * depth / 32 / per_register);
     let in_c = if half_accumulator { 2 } else { 4 };
     let [d, a, b, c] = super::operands::count(operands, "4")?;
     Ok(Matrix {
-        element,
+        elements,
         depth,
         half_accumulator,
         d: written_as(symbols, d, 1, in_c, 32)?,
@@ -67,6 +70,21 @@ fn product(
         b: read_as(symbols, b, 3, in_b, 32)?,
         c: read_as(symbols, c, 4, in_c, 32)?,
     })
+}
+
+/// The type of a factor.
+fn factor(modifiers: &mut ModifierCursor<'_>) -> Result<MatrixElement, Problem> {
+    match modifiers.take_any(&["e4m3", "e5m2"]) {
+        Some("e4m3") => return Ok(MatrixElement::E4m3),
+        Some(_) => return Ok(MatrixElement::E5m2),
+        None => {}
+    }
+    match modifiers.expect_type()? {
+        ScalarType::F16 => Ok(MatrixElement::F16),
+        ScalarType::Bf16 => Ok(MatrixElement::Bf16),
+        ScalarType::Tf32 => Ok(MatrixElement::Tf32),
+        _ => Err(Problem::Unsupported("a matrix product of these types")),
+    }
 }
 
 /// `ldmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16 r, [p]`
