@@ -219,7 +219,7 @@ impl Architecture {
             126 => 1 + 3 * clusters,
             // No unified function pointers; no node of the host's memory.
             131 | 134 => return Some(u32::MAX),
-            // What is not supported: peers, external and virtual memory, and more.
+            // What is not supported: external and virtual memory, and more.
             attribute if (1..=161).contains(&attribute) => {
                 TEXTURE_LIMITS.iter().find(|(known, _)| *known == attribute).map_or(0, |(_, limit)| *limit)
             }

@@ -55,6 +55,7 @@ impl Error {
     pub(crate) const INVALID_CONTEXT: Self = Self(201);
     pub(crate) const NO_BINARY_FOR_GPU: Self = Self(209);
     pub(crate) const PEER_ACCESS_UNSUPPORTED: Self = Self(217);
+    pub(crate) const PEER_ACCESS_ALREADY_ENABLED: Self = Self(704);
     pub(crate) const PEER_ACCESS_NOT_ENABLED: Self = Self(705);
     pub(crate) const INVALID_PTX: Self = Self(218);
     pub(crate) const FILE_NOT_FOUND: Self = Self(301);

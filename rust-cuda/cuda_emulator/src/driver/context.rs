@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_uint};
 
+use ptx_interpreter::memory::GlobalMemory;
+
 use crate::abi::Out;
 use crate::driver::device;
 use crate::driver::{State, driver, in_context, state};
@@ -25,6 +27,8 @@ pub(crate) struct Context {
     shared_config: c_int,
     /// The context's allocations, which end with it.
     pub(crate) allocations: BTreeSet<u64>,
+    /// The contexts whose memory its kernels may access too.
+    peers: BTreeSet<Handle>,
 }
 
 /// A device's primary context.
@@ -60,8 +64,8 @@ impl Context {
         // In bytes: the stack of a thread, the buffer of printf, the heap; then depth and number of nested launches, the L2 cache's
         // granularity and its persisting part.
         let limits = [(0, 16 << 10), (1, 1 << 20), (2, 8 << 20), (3, 2), (4, 2048), (5, 64), (6, 0)].into();
-        let (failure, allocations) = (None, BTreeSet::new());
-        Self { ordinal, flags, is_primary, failure, limits, cache_config: 0, shared_config: 0, allocations }
+        let (failure, allocations, peers) = (None, BTreeSet::new(), BTreeSet::new());
+        Self { ordinal, flags, is_primary, failure, limits, cache_config: 0, shared_config: 0, allocations, peers }
     }
 }
 
@@ -236,33 +240,48 @@ pub(crate) fn priority_range(least: Out<c_int>, greatest: Out<c_int>) -> Result 
     })
 }
 
-/// Access of the current context to the memory of another one, which no device offers ([`device::can_access_peer`]).
+/// Lets kernels of the current context access the memory of another one's device.
 ///
 /// # Errors
-/// `INVALID_VALUE` if there are flags; `INVALID_CONTEXT` if none is current, or the other one is it or is none; otherwise
-/// `PEER_ACCESS_UNSUPPORTED`.
+/// `INVALID_VALUE` if there are flags; `INVALID_CONTEXT` if none is current, or the other one is it or is none; `PEER_ACCESS_UNSUPPORTED` if
+/// both are of one device; `PEER_ACCESS_ALREADY_ENABLED`.
 pub(crate) fn enable_peer(peer: Handle, flags: c_uint) -> Result {
-    in_context(|state, context, _| {
+    in_context(|state, context, ordinal| {
         if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
         if peer == context {
             return Err(Error::INVALID_CONTEXT);
         }
-        state.contexts.get(peer).map_err(|_| Error::INVALID_CONTEXT)?;
-        Err(Error::PEER_ACCESS_UNSUPPORTED)
+        if state.contexts.get(peer).map_err(|_| Error::INVALID_CONTEXT)?.ordinal == ordinal {
+            return Err(Error::PEER_ACCESS_UNSUPPORTED);
+        }
+        let is_new = state.contexts.get_mut(context)?.peers.insert(peer);
+        if is_new { Ok(()) } else { Err(Error::PEER_ACCESS_ALREADY_ENABLED) }
     })
 }
 
 /// Ends the access that [`enable_peer`] gives.
 ///
 /// # Errors
-/// `INVALID_CONTEXT` if none is current, or the other one is none; otherwise `PEER_ACCESS_NOT_ENABLED`.
+/// `INVALID_CONTEXT` if none is current, or the other one is none; `PEER_ACCESS_NOT_ENABLED`.
 pub(crate) fn disable_peer(peer: Handle) -> Result {
-    in_context(|state, _, _| {
+    in_context(|state, context, _| {
         state.contexts.get(peer).map_err(|_| Error::INVALID_CONTEXT)?;
-        Err(Error::PEER_ACCESS_NOT_ENABLED)
+        let was_enabled = state.contexts.get_mut(context)?.peers.remove(&peer);
+        if was_enabled { Ok(()) } else { Err(Error::PEER_ACCESS_NOT_ENABLED) }
     })
+}
+
+impl State {
+    /// The memory that kernels of a context access: its device's, and those of the devices of its peers.
+    pub(crate) fn memory_of(&self, context: Handle) -> Result<(GlobalMemory, usize)> {
+        let ordinal = self.usable(context)?;
+        let peers = self.contexts.get(context)?.peers.iter().filter_map(|peer| self.contexts.get(*peer).ok());
+        let peers: BTreeSet<usize> = peers.map(|peer| peer.ordinal).collect();
+        let own = self.memories[ordinal].clone();
+        Ok((peers.into_iter().fold(own, |memory, peer| memory.with_allocations_of(&self.memories[peer])), ordinal))
+    }
 }
 
 pub(crate) fn retain_primary(context: Out<Handle>, device: c_int) -> Result {

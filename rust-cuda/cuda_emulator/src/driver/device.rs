@@ -118,17 +118,18 @@ fn bus_address(index: usize) -> String {
     format!("0000:{index:02X}:00.0")
 }
 
-/// No device accesses another's memory.
+/// Every device can access every other one's memory.
 pub(crate) fn can_access_peer(can: Out<c_int>, device: c_int, peer: c_int) -> Result {
-    of(device)?;
-    of(peer)?;
-    can.set(0)
+    let ((device, _), (peer, _)) = (of(device)?, of(peer)?);
+    can.set(c_int::from(device != peer))
 }
 
-/// As [`can_access_peer`], for each attribute of a pair of devices.
+/// An attribute of a pair of devices: that they access each other's memory (2), by atomic operations too (3).
 pub(crate) fn peer_attribute(value: Out<c_int>, attribute: c_int, device: c_int, peer: c_int) -> Result {
     if device == peer || !(1..=5).contains(&attribute) {
         return Err(Error::INVALID_VALUE);
     }
-    can_access_peer(value, device, peer)
+    of(device)?;
+    of(peer)?;
+    value.set(c_int::from(matches!(attribute, 2 | 3)))
 }

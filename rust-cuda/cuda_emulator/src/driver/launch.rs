@@ -248,10 +248,10 @@ impl Work for Call {
         let _turn = driver.launching();
         let (memory, ordinal) = {
             let mut state = state()?;
-            let ordinal = state.usable(self.context)?;
+            state.usable(self.context)?;
             state.map_parameters(&self.parameters)?;
             state.copy_to_kernels()?;
-            (state.memories[ordinal].clone(), ordinal)
+            state.memory_of(self.context)?
         };
         let parameters: Vec<&[u8]> = self.parameters.iter().map(Vec::as_slice).collect();
         let captured =

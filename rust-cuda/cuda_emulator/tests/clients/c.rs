@@ -103,7 +103,7 @@ fn a_program_is_told_what_its_functions_and_memory_need() {
 }
 
 #[test]
-fn no_context_has_access_to_the_memory_of_another_device() {
+fn kernels_access_the_memory_of_another_device_if_their_context_may() {
     let Some(program) = compiled("peers") else {
         return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
     };

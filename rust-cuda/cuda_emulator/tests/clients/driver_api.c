@@ -494,9 +494,12 @@ static void peers(void) {
     EXPECT(201, cuCtxEnablePeerAccess(NULL, 0));
     EXPECT(201, cuCtxDisablePeerAccess(NULL));
     EXPECT(0, cuDeviceCanAccessPeer(&can, 0, 1));
+    CHECK(can == 1);
+    EXPECT(0, cuDeviceCanAccessPeer(&can, 1, 1));
     CHECK(can == 0);
+    EXPECT(101, cuDeviceCanAccessPeer(&can, 0, 2));
     EXPECT(0, cuDeviceGetP2PAttribute(&can, 2, 0, 1));
-    CHECK(can == 0);
+    CHECK(can == 1);
     EXPECT(0, cuCtxCreate_v2(&second, 0, 1));
     EXPECT(0, cuMemAlloc_v2(&of_second, 4));
     EXPECT(0, cuMemsetD32_v2(of_second, 5, 1));
@@ -505,8 +508,14 @@ static void peers(void) {
     EXPECT(1, cuCtxEnablePeerAccess(second, 1));
     EXPECT(201, cuCtxEnablePeerAccess(first, 0));
     EXPECT(201, cuCtxEnablePeerAccess((CUcontext)16, 0));
-    EXPECT(217, cuCtxEnablePeerAccess(second, 0));
-    EXPECT(217, cuCtxEnablePeerAccess(second, 0));
+    CUcontext same_device;
+    EXPECT(0, cuCtxCreate_v2(&same_device, 0, 0));
+    EXPECT(217, cuCtxEnablePeerAccess(first, 0));
+    EXPECT(0, cuCtxDestroy_v2(same_device));
+    EXPECT(0, cuCtxSetCurrent(first));
+    EXPECT(0, cuCtxEnablePeerAccess(second, 0));
+    EXPECT(704, cuCtxEnablePeerAccess(second, 0));
+    EXPECT(0, cuCtxDisablePeerAccess(second));
     EXPECT(705, cuCtxDisablePeerAccess(second));
     EXPECT(201, cuCtxDisablePeerAccess((CUcontext)16));
     EXPECT(201, cuCtxDisablePeerAccess(NULL));
@@ -556,7 +565,17 @@ static void peers(void) {
     EXPECT(0, cuModuleGetGlobal_v2(&calls, NULL, second_module, "calls"));
     EXPECT(0, cuMemcpyDtoH_v2(&value, calls, 4));
     CHECK(value == 1);
+    /* A kernel accesses the other device's memory while its context may. */
     EXPECT(0, cuCtxSetCurrent(first));
+    EXPECT(0, cuCtxEnablePeerAccess(second, 0));
+    for (int i = 0; i < 3; i++)
+        EXPECT(0, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){i == 1 ? &of_first : &of_second, &(unsigned){1}}, NULL));
+    EXPECT(0, cuCtxSynchronize());
+    EXPECT(0, cuMemcpyDtoH_v2(&value, of_second, 4));
+    CHECK(value == 8);
+    EXPECT(0, cuMemcpyDtoH_v2(&value, of_first, 4));
+    CHECK(value == 8);
+    EXPECT(0, cuCtxDisablePeerAccess(second));
     EXPECT(0, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&of_second, &(unsigned){1}}, NULL));
     EXPECT(700, cuCtxSynchronize());
     EXPECT(700, cuCtxEnablePeerAccess(second, 0));

@@ -252,6 +252,18 @@ impl GlobalMemory {
         Ok(())
     }
 
+    /// The memory with the allocations of another device too, for a launch that accesses both.
+    #[must_use]
+    pub fn with_allocations_of(mut self, other: &Self) -> Self {
+        let GlobalView { live, freed, .. } = Arc::make_mut(&mut self.view);
+        live.extend(other.view.live.iter().cloned());
+        // What devices and host share has the same address on all of them.
+        live.sort_by_key(|allocation| allocation.extent.start);
+        live.dedup_by_key(|allocation| allocation.extent.start);
+        freed.extend(other.view.freed.iter().cloned());
+        self
+    }
+
     /// Number of allocated bytes.
     pub fn used(&self) -> u64 {
         self.used
