@@ -3,14 +3,13 @@
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
-use crate::abi::{AllocateNode, Copy3D, FillNode, HostFunction, HostNode, InstantiateParameters, KernelNode, Out};
-use crate::driver::graph_memory::has_memory;
+use crate::abi::{HostFunction, InstantiateParameters, Out};
 use crate::driver::object::References;
 use crate::driver::{State, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::journal;
-use crate::work::{Task, Work};
+use crate::work::Work;
 
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`
 const AUTO_FREE: u64 = 1;
@@ -134,9 +133,7 @@ pub(crate) fn launch(executable: Handle, stream: Handle) -> Result {
             return Ok(());
         }
         for operation in operations.iter() {
-            if let Task::Launch(call) = operation.work.task() {
-                call.check_grid()?;
-            }
+            operation.work.check()?;
         }
         state.check_allocations(&operations, flags & AUTO_FREE != 0)?;
         operations
@@ -203,57 +200,18 @@ impl State {
     }
 }
 
+/// Whether a node allocates or frees.
+fn has_memory(operations: &[Operation]) -> bool {
+    operations.iter().any(|operation| operation.work.has_memory())
+}
+
 /// The work of a node.
-fn work_of(node: Handle) -> Result<Arc<dyn Work>> {
+pub(super) fn work_of(node: Handle) -> Result<Arc<dyn Work>> {
     let state = state()?;
     let Node { graph, index } = *state.nodes.get(node)?;
     Ok(Arc::clone(&state.graphs.get(graph)?.operations[index].work))
 }
 
 pub(crate) fn node_type(node: Handle, kind: Out<c_int>) -> Result {
-    kind.set(work_of(node)?.task().node_type())
-}
-
-/// Shape, function and parameters of a launch's node. The parameters are valid until the node has others.
-pub(crate) fn kernel_node(node: Handle) -> Result<KernelNode> {
-    match work_of(node)?.task() {
-        Task::Launch(call) => Ok(call.node()),
-        _ => Err(Error::INVALID_VALUE),
-    }
-}
-
-pub(crate) fn copy_node(node: Handle) -> Result<Copy3D> {
-    match work_of(node)?.task() {
-        Task::Copy(copy) => Ok(copy.parameters()),
-        _ => Err(Error::INVALID_VALUE),
-    }
-}
-
-pub(crate) fn fill_node(node: Handle) -> Result<FillNode> {
-    match work_of(node)?.task() {
-        Task::Fill(fill) => Ok(fill.parameters()),
-        _ => Err(Error::INVALID_VALUE),
-    }
-}
-
-pub(crate) fn host_node(node: Handle) -> Result<HostNode> {
-    match work_of(node)?.task() {
-        Task::HostCall(function) => Ok(function.node()),
-        _ => Err(Error::INVALID_VALUE),
-    }
-}
-
-pub(crate) fn allocate_node(node: Handle) -> Result<AllocateNode> {
-    match work_of(node)?.task() {
-        Task::Allocate(allocation) => Ok(allocation.node()),
-        _ => Err(Error::INVALID_VALUE),
-    }
-}
-
-/// The address that a node frees.
-pub(crate) fn free_node(node: Handle) -> Result<u64> {
-    match work_of(node)?.task() {
-        Task::Free(address) => Ok(address),
-        _ => Err(Error::INVALID_VALUE),
-    }
+    kind.set(work_of(node)?.node_type())
 }

@@ -12,7 +12,7 @@ use crate::driver::{State, device, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::journal;
-use crate::work::{Task, Work};
+use crate::work::Work;
 
 /// `CU_MEM_ALLOCATION_TYPE_PINNED`, `CU_MEM_LOCATION_TYPE_DEVICE`
 const PINNED: c_int = 1;
@@ -39,9 +39,9 @@ pub(crate) struct Allocation {
     freed_by: Option<Handle>,
 }
 
-/// The end of an allocation of a graph.
+/// The end of the allocation of a graph at an address.
 #[derive(Clone, Copy, Debug)]
-struct Free(u64);
+pub(crate) struct Free(pub(crate) u64);
 
 impl Work for Allocation {
     fn run(&self) -> Result {
@@ -59,8 +59,12 @@ impl Work for Allocation {
         Ok(())
     }
 
-    fn task(&self) -> Task<'_> {
-        Task::Allocate(*self)
+    fn node_type(&self) -> i32 {
+        10
+    }
+
+    fn has_memory(&self) -> bool {
+        true
     }
 }
 
@@ -69,8 +73,12 @@ impl Work for Free {
         state()?.free_of_graph(self.0)
     }
 
-    fn task(&self) -> Task<'_> {
-        Task::Free(self.0)
+    fn node_type(&self) -> i32 {
+        11
+    }
+
+    fn has_memory(&self) -> bool {
+        true
     }
 }
 
@@ -88,11 +96,6 @@ impl Allocation {
         };
         AllocateNode { pool, access: 0, access_count: 0, bytes: self.bytes as usize, address: self.address }
     }
-}
-
-/// Whether a node allocates or frees.
-pub(crate) fn has_memory(operations: &[Operation]) -> bool {
-    operations.iter().any(|operation| matches!(operation.work.task(), Task::Allocate(_) | Task::Free(_)))
 }
 
 /// Adds a node that allocates, and says the address.
@@ -258,8 +261,8 @@ impl State {
     /// `INVALID_VALUE`
     pub(super) fn check_allocations(&mut self, operations: &[Operation], frees: bool) -> Result {
         for operation in operations {
-            if let Task::Allocate(allocation) = operation.work.task()
-                && self.has_allocation(&allocation)
+            if let Some(allocation) = operation.work.as_a::<Allocation>()
+                && self.has_allocation(allocation)
             {
                 if !frees {
                     return Err(Error::INVALID_VALUE);

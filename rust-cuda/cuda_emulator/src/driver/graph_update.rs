@@ -1,16 +1,18 @@
-//! Updates of nodes: of a graph's own, and of those of an executable graph, which has its own copy of their parameters.
+//! Parameters of nodes, and their updates: of a graph's own, and of those of an executable graph, which has its own copy of them.
 
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use crate::abi::{HostFunction, HostNode, In, KernelShape, UpdateResult};
-use crate::driver::graph::{Node, Operation};
+use crate::abi::{AllocateNode, Copy3D, FillNode, HostFunction, HostNode, In, KernelNode, KernelShape, UpdateResult};
+use crate::driver::graph::{Node, Operation, work_of};
+use crate::driver::graph_memory::{Allocation, Free};
 use crate::driver::graph_nodes::launch_of;
+use crate::driver::launch::Call;
 use crate::driver::memory::{Address, Copy, Fill};
 use crate::driver::{State, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
-use crate::work::{Task, Work};
+use crate::work::Work;
 
 /// `CU_GRAPH_EXEC_UPDATE_ERROR`, and after it, what has changed.
 const OTHER: c_int = 1;
@@ -29,6 +31,56 @@ struct Difference {
     from: Option<usize>,
 }
 
+/// What a node of a graph does, as far as its parameters can be updated.
+enum Task<'a> {
+    Launch(&'a Call),
+    Copy(&'a Copy),
+    Fill(&'a Fill),
+    Other,
+}
+
+impl<'a> Task<'a> {
+    fn of(work: &'a dyn Work) -> Self {
+        let launch = work.as_a().map(Self::Launch);
+        let transfer = || work.as_a().map(Self::Copy).or_else(|| work.as_a().map(Self::Fill));
+        launch.or_else(transfer).unwrap_or(Self::Other)
+    }
+}
+
+/// What `parameters` says of a node's work.
+///
+/// # Errors
+/// `INVALID_VALUE` if it is of another type.
+fn parameters_of<T: Work, P>(node: Handle, parameters: impl FnOnce(&T) -> P) -> Result<P> {
+    work_of(node)?.as_a().map(parameters).ok_or(Error::INVALID_VALUE)
+}
+
+/// Shape, function and parameters of a launch's node. The parameters are valid until the node has others.
+pub(crate) fn kernel_node(node: Handle) -> Result<KernelNode> {
+    parameters_of(node, Call::node)
+}
+
+pub(crate) fn copy_node(node: Handle) -> Result<Copy3D> {
+    parameters_of(node, Copy::parameters)
+}
+
+pub(crate) fn fill_node(node: Handle) -> Result<FillNode> {
+    parameters_of(node, Fill::parameters)
+}
+
+pub(crate) fn host_node(node: Handle) -> Result<HostNode> {
+    parameters_of(node, |function: &HostFunction| function.node())
+}
+
+pub(crate) fn allocate_node(node: Handle) -> Result<AllocateNode> {
+    parameters_of(node, Allocation::node)
+}
+
+/// The address that a node frees.
+pub(crate) fn free_node(node: Handle) -> Result<u64> {
+    parameters_of(node, |free: &Free| free.0)
+}
+
 /// Sets the parameters of a launch: of the graph's node, or of the same node of an executable graph. It keeps its attributes.
 pub(crate) fn set_kernel(
     executable: Option<Handle>,
@@ -37,14 +89,14 @@ pub(crate) fn set_kernel(
     kernel: (Handle, Handle),
 ) -> Result {
     replace(executable, node, |state, old| {
-        let Task::Launch(old) = old else { return Err(Error::INVALID_VALUE) };
+        let old: &Call = old.as_a().ok_or(Error::INVALID_VALUE)?;
         Ok(Arc::new(launch_of(state, parameters, kernel, old.attributes, old.context)?))
     })
 }
 
 /// Sets the parameters of a copy. In an executable graph, the old one and the new one must copy one row.
 pub(crate) fn set_copy(executable: Option<Handle>, node: Handle, copy: Copy) -> Result {
-    replace(executable, node, |_, old| match old {
+    replace(executable, node, |_, old| match Task::of(old) {
         Task::Copy(old) if executable.is_none() || old.is_one_row() && copy.is_one_row() => Ok(Arc::new(copy)),
         _ => Err(Error::INVALID_VALUE),
     })
@@ -53,7 +105,7 @@ pub(crate) fn set_copy(executable: Option<Handle>, node: Handle, copy: Copy) -> 
 /// Sets the parameters of a fill. In an executable graph, it keeps the number of its rows, and may not be empty.
 pub(crate) fn set_fill(executable: Option<Handle>, node: Handle, fill: Fill) -> Result {
     let new = fill.parameters();
-    replace(executable, node, |_, old| match old {
+    replace(executable, node, |_, old| match Task::of(old) {
         Task::Fill(_) if executable.is_none() => Ok(Arc::new(fill)),
         Task::Fill(old) if old.parameters().height == new.height && new.width != 0 && new.height != 0 => {
             Ok(Arc::new(fill))
@@ -67,7 +119,7 @@ pub(crate) fn set_host(executable: Option<Handle>, node: Handle, parameters: In<
     let HostNode { function, data } = parameters.get()?;
     let function = HostFunction::new(function, data)?;
     replace(executable, node, |_, old| match old {
-        Task::HostCall(_) => Ok(Arc::new(function)),
+        old if old.as_a::<HostFunction>().is_some() => Ok(Arc::new(function)),
         _ => Err(Error::INVALID_VALUE),
     })
 }
@@ -80,7 +132,7 @@ pub(crate) fn set_host(executable: Option<Handle>, node: Handle, parameters: In<
 fn replace(
     executable: Option<Handle>,
     node: Handle,
-    new: impl FnOnce(&mut State, Task<'_>) -> Result<Arc<dyn Work>>,
+    new: impl FnOnce(&mut State, &dyn Work) -> Result<Arc<dyn Work>>,
 ) -> Result {
     let mut state = state()?;
     let of_executable = executable.map(|handle| state.executables.get(handle)).transpose()?;
@@ -92,12 +144,12 @@ fn replace(
     };
     // A node that was added after the executable graph was made is none of its own.
     let old = Arc::clone(&operations.get(index).ok_or(Error::INVALID_VALUE)?.work);
-    let work = new(&mut state, old.task())?;
+    let work = new(&mut state, &*old)?;
     let Some(executable) = executable else {
         state.graphs.get_mut(graph)?.operations[index].work = work;
         return Ok(());
     };
-    if state.difference(old.task(), work.task()).is_some() {
+    if state.difference(&*old, &*work).is_some() {
         return Err(Error::INVALID_VALUE);
     }
     Arc::make_mut(&mut state.executables.get_mut(executable)?.operations)[index].work = work;
@@ -147,7 +199,7 @@ impl State {
         let mut updated = old.to_vec();
         for (operation, place) in updated.iter_mut().zip(pairs) {
             let work = &of_graph.operations[place].work;
-            if let Some(result) = self.difference(operation.work.task(), work.task()) {
+            if let Some(result) = self.difference(&*operation.work, &**work) {
                 return Ok(Err(Difference { result, node: Some(place), from: None }));
             }
             operation.work = Arc::clone(work);
@@ -169,8 +221,8 @@ impl State {
     }
 
     /// Why an executable graph cannot have the new work in the place of the old, as a `CUgraphExecUpdateResult`.
-    fn difference(&self, old: Task<'_>, new: Task<'_>) -> Option<c_int> {
-        match (old, new) {
+    fn difference(&self, old_work: &dyn Work, new_work: &dyn Work) -> Option<c_int> {
+        match (Task::of(old_work), Task::of(new_work)) {
             (Task::Launch(old), Task::Launch(new)) if old.context != new.context => Some(FUNCTION),
             (Task::Launch(old), Task::Launch(new)) => {
                 (old.attributes.cooperative != new.attributes.cooperative).then_some(ATTRIBUTES)
@@ -188,8 +240,8 @@ impl State {
                 let has_rows = old.height > 1 || new.height > 1;
                 (!is_same || has_rows && shape != new_shape).then_some(PARAMETERS)
             }
-            (Task::Allocate(_), Task::Allocate(_)) | (Task::Free(_), Task::Free(_)) => Some(NOT_SUPPORTED),
-            (old, new) => (old.node_type() != new.node_type()).then_some(NODE_TYPE),
+            _ if old_work.node_type() != new_work.node_type() => Some(NODE_TYPE),
+            _ => old_work.has_memory().then_some(NOT_SUPPORTED),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::driver::{State, driver, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::shape::{Attributes, Shape};
-use crate::work::{Task, Work};
+use crate::work::Work;
 use crate::{fault, host, journal, names};
 
 /// In `extra`: the end, the buffer of all parameters, and its size.
@@ -300,8 +300,12 @@ impl Work for Call {
         }
     }
 
-    fn task(&self) -> Task<'_> {
-        Task::Launch(self)
+    fn node_type(&self) -> i32 {
+        0
+    }
+
+    fn check(&self) -> Result {
+        self.check_grid()
     }
 }
 

@@ -90,8 +90,8 @@ export! {
     fn cuGraphAddMemFreeNode(node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, address: u64) =>
         graph_memory::add_free(node, graph, Dependencies { nodes, count }, address);
     fn cuGraphMemAllocNodeGetParams(node: Handle, parameters: Out<AllocateNode>) =>
-        parameters.set(graph::allocate_node(node)?);
-    fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<u64>) => address.set(graph::free_node(node)?);
+        parameters.set(graph_update::allocate_node(node)?);
+    fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<u64>) => address.set(graph_update::free_node(node)?);
     fn cuDeviceGetGraphMemAttribute(device: c_int, attribute: c_int, value: Out<u64>) =>
         graph_memory::attribute(device, attribute, value);
     fn cuDeviceSetGraphMemAttribute(device: c_int, attribute: c_int, value: In<u64>) =>
@@ -131,22 +131,22 @@ export! {
     fn cuGraphGetNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) => graph::nodes(graph, nodes, count);
     fn cuGraphNodeGetType(node: Handle, kind: Out<c_int>) => graph::node_type(node, kind);
     fn cuGraphKernelNodeGetParams(node: Handle, parameters: Out<KernelShape>) =>
-        parameters.set(graph::kernel_node(node)?.shape);
+        parameters.set(graph_update::kernel_node(node)?.shape);
     fn cuGraphKernelNodeGetParams_v2(node: Handle, parameters: Out<KernelNode>) =>
-        parameters.set(graph::kernel_node(node)?);
+        parameters.set(graph_update::kernel_node(node)?);
     fn cuGraphKernelNodeSetParams(node: Handle, parameters: In<KernelShape>) =>
         graph_update::set_kernel(None, node, parameters.get()?, (0, 0));
     fn cuGraphKernelNodeSetParams_v2(node: Handle, parameters: In<KernelNode>) => {
         let KernelNode { shape, kernel, context } = parameters.get()?;
         graph_update::set_kernel(None, node, shape, (kernel, context))
     };
-    fn cuGraphMemcpyNodeGetParams(node: Handle, copy: Out<Copy3D>) => copy.set(graph::copy_node(node)?);
+    fn cuGraphMemcpyNodeGetParams(node: Handle, copy: Out<Copy3D>) => copy.set(graph_update::copy_node(node)?);
     fn cuGraphMemcpyNodeSetParams(node: Handle, copy: In<Copy3D>) =>
         graph_update::set_copy(None, node, memory::copy_node(copy)?);
-    fn cuGraphMemsetNodeGetParams(node: Handle, fill: Out<FillNode>) => fill.set(graph::fill_node(node)?);
+    fn cuGraphMemsetNodeGetParams(node: Handle, fill: Out<FillNode>) => fill.set(graph_update::fill_node(node)?);
     fn cuGraphMemsetNodeSetParams(node: Handle, fill: In<FillNode>) =>
         graph_update::set_fill(None, node, memory::fill_node(fill)?);
-    fn cuGraphHostNodeGetParams(node: Handle, parameters: Out<HostNode>) => parameters.set(graph::host_node(node)?);
+    fn cuGraphHostNodeGetParams(node: Handle, parameters: Out<HostNode>) => parameters.set(graph_update::host_node(node)?);
     fn cuGraphHostNodeSetParams(node: Handle, parameters: In<HostNode>) =>
         graph_update::set_host(None, node, parameters);
     fn cuGraphExecKernelNodeSetParams(executable: Handle, node: Handle, parameters: In<KernelShape>) =>

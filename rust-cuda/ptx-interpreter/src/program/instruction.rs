@@ -637,7 +637,19 @@ pub(crate) struct Fragment {
     pub(crate) element: FragmentElement,
     pub(crate) rows: usize,
     pub(crate) columns: usize,
+    pub(crate) layout: FragmentLayout,
     pub(crate) registers: Vec<Register>,
+}
+
+/// Which elements of a matrix a lane has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FragmentLayout {
+    /// Of `wmma`: the interpreter's own.
+    Own,
+    /// Of the first factor of `mma`, of the second, and of the sums (PTX ISA 9.7.15.5, "Matrix Fragments for mma").
+    A,
+    B,
+    Sum,
 }
 
 impl Fragment {
@@ -648,8 +660,20 @@ impl Fragment {
 
     /// Row and column of a lane's element.
     pub(crate) fn position(&self, lane: usize, slot: usize) -> (usize, usize) {
-        let element = (lane * self.slots() + slot) % (self.rows * self.columns);
-        (element / self.columns, element % self.columns)
+        let (group, thread) = (lane / 4, lane % 4);
+        let (register, part) = (slot / self.element.per_register(), slot % self.element.per_register());
+        // Where factors are multiplied, four lanes have the elements of their registers one after the other.
+        let along = |register: usize| (register * 4 + thread) * self.element.per_register() + part;
+        match self.layout {
+            FragmentLayout::Own => {
+                let element = (lane * self.slots() + slot) % (self.rows * self.columns);
+                (element / self.columns, element % self.columns)
+            }
+            FragmentLayout::A if self.rows == 8 => (group, along(register)),
+            FragmentLayout::A => (register % 2 * 8 + group, along(register / 2)),
+            FragmentLayout::B => (along(register), group),
+            FragmentLayout::Sum => (register / 2 * 8 + group, thread * 2 + register % 2),
+        }
     }
 }
 

@@ -1,12 +1,15 @@
-//! Conversions between types: `cvt` (PTX ISA 9.7.9.22), without floats of 8 bits and fewer.
+//! Conversions between types: `cvt` (PTX ISA 9.7.9.22), without floats of fewer than 8 bits.
 
 use super::Class;
 use super::definition::{Definition, Function};
+use super::eight_bits::EightBits;
 use super::modifiers::{Modifiers, ROUNDINGS, name_if};
 use super::rounding::Mode;
 use super::table::Table;
 use super::values::clamp;
-use crate::syntax::ScalarType::{self, B32, Bf16, F16, F32, F64, S8, S16, S32, S64, Tf32, U8, U16, U32, U64};
+use crate::syntax::ScalarType::{
+    self, B16, B32, Bf16, F16, F16x2, F32, F64, S8, S16, S32, S64, Tf32, U8, U16, U32, U64,
+};
 
 const INTEGERS: [ScalarType; 8] = [U8, U16, U32, U64, S8, S16, S32, S64];
 const FLOATS: [ScalarType; 4] = [F16, Bf16, F32, F64];
@@ -37,6 +40,23 @@ pub(super) fn forms(table: &mut Table) {
         }
     }
     narrowing(table);
+    eight_bits(table);
+}
+
+/// Pairs of floats of 8 bits.
+fn eight_bits(table: &mut Table) {
+    for (name, format) in [("e4m3x2", EightBits::E4M3), ("e5m2x2", EightBits::E5M2)] {
+        for relu in [false, true] {
+            let modifiers = Modifiers { relu, finite: true, ..Modifiers::NONE };
+            let mut add = |form: String, function, to, sources: &[_]| {
+                table.add(form, Definition::new(Class::Convert, function, to, sources).with(modifiers));
+            };
+            let relu = name_if(relu, ".relu");
+            add(format!("cvt.rn.satfinite{relu}.{name}.f32"), Function::ToEightBits(format), B16, &[F32, F32]);
+            add(format!("cvt.rn.satfinite{relu}.{name}.f16x2"), Function::ToEightBits(format), B16, &[F16x2]);
+            add(format!("cvt.rn{relu}.f16x2.{name}"), Function::FromEightBits(format), F16x2, &[B16]);
+        }
+    }
 }
 
 /// Adds a conversion of `source` to `to`, with the modifiers before the types.

@@ -114,8 +114,10 @@ impl Definition {
             Function::Convert { to, integral } => {
                 conversion::value(&self.modifiers, self.sources[0], to, integral, sources[0])
             }
-            Function::ToEightBits(format) => eight_bits::to_pair(self, format, sources),
-            Function::FromEightBits(format) => eight_bits::from_pair(self, format, sources[0]),
+            Function::ToEightBits(format) => {
+                eight_bits::to_pair(format, self.modifiers.relu, Format::of(self.sources[0]), sources)
+            }
+            Function::FromEightBits(format) => eight_bits::from_pair(format, self.modifiers, sources[0]),
             Function::ConvertPair { to } => {
                 let half = |source| conversion::value(&self.modifiers, self.sources[0], to, false, source);
                 half(sources[0]) << 16 | half(sources[1])

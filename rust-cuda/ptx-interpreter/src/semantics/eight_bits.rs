@@ -1,11 +1,7 @@
 //! The floating-point formats of 8 bits, in pairs, to and from which `cvt` converts (PTX ISA 5.2.3).
 
-use super::Class;
-use super::definition::{Definition, Function};
 use super::float::Format;
-use super::modifiers::{Modifiers, name_if};
-use super::table::Table;
-use crate::syntax::ScalarType::{B16, F16x2, F32};
+use super::modifiers::Modifiers;
 
 /// The NaN that conversions write.
 const NAN: u64 = 0x7f;
@@ -23,9 +19,9 @@ pub(super) struct EightBits {
 
 impl EightBits {
     /// No infinities, and one NaN of each sign.
-    const E4M3: Self = Self { fraction: 3, smallest: -9, maximum: 0x7e };
+    pub(super) const E4M3: Self = Self { fraction: 3, smallest: -9, maximum: 0x7e };
     /// The upper half of an f16.
-    const E5M2: Self = Self { fraction: 2, smallest: -16, maximum: 0x7b };
+    pub(super) const E5M2: Self = Self { fraction: 2, smallest: -16, maximum: 0x7b };
 
     /// The value of the low 8 bits.
     fn decode(self, bits: u64) -> f64 {
@@ -63,37 +59,21 @@ fn power(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// Adds the forms to the table.
-pub(super) fn forms(table: &mut Table) {
-    for (name, format) in [("e4m3x2", EightBits::E4M3), ("e5m2x2", EightBits::E5M2)] {
-        for relu in [false, true] {
-            let modifiers = Modifiers { relu, finite: true, ..Modifiers::NONE };
-            let mut add = |form: String, function, to, sources: &[_]| {
-                table.add(form, Definition::new(Class::Convert, function, to, sources).with(modifiers));
-            };
-            let relu = name_if(relu, ".relu");
-            add(format!("cvt.rn.satfinite{relu}.{name}.f32"), Function::ToEightBits(format), B16, &[F32, F32]);
-            add(format!("cvt.rn.satfinite{relu}.{name}.f16x2"), Function::ToEightBits(format), B16, &[F16x2]);
-            add(format!("cvt.rn{relu}.f16x2.{name}"), Function::FromEightBits(format), F16x2, &[B16]);
-        }
-    }
-}
-
-/// The pair of two values: of the halves of one f16x2, or of two f32, the first in the upper half.
-pub(super) fn to_pair(definition: &Definition, format: EightBits, [a, b, ..]: [u64; 4]) -> u64 {
-    let [high, low] = match Format::of(definition.sources[0]) {
+/// The pair of two values: of the halves of one f16x2, or of two f32, the first in the upper half. With `relu` none is negative.
+pub(super) fn to_pair(format: EightBits, relu: bool, source: Option<Format>, [a, b, ..]: [u64; 4]) -> u64 {
+    let [high, low] = match source {
         Some(Format::F32) => [a, b].map(|source| Format::F32.decode(source)),
         _ => [a >> 16, a].map(|half| Format::F16.decode(half & 0xffff)),
     };
     let bits = |value| match format.encode(value) {
-        bits if definition.modifiers.relu && bits & 0x80 != 0 => 0,
+        bits if relu && bits & 0x80 != 0 => 0,
         bits => bits,
     };
     bits(high) << 8 | bits(low)
 }
 
 /// The f16x2 of a pair, which f16 represents exactly.
-pub(super) fn from_pair(definition: &Definition, format: EightBits, source: u64) -> u64 {
-    let half = |bits| definition.modifiers.result(Format::F16, format.decode(bits));
+pub(super) fn from_pair(format: EightBits, modifiers: Modifiers, source: u64) -> u64 {
+    let half = |bits| modifiers.result(Format::F16, format.decode(bits));
     half(source >> 8) << 16 | half(source)
 }

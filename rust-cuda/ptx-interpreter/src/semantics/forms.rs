@@ -3,7 +3,7 @@
 use super::compiled::{Compiled, Vectors};
 use super::operation::Operation;
 use super::table::{Form, Table, UnknownForm};
-use super::{arithmetic, carry, compare, compiled, convert, eight_bits, integer, logic, packed, permute, special};
+use super::{arithmetic, carry, compare, compiled, convert, integer, logic, packed, permute, special};
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -18,7 +18,6 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     arithmetic::forms(&mut table);
     special::forms(&mut table);
     convert::forms(&mut table);
-    eight_bits::forms(&mut table);
     compiled::loops(&mut table);
     table
 });

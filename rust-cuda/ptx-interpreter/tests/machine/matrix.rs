@@ -173,6 +173,111 @@ fn products_match_the_reference() {
 }
 
 #[test]
+fn products_of_bytes_and_of_f64_match_the_reference() {
+    let mut rng = SmallRng::seed_from_u64(test_support::seed(10));
+    let bytes = [(8, 16), (16, 16), (16, 32)].map(|shape| (shape, ["s8", "u8"]));
+    let doubles = [(8, 4), (16, 4), (16, 8), (16, 16)].map(|shape| (shape, ["f64", "f64"]));
+    for ((rows, depth), [one, other]) in bytes.into_iter().chain(doubles) {
+        for (of_a, of_b, modifier) in [(one, other, ""), (other, one, ""), (one, one, "s"), (other, other, "r")] {
+            let is_f64 = one == "f64";
+            let modifier = match (modifier, is_f64) {
+                ("s", false) => ".satfinite",
+                ("r", true) => ".rn",
+                _ => "",
+            };
+            // C of bytes reaches the ends of its range, where sums wrap around or saturate.
+            let limit = if is_f64 { 1000.0 } else { f64::from(i32::MAX) };
+            let mut matrix = |rows: usize, columns: usize, low: f64, high: f64| -> Vec<Vec<f64>> {
+                let element =
+                    |rng: &mut SmallRng| rng.random_range(low..=high).round() / if is_f64 { 8.0 } else { 1.0 };
+                (0..rows).map(|_| (0..columns).map(|_| element(&mut rng)).collect()).collect()
+            };
+            let range = |name: &str| if name == "u8" { (0.0, 255.0) } else { (-128.0, 127.0) };
+            let a = matrix(rows, depth, range(of_a).0, range(of_a).1);
+            let b = matrix(depth, 8, range(of_b).0, range(of_b).1);
+            let mut c = matrix(rows, 8, -limit, limit);
+            if !is_f64 {
+                (c[0][0], c[1][1], c[2][2]) = (f64::from(i32::MAX), f64::from(i32::MIN), 0.0);
+            }
+            // The elements of each lane's registers, by the tables of the PTX ISA.
+            let per_register = if is_f64 { 1 } else { 4 };
+            let (in_a, in_b, in_c) = (rows * depth / 32, depth * 8 / 32, rows * 8 / 32);
+            let at_a = |lane: usize, i: usize| {
+                let (register, part) = (i / per_register, i % per_register);
+                let (upper, column) = if rows == 16 { (register % 2, register / 2) } else { (0, register) };
+                a[lane / 4 + 8 * upper][column * 4 * per_register + lane % 4 * per_register + part]
+            };
+            let at_b = |lane: usize, i: usize| {
+                let (register, part) = (i / per_register, i % per_register);
+                b[register * 4 * per_register + lane % 4 * per_register + part][lane / 4]
+            };
+            let mut words: Vec<u64> = Vec::new();
+            let mut pack = |elements: Vec<f64>| {
+                let byte = |value: f64| u64::from(value as i64 as u8);
+                words.extend(elements.chunks(per_register).map(|part| match part {
+                    [value] => value.to_bits(),
+                    bytes => bytes.iter().rev().fold(0, |word, value| word << 8 | byte(*value)),
+                }));
+            };
+            for lane in 0..32 {
+                pack((0..in_a).map(|i| at_a(lane, i)).collect());
+                pack((0..in_b).map(|i| at_b(lane, i)).collect());
+            }
+            for lane in 0..32 {
+                for i in 0..in_c {
+                    let (row, column) = position_in_c(lane, i);
+                    words.push(if is_f64 { c[row][column].to_bits() } else { u64::from(c[row][column] as i32 as u32) });
+                }
+            }
+            let (of_lane, sum, register) =
+                ((in_a + in_b) / per_register, if is_f64 { "f64" } else { "s32" }, if is_f64 { "d" } else { "r" });
+            let mut body =
+                format!("mad.wide.u32 d0, tid, {}, input; mad.wide.u32 d1, tid, {}, input;\n", of_lane * 8, in_c * 8);
+            let load = |index: usize, base: &str, offset: usize| match is_f64 {
+                true => format!("ld.global.u64 d{index}, [{base}+{offset}];\n"),
+                false => format!("ld.global.u32 r{index}, [{base}+{offset}];\n"),
+            };
+            let vector = |from: usize, count: usize| {
+                let names: Vec<String> = (from..from + count).map(|index| format!("{register}{index}")).collect();
+                format!("{{{}}}", names.join(", "))
+            };
+            (0..of_lane).for_each(|index| body += &load(10 + index, "d0", index * 8));
+            (0..in_c).for_each(|index| body += &load(4 + index, "d1", of_lane * 8 * 32 + index * 8));
+            let (a_registers, b_registers) = (in_a / per_register, in_b / per_register);
+            body += &format!(
+                "mma.sync.aligned.m{rows}n8k{depth}.row.col{modifier}.{sum}.{of_a}.{of_b}.{sum} {}, {}, {}, {};
+                 mad.wide.u32 d0, tid, {}, output;\n",
+                vector(4, in_c),
+                vector(10, a_registers),
+                vector(10 + a_registers, b_registers),
+                vector(4, in_c),
+                in_c * 8
+            );
+            for index in 0..in_c {
+                if !is_f64 {
+                    body += &format!("cvt.s64.s32 d{}, r{};\n", 4 + index, 4 + index);
+                }
+                body += &format!("st.global.u64 [d0+{}], d{};\n", index * 8, 4 + index);
+            }
+            let found = Kernel::new(body + "ret;").input8(&words).output_bytes(256 * in_c).words8(32 * in_c);
+            for lane in 0..32 {
+                for i in 0..in_c {
+                    let (row, column) = position_in_c(lane, i);
+                    let expected = (0..depth).map(|k| a[row][k] * b[k][column]).sum::<f64>() + c[row][column];
+                    let word = found[lane * in_c + i];
+                    let context = format!("m{rows}k{depth} {of_a} {of_b}{modifier}: row {row}, column {column}");
+                    match (is_f64, modifier) {
+                        (true, _) => assert_eq!(f64::from_bits(word), expected, "{context}"),
+                        (_, ".satfinite") => assert_eq!(word as i64, i64::from(expected as i32), "{context}"),
+                        _ => assert_eq!(word as i64, i64::from(expected as i64 as i32), "{context}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_tf32_operand_is_truncated_to_ten_fraction_bits() {
     let body = "
         mov.f32 r0, 0f3f801fff; mov.f32 r1, 0f3f800000; mov.u32 r2, 0;

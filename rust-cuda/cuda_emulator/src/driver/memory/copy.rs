@@ -9,7 +9,6 @@ use crate::abi::{Copy2D, Copy3D, HostAddress, In, Place2D, Place3D};
 use crate::driver::{State, in_context};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
-use crate::work::Task;
 use crate::{host, journal};
 
 /// Bytes that are copied at once.
@@ -164,9 +163,7 @@ fn start(place: Place2D, width: usize) -> Result<Address> {
 }
 
 impl Transfer for Copy {
-    fn node(&self) -> Task<'static> {
-        Task::Copy(*self)
-    }
+    const NODE_TYPE: i32 = 1;
 
     fn run_in(&self, state: &State) -> Result {
         if self.width == 0 || self.height == 0 {

@@ -6,7 +6,6 @@ use crate::driver::State;
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::host;
-use crate::work::Task;
 
 /// Bytes that are written at once: a multiple of every element's size.
 const CHUNK: usize = 1 << 16;
@@ -71,9 +70,7 @@ impl Fill {
 }
 
 impl Transfer for Fill {
-    fn node(&self) -> Task<'static> {
-        Task::Fill(*self)
-    }
+    const NODE_TYPE: i32 = 2;
 
     fn run_in(&self, state: &State) -> Result {
         let bytes = self.width.checked_mul(self.element).ok_or(Error::INVALID_VALUE)?;

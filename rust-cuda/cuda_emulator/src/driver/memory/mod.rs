@@ -19,7 +19,7 @@ use crate::driver::{State, in_context, state, stream};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::journal;
-use crate::work::{Task, Work};
+use crate::work::Work;
 
 pub(crate) use attributes::{pointer_attribute, pointer_attributes, set_pointer_attribute};
 pub(crate) use batch::{Batch, copy_batch, copy_batch_of_thread, copy_with};
@@ -49,8 +49,8 @@ pub(crate) enum Place {
 
 /// A copy or a fill.
 trait Transfer: Debug + Send + Sync + 'static {
-    /// The transfer as a node of a graph.
-    fn node(&self) -> Task<'static>;
+    /// The `CUgraphNodeType`.
+    const NODE_TYPE: i32;
 
     /// Transfers row after row, after a check of all rows.
     ///
@@ -64,8 +64,8 @@ impl<T: Transfer> Work for T {
         self.run_in(&*state()?)
     }
 
-    fn task(&self) -> Task<'_> {
-        self.node()
+    fn node_type(&self) -> i32 {
+        T::NODE_TYPE
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::operands::{Widths, address, destination, source};
 use crate::program::error::Problem;
-use crate::program::instruction::{Action, LoadMatrix, Matrix, MatrixElement, Register};
+use crate::program::instruction::{
+    Action, Fragment, FragmentElement, FragmentLayout, LoadMatrix, Matrix, MatrixElement, Register, Wmma, WmmaProduct,
+};
 use crate::program::modifiers::ModifierCursor;
 use crate::program::symbols::Symbols;
 use crate::semantics::Class;
@@ -16,7 +18,7 @@ pub(super) fn decode(
 ) -> Result<(Action, Class), Problem> {
     synchronous(modifiers)?;
     let action = match opcode {
-        "mma" => Action::Matrix(product(symbols, modifiers, operands)?),
+        "mma" => product(symbols, modifiers, operands)?,
         _ => Action::LoadMatrix(load(symbols, modifiers, operands)?),
     };
     Ok((action, Class::Matrix))
@@ -28,17 +30,25 @@ pub(super) fn synchronous(modifiers: &mut ModifierCursor<'_>) -> Result<(), Prob
     modifiers.expect_any(&["aligned"], "`.aligned`").map(drop)
 }
 
-/// `mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c`
+/// `mma.sync.aligned.shape.row.col{.satfinite}{.rn}.dtype.atype.btype.ctype d, a, b, c`
 fn product(
     symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
-) -> Result<Matrix, Problem> {
-    let shapes = ["m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"];
-    let shape = modifiers.expect_any(&shapes, "the shape m16n8k4, m16n8k8, m16n8k16 or m16n8k32")?;
+) -> Result<Action, Problem> {
+    let shapes = ["m8n8k4", "m8n8k16", "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"];
+    let shape = modifiers.expect_any(&shapes, "the shape m8n8k4, m8n8k16, m16n8k4, m16n8k8, m16n8k16 or m16n8k32")?;
     modifiers.expect_any(&["row"], "`.row`")?;
     modifiers.expect_any(&["col"], "`.col`")?;
+    let saturates = modifiers.take("satfinite");
+    let rounds = modifiers.take("rn");
     let to = modifiers.expect_type()?;
+    match to {
+        ScalarType::S32 if !rounds => return whole_product(symbols, modifiers, operands, (to, shape, saturates)),
+        ScalarType::F64 if !saturates => return whole_product(symbols, modifiers, operands, (to, shape, false)),
+        _ if saturates || rounds => return Err(Problem::Unsupported("a matrix product of these types")),
+        _ => {}
+    }
     let elements = [factor(modifiers)?, factor(modifiers)?];
     let added = modifiers.expect_type()?;
     modifiers.end()?;
@@ -61,7 +71,7 @@ fn product(
     let (in_a, in_b) = (16 * depth / 32 / per_register, 8 * depth / 32 / per_register);
     let in_c = if half_accumulator { 2 } else { 4 };
     let [d, a, b, c] = super::operands::count(operands, "4")?;
-    Ok(Matrix {
+    Ok(Action::Matrix(Matrix {
         elements,
         depth,
         half_accumulator,
@@ -69,7 +79,55 @@ fn product(
         a: read_as(symbols, a, 2, in_a, 32)?,
         b: read_as(symbols, b, 3, in_b, 32)?,
         c: read_as(symbols, c, 4, in_c, 32)?,
-    })
+    }))
+}
+
+/// The product of a shape, of bytes with sums of 32 bits, or of f64, from the types of the factors on.
+fn whole_product(
+    symbols: &mut Symbols<'_>,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+    (to, shape, saturates): (ScalarType, &str, bool),
+) -> Result<Action, Problem> {
+    let [a_type, b_type, added] = [modifiers.expect_type()?, modifiers.expect_type()?, modifiers.expect_type()?];
+    modifiers.end()?;
+    let element = |scalar_type| match scalar_type {
+        ScalarType::S8 if to == ScalarType::S32 => Ok(FragmentElement::S8),
+        ScalarType::U8 if to == ScalarType::S32 => Ok(FragmentElement::U8),
+        ScalarType::F64 if to == ScalarType::F64 => Ok(FragmentElement::F64),
+        _ => Err(Problem::Unsupported("a matrix product of these types")),
+    };
+    let (a_element, b_element) = (element(a_type)?, element(b_type)?);
+    let (rows, depth) = match (to, shape) {
+        (ScalarType::F64, "m8n8k4") => (8, 4),
+        (ScalarType::F64, "m16n8k4") => (16, 4),
+        (ScalarType::F64, "m16n8k8") => (16, 8),
+        (ScalarType::F64, "m16n8k16") => (16, 16),
+        (ScalarType::S32, "m8n8k16") => (8, 16),
+        (ScalarType::S32, "m16n8k16") => (16, 16),
+        (ScalarType::S32, "m16n8k32") => (16, 32),
+        _ => return Err(Problem::Unsupported("a matrix product of these types and shape")),
+    };
+    if added != to {
+        return Err(Problem::Unsupported("a matrix product of these types"));
+    }
+    let sum = if to == ScalarType::F64 { FragmentElement::F64 } else { FragmentElement::S32 };
+    let bits = if sum == FragmentElement::F64 { 64 } else { 32 };
+    let count = |element: FragmentElement, rows: usize, columns: usize| rows * columns / 32 / element.per_register();
+    let [d, a, b, c] = super::operands::count(operands, "4")?;
+    let in_sum = count(sum, rows, 8);
+    let d = written_as(symbols, d, 1, in_sum, bits)?;
+    let a = read_as(symbols, a, 2, count(a_element, rows, depth), bits)?;
+    let b = read_as(symbols, b, 3, count(b_element, depth, 8), bits)?;
+    let c = read_as(symbols, c, 4, in_sum, bits)?;
+    let fragment = |element, layout, (rows, columns), registers| Fragment { element, rows, columns, layout, registers };
+    Ok(Action::Wmma(Wmma::Product(WmmaProduct {
+        d: fragment(sum, FragmentLayout::Sum, (rows, 8), d),
+        a: fragment(a_element, FragmentLayout::A, (rows, depth), a),
+        b: fragment(b_element, FragmentLayout::B, (depth, 8), b),
+        c: fragment(sum, FragmentLayout::Sum, (rows, 8), c),
+        saturates,
+    })))
 }
 
 /// The type of a factor.

@@ -5,7 +5,7 @@ use super::memory::resolved;
 use super::operands::{Widths, count, source, space_named};
 use crate::program::error::Problem;
 use crate::program::instruction::{
-    AccessSpace, Action, Fragment, FragmentElement, Register, Wmma, WmmaAccess, WmmaProduct,
+    AccessSpace, Action, Fragment, FragmentElement, FragmentLayout, Register, Wmma, WmmaAccess, WmmaProduct,
 };
 use crate::program::modifiers::ModifierCursor;
 use crate::program::symbols::Symbols;
@@ -165,6 +165,7 @@ impl Kind {
     }
 
     fn fragment(&self, registers: Vec<Register>) -> Fragment {
-        Fragment { element: self.element, rows: self.rows, columns: self.columns, registers }
+        let Self { element, rows, columns, .. } = *self;
+        Fragment { element, rows, columns, layout: FragmentLayout::Own, registers }
     }
 }
