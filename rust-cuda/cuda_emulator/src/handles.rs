@@ -23,6 +23,7 @@ pub(crate) enum Kind {
     Library,
     Kernel,
     Pool,
+    JitLink,
 }
 
 /// Position of the kind in a handle. No program has memory at such addresses.

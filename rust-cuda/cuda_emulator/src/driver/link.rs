@@ -20,75 +20,98 @@ const MAX_INPUT_TYPE: c_int = 5;
 const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
 const OF_THE_DEVICE_RUNTIME: [&str; 2] = ["cudaCGGetIntrinsicHandle", "cudaCGSynchronize"];
 
+/// What is to be linked.
+#[derive(Debug, Default)]
+pub(crate) struct Modules {
+    texts: Vec<String>,
+    /// Whether a library of binaries was added.
+    has_library: bool,
+}
+
 /// A link that has begun.
 #[derive(Debug)]
 pub(crate) struct Link {
-    modules: Vec<String>,
+    modules: Modules,
     options: JitOptions,
-    /// Whether a library of binaries was added.
-    has_library: bool,
     /// The result, with a zero at its end, once it has been asked for.
     linked: Option<Vec<u8>>,
 }
 
+impl Modules {
+    /// Adds an input, whose kind is a `CUjitInputType`.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if there is no such kind; `INVALID_PTX`, `INVALID_IMAGE` or `NO_BINARY_FOR_GPU` if it has no PTX.
+    pub(crate) fn add(&mut self, kind: c_int, contents: &[u8]) -> Result {
+        match kind {
+            // That of device functions such as `cudaMalloc` in kernels: a module that calls one that is not here names it when it is loaded.
+            LIBRARY => self.has_library = true,
+            PTX => self.texts.push(image::of_bytes(contents).map_err(|_| Error::INVALID_PTX)?),
+            0..=MAX_INPUT_TYPE => self.texts.push(image::of_bytes(contents)?),
+            _ => return Err(Error::INVALID_VALUE),
+        }
+        Ok(())
+    }
+
+    /// The joined PTX.
+    ///
+    /// # Errors
+    /// The code, and what is wrong.
+    pub(crate) fn joined(&self) -> std::result::Result<String, (Error, String)> {
+        let mut modules: Vec<&str> = self.texts.iter().map(String::as_str).collect();
+        let needs = |module: &&str| OF_THE_DEVICE_RUNTIME.iter().any(|name| module.contains(name));
+        if self.has_library && modules.iter().any(needs) {
+            modules.push(DEVICE_RUNTIME);
+        }
+        let resolved = ptx_interpreter::syntax::link(&modules).map_err(|error| {
+            let is_syntax = matches!(error, LinkError::Syntax(_));
+            (if is_syntax { Error::INVALID_PTX } else { Error::INVALID_IMAGE }, error.to_string())
+        })?;
+        let resolved: Vec<&str> = resolved.iter().map(String::as_str).collect();
+        join(&resolved).ok_or_else(|| (Error::INVALID_VALUE, "nothing was linked".to_owned()))
+    }
+}
+
 pub(crate) fn create(options: JitOptions, link: Out<Handle>) -> Result {
-    let made = Link { modules: Vec::new(), options, has_library: false, linked: None };
+    let made = Link { modules: Modules::default(), options, linked: None };
     let made = in_context(|state, _, _| Ok(state.links.add(made)));
     link.set(made?)
 }
 
 pub(crate) fn add_data(link: Handle, kind: c_int, data: HostAddress, bytes: usize) -> Result {
-    let mut contents = vec![0; bytes];
-    host::read(data, &mut contents)?;
-    add(link, kind, &contents)
+    let contents = contents_at(data, bytes)?;
+    state()?.links.get_mut(link)?.modules.add(kind, &contents)
 }
 
 pub(crate) fn add_file(link: Handle, kind: c_int, path: Text) -> Result {
-    let path = path.get()?;
-    let contents = std::fs::read(&path).map_err(|error| {
-        journal::note(&format!("{path}: {error}"));
-        Error::FILE_NOT_FOUND
-    })?;
-    add(link, kind, &contents)
+    let contents = contents_of(path)?;
+    state()?.links.get_mut(link)?.modules.add(kind, &contents)
 }
 
-fn add(link: Handle, kind: c_int, contents: &[u8]) -> Result {
-    if !(0..=MAX_INPUT_TYPE).contains(&kind) {
-        return Err(Error::INVALID_VALUE);
-    }
-    if kind == LIBRARY {
-        // That of device functions such as `cudaMalloc` in kernels: a module that calls one that is not here names it when it is loaded.
-        state()?.links.get_mut(link)?.has_library = true;
-        return Ok(());
-    }
-    let ptx = match kind {
-        PTX => image::of_bytes(contents).map_err(|_| Error::INVALID_PTX)?,
-        _ => image::of_bytes(contents)?,
-    };
-    state()?.links.get_mut(link)?.modules.push(ptx);
-    Ok(())
+/// An input that the caller has in memory.
+pub(crate) fn contents_at(data: HostAddress, bytes: usize) -> Result<Vec<u8>> {
+    let mut contents = vec![0; bytes];
+    host::read(data, &mut contents)?;
+    Ok(contents)
+}
+
+/// An input in a file.
+pub(crate) fn contents_of(path: Text) -> Result<Vec<u8>> {
+    let path = path.get()?;
+    std::fs::read(&path).map_err(|error| {
+        journal::note(&format!("{path}: {error}"));
+        Error::FILE_NOT_FOUND
+    })
 }
 
 /// The joined PTX, which lives as long as the link.
 pub(crate) fn complete(link: Handle, image: Out<*mut c_void>, bytes: Out<usize>) -> Result {
     let mut state = state()?;
     let link = state.links.get_mut(link)?;
-    let mut modules: Vec<&str> = link.modules.iter().map(String::as_str).collect();
-    if link.has_library && modules.iter().any(|module| OF_THE_DEVICE_RUNTIME.iter().any(|name| module.contains(name))) {
-        modules.push(DEVICE_RUNTIME);
-    }
-    let resolved = match ptx_interpreter::syntax::link(&modules) {
-        Ok(resolved) => resolved,
-        Err(error) => {
-            link.options.report(&error.to_string());
-            return Err(if matches!(error, LinkError::Syntax(_)) { Error::INVALID_PTX } else { Error::INVALID_IMAGE });
-        }
-    };
-    let resolved: Vec<&str> = resolved.iter().map(String::as_str).collect();
-    let Some(joined) = join(&resolved) else {
-        link.options.report("nothing was linked");
-        return Err(Error::INVALID_VALUE);
-    };
+    let joined = link.modules.joined().map_err(|(error, text)| {
+        link.options.report(&text);
+        error
+    })?;
     let linked = link.linked.insert(joined.into_bytes());
     bytes.set_if_wanted(linked.len());
     linked.push(0);

@@ -9,6 +9,7 @@
 
 mod contexts;
 mod faults;
+mod jit_link;
 mod launches;
 mod lookup;
 mod memory;

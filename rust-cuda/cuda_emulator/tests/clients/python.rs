@@ -138,3 +138,14 @@ fn pytest_fails_each_test_in_which_a_kernel_has_a_fault() {
     let output = emulated(&[], &python, &arguments);
     assert!(text(&output).contains("1 passed") && output.status.code() == Some(1), "{}", text(&output));
 }
+
+#[test]
+fn numba_links_without_a_warning() {
+    let Some(python) = path_in("FOREIGN_PYTHON", Need::ForeignPtx) else { return };
+    if !Command::new(&python).args(["-c", "import numba.cuda"]).output().is_ok_and(|output| output.status.success()) {
+        return skip(Need::ForeignPtx, "$FOREIGN_PYTHON cannot import numba.cuda");
+    }
+    let program = "import numba.cuda as cuda\n@cuda.jit\ndef nothing(): pass\nnothing[256, 256](); cuda.synchronize(); print('linked')";
+    let output = emulated(&[], &python, &["-W", "error", "-c", program]);
+    assert!(output.status.success() && text(&output).contains("linked\n"), "{}", text(&output));
+}

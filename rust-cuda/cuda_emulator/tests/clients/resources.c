@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,12 @@ CUresult cuModuleLoadData(CUmodule *, const void *), cuModuleGetFunction(CUfunct
 CUresult cuMemAlloc_v2(CUdeviceptr *, size_t), cuMemFree_v2(CUdeviceptr), cuMemGetAddressRange_v2(CUdeviceptr *, size_t *, CUdeviceptr);
 CUresult cuMemHostAlloc(void **, size_t, unsigned), cuMemHostGetDevicePointer_v2(CUdeviceptr *, void *, unsigned), cuMemFreeHost(void *);
 CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **);
+
+typedef struct opaque *nvJitLinkHandle;
+int nvJitLinkVersion(unsigned *, unsigned *), nvJitLinkCreate(nvJitLinkHandle *, unsigned, const char **), nvJitLinkDestroy(nvJitLinkHandle *);
+int nvJitLinkAddData(nvJitLinkHandle, int, const void *, size_t, const char *), nvJitLinkAddFile(nvJitLinkHandle, int, const char *), nvJitLinkComplete(nvJitLinkHandle);
+int nvJitLinkGetLinkedCubinSize(nvJitLinkHandle, size_t *), nvJitLinkGetLinkedCubin(nvJitLinkHandle, void *);
+int nvJitLinkGetErrorLogSize(nvJitLinkHandle, size_t *), nvJitLinkGetErrorLog(nvJitLinkHandle, char *);
 
 #define CHECK(condition) if (!(condition)) { printf("line %d: %s\n", __LINE__, #condition); exit(1); }
 
@@ -36,6 +43,35 @@ static const char *const PTX =
 
 static CUmodule module;
 
+/* nvJitLink links PTX to what can be loaded, before the driver is initialised too. */
+static void *linked(void) {
+    static const char *const of_kernel =
+        ".version 7.0\n.target sm_70\n.address_size 64\n.extern .func seven();\n.visible .entry joined()\n{\ncall.uni seven;\nret;\n}\n";
+    static const char *const of_function = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .func seven()\n{\nret;\n}\n";
+    unsigned major, minor;
+    nvJitLinkHandle link, none = NULL;
+    size_t bytes;
+    CHECK(nvJitLinkVersion(&major, &minor) == 0 && major == 12 && minor == 0);
+    CHECK(nvJitLinkCreate(&link, 0, NULL) == 0);
+    CHECK(nvJitLinkComplete(link) == 3);
+    CHECK(nvJitLinkAddData(link, 2, of_kernel, strlen(of_kernel), "kernel") == 0);
+    /* LTO-IR, and what is no input; the others stay. */
+    CHECK(nvJitLinkAddData(link, 3, "BC", 2, "lto") == 8 && nvJitLinkAddData(link, 0, "", 0, "none") == 3);
+    CHECK(nvJitLinkAddData(link, 2, "nonsense", 8, "wrong") == 4 && nvJitLinkAddFile(link, 10, "/nowhere/x.ptx") == 3);
+    CHECK(nvJitLinkGetErrorLogSize(link, &bytes) == 0 && bytes > 20);
+    char *log = malloc(bytes);
+    CHECK(nvJitLinkGetErrorLog(link, log) == 0 && strlen(log) + 1 == bytes && strstr(log, "CUDA_ERROR_INVALID_PTX"));
+    free(log);
+    CHECK(nvJitLinkAddData(link, 10, of_function, strlen(of_function), "function") == 0);
+    CHECK(nvJitLinkComplete(link) == 0 && nvJitLinkGetLinkedCubinSize(link, &bytes) == 0);
+    void *cubin = malloc(bytes);
+    CHECK(nvJitLinkGetLinkedCubin(link, cubin) == 0);
+    CHECK(nvJitLinkAddData(link, 2, of_function, strlen(of_function), "again") == 0 && nvJitLinkComplete(link) == 4);
+    CHECK(nvJitLinkDestroy(&link) == 0 && link == NULL && nvJitLinkDestroy(&link) == 10 && nvJitLinkDestroy(&none) == 10);
+    CHECK(nvJitLinkComplete((nvJitLinkHandle)77) == 10 && nvJitLinkCreate(NULL, 0, NULL) == 3);
+    return cubin;
+}
+
 static int attribute(const char *name, int which) {
     CUfunction function;
     int value;
@@ -47,6 +83,7 @@ static int attribute(const char *name, int which) {
 int main(void) {
     CUcontext context;
     int multiprocessors;
+    void *cubin = linked();
     CHECK(cuInit(0) == 0 && cuCtxCreate_v2(&context, 0, 0) == 0 && cuModuleLoadData(&module, PTX) == 0);
     CHECK(cuDeviceGetAttribute(&multiprocessors, 16, 0) == 0 && multiprocessors == 132);
 
@@ -60,6 +97,11 @@ int main(void) {
     CHECK(cuModuleGetFunction(&empty, module, "empty") == 0);
     CHECK(cuLaunchKernel(empty, 1, 1, 1, 128, 1, 1, 0, NULL, NULL, NULL) == 0);
     CHECK(cuLaunchKernel(empty, 1, 1, 1, 129, 1, 1, 0, NULL, NULL, NULL) == 1);
+
+    CUmodule of_link;
+    CHECK(cuModuleLoadData(&of_link, cubin) == 0 && cuModuleGetFunction(&empty, of_link, "joined") == 0);
+    CHECK(cuLaunchKernel(empty, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) == 0);
+    free(cubin);
 
     /* Small blocks begin at multiples of 256 bytes, those of a MiB and more at multiples of 2 MiB. A block takes memory where it is used. */
     static const size_t sizes[] = {1, 255, 257, 1 << 20, 3, (1 << 20) - 1, (5 << 20) + 1, (size_t)4 << 30, 7};

@@ -17,8 +17,7 @@ const NAMES: &[&str] = if cfg!(windows) {
 } else {
     &["libcuda.so.1", "libcuda.so"]
 };
-/// Names of a linker that makes binaries, which the emulator cannot run. Programs that find a library of that name without the
-/// linker's functions link with the driver's, which keep PTX: Python's cuda-core does.
+/// Names of a linker that makes binaries, which the emulator cannot run: the library has its functions too, and keeps PTX.
 const LINKER_NAMES: &[&str] =
     if cfg!(target_os = "linux") { &["libnvJitLink.so.12", "libnvJitLink.so.13"] } else { &[] };
 
