@@ -1,4 +1,4 @@
-//! Options of the driver's compiler, which the emulator has none of: only the logs are of use.
+//! Options of the driver's compiler, which the emulator has none of: the logs are of use, and the number of registers as a program asks for it.
 
 use std::ffi::{c_int, c_uint};
 
@@ -6,6 +6,8 @@ use crate::abi::{HostAddress, In};
 use crate::error::Result;
 use crate::{host, journal};
 
+/// `CU_JIT_MAX_REGISTERS`
+const MAX_REGISTERS: c_int = 0;
 /// `CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES`, `CU_JIT_ERROR_LOG_BUFFER`, `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
 const INFO_LOG: c_int = 3;
 const INFO_LOG_BYTES: c_int = 4;
@@ -16,6 +18,8 @@ const ERROR_LOG_BYTES: c_int = 6;
 #[derive(Debug, Default)]
 pub(crate) struct JitOptions {
     log: Option<(HostAddress, usize)>,
+    /// Maximum number of registers of a thread.
+    pub(crate) max_registers: Option<u32>,
 }
 
 impl JitOptions {
@@ -35,7 +39,8 @@ impl JitOptions {
         if let Some((address, _)) = log {
             host::write(address, &[0])?;
         }
-        Ok(Self { log })
+        // The values of this option are of 32 bits.
+        Ok(Self { log, max_registers: value(MAX_REGISTERS).map(|registers| registers as u32) })
     }
 
     /// Writes a text to the log of errors, cut off at its end; to stderr if there is none.

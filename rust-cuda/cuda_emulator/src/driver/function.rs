@@ -8,6 +8,7 @@ use ptx_interpreter::{KernelResources, LoadedModule};
 
 use crate::abi::{In, Out, RawBlockToShared, RawLaunchConfig, shared_of_block};
 use crate::architecture::{Architecture, DEFAULT_SHARED_BYTES};
+use crate::driver::link::max_registers;
 use crate::driver::{State, driver, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
@@ -111,7 +112,10 @@ pub(crate) fn attribute_of(state: &State, function: Handle, attribute: c_int) ->
         2 => constant_bytes as c_int,
         3 => local_bytes as c_int,
         // An estimate, which limits no launch.
-        4 => registers as c_int,
+        4 => {
+            let limit = max_registers(&state.modules.get(function.module)?.ptx);
+            limit.map_or(registers, |limit| registers.min(limit)) as c_int
+        }
         5 | 6 => version,
         7 => 0,
         MAX_DYNAMIC_SHARED => function.max_dynamic_bytes as c_int,

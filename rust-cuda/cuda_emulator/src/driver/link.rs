@@ -26,6 +26,16 @@ pub(crate) struct Modules {
     texts: Vec<String>,
     /// Whether a library of binaries was added.
     has_library: bool,
+    /// Maximum number of registers of a thread, which the joined PTX says in a comment.
+    max_registers: Option<u32>,
+}
+
+/// How the comment begins that says the maximum number of registers.
+const MAX_REGISTERS: &str = "// maxrregcount ";
+
+/// The maximum number of registers that linked PTX was to have; None for PTX that was not linked so.
+pub(crate) fn max_registers(ptx: &str) -> Option<u32> {
+    ptx.strip_prefix(MAX_REGISTERS)?.lines().next()?.parse().ok()
 }
 
 /// A link that has begun.
@@ -38,6 +48,11 @@ pub(crate) struct Link {
 }
 
 impl Modules {
+    /// None so far, for threads of this many registers, if there is a limit.
+    pub(crate) fn with_registers(max_registers: Option<u32>) -> Self {
+        Self { max_registers, ..Self::default() }
+    }
+
     /// Adds an input, whose kind is a `CUjitInputType`.
     ///
     /// # Errors
@@ -68,12 +83,15 @@ impl Modules {
             (if is_syntax { Error::INVALID_PTX } else { Error::INVALID_IMAGE }, error.to_string())
         })?;
         let resolved: Vec<&str> = resolved.iter().map(String::as_str).collect();
-        join(&resolved).ok_or_else(|| (Error::INVALID_VALUE, "nothing was linked".to_owned()))
+        let joined = join(&resolved).ok_or_else(|| (Error::INVALID_VALUE, "nothing was linked".to_owned()))?;
+        let comment = self.max_registers.map(|registers| format!("{MAX_REGISTERS}{registers}\n"));
+        Ok(comment.unwrap_or_default() + &joined)
     }
 }
 
 pub(crate) fn create(options: JitOptions, link: Out<Handle>) -> Result {
-    let made = Link { modules: Modules::default(), options, linked: None };
+    let modules = Modules::with_registers(options.max_registers);
+    let made = Link { modules, options, linked: None };
     let made = in_context(|state, _, _| Ok(state.links.add(made)));
     link.set(made?)
 }

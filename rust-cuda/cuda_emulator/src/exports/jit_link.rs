@@ -5,7 +5,7 @@
 use std::ffi::{c_char, c_int, c_uint};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use crate::abi::{HostAddress, Out, Text};
+use crate::abi::{HostAddress, In, Out, Text};
 use crate::driver::link::{Modules, contents_at, contents_of};
 use crate::error::{Error, Result};
 use crate::handles::{Handle, Kind, Table};
@@ -112,8 +112,12 @@ exported! {
         major.set(12)?;
         minor.set(0)
     };
-    fn nvJitLinkCreate(link: Out<Handle>, _count: c_uint, _options: *const *const c_char) =>
-        link.set(LINKS.lock().unwrap_or_else(PoisonError::into_inner).add(Link::default()));
+    fn nvJitLinkCreate(link: Out<Handle>, count: c_uint, options: In<Text>) => {
+        let options = options.all(count as usize)?.into_iter().map(Text::get).collect::<Result<Vec<_>>>()?;
+        let registers = options.iter().find_map(|option| option.strip_prefix("-maxrregcount=")?.parse().ok());
+        let modules = Modules::with_registers(registers);
+        link.set(LINKS.lock().unwrap_or_else(PoisonError::into_inner).add(Link { modules, ..Link::default() }))
+    };
     fn nvJitLinkDestroy(link: Out<Handle>) => {
         let handle = link.get()?;
         LINKS.lock().unwrap_or_else(PoisonError::into_inner).remove(handle)?;

@@ -52,7 +52,7 @@ static void *linked(void) {
     nvJitLinkHandle link, none = NULL;
     size_t bytes;
     CHECK(nvJitLinkVersion(&major, &minor) == 0 && major == 12 && minor == 0);
-    CHECK(nvJitLinkCreate(&link, 0, NULL) == 0);
+    CHECK(nvJitLinkCreate(&link, 2, (const char *[]){"-arch=sm_90", "-maxrregcount=3"}) == 0);
     CHECK(nvJitLinkComplete(link) == 3);
     CHECK(nvJitLinkAddData(link, 2, of_kernel, strlen(of_kernel), "kernel") == 0);
     /* LTO-IR, and what is no input; the others stay. */
@@ -101,6 +101,8 @@ int main(void) {
     CUmodule of_link;
     CHECK(cuModuleLoadData(&of_link, cubin) == 0 && cuModuleGetFunction(&empty, of_link, "joined") == 0);
     CHECK(cuLaunchKernel(empty, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) == 0);
+    int registers;
+    CHECK(cuFuncGetAttribute(&registers, 4, empty) == 0 && registers == 3);
     free(cubin);
 
     /* Small blocks begin at multiples of 256 bytes, those of a MiB and more at multiples of 2 MiB. A block takes memory where it is used. */
