@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_uint};
 
-use ptx_interpreter::memory::GlobalMemory;
+use ptx_interpreter::memory::{DEFAULT_HEAP_BYTES, GlobalMemory};
 
 use crate::abi::Out;
 use crate::driver::device;
@@ -63,7 +63,16 @@ impl Context {
     fn new(ordinal: usize, flags: c_uint, is_primary: bool) -> Self {
         // In bytes: the stack of a thread, the buffer of printf, the heap; then depth and number of nested launches, the L2 cache's
         // granularity and its persisting part.
-        let limits = [(0, 16 << 10), (1, 1 << 20), (2, 8 << 20), (3, 2), (4, 2048), (5, 64), (6, 0)].into();
+        let limits = [
+            (0, 16 << 10),
+            (1, 1 << 20),
+            (HEAP_BYTES, DEFAULT_HEAP_BYTES as usize),
+            (3, 2),
+            (4, 2048),
+            (5, 64),
+            (6, 0),
+        ]
+        .into();
         let (failure, allocations, peers) = (None, BTreeSet::new(), BTreeSet::new());
         Self { ordinal, flags, is_primary, failure, limits, cache_config: 0, shared_config: 0, allocations, peers }
     }
@@ -274,7 +283,7 @@ pub(crate) fn disable_peer(peer: Handle) -> Result {
 }
 
 impl State {
-    /// The memory that kernels of a context access: its device's, and those of the devices of its peers.
+    /// The memory that kernels of a context can access, on its own device and on the devices of its peers, and the device's ordinal.
     pub(crate) fn memory_of(&self, context: Handle) -> Result<(GlobalMemory, usize)> {
         let ordinal = self.usable(context)?;
         let peers = self.contexts.get(context)?.peers.iter().filter_map(|peer| self.contexts.get(*peer).ok());

@@ -67,7 +67,7 @@ pub(crate) fn attribute(value: Out<c_int>, attribute: c_int, device: c_int) -> R
     value.set(known as c_int)
 }
 
-/// Those of the attributes that programs of early versions of CUDA ask for.
+/// The attributes that programs of early CUDA versions ask for.
 pub(crate) fn properties(properties: Out<DeviceProperties>, device: c_int) -> Result {
     let (index, architecture) = of(device)?;
     let value = |attribute| architecture.attribute(attribute, index as u32).map_or(0, |value| value as c_int);

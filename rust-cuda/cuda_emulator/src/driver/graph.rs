@@ -42,7 +42,7 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) struct Executable {
     pub(crate) context: Handle,
-    /// The graph that it was made from, whose nodes' handles name its own.
+    /// The graph that it was made from. A handle of that graph's node names the same node here.
     pub(super) graph: Handle,
     pub(super) operations: Arc<[Operation]>,
     flags: u64,
@@ -94,7 +94,7 @@ pub(crate) fn destroy(graph: Handle) -> Result {
 pub(crate) fn instantiate(executable: Out<Handle>, graph: Handle, flags: u64) -> Result {
     let mut state = state()?;
     let Graph { context, operations, objects, .. } = state.graphs.get(graph)?;
-    // The addresses of its allocations are those of one executable graph.
+    // An allocation has one address, so only one executable graph can use it.
     if has_memory(operations) && state.executables.iter().any(|(_, executable)| executable.graph == graph) {
         return Err(Error::INVALID_VALUE);
     }

@@ -212,7 +212,7 @@ pub(crate) fn trim(device: c_int) -> Result {
 }
 
 impl State {
-    /// An allocation of a graph, whose address is its own from now on: of a context if that is the device's, else of the primary one.
+    /// Reserves an address for an allocation of a graph. It belongs to `context` if that is on the device, else to the primary context.
     fn reserve(&mut self, graph: Handle, context: Handle, ordinal: usize, bytes: usize) -> Result<Allocation> {
         let own = Some(context).filter(|context| self.usable(*context) == Ok(ordinal));
         let context = own.or_else(|| self.primaries[ordinal].handle()).ok_or(Error::INVALID_CONTEXT)?;
@@ -255,7 +255,7 @@ impl State {
         self.memories[allocation.ordinal].free(address).map_err(|_| Error::INVALID_VALUE)
     }
 
-    /// Prepares the launch of a graph, whose allocations of the launch before must have been freed, unless this `frees` them.
+    /// Prepares the launch of a graph. The allocations of its previous launch must have been freed; with `frees`, this frees them.
     ///
     /// # Errors
     /// `INVALID_VALUE`

@@ -118,9 +118,9 @@ pub(crate) fn set_fill(executable: Option<Handle>, node: Handle, fill: Fill) -> 
 pub(crate) fn set_host(executable: Option<Handle>, node: Handle, parameters: In<HostNode>) -> Result {
     let HostNode { function, data } = parameters.get()?;
     let function = HostFunction::new(function, data)?;
-    replace(executable, node, |_, old| match old {
-        old if old.as_a::<HostFunction>().is_some() => Ok(Arc::new(function)),
-        _ => Err(Error::INVALID_VALUE),
+    replace(executable, node, |_, old| {
+        let _: &HostFunction = old.as_a().ok_or(Error::INVALID_VALUE)?;
+        Ok(Arc::new(function))
     })
 }
 

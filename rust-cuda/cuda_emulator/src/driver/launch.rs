@@ -76,7 +76,7 @@ fn prepare(
     parameters: (HostAddress, HostAddress),
 ) -> Result<Call> {
     let call = prepare_node(state, context, function, shape, parameters)?;
-    call.check_grid()?;
+    call.check()?;
     Ok(call)
 }
 
@@ -304,18 +304,13 @@ impl Work for Call {
         0
     }
 
+    /// A node's grid may have no blocks until its graph is launched.
     fn check(&self) -> Result {
-        self.check_grid()
+        check_limits(&self.kernel, self.config)
     }
 }
 
 impl Call {
-    /// # Errors
-    /// `INVALID_VALUE` if the grid has no blocks.
-    pub(crate) fn check_grid(&self) -> Result {
-        check_limits(&self.kernel, self.config)
-    }
-
     /// The launch as a graph's node. Its parameters are valid as long as the launch is.
     pub(crate) fn node(&self) -> KernelNode {
         let [grid, block] = [self.config.grid, self.config.block].map(|size| [size.x, size.y, size.z]);

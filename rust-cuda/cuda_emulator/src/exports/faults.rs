@@ -6,8 +6,8 @@ use crate::abi::Out;
 use crate::driver::driver;
 use crate::journal;
 
-/// Writes to a text of so many bytes what the launches with a fault since the last call have to say, as lines, and their number to
-/// `count`, at most 100. Before `cuInit` there are none.
+/// Writes the faults of the launches since the last call to `text`, which has room for `bytes` bytes, as lines. `count` gets the number of
+/// those launches, at most 100. Before `cuInit` there are none.
 // SAFETY: no function of CUDA has this name, and callers pass pointers that are null or valid.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaEmulatorTakeFaults(count: Out<c_int>, text: Out<c_char>, bytes: c_int) -> c_int {

@@ -41,7 +41,7 @@ impl Context<'_> {
         let launch = self.launch;
         let Some((heap, bytes)) = launch.view.heap().zip(usize::try_from(bytes).ok()) else { return 0 };
         let Some(offset) = heap.allocate(bytes) else { return 0 };
-        // Whoever had the bytes has freed them before.
+        // The earlier accesses were to another block, which has been freed.
         if let Ok((index, _)) = launch.view.find(heap.start(), 0)
             && let Some(watched) = self.watched(Memory::Global(index), warp)
             && let Some(races) = &mut self.races

@@ -11,7 +11,7 @@ use super::globals::Globals;
 use super::instruction::{
     Action, Call, DecodedInstruction, Description, EffectiveAddress, FailAssertion, HeapCall, Predicate, Print,
 };
-use super::kernel::{Kernel, has_no_loops, splits_cluster_barriers};
+use super::kernel::{Kernel, splits_cluster_barriers};
 use super::live_registers;
 use super::names::{Label, Named};
 use super::ranges::Ranges;
@@ -93,7 +93,7 @@ pub(crate) fn build(
     };
     Ok(Kernel {
         splits_cluster_barriers: splits_cluster_barriers(&instructions),
-        has_no_loops: has_no_loops(&instructions),
+        has_no_loops: !instructions.iter().enumerate().any(jumps_back),
         name: entry.name.as_str().into(),
         parameters,
         instructions,
@@ -613,6 +613,11 @@ fn jumps((index, instruction): (usize, &DecodedInstruction)) -> Option<Vec<usize
         targets.push(index + 1);
     }
     Some(targets)
+}
+
+/// Whether an instruction may jump to itself or to one before it.
+fn jumps_back((index, instruction): (usize, &DecodedInstruction)) -> bool {
+    jumps((index, instruction)).is_some_and(|targets| targets.iter().any(|target| *target <= index))
 }
 
 /// Sizes in bytes of return values or parameters.

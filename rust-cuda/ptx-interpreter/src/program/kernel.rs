@@ -52,16 +52,6 @@ pub(super) fn splits_cluster_barriers(instructions: &[DecodedInstruction]) -> bo
     (0..instructions.len()).filter(arrives).any(|pc| !waits(pc))
 }
 
-/// Whether no instruction may run twice in a thread.
-pub(super) fn has_no_loops(instructions: &[DecodedInstruction]) -> bool {
-    instructions.iter().enumerate().all(|(pc, instruction)| match &instruction.action {
-        Action::Branch { target, .. } => *target > pc,
-        Action::BranchTable { targets, .. } => targets.iter().all(|target| *target > pc),
-        Action::BranchToFunction { .. } | Action::Call(_) => false,
-        _ => true,
-    })
-}
-
 impl Kernel {
     /// Whether it takes or frees memory of the heap.
     pub(crate) fn uses_heap(&self) -> bool {

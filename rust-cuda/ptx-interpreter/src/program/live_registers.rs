@@ -10,8 +10,8 @@ const MAX_REGISTERS: u32 = 255;
 /// Registers beside those of the PTX: the stack's pointer, and those in which addresses are put together.
 const OTHERS: u32 = 4;
 
-/// The registers of 32 bits that are live at once in the text of a kernel and of the functions that it calls, and some for the rest; at
-/// most as many as `.maxnreg` says. A compiler may need fewer, as it orders instructions anew, or more, as it unrolls loops.
+/// The registers of 32 bits that are live at once in the text of a kernel and of the functions that it calls, and a few more; at most
+/// `.maxnreg`. A compiler may need fewer if it reorders instructions, or more if it unrolls loops.
 pub(super) fn estimate(module: &Module, kernel: &Function) -> u32 {
     let live = live_at_once(module, kernel, &mut HashSet::new());
     (live + OTHERS).min(kernel.performance.max_registers.unwrap_or(MAX_REGISTERS)).min(MAX_REGISTERS)

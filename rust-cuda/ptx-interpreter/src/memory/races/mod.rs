@@ -235,9 +235,9 @@ impl RaceDetector {
         self.record_access((place, data.len()), AccessKind::Write, thread, instruction, same_value)
     }
 
-    /// Records at once what it can of the plain accesses or relaxed atomic operations of some lanes, whose offsets in the region are `offset_of` their lanes, and
-    /// returns the lanes whose accesses are still to be [recorded](Self::record_value) one by one. `silence` says of some lanes whether what
-    /// they write is what memory has: some if all of it is, or none of it.
+    /// Records the plain accesses or relaxed atomic operations of some lanes as far as they can be recorded together, and returns the lanes
+    /// that still have to be [recorded](Self::record_value) one by one. `offset_of` gives a lane's offset in the region. `silence` compares
+    /// what some lanes write with what memory has: true if all of it is equal, false if none of it is, None if a part is.
     pub fn record_warp(
         &mut self,
         access: WarpAccess,
