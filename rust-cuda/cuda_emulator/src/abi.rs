@@ -60,6 +60,11 @@ impl<T> Out<T> {
         self.0.is_null()
     }
 
+    /// A pointer to a value of the library's own.
+    pub(crate) fn to(value: &mut T) -> Self {
+        Self(value)
+    }
+
     /// The same pointer, for a value of another type: that of a `void *` depends on another parameter.
     pub(crate) fn cast<U>(self) -> Out<U> {
         Out(self.0.cast())
@@ -134,6 +139,11 @@ impl<T: Copy> In<T> {
 
     pub(crate) fn is_null(self) -> bool {
         self.0.is_null()
+    }
+
+    /// A pointer to a value of the library's own.
+    pub(crate) fn to(value: &T) -> Self {
+        Self(value)
     }
 }
 
@@ -433,6 +443,113 @@ pub(crate) struct UpdateResult {
     pub(crate) node: usize,
     pub(crate) from_node: usize,
 }
+
+/// `dim3`, which the runtime's functions get by value.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Size3(pub(crate) [c_uint; 3]);
+
+/// `cudaChannelFormatDesc`, by value.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct ChannelFormat {
+    pub(crate) bits: [c_int; 4],
+    pub(crate) kind: c_int,
+}
+
+/// `cudaExtent`, by value.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Extent3 {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) depth: usize,
+}
+
+/// `cudaPitchedPtr`, by value.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct PitchedPointer {
+    pub(crate) pointer: u64,
+    pub(crate) pitch: usize,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+/// `cudaLaunchConfig_t`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct RuntimeLaunchConfig {
+    pub(crate) grid: Size3,
+    pub(crate) block: Size3,
+    pub(crate) shared_bytes: usize,
+    pub(crate) stream: usize,
+    pub(crate) attributes: *const LaunchAttribute,
+    pub(crate) attribute_count: c_uint,
+}
+
+/// `cudaFuncAttributes`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct FunctionAttributes {
+    pub(crate) shared_bytes: usize,
+    pub(crate) constant_bytes: usize,
+    pub(crate) local_bytes: usize,
+    pub(crate) max_threads: c_int,
+    pub(crate) others: [c_int; 14],
+    pub(crate) reserved: [c_int; 14],
+}
+
+/// `cudaPointerAttributes` of CUDA 12, with which that of CUDA 13 begins.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct PointerAttributes {
+    pub(crate) kind: c_int,
+    pub(crate) device: c_int,
+    pub(crate) on_device: u64,
+    pub(crate) on_host: u64,
+}
+
+/// `cudaMemcpy3DParms`, of which source and destination have the same fields.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct RuntimeCopy3D {
+    pub(crate) source: RuntimePlace,
+    pub(crate) destination: RuntimePlace,
+    pub(crate) extent: [usize; 3],
+    pub(crate) kind: c_int,
+}
+
+/// A source or destination of [`RuntimeCopy3D`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct RuntimePlace {
+    pub(crate) array: usize,
+    pub(crate) position: [usize; 3],
+    pub(crate) pointer: u64,
+    pub(crate) pitch: usize,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+/// Sizes in bytes of the structures by their names in driver_types.h, for the comparison with it.
+pub const RUNTIME_SIZES: &[(&str, usize)] = &[
+    ("struct cudaChannelFormatDesc", size_of::<ChannelFormat>()),
+    ("struct cudaExtent", size_of::<Extent3>()),
+    ("struct cudaPitchedPtr", size_of::<PitchedPointer>()),
+    ("cudaLaunchConfig_t", size_of::<RuntimeLaunchConfig>()),
+    ("cudaLaunchAttribute", size_of::<LaunchAttribute>()),
+    ("struct cudaFuncAttributes", size_of::<FunctionAttributes>()),
+    ("struct cudaMemcpy3DParms", size_of::<RuntimeCopy3D>()),
+    ("struct cudaKernelNodeParams", size_of::<KernelShape>()),
+    ("struct cudaMemsetParams", size_of::<FillNode>()),
+    ("struct cudaHostNodeParams", size_of::<HostNode>()),
+    ("struct cudaMemAllocNodeParams", size_of::<AllocateNode>()),
+    ("struct cudaMemPoolProps", size_of::<PoolProperties>()),
+    ("struct cudaMemLocation", size_of::<MemoryLocation>()),
+    ("cudaGraphInstantiateParams", size_of::<InstantiateParameters>()),
+    ("cudaGraphExecUpdateResultInfo", size_of::<UpdateResult>()),
+];
 
 /// Sizes in bytes of the structures by their names in cuda.h, for the comparison with it.
 pub const SIZES: &[(&str, usize)] = &[

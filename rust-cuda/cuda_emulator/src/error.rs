@@ -16,6 +16,11 @@ impl Error {
         self.0
     }
 
+    /// An error that the runtime library has, and the driver has not.
+    pub(crate) const fn of_runtime(code: i32) -> Self {
+        Self(code)
+    }
+
     /// The name in cuda.h.
     pub fn name(self) -> &'static str {
         name(self.0).and_then(|name| name.to_str().ok()).unwrap_or("CUDA_ERROR_UNKNOWN")

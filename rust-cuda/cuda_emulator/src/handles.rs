@@ -24,6 +24,7 @@ pub(crate) enum Kind {
     Kernel,
     Pool,
     JitLink,
+    Binary,
 }
 
 /// Position of the kind in a handle. No program has memory at such addresses.

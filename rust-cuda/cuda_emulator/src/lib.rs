@@ -34,12 +34,15 @@ mod journal;
 mod names;
 pub mod options;
 mod report;
+mod runtime;
 mod shape;
 mod source;
 mod work;
 
-pub use abi::SIZES;
+pub use abi::{RUNTIME_SIZES, SIZES};
 pub use architecture::{Architecture, NAME_PREFIX, UnknownArchitecture};
 pub use error::{Error, RESULTS};
-pub use exports::{IMPLEMENTED, UNSUPPORTED, address_of};
+pub use exports::{IMPLEMENTED, RUNTIME_IMPLEMENTED, RUNTIME_UNSUPPORTED, UNSUPPORTED, address_of};
 pub use report::{FaultReport, KernelReport, PlaceReport, Report};
+pub use runtime::error::RUNTIME_RESULTS;
+pub use runtime::properties;

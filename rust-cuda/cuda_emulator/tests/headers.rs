@@ -5,26 +5,30 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cuda_emulator::{IMPLEMENTED, RESULTS, SIZES, UNSUPPORTED, address_of};
+use cuda_emulator::properties::{self, Layout};
+use cuda_emulator::{
+    IMPLEMENTED, RESULTS, RUNTIME_IMPLEMENTED, RUNTIME_RESULTS, RUNTIME_SIZES, RUNTIME_UNSUPPORTED, SIZES, UNSUPPORTED,
+    address_of,
+};
 use test_support::{Need, path_in, skip};
 
-/// cuda.h below the folder of `FOREIGN_PYTHON`'s packages.
-fn header() -> Option<PathBuf> {
+/// A header below the folder of `FOREIGN_PYTHON`'s packages.
+fn header(name: &str) -> Option<PathBuf> {
     let python = path_in("FOREIGN_PYTHON", Need::ForeignPtx)?;
     let script = "import sysconfig; print(sysconfig.get_path('purelib'))";
     let output = Command::new(python).args(["-c", script]).output().ok()?;
     let packages = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()).join("nvidia");
     let folders = std::fs::read_dir(packages).ok().into_iter().flatten().flatten();
-    let found = folders.map(|folder| folder.path().join("include/cuda.h")).find(|path| path.is_file());
+    let found = folders.map(|folder| folder.path().join("include").join(name)).find(|path| path.is_file());
     if found.is_none() {
-        skip(Need::ForeignPtx, "the packages of $FOREIGN_PYTHON have no cuda.h");
+        skip(Need::ForeignPtx, &format!("the packages of $FOREIGN_PYTHON have no {name}"));
     }
     found
 }
 
 #[test]
 fn sizes_and_values_are_those_of_the_header() {
-    let Some(header) = header() else { return };
+    let Some(header) = header("cuda.h") else { return };
     let mut program = "#include <cuda.h>\n".to_owned();
     for (name, bytes) in SIZES {
         let _ = writeln!(program, "_Static_assert(sizeof({name}) == {bytes}, \"size of {name}\");");
@@ -50,19 +54,54 @@ fn sizes_and_values_are_those_of_the_header() {
     ] {
         let _ = writeln!(program, "_Static_assert({name} == {value}, \"value of {name}\");");
     }
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("header-{}.c", std::process::id()));
+    assert_compiles("driver", &program, &header);
+}
+
+#[test]
+fn the_runtimes_sizes_and_values_are_those_of_its_header() {
+    let Some(header) = header("driver_types.h") else { return };
+    let text = std::fs::read_to_string(&header).unwrap();
+    let mut program = "#include <stddef.h>\n#include <driver_types.h>\n".to_owned();
+    for (name, bytes) in RUNTIME_SIZES {
+        let _ = writeln!(program, "_Static_assert(sizeof({name}) == {bytes}, \"size of {name}\");");
+    }
+    let known: Vec<_> = RUNTIME_RESULTS.iter().filter(|(name, _)| text.contains(&format!(" {name} "))).collect();
+    assert!(known.len() > 120, "{} results", known.len());
+    for (name, value) in known {
+        let _ = writeln!(program, "_Static_assert({name} == {value}, \"value of {name}\");");
+    }
+    let layout = if text.contains(" clockRate;") { Layout::Twelve } else { Layout::Thirteen };
+    let bytes = properties::size(layout);
+    let _ = writeln!(program, "_Static_assert(sizeof(struct cudaDeviceProp) == {bytes}, \"size of cudaDeviceProp\");");
+    for (name, offset) in properties::offsets(layout) {
+        let field = format!("offsetof(struct cudaDeviceProp, {name})");
+        let _ = writeln!(program, "_Static_assert({field} == {offset}, \"{field}\");");
+    }
+    assert_compiles("runtime", &program, &header);
+}
+
+/// The macros of crt/host_defines.h that the headers need. The file belongs to the compiler's package.
+const HOST_DEFINES: &str = "#define __device_builtin__\n#define __cudart_builtin__\n#define CUDARTAPI\n\
+    #define __align__(bytes) __attribute__((aligned(bytes)))\n#define __builtin_align__(bytes) __align__(bytes)\n";
+
+/// Fails unless a C program that includes a header compiles.
+fn assert_compiles(name: &str, program: &str, header: &Path) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("crt")).unwrap();
+    std::fs::write(folder.join("crt/host_defines.h"), HOST_DEFINES).unwrap();
+    let file = folder.join("program.c");
     std::fs::write(&file, program).unwrap();
-    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let compiled =
-        Command::new(compiler).arg("-fsyntax-only").arg("-I").arg(header.parent().unwrap()).arg(&file).output();
-    std::fs::remove_file(file).unwrap();
+    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    compiler.arg("-fsyntax-only").arg("-I").arg(header.parent().unwrap()).arg("-I").arg(&folder).arg(&file);
+    let compiled = compiler.output();
+    std::fs::remove_dir_all(folder).unwrap();
     let Ok(output) = compiled else { return skip(Need::Cc, "it needs a C compiler, by the name in CC, else cc") };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
 fn every_function_of_the_header_is_exported() {
-    let Some(header) = header() else { return };
+    let Some(header) = header("cuda.h") else { return };
     let text = std::fs::read_to_string(header).unwrap();
     // `CUresult CUDAAPI cuInit(`; the name may be defined as another before.
     let mut names = BTreeSet::new();
@@ -86,6 +125,11 @@ fn no_function_is_exported_twice() {
     for name in implemented.iter().chain(UNSUPPORTED) {
         assert!(address_of(name).is_some(), "{name}");
     }
+    let of_runtime: BTreeSet<&str> = RUNTIME_IMPLEMENTED.iter().flat_map(|names| names.iter().copied()).collect();
+    assert!(RUNTIME_UNSUPPORTED.iter().all(|name| !of_runtime.contains(name)));
+    let (all, unsupported) = (of_runtime.len() + RUNTIME_UNSUPPORTED.len(), RUNTIME_UNSUPPORTED.len());
+    let of_runtime = format!("Of {all} names of the runtime library, {unsupported} are not supported");
+    assert!(include_str!("../../docs/emulator.md").contains(&of_runtime), "docs/emulator.md must have: {of_runtime}");
     let (all, implemented, unsupported) = (implemented.len() + UNSUPPORTED.len(), implemented.len(), UNSUPPORTED.len());
     let counts = format!(
         "Of the {all} names of functions that the library exports, {implemented} are implemented and {unsupported} are not supported"

@@ -36,6 +36,8 @@ pub(crate) struct Context {
 pub(crate) struct Primary {
     context: Option<Handle>,
     retained: u32,
+    /// Whether the runtime library is among those that retain it.
+    is_held_by_runtime: bool,
     flags: c_uint,
 }
 
@@ -299,11 +301,8 @@ pub(crate) fn retain_primary(context: Out<Handle>, device: c_int) -> Result {
         return Err(Error::INVALID_VALUE);
     }
     let mut state = state()?;
-    let state = &mut *state;
-    let primary = &mut state.primaries[ordinal];
-    let flags = primary.flags;
-    let handle = *primary.context.get_or_insert_with(|| state.contexts.add(Context::new(ordinal, flags, true)));
-    primary.retained += 1;
+    let handle = state.primary(ordinal);
+    state.primaries[ordinal].retained += 1;
     context.set(handle)
 }
 
@@ -313,6 +312,7 @@ pub(crate) fn release_primary(device: c_int) -> Result {
     let primary = &mut state.primaries[ordinal];
     primary.retained = primary.retained.checked_sub(1).ok_or(Error::INVALID_CONTEXT)?;
     if primary.retained == 0 {
+        primary.is_held_by_runtime = false;
         state.destroy_primary(ordinal);
     }
     Ok(())
@@ -349,6 +349,22 @@ pub(crate) fn primary_state(device: c_int, flags: Out<c_uint>, is_active: Out<c_
 }
 
 impl State {
+    /// The primary context of a device, which is made if there is none.
+    fn primary(&mut self, ordinal: usize) -> Handle {
+        let primary = &mut self.primaries[ordinal];
+        let flags = primary.flags;
+        *primary.context.get_or_insert_with(|| self.contexts.add(Context::new(ordinal, flags, true)))
+    }
+
+    /// The primary context of a device, which the runtime library retains once.
+    pub(crate) fn primary_of_runtime(&mut self, ordinal: usize) -> Handle {
+        let context = self.primary(ordinal);
+        let primary = &mut self.primaries[ordinal];
+        primary.retained += u32::from(!primary.is_held_by_runtime);
+        primary.is_held_by_runtime = true;
+        context
+    }
+
     fn destroy_primary(&mut self, ordinal: usize) {
         if let Some(context) = self.primaries[ordinal].context.take() {
             self.destroy(context);

@@ -51,9 +51,14 @@ pub(crate) fn name(name: Out<c_char>, length: c_int, device: c_int) -> Result {
 
 pub(crate) fn uuid(uuid: Out<Uuid>, device: c_int) -> Result {
     let (index, _) = of(device)?;
+    uuid.set(Uuid { bytes: uuid_of(index) })
+}
+
+/// The UUID of a device.
+pub(crate) fn uuid_of(index: usize) -> [u8; 16] {
     let mut bytes = *b"CUDA emulator \0\0";
     bytes[14..].copy_from_slice(&(index as u16).to_be_bytes());
-    uuid.set(Uuid { bytes })
+    bytes
 }
 
 pub(crate) fn total_memory(bytes: Out<usize>, device: c_int) -> Result {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cuda_launch::LaunchConfig;
 use ptx_interpreter::{KernelResources, LoadedModule};
 
-use crate::abi::{In, Out, RawBlockToShared, RawLaunchConfig, shared_of_block};
+use crate::abi::{Out, RawBlockToShared, RawLaunchConfig, shared_of_block};
 use crate::architecture::{Architecture, DEFAULT_SHARED_BYTES};
 use crate::driver::link::max_registers;
 use crate::driver::{State, driver, in_context, state};
@@ -243,8 +243,7 @@ pub(crate) fn available_shared(bytes: Out<usize>, function: Handle, blocks: c_in
 }
 
 /// Number of clusters of a launch that are resident at once.
-pub(crate) fn max_active_clusters(clusters: Out<c_int>, function: Handle, config: In<RawLaunchConfig>) -> Result {
-    let config = config.get()?;
+pub(crate) fn max_active_clusters(clusters: Out<c_int>, function: Handle, config: RawLaunchConfig) -> Result {
     let attributes = Attributes::of(&config)?;
     let found = with_function(function, |state, function| {
         let (function, architecture) = state.function_and_architecture(function)?;
@@ -258,8 +257,7 @@ pub(crate) fn max_active_clusters(clusters: Out<c_int>, function: Handle, config
 }
 
 /// The largest cluster of a launch.
-pub(crate) fn max_cluster(size: Out<c_int>, function: Handle, config: In<RawLaunchConfig>) -> Result {
-    config.get()?;
+pub(crate) fn max_cluster(size: Out<c_int>, function: Handle, _config: RawLaunchConfig) -> Result {
     let found = with_function(function, |state, function| {
         let (function, architecture) = state.function_and_architecture(function)?;
         let largest = if function.allows_large_clusters { LaunchConfig::MAX_CLUSTER } else { shape::PORTABLE_CLUSTER };

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use cuda_launch::{Dim3, LaunchConfig};
 use ptx_interpreter::{Executor, LoadedModule};
 
-use crate::abi::{HostAddress, In, KernelNode, KernelShape, RawLaunchConfig};
+use crate::abi::{HostAddress, KernelNode, KernelShape, RawLaunchConfig};
 use crate::architecture::Architecture;
 use crate::capture::{Captive, Captured};
 use crate::driver::function::Function;
@@ -40,12 +40,11 @@ pub(crate) struct Call {
 
 /// `cuLaunchKernelEx`
 pub(crate) fn launch_with(
-    config: In<RawLaunchConfig>,
+    config: RawLaunchConfig,
     function: Handle,
     parameters: HostAddress,
     extra: HostAddress,
 ) -> Result {
-    let config = config.get()?;
     let attributes = Attributes::of(&config)?;
     let shape = Shape { grid: config.grid, block: config.block, shared_bytes: config.shared_bytes, attributes };
     launch(function, shape, config.stream, parameters, extra)

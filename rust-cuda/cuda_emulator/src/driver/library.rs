@@ -141,7 +141,21 @@ pub(crate) fn set_attribute(attribute: c_int, value: c_int, kernel: Handle, devi
 }
 
 impl State {
-    fn kernel(&mut self, library: Handle, name: &str) -> Result<Handle> {
+    /// Adds a library that is loaded nowhere yet.
+    pub(crate) fn add_library(&mut self, ptx: Arc<str>) -> Handle {
+        self.libraries.add(Library { ptx, modules: BTreeMap::new(), kernels: BTreeMap::new() })
+    }
+
+    /// Whether a module is a library's.
+    pub(crate) fn has_loaded(&self, library: Handle, module: Handle) -> bool {
+        self.libraries.get(library).is_ok_and(|library| library.modules.values().any(|known| *known == module))
+    }
+
+    /// The handle of a kernel, the same each time.
+    ///
+    /// # Errors
+    /// `INVALID_HANDLE`, `NOT_FOUND`; `INVALID_CONTEXT` if the library is loaded nowhere and no context is current.
+    pub(crate) fn kernel(&mut self, library: Handle, name: &str) -> Result<Handle> {
         if let Some(known) = self.libraries.get(library)?.kernels.get(name) {
             return Ok(*known);
         }
@@ -168,7 +182,7 @@ impl State {
     }
 
     /// The module of a library in a context, which is loaded when it is first asked for.
-    fn module_of(&mut self, library: Handle, context: Handle) -> Result<Handle> {
+    pub(crate) fn module_of(&mut self, library: Handle, context: Handle) -> Result<Handle> {
         let of_library = self.libraries.get(library)?;
         if let Some(known) = of_library.modules.get(&context) {
             return Ok(*known);

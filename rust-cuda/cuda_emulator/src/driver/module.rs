@@ -132,13 +132,22 @@ impl State {
         Ok(made)
     }
 
-    /// Address and size of a module's variable.
+    /// Writes address and size of a module's variable, as far as they are wanted.
     pub(crate) fn global(&self, module: Handle, name: &str, address: Out<u64>, bytes: Out<usize>) -> Result {
+        let (start, size) = self.variable(module, name)?;
+        address.set_if_wanted(start);
+        bytes.set_if_wanted(size);
+        Ok(())
+    }
+
+    /// Address and size of a module's variable.
+    ///
+    /// # Errors
+    /// `INVALID_HANDLE`, `NOT_FOUND`
+    pub(crate) fn variable(&self, module: Handle, name: &str) -> Result<(u64, usize)> {
         let loaded = &self.modules.get(module)?.loaded;
         let variable = loaded.variables().find(|variable| variable.name == name).ok_or(Error::NOT_FOUND)?;
-        address.set_if_wanted(variable.address);
-        bytes.set_if_wanted(variable.bytes as usize);
-        Ok(())
+        Ok((variable.address, variable.bytes as usize))
     }
 }
 

@@ -27,7 +27,7 @@ export! {
     };
     fn cuLaunchKernelEx[cuLaunchKernelEx_ptsz](
         config: In<RawLaunchConfig>, function: Handle, parameters: HostAddress, extra: HostAddress,
-    ) => launch_with(config, function, parameters, extra);
+    ) => launch_with(config.get()?, function, parameters, extra);
     fn cuLaunchHostFunc[cuLaunchHostFunc_ptsz](stream: Handle, function: RawHostFunction, data: HostAddress) =>
         stream::call_host(stream, function, data);
     fn cuLaunchHostFunc_v2[cuLaunchHostFunc_v2_ptsz](
@@ -55,7 +55,7 @@ export! {
         bytes: Out<usize>, function: Handle, blocks: c_int, threads: c_int,
     ) => function::available_shared(bytes, function, blocks, threads);
     fn cuOccupancyMaxActiveClusters(clusters: Out<c_int>, function: Handle, config: In<RawLaunchConfig>) =>
-        function::max_active_clusters(clusters, function, config);
+        function::max_active_clusters(clusters, function, config.get()?);
     fn cuOccupancyMaxPotentialClusterSize(size: Out<c_int>, function: Handle, config: In<RawLaunchConfig>) =>
-        function::max_cluster(size, function, config);
+        function::max_cluster(size, function, config.get()?);
 }

@@ -76,7 +76,13 @@ pub fn address_of(name: &str) -> Option<*const c_void> {
     groups.into_iter().find_map(|group| group(name)).or_else(|| unsupported::address(name))
 }
 
-fn look_up(name: Text, function: Out<*const c_void>, version: c_int, flags: u64, status: Option<Out<c_int>>) -> Result {
+pub(super) fn look_up(
+    name: Text,
+    function: Out<*const c_void>,
+    version: c_int,
+    flags: u64,
+    status: Option<Out<c_int>>,
+) -> Result {
     let name = name.get()?;
     let (found, outcome) = match find(&name, version, flags & PER_THREAD_STREAM != 0) {
         Ok(found) => (found, 0),

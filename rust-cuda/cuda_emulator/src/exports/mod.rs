@@ -14,6 +14,7 @@ mod launches;
 mod lookup;
 mod memory;
 mod modules;
+mod runtime;
 mod streams;
 mod unsupported;
 
@@ -24,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::journal;
 
 pub use lookup::{IMPLEMENTED, address_of};
+pub use runtime::{RUNTIME_IMPLEMENTED, RUNTIME_UNSUPPORTED};
 pub use unsupported::UNSUPPORTED;
 
 /// The integer for a result, as C gets it.
@@ -55,8 +57,13 @@ macro_rules! named {
 ///
 /// The functions that programs get the address of are not exported themselves, so that no function of the same name, in the program
 /// or in another library, takes their place.
+///
+/// `through` names what calls a function's body and makes an integer of its result.
 macro_rules! export {
-    ($($(#[$attribute:meta])* fn $name:ident $([$($alias:ident),+])? ($($argument:ident: $type:ty),* $(,)?) => $body:expr;)*) => {
+    (fn $($functions:tt)*) => {
+        crate::exports::export! { through crate::exports::returned; fn $($functions)* }
+    };
+    (through $returned:path; $($(#[$attribute:meta])* fn $name:ident $([$($alias:ident),+])? ($($argument:ident: $type:ty),* $(,)?) => $body:expr;)*) => {
         mod exported {
             use super::*;
 
@@ -66,7 +73,7 @@ macro_rules! export {
         $(
             $(#[$attribute])*
             unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
-                crate::exports::returned(stringify!($name), || $body)
+                $returned(stringify!($name), || $body)
             }
         )*
 
@@ -74,6 +81,7 @@ macro_rules! export {
         pub(super) const NAMES: &[&str] = &[$(stringify!($name), $($(stringify!($alias),)+)?)*];
 
         /// Address of the function of this name.
+        #[allow(dead_code, reason = "programs look up functions of the driver alone")]
         pub(super) fn address(name: &str) -> Option<*const std::ffi::c_void> {
             match name {
                 $(stringify!($name) $($(| stringify!($alias))+)? => Some($name as *const std::ffi::c_void),)*

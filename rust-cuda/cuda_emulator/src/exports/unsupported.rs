@@ -1,13 +1,8 @@
 //! The functions that the emulator does not have. Each says so once, and returns `CUDA_ERROR_NOT_SUPPORTED`.
 
-use std::ffi::c_void;
-
-use crate::error::Error;
-use crate::journal;
-
 /// Defines exported functions without parameters: C's callers clean up what they pass.
 macro_rules! unsupported {
-    ($($name:ident)*) => {
+    (through $returned:path; $($name:ident)*) => {
         mod exported {
             $(
                 // SAFETY: it reads and writes nothing of its caller's, so that every call is valid.
@@ -20,9 +15,9 @@ macro_rules! unsupported {
 
         $(
             extern "C" fn $name() -> std::ffi::c_int {
-                crate::exports::returned(stringify!($name), || {
-                    journal::unsupported(stringify!($name));
-                    Err(Error::NOT_SUPPORTED)
+                $returned(stringify!($name), || {
+                    crate::journal::unsupported(stringify!($name));
+                    Err(crate::error::Error::NOT_SUPPORTED)
                 })
             }
         )*
@@ -31,16 +26,20 @@ macro_rules! unsupported {
         pub const UNSUPPORTED: &[&str] = &[$(stringify!($name)),*];
 
         /// Address of the function of this name.
-        pub(super) fn address(name: &str) -> Option<*const c_void> {
+        #[allow(dead_code, reason = "programs look up functions of the driver alone")]
+        pub(super) fn address(name: &str) -> Option<*const std::ffi::c_void> {
             match name {
-                $(stringify!($name) => Some($name as *const c_void),)*
+                $(stringify!($name) => Some($name as *const std::ffi::c_void),)*
                 _ => None,
             }
         }
     };
 }
 
+pub(crate) use unsupported;
+
 unsupported! {
+    through crate::exports::returned;
     cuArray3DCreate
     cuArray3DCreate_v2
     cuArray3DGetDescriptor

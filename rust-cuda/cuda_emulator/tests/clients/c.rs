@@ -113,3 +113,19 @@ fn kernels_access_the_memory_of_another_device_if_their_context_may() {
     assert!(said.contains("[out-of-bounds]"), "{said}");
     std::fs::remove_file(program).unwrap();
 }
+
+#[test]
+fn the_runtime_librarys_functions_do_what_nvidias_do() {
+    let Some(program) = compiled_from("runtime_api.c", "runtime") else {
+        return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
+    };
+    for (library, version) in [(&[][..], "13000"), (&["libcudart.so.12"], "12090"), (&["libcudart.so.13"], "13000")] {
+        let output = emulated(&["--like-a-gpu", "--devices", "sm_90,sm_75"], &program, library);
+        let said = text(&output);
+        assert!(output.status.success() && said.contains("all calls returned what they should"), "{said}");
+        assert!(said.contains(&format!("runtime {version}\n")), "{library:?}: {said}");
+        assert!(said.contains("cudaGraphicsUnregisterResource is not supported"), "{said}");
+        assert!(said.contains(" 1 fault\n") && said.contains("error: out-of-bounds in far\n"), "{said}");
+    }
+    std::fs::remove_file(program).unwrap();
+}

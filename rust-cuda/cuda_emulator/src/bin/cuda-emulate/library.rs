@@ -9,6 +9,8 @@ use std::{fs, io};
 use tempfile::TempDir;
 use thiserror::Error;
 
+use crate::stand_in;
+
 /// Names under which programs look for the driver.
 const NAMES: &[&str] = if cfg!(windows) {
     &["nvcuda.dll"]
@@ -20,6 +22,9 @@ const NAMES: &[&str] = if cfg!(windows) {
 /// Names of a linker that makes binaries, which the emulator cannot run: the library has its functions too, and keeps PTX.
 const LINKER_NAMES: &[&str] =
     if cfg!(target_os = "linux") { &["libnvJitLink.so.12", "libnvJitLink.so.13"] } else { &[] };
+
+/// Names of the runtime library, whose functions the library has too.
+const RUNTIME_NAMES: &[&str] = if cfg!(target_os = "linux") { &["libcudart.so.12", "libcudart.so.13"] } else { &[] };
 
 /// Variable that lists where they look.
 const SEARCH_PATH: &str = if cfg!(windows) {
@@ -67,6 +72,9 @@ impl Folder {
         let folder = tempfile::Builder::new().prefix("cuda-emulate-").tempdir()?;
         for name in NAMES.iter().chain(LINKER_NAMES) {
             link(&library, &folder.path().join(name))?;
+        }
+        for name in RUNTIME_NAMES {
+            fs::write(folder.path().join(name), stand_in::library(name, NAMES[0]))?;
         }
         let reports = folder.path().join("reports");
         fs::create_dir(&reports)?;

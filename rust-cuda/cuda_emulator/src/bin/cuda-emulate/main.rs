@@ -2,6 +2,7 @@
 
 mod child;
 mod library;
+mod stand_in;
 mod summary;
 
 use std::ffi::{OsStr, OsString};

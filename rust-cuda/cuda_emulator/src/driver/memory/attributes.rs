@@ -40,13 +40,19 @@ impl Value {
 
 /// What is known of an address.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+pub(crate) struct Known {
     memory: u64,
     context: Handle,
-    ordinal: usize,
+    pub(crate) ordinal: usize,
     start: u64,
     bytes: u64,
-    is_managed: bool,
+    pub(crate) is_managed: bool,
+}
+
+impl Known {
+    pub(crate) fn is_of_host(&self) -> bool {
+        self.memory == HOST
+    }
 }
 
 /// `cuPointerGetAttribute`
@@ -111,7 +117,8 @@ fn value(attribute: c_int, address: u64, known: Known) -> Option<Value> {
 }
 
 impl State {
-    fn known(&self, address: u64) -> Option<Known> {
+    /// What is known of an address; None if it is in no allocation.
+    pub(crate) fn known(&self, address: u64) -> Option<Known> {
         if let Some(block) = self.shared.find(address, 1) {
             let memory = if block.is_managed { DEVICE } else { HOST };
             let (start, bytes) = (block.start, block.bytes as u64);

@@ -61,6 +61,11 @@ pub(crate) fn copy(to: Address, from: Address, bytes: usize, stream: Option<Hand
     submit(Copy { to, from, to_pitch: bytes, from_pitch: bytes, width: bytes, height: 1 }, stream)
 }
 
+/// Copies rows, in a stream if there is one.
+pub(crate) fn copy_rows(rows: Copy, stream: Option<Handle>) -> Result {
+    submit(rows, stream)
+}
+
 /// Copies between the devices of two contexts, whose addresses say which they are.
 pub(crate) fn copy_peer(
     to: u64,
@@ -89,6 +94,10 @@ pub(crate) fn copy_2d(parameters: In<Copy2D>, stream: Option<Handle>) -> Result 
         height,
     };
     submit(copy, stream)
+}
+
+pub(crate) fn copy_3d(parameters: In<Copy3D>, stream: Option<Handle>) -> Result {
+    submit(copy_node(parameters)?, stream)
 }
 
 /// A copy as a graph's node: of a rectangle, or of bytes.

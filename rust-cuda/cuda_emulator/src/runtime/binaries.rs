@@ -1,0 +1,154 @@
+//! The fat binaries of the program, and the kernels and variables in them by their addresses in the program.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::abi::{HostAddress, Text};
+use crate::driver::state;
+use crate::error::{Error, Result};
+use crate::handles::{Handle, Kind, Table};
+use crate::image;
+
+/// What the program's initialisers have registered.
+#[derive(Debug)]
+struct Registered {
+    binaries: Table<Binary>,
+    /// By the address of the function that stands for the kernel in the program.
+    kernels: BTreeMap<usize, Symbol>,
+    /// By the address of the variable that stands for it in the program.
+    variables: BTreeMap<usize, Symbol>,
+}
+
+/// A fat binary.
+#[derive(Debug)]
+struct Binary {
+    image: HostAddress,
+    /// The library, once something of it has been used; or why there is none.
+    library: Option<Result<Handle>>,
+}
+
+/// A kernel or a variable.
+#[derive(Clone, Debug)]
+struct Symbol {
+    binary: Handle,
+    name: String,
+}
+
+static REGISTERED: Mutex<Option<Registered>> = Mutex::new(None);
+
+/// Calls `work` with what is registered.
+fn with<R>(work: impl FnOnce(&mut Registered) -> R) -> R {
+    let mut registered: MutexGuard<'_, Option<Registered>> = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    work(registered.get_or_insert_with(|| Registered {
+        binaries: Table::new(Kind::Binary),
+        kernels: BTreeMap::new(),
+        variables: BTreeMap::new(),
+    }))
+}
+
+/// Registers a fat binary, which is not read before it is used.
+pub(crate) fn register(image: HostAddress) -> Handle {
+    with(|registered| registered.binaries.add(Binary { image, library: None }))
+}
+
+/// Forgets a fat binary with all that it has, and unloads it.
+pub(crate) fn unregister(binary: Handle) -> Result {
+    let removed = with(|registered| {
+        registered.kernels.retain(|_, kernel| kernel.binary != binary);
+        registered.variables.retain(|_, variable| variable.binary != binary);
+        registered.binaries.remove(binary)
+    })?;
+    match removed.library {
+        Some(Ok(library)) => crate::driver::library::unload(library),
+        _ => Ok(()),
+    }
+}
+
+/// Registers a kernel of a fat binary.
+pub(crate) fn register_kernel(binary: Handle, address: HostAddress, name: Text) -> Result {
+    let name = name.get()?;
+    with(|registered| registered.kernels.insert(address.0, Symbol { binary, name }));
+    Ok(())
+}
+
+/// Registers a variable of a fat binary.
+pub(crate) fn register_variable(binary: Handle, address: HostAddress, name: Text) -> Result {
+    let name = name.get()?;
+    with(|registered| registered.variables.insert(address.0, Symbol { binary, name }));
+    Ok(())
+}
+
+/// Loads a fat binary in a context, if it was not loaded before.
+///
+/// # Errors
+/// Why it cannot be loaded.
+pub(crate) fn load(binary: Handle, context: Handle) -> Result<Handle> {
+    let library = library(binary)?;
+    state()?.module_of(library, context)
+}
+
+fn library(binary: Handle) -> Result<Handle> {
+    with(|registered| {
+        let binary = registered.binaries.get_mut(binary)?;
+        let image = binary.image;
+        let load = || Ok(state()?.add_library(image::at(image)?.into()));
+        *binary.library.get_or_insert_with(load)
+    })
+}
+
+/// The function in a context of the kernel at an address of the program. A handle of the driver's, of a kernel or a function, is that.
+///
+/// # Errors
+/// `INVALID_DEVICE_FUNCTION` if it is neither; why the fat binary cannot be loaded, or the kernel is not supported.
+pub(crate) fn function(address: HostAddress, context: Handle) -> Result<Handle> {
+    let Some(Symbol { binary, name }) = with(|registered| registered.kernels.get(&address.0).cloned()) else {
+        let found = state()?.function_in(address.0, context);
+        return found.map_err(super::none_is(Error::INVALID_DEVICE_FUNCTION));
+    };
+    let module = load(binary, context)?;
+    let found = state()?.function(module, &name);
+    found.map_err(|error| if error == Error::NOT_FOUND { Error::INVALID_DEVICE_FUNCTION } else { error })
+}
+
+/// The driver's kernel for an address of the program.
+///
+/// # Errors
+/// As [`function`].
+pub(crate) fn kernel(address: HostAddress) -> Result<Handle> {
+    let Some(Symbol { binary, name }) = with(|registered| registered.kernels.get(&address.0).cloned()) else {
+        return Err(Error::INVALID_DEVICE_FUNCTION);
+    };
+    let library = library(binary)?;
+    state()?.kernel(library, &name)
+}
+
+/// The address in the program of the kernel that a function is; None if it is none of the program's.
+pub(crate) fn address_of(function: Handle) -> Result<Option<HostAddress>> {
+    let (module, name) = {
+        let state = state()?;
+        let function = state.functions.get(function)?;
+        (function.module, Arc::clone(&function.name))
+    };
+    let of_that_name: Vec<(HostAddress, Handle)> = with(|registered| {
+        let named = registered.kernels.iter().filter(|(_, kernel)| *kernel.name == *name);
+        let loaded = named.filter_map(|(address, kernel)| {
+            let library = registered.binaries.get(kernel.binary).ok()?.library?.ok()?;
+            Some((HostAddress(*address), library))
+        });
+        loaded.collect()
+    });
+    let state = state()?;
+    let mut found = of_that_name.into_iter().filter(|(_, library)| state.has_loaded(*library, module));
+    Ok(found.next().map(|(address, _)| address))
+}
+
+/// Address and size in a context of the variable at an address of the program.
+///
+/// # Errors
+/// `INVALID_SYMBOL` if there is none; why the fat binary cannot be loaded.
+pub(crate) fn variable(address: HostAddress, context: Handle) -> Result<(u64, usize)> {
+    let found = with(|registered| registered.variables.get(&address.0).cloned());
+    let Symbol { binary, name } = found.ok_or(Error::INVALID_SYMBOL)?;
+    let module = load(binary, context)?;
+    state()?.variable(module, &name).map_err(|_| Error::INVALID_SYMBOL)
+}
