@@ -47,6 +47,33 @@ pub(crate) fn at(address: HostAddress) -> Result<String> {
     }
 }
 
+/// Version of the structure that points to a fat binary, from which on it has a list of relocatable ones too (`fatbinary_section.h`).
+const WITH_LIST: u32 = 2;
+
+/// Maximum number of relocatable fat binaries of a program.
+const MAX_PARTS: usize = 1 << 16;
+
+/// The PTX of each of the relocatable fat binaries that an image consists of (nvcc's `-rdc=true`), which are to be linked. None if it is
+/// one image.
+///
+/// # Errors
+/// As [`at`], if one of them has no PTX.
+pub(crate) fn parts_at(address: HostAddress) -> Result<Option<Vec<String>>> {
+    let word = |at: usize| {
+        let mut bytes = [0; 8];
+        host::read(HostAddress(at), &mut bytes).map(|()| u64::from_le_bytes(bytes))
+    };
+    let start = word(address.0)?;
+    let list =
+        if start == u64::from(WITH_LIST) << 32 | u64::from(WRAPPER) { word(address.0 + 16)? as usize } else { 0 };
+    if list == 0 {
+        return Ok(None);
+    }
+    let pointers = (0..MAX_PARTS).map(|index| word(list + 8 * index));
+    let pointers = pointers.take_while(|pointer| *pointer != Ok(0));
+    pointers.map(|pointer| at(HostAddress(pointer? as usize))).collect::<Result<Vec<_>>>().map(Some)
+}
+
 /// The PTX in an image of which all bytes are there.
 ///
 /// # Errors

@@ -20,6 +20,9 @@ const MAX_INPUT_TYPE: c_int = 5;
 const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
 const OF_THE_DEVICE_RUNTIME: [&str; 2] = ["cudaCGGetIntrinsicHandle", "cudaCGSynchronize"];
 
+/// A function of the driver's own that NVIDIA's device runtime calls.
+const OF_NVIDIAS_DEVICE_RUNTIME: &str = "__cuda_syscall_CGS_sync";
+
 /// What is to be linked.
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
@@ -51,6 +54,12 @@ impl Modules {
     /// None so far, for threads of this many registers, if there is a limit.
     pub(crate) fn with_registers(max_registers: Option<u32>) -> Self {
         Self { max_registers, ..Self::default() }
+    }
+
+    /// The relocatable parts of a program. nvcc links them with NVIDIA's device runtime, whose place the emulator's takes.
+    pub(crate) fn of_program(mut texts: Vec<String>) -> Self {
+        texts.retain(|text| !text.contains(OF_NVIDIAS_DEVICE_RUNTIME));
+        Self { texts, has_library: true, ..Self::default() }
     }
 
     /// Adds an input, whose kind is a `CUjitInputType`.

@@ -18,6 +18,8 @@ use crate::{image, journal, names};
 #[derive(Debug)]
 pub(crate) struct Module {
     pub(crate) context: Handle,
+    /// Ordinal of the context's device.
+    ordinal: usize,
     pub(crate) loaded: Arc<LoadedModule>,
     /// The PTX, for captures.
     pub(crate) ptx: Arc<str>,
@@ -94,7 +96,14 @@ impl State {
             return Err(error);
         }
         loaded.share_constants(memory).map_err(|_| Error::OUT_OF_MEMORY)?;
-        Ok(self.modules.add(Module { context, loaded: Arc::new(loaded), ptx, functions: BTreeMap::new() }))
+        let managed = loaded.variables().filter(|variable| variable.is_managed);
+        for (address, bytes) in managed.map(|variable| (variable.address, variable.bytes)).collect::<Vec<_>>() {
+            if let Err(error) = self.share_variable(ordinal, address, bytes as usize) {
+                self.free_variables(ordinal, &loaded);
+                return Err(error);
+            }
+        }
+        Ok(self.modules.add(Module { context, ordinal, loaded: Arc::new(loaded), ptx, functions: BTreeMap::new() }))
     }
 
     /// Unloads a module. A launch that runs keeps what it needs.
@@ -102,15 +111,17 @@ impl State {
     /// # Errors
     /// `INVALID_HANDLE`
     pub(crate) fn unload(&mut self, module: Handle) -> Result {
-        let Module { context, loaded, .. } = self.modules.remove(module)?;
+        let Module { ordinal, loaded, .. } = self.modules.remove(module)?;
         self.functions.remove_where(|function| function.module == module);
-        if let Ok(context) = self.contexts.get(context) {
-            let memory = &mut self.memories[context.ordinal];
-            for address in loaded.allocations() {
-                let _is_allocated = memory.free(address);
-            }
-        }
+        self.free_variables(ordinal, &loaded);
         Ok(())
+    }
+
+    fn free_variables(&mut self, ordinal: usize, loaded: &LoadedModule) {
+        for address in loaded.allocations() {
+            self.forget_variable(address);
+            let _is_allocated = self.memories[ordinal].free(address);
+        }
     }
 
     /// The handle of a function, the same each time.

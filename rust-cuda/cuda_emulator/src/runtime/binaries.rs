@@ -1,13 +1,14 @@
 //! The fat binaries of the program, and the kernels and variables in them by their addresses in the program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::abi::{HostAddress, Text};
+use crate::driver::link::Modules;
 use crate::driver::state;
 use crate::error::{Error, Result};
 use crate::handles::{Handle, Kind, Table};
-use crate::image;
+use crate::{host, image, journal};
 
 /// What the program's initialisers have registered.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ struct Registered {
     kernels: BTreeMap<usize, Symbol>,
     /// By the address of the variable that stands for it in the program.
     variables: BTreeMap<usize, Symbol>,
+    /// Addresses of those that are pointers to managed variables.
+    pointers: BTreeSet<usize>,
 }
 
 /// A fat binary.
@@ -43,6 +46,7 @@ fn with<R>(work: impl FnOnce(&mut Registered) -> R) -> R {
         binaries: Table::new(Kind::Binary),
         kernels: BTreeMap::new(),
         variables: BTreeMap::new(),
+        pointers: BTreeSet::new(),
     }))
 }
 
@@ -56,6 +60,8 @@ pub(crate) fn unregister(binary: Handle) -> Result {
     let removed = with(|registered| {
         registered.kernels.retain(|_, kernel| kernel.binary != binary);
         registered.variables.retain(|_, variable| variable.binary != binary);
+        let variables = &registered.variables;
+        registered.pointers.retain(|pointer| variables.contains_key(pointer));
         registered.binaries.remove(binary)
     })?;
     match removed.library {
@@ -78,6 +84,31 @@ pub(crate) fn register_variable(binary: Handle, address: HostAddress, name: Text
     Ok(())
 }
 
+/// Registers a managed variable of a fat binary: the program's own is a pointer, which gets its address when the binary is loaded.
+pub(crate) fn register_managed(binary: Handle, pointer: HostAddress, name: Text) -> Result {
+    register_variable(binary, pointer, name)?;
+    with(|registered| registered.pointers.insert(pointer.0));
+    Ok(())
+}
+
+/// Loads a fat binary in a context, and writes the pointers to its managed variables. The program asks for it before it reads them.
+///
+/// # Errors
+/// Why it cannot be loaded.
+pub(crate) fn initialise(binary: Handle, context: Handle) -> Result {
+    let module = load(binary, context)?;
+    let pointers: Vec<(usize, String)> = with(|registered| {
+        let of_binary = registered.variables.iter().filter(|(_, variable)| variable.binary == binary);
+        let pointers = of_binary.filter(|(address, _)| registered.pointers.contains(address));
+        pointers.map(|(address, variable)| (*address, variable.name.clone())).collect()
+    });
+    for (pointer, name) in pointers {
+        let (address, _) = state()?.variable(module, &name)?;
+        host::write(HostAddress(pointer), &address.to_le_bytes())?;
+    }
+    Ok(())
+}
+
 /// Loads a fat binary in a context, if it was not loaded before.
 ///
 /// # Errors
@@ -91,8 +122,16 @@ fn library(binary: Handle) -> Result<Handle> {
     with(|registered| {
         let binary = registered.binaries.get_mut(binary)?;
         let image = binary.image;
-        let load = || Ok(state()?.add_library(image::at(image)?.into()));
-        *binary.library.get_or_insert_with(load)
+        *binary.library.get_or_insert_with(|| Ok(state()?.add_library(ptx(image)?.into())))
+    })
+}
+
+/// The PTX of a fat binary; of relocatable ones, linked.
+fn ptx(image: HostAddress) -> Result<String> {
+    let Some(parts) = image::parts_at(image)? else { return image::at(image) };
+    Modules::of_program(parts).joined().map_err(|(error, text)| {
+        journal::note(&text);
+        error
     })
 }
 

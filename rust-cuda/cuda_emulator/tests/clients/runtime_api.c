@@ -21,6 +21,8 @@ typedef struct { void *dst; size_t pitch; unsigned value, element; size_t width,
 
 void *__cudaRegisterFatBinary(const void *), __cudaRegisterFatBinaryEnd(void *), __cudaUnregisterFatBinary(void *);
 void __cudaRegisterFunction(void *, const void *, char *, const char *, int, void *, void *, void *, void *, int *);
+char __cudaInitModule(void *);
+void __cudaRegisterManagedVar(void *, void **, char *, const char *, int, size_t, int, int);
 void __cudaRegisterVar(void *, void *, char *, const char *, int, size_t, int, int);
 unsigned __cudaPushCallConfiguration(dim3, dim3, size_t, cudaStream_t);
 cudaError_t __cudaPopCallConfiguration(dim3 *, dim3 *, size_t *, cudaStream_t *), __cudaGetKernel(void **, const void *);
@@ -327,6 +329,50 @@ static void faults(void) {
     float value;
     OK(cudaMemcpy(&value, x, 4, TO_HOST));
     CHECK(value == 1);
+    /* The program's kernels and variables are loaded again, and take no more memory than before. */
+    size_t free, free_again, total;
+    OK(cudaDeviceReset());
+    OK(cudaMemGetInfo(&free, &total));
+    CHECK(free == total);
+    OK(cudaMemcpyToSymbol(&factor, &(float){3}, 4, 0, TO_DEVICE));
+    OK(cudaDeviceReset());
+    OK(cudaMemGetInfo(&free_again, &total));
+    CHECK(free == free_again);
+}
+
+/* The program has a pointer to a managed variable. Host and kernels see the same values. */
+static void managed(void) {
+    static const char text[] =
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .attribute(.managed) .align 4 .u32 shared[3] = {5, 6};\n"
+        ".visible .global .attribute(.unified(1, 2), .managed) .align 8 .u64 other;\n"
+        ".visible .entry increment()\n{\n.reg .b32 %r<2>;\nld.global.u32 %r0, [shared+4];\nadd.u32 %r1, %r0, 1;\nst.global.u32 [shared+4], %r1;\nret;\n}\n";
+    static const struct { int magic, version; const void *data; void *file; } wrapper = {0x466243b1, 1, text, NULL};
+    static unsigned *shared, copy[3];
+    static unsigned long long *other;
+    cudaPointerAttributes of;
+    dim3 one = {1, 1, 1};
+    void *binary = __cudaRegisterFatBinary(&wrapper);
+    __cudaRegisterManagedVar(binary, (void **)&shared, "shared", "shared", 0, 12, 0, 0);
+    __cudaRegisterManagedVar(binary, (void **)&other, "other", "other", 0, 8, 0, 0);
+    __cudaRegisterFunction(binary, managed, "increment", "increment", -1, NULL, NULL, NULL, NULL, NULL);
+    __cudaRegisterFatBinaryEnd(binary);
+    CHECK(__cudaInitModule(binary) == 1 && shared && other);
+    CHECK(shared[0] == 5 && shared[1] == 6 && shared[2] == 0 && *other == 0);
+    shared[1] = 20;
+    *other = 77;
+    OK(cudaLaunchKernel(managed, one, one, NULL, 0, NULL));
+    OK(cudaDeviceSynchronize());
+    CHECK(shared[1] == 21 && *other == 77);
+    OK(cudaMemcpyFromSymbol(copy, &shared, 12, 0, TO_HOST));
+    CHECK(copy[0] == 5 && copy[1] == 21);
+    OK(cudaMemset(shared, 1, 12));
+    CHECK(shared[2] == 0x01010101);
+    OK(cudaPointerGetAttributes(&of, shared));
+    CHECK(of.type == 3 && of.hostPointer == shared);
+    FAILS(INVALID_VALUE, cudaFree(shared));
+    __cudaUnregisterFatBinary(binary);
+    OK(cudaPointerGetAttributes(&of, shared));
+    CHECK(of.type == 0);
 }
 
 int main(int count, char **arguments) {
@@ -358,6 +404,7 @@ int main(int count, char **arguments) {
     streams_and_graphs();
     devices(version);
     faults();
+    managed();
 
     void *function;
     int status;

@@ -47,6 +47,8 @@ pub struct Variable<'a> {
     pub bytes: u64,
     /// Whether it is a constant for kernels. Its address is then one that only the host uses.
     pub is_constant: bool,
+    /// Whether the host accesses it too, at the same address (`.attribute(.managed)`).
+    pub is_managed: bool,
 }
 
 /// What a kernel needs, and the block and cluster sizes that it was compiled for.
@@ -103,6 +105,7 @@ impl LoadedModule {
             address: extent.start,
             bytes: extent.bytes,
             is_constant: false,
+            is_managed: self.program.managed.contains(&extent.start),
         });
         let constants = self.constants_at.into_iter().flat_map(|at| {
             self.program.constants.iter().map(move |extent| Variable {
@@ -110,6 +113,7 @@ impl LoadedModule {
                 address: at + (extent.start - first_address(Space::Const)),
                 bytes: extent.bytes,
                 is_constant: true,
+                is_managed: false,
             })
         });
         globals.chain(constants)

@@ -23,6 +23,8 @@ pub(crate) struct Globals {
     global_bytes: u64,
     /// The `.global` variables, in the order of their declaration.
     pub(super) variables: Vec<Extent>,
+    /// Addresses of the managed ones among them.
+    pub(super) managed: Vec<u64>,
     pub(super) constants: Ranges,
     pub(super) constant_bytes: Vec<u8>,
 }
@@ -39,6 +41,7 @@ impl Globals {
             addresses: HashMap::new(),
             global_bytes: 0,
             variables: Vec::new(),
+            managed: Vec::new(),
             constants,
             constant_bytes: Vec::new(),
         }
@@ -64,6 +67,9 @@ impl Globals {
                 let allocated = memory.allocate_named(&variable.name, bytes as u64);
                 let address = allocated.map_err(|_| problem(Problem::Unsupported("a variable of this size")))?;
                 self.addresses.insert(variable.name.clone(), address);
+                if variable.is_managed {
+                    self.managed.push(address);
+                }
                 let (name, bytes) = (variable.name.as_str().into(), bytes as u64);
                 self.variables.push(Extent { name, space: Space::Global, start: address, bytes, element: None });
                 Ok(Some(address))

@@ -48,6 +48,8 @@ pub(crate) struct Program {
     pub(crate) constant_bytes: Vec<u8>,
     /// The module's `.global` variables.
     pub(crate) variables: Vec<Extent>,
+    /// Addresses of the managed ones among them.
+    pub(crate) managed: Vec<u64>,
     files: Vec<syntax::SourceFile>,
 }
 
@@ -88,6 +90,7 @@ impl Program {
             constants: globals.constants,
             constant_bytes: globals.constant_bytes,
             variables: globals.variables,
+            managed: globals.managed,
             files: module.files,
         })
     }

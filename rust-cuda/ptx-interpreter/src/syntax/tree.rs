@@ -78,6 +78,8 @@ pub struct Variable {
     pub count: Option<usize>,
     /// Whether it has dimensions.
     pub is_array: bool,
+    /// Whether host and device access it at one address (`.attribute(.managed)`).
+    pub is_managed: bool,
     /// Initial values in row-major order; missing ones at the end are zero. Empty without an initialiser.
     pub initial: Vec<Initializer>,
     /// The line of the text, from 1.

@@ -38,6 +38,7 @@ impl Parser<'_> {
     pub(super) fn variables(&mut self, linkage: Linkage, variables: &mut Vec<Variable>) -> Parsed<()> {
         let space = self.space().ok_or_else(|| self.error("a state space, such as .global"))?;
         self.advance();
+        let is_managed = self.attributes()?;
         let declarator = self.declarator()?;
         loop {
             let line = self.next().line;
@@ -70,6 +71,7 @@ impl Parser<'_> {
                 name,
                 count,
                 is_array: !dimensions.is_empty(),
+                is_managed,
                 initial,
                 line,
             });
@@ -77,6 +79,32 @@ impl Parser<'_> {
                 return self.expect(b';', "`;`, `,`, dimensions `[…]` or an initialiser `= …`");
             }
         }
+    }
+
+    /// `.attribute(.managed)`, of which `.unified` with its two numbers is ignored. Returns whether it has `.managed`.
+    fn attributes(&mut self) -> Parsed<bool> {
+        let mut is_managed = false;
+        if self.eat_directive(".attribute") {
+            self.expect(b'(', "`(`")?;
+            loop {
+                if self.eat_directive(".managed") {
+                    is_managed = true;
+                } else if self.eat_directive(".unified") {
+                    self.expect(b'(', "`(`")?;
+                    self.unsigned::<u64>("a number")?;
+                    self.expect(b',', "`,`")?;
+                    self.unsigned::<u64>("a number")?;
+                    self.expect(b')', "`)`")?;
+                } else {
+                    return Err(self.error("an attribute: `.managed` or `.unified(…)`"));
+                }
+                if !self.eat(b',') {
+                    self.expect(b')', "`,` or `)`")?;
+                    break;
+                }
+            }
+        }
+        Ok(is_managed)
     }
 
     /// `.param .u64 .ptr .global .align 4 NAME`, one parameter or return value.
@@ -102,6 +130,7 @@ impl Parser<'_> {
             name,
             count,
             is_array: !dimensions.is_empty(),
+            is_managed: false,
             initial: Vec::new(),
             line,
         })

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "memory that C programs use by its address")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::BTreeSet;
 
 use crate::abi::HostAddress;
 use crate::error::{Error, Result};
@@ -33,6 +34,52 @@ impl Pages {
     pub(super) fn address(&self) -> HostAddress {
         HostAddress(self.address)
     }
+}
+
+/// Pages at addresses of a device, by which the host accesses the device's variables. They stay until the process ends.
+#[derive(Debug, Default)]
+pub(super) struct PagesOfDevices {
+    /// The first address of each.
+    mapped: BTreeSet<usize>,
+}
+
+impl PagesOfDevices {
+    /// Makes the bytes at an address accessible to the host.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY` if something else of the host is there, or the system does not permit it.
+    pub(super) fn map(&mut self, address: usize, bytes: usize) -> Result {
+        let first = address - address % PAGE;
+        for page in (first..address + bytes).step_by(PAGE) {
+            if !self.mapped.contains(&page) {
+                map_page(page)?;
+                self.mapped.insert(page);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Maps a page of zeros where nothing is mapped.
+#[cfg(target_os = "linux")]
+fn map_page(page: usize) -> Result {
+    let (access, flags) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE);
+    // SAFETY: with these flags the call replaces no mapping that there is, so that no memory in use changes.
+    let found = unsafe { libc::mmap(page as *mut libc::c_void, PAGE, access, flags, -1, 0) };
+    if found as usize == page {
+        return Ok(());
+    }
+    if found != libc::MAP_FAILED {
+        // SAFETY: a system that does not know the flag has mapped this page elsewhere, where nothing uses it.
+        unsafe { libc::munmap(found, PAGE) };
+    }
+    Err(Error::OUT_OF_MEMORY)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn map_page(_: usize) -> Result {
+    Err(Error::NOT_SUPPORTED)
 }
 
 impl Drop for Pages {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ptx_interpreter::memory::Region;
 
-use super::pages::Pages;
+use super::pages::{Pages, PagesOfDevices};
 use crate::abi::{HostAddress, Out};
 use crate::driver::{State, in_context, state};
 use crate::error::{Error, Result};
@@ -24,6 +24,7 @@ const DEVICE_MAP: c_uint = 2;
 pub(crate) struct SharedMemory {
     /// By their first address.
     blocks: BTreeMap<usize, Block>,
+    of_devices: PagesOfDevices,
 }
 
 #[derive(Debug)]
@@ -41,6 +42,8 @@ enum Origin {
     Allocated { _pages: Pages },
     /// Allocated by the driver, with one address for host and devices.
     Managed { _pages: Pages },
+    /// A managed variable of a module, at the address that it has on its device.
+    Variable,
     /// Registered by the caller, whose memory it is.
     Registered,
 }
@@ -61,7 +64,7 @@ impl SharedMemory {
         let (start, block) = self.blocks.range(..=address).next_back()?;
         let offset = address - start;
         let is_inside = offset < block.bytes && bytes <= block.bytes - offset;
-        let is_managed = matches!(block.origin, Origin::Managed { .. });
+        let is_managed = matches!(block.origin, Origin::Managed { .. } | Origin::Variable);
         is_inside.then_some(BlockFacts { start: *start as u64, bytes: block.bytes, flags: block.flags, is_managed })
     }
 
@@ -69,8 +72,10 @@ impl SharedMemory {
         self.find(address, bytes).is_some()
     }
 
+    /// Whether managed memory that a program has allocated begins at an address.
     pub(crate) fn is_managed_at(&self, start: u64) -> bool {
-        self.find(start, 1).is_some_and(|block| block.start == start && block.is_managed)
+        let block = self.blocks.get(&(start as usize));
+        block.is_some_and(|block| matches!(block.origin, Origin::Managed { .. }))
     }
 
     /// Bytes of managed memory.
@@ -195,6 +200,32 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Lets the host access a managed variable of a device, at the variable's address there.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`, or `NOT_SUPPORTED` where the system has no such pages.
+    pub(crate) fn share_variable(&mut self, ordinal: usize, start: u64, bytes: usize) -> Result {
+        let region = {
+            let view = self.memories[ordinal].view();
+            let (index, _) = view.find(start, bytes).map_err(|_| Error::UNKNOWN)?;
+            Arc::clone(&view.allocations()[index].region)
+        };
+        self.shared.of_devices.map(start as usize, bytes)?;
+        let mut image = vec![0; region.bytes()];
+        region.read(0, &mut image);
+        host::write(HostAddress(start as usize), &image)?;
+        let block = Block { bytes, flags: DEVICE_MAP, origin: Origin::Variable, region: Some(region) };
+        self.shared.blocks.insert(start as usize, block);
+        Ok(())
+    }
+
+    /// Ends the sharing of a variable whose module is unloaded.
+    pub(crate) fn forget_variable(&mut self, start: u64) {
+        if self.shared.blocks.get(&(start as usize)).is_some_and(|block| matches!(block.origin, Origin::Variable)) {
+            self.shared.blocks.remove(&(start as usize));
+        }
     }
 
     /// Makes a block accessible to kernels of all devices or, on an error, of none, at the address that it has for the host.

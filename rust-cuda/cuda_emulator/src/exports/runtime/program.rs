@@ -44,17 +44,17 @@ exported! {
         super::super::returned("__cudaRegisterVar", || binaries::register_variable(binary, variable, name));
     }
     fn __cudaRegisterManagedVar(
-        _binary: Handle, _pointer: HostAddress, _device: HostAddress, _name: Text, _is_extern: c_int, _bytes: usize,
+        binary: Handle, pointer: HostAddress, _device: HostAddress, name: Text, _is_extern: c_int, _bytes: usize,
         _is_constant: c_int, _is_global: c_int,
     ) -> () {
-        journal::unsupported("a managed variable (__managed__)");
+        super::super::returned("__cudaRegisterManagedVar", || binaries::register_managed(binary, pointer, name));
     }
     fn __cudaRegisterHostVar(_binary: Handle, _device: HostAddress, _host: HostAddress, _bytes: usize) -> () {}
     fn __cudaRegisterUnifiedTable(_table: HostAddress) -> c_uint {
         0
     }
     fn __cudaInitModule(binary: Handle) -> c_char {
-        let result = super::returned("__cudaInitModule", || binaries::load(binary, runtime::bind()?).map(drop));
+        let result = super::returned("__cudaInitModule", || binaries::initialise(binary, runtime::bind()?));
         c_char::from(result == 0)
     }
     fn __cudaPushCallConfiguration(grid: Size3, block: Size3, shared_bytes: usize, stream: Handle) -> c_uint {
