@@ -14,6 +14,8 @@ mod launches;
 mod lookup;
 mod memory;
 mod modules;
+#[cfg(target_os = "linux")]
+mod nvrtc;
 mod runtime;
 mod streams;
 mod unsupported;

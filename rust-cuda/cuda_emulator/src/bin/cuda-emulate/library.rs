@@ -23,6 +23,9 @@ const NAMES: &[&str] = if cfg!(windows) {
 const LINKER_NAMES: &[&str] =
     if cfg!(target_os = "linux") { &["libnvJitLink.so.12", "libnvJitLink.so.13"] } else { &[] };
 
+/// Names of a compiler at run time. The library's functions call NVIDIA's, and give PTX in the place of a binary.
+const COMPILER_NAMES: &[&str] = if cfg!(target_os = "linux") { &["libnvrtc.so.12", "libnvrtc.so.13"] } else { &[] };
+
 /// Names of the runtime library, whose functions the library has too.
 const RUNTIME_NAMES: &[&str] = if cfg!(target_os = "linux") { &["libcudart.so.12", "libcudart.so.13"] } else { &[] };
 
@@ -54,6 +57,10 @@ pub(crate) fn path() -> Result<PathBuf, LibraryError> {
     [built, beside.clone()].into_iter().find(|path| path.is_file()).ok_or(LibraryError::Missing { path: beside })
 }
 
+/// The module that each Python loads at its start.
+const STARTUP: &str = "sitecustomize.py";
+const STARTUP_TEXT: &str = include_str!("sitecustomize.py");
+
 /// The module of Python that fails a test with a fault, and where pytest and Python look for it.
 const PLUGIN: &str = "cuda_emulate_pytest";
 const PLUGIN_TEXT: &str = include_str!("pytest_plugin.py");
@@ -70,7 +77,7 @@ impl Folder {
     pub(crate) fn new() -> Result<Self, LibraryError> {
         let library = path()?;
         let folder = tempfile::Builder::new().prefix("cuda-emulate-").tempdir()?;
-        for name in NAMES.iter().chain(LINKER_NAMES) {
+        for name in NAMES.iter().chain(LINKER_NAMES).chain(COMPILER_NAMES) {
             link(&library, &folder.path().join(name))?;
         }
         for name in RUNTIME_NAMES {
@@ -78,7 +85,15 @@ impl Folder {
         }
         let reports = folder.path().join("reports");
         fs::create_dir(&reports)?;
-        Ok(Self { folder, reports })
+        let made = Self { folder, reports };
+        fs::create_dir(made.python())?;
+        fs::write(made.python().join(STARTUP), STARTUP_TEXT)?;
+        Ok(made)
+    }
+
+    /// Where each Python that the program starts looks for modules first.
+    fn python(&self) -> PathBuf {
+        self.folder.path().join("python")
     }
 
     /// Where processes write their reports.
@@ -91,10 +106,7 @@ impl Folder {
     /// # Errors
     /// If the plugin cannot be written.
     pub(crate) fn add_plugin_to(&self, command: &mut Command) -> io::Result<()> {
-        let folder = self.folder.path().join("python");
-        fs::create_dir(&folder)?;
-        fs::write(folder.join(format!("{PLUGIN}.py")), PLUGIN_TEXT)?;
-        command.env(PYTHON_PATH, in_front_of(&folder, PYTHON_PATH));
+        fs::write(self.python().join(format!("{PLUGIN}.py")), PLUGIN_TEXT)?;
         let others = std::env::var(PLUGINS).unwrap_or_default();
         command.env(PLUGINS, if others.is_empty() { PLUGIN.to_owned() } else { format!("{others},{PLUGIN}") });
         Ok(())
@@ -103,6 +115,7 @@ impl Folder {
     /// Has a program find the library before any other of its name.
     pub(crate) fn add_to(&self, command: &mut Command) {
         command.env(SEARCH_PATH, in_front_of(self.folder.path(), SEARCH_PATH));
+        command.env(PYTHON_PATH, in_front_of(&self.python(), PYTHON_PATH));
         // Programs with `cust` here look for this one first.
         command.env("CUDA_DRIVER_LIBRARY", self.folder.path().join(NAMES[0]));
     }
