@@ -42,7 +42,7 @@ mod work;
 pub use abi::{RUNTIME_SIZES, SIZES};
 pub use architecture::{Architecture, NAME_PREFIX, UnknownArchitecture};
 pub use error::{Error, RESULTS};
-pub use exports::{IMPLEMENTED, RUNTIME_IMPLEMENTED, RUNTIME_UNSUPPORTED, UNSUPPORTED, address_of};
+pub use exports::{Exported, IMPLEMENTED, RUNTIME_IMPLEMENTED, RUNTIME_UNSUPPORTED, UNSUPPORTED, address_of, exported};
 pub use report::{FaultReport, KernelReport, PlaceReport, Report};
 pub use runtime::error::RUNTIME_RESULTS;
 pub use runtime::properties;

@@ -90,7 +90,35 @@ macro_rules! export {
                 _ => None,
             }
         }
+
+        /// The functions with their parameters.
+        pub(super) fn functions() -> Vec<crate::exports::Exported> {
+            vec![$(crate::exports::Exported {
+                name: stringify!($name),
+                parameters: &[$((stringify!($argument), stringify!($type))),*],
+                address: $name as *const std::ffi::c_void,
+            }),*]
+        }
     };
+}
+
+/// A function, for tests that call all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Exported {
+    /// Its name.
+    pub name: &'static str,
+    /// Names and types of its parameters, as the source has them.
+    pub parameters: &'static [(&'static str, &'static str)],
+    /// Its address.
+    pub address: *const std::ffi::c_void,
+}
+
+/// All functions that are implemented, of the driver and the runtime library, each by one of its names.
+pub fn exported() -> Vec<Exported> {
+    let of_driver =
+        [contexts::functions, memory::functions, modules::functions, launches::functions, streams::functions];
+    let of_driver = of_driver.into_iter().chain([lookup::functions as fn() -> Vec<Exported>]);
+    of_driver.chain(runtime::FUNCTIONS).flat_map(|functions| functions()).collect()
 }
 
 use {export, named};

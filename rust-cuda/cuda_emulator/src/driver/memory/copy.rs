@@ -49,9 +49,9 @@ impl Address {
 
     fn place(self, bytes: usize, state: &State) -> Result<Place> {
         match self {
-            Self::Host(address) => Ok(state.any_place(address.0 as u64, bytes)),
+            Self::Host(address) => state.any_place(address.0 as u64, bytes),
             Self::Device(address) => state.device_place(address, bytes),
-            Self::Any(address) => Ok(state.any_place(address, bytes)),
+            Self::Any(address) => state.any_place(address, bytes),
         }
     }
 }

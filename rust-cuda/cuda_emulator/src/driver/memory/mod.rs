@@ -185,8 +185,15 @@ impl State {
     }
 
     /// Where the bytes at an address of a device or of the host are.
-    pub(crate) fn any_place(&self, address: u64, bytes: usize) -> Place {
-        self.find_place(address, bytes).unwrap_or(Place::Host(HostAddress(address as usize)))
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if they begin in memory that the driver knows, and do not end there.
+    pub(crate) fn any_place(&self, address: u64, bytes: usize) -> Result<Place> {
+        match self.find_place(address, bytes) {
+            Some(place) => Ok(place),
+            None if self.find_place(address, 1).is_some() => Err(Error::INVALID_VALUE),
+            None => Ok(Place::Host(HostAddress(address as usize))),
+        }
     }
 
     fn find_place(&self, address: u64, bytes: usize) -> Option<Place> {

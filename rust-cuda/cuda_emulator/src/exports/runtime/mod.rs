@@ -11,6 +11,7 @@ mod unsupported;
 use std::ffi::c_int;
 
 use crate::error::Result;
+use crate::exports::Exported;
 use crate::runtime::{self, error};
 
 pub use unsupported::UNSUPPORTED as RUNTIME_UNSUPPORTED;
@@ -18,6 +19,16 @@ pub use unsupported::UNSUPPORTED as RUNTIME_UNSUPPORTED;
 /// Names of the functions that do what they do in NVIDIA's library, by groups.
 pub const RUNTIME_IMPLEMENTED: [&[&str]; 6] =
     [program::NAMES, devices::NAMES, memory::NAMES, launches::NAMES, streams::NAMES, graphs::NAMES];
+
+/// The functions with their parameters, by groups.
+pub(super) const FUNCTIONS: [fn() -> Vec<Exported>; 6] = [
+    program::functions,
+    devices::functions,
+    memory::functions,
+    launches::functions,
+    streams::functions,
+    graphs::functions,
+];
 
 /// The integer for a result, as C gets it, which is also the thread's last error.
 fn returned(name: &str, body: impl FnOnce() -> Result) -> c_int {
