@@ -65,6 +65,10 @@ impl<T> Out<T> {
         Self(value)
     }
 
+    pub(crate) fn null() -> Self {
+        Self(std::ptr::null_mut())
+    }
+
     /// The same pointer, for a value of another type: that of a `void *` depends on another parameter.
     pub(crate) fn cast<U>(self) -> Out<U> {
         Out(self.0.cast())
@@ -144,6 +148,10 @@ impl<T: Copy> In<T> {
     /// A pointer to a value of the library's own.
     pub(crate) fn to(value: &T) -> Self {
         Self(value)
+    }
+
+    pub(crate) fn null() -> Self {
+        Self(std::ptr::null())
     }
 }
 
@@ -383,6 +391,62 @@ pub(crate) struct Place3D {
     pub(crate) height: usize,
 }
 
+/// `CUDA_ARRAY_DESCRIPTOR`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct ArrayDescriptor {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) format: c_int,
+    pub(crate) channels: c_uint,
+}
+
+/// `CUDA_ARRAY3D_DESCRIPTOR`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Array3DDescriptor {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) depth: usize,
+    pub(crate) format: c_int,
+    pub(crate) channels: c_uint,
+    pub(crate) flags: c_uint,
+}
+
+/// `CUDA_RESOURCE_DESC`: the kind of memory, and its union as words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct ResourceDescriptor {
+    pub(crate) kind: c_int,
+    pub(crate) words: [u64; 16],
+    pub(crate) flags: c_uint,
+}
+
+/// `CUDA_TEXTURE_DESC`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct TextureDescriptor {
+    pub(crate) address_modes: [c_int; 3],
+    pub(crate) filter: c_int,
+    pub(crate) flags: c_uint,
+    pub(crate) max_anisotropy: c_uint,
+    pub(crate) mipmap_filter: c_int,
+    pub(crate) mipmap_level: [f32; 3],
+    pub(crate) border: [f32; 4],
+    pub(crate) reserved: [c_int; 12],
+}
+
+/// `CUDA_RESOURCE_VIEW_DESC`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct ViewDescriptor {
+    pub(crate) format: c_int,
+    pub(crate) size: [usize; 3],
+    pub(crate) mipmap_levels: [c_uint; 2],
+    pub(crate) layers: [c_uint; 2],
+    pub(crate) reserved: [c_uint; 16],
+}
+
 /// `CUmemLocation`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -476,6 +540,42 @@ pub(crate) struct PitchedPointer {
     pub(crate) height: usize,
 }
 
+/// `cudaResourceDesc` of CUDA 12, with which that of CUDA 13 begins: the kind of memory, and its union as words.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct RuntimeResource {
+    pub(crate) kind: c_int,
+    pub(crate) pad: c_int,
+    pub(crate) words: [u64; 7],
+}
+
+/// `cudaTextureDesc`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct RuntimeTexture {
+    pub(crate) address_modes: [c_int; 3],
+    pub(crate) filter: c_int,
+    pub(crate) read_mode: c_int,
+    pub(crate) is_srgb: c_int,
+    pub(crate) border: [f32; 4],
+    pub(crate) is_normalized: c_int,
+    pub(crate) max_anisotropy: c_uint,
+    pub(crate) mipmap_filter: c_int,
+    pub(crate) mipmap_level: [f32; 3],
+    pub(crate) no_trilinear: c_int,
+    pub(crate) is_seamless: c_int,
+}
+
+/// `cudaResourceViewDesc` of CUDA 12, with which that of CUDA 13 begins.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct RuntimeView {
+    pub(crate) format: c_int,
+    pub(crate) size: [usize; 3],
+    pub(crate) mipmap_levels: [c_uint; 2],
+    pub(crate) layers: [c_uint; 2],
+}
+
 /// `cudaLaunchConfig_t`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -539,6 +639,7 @@ pub const RUNTIME_SIZES: &[(&str, usize)] = &[
     ("struct cudaPitchedPtr", size_of::<PitchedPointer>()),
     ("cudaLaunchConfig_t", size_of::<RuntimeLaunchConfig>()),
     ("cudaLaunchAttribute", size_of::<LaunchAttribute>()),
+    ("struct cudaTextureDesc", size_of::<RuntimeTexture>()),
     ("struct cudaFuncAttributes", size_of::<FunctionAttributes>()),
     ("struct cudaMemcpy3DParms", size_of::<RuntimeCopy3D>()),
     ("struct cudaKernelNodeParams", size_of::<KernelShape>()),
@@ -563,6 +664,11 @@ pub const SIZES: &[(&str, usize)] = &[
     ("CUDA_HOST_NODE_PARAMS_v1", size_of::<HostNode>()),
     ("CUDA_MEMSET_NODE_PARAMS_v1", size_of::<FillNode>()),
     ("CUDA_MEMCPY3D", size_of::<Copy3D>()),
+    ("CUDA_ARRAY_DESCRIPTOR", size_of::<ArrayDescriptor>()),
+    ("CUDA_ARRAY3D_DESCRIPTOR", size_of::<Array3DDescriptor>()),
+    ("CUDA_RESOURCE_DESC", size_of::<ResourceDescriptor>()),
+    ("CUDA_TEXTURE_DESC", size_of::<TextureDescriptor>()),
+    ("CUDA_RESOURCE_VIEW_DESC", size_of::<ViewDescriptor>()),
     ("CUmemLocation", size_of::<MemoryLocation>()),
     ("CUmemcpyAttributes", size_of::<CopyAttributes>()),
     ("CUmemPoolProps", size_of::<PoolProperties>()),

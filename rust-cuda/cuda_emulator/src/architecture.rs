@@ -16,8 +16,8 @@ const MULTIPROCESSORS: u32 = ptx_interpreter::limits::MULTIPROCESSORS;
 /// Shared memory of a block that needs no opt-in, in bytes.
 pub(crate) const DEFAULT_SHARED_BYTES: u32 = LaunchConfig::MAX_STATIC_SHARED_BYTES;
 
-/// Limits of textures and surfaces by their `CUdevice_attribute`, which all architectures here have. Programs print them; those that use
-/// a texture find that it is not supported (CUDA C++ Programming Guide, Technical Specifications per Compute Capability).
+/// Limits of textures and surfaces by their `CUdevice_attribute`, which all architectures here have (CUDA C++ Programming Guide, Technical
+/// Specifications per Compute Capability).
 const TEXTURE_LIMITS: &[(c_int, u32)] = &[
     // Textures: of 1, 2 and 3 dimensions, in layers, to gather from, and the other shape of 3 dimensions.
     (21, 1 << 17),

@@ -36,9 +36,15 @@ pub(crate) struct Captive<'a> {
 pub(crate) struct Captured(Vec<Argument>);
 
 impl Captured {
-    /// The parameters of a launch; None if their buffers are too large.
+    /// The parameters of a launch; None if their buffers are too large, or if one is a texture or surface object, which launch files do not
+    /// have.
     pub(crate) fn of(parameters: &[Vec<u8>], memory: &GlobalMemory) -> Option<Self> {
         let mut left = MAX_BYTES;
+        let words = || parameters.iter().flat_map(|parameter| parameter.as_chunks::<8>().0);
+        if words().any(|word| memory.view().has_image_object(u64::from_le_bytes(*word))) {
+            journal::unsupported("the capture of a launch with a texture or surface object");
+            return None;
+        }
         let argument = |parameter: &Vec<u8>| match parameter.first_chunk::<8>().filter(|_| parameter.len() == 8) {
             Some(word) => buffer(memory, u64::from_le_bytes(*word), &mut left, parameter),
             None => Some(Argument::Value(parameter.clone())),

@@ -30,7 +30,7 @@ fn of_kind(kind: &FaultKind) -> Error {
             | AccessError::ReadOnly { .. } => Error::ILLEGAL_ADDRESS,
             AccessError::Misaligned { .. } => Error::MISALIGNED_ADDRESS,
             AccessError::WrongSpace { .. } => Error::INVALID_ADDRESS_SPACE,
-            AccessError::Uninitialised { .. } => Error::LAUNCH_FAILED,
+            AccessError::Uninitialised { .. } | AccessError::Image(_) => Error::LAUNCH_FAILED,
         },
         FaultKind::NoFunction { .. } => Error::INVALID_PC,
         FaultKind::Recursion { .. } => Error::HARDWARE_STACK_ERROR,

@@ -25,6 +25,9 @@ pub(crate) enum Kind {
     Pool,
     JitLink,
     Binary,
+    Array,
+    Texture,
+    Surface,
 }
 
 /// Position of the kind in a handle. No program has memory at such addresses.

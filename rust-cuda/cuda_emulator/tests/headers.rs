@@ -50,6 +50,12 @@ fn sizes_and_values_are_those_of_the_header() {
         ("CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR", 75),
         ("CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH", 120),
         ("CU_MEMPOOL_ATTR_RELEASE_THRESHOLD", 4),
+        ("CUDA_ARRAY3D_CUBEMAP", 4),
+        ("CU_AD_FORMAT_FLOAT", 0x20),
+        ("CU_RESOURCE_TYPE_PITCH2D", 3),
+        ("CU_TR_ADDRESS_MODE_BORDER", 3),
+        ("CU_TRSF_SEAMLESS_CUBEMAP", 0x40),
+        ("CU_RES_VIEW_FORMAT_FLOAT_1X32", 22),
         ("CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM", 2),
     ] {
         let _ = writeln!(program, "_Static_assert({name} == {value}, \"value of {name}\");");
@@ -61,7 +67,7 @@ fn sizes_and_values_are_those_of_the_header() {
 fn the_runtimes_sizes_and_values_are_those_of_its_header() {
     let Some(header) = header("driver_types.h") else { return };
     let text = std::fs::read_to_string(&header).unwrap();
-    let mut program = "#include <stddef.h>\n#include <driver_types.h>\n".to_owned();
+    let mut program = "#include <stddef.h>\n#include <driver_types.h>\n#include <texture_types.h>\n".to_owned();
     for (name, bytes) in RUNTIME_SIZES {
         let _ = writeln!(program, "_Static_assert(sizeof({name}) == {bytes}, \"size of {name}\");");
     }

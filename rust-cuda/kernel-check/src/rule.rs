@@ -14,7 +14,7 @@ const fn rule(id: &'static str, description: &'static str) -> Rule {
 }
 
 /// All kinds. `docs/checking.md` lists them.
-pub const RULES: [Rule; 28] = [
+pub const RULES: [Rule; 29] = [
     rule("race", "Two threads access the same bytes without synchronisation, and at least one of them writes."),
     rule(
         "same-value-race",
@@ -26,6 +26,10 @@ pub const RULES: [Rule; 28] = [
     rule("misaligned", "An address is no multiple of the size of the access."),
     rule("wrong-space", "An address of one state space is used in another."),
     rule("read-only", "A store to memory that kernels cannot write."),
+    rule(
+        "image-object",
+        "A texture or surface instruction gets a handle of no such object, or of one with other dimensions.",
+    ),
     rule("barrier-divergence", "Not all threads of a block reach a barrier."),
     rule("barrier-of-some-lanes", "Lanes of a warp wait at a barrier, and its other lanes have exited: a note."),
     rule("barrier-in-two-arms", "Warps wait at barrier 0 at different instructions: a note."),

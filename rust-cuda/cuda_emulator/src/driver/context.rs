@@ -382,6 +382,8 @@ impl State {
             let _is_known = self.unload(module);
         }
         self.streams.remove_where(|stream| stream.context == context);
+        self.arrays.remove_where(|array| array.context == context);
+        self.destroy_image_objects(context);
         self.captures.retain(|capture| capture.context != context);
         self.events.remove_where(|event| event.context == context);
         self.executables.remove_where(|executable| executable.context == context);

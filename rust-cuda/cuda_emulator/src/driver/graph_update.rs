@@ -228,7 +228,8 @@ impl State {
                 (old.attributes.cooperative != new.attributes.cooperative).then_some(ATTRIBUTES)
             }
             (Task::Copy(old), Task::Copy(new)) => {
-                let is_same = self.is_same_memory(old.to, new.to) && self.is_same_memory(old.from, new.from);
+                let is_same = self.is_same_memory(old.to.address, new.to.address)
+                    && self.is_same_memory(old.from.address, new.from.address);
                 (!is_same).then_some(PARAMETERS)
             }
             (Task::Fill(old), Task::Fill(new)) => {
@@ -248,18 +249,28 @@ impl State {
     /// Whether two addresses are of one kind of memory, and of one context. Nothing is known of an old one whose allocation has been
     /// freed.
     fn is_same_memory(&self, old: Address, new: Address) -> bool {
+        #[derive(PartialEq)]
+        enum Kind {
+            Host,
+            Device,
+            Array,
+        }
         let [(kind, owner), (new_kind, new_owner)] = [old, new].map(|address| match address {
-            Address::Host(_) => (Some(true), None),
-            Address::Device(at) => (Some(false), self.owner(at)),
+            Address::Host(_) => (Some(Kind::Host), None),
+            Address::Device(at) => (Some(Kind::Device), self.owner(at)),
+            Address::Array(array, at) => {
+                let place = self.array_place(array, at, [0; 3]);
+                (Some(Kind::Array), place.ok().and_then(|place| self.owner(place.address)))
+            }
             Address::Any(at) => {
                 let owner = self.owner(at);
-                (owner.map(|_| false), owner)
+                (owner.map(|_| Kind::Device), owner)
             }
         });
         match (kind, new_kind) {
             (Some(kind), Some(new_kind)) if kind != new_kind => return false,
             // An address that is none of a device is the host's.
-            (Some(false), None) => return false,
+            (Some(Kind::Device | Kind::Array), None) => return false,
             _ => {}
         }
         match (owner, new_owner) {

@@ -1,5 +1,6 @@
 //! The state of the driver, which all threads of a process share. The files below have the functions that change it.
 
+pub(crate) mod array;
 pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod event;
@@ -8,6 +9,7 @@ pub(crate) mod graph;
 pub(crate) mod graph_memory;
 pub(crate) mod graph_nodes;
 pub(crate) mod graph_update;
+pub(crate) mod image_object;
 pub(crate) mod launch;
 pub(crate) mod library;
 pub(crate) mod link;
@@ -23,12 +25,14 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use cuda_launch::LaunchConfig;
 use ptx_interpreter::memory::GlobalMemory;
 
+use crate::driver::array::Array;
 use crate::driver::context::{Context, Primary};
 use crate::driver::device::memory_bytes;
 use crate::driver::event::Event;
 use crate::driver::function::Function;
 use crate::driver::graph::{Executable, Graph, Node};
 use crate::driver::graph_memory::GraphMemory;
+use crate::driver::image_object::{Surface, Texture};
 use crate::driver::library::{Kernel, Library};
 use crate::driver::link::Link;
 use crate::driver::memory::{Pool, shared::SharedMemory};
@@ -77,6 +81,9 @@ pub(crate) struct State {
     pub(crate) objects: Table<UserObject>,
     /// The first ones are the default pools of the devices, in their order.
     pub(crate) pools: Table<Pool>,
+    pub(crate) arrays: Table<Array>,
+    pub(crate) textures: Table<Texture>,
+    pub(crate) surfaces: Table<Surface>,
 }
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
@@ -201,6 +208,9 @@ impl Driver {
             graph_memory: GraphMemory::default(),
             objects: Table::new(Kind::Object),
             pools,
+            arrays: Table::new(Kind::Array),
+            textures: Table::new(Kind::Texture),
+            surfaces: Table::new(Kind::Surface),
         };
         let journal = Journal::new(options.json.clone());
         Self { options, state: Mutex::new(state), launching: Mutex::default(), relaunches: Mutex::default(), journal }

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::{contexts, export, launches, memory, modules, streams, unsupported};
+use super::{arrays, contexts, export, images, launches, memory, modules, streams, unsupported};
 use crate::abi::{Out, Text};
 use crate::error::{Error, Result};
 
@@ -67,12 +67,29 @@ export! {
 }
 
 /// Names of the functions that do what they do in NVIDIA's driver, by groups.
-pub const IMPLEMENTED: [&[&str]; 6] =
-    [contexts::NAMES, memory::NAMES, modules::NAMES, launches::NAMES, streams::NAMES, NAMES];
+pub const IMPLEMENTED: [&[&str]; 8] = [
+    contexts::NAMES,
+    memory::NAMES,
+    arrays::NAMES,
+    images::NAMES,
+    modules::NAMES,
+    launches::NAMES,
+    streams::NAMES,
+    NAMES,
+];
 
 /// Address of the exported function of exactly this name; of one that is not supported, that of a function that says so.
 pub fn address_of(name: &str) -> Option<*const c_void> {
-    let groups = [contexts::address, memory::address, modules::address, launches::address, streams::address, address];
+    let groups = [
+        contexts::address,
+        memory::address,
+        arrays::address,
+        images::address,
+        modules::address,
+        launches::address,
+        streams::address,
+        address,
+    ];
     groups.into_iter().find_map(|group| group(name)).or_else(|| unsupported::address(name))
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uchar, c_uint, c_ushort};
 
 use super::export;
-use crate::abi::{Copy2D, CopyAttributes, HostAddress, In, MemoryLocation, Out, PoolProperties};
+use crate::abi::{CopyAttributes, HostAddress, In, MemoryLocation, Out, PoolProperties};
 use crate::driver::graph_memory;
 use crate::driver::memory::Address::{Any, Device, Host};
 use crate::driver::memory::{self, Batch, copy, fill, fill_2d, shared};
@@ -116,10 +116,6 @@ export! {
     fn cuMemcpyWithAttributesAsync[cuMemcpyWithAttributesAsync_ptsz](
         to: u64, from: u64, bytes: usize, attributes: In<CopyAttributes>, stream: Handle,
     ) => memory::copy_with(to, from, bytes, attributes, stream);
-    fn cuMemcpy2D_v2[cuMemcpy2D_v2_ptds, cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds](copy: In<Copy2D>) =>
-        memory::copy_2d(copy, None);
-    fn cuMemcpy2DAsync_v2[cuMemcpy2DAsync_v2_ptsz](copy: In<Copy2D>, stream: Handle) =>
-        memory::copy_2d(copy, Some(stream));
 
     fn cuMemsetD8_v2[cuMemsetD8_v2_ptds](to: u64, value: c_uchar, count: usize) =>
         fill(to, value.into(), 1, count, None);

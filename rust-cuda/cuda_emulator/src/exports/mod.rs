@@ -7,8 +7,10 @@
 #![allow(non_snake_case, reason = "the names are those of cuda.h")]
 #![allow(clippy::too_many_arguments, reason = "the parameters are those of cuda.h")]
 
+mod arrays;
 mod contexts;
 mod faults;
+mod images;
 mod jit_link;
 mod launches;
 mod lookup;
@@ -115,10 +117,17 @@ pub struct Exported {
 
 /// All functions that are implemented, of the driver and the runtime library, each by one of its names.
 pub fn exported() -> Vec<Exported> {
-    let of_driver =
-        [contexts::functions, memory::functions, modules::functions, launches::functions, streams::functions];
-    let of_driver = of_driver.into_iter().chain([lookup::functions as fn() -> Vec<Exported>]);
-    of_driver.chain(runtime::FUNCTIONS).flat_map(|functions| functions()).collect()
+    let of_driver: [fn() -> Vec<Exported>; 8] = [
+        arrays::functions,
+        contexts::functions,
+        images::functions,
+        launches::functions,
+        lookup::functions,
+        memory::functions,
+        modules::functions,
+        streams::functions,
+    ];
+    of_driver.into_iter().chain(runtime::FUNCTIONS).flat_map(|functions| functions()).collect()
 }
 
 use {export, named};

@@ -41,14 +41,9 @@ pub(crate) use unsupported;
 unsupported! {
     through crate::exports::returned;
     cuArray3DCreate
-    cuArray3DCreate_v2
     cuArray3DGetDescriptor
-    cuArray3DGetDescriptor_v2
     cuArrayCreate
-    cuArrayCreate_v2
-    cuArrayDestroy
     cuArrayGetDescriptor
-    cuArrayGetDescriptor_v2
     cuArrayGetMemoryRequirements
     cuArrayGetPlane
     cuArrayGetSparseProperties
@@ -87,7 +82,6 @@ unsupported! {
     cuDeviceGetLuid
     cuDeviceGetNvSciSyncAttributes
     cuDeviceGetP2PAtomicCapabilities
-    cuDeviceGetTexture1DLinearMaxWidth
     cuDeviceRegisterAsyncNotification
     cuDeviceSetMemPool
     cuDeviceTotalMem
@@ -246,8 +240,6 @@ unsupported! {
     cuMemcpy2DUnaligned
     cuMemcpy3D
     cuMemcpy3DAsync
-    cuMemcpy3DAsync_v2
-    cuMemcpy3DAsync_v2_ptsz
     cuMemcpy3DBatchAsync
     cuMemcpy3DBatchAsync_ptsz
     cuMemcpy3DBatchAsync_v2
@@ -258,33 +250,17 @@ unsupported! {
     cuMemcpy3DPeer_ptds
     cuMemcpy3DWithAttributesAsync
     cuMemcpy3DWithAttributesAsync_ptsz
-    cuMemcpy3D_v2
-    cuMemcpy3D_v2_ptds
     cuMemcpyAtoA
-    cuMemcpyAtoA_v2
-    cuMemcpyAtoA_v2_ptds
     cuMemcpyAtoD
-    cuMemcpyAtoD_v2
-    cuMemcpyAtoD_v2_ptds
     cuMemcpyAtoH
     cuMemcpyAtoHAsync
-    cuMemcpyAtoHAsync_v2
-    cuMemcpyAtoHAsync_v2_ptsz
-    cuMemcpyAtoH_v2
-    cuMemcpyAtoH_v2_ptds
     cuMemcpyDtoA
-    cuMemcpyDtoA_v2
-    cuMemcpyDtoA_v2_ptds
     cuMemcpyDtoD
     cuMemcpyDtoDAsync
     cuMemcpyDtoH
     cuMemcpyDtoHAsync
     cuMemcpyHtoA
     cuMemcpyHtoAAsync
-    cuMemcpyHtoAAsync_v2
-    cuMemcpyHtoAAsync_v2_ptsz
-    cuMemcpyHtoA_v2
-    cuMemcpyHtoA_v2_ptds
     cuMemcpyHtoD
     cuMemcpyHtoDAsync
     cuMemsetD16
@@ -359,9 +335,6 @@ unsupported! {
     cuStreamWriteValue64_ptsz
     cuStreamWriteValue64_v2
     cuStreamWriteValue64_v2_ptsz
-    cuSurfObjectCreate
-    cuSurfObjectDestroy
-    cuSurfObjectGetResourceDesc
     cuSurfRefGetArray
     cuSurfRefSetArray
     cuTensorMapEncodeIm2col
@@ -369,11 +342,6 @@ unsupported! {
     cuTensorMapEncodeTiled
     cuTensorMapReplaceAddress
     cuTensorMapSetAllocationClass
-    cuTexObjectCreate
-    cuTexObjectDestroy
-    cuTexObjectGetResourceDesc
-    cuTexObjectGetResourceViewDesc
-    cuTexObjectGetTextureDesc
     cuTexRefCreate
     cuTexRefDestroy
     cuTexRefGetAddress

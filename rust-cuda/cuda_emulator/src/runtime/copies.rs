@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint};
 
 use crate::abi::{Extent3, HostAddress, Out, PitchedPointer};
-use crate::driver::memory::{Address, Copy, allocate_pitched, copy_rows, fill_2d};
+use crate::driver::memory::{Address, Copy, Side, allocate_pitched, copy_rows, fill_2d};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 
@@ -48,7 +48,8 @@ pub(crate) fn copy_2d(
     if width > to_pitch || width > from_pitch {
         return Err(Error::INVALID_PITCH);
     }
-    copy_rows(Copy { to, from, to_pitch, from_pitch, width, height }, stream)
+    let side = |address, pitch: usize| Side { address, pitch, plane: pitch.saturating_mul(height) };
+    copy_rows(Copy { to: side(to, to_pitch), from: side(from, from_pitch), width, height, depth: 1 }, stream)
 }
 
 /// `cudaMemset2D`, `cudaMemset2DAsync`

@@ -34,6 +34,7 @@ impl Error {
     pub(crate) const INVALID_CONFIGURATION: Self = Self::of_runtime(9);
     pub(crate) const INVALID_PITCH: Self = Self::of_runtime(12);
     pub(crate) const INVALID_SYMBOL: Self = Self::of_runtime(13);
+    pub(crate) const INVALID_CHANNELS: Self = Self::of_runtime(20);
     pub(crate) const INVALID_COPY_KIND: Self = Self::of_runtime(21);
     pub(crate) const MISSING_CONFIGURATION: Self = Self::of_runtime(52);
     pub(crate) const INVALID_DEVICE_FUNCTION: Self = Self::of_runtime(98);

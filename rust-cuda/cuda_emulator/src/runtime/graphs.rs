@@ -4,11 +4,11 @@ use std::ffi::c_int;
 
 use crate::abi::{Copy3D, HostAddress, KernelShape, Place3D, RuntimeCopy3D, RuntimePlace};
 use crate::driver::graph_update;
-use crate::driver::memory::Copy;
+use crate::driver::memory::{Copy, Side};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 
-use super::{binaries, bind, copies};
+use super::{arrays, binaries, bind, copies};
 
 /// The launch of a kernel at an address of the program, as the driver has it.
 ///
@@ -32,15 +32,19 @@ pub(crate) fn kernel_node(node: Handle) -> Result<KernelShape> {
 /// `INVALID_COPY_KIND`
 pub(crate) fn copy_of_bytes(to: u64, from: u64, bytes: usize, kind: c_int) -> Result<Copy> {
     let (to, from) = copies::addresses(to, from, kind)?;
-    Ok(Copy { to, from, to_pitch: bytes, from_pitch: bytes, width: bytes, height: 1 })
+    let [to, from] = [to, from].map(|address| Side { address, pitch: bytes, plane: bytes });
+    Ok(Copy { to, from, width: bytes, height: 1, depth: 1 })
 }
 
-/// A copy of a box, as the driver has it.
+/// The driver's kind of memory of an array (`CU_MEMORYTYPE_ARRAY`).
+const ARRAY: c_int = 3;
+
+/// A copy of a box, as the driver has it: in bytes, where the runtime counts an array's elements.
 ///
 /// # Errors
-/// `INVALID_COPY_KIND`; `NOT_SUPPORTED` for arrays.
+/// `INVALID_COPY_KIND`; `INVALID_HANDLE` if an array does not exist; `INVALID_VALUE` if its elements differ in size from the other's.
 pub(crate) fn copy_of_box(copy: RuntimeCopy3D) -> Result<Copy3D> {
-    let RuntimeCopy3D { source, destination, extent: [width_bytes, height, depth], kind } = copy;
+    let RuntimeCopy3D { source, destination, extent: [width, height, depth], kind } = copy;
     let (of_destination, of_source) = match kind {
         0 => (1, 1),
         1 => (2, 1),
@@ -49,21 +53,30 @@ pub(crate) fn copy_of_box(copy: RuntimeCopy3D) -> Result<Copy3D> {
         4 => (4, 4),
         _ => return Err(Error::INVALID_COPY_KIND),
     };
-    let place = |RuntimePlace { array, position: [x_bytes, y, z], pointer, pitch, height, .. }: RuntimePlace,
-                 memory| {
+    let element =
+        |array: Handle| if array == 0 { Ok(None) } else { arrays::row(array).map(|(element, _)| Some(element)) };
+    let [from, to] = [element(source.array)?, element(destination.array)?];
+    if from.zip(to).is_some_and(|(from, to)| from != to) {
+        return Err(Error::INVALID_VALUE);
+    }
+    let bytes = from.or(to).unwrap_or(1);
+    let place = |place: RuntimePlace, memory, element: Option<usize>| {
+        let RuntimePlace { array, position: [x, y, z], pointer, pitch, height, .. } = place;
+        let memory = if element.is_some() { ARRAY } else { memory };
         let (host, device) = if memory == 1 { (pointer as usize, 0) } else { (0, pointer) };
+        let x_bytes = x.saturating_mul(element.unwrap_or(1));
         Place3D { x_bytes, y, z, level: 0, memory, host, device, array, reserved: 0, pitch, height }
     };
-    if source.array != 0 || destination.array != 0 {
-        crate::journal::unsupported("a copy to or from an array");
-        return Err(Error::NOT_SUPPORTED);
-    }
-    let (source, destination) = (place(source, of_source), place(destination, of_destination));
+    let (source, destination) = (place(source, of_source, from), place(destination, of_destination, to));
+    let width_bytes = width.checked_mul(bytes).ok_or(Error::INVALID_VALUE)?;
     Ok(Copy3D { source, destination, width_bytes, height, depth })
 }
 
 /// A copy of the driver's node, as the runtime states it.
-pub(crate) fn box_of(copy: Copy3D) -> RuntimeCopy3D {
+///
+/// # Errors
+/// `INVALID_HANDLE` if an array does not exist any more.
+pub(crate) fn box_of(copy: Copy3D) -> Result<RuntimeCopy3D> {
     let is_of_host = |place: &Place3D| place.memory == 1;
     let kind = match (is_of_host(&copy.destination), is_of_host(&copy.source), copy.source.memory) {
         (true, true, _) => 0,
@@ -72,14 +85,19 @@ pub(crate) fn box_of(copy: Copy3D) -> RuntimeCopy3D {
         (true, false, _) => 2,
         (false, false, _) => 3,
     };
-    let place = |place: Place3D| RuntimePlace {
+    let element = |place: &Place3D| match place.memory {
+        ARRAY => arrays::row(place.array).map(|(element, _)| element),
+        _ => Ok(1),
+    };
+    let [from, to] = [element(&copy.source)?, element(&copy.destination)?];
+    let place = |place: Place3D, element: usize| RuntimePlace {
         array: place.array,
-        position: [place.x_bytes, place.y, place.z],
+        position: [place.x_bytes / element, place.y, place.z],
         pointer: if is_of_host(&place) { place.host as u64 } else { place.device },
         pitch: place.pitch,
         width: copy.width_bytes,
         height: place.height,
     };
-    let (source, destination) = (place(copy.source), place(copy.destination));
-    RuntimeCopy3D { source, destination, extent: [copy.width_bytes, copy.height, copy.depth], kind }
+    let (source, destination) = (place(copy.source, from), place(copy.destination, to));
+    Ok(RuntimeCopy3D { source, destination, extent: [copy.width_bytes / from.max(to), copy.height, copy.depth], kind })
 }

@@ -4,6 +4,7 @@
 //! by addresses in the program, which its initialisers register together with the fat binaries that have their PTX. A fat binary is a
 //! library of the driver, loaded when one of its kernels or variables is first used.
 
+pub(crate) mod arrays;
 pub(crate) mod binaries;
 pub(crate) mod copies;
 pub(crate) mod devices;

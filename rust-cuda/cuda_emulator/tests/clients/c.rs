@@ -43,7 +43,7 @@ fn a_c_program_gets_cudas_results_and_errors() {
     let said = text(&output);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("all calls returned what they should"), "{said}");
-    assert_eq!(said.matches("cuArrayCreate_v2 is not supported").count(), 1, "{said}");
+    assert_eq!(said.matches("cuMipmappedArrayCreate is not supported").count(), 1, "{said}");
     assert!(said.contains("copy 1 of a batch of 3: CUDA_ERROR_INVALID_VALUE"), "{said}");
     assert!(
         said.contains("CUDA_ERROR_ILLEGAL_ADDRESS in the launch of far (grid (1, 1, 1), block (1, 1, 1))"),
@@ -126,6 +126,39 @@ fn the_runtime_librarys_functions_do_what_nvidias_do() {
         assert!(said.contains(&format!("runtime {version}\n")), "{library:?}: {said}");
         assert!(said.contains("cudaGraphicsUnregisterResource is not supported"), "{said}");
         assert!(said.contains(" 1 fault\n") && said.contains("error: out-of-bounds in far\n"), "{said}");
+    }
+    std::fs::remove_file(program).unwrap();
+}
+
+#[test]
+fn arrays_are_copied_to_and_from_in_one_two_and_three_dimensions() {
+    let Some(program) = compiled_from("arrays.c", "copies") else {
+        return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
+    };
+    let output = emulated(&[], &program, &[]);
+    let said = text(&output);
+    assert!(output.status.success() && said.contains("all copies are right"), "{said}");
+    std::fs::remove_file(program).unwrap();
+}
+
+#[test]
+fn kernels_fetch_from_textures_and_access_surfaces() {
+    let Some(program) = compiled_from("textures.c", "fetches") else {
+        return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
+    };
+    for options in [&[][..], &["--strict", "--uninitialised", "error"], &["--no-races"]] {
+        let output = emulated(options, &program, &[]);
+        let said = text(&output);
+        assert!(output.status.success() && said.contains("all fetches are right"), "{options:?}: {said}");
+    }
+    for (how, result, says) in [
+        ("destroyed", 719, "which no texture object has [image-object]"),
+        ("other", 719, "which no texture object has: it is of the other kind [image-object]"),
+        ("outside", 719, "reads 4 bytes at byte 16 of row 0 of layer 1 of a surface of 16 bytes × 3 rows × 2 layers"),
+        ("freed", 700, "of global memory: the array of 4 × 3 × 2 texels"),
+    ] {
+        let said = text(&emulated(&["--like-a-gpu"], &program, &[how]));
+        assert!(said.contains(&format!("the result is {result}")) && said.contains(says), "{how}: {said}");
     }
     std::fs::remove_file(program).unwrap();
 }

@@ -61,7 +61,7 @@ CUresult cuDeviceGetP2PAttribute(int *, int, CUdevice, CUdevice), cuMemcpyPeer(C
 typedef struct { int threads, block[3], grid[3], shared, constant, warp, pitch, registers, clock, alignment; } DeviceProperties;
 CUresult cuDeviceGetProperties(DeviceProperties *, CUdevice), cuDeviceGetExecAffinitySupport(int *, int, CUdevice);
 CUresult cuMemcpyAsync(CUdeviceptr, CUdeviceptr, size_t, CUstream);
-CUresult cuArrayCreate_v2(void *, void *), cuLaunchHostFunc(CUstream, void (*)(void *), void *);
+CUresult cuMipmappedArrayCreate(void *, void *, unsigned), cuLaunchHostFunc(CUstream, void (*)(void *), void *);
 
 typedef struct {
     size_t source_x, source_y; int source_type; const void *source_host; CUdeviceptr source_device; void *source_array; size_t source_pitch;
@@ -894,7 +894,7 @@ int main(int count, char **arguments) {
     zero.address++;
     EXPECT(1, cuGraphAddMemsetNode(&foreign, graph, NULL, 0, &zero, context));
     to_host.depth = 2;
-    EXPECT(801, cuGraphAddMemcpyNode(&foreign, graph, NULL, 0, &to_host, context));
+    EXPECT(1, cuGraphAddMemcpyNode(&foreign, graph, NULL, 0, &to_host, context));
     launch.block_x = 2048;
     EXPECT(1, cuGraphAddKernelNode_v2(&foreign, graph, NULL, 0, &launch));
     CUgraph other_graph;
@@ -982,8 +982,8 @@ int main(int count, char **arguments) {
     CHECK(status == 1 && function == NULL);
     const void *table;
     EXPECT(500, cuGetExportTable(&table, "0123456789abcdef"));
-    EXPECT(801, cuArrayCreate_v2(NULL, NULL));
-    EXPECT(801, cuArrayCreate_v2(NULL, NULL));
+    EXPECT(801, cuMipmappedArrayCreate(NULL, NULL, 1));
+    EXPECT(801, cuMipmappedArrayCreate(NULL, NULL, 1));
 
     /* A use after free, and a fault: the next call returns it, and every other one in the context, unless the emulator keeps going. */
     EXPECT(0, cuMemFree_v2(values));

@@ -149,3 +149,13 @@ fn numba_links_without_a_warning() {
     let output = emulated(&[], &python, &["-W", "error", "-c", program]);
     assert!(output.status.success() && text(&output).contains("linked\n"), "{}", text(&output));
 }
+
+#[test]
+fn textures_and_surfaces_of_cuda_c_work() {
+    for options in [&[][..], &["--devices", "sm_75", "--strict", "--uninitialised", "error"], &["--no-races"]] {
+        let Some(output) = run("cuda.core", options, "textures.py") else { return };
+        let said = text(&output);
+        assert!(output.status.success() && said.contains("all results are right\n"), "{options:?}: {said}");
+        assert!(said.contains(" 0 faults\n"), "{options:?}: {said}");
+    }
+}

@@ -13,6 +13,9 @@ typedef struct { void *ptr; size_t pitch, xsize, ysize; } cudaPitchedPtr;
 typedef struct { size_t width, height, depth; } cudaExtent;
 typedef struct { size_t x, y, z; } cudaPos;
 typedef struct { void *srcArray; cudaPos srcPos; cudaPitchedPtr srcPtr; void *dstArray; cudaPos dstPos; cudaPitchedPtr dstPtr; cudaExtent extent; int kind; } cudaMemcpy3DParms;
+typedef struct { int x, y, z, w, f; } cudaChannelFormatDesc;
+typedef struct { int kind; unsigned long long words[7]; } cudaResourceDesc;
+typedef struct { int address[3], filter, read_mode, srgb; float border[4]; int normalized; unsigned anisotropy; int mipmap_filter; float levels[3]; int trilinear, seamless; } cudaTextureDesc;
 typedef struct { int type, device; void *devicePointer, *hostPointer; } cudaPointerAttributes;
 typedef struct { size_t shared, constants, local; int threads, registers, ptx, binary, cache, dynamic_shared, others[24]; } cudaFuncAttributes;
 typedef struct { dim3 grid, block; size_t shared; cudaStream_t stream; const void *attributes; unsigned count; } cudaLaunchConfig_t;
@@ -51,6 +54,12 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *, cudaGraph_t, const cudaGra
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *, cudaGraph_t, const cudaGraphNode_t *, size_t, void *, const void *, size_t, int);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *, cudaGraph_t, unsigned long long), cudaGraphLaunch(cudaGraphExec_t, cudaStream_t), cudaGraphExecDestroy(cudaGraphExec_t), cudaGraphDestroy(cudaGraph_t);
 cudaError_t cudaGetDriverEntryPoint(const char *, void **, unsigned long long, int *), cudaGraphicsUnregisterResource(void *);
+cudaError_t cudaMallocArray(void *, const cudaChannelFormatDesc *, size_t, size_t, unsigned), cudaFreeArray(void *), cudaArrayGetInfo(cudaChannelFormatDesc *, cudaExtent *, unsigned *, void *);
+cudaError_t cudaMemcpy2DToArray(void *, size_t, size_t, const void *, size_t, size_t, size_t, int), cudaMemcpy2DFromArray(void *, size_t, const void *, size_t, size_t, size_t, size_t, int);
+cudaError_t cudaMemcpyToArray(void *, size_t, size_t, const void *, size_t, int), cudaMemcpyFromArray(void *, const void *, size_t, size_t, size_t, int);
+cudaError_t cudaCreateTextureObject(unsigned long long *, const cudaResourceDesc *, const cudaTextureDesc *, const void *), cudaDestroyTextureObject(unsigned long long);
+cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc *, unsigned long long), cudaGetTextureObjectResourceDesc(cudaResourceDesc *, unsigned long long);
+cudaError_t cudaCreateSurfaceObject(unsigned long long *, const cudaResourceDesc *), cudaDestroySurfaceObject(unsigned long long);
 int cuCtxGetCurrent(CUcontext *), cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t, void **, void **);
 int cuModuleGetLoadingMode(int *);
 
@@ -375,6 +384,79 @@ static void managed(void) {
     CHECK(of.type == 0);
 }
 
+/* A kernel fetches from a texture of an array, and writes to a surface of another. */
+static void images(void) {
+    static const char text[] =
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry mirror(.param .u64 from, .param .u64 to)\n{\n.reg .b64 %a<2>;\n.reg .b32 %r<4>;\n.reg .f32 %f<6>;\n"
+        "ld.param.u64 %a0, [from];\nld.param.u64 %a1, [to];\nmov.u32 %r0, %tid.x;\ncvt.rn.f32.u32 %f0, %r0;\nadd.f32 %f0, %f0, 0f3f000000;\n"
+        "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%a0, {%f0, 0f3fc00000}];\nmov.b32 %r1, %f1;\nshl.b32 %r2, %r0, 2;\nmov.u32 %r3, 0;\n"
+        "sust.b.2d.b32.trap [%a1, {%r2, %r3}], {%r1};\nret;\n}\n";
+    static const struct { int magic, version; const void *data; void *file; } wrapper = {0x466243b1, 1, text, NULL};
+    static float rows[2][5] = {{1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}}, back[2][5];
+    cudaChannelFormatDesc format = {32, 0, 0, 0, 2}, found;
+    void *from, *to;
+    cudaExtent extent;
+    unsigned flags;
+    unsigned long long texture, surface;
+    cudaTextureDesc sampler = {.address = {1, 1, 1}}, sampler_found;
+    cudaResourceDesc resource = {0}, resource_found;
+    dim3 one = {1, 1, 1};
+    OK(cudaMallocArray(&from, &format, 5, 2, 0));
+    OK(cudaMallocArray(&to, &format, 5, 2, 2));
+    FAILS(20, cudaMallocArray(&to, &(cudaChannelFormatDesc){32, 16, 0, 0, 2}, 5, 2, 0));
+    OK(cudaArrayGetInfo(&found, &extent, &flags, to));
+    CHECK(memcmp(&found, &format, sizeof format) == 0 && extent.width == 5 && extent.height == 2 && extent.depth == 0 && flags == 2);
+    OK(cudaMemcpy2DToArray(from, 0, 0, rows, 20, 20, 2, TO_DEVICE));
+    OK(cudaMemcpy2DFromArray(back, 20, from, 4, 1, 16, 1, TO_HOST));
+    CHECK(back[0][0] == 7 && back[0][3] == 10 && back[0][4] == 0);
+    OK(cudaMemcpyToArray(to, 0, 0, rows, 40, TO_DEVICE));
+    FAILS(INVALID_VALUE, cudaMemcpy2DToArray(from, 4, 0, rows, 20, 20, 2, TO_DEVICE));
+    cudaMemcpy3DParms copy = {.srcArray = from, .srcPos = {1, 0, 0}, .dstArray = to, .dstPos = {0, 0, 0}, .extent = {2, 2, 1}, .kind = ON_DEVICE};
+    OK(cudaMemcpy3D(&copy));
+    OK(cudaMemcpyFromArray(back, to, 0, 0, 40, TO_HOST));
+    CHECK(back[0][0] == 2 && back[0][1] == 3 && back[0][2] == 3 && back[1][0] == 7 && back[1][4] == 10);
+
+    resource.words[0] = (unsigned long long)from;
+    OK(cudaCreateTextureObject(&texture, &resource, &sampler, NULL));
+    OK(cudaGetTextureObjectTextureDesc(&sampler_found, texture));
+    CHECK(memcmp(&sampler, &sampler_found, sizeof sampler) == 0);
+    OK(cudaGetTextureObjectResourceDesc(&resource_found, texture));
+    CHECK(resource_found.kind == 0 && resource_found.words[0] == (unsigned long long)from);
+    FAILS(INVALID_VALUE, cudaCreateSurfaceObject(&surface, &resource));
+    resource.words[0] = (unsigned long long)to;
+    OK(cudaCreateSurfaceObject(&surface, &resource));
+    void *binary = __cudaRegisterFatBinary(&wrapper);
+    __cudaRegisterFunction(binary, images, "mirror", "mirror", -1, NULL, NULL, NULL, NULL, NULL);
+    __cudaRegisterFatBinaryEnd(binary);
+    void *arguments[] = {&texture, &surface};
+    OK(cudaLaunchKernel(images, one, (dim3){5, 1, 1}, arguments, 0, NULL));
+    OK(cudaMemcpy2DFromArray(back, 20, to, 0, 0, 20, 1, TO_HOST));
+    CHECK(memcmp(back[0], rows[1], 20) == 0);
+
+    /* Linear and pitched memory, whose descriptions come back as they were. */
+    void *memory;
+    size_t pitch;
+    OK(cudaMallocPitch(&memory, &pitch, 20, 2));
+    OK(cudaMemset2D(memory, pitch, 0, 20, 2));
+    cudaResourceDesc linear = {2, {(unsigned long long)memory, 32, 0, 2, 20}}, pitched = {3, {(unsigned long long)memory, 16 | 16ull << 32, 0, 1, 5, 2, pitch}};
+    OK(cudaDestroyTextureObject(texture));
+    OK(cudaCreateTextureObject(&texture, &linear, &sampler, NULL));
+    OK(cudaGetTextureObjectResourceDesc(&resource_found, texture));
+    CHECK(resource_found.kind == 2 && memcmp(linear.words, resource_found.words, sizeof linear.words) == 0);
+    OK(cudaDestroyTextureObject(texture));
+    OK(cudaCreateTextureObject(&texture, &pitched, &sampler, NULL));
+    OK(cudaGetTextureObjectResourceDesc(&resource_found, texture));
+    CHECK(resource_found.kind == 3 && memcmp(pitched.words, resource_found.words, sizeof pitched.words) == 0);
+    OK(cudaDestroyTextureObject(texture));
+    FAILS(400, cudaDestroyTextureObject(texture));
+    OK(cudaDestroySurfaceObject(surface));
+    OK(cudaFree(memory));
+    OK(cudaFreeArray(from));
+    OK(cudaFreeArray(to));
+    FAILS(400, cudaFreeArray(to));
+    __cudaUnregisterFatBinary(binary);
+}
+
 int main(int count, char **arguments) {
     int version;
     OK(cudaRuntimeGetVersion(&version));
@@ -405,6 +487,7 @@ int main(int count, char **arguments) {
     devices(version);
     faults();
     managed();
+    images();
 
     void *function;
     int status;

@@ -301,6 +301,7 @@ impl Warp {
             }
             Action::Load(load) => self.load(pc, load, active, context)?,
             Action::Store(store) => self.store(pc, store, active, context)?,
+            Action::Image(access) => self.access_image(pc, access, active, context)?,
             Action::Branch { target, reconvergence } => {
                 let path = self.divergence.paths[index];
                 if active == path.mask {

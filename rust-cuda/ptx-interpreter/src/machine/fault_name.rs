@@ -1,7 +1,7 @@
 //! Names of the kinds of faults, in files that programs write.
 
 use super::fault::FaultKind;
-use crate::memory::AccessError;
+use crate::memory::{AccessError, ImageError};
 
 impl FaultKind {
     /// Name of the kind in JSON and SARIF, such as "out-of-bounds"; `docs/checking.md` lists them.
@@ -11,6 +11,8 @@ impl FaultKind {
             Self::SameValueRace { .. } => "same-value-race",
             Self::Access { error, .. } => match error {
                 AccessError::OutOfBounds { .. } | AccessError::NoAllocation { .. } => "out-of-bounds",
+                AccessError::Image(ImageError::Outside { .. }) => "out-of-bounds",
+                AccessError::Image(_) => "image-object",
                 AccessError::Freed { .. } => "use-after-free",
                 AccessError::Misaligned { .. } => "misaligned",
                 AccessError::Uninitialised { .. } => "uninitialised-read",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::report::LaunchReport;
+use crate::program::image::ImageAccess;
 use crate::program::instruction::{Action, Wmma};
 use crate::semantics;
 
@@ -12,7 +13,8 @@ use crate::semantics;
 pub enum Fidelity {
     /// They are the same bits.
     Exact,
-    /// A GPU's may differ by rounding: approximate functions, and sums of matrix products, whose order is not specified.
+    /// A GPU's may differ by rounding: approximate functions, filters of textures, and sums of matrix products, whose order is not
+    /// specified.
     Approximate,
     /// They depend on time or order, and are the same in each run here: clocks, and atomic operations on floats.
     Deterministic,
@@ -41,6 +43,7 @@ impl Fidelity {
                 Self::Deterministic
             }
             Action::Matrix(_) | Action::Wmma(Wmma::Product(_)) => Self::Approximate,
+            Action::Image(ImageAccess::Fetch(fetch)) if fetch.is_float => Self::Approximate,
             Action::Compute { .. } if modifiers.any(|name| matches!(name, "approx" | "full")) => Self::Approximate,
             _ => Self::Exact,
         }

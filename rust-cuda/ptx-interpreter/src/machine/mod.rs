@@ -20,6 +20,7 @@ mod fault_name;
 mod fidelity;
 mod format;
 mod heap;
+mod image;
 mod lane_addresses;
 mod lanes;
 mod launch;
@@ -135,6 +136,11 @@ impl Machine {
     /// Global memory, for reads and writes by the host.
     pub fn memory(&self) -> &GlobalMemory {
         &self.memory
+    }
+
+    /// Global memory, for texture and surface objects of it.
+    pub fn memory_mut(&mut self) -> &mut GlobalMemory {
+        &mut self.memory
     }
 
     /// The texts that kernels have printed since the last call, those of a lower block first. Texts beyond

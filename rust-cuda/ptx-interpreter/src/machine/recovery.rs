@@ -7,6 +7,7 @@ use super::fault::{Failure, Fault, FaultKind};
 use super::options::Uninitialised;
 use super::warp::{Held, Next, Origin, Warp};
 use crate::memory::AccessError;
+use crate::program::image::ImageAccess;
 use crate::program::instruction::{Action, DecodedInstruction};
 
 impl Warp {
@@ -32,6 +33,12 @@ impl Warp {
                 Action::Store(store) if failure.origin.is_some() && !self.is_unspecified(store.address.base, lane) => {
                     store.sources.iter().for_each(|source| self.specify(Held::Register(*source), lane));
                 }
+                Action::Image(ImageAccess::Store(store))
+                    if failure.origin.is_some()
+                        && !store.place.registers().any(|register| self.is_unspecified(Some(register), lane)) =>
+                {
+                    store.registers.iter().flatten().for_each(|source| self.specify(Held::Register(*source), lane));
+                }
                 // Or is compared, or names lanes: all lanes go on, as others may wait for them.
                 action if failure.origin.is_some() && !action.accesses_memory() => {
                     let mut sources = Vec::new();
@@ -40,7 +47,7 @@ impl Warp {
                     sources.into_iter().for_each(|source| self.specify(source, lane));
                 }
                 action => {
-                    if matches!(action, Action::Load(_) | Action::Atomic(_)) {
+                    if matches!(action, Action::Load(_) | Action::Atomic(_) | Action::Image(_)) {
                         let origin = Arc::new(Origin { pc: place, kind: failure.kind.clone(), of_lanes: Vec::new() });
                         let lanes = (lane, of_lane);
                         action.visit_destinations(&mut |register| self.make_unspecified(register, lanes, &origin));

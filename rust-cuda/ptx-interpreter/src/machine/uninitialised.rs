@@ -132,6 +132,24 @@ impl Warp {
         Ok(())
     }
 
+    /// Has registers hold bits that an access through a texture or surface object has read of memory that nothing has written, with the error
+    /// that their use is in each lane. `is_computed` says whether they are other values than memory has.
+    #[cold]
+    pub(super) fn track_image(
+        &mut self,
+        pc: usize,
+        (registers, is_computed): (&[(Register, Lanes)], bool),
+        of_lanes: Vec<(u8, FaultKind)>,
+        context: &mut Context<'_>,
+    ) {
+        let Some((lane, kind)) = of_lanes.first().cloned() else { return };
+        let origin = Arc::new(Origin { pc, kind: kind.clone(), of_lanes });
+        for (register, bits) in registers {
+            self.track_uninitialised((Held::Register(*register), is_computed), (*bits, OWN), &origin);
+        }
+        context.note("uninitialised-read", (pc, pc), self.first_thread() + u32::from(lane), |_| kind);
+    }
+
     /// Makes a register of a lane unspecified after a fault: what is computed of it counts as uninitialised, by that fault.
     #[cold]
     pub(super) fn make_unspecified(&mut self, register: Register, (lane, of_lane): (u32, u32), origin: &Arc<Origin>) {
@@ -576,6 +594,7 @@ impl Action {
                 | Self::StoreAsync(_)
                 | Self::LoadMatrix(_)
                 | Self::Wmma(Wmma::Load(_) | Wmma::Store(_))
+                | Self::Image(_)
         )
     }
 
@@ -641,6 +660,7 @@ impl Action {
                 [&matrix.a, &matrix.b, &matrix.c].into_iter().flatten().copied().for_each(visit);
             }
             Self::LoadMatrix(load) => address(&load.address, visit),
+            Self::Image(access) => access.operands().into_iter().for_each(visit),
             Self::Wmma(Wmma::Load(access) | Wmma::Store(access)) => {
                 address(&access.address, visit);
                 access.stride.into_iter().for_each(visit);
@@ -700,6 +720,7 @@ impl Action {
             }
             Self::Matrix(matrix) => matrix.d.iter().copied().for_each(visit),
             Self::LoadMatrix(load) => load.destinations.iter().copied().for_each(visit),
+            Self::Image(access) => access.destinations().into_iter().for_each(visit),
             Self::Wmma(Wmma::Load(WmmaAccess { fragment, .. }) | Wmma::Product(WmmaProduct { d: fragment, .. })) => {
                 fragment.registers.iter().copied().for_each(visit);
             }

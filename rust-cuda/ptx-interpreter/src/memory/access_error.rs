@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::{Accessed, Extent};
+use super::{Accessed, Extent, ImageError};
 use crate::syntax::{Space, printable};
 
 /// Why an access is rejected. Addresses are relative to the state space.
@@ -75,6 +75,9 @@ pub enum AccessError {
         /// The space that the offset belongs to.
         looks_like: Space,
     },
+    /// An access through a texture or surface object.
+    #[error(transparent)]
+    Image(#[from] ImageError),
     /// A store to read-only memory.
     #[error("{bytes} bytes at {address:#x} of {} memory: kernels cannot write there", SpaceName(*space))]
     ReadOnly {

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::heap::{Blocks, Heap};
 use super::region::NoHostMemory;
-use super::{AccessError, Extent, Region, first_address, unspaced_offset};
+use super::{AccessError, Extent, Image, ImageObjects, Region, Texture, first_address, unspaced_offset};
 use crate::syntax::Space;
 
 /// Minimum alignment of an allocation in bytes, which `cudaMalloc` guarantees too.
@@ -90,6 +90,7 @@ pub struct GlobalView {
     freed: VecDeque<Extent>,
     /// The heap of kernels, if one of them uses it.
     heap: Option<Arc<Heap>>,
+    image_objects: ImageObjects,
 }
 
 impl GlobalView {
@@ -101,6 +102,16 @@ impl GlobalView {
     /// The heap of kernels; None unless [`GlobalMemory::make_heap`] has been called.
     pub fn heap(&self) -> Option<&Heap> {
         self.heap.as_deref()
+    }
+
+    /// The texture and surface objects that kernels may name.
+    pub(crate) fn image_objects(&self) -> &ImageObjects {
+        &self.image_objects
+    }
+
+    /// Whether a texture or surface object has this handle.
+    pub fn has_image_object(&self, handle: u64) -> bool {
+        self.image_objects.contains(handle)
     }
 
     /// Index in `allocations` of the allocation that contains all bytes of an access, and the offset in it. Takes
@@ -250,6 +261,21 @@ impl GlobalMemory {
         let region = Arc::clone(&self.view.live[index].region);
         Arc::make_mut(&mut self.view).heap = Some(Arc::new(Heap::new(start, region)));
         Ok(())
+    }
+
+    /// Makes a texture a texture object, which kernels name by this handle. An object with the handle is replaced.
+    pub fn add_texture(&mut self, handle: u64, texture: Texture) {
+        Arc::make_mut(&mut self.view).image_objects.add_texture(handle, texture);
+    }
+
+    /// Makes an image a surface object, which kernels name by this handle. An object with the handle is replaced.
+    pub fn add_surface(&mut self, handle: u64, image: Image) {
+        Arc::make_mut(&mut self.view).image_objects.add_surface(handle, image);
+    }
+
+    /// Removes a texture or surface object. Returns whether there was one.
+    pub fn remove_image_object(&mut self, handle: u64) -> bool {
+        Arc::make_mut(&mut self.view).image_objects.remove(handle)
     }
 
     /// The memory with the allocations of another device too, for a launch that accesses both.

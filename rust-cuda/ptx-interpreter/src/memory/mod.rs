@@ -6,6 +6,7 @@ mod address;
 mod extent;
 mod global;
 mod heap;
+mod image;
 mod initialised;
 pub mod races;
 mod region;
@@ -24,4 +25,9 @@ pub use global::{
     LARGE_ALIGNMENT, MemoryError,
 };
 pub use heap::{BadFree, Heap};
+pub use image::{
+    AddressMode, Channel, Filter, Format, Geometry, Image, ImageError, InvalidFilter, InvalidImage, ObjectKind,
+    ReadMode, Sampler, Texture,
+};
+pub(crate) use image::{Coordinates, Footprint, ImageObjects, OutsidePolicy, Texel};
 pub use region::{NoHostMemory, Region};

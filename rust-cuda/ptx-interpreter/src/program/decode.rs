@@ -3,6 +3,7 @@
 //! Each opcode consumes its modifiers one after the other; a modifier that is left over is an error, never ignored.
 
 mod control;
+mod image;
 mod matrix;
 mod mbarrier;
 mod memory;
@@ -52,6 +53,9 @@ fn action(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resul
         }
         "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" => {
             warp::decode(symbols, &instruction.opcode, modifiers, operands)
+        }
+        "tex" | "tld4" | "suld" | "sust" | "txq" | "suq" => {
+            image::decode(symbols, &instruction.opcode, modifiers, operands)
         }
         "mbarrier" => mbarrier::decode(symbols, modifiers, operands),
         "wmma" => wmma::decode(symbols, modifiers, operands),

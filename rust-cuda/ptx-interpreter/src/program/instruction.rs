@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::image::ImageAccess;
 use crate::memory::races::Scope;
 use crate::semantics::{self, Carry, Class, Value};
 use crate::syntax::{Location, Space};
@@ -224,6 +225,8 @@ pub(crate) enum Action {
     LoadMatrix(LoadMatrix),
     /// `wmma`
     Wmma(Wmma),
+    /// An access through a texture or surface object.
+    Image(ImageAccess),
     /// No effect in this interpreter, such as `prefetch` and `nanosleep`.
     Nothing,
 }

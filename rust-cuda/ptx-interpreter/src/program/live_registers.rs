@@ -102,6 +102,10 @@ impl<'m> Text<'m> {
             Operand::Name(name) | Operand::Not(name) | Operand::Offset(name, _) => self.mention(name),
             Operand::Pair(one, other) => [one, other].into_iter().for_each(|name| self.mention(name)),
             Operand::Address(Address { base: AddressBase::Name(name), .. }) => self.mention(name),
+            Operand::Texel(texel) => {
+                self.mention(&texel.object);
+                texel.coordinates.iter().for_each(|operand| self.operand(operand));
+            }
             Operand::Element(element) => element.register.iter().for_each(|name| self.mention(name)),
             Operand::Address(_) | Operand::Immediate(_) => {}
             Operand::Vector(all) | Operand::Group(all) => all.iter().for_each(|operand| self.operand(operand)),

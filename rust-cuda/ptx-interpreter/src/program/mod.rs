@@ -7,6 +7,7 @@ mod control_flow;
 mod decode;
 mod error;
 mod globals;
+pub(crate) mod image;
 mod immediate;
 pub(crate) mod instruction;
 mod kernel;

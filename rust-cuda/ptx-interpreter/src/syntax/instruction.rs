@@ -2,7 +2,7 @@
 
 use super::parser::{Parsed, Parser};
 use super::token::TokenKind;
-use super::{Address, AddressBase, Element, Guard, Immediate, Instruction, Operand};
+use super::{Address, AddressBase, Element, Guard, Immediate, Instruction, Operand, Texel};
 
 const OPERAND: &str = "an operand: a name, a number, `!name`, `[…]` or `{…}`";
 
@@ -71,7 +71,7 @@ impl Parser<'_> {
                 }
                 Ok(Operand::Group(self.operands(b')', "`)` or `,`")?))
             }
-            TokenKind::Punctuation(b'[') => Ok(Operand::Address(self.address()?)),
+            TokenKind::Punctuation(b'[') => self.bracketed(),
             TokenKind::Punctuation(b'!') => {
                 self.advance();
                 Ok(Operand::Not(self.name("a predicate register")?))
@@ -150,16 +150,27 @@ impl Parser<'_> {
         Ok(name)
     }
 
-    /// `[name+8]`
-    fn address(&mut self) -> Parsed<Address> {
+    /// `[name+8]`, or `[name, {x, y}]`
+    fn bracketed(&mut self) -> Parsed<Operand> {
         self.advance();
         let base = match self.kind() {
             TokenKind::Name => AddressBase::Name(self.name("a name")?),
             TokenKind::Number => AddressBase::Immediate(self.unsigned("an address: an integer of at most 64 bits")?),
             _ => return Err(self.error("an address: a name or a number")),
         };
+        let base = match base {
+            AddressBase::Name(object) if self.eat(b',') => {
+                let coordinates = match self.kind() {
+                    TokenKind::Punctuation(b'{') => self.operands(b'}', "`}` or `,`")?,
+                    _ => vec![self.simple_operand()?],
+                };
+                self.expect(b']', "`]`")?;
+                return Ok(Operand::Texel(Texel { object, coordinates }));
+            }
+            base => base,
+        };
         let offset = self.offset()?.unwrap_or(0);
         self.expect(b']', "`]`, `+` or `-`")?;
-        Ok(Address { base, offset })
+        Ok(Operand::Address(Address { base, offset }))
     }
 }

@@ -23,5 +23,5 @@ pub use parser::printable;
 pub use scalar_type::ScalarType;
 pub use tree::{
     Address, AddressBase, Element, Function, Guard, Immediate, Initializer, Instruction, Linkage, Location, Module,
-    Operand, Performance, SourceFile, Space, Statement, Variable,
+    Operand, Performance, SourceFile, Space, Statement, Texel, Variable,
 };

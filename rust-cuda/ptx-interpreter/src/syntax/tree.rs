@@ -271,6 +271,8 @@ pub enum Operand {
     Element(Element),
     /// `[…]`
     Address(Address),
+    /// `[a, {x, y}]`, a place of a texture or surface.
+    Texel(Texel),
     /// `{a, b, c, d}`
     Vector(Vec<Operand>),
     /// `(a, b)` of a call.
@@ -286,6 +288,15 @@ pub struct Element {
     pub register: Option<String>,
     /// The number.
     pub index: i64,
+}
+
+/// A place of a texture or surface.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Texel {
+    /// The register with the object's handle, or a variable.
+    pub object: String,
+    /// The coordinates, with the layer before them: registers or numbers.
+    pub coordinates: Vec<Operand>,
 }
 
 /// An address operand: base plus offset.

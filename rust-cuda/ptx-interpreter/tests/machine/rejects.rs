@@ -26,7 +26,6 @@ fn unknown_instructions_and_forms_are_rejected() {
         "add.u32.rn r0, r1, r2;",
         "add.rn.u32 r0, r1, r2;",
         "mul.u32 r0, r1, r2;",
-        "tex.1d.v4.f32.s32 {r0, r1, r2, r3}, r4;",
         "wgmma.fence.sync.aligned;",
         "elect.sync r0|p0, r1;",
         "cvt.u32 r0, r1;",

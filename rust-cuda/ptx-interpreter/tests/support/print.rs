@@ -123,6 +123,7 @@ fn operand(operand_: &Operand) -> String {
             };
             if address.offset == 0 { format!("[{base}]") } else { format!("[{base}+{}]", address.offset) }
         }
+        Operand::Texel(texel) => format!("[{}, {{{}}}]", texel.object, list(&texel.coordinates, operand)),
         Operand::Vector(operands) => format!("{{{}}}", list(operands, operand)),
         Operand::Group(operands) => format!("({})", list(operands, operand)),
     }
@@ -146,6 +147,9 @@ fn variable_text(variable: &Variable) -> String {
         Space::Shared => ".shared",
     };
     let mut text = format!("{}{space} ", linkage(variable.linkage));
+    if variable.is_managed {
+        text.push_str(".attribute(.managed) ");
+    }
     // LLVM writes no alignment for scalar parameters.
     if variable.space != Space::Param || variable.count != Some(1) {
         write!(text, ".align {} ", variable.align).unwrap();

@@ -2,7 +2,7 @@
 
 use ptx_interpreter::syntax::{
     Address, AddressBase, Element, Guard, Immediate, Instruction, Location, Operand, ScalarType, Space, Statement,
-    Variable, parse,
+    Texel, Variable, parse,
 };
 
 /// The statements of a kernel; their first line is line 5.
@@ -118,6 +118,19 @@ fn the_other_operands_are_distinguished() {
     }
     let vector = Operand::Vector(vec![name("%r1"), integer(0), name("%tid.y")]);
     assert_eq!(operands("mov.b64 {%r1,0,%tid.y}, %rd1;"), [vector, name("%rd1")]);
+}
+
+#[test]
+fn a_place_of_a_texture_has_coordinates() {
+    let texel = |coordinates| Operand::Texel(Texel { object: "%rd1".to_owned(), coordinates });
+    let places = [
+        ("[%rd1, {%f1}]", vec![name("%f1")]),
+        ("[%rd1, %r1]", vec![name("%r1")]),
+        ("[ %rd1 , { 1, %f1 } ]", vec![integer(1), name("%f1")]),
+    ];
+    for (text, coordinates) in places {
+        assert_eq!(operands(&format!("sust.b.1d.b32.trap {text}, {{%r2}};"))[0], texel(coordinates), "{text}");
+    }
 }
 
 #[test]

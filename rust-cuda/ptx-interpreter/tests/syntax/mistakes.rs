@@ -218,7 +218,7 @@ fn in_an_instruction() {
         ("ld.global.b32 %r1, [%rd1+%rd2];", 1, "`%rd2`"),
         ("ld.global.b32 %r1, [%rd1+8+8];", 1, "`+`"),
         ("ld.global.b32 %r1, [1.5];", 1, "`1.5`"),
-        ("tex.2d.v4.f32.f32 {a, b, c, d}, [t, {x, y}];", 1, "`,`"),
+        ("tex.2d.v4.f32.f32 {a, b, c, d}, [t, {x, y};", 1, "`;`"),
         ("call (r, f;", 1, "`;`"),
         ("call (r), f, ((a));", 1, "`(`"),
         ("ld.shared:cta.b32 %r1, [x];", 1, "`:`"),

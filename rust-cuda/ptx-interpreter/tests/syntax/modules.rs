@@ -47,6 +47,7 @@ fn a_variable_has_all_parts_of_its_text() {
         name: "__dynamic".to_owned(),
         count: None,
         is_array: true,
+        is_managed: false,
         initial: vec![],
         line: 5,
     };
@@ -58,6 +59,22 @@ fn a_variable_has_all_parts_of_its_text() {
     let expected = |name, count| (Space::Global, Linkage::Visible, 64, 4, name, Some(count));
     assert_eq!(seen, [expected("_x$1", 6), expected("y", 1)]);
     assert_eq!(variables[0].bytes(), Some(96));
+}
+
+#[test]
+fn a_managed_variable_has_its_attribute() {
+    for (attribute, is_managed) in [
+        ("", false),
+        (".attribute(.managed) ", true),
+        (".attribute(.unified(19, 95)) ", false),
+        (".attribute(.unified(19, 95), .managed) ", true),
+    ] {
+        assert_eq!(variable(&format!(".global {attribute}.align 4 .b32 x;")).is_managed, is_managed, "{attribute}");
+    }
+    for wrong in [".attribute(.global)", ".attribute()", ".attribute(.unified(1))", ".attribute(.managed"] {
+        let text = format!(".version 8.0\n.target sm_75\n.address_size 64\n.global {wrong} .b32 x;");
+        assert!(parse(&text).is_err(), "{wrong}");
+    }
 }
 
 #[test]

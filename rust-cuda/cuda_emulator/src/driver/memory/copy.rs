@@ -6,7 +6,8 @@ use ptx_interpreter::memory::Region;
 
 use super::{Place, Transfer, submit};
 use crate::abi::{Copy2D, Copy3D, HostAddress, In, Place2D, Place3D};
-use crate::driver::{State, in_context};
+use crate::driver::array::ArrayPlace;
+use crate::driver::{State, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::{host, journal};
@@ -23,19 +24,32 @@ pub(crate) enum Address {
     Device(u64),
     /// Of either: addresses of host and devices differ.
     Any(u64),
+    /// In an array: bytes before it in its row, the row, and the plane or layer.
+    Array(Handle, [usize; 3]),
 }
 
-/// A copy of rows.
+/// The source or destination of a copy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side {
+    /// The first byte.
+    pub(crate) address: Address,
+    /// Distance of rows in bytes; an array has its own.
+    pub(crate) pitch: usize,
+    /// Distance of planes in bytes; an array has its own.
+    pub(crate) plane: usize,
+}
+
+/// A copy of planes of rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copy {
-    pub(crate) to: Address,
-    pub(crate) from: Address,
-    pub(crate) to_pitch: usize,
-    pub(crate) from_pitch: usize,
+    pub(crate) to: Side,
+    pub(crate) from: Side,
     /// Bytes of a row.
     pub(crate) width: usize,
-    /// Number of rows.
+    /// Number of rows of a plane.
     pub(crate) height: usize,
+    /// Number of planes.
+    pub(crate) depth: usize,
 }
 
 impl Address {
@@ -44,6 +58,7 @@ impl Address {
             Self::Host(HostAddress(address)) => Self::Host(HostAddress(address.wrapping_add(bytes))),
             Self::Device(address) => Self::Device(address.wrapping_add(bytes as u64)),
             Self::Any(address) => Self::Any(address.wrapping_add(bytes as u64)),
+            Self::Array(array, [x, y, z]) => Self::Array(array, [x.saturating_add(bytes), y, z]),
         }
     }
 
@@ -52,13 +67,32 @@ impl Address {
             Self::Host(address) => state.any_place(address.0 as u64, bytes),
             Self::Device(address) => state.device_place(address, bytes),
             Self::Any(address) => state.any_place(address, bytes),
+            Self::Array(array, at) => state.device_place(state.array_place(array, at, [bytes, 1, 1])?.address, bytes),
         }
     }
 }
 
+impl Side {
+    /// The same with the device's address of an array.
+    ///
+    /// # Errors
+    /// `INVALID_HANDLE`; `INVALID_VALUE` if a part of this extent is not within the array.
+    fn in_memory(self, extent: [usize; 3], state: &State) -> Result<Self> {
+        let Address::Array(array, at) = self.address else { return Ok(self) };
+        let ArrayPlace { address, pitch, plane } = state.array_place(array, at, extent)?;
+        Ok(Self { address: Address::Device(address), pitch, plane })
+    }
+}
+
+/// An address in the first row of an array.
+pub(crate) fn array_part(array: Handle, offset: usize) -> Address {
+    Address::Array(array, [offset, 0, 0])
+}
+
 /// Copies `bytes`, in a stream if there is one.
 pub(crate) fn copy(to: Address, from: Address, bytes: usize, stream: Option<Handle>) -> Result {
-    submit(Copy { to, from, to_pitch: bytes, from_pitch: bytes, width: bytes, height: 1 }, stream)
+    let [to, from] = [to, from].map(|address| Side { address, pitch: bytes, plane: bytes });
+    submit(Copy { to, from, width: bytes, height: 1, depth: 1 }, stream)
 }
 
 /// Copies rows, in a stream if there is one.
@@ -84,110 +118,122 @@ pub(crate) fn copy_peer(
 
 pub(crate) fn copy_2d(parameters: In<Copy2D>, stream: Option<Handle>) -> Result {
     let Copy2D { source, destination, width_bytes, height } = parameters.get()?;
-    let [to, from] = [destination, source].map(|place| start(place, width_bytes));
-    let copy = Copy {
-        to: to?,
-        from: from?,
-        to_pitch: destination.pitch,
-        from_pitch: source.pitch,
-        width: width_bytes,
-        height,
-    };
-    submit(copy, stream)
+    let [source, destination] = [source, destination].map(|place| {
+        let Place2D { x_bytes, y, memory, host, device, array, pitch } = place;
+        let (z, level, reserved) = (0, 0, 0);
+        Place3D { x_bytes, y, z, level, memory, host, device, array, reserved, pitch, height: 0 }
+    });
+    submit(Copy::new(Copy3D { source, destination, width_bytes, height, depth: 1 })?, stream)
 }
 
 pub(crate) fn copy_3d(parameters: In<Copy3D>, stream: Option<Handle>) -> Result {
-    submit(copy_node(parameters)?, stream)
+    submit(Copy::new(parameters.get()?)?, stream)
 }
 
-/// A copy as a graph's node: of a rectangle, or of bytes.
+/// A copy as a graph's node.
 ///
 /// # Errors
-/// `NOT_SUPPORTED` if it has several planes.
+/// As [`copy_3d`].
 pub(crate) fn copy_node(parameters: In<Copy3D>) -> Result<Copy> {
-    let Copy3D { source, destination, width_bytes, height, depth } = parameters.get()?;
-    if depth > 1 || source.z != 0 || destination.z != 0 {
-        journal::unsupported("a copy of several planes");
-        return Err(Error::NOT_SUPPORTED);
-    }
-    let plane = |place: Place3D| {
-        let Place3D { x_bytes, y, memory, host, device, array, pitch, .. } = place;
-        start(Place2D { x_bytes, y, memory, host, device, array, pitch }, width_bytes)
-    };
-    Ok(Copy {
-        to: plane(destination)?,
-        from: plane(source)?,
-        to_pitch: destination.pitch,
-        from_pitch: source.pitch,
-        width: width_bytes,
-        height: height * depth,
-    })
+    let copy = Copy::new(parameters.get()?)?;
+    copy.in_memory(&*state()?)?;
+    Ok(copy)
 }
 
 impl Copy {
+    fn new(parameters: Copy3D) -> Result<Self> {
+        let Copy3D { source, destination, width_bytes: width, height, depth } = parameters;
+        let [to, from] = [destination, source].map(|place| side(place, [width, height, depth]));
+        Ok(Self { to: to?, from: from?, width, height, depth })
+    }
+
     /// The copy as [`copy_node`] reads it, whose first bytes are at the addresses.
     pub(crate) fn parameters(&self) -> Copy3D {
-        let place = |address, pitch| {
+        let place = |Side { address, pitch, plane }: Side| {
             let (memory, host, device) = match address {
                 Address::Host(HostAddress(host)) => (1, host, 0),
                 Address::Device(device) => (2, 0, device),
+                Address::Array(..) => (3, 0, 0),
                 Address::Any(device) => (4, 0, device),
             };
-            let (x_bytes, y, z, level, array, reserved) = (0, 0, 0, 0, 0, 0);
-            Place3D { x_bytes, y, z, level, memory, host, device, array, reserved, pitch, height: self.height }
+            let (array, [x_bytes, y, z]) = match address {
+                Address::Array(array, at) => (array, at),
+                _ => (0, [0; 3]),
+            };
+            let height = plane.checked_div(pitch).unwrap_or(0).max(self.height);
+            Place3D { x_bytes, y, z, level: 0, memory, host, device, array, reserved: 0, pitch, height }
         };
         Copy3D {
-            source: place(self.from, self.from_pitch),
-            destination: place(self.to, self.to_pitch),
+            source: place(self.from),
+            destination: place(self.to),
             width_bytes: self.width,
             height: self.height,
-            depth: 1,
+            depth: self.depth,
         }
     }
 
     /// Whether it copies one row of at least one byte.
     pub(crate) fn is_one_row(&self) -> bool {
-        self.width != 0 && self.height == 1
+        self.width != 0 && self.height == 1 && self.depth == 1
+    }
+
+    fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+
+    /// The copy with the addresses of arrays.
+    fn in_memory(self, state: &State) -> Result<Self> {
+        let [to, from] = [self.to, self.from].map(|side| side.in_memory([self.width, self.height, self.depth], state));
+        Ok(Self { to: to?, from: from?, ..self })
     }
 }
 
-/// The address of the first byte of a rectangle.
-fn start(place: Place2D, width: usize) -> Result<Address> {
-    let Place2D { x_bytes, y, memory, host, device, array: _, pitch } = place;
-    if pitch != 0 && pitch < width.saturating_add(x_bytes) {
+/// A source or destination with the address of its first byte.
+///
+/// # Errors
+/// `INVALID_VALUE` if it has overlapping rows or planes, a level, or an unknown kind of memory.
+fn side(place: Place3D, [width, height, depth]: [usize; 3]) -> Result<Side> {
+    let Place3D { x_bytes, y, z, level, memory, host, device, array, reserved: _, pitch, height: rows } = place;
+    if level != 0 {
         return Err(Error::INVALID_VALUE);
     }
-    let offset = y.checked_mul(pitch).and_then(|rows| rows.checked_add(x_bytes)).ok_or(Error::INVALID_VALUE)?;
     let address = match memory {
         1 => Address::Host(HostAddress(host)),
         2 => Address::Device(device),
+        3 => return Ok(Side { address: Address::Array(array, [x_bytes, y, z]), pitch: 0, plane: 0 }),
         4 => Address::Any(device),
-        3 => {
-            journal::unsupported("a copy to or from an array");
-            return Err(Error::NOT_SUPPORTED);
-        }
         _ => return Err(Error::INVALID_VALUE),
     };
-    Ok(address.plus(offset))
+    let overlaps =
+        pitch != 0 && pitch < width.saturating_add(x_bytes) || (depth > 1 || z > 0) && rows < height.saturating_add(y);
+    let plane = pitch.checked_mul(rows).filter(|_| !overlaps).ok_or(Error::INVALID_VALUE)?;
+    let offset =
+        z.checked_mul(plane).and_then(|planes| y.checked_mul(pitch)?.checked_add(planes)?.checked_add(x_bytes));
+    Ok(Side { address: address.plus(offset.ok_or(Error::INVALID_VALUE)?), pitch, plane })
 }
 
 impl Transfer for Copy {
     const NODE_TYPE: i32 = 1;
 
     fn run_in(&self, state: &State) -> Result {
-        if self.width == 0 || self.height == 0 {
+        if self.is_empty() {
             return Ok(());
         }
-        let row = |row: usize| -> Result<(Place, Place)> {
-            let [to, from] = [(self.to, self.to_pitch), (self.from, self.from_pitch)]
-                .map(|(address, pitch)| address.plus(row.wrapping_mul(pitch)).place(self.width, state));
+        let Self { to, from, width, height, depth } = self.in_memory(state)?;
+        let row = |plane: usize, row: usize| -> Result<(Place, Place)> {
+            let [to, from] = [to, from].map(|side| {
+                let offset = plane.wrapping_mul(side.plane).wrapping_add(row.wrapping_mul(side.pitch));
+                side.address.plus(offset).place(width, state)
+            });
             Ok((to?, from?))
         };
         // A copy of many rows that ends outside fails as a whole.
-        row(self.height - 1)?;
-        for number in 0..self.height {
-            let (to, from) = row(number)?;
-            copy_row(&to, &from, self.width)?;
+        row(depth - 1, height - 1)?;
+        for plane in 0..depth {
+            for number in 0..height {
+                let (to, from) = row(plane, number)?;
+                copy_row(&to, &from, width)?;
+            }
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ use crate::work::Work;
 
 pub(crate) use attributes::{Known, pointer_attribute, pointer_attributes, set_pointer_attribute};
 pub(crate) use batch::{Batch, copy_batch, copy_batch_of_thread, copy_with};
-pub(crate) use copy::{Address, Copy, copy, copy_2d, copy_3d, copy_node, copy_peer, copy_rows};
+pub(crate) use copy::{Address, Copy, Side, array_part, copy, copy_2d, copy_3d, copy_node, copy_peer, copy_rows};
 pub(crate) use fill::{Fill, fill, fill_2d, fill_node};
 pub(crate) use pool::{
     Pool, allocate_from, create_pool, default_pool, destroy_pool, pool_access, pool_attribute, pool_exists,

@@ -84,7 +84,7 @@ export! {
     fn cudaGraphKernelNodeSetParams(node: Handle, parameters: In<KernelShape>) =>
         graph_update::set_kernel(None, node, of_driver(parameters.get()?)?, (0, 0));
     fn cudaGraphMemcpyNodeGetParams(node: Handle, copy: Out<RuntimeCopy3D>) =>
-        copy.set(box_of(graph_update::copy_node(node)?));
+        copy.set(box_of(graph_update::copy_node(node)?)?);
     fn cudaGraphMemcpyNodeSetParams(node: Handle, copy: In<RuntimeCopy3D>) =>
         graph_update::set_copy(None, node, copy_work(copy)?);
     fn cudaGraphMemcpyNodeSetParams1D(node: Handle, to: u64, from: u64, bytes: usize, kind: c_int) =>

@@ -1,5 +1,6 @@
 //! The functions of CUDA's runtime library, by the names that they have in NVIDIA's. The runner puts the library in its place.
 
+mod arrays;
 mod devices;
 mod graphs;
 mod launches;
@@ -17,12 +18,13 @@ use crate::runtime::{self, error};
 pub use unsupported::UNSUPPORTED as RUNTIME_UNSUPPORTED;
 
 /// Names of the functions that do what they do in NVIDIA's library, by groups.
-pub const RUNTIME_IMPLEMENTED: [&[&str]; 6] =
-    [program::NAMES, devices::NAMES, memory::NAMES, launches::NAMES, streams::NAMES, graphs::NAMES];
+pub const RUNTIME_IMPLEMENTED: [&[&str]; 7] =
+    [program::NAMES, arrays::NAMES, devices::NAMES, memory::NAMES, launches::NAMES, streams::NAMES, graphs::NAMES];
 
 /// The functions with their parameters, by groups.
-pub(super) const FUNCTIONS: [fn() -> Vec<Exported>; 6] = [
+pub(super) const FUNCTIONS: [fn() -> Vec<Exported>; 7] = [
     program::functions,
+    arrays::functions,
     devices::functions,
     memory::functions,
     launches::functions,

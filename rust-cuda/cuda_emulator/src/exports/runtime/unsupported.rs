@@ -5,16 +5,11 @@ use crate::exports::unsupported::unsupported;
 unsupported! {
     through super::returned;
     __cudaGetProcAddress
-    cudaArrayGetInfo
     cudaArrayGetMemoryRequirements
     cudaArrayGetPlane
     cudaArrayGetSparseProperties
-    cudaCreateSurfaceObject
-    cudaCreateTextureObject
     cudaDestroyExternalMemory
     cudaDestroyExternalSemaphore
-    cudaDestroySurfaceObject
-    cudaDestroyTextureObject
     cudaDevResourceGenerateDesc
     cudaDevSmResourceSplit
     cudaDevSmResourceSplitByCount
@@ -48,7 +43,6 @@ unsupported! {
     cudaExecutionCtxWaitEvent
     cudaExternalMemoryGetMappedBuffer
     cudaExternalMemoryGetMappedMipmappedArray
-    cudaFreeArray
     cudaFreeMipmappedArray
     cudaGLGetDevices
     cudaGLMapBufferObject
@@ -59,12 +53,7 @@ unsupported! {
     cudaGLUnmapBufferObject
     cudaGLUnmapBufferObjectAsync
     cudaGLUnregisterBufferObject
-    cudaGetChannelDesc
     cudaGetMipmappedArrayLevel
-    cudaGetSurfaceObjectResourceDesc
-    cudaGetTextureObjectResourceDesc
-    cudaGetTextureObjectResourceViewDesc
-    cudaGetTextureObjectTextureDesc
     cudaGraphAddChildGraphNode
     cudaGraphAddEventRecordNode
     cudaGraphAddEventWaitNode
@@ -144,8 +133,6 @@ unsupported! {
     cudaLogsDumpToMemory
     cudaLogsRegisterCallback
     cudaLogsUnregisterCallback
-    cudaMalloc3DArray
-    cudaMallocArray
     cudaMallocMipmappedArray
     cudaMemDiscardAndPrefetchBatchAsync
     cudaMemDiscardAndPrefetchBatchAsync_ptsz
@@ -163,16 +150,6 @@ unsupported! {
     cudaMemPrefetchBatchAsync_ptsz
     cudaMemRangeGetAttributes
     cudaMemSetMemPool
-    cudaMemcpy2DArrayToArray
-    cudaMemcpy2DArrayToArray_ptds
-    cudaMemcpy2DFromArray
-    cudaMemcpy2DFromArrayAsync
-    cudaMemcpy2DFromArrayAsync_ptsz
-    cudaMemcpy2DFromArray_ptds
-    cudaMemcpy2DToArray
-    cudaMemcpy2DToArrayAsync
-    cudaMemcpy2DToArrayAsync_ptsz
-    cudaMemcpy2DToArray_ptds
     cudaMemcpy3DBatchAsync
     cudaMemcpy3DBatchAsync_ptsz
     cudaMemcpy3DPeer
@@ -183,14 +160,6 @@ unsupported! {
     cudaMemcpy3DWithAttributesAsync_ptsz
     cudaMemcpyArrayToArray
     cudaMemcpyArrayToArray_ptds
-    cudaMemcpyFromArray
-    cudaMemcpyFromArrayAsync
-    cudaMemcpyFromArrayAsync_ptsz
-    cudaMemcpyFromArray_ptds
-    cudaMemcpyToArray
-    cudaMemcpyToArrayAsync
-    cudaMemcpyToArrayAsync_ptsz
-    cudaMemcpyToArray_ptds
     cudaMipmappedArrayGetMemoryRequirements
     cudaMipmappedArrayGetSparseProperties
     cudaSetDoubleForDevice
