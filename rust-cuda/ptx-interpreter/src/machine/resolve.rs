@@ -220,7 +220,7 @@ impl Warp {
         }
         for lane in lanes_of(active) {
             let address = addresses[lane];
-            let found = AccessError::check_aligned(space, address, bytes)
+            let found = AccessError::check_aligned(space, address, alignment(bytes))
                 .and_then(|()| context.resolve(self, space, lane, address, bytes))
                 .map(|(memory, offset)| (in_block(memory, block), offset))
                 .and_then(|found| self.check(found, address, bytes, access, context).map(|()| found));
@@ -243,13 +243,15 @@ impl Warp {
         addresses: &Lanes,
         context: &mut Context<'_>,
     ) -> Option<LaneAddresses> {
-        let stride = stride(addresses).filter(|stride| *stride == 0 || *stride == bytes as u64)? as usize;
+        let aligned = alignment(bytes);
+        let stride =
+            stride(addresses).filter(|stride| *stride == 0 || *stride == bytes as u64 && aligned == bytes)? as usize;
         // Each lane has local memory of its own.
         if space == Space::Local {
             return None;
         }
         let (address, length) = (addresses[0], stride * (LANES - 1) + bytes);
-        AccessError::check_aligned(space, address, bytes).ok()?;
+        AccessError::check_aligned(space, address, aligned).ok()?;
         let (memory, offset) = context.resolve(self, space, 0, address, length).ok()?;
         self.check((memory, offset), address, length, access, context).ok()?;
         Some(LaneAddresses::Strided { memory, offset, stride })
@@ -277,6 +279,12 @@ impl Warp {
         }
         Err(context.uninitialised(self, (memory, offset), address, bytes))
     }
+}
+
+/// The alignment of an access of so many bytes: three elements are read of a vector of four.
+#[inline]
+fn alignment(bytes: usize) -> usize {
+    bytes.next_power_of_two()
 }
 
 /// The memory of another block of the cluster, if `block` is one, in place of the own block's.

@@ -9,7 +9,8 @@ use super::decode;
 use super::error::{LoadError, Problem, at};
 use super::globals::Globals;
 use super::instruction::{
-    Action, Call, DecodedInstruction, Description, EffectiveAddress, FailAssertion, HeapCall, Predicate, Print,
+    Action, Call, DecodedInstruction, Description, EffectiveAddress, FailAssertion, HeapCall, Load, Predicate, Print,
+    Register,
 };
 use super::kernel::{Kernel, splits_cluster_barriers};
 use super::live_registers;
@@ -40,6 +41,8 @@ struct Builder<'a> {
     caller: Option<usize>,
     /// The instructions at which the kernel's functions begin: nothing runs on to them.
     starts: Vec<usize>,
+    /// How often instructions name each register.
+    mentions: HashMap<Register, u32>,
 }
 
 /// Decodes a kernel and inlines the functions that it calls, except those of `not_inlined`.
@@ -65,6 +68,7 @@ pub(crate) fn build(
         called: Vec::new(),
         caller: None,
         starts: Vec::new(),
+        mentions: HashMap::new(),
     };
     let mut parameters = Ranges::new(Space::Param);
     builder.symbols.scopes.enter();
@@ -80,6 +84,7 @@ pub(crate) fn build(
     builder.symbols.scopes.leave();
     let functions = builder.called_functions()?;
     builder.resolve_branches(entry)?;
+    builder.leave_out_unread_elements();
     let Builder { mut symbols, instructions, descriptions, .. } = builder;
     let register = if functions.is_empty() { None } else { Some(symbols.frame_register()) };
     let Resources { registers, predicates, register_names, shared, mut local } = symbols.into_resources();
@@ -146,6 +151,9 @@ impl<'a> Builder<'a> {
 
     fn statement(&mut self, statement: &Statement) -> Result<(), LoadError> {
         self.charge_statement(statement)?;
+        if let Statement::Instruction(instruction) = statement {
+            self.count_mentions(instruction);
+        }
         match statement {
             Statement::Registers { element, vector: 1, names, line } => {
                 for name in names {
@@ -184,6 +192,34 @@ impl<'a> Builder<'a> {
                 self.push_before(instruction);
                 self.push(decoded, class, instruction);
                 Ok(())
+            }
+        }
+    }
+
+    fn count_mentions(&mut self, instruction: &syntax::Instruction) {
+        let Self { symbols, mentions, .. } = self;
+        for operand in &instruction.operands {
+            operand.visit_names(&mut |name| {
+                if let Some(Named::Register { register, .. }) = symbols.find(name) {
+                    *mentions.entry(*register).or_default() += 1;
+                }
+            });
+        }
+    }
+
+    /// Has loads of four elements read only three, if no instruction names the fourth one's register. NVIDIA's compilers load four
+    /// where the program loads three: the fourth may be past the end of an array, or written by another thread.
+    fn leave_out_unread_elements(&mut self) {
+        for instruction in &mut self.instructions {
+            if let Action::Load(Load { destinations, ordering, .. }) = &mut instruction.action
+                && let [.., Some(third), fourth] = destinations[..]
+                && destinations.len() == 4
+                && !ordering.strong
+            {
+                let is_read = |register: Register| self.mentions.get(&register).is_none_or(|mentions| *mentions > 1);
+                if is_read(third) && !fourth.is_some_and(is_read) {
+                    destinations.pop();
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::syntax::{Address, AddressBase, Function, Module, Operand, ScalarType, Statement};
+use crate::syntax::{Function, Module, ScalarType, Statement};
 
 /// Maximum number of registers of a thread (CUDA C++ Programming Guide, Technical Specifications per Compute Capability).
 const MAX_REGISTERS: u32 = 255;
@@ -88,28 +88,13 @@ impl<'m> Text<'m> {
                     if let Some(guard) = &instruction.guard {
                         self.mention(&guard.register);
                     }
-                    instruction.operands.iter().for_each(|operand| self.operand(operand));
+                    instruction.operands.iter().for_each(|operand| operand.visit_names(&mut |name| self.mention(name)));
                 }
                 Statement::Block(statements) => self.read(statements),
                 _ => {}
             }
         }
         self.scopes.pop();
-    }
-
-    fn operand(&mut self, operand: &'m Operand) {
-        match operand {
-            Operand::Name(name) | Operand::Not(name) | Operand::Offset(name, _) => self.mention(name),
-            Operand::Pair(one, other) => [one, other].into_iter().for_each(|name| self.mention(name)),
-            Operand::Address(Address { base: AddressBase::Name(name), .. }) => self.mention(name),
-            Operand::Texel(texel) => {
-                self.mention(&texel.object);
-                texel.coordinates.iter().for_each(|operand| self.operand(operand));
-            }
-            Operand::Element(element) => element.register.iter().for_each(|name| self.mention(name)),
-            Operand::Address(_) | Operand::Immediate(_) => {}
-            Operand::Vector(all) | Operand::Group(all) => all.iter().for_each(|operand| self.operand(operand)),
-        }
     }
 
     /// A mention of a register, a label or a function.

@@ -279,6 +279,27 @@ pub enum Operand {
     Group(Vec<Operand>),
 }
 
+impl Operand {
+    /// Visits the names in the operand: registers, variables, labels and functions.
+    pub(crate) fn visit_names<'a>(&'a self, visit: &mut dyn FnMut(&'a str)) {
+        match self {
+            Self::Name(name) | Self::Not(name) | Self::Offset(name, _) => visit(name),
+            Self::Pair(one, other) => [one, other].into_iter().for_each(|name| visit(name)),
+            Self::Address(Address { base: AddressBase::Name(name), .. }) => visit(name),
+            Self::Element(element) => {
+                visit(&element.array);
+                element.register.iter().for_each(|name| visit(name));
+            }
+            Self::Texel(texel) => {
+                visit(&texel.object);
+                texel.coordinates.iter().for_each(|operand| operand.visit_names(visit));
+            }
+            Self::Address(_) | Self::Immediate(_) => {}
+            Self::Vector(all) | Self::Group(all) => all.iter().for_each(|operand| operand.visit_names(visit)),
+        }
+    }
+}
+
 /// An element of an array: its name, and the index as a register plus a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {

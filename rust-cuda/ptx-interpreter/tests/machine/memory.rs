@@ -423,6 +423,53 @@ fn an_access_past_a_variable_is_a_fault() {
     }
 }
 
+/// A kernel whose threads each load four words, at `[d0]`, of an input of seven.
+fn loads_of_four(begin: &str, load: &str, rest: &str) -> Kernel {
+    Kernel::new(format!(
+        "{begin}\n{load}\nst.global.v2.u32 [cell8], {{r1, r2}}; st.global.u32 [cell8+256], r3; {rest} ret;"
+    ))
+    .declare(ROOMS)
+    .input(&[10, 11, 12, 13, 14, 15, 16])
+    .output_bytes(512)
+}
+
+#[test]
+fn the_fourth_element_of_a_vector_is_read_only_if_its_register_is() {
+    // NVIDIA's compilers load four elements where the program loads three.
+    for load in ["ld.global.v4.u32 {r1, r2, r3, r4}, [d0];", "ld.global.nc.v4.u32 {r1, r2, r3, _}, [d0];"] {
+        let words = loads_of_four("add.u64 d0, input, 16;", load, "").words(65);
+        assert_eq!((&words[..2], words[64]), (&[14, 15][..], 16), "{load}");
+        // Each lane at an address of its own.
+        let begin = "and.b32 r0, tid, 1; mad.wide.u32 d0, r0, 16, input;";
+        let words = loads_of_four(begin, load, "").words(67);
+        assert_eq!((&words[..4], &words[64..]), (&[10, 11, 14, 15][..], &[12, 0, 16][..]), "{load}");
+        let misaligned = access(&loads_of_four("add.u64 d0, input, 12;", load, ""), load, 0).1;
+        assert!(matches!(misaligned, AccessError::Misaligned { alignment: 16, .. }), "{misaligned}");
+        let outside = access(&loads_of_four("add.u64 d0, input, 32;", load, ""), load, 0).1;
+        assert!(matches!(outside, AccessError::OutOfBounds { .. }), "{outside}");
+    }
+    let load = "ld.global.v4.u32 {r1, r2, r3, r4}, [d0];";
+    for (reading, load) in [
+        ("st.global.u32 [cell8+256], r4;", load),
+        ("add.u32 r3, r3, r4;", load),
+        ("{ .reg .b32 r3; mov.b32 r3, r4; }", load),
+        ("", "ld.volatile.global.v4.u32 {r1, r2, r3, r4}, [d0];"),
+        ("mov.b32 r1, r2;", "ld.global.v2.u64 {d1, d2}, [d0];"),
+    ] {
+        let outside = access(&loads_of_four("add.u64 d0, input, 16;", load, reading), load, 0).1;
+        assert!(matches!(outside, AccessError::OutOfBounds { .. }), "{reading} {outside}");
+    }
+}
+
+#[test]
+fn a_fourth_element_that_nothing_reads_is_no_race() {
+    let begin = "setp.eq.u32 p0, tid, 31; mov.u64 d0, cells; @p0 st.global.u32 [cells+12], 1;";
+    let load = "ld.global.v4.u32 {r1, r2, r3, r4}, [d0];";
+    loads_of_four(begin, load, "").report();
+    let kind = loads_of_four(begin, load, "st.global.u32 [cell8+256], r4;").fault(load, 0, 0);
+    assert!(matches!(kind, FaultKind::Race { .. }), "{kind}");
+}
+
 #[test]
 fn null_and_freed_memory_are_faults() {
     let null = Kernel::new("mov.u64 d0, 0;\nst.global.u32 [d0+8], tid;\nret;");
