@@ -70,6 +70,8 @@ const TEXTURE_LIMITS: &[(c_int, u32)] = &[
 pub struct Architecture {
     pub(crate) major: u32,
     pub(crate) minor: u32,
+    /// The device's place among all of the machine, of which the program may see only some.
+    pub(crate) number: u32,
     pub(crate) multiprocessors: u32,
     /// Maximum resident threads of a multiprocessor.
     pub(crate) threads: u32,
@@ -96,6 +98,7 @@ const fn architecture(
     Architecture {
         major,
         minor,
+        number: 0,
         multiprocessors: MULTIPROCESSORS,
         threads,
         blocks,
@@ -138,6 +141,18 @@ impl Architecture {
     /// The device's name, which says that it is none of hardware.
     pub fn device_name(self) -> String {
         format!("{NAME_PREFIX} ({}, interpreted by the CPU)", self.name())
+    }
+
+    pub(crate) fn uuid(self) -> [u8; 16] {
+        let mut bytes = *b"CUDA emulator \0\0";
+        bytes[14..].copy_from_slice(&(self.number as u16).to_be_bytes());
+        bytes
+    }
+
+    /// The UUID as programs print it.
+    pub(crate) fn uuid_text(self) -> String {
+        let digits: String = self.uuid().iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("GPU-{}-{}-{}-{}-{}", &digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..])
     }
 
     pub(crate) fn has_clusters(self) -> bool {

@@ -40,6 +40,9 @@ pub const CAPTURE: &str = "CUDA_EMULATOR_CAPTURE";
 /// The version of CUDA that the driver says it has, such as 12.9.
 pub const VERSION: &str = "CUDA_EMULATOR_VERSION";
 
+/// CUDA's own: the devices that the program sees, by their numbers or UUIDs.
+const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
+
 /// CUDA's own: with 1, a launch returns the error of its fault, which otherwise the next call does.
 const LAUNCH_BLOCKING: &str = "CUDA_LAUNCH_BLOCKING";
 
@@ -52,6 +55,7 @@ const DEFAULT_VERSION: (i32, i32) = (13, 0);
 /// What the environment asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
+    /// The devices that the program sees.
     pub(crate) devices: Vec<Architecture>,
     pub(crate) launch: LaunchOptions,
     pub(crate) json: Option<PathBuf>,
@@ -106,8 +110,12 @@ impl Options {
         let mut architectures = architectures
             .collect::<Result<Vec<Architecture>, UnknownArchitecture>>()
             .map_err(|unknown| wrong(DEVICES, &devices, &unknown.to_string()))?;
-        for device in &mut architectures {
+        for (place, device) in (0..).zip(&mut architectures) {
+            device.number = place;
             device.multiprocessors = number(MULTIPROCESSORS, device.multiprocessors.into(), 1024)? as u32;
+        }
+        if let Some(visible) = get(VISIBLE_DEVICES) {
+            architectures = visible_devices(&architectures, &visible.to_string_lossy());
         }
         let is_on = |variable, default| match text(variable).as_deref() {
             None => Ok(default),
@@ -157,6 +165,23 @@ impl Options {
             version: version.0 * 1000 + version.1 * 10,
         })
     }
+}
+
+/// The devices of a list of numbers and UUIDs, up to the first that is none (CUDA C++ Programming Guide, "CUDA Environment Variables").
+/// A UUID may be shortened at its end while it names one device.
+fn visible_devices(all: &[Architecture], list: &str) -> Vec<Architecture> {
+    let mut visible: Vec<Architecture> = Vec::new();
+    for name in list.split(',').map(str::trim) {
+        let is_named = |device: &&Architecture| match name.parse::<u32>() {
+            Ok(number) => device.number == number,
+            Err(_) => name.starts_with("GPU-") && device.uuid_text().starts_with(name),
+        };
+        match all.iter().filter(is_named).collect::<Vec<_>>()[..] {
+            [device] if !visible.contains(device) => visible.push(*device),
+            _ => break,
+        }
+    }
+    visible
 }
 
 fn with_process_id(path: &str) -> PathBuf {
@@ -213,6 +238,26 @@ mod tests {
         assert_eq!(options.json, Some(format!("out-{}.json", std::process::id()).into()));
         assert_eq!(options.capture, Some("folder".into()));
         assert_eq!(options.version, 12_090);
+    }
+
+    #[test]
+    fn a_program_sees_the_devices_of_a_list() {
+        let with_list = |list| options(&[(DEVICES, "sm_75,sm_80,sm_90"), (VISIBLE_DEVICES, list)]).unwrap().devices;
+        let second = options(&[(DEVICES, "sm_75,sm_80")]).unwrap().devices[1].uuid_text();
+        assert_eq!(second, "GPU-43554441-2065-6d75-6c61-746f72200001");
+        for (list, numbers) in [
+            ("1", &[1][..]),
+            ("2, 0", &[2, 0]),
+            ("0,3,1", &[0]),
+            ("0,0,1", &[0]),
+            ("1,-1,2", &[1]),
+            (&second, &[1]),
+            (&second[..second.len() - 1], &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(with_list(list).iter().map(|device| device.number).collect::<Vec<_>>(), numbers, "{list:?}");
+        }
+        assert_eq!(with_list("1")[0].major, 8);
     }
 
     #[test]

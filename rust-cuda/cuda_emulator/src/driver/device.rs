@@ -50,15 +50,7 @@ pub(crate) fn name(name: Out<c_char>, length: c_int, device: c_int) -> Result {
 }
 
 pub(crate) fn uuid(uuid: Out<Uuid>, device: c_int) -> Result {
-    let (index, _) = of(device)?;
-    uuid.set(Uuid { bytes: uuid_of(index) })
-}
-
-/// The UUID of a device.
-pub(crate) fn uuid_of(index: usize) -> [u8; 16] {
-    let mut bytes = *b"CUDA emulator \0\0";
-    bytes[14..].copy_from_slice(&(index as u16).to_be_bytes());
-    bytes
+    uuid.set(Uuid { bytes: of(device)?.1.uuid() })
 }
 
 pub(crate) fn total_memory(bytes: Out<usize>, device: c_int) -> Result {
@@ -67,15 +59,15 @@ pub(crate) fn total_memory(bytes: Out<usize>, device: c_int) -> Result {
 }
 
 pub(crate) fn attribute(value: Out<c_int>, attribute: c_int, device: c_int) -> Result {
-    let (index, architecture) = of(device)?;
-    let known = architecture.attribute(attribute, index as u32).ok_or(Error::INVALID_VALUE)?;
+    let (_, architecture) = of(device)?;
+    let known = architecture.attribute(attribute, architecture.number).ok_or(Error::INVALID_VALUE)?;
     value.set(known as c_int)
 }
 
 /// The attributes that programs of early CUDA versions ask for.
 pub(crate) fn properties(properties: Out<DeviceProperties>, device: c_int) -> Result {
-    let (index, architecture) = of(device)?;
-    let value = |attribute| architecture.attribute(attribute, index as u32).map_or(0, |value| value as c_int);
+    let (_, architecture) = of(device)?;
+    let value = |attribute| architecture.attribute(attribute, architecture.number).map_or(0, |value| value as c_int);
     properties.set(DeviceProperties {
         block_threads: value(1),
         block: [2, 3, 4].map(value),
@@ -108,19 +100,18 @@ pub(crate) fn compute_capability(major: Out<c_int>, minor: Out<c_int>, device: c
 
 /// The address of a device on a bus that does not exist.
 pub(crate) fn bus_id(id: Out<c_char>, length: c_int, device: c_int) -> Result {
-    let (index, _) = of(device)?;
-    id.set_text(length, &bus_address(index))
+    id.set_text(length, &bus_address(of(device)?.1))
 }
 
 pub(crate) fn by_bus_id(device: Out<c_int>, id: Text) -> Result {
     let id = id.get()?;
-    let count = driver()?.options.devices.len();
-    let found = (0..count).find(|index| bus_address(*index).eq_ignore_ascii_case(id.trim()));
+    let devices = &driver()?.options.devices;
+    let found = devices.iter().position(|device| bus_address(*device).eq_ignore_ascii_case(id.trim()));
     device.set(found.ok_or(Error::INVALID_DEVICE)? as c_int)
 }
 
-fn bus_address(index: usize) -> String {
-    format!("0000:{index:02X}:00.0")
+fn bus_address(device: Architecture) -> String {
+    format!("0000:{:02X}:00.0", device.number)
 }
 
 /// Every device can access every other one's memory.

@@ -100,6 +100,9 @@ pub(crate) fn initialise(flags: u32) -> Result {
         journal::note(&error.to_string());
         Error::INVALID_VALUE
     })?;
+    if options.devices.is_empty() {
+        return Err(Error::NO_DEVICE);
+    }
     let driver = DRIVER.get_or_init(|| Driver::new(options));
     driver.write_at_exit();
     notice_forks();

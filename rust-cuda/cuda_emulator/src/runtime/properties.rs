@@ -191,11 +191,11 @@ impl Content {
         }
     }
 
-    fn value(self, index: usize, architecture: Architecture) -> Vec<u8> {
-        let attribute = |attribute| architecture.attribute(attribute, index as u32).unwrap_or(0);
+    fn value(self, architecture: Architecture) -> Vec<u8> {
+        let attribute = |attribute| architecture.attribute(attribute, architecture.number).unwrap_or(0);
         match self {
             Name => architecture.device_name().into_bytes(),
-            Uuid => device::uuid_of(index).to_vec(),
+            Uuid => architecture.uuid().to_vec(),
             Luid => Vec::new(),
             Memory => device::memory_bytes().to_le_bytes().to_vec(),
             Ints(attributes) => attributes.iter().flat_map(|number| attribute(*number).to_le_bytes()).collect(),
@@ -206,11 +206,11 @@ impl Content {
 
 /// Writes what a device is.
 pub(crate) fn write(to: HostAddress, layout: Layout, ordinal: c_int) -> Result {
-    let (index, architecture) = device::of(ordinal)?;
+    let (_, architecture) = device::of(ordinal)?;
     let mut bytes = Vec::new();
     for (_, offset, content) in fields(layout) {
         bytes.resize(offset, 0);
-        bytes.extend(content.value(index, architecture));
+        bytes.extend(content.value(architecture));
     }
     bytes.resize(size(layout), 0);
     host::write(to, &bytes)

@@ -51,12 +51,22 @@ const PTX: &str = "
 /// Runs `body`, the body of the test `test`, in a process whose driver is the emulator with these options; returns what that process and
 /// the emulator have written. None in that process.
 fn emulated(test: &str, options: &[&str], body: impl FnOnce()) -> Option<String> {
+    emulated_in(test, options, &[], body)
+}
+
+/// As `emulated`, in a process with these variables.
+fn emulated_in(test: &str, options: &[&str], variables: &[(&str, &str)], body: impl FnOnce()) -> Option<String> {
     if std::env::var_os(IN_CHILD).is_some() {
         body();
         return None;
     }
     let mut runner = Command::new(env!("CARGO_BIN_EXE_cuda-emulate"));
-    runner.arg("run").args(options).arg(std::env::current_exe().unwrap()).env(IN_CHILD, "1");
+    runner
+        .arg("run")
+        .args(options)
+        .arg(std::env::current_exe().unwrap())
+        .env(IN_CHILD, "1")
+        .envs(variables.iter().copied());
     let output = runner.args(["--exact", &format!("rust::{test}"), "--nocapture"]).output().unwrap();
     let said = text(&output);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
@@ -118,6 +128,32 @@ fn a_devices_name_and_attributes_can_be_queried() {
         }
         assert_eq!(Device::get_device(2).unwrap_err(), CudaError::InvalidDevice);
     });
+}
+
+#[test]
+fn a_program_sees_the_devices_of_cuda_visible_devices() {
+    let (test, options) = ("a_program_sees_the_devices_of_cuda_visible_devices", &["--devices", "sm_90,sm_75,sm_80"]);
+    let variable = "CUDA_VISIBLE_DEVICES";
+    let list = std::env::var(variable).unwrap_or_default();
+    let body = || {
+        let result = cust::init(CudaFlags::empty());
+        if list.is_empty() {
+            return assert_eq!(result.unwrap_err(), CudaError::NoDevice);
+        }
+        result.unwrap();
+        assert_eq!(Device::num_devices().unwrap(), 1);
+        let device = Device::get_device(0).unwrap();
+        assert!(device.name().unwrap().starts_with("CUDA emulator (sm_75"));
+        assert_eq!(device.get_attribute(DeviceAttribute::PciBusId).unwrap(), 1);
+        let _context = Context::new(device).unwrap();
+        let ordinal = cust::context::CurrentContext::get_device().unwrap();
+        assert_eq!(ordinal.as_raw(), 0);
+    };
+    for visible in ["1", "GPU-43554441-2065-6d75-6c61-746f72200001", ""] {
+        if emulated_in(test, options, &[(variable, visible)], body).is_none() {
+            return;
+        }
+    }
 }
 
 #[test]
