@@ -116,7 +116,9 @@ pub(crate) fn attribute_of(state: &State, function: Handle, attribute: c_int) ->
             let limit = max_registers(&state.modules.get(function.module)?.ptx);
             limit.map_or(registers, |limit| registers.min(limit)) as c_int
         }
-        5 | 6 => version,
+        // The PTX is compiled for the device, from what it was made for.
+        5 => target(&state.modules.get(function.module)?.ptx).unwrap_or(version),
+        6 => version,
         7 => 0,
         MAX_DYNAMIC_SHARED => function.max_dynamic_bytes as c_int,
         CARVEOUT => function.carveout,
@@ -128,6 +130,14 @@ pub(crate) fn attribute_of(state: &State, function: Handle, attribute: c_int) ->
         15 => 0,
         _ => return Err(Error::INVALID_VALUE),
     })
+}
+
+/// The architecture that PTX is made for, such as 80 of `sm_80`.
+fn target(ptx: &str) -> Option<c_int> {
+    let name =
+        ptx.lines().find_map(|line| line.trim_start().strip_prefix(".target"))?.trim_start().strip_prefix("sm_")?;
+    let digits = name.find(|other: char| !other.is_ascii_digit()).unwrap_or(name.len());
+    name[..digits].parse().ok()
 }
 
 pub(crate) fn set_attribute(function: Handle, attribute: c_int, value: c_int) -> Result {

@@ -82,7 +82,7 @@ impl State {
     /// Loads a module in a context.
     ///
     /// # Errors
-    /// `INVALID_PTX`, with the reason in the log that the options name, or else on stderr.
+    /// `INVALID_PTX`, or `NOT_SUPPORTED` if the PTX may be valid, with the reason in the log that the options name, or else on stderr.
     pub(crate) fn load(&mut self, context: Handle, ptx: Arc<str>, options: &JitOptions) -> Result<Handle> {
         let ordinal = self.usable(context)?;
         let memory = &mut self.memories[ordinal];
@@ -127,7 +127,8 @@ impl State {
     /// The handle of a function, the same each time.
     ///
     /// # Errors
-    /// `NOT_FOUND`; `NOT_SUPPORTED` if the kernel has something that the interpreter does not support, with a line that says what.
+    /// `NOT_FOUND`; `NOT_SUPPORTED` if the kernel has something that the interpreter does not support, or `INVALID_PTX`, with a line that
+    /// says what.
     pub(crate) fn function(&mut self, module: Handle, name: &str) -> Result<Handle> {
         let of_module = self.modules.get_mut(module)?;
         if let Some(known) = of_module.functions.get(name) {
@@ -135,7 +136,7 @@ impl State {
         }
         if let Some((_, error)) = of_module.loaded.refused().find(|(refused, _)| *refused == name) {
             journal::note_once(&format!("kernel {}: {error}", names::short_name(name)));
-            return Err(Error::NOT_SUPPORTED);
+            return Err(code(error));
         }
         let made = Function::of(module, of_module.context, &of_module.loaded, name).ok_or(Error::NOT_FOUND)?;
         let made = self.functions.add(made);
@@ -164,5 +165,9 @@ impl State {
 
 fn rejected(error: &LoadError, options: &JitOptions) -> Error {
     options.report(&error.to_string());
-    Error::INVALID_PTX
+    code(error)
+}
+
+fn code(error: &LoadError) -> Error {
+    if error.is_unsupported() { Error::NOT_SUPPORTED } else { Error::INVALID_PTX }
 }

@@ -89,6 +89,8 @@ int main(void) {
 
     /* The variables follow each other, each aligned: 40 bytes, 1, 7 between, 8. */
     CHECK(attribute("empty", 1) == 0 && attribute("shared", 1) == 56);
+    /* The PTX is for sm_70, and compiled for the device. */
+    CHECK(attribute("empty", 5) == 70 && attribute("empty", 6) == 90);
     /* At least two for each value, and no more than .maxnreg. */
     CHECK(attribute("empty", 4) < 10);
     CHECK(attribute("wide", 4) >= 24 && attribute("wide", 4) < 40);

@@ -36,8 +36,59 @@ pub(super) fn decode(
     if !matches!(instruction.opcode.as_str(), "mov" | "cvt") {
         operands::check_no_special(symbols, &instruction.operands)?;
     }
-    let (action, class) = action(symbols, instruction)?;
+    let decoded = action(symbols, instruction);
+    let (action, class) = decoded.map_err(|problem| match is_missing(instruction) {
+        true => Problem::Unsupported("this instruction of PTX"),
+        false => problem,
+    })?;
     Ok((DecodedInstruction { guard, action }, class))
+}
+
+/// Instructions of PTX of which the interpreter has no form (PTX ISA 9.7).
+const MISSING: [&str; 32] = [
+    "applypriority",
+    "clusterlaunchcontrol",
+    "createpolicy",
+    "discard",
+    "elect",
+    "getctarank",
+    "istypep",
+    "movmatrix",
+    "multimem",
+    "pmevent",
+    "setmaxnreg",
+    "stackrestore",
+    "stacksave",
+    "stmatrix",
+    "sured",
+    "tcgen05",
+    "tensormap",
+    "vabsdiff",
+    "vabsdiff2",
+    "vabsdiff4",
+    "vadd",
+    "vadd2",
+    "vadd4",
+    "vavrg2",
+    "vavrg4",
+    "vmad",
+    "vset",
+    "vshl",
+    "vshr",
+    "vsub",
+    "vsub2",
+    "vsub4",
+];
+
+/// Whether an instruction is one of PTX, and none of the interpreter's.
+fn is_missing(instruction: &syntax::Instruction) -> bool {
+    let has = |modifier: &str| instruction.modifiers.iter().any(|other| other == modifier);
+    match instruction.opcode.as_str() {
+        "wgmma" => true,
+        "cp" => has("tensor"),
+        "mma" => has("sp"),
+        opcode => MISSING.contains(&opcode),
+    }
 }
 
 fn action(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Result<(Action, Class), Problem> {

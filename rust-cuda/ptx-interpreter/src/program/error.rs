@@ -27,6 +27,24 @@ pub enum LoadError {
     AddressSize(u32),
 }
 
+impl LoadError {
+    /// Whether the text may be valid PTX, with something that is not supported.
+    pub fn is_unsupported(&self) -> bool {
+        match self {
+            Self::Syntax(_) => false,
+            Self::Statement { problem, .. } => matches!(
+                problem,
+                Problem::Unsupported(_)
+                    | Problem::SpecialRegister(_)
+                    | Problem::TooLarge { .. }
+                    | Problem::TooMuchExpanded
+                    | Problem::TooDeep
+            ),
+            Self::AddressSize(_) => true,
+        }
+    }
+}
+
 /// What is wrong with a statement.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum Problem {

@@ -26,8 +26,6 @@ fn unknown_instructions_and_forms_are_rejected() {
         "add.u32.rn r0, r1, r2;",
         "add.rn.u32 r0, r1, r2;",
         "mul.u32 r0, r1, r2;",
-        "wgmma.fence.sync.aligned;",
-        "elect.sync r0|p0, r1;",
         "cvt.u32 r0, r1;",
         "setp.lt.b32 p0, r0, r1;",
         "setp.xx.u32 p0, r0, r1;",
@@ -35,6 +33,21 @@ fn unknown_instructions_and_forms_are_rejected() {
     ] {
         let problem = problem_of("", statement);
         assert!(matches!(problem, Problem::UnknownForm(_)), "{statement}: {problem}");
+    }
+}
+
+#[test]
+fn valid_ptx_that_is_missing_is_told_from_invalid_ptx() {
+    for (statement, is_unsupported) in [
+        ("sured.b.add.1d.u32.trap [d0, {r0}], r1;", true),
+        ("movmatrix.sync.aligned.m8n8.trans.b16 r0, r1;", true),
+        ("frobnicate.u32 r0, r1;", false),
+        ("add.u33 r0, r1, r2;", false),
+        ("add.u32 r0, r1;", false),
+        ("add.u32 r0, r1, nobody;", false),
+    ] {
+        let error = Kernel::new(format!("{statement}\nret;")).load_error();
+        assert_eq!(error.is_unsupported(), is_unsupported, "{statement}: {error}");
     }
 }
 

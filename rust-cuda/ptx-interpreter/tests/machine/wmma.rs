@@ -122,6 +122,8 @@ fn body(form: &Form, layouts: [Layout; 4], space: &str) -> String {
     }
     let types = match (factor.name, d.name) {
         ("f16", _) => format!("{}.{}", d.name, c.name),
+        // The rounding may be before the types and behind them.
+        ("f64", _) if space.is_empty() => "f64.f64.f64.f64.rn".to_owned(),
         ("f64", _) => "rn.f64.f64.f64.f64".to_owned(),
         (factor, sum) => format!("{sum}.{factor}.{factor}.{sum}"),
     };

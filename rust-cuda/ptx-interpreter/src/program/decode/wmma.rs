@@ -91,8 +91,8 @@ fn product(
         by_columns(modifiers)?;
     }
     let shape = shape(modifiers)?;
-    // Of f64, to the nearest even.
-    modifiers.take("rn");
+    // Of f64, to the nearest even: before the types, or behind them.
+    let is_rounded = modifiers.take("rn");
     let (d_type, second) = (modifiers.expect_type()?, modifiers.expect_type()?);
     // Products of f16 name the types of D and C alone.
     let [a_type, b_type, c_type] = match modifiers.expect_type() {
@@ -100,6 +100,9 @@ fn product(
         Err(_) => [ScalarType::F16, ScalarType::F16, second],
     };
     let saturates = modifiers.take("satfinite");
+    if d_type == ScalarType::F64 && !is_rounded {
+        modifiers.take("rn");
+    }
     modifiers.end()?;
     let is_integer = matches!(a_type, ScalarType::S8 | ScalarType::U8);
     // The types of the sums that there are.
