@@ -49,8 +49,9 @@ const LAUNCH_BLOCKING: &str = "CUDA_LAUNCH_BLOCKING";
 /// Maximum number of source lines of a launch whose first fault is reported, unless the environment asks for another.
 const DEFAULT_MAX_FAULTS: u64 = 20;
 
-/// The version of CUDA that the driver says it has, unless the environment asks for another.
-const DEFAULT_VERSION: (i32, i32) = (13, 0);
+/// The version of CUDA that the driver says it has, unless the environment asks for another: the newest. Programs refuse a driver that
+/// is older than what they were built with, and take any that is newer.
+const DEFAULT_VERSION: (i32, i32) = (13, 5);
 
 /// What the environment asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,7 +206,7 @@ mod tests {
         assert_eq!((options.launch.strict, options.launch.uninitialised), (false, Uninitialised::Note));
         assert!(!options.launch.volatile_is_plain && !options.launch.same_value_races_are_faults);
         assert!(!options.launch.keep_going);
-        assert_eq!((options.launch.max_faults, options.version), (20, 13_000));
+        assert_eq!((options.launch.max_faults, options.version), (20, 13_050));
     }
 
     #[test]

@@ -119,7 +119,7 @@ fn the_runtime_librarys_functions_do_what_nvidias_do() {
     let Some(program) = compiled_from("runtime_api.c", "runtime") else {
         return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
     };
-    for (library, version) in [(&[][..], "13000"), (&["libcudart.so.12"], "12090"), (&["libcudart.so.13"], "13000")] {
+    for (library, version) in [(&[][..], "13050"), (&["libcudart.so.12"], "12090"), (&["libcudart.so.13"], "13050")] {
         let output = emulated(&["--like-a-gpu", "--devices", "sm_90,sm_75"], &program, library);
         let said = text(&output);
         assert!(output.status.success() && said.contains("all calls returned what they should"), "{said}");

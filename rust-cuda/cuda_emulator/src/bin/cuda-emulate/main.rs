@@ -41,7 +41,7 @@ struct Run {
     /// Number of multiprocessors of each device [default: 32]
     #[arg(long, value_name = "N")]
     multiprocessors: Option<OsString>,
-    /// Version of CUDA that the driver says it has [default: 13.0]
+    /// Version of CUDA that the driver says it has [default: 13.5]
     #[arg(long, value_name = "MAJOR.MINOR")]
     cuda_version: Option<OsString>,
     /// Do not look for races: blocks run in parallel
