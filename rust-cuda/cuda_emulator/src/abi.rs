@@ -69,6 +69,11 @@ impl<T> Out<T> {
         Self(std::ptr::null_mut())
     }
 
+    /// The pointer as an address.
+    pub(crate) fn address(self) -> HostAddress {
+        HostAddress(self.0 as usize)
+    }
+
     /// The same pointer, for a value of another type: that of a `void *` depends on another parameter.
     pub(crate) fn cast<U>(self) -> Out<U> {
         Out(self.0.cast())

@@ -166,20 +166,6 @@ pub(crate) fn destroy_executable(executable: Handle) -> Result {
     Ok(())
 }
 
-/// The nodes of a graph, as many as there is room for; their number, if there is no array for them.
-pub(crate) fn nodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) -> Result {
-    let mut state = state()?;
-    let of_graph = state.nodes_of(graph)?;
-    if nodes.is_null() {
-        return count.set(of_graph.len());
-    }
-    let room = count.get()?;
-    for index in 0..room {
-        nodes.set_nth(index, of_graph.get(index).copied().unwrap_or(0))?;
-    }
-    count.set(room.min(of_graph.len()))
-}
-
 impl State {
     /// The handles of a graph's nodes.
     pub(super) fn nodes_of(&mut self, graph: Handle) -> Result<&[Handle]> {

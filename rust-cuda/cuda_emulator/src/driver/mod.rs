@@ -8,6 +8,7 @@ pub(crate) mod function;
 pub(crate) mod graph;
 pub(crate) mod graph_memory;
 pub(crate) mod graph_nodes;
+pub(crate) mod graph_queries;
 pub(crate) mod graph_update;
 pub(crate) mod image_object;
 pub(crate) mod launch;

@@ -8,7 +8,7 @@ use crate::abi::{
     RawHostFunction, UpdateResult,
 };
 use crate::driver::graph_nodes::Dependencies;
-use crate::driver::{event, graph, graph_memory, graph_nodes, graph_update, memory, object, stream};
+use crate::driver::{event, graph, graph_memory, graph_nodes, graph_queries, graph_update, memory, object, stream};
 use crate::error::Error;
 use crate::handles::Handle;
 
@@ -128,7 +128,22 @@ export! {
     fn cuGraphReleaseUserObject(graph: Handle, object: Handle, count: c_uint) =>
         object::release_for_graph(graph, object, count);
     fn cuGraphUpload[cuGraphUpload_ptsz](executable: Handle, stream: Handle) => graph::upload(executable, stream);
-    fn cuGraphGetNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) => graph::nodes(graph, nodes, count);
+    fn cuGraphGetNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) => graph_queries::nodes(graph, nodes, count);
+    fn cuGraphGetRootNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) =>
+        graph_queries::roots(graph, nodes, count);
+    fn cuGraphGetEdges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) =>
+        graph_queries::edges(graph, from, to, HostAddress(0), count);
+    fn cuGraphGetEdges_v2(
+        graph: Handle, from: Out<Handle>, to: Out<Handle>, edges: HostAddress, count: Out<usize>,
+    ) => graph_queries::edges(graph, from, to, edges, count);
+    fn cuGraphNodeGetDependencies(node: Handle, nodes: Out<Handle>, count: Out<usize>) =>
+        graph_queries::dependencies(node, nodes, HostAddress(0), count);
+    fn cuGraphNodeGetDependencies_v2(node: Handle, nodes: Out<Handle>, edges: HostAddress, count: Out<usize>) =>
+        graph_queries::dependencies(node, nodes, edges, count);
+    fn cuGraphNodeGetDependentNodes(node: Handle, nodes: Out<Handle>, count: Out<usize>) =>
+        graph_queries::dependents(node, nodes, HostAddress(0), count);
+    fn cuGraphNodeGetDependentNodes_v2(node: Handle, nodes: Out<Handle>, edges: HostAddress, count: Out<usize>) =>
+        graph_queries::dependents(node, nodes, edges, count);
     fn cuGraphNodeGetType(node: Handle, kind: Out<c_int>) => graph::node_type(node, kind);
     fn cuGraphKernelNodeGetParams(node: Handle, parameters: Out<KernelShape>) =>
         parameters.set(graph_update::kernel_node(node)?.shape);

@@ -125,19 +125,12 @@ unsupported! {
     cuGraphExternalSemaphoresSignalNodeSetParams
     cuGraphExternalSemaphoresWaitNodeGetParams
     cuGraphExternalSemaphoresWaitNodeSetParams
-    cuGraphGetEdges
-    cuGraphGetEdges_v2
     cuGraphGetId
-    cuGraphGetRootNodes
     cuGraphKernelNodeCopyAttributes
     cuGraphKernelNodeGetAttribute
     cuGraphKernelNodeSetAttribute
     cuGraphNodeFindInClone
     cuGraphNodeGetContainingGraph
-    cuGraphNodeGetDependencies
-    cuGraphNodeGetDependencies_v2
-    cuGraphNodeGetDependentNodes
-    cuGraphNodeGetDependentNodes_v2
     cuGraphNodeGetEnabled
     cuGraphNodeGetLocalId
     cuGraphNodeGetParams

@@ -7,7 +7,7 @@ use crate::abi::{
     RuntimeCopy3D, UpdateResult,
 };
 use crate::driver::graph_nodes::Dependencies;
-use crate::driver::{graph, graph_memory, graph_nodes, graph_update, memory, object};
+use crate::driver::{graph, graph_memory, graph_nodes, graph_queries, graph_update, memory, object};
 use crate::error::{Error, Result};
 use crate::exports::export;
 use crate::handles::Handle;
@@ -20,6 +20,11 @@ fn count(edges_or_count: usize, count: usize) -> usize {
     if version::is_twelve() { edges_or_count } else { count }
 }
 
+/// As [`count`], of functions that write both.
+fn edges_and_count(edges_or_count: Out<usize>, count: Out<usize>) -> (HostAddress, Out<usize>) {
+    if version::is_twelve() { (HostAddress(0), edges_or_count) } else { (edges_or_count.address(), count) }
+}
+
 /// A copy of a node, from or to one plane.
 fn copy_work(parameters: In<RuntimeCopy3D>) -> Result<memory::Copy> {
     memory::copy_node(In::to(&copy_of_box(parameters.get()?)?))
@@ -30,7 +35,35 @@ export! {
     fn cudaGraphCreate(graph: Out<Handle>, flags: c_uint) => graph::create(graph, flags);
     fn cudaGraphDestroy(graph: Handle) => graph::destroy(graph);
     fn cudaGraphClone(copy: Out<Handle>, graph: Handle) => graph::copy(copy, graph);
-    fn cudaGraphGetNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) => graph::nodes(graph, nodes, count);
+    fn cudaGraphGetNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) => graph_queries::nodes(graph, nodes, count);
+    fn cudaGraphGetRootNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) =>
+        graph_queries::roots(graph, nodes, count);
+    // In CUDA 12, these three have no data of edges before the number.
+    fn cudaGraphGetEdges(
+        graph: Handle, from: Out<Handle>, to: Out<Handle>, edges_or_count: Out<usize>, count: Out<usize>,
+    ) => {
+        let (edges, count) = edges_and_count(edges_or_count, count);
+        graph_queries::edges(graph, from, to, edges, count)
+    };
+    fn cudaGraphGetEdges_v2(
+        graph: Handle, from: Out<Handle>, to: Out<Handle>, edges: HostAddress, count: Out<usize>,
+    ) => graph_queries::edges(graph, from, to, edges, count);
+    fn cudaGraphNodeGetDependencies(
+        node: Handle, nodes: Out<Handle>, edges_or_count: Out<usize>, count: Out<usize>,
+    ) => {
+        let (edges, count) = edges_and_count(edges_or_count, count);
+        graph_queries::dependencies(node, nodes, edges, count)
+    };
+    fn cudaGraphNodeGetDependencies_v2(node: Handle, nodes: Out<Handle>, edges: HostAddress, count: Out<usize>) =>
+        graph_queries::dependencies(node, nodes, edges, count);
+    fn cudaGraphNodeGetDependentNodes(
+        node: Handle, nodes: Out<Handle>, edges_or_count: Out<usize>, count: Out<usize>,
+    ) => {
+        let (edges, count) = edges_and_count(edges_or_count, count);
+        graph_queries::dependents(node, nodes, edges, count)
+    };
+    fn cudaGraphNodeGetDependentNodes_v2(node: Handle, nodes: Out<Handle>, edges: HostAddress, count: Out<usize>) =>
+        graph_queries::dependents(node, nodes, edges, count);
     fn cudaGraphNodeGetType(node: Handle, kind: Out<c_int>) => graph::node_type(node, kind);
     fn cudaGraphAddDependencies(
         graph: Handle, from: In<Handle>, to: In<Handle>, edges_or_count: usize, edge_count: usize,

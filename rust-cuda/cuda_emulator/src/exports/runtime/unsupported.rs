@@ -83,10 +83,7 @@ unsupported! {
     cudaGraphExternalSemaphoresSignalNodeSetParams
     cudaGraphExternalSemaphoresWaitNodeGetParams
     cudaGraphExternalSemaphoresWaitNodeSetParams
-    cudaGraphGetEdges
-    cudaGraphGetEdges_v2
     cudaGraphGetId
-    cudaGraphGetRootNodes
     cudaGraphKernelNodeCopyAttributes
     cudaGraphKernelNodeGetAttribute
     cudaGraphKernelNodeSetAttribute
@@ -94,10 +91,6 @@ unsupported! {
     cudaGraphMemcpyNodeSetParamsToSymbol
     cudaGraphNodeFindInClone
     cudaGraphNodeGetContainingGraph
-    cudaGraphNodeGetDependencies
-    cudaGraphNodeGetDependencies_v2
-    cudaGraphNodeGetDependentNodes
-    cudaGraphNodeGetDependentNodes_v2
     cudaGraphNodeGetEnabled
     cudaGraphNodeGetLocalId
     cudaGraphNodeGetParams
