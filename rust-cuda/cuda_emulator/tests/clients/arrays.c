@@ -23,7 +23,7 @@ CUresult cuMemcpyHtoA_v2(CUarray, size_t, const void *, size_t), cuMemcpyAtoH_v2
 CUresult cuMemcpyAtoD_v2(CUdeviceptr, CUarray, size_t, size_t), cuMemcpyAtoA_v2(CUarray, size_t, CUarray, size_t, size_t);
 CUresult cuMemcpyHtoAAsync_v2(CUarray, size_t, const void *, size_t, CUstream), cuMemcpyAtoHAsync_v2(void *, CUarray, size_t, size_t, CUstream);
 CUresult cuMemcpy2D_v2(const Copy2D *), cuMemcpy2DUnaligned_v2(const Copy2D *), cuMemcpy2DAsync_v2(const Copy2D *, CUstream), cuMemcpy3D_v2(const Copy3D *), cuMemcpy3DAsync_v2(const Copy3D *, CUstream);
-CUresult cuStreamCreate(CUstream *, unsigned), cuStreamBeginCapture_v2(CUstream, int), cuStreamEndCapture(CUstream, CUgraph *), cuGraphInstantiateWithFlags(CUgraphExec *, CUgraph, unsigned long long);
+CUresult cuStreamCreate(CUstream *, unsigned), cuStreamSynchronize(CUstream), cuStreamBeginCapture_v2(CUstream, int), cuStreamEndCapture(CUstream, CUgraph *), cuGraphInstantiateWithFlags(CUgraphExec *, CUgraph, unsigned long long);
 CUresult cuGraphLaunch(CUgraphExec, CUstream), cuGraphGetNodes(CUgraph, struct opaque **, size_t *), cuGraphMemcpyNodeGetParams(struct opaque *, Copy3D *);
 
 #define EXPECT(result, call) do { CUresult got = call; if (got != (result)) { printf("line %d: %s is %d, not %d\n", __LINE__, #call, got, result); exit(1); } } while (0)
@@ -164,6 +164,7 @@ static void captured(void) {
     EXPECT(0, cuGraphInstantiateWithFlags(&executable, graph, 0));
     CHECK(back[0][0] == 0);
     EXPECT(0, cuGraphLaunch(executable, stream));
+    EXPECT(0, cuStreamSynchronize(stream));
     CHECK(memcmp(back[0], source[1], W) == 0);
     EXPECT(0, cuArrayDestroy(array));
     EXPECT(400, cuGraphLaunch(executable, stream));

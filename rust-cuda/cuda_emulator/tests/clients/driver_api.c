@@ -113,6 +113,12 @@ static void add_on(CUdeviceptr values, unsigned n, CUstream stream) {
     EXPECT(0, cuLaunchKernel(add, (N + 127) / 128, 1, 1, 128, 1, 1, 0, stream, parameters, NULL));
 }
 
+/* Launches a graph, and waits for it. */
+static CUresult run_graph(CUgraphExec executable, CUstream stream) {
+    CUresult launched = cuGraphLaunch(executable, stream);
+    return launched ? launched : cuStreamSynchronize(stream);
+}
+
 /* Each thread of the host has memory of its own. */
 static void *work(void *unused) {
     CUdeviceptr values;
@@ -170,11 +176,11 @@ static void new_parameters(CUdeviceptr values, CUdeviceptr other, CUstream strea
     call.data = &more_calls;
     EXPECT(0, cuGraphExecHostNodeSetParams(executable, nodes[3], &call));
     fewer = N;
-    EXPECT(0, cuGraphLaunch(executable, stream));
+    EXPECT(0, run_graph(executable, stream));
     for (unsigned i = 0; i < N; i++) CHECK(result[i] == 0 && second[i] == 7 + (i < 10));
     CHECK(calls == 0 && more_calls == 1);
     EXPECT(0, cuGraphInstantiateWithFlags(&fresh, graph, 0));
-    EXPECT(0, cuGraphLaunch(fresh, stream));
+    EXPECT(0, run_graph(fresh, stream));
     for (unsigned i = 0; i < N; i++) CHECK(result[i] == 2);
     CHECK(calls == 2 && more_calls == 1);
 
@@ -196,11 +202,11 @@ static void new_parameters(CUdeviceptr values, CUdeviceptr other, CUstream strea
     CHECK(call.function == count_call && call.data == &calls);
     call.data = &more_calls;
     EXPECT(0, cuGraphHostNodeSetParams(nodes[3], &call));
-    EXPECT(0, cuGraphLaunch(fresh, stream));
+    EXPECT(0, run_graph(fresh, stream));
     CHECK(result[500] == 2 && second[500] == 7 && more_calls == 1);
     EXPECT(0, cuGraphExecDestroy(fresh));
     EXPECT(0, cuGraphInstantiateWithFlags(&fresh, graph, 0));
-    EXPECT(0, cuGraphLaunch(fresh, stream));
+    EXPECT(0, run_graph(fresh, stream));
     CHECK(second[127] == 4 && second[128] == 3 && more_calls == 2);
 
     /* A grid without blocks, by the older structure too: an error where it is launched. */
@@ -211,7 +217,7 @@ static void new_parameters(CUdeviceptr values, CUdeviceptr other, CUstream strea
     CHECK(more_calls == 2);
     launch.grid_x = 8;
     EXPECT(0, cuGraphExecKernelNodeSetParams(executable, nodes[1], &launch));
-    EXPECT(0, cuGraphLaunch(executable, stream));
+    EXPECT(0, run_graph(executable, stream));
     CHECK(second[N - 1] == 8 && more_calls == 3);
     EXPECT(0, cuGraphKernelNodeSetParams(nodes[1], &launch));
     KernelNode old_structure;
@@ -266,7 +272,7 @@ static void new_parameters(CUdeviceptr values, CUdeviceptr other, CUstream strea
     EXPECT(0, cuGraphDestroy(other_graph));
     EXPECT(0, cuGraphDestroy(graph));
     EXPECT(1, cuGraphExecKernelNodeSetParams_v2(executable, nodes[1], &launch));
-    EXPECT(0, cuGraphLaunch(executable, stream));
+    EXPECT(0, run_graph(executable, stream));
     EXPECT(0, cuGraphExecDestroy(executable));
     EXPECT(400, cuGraphExecHostNodeSetParams(executable, nodes[3], &call));
     EXPECT(400, cuGraphLaunch(executable, stream));
@@ -300,7 +306,7 @@ static void updates(CUdeviceptr values, CUdeviceptr other, CUstream stream) {
     EXPECT(0, cuGraphExecUpdate_v2(executable, changed, &found));
     CHECK(found.result == 0 && !found.node && !found.from);
     EXPECT(0, cuGraphDestroy(changed));
-    EXPECT(0, cuGraphLaunch(executable, stream));
+    EXPECT(0, run_graph(executable, stream));
     EXPECT(0, cuMemcpyDtoH_v2(result, other, sizeof result));
     CHECK(result[N - 1] == 7);
     EXPECT(0, cuGraphExecUpdate(executable, graph, NULL, NULL));
@@ -622,7 +628,7 @@ static void graph_memory(CUdeviceptr values, CUstream stream) {
     EXPECT(801, cuGraphClone(&other_graph, graph));
     for (int i = 0; i < 3; i++) {
         memset(result, 0, sizeof result);
-        EXPECT(0, cuGraphLaunch(executable, stream));
+        EXPECT(0, run_graph(executable, stream));
         CHECK(result[0] == 9 && result[N - 1] == 9);
     }
     EXPECT(1, cuMemFree_v2(asked.address));
@@ -800,7 +806,7 @@ int main(int count, char **arguments) {
     /* Launches, by pointers and by a buffer; constants and variables of the module. */
     CUstream stream;
     CUevent start, end;
-    EXPECT(0, cuStreamCreate(&stream, 1));
+    EXPECT(0, cuStreamCreate(&stream, 0));
     EXPECT(0, cuEventCreate(&start, 0));
     EXPECT(0, cuEventCreate(&end, 0));
     CUdeviceptr step, calls;
@@ -812,6 +818,7 @@ int main(int count, char **arguments) {
     EXPECT(0, cuEventRecord(start, stream));
     add_on(values, N, stream);
     EXPECT(0, cuEventRecord(end, stream));
+    EXPECT(0, cuStreamSynchronize(stream));
     EXPECT(0, cuEventQuery(end));
     float milliseconds;
     EXPECT(0, cuEventElapsedTime(&milliseconds, start, end));
@@ -905,7 +912,7 @@ int main(int count, char **arguments) {
     EXPECT(0, cuGraphInstantiateWithFlags(&executable, graph, 0));
     EXPECT(0, cuGraphDestroy(graph));
     memset(result, 0, sizeof result);
-    for (int i = 0; i < 2; i++) EXPECT(0, cuGraphLaunch(executable, stream));
+    for (int i = 0; i < 2; i++) EXPECT(0, run_graph(executable, stream));
     for (unsigned i = 0; i < N; i++) CHECK(result[i] == 5 + 1 + (i < 10));
     CHECK(host_calls == 7);
 

@@ -281,6 +281,7 @@ static void streams_and_graphs(void) {
     FAILS(INVALID_FUNCTION, cudaGraphAddKernelNode(&nodes[1], graph, nodes, 1, &node));
     OK(cudaGraphInstantiate(&executable, graph, 0));
     OK(cudaGraphLaunch(executable, stream));
+    OK(cudaStreamSynchronize(stream));
     CHECK(host[0] == 5 && host[3] == 5);
     OK(cudaGraphExecDestroy(executable));
     OK(cudaGraphDestroy(graph));

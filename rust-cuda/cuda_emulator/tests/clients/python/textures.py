@@ -94,6 +94,8 @@ def of_array(array):
 
 
 def run(name, grid, block, *arguments):
+    # Copies in the default stream are not in order with a stream that does not block.
+    check(driver.cuCtxSynchronize())
     launch(stream, LaunchConfig(grid=grid, block=block), code.get_kernel(name), *arguments)
     stream.sync()
 
