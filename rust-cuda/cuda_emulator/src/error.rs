@@ -67,6 +67,7 @@ impl Error {
     pub(crate) const FILE_NOT_FOUND: Self = Self(301);
     pub(crate) const INVALID_HANDLE: Self = Self(400);
     pub(crate) const NOT_FOUND: Self = Self(500);
+    pub(crate) const NOT_READY: Self = Self(600);
     pub(crate) const ILLEGAL_ADDRESS: Self = Self(700);
     pub(crate) const LAUNCH_OUT_OF_RESOURCES: Self = Self(701);
     pub(crate) const LAUNCH_TIMEOUT: Self = Self(702);
@@ -77,6 +78,7 @@ impl Error {
     pub(crate) const HARDWARE_STACK_ERROR: Self = Self(714);
     pub(crate) const LAUNCH_FAILED: Self = Self(719);
     pub(crate) const COOPERATIVE_LAUNCH_TOO_LARGE: Self = Self(720);
+    pub(crate) const NOT_PERMITTED: Self = Self(800);
     pub(crate) const NOT_SUPPORTED: Self = Self(801);
     pub(crate) const INVALID_CLUSTER_SIZE: Self = Self(912);
     pub(crate) const HOST_MEMORY_ALREADY_REGISTERED: Self = Self(712);

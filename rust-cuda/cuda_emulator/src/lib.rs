@@ -9,7 +9,7 @@
 //!
 //! Devices whose name says that they are emulated, of the architectures that [`options::DEVICES`] lists. Everything runs when it is
 //! queued, on the thread that queues it: streams are in order, events are times of the host, and each run of a program has the same
-//! order. A module is PTX, alone or in a fat binary; the linker's calls join modules as texts.
+//! order. With [`options::ASYNC_ORDER`] work waits in its stream, and a seed chooses when it runs. A module is PTX, alone or in a fat binary; the linker's calls join modules as texts.
 //!
 //! A function that is missing returns `CUDA_ERROR_NOT_SUPPORTED`, and is named once on stderr: [`UNSUPPORTED`] lists them.
 //!

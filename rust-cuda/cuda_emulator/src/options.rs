@@ -29,6 +29,8 @@ pub const ORDERS: &str = "CUDA_EMULATOR_ORDERS";
 pub const SEED: &str = "CUDA_EMULATOR_SEED";
 /// The one order in which each launch runs, such as `descending@3`.
 pub const ORDER: &str = "CUDA_EMULATOR_ORDER";
+/// Chooses when queued work runs, as late or as early as CUDA allows; with 0, it runs when it is queued.
+pub const ASYNC_ORDER: &str = "CUDA_EMULATOR_ASYNC_ORDER";
 /// Maximum number of source lines of a launch whose first fault is reported.
 pub const MAX_FAULTS: &str = "CUDA_EMULATOR_MAX_FAULTS";
 /// `on` or `off`: whether a launch with a fault goes on, and the program after it. Otherwise the context has an error, as on a GPU.
@@ -61,6 +63,8 @@ pub struct Options {
     pub(crate) launch: LaunchOptions,
     pub(crate) json: Option<PathBuf>,
     pub(crate) capture: Option<PathBuf>,
+    /// The seed of an asynchronous order.
+    pub(crate) async_order: Option<u64>,
     /// Whether a launch itself returns the error of its fault.
     pub(crate) launch_blocking: bool,
     /// As `cuDriverGetVersion` has it: 12090.
@@ -128,9 +132,9 @@ impl Options {
             None => Schedule::default(),
             Some(value) => value.parse().map_err(|_| wrong(ORDER, &value, "an order that a fault's message names"))?,
         };
-        let seed = match text(SEED) {
-            None => 0,
-            Some(value) => value.parse().map_err(|_| wrong(SEED, &value, "a number from 0 to 2⁶⁴ − 1"))?,
+        let seed = |variable| match text(variable) {
+            None => Ok(0),
+            Some(value) => value.parse().map_err(|_| wrong(variable, &value, "a number from 0 to 2⁶⁴ − 1")),
         };
         let uninitialised = match text(UNINITIALISED) {
             None => Uninitialised::Note,
@@ -157,11 +161,12 @@ impl Options {
                 max_faults: number(MAX_FAULTS, DEFAULT_MAX_FAULTS, 1000)? as usize,
                 keep_going: is_on(KEEP_GOING, false)?,
                 schedule,
-                search: Search { runs, seed, ..Search::ONE },
+                search: Search { runs, seed: seed(SEED)?, ..Search::ONE },
                 ..LaunchOptions::default()
             },
             json: path(JSON).map(|path| with_process_id(&path.to_string_lossy())),
             capture: path(CAPTURE).map(PathBuf::from),
+            async_order: Some(seed(ASYNC_ORDER)?).filter(|seed| *seed != 0),
             launch_blocking: text(LAUNCH_BLOCKING).is_some_and(|value| value != "0"),
             version: version.0 * 1000 + version.1 * 10,
         })
@@ -205,7 +210,7 @@ mod tests {
         assert_eq!(options.launch.search, Search::ONE);
         assert_eq!((options.launch.strict, options.launch.uninitialised), (false, Uninitialised::Note));
         assert!(!options.launch.volatile_is_plain && !options.launch.same_value_races_are_faults);
-        assert!(!options.launch.keep_going);
+        assert!(!options.launch.keep_going && options.async_order.is_none());
         assert_eq!((options.launch.max_faults, options.version), (20, 13_050));
     }
 
@@ -222,6 +227,7 @@ mod tests {
             (ORDERS, "8"),
             (SEED, "7"),
             (ORDER, "descending@3"),
+            (ASYNC_ORDER, "9"),
             (MAX_FAULTS, "5"),
             (KEEP_GOING, "on"),
             (JSON, "out-%p.json"),
@@ -238,7 +244,7 @@ mod tests {
         assert_eq!((options.launch.max_faults, options.launch.keep_going), (5, true));
         assert_eq!(options.json, Some(format!("out-{}.json", std::process::id()).into()));
         assert_eq!(options.capture, Some("folder".into()));
-        assert_eq!(options.version, 12_090);
+        assert_eq!((options.async_order, options.version), (Some(9), 12_090));
     }
 
     #[test]
@@ -269,6 +275,7 @@ mod tests {
             (UNINITIALISED, "no", "CUDA_EMULATOR_UNINITIALISED is \"no\": it must be off, note or error"),
             (ORDERS, "0", "CUDA_EMULATOR_ORDERS is \"0\": it must be a number from 1 to 1000000"),
             (SEED, "x", "CUDA_EMULATOR_SEED is \"x\": it must be a number from 0 to 2⁶⁴ − 1"),
+            (ASYNC_ORDER, "-1", "CUDA_EMULATOR_ASYNC_ORDER is \"-1\": it must be a number from 0 to 2⁶⁴ − 1"),
             (ORDER, "?", "CUDA_EMULATOR_ORDER is \"?\": it must be an order that a fault's message names"),
             (VERSION, "9.2", "CUDA_EMULATOR_VERSION is \"9.2\": it must be 11.0 to 13.9"),
         ] {

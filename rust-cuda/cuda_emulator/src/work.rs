@@ -5,7 +5,8 @@ use std::fmt::Debug;
 
 use crate::error::Result;
 
-/// A piece of work: a launch, a copy, a fill or a call of the host. It has run when the function that queues it returns.
+/// A piece of work: a launch, a copy, a fill or a call of the host. It has run when the function that queues it returns, unless the
+/// order is asynchronous.
 pub(crate) trait Work: Any + Debug + Send + Sync {
     /// Runs it.
     ///
@@ -26,6 +27,11 @@ pub(crate) trait Work: Any + Debug + Send + Sync {
 
     /// Whether it allocates or frees memory of its graph.
     fn has_memory(&self) -> bool {
+        false
+    }
+
+    /// Whether it calls the host or writes to the host's memory.
+    fn is_for_host(&self) -> bool {
         false
     }
 }

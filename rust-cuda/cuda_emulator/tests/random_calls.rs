@@ -264,3 +264,13 @@ fn make_calls() {
     }
     assert!(successes.len() > 200, "{} of {} functions have ever succeeded", successes.len(), functions.len());
 }
+
+#[test]
+fn no_sequence_of_calls_does_harm_in_an_asynchronous_order() {
+    for order in ["1", "2", "3"] {
+        let mut test = std::process::Command::new(std::env::current_exe().expect("the test's path"));
+        test.args(["--exact", "no_sequence_of_calls_does_harm"]).env("CUDA_EMULATOR_ASYNC_ORDER", order);
+        let output = test.output().expect("the test starts");
+        assert!(output.status.success(), "{order}: {}", String::from_utf8_lossy(&output.stdout));
+    }
+}

@@ -7,6 +7,7 @@ use std::ffi::{c_int, c_uint};
 use ptx_interpreter::memory::{Channel, Format, Geometry, Image, InvalidImage};
 
 use crate::abi::{Array3DDescriptor, ArrayDescriptor, In, Out};
+use crate::driver::pending::{self, Until};
 use crate::driver::{State, in_context};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
@@ -179,6 +180,7 @@ fn shape(descriptor: Array3DDescriptor) -> Result<(Geometry, [u32; 3])> {
 }
 
 pub(crate) fn destroy(array: Handle) -> Result {
+    pending::wait(Until::Everything)?;
     in_context(|state, _, _| {
         let Array { context, ordinal, address, .. } = state.arrays.remove(array)?;
         state.contexts.get_mut(context)?.allocations.remove(&address);

@@ -8,6 +8,7 @@ use ptx_interpreter::memory::{DEFAULT_HEAP_BYTES, GlobalMemory};
 
 use crate::abi::Out;
 use crate::driver::device;
+use crate::driver::pending::{self, Until};
 use crate::driver::{State, driver, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
@@ -100,11 +101,11 @@ pub(crate) fn create_plain(context: Out<Handle>, asked: Option<&str>, flags: c_u
 }
 
 pub(crate) fn destroy(context: Handle) -> Result {
-    let mut state = state()?;
-    if state.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)?.is_primary {
+    if state()?.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)?.is_primary {
         return Err(Error::INVALID_CONTEXT);
     }
-    state.destroy(context);
+    pending::wait(Until::Context(context))?;
+    state()?.destroy(context);
     STACK.with_borrow_mut(|stack| {
         if stack.last() == Some(&context) {
             stack.pop();
@@ -187,15 +188,18 @@ pub(crate) fn api_version(context: Handle, version: Out<c_uint>) -> Result {
     version.set(driver()?.options.version as c_uint)
 }
 
-/// All work has ended when a call returns, so that this only reports the failure of a kernel. Of the current context if the handle is
-/// 0.
+/// Waits for the work of a context, and reports the failure of a kernel. Of the current context if the handle is 0.
 pub(crate) fn synchronise(context: Handle) -> Result {
-    let state = state()?;
-    let context = or_current(context)?;
-    if state.is_capturing(context) {
-        return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
-    }
-    state.usable(context).map(drop)
+    let context = {
+        let state = state()?;
+        let context = or_current(context)?;
+        if state.is_capturing(context) {
+            return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
+        }
+        context
+    };
+    pending::wait(Until::Context(context))?;
+    state()?.settled(context)
 }
 
 pub(crate) fn limit(value: Out<usize>, limit: c_int) -> Result {
@@ -277,6 +281,7 @@ pub(crate) fn enable_peer(peer: Handle, flags: c_uint) -> Result {
 /// # Errors
 /// `INVALID_CONTEXT` if none is current, or the other one is none; `PEER_ACCESS_NOT_ENABLED`.
 pub(crate) fn disable_peer(peer: Handle) -> Result {
+    pending::wait(Until::Everything)?;
     in_context(|state, context, _| {
         state.contexts.get(peer).map_err(|_| Error::INVALID_CONTEXT)?;
         let was_enabled = state.contexts.get_mut(context)?.peers.remove(&peer);
@@ -308,6 +313,9 @@ pub(crate) fn retain_primary(context: Out<Handle>, device: c_int) -> Result {
 
 pub(crate) fn release_primary(device: c_int) -> Result {
     let (ordinal, _) = device::of(device)?;
+    if state()?.primaries[ordinal].retained == 1 {
+        pending::wait(Until::Device(ordinal))?;
+    }
     let mut state = state()?;
     let primary = &mut state.primaries[ordinal];
     primary.retained = primary.retained.checked_sub(1).ok_or(Error::INVALID_CONTEXT)?;
@@ -321,6 +329,7 @@ pub(crate) fn release_primary(device: c_int) -> Result {
 /// Destroys what the primary context has. It remains retained as often as it was.
 pub(crate) fn reset_primary(device: c_int) -> Result {
     let (ordinal, _) = device::of(device)?;
+    pending::wait(Until::Device(ordinal))?;
     state()?.destroy_primary(ordinal);
     Ok(())
 }

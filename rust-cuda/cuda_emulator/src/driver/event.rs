@@ -1,13 +1,16 @@
-//! Events: points in time of the host, since work runs when it is queued.
+//! Events: points in time of the host, at which work runs: when it is queued or, in an asynchronous order, later.
 
 use std::ffi::c_uint;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::abi::Out;
+use crate::driver::pending::{self, Number, Until};
 use crate::driver::stream::Clock;
 use crate::driver::{in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
+use crate::work::Work;
 
 /// Flags that an event may have: blocking, without times, between processes.
 const ALL_FLAGS: c_uint = 7;
@@ -21,6 +24,8 @@ pub(crate) struct Event {
     flags: c_uint,
     /// When it was last recorded.
     recorded: Option<Instant>,
+    /// The work that records it, as it was last queued in an asynchronous order.
+    pub(crate) pending: Option<Number>,
     /// The capture in which it was recorded last, and what comes before it there.
     pub(crate) captured: Option<(u64, Clock)>,
 }
@@ -33,8 +38,9 @@ pub(crate) fn create(event: Out<Handle>, flags: c_uint) -> Result {
         crate::journal::unsupported("an event for other processes");
         return Err(Error::NOT_SUPPORTED);
     }
-    let made =
-        in_context(|state, context, _| Ok(state.events.add(Event { context, flags, recorded: None, captured: None })));
+    let made = in_context(|state, context, _| {
+        Ok(state.events.add(Event { context, flags, recorded: None, pending: None, captured: None }))
+    });
     event.set(made?)
 }
 
@@ -43,29 +49,73 @@ pub(crate) fn destroy(event: Handle) -> Result {
 }
 
 pub(crate) fn record(event: Handle, stream: Handle) -> Result {
-    let mut state = state()?;
-    let context = state.context_of(stream)?;
-    state.usable(context)?;
-    let captured = state.captured_at(stream);
-    let event = state.events.get_mut(event)?;
-    if event.context != context {
-        return Err(Error::INVALID_HANDLE);
-    }
-    if captured.is_none() {
-        event.recorded = Some(Instant::now());
-    }
-    event.captured = captured;
-    Ok(())
+    let is_pending = {
+        let mut state = state()?;
+        let queue = state.queue_of(stream)?;
+        state.usable(queue.context)?;
+        let captured = state.captured_at(stream);
+        if state.events.get(event)?.context != queue.context {
+            return Err(Error::INVALID_HANDLE);
+        }
+        let is_pending = captured.is_none() && pending::is_asynchronous();
+        let number = if is_pending { Some(state.queue(queue, Arc::new(Record(event)), &[])?) } else { None };
+        let event = state.events.get_mut(event)?;
+        if captured.is_none() && !is_pending {
+            event.recorded = Some(Instant::now());
+        }
+        (event.captured, event.pending) = (captured, number);
+        is_pending
+    };
+    if is_pending { pending::progress() } else { Ok(()) }
 }
 
-/// An event that was recorded has happened; one that was not counts as one that has.
+/// Records an event.
+#[derive(Debug)]
+struct Record(Handle);
+
+impl Work for Record {
+    fn run(&self) -> Result {
+        // The program may have destroyed the event since.
+        if let Ok(event) = state()?.events.get_mut(self.0) {
+            event.recorded = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// `CU_GRAPH_NODE_TYPE_EVENT_RECORD`
+    fn node_type(&self) -> i32 {
+        7
+    }
+}
+
+/// Waits for an event. One that was not recorded counts as one that has happened.
+pub(crate) fn synchronise(event: Handle) -> Result {
+    let (context, number) = recorded(event)?;
+    number.map_or(Ok(()), |number| pending::wait(Until::Item(number)))?;
+    state()?.settled(context)
+}
+
+/// As [`synchronise`], without waiting.
+///
+/// # Errors
+/// `NOT_READY` if the event has not happened.
 pub(crate) fn query(event: Handle) -> Result {
+    let (context, number) = recorded(event)?;
+    number.map_or(Ok(()), |number| pending::poll(Until::Item(number)))?;
+    state()?.settled(context)
+}
+
+/// The context of an event, and the work that records it.
+///
+/// # Errors
+/// `STREAM_CAPTURE_UNSUPPORTED` if that is captured.
+fn recorded(event: Handle) -> Result<(Handle, Option<Number>)> {
     let state = state()?;
     let event = state.events.get(event)?;
     if event.captured.is_some() {
         return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
     }
-    state.usable(event.context).map(drop)
+    Ok((event.context, event.pending))
 }
 
 /// The milliseconds that the host's work between two events has taken.
@@ -76,6 +126,9 @@ pub(crate) fn elapsed(milliseconds: Out<f32>, start: Handle, end: Handle) -> Res
     state.usable(start.context)?;
     if start.flags & DISABLE_TIMING != 0 || end.flags & DISABLE_TIMING != 0 {
         return Err(Error::INVALID_HANDLE);
+    }
+    if [start, end].iter().any(|event| event.pending.is_some_and(|number| state.pending.contains(number))) {
+        return Err(Error::NOT_READY);
     }
     let (Some(start), Some(end)) = (start.recorded, end.recorded) else { return Err(Error::INVALID_HANDLE) };
     let seconds =

@@ -4,7 +4,9 @@ use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
 use crate::abi::{HostFunction, InstantiateParameters, Out};
+use crate::driver::memory::{Copy, pending_copy};
 use crate::driver::object::References;
+use crate::driver::pending::{self, Number, Until};
 use crate::driver::{State, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
@@ -47,6 +49,8 @@ pub(crate) struct Executable {
     pub(super) operations: Arc<[Operation]>,
     flags: u64,
     pub(super) objects: References,
+    /// Its last launch, as far as it was queued in an asynchronous order.
+    launched: Option<Number>,
 }
 
 impl Graph {
@@ -100,7 +104,7 @@ pub(crate) fn instantiate(executable: Out<Handle>, graph: Handle, flags: u64) ->
     }
     let (context, operations, objects) = (*context, operations.as_slice().into(), objects.clone());
     state.retain_objects(&objects)?;
-    let made = state.executables.add(Executable { context, graph, operations, flags, objects });
+    let made = state.executables.add(Executable { context, graph, operations, flags, objects, launched: None });
     executable.set(made)
 }
 
@@ -121,9 +125,14 @@ pub(crate) fn flags(executable: Handle, flags: Out<u64>) -> Result {
 
 /// Queues one launch of the graph; in a captured stream, its operations become part of the other graph.
 pub(crate) fn launch(executable: Handle, stream: Handle) -> Result {
-    let operations = {
+    // What a graph may allocate depends on the work before.
+    if pending::is_asynchronous() && has_memory(&state()?.executables.get(executable)?.operations) {
+        pending::wait(Until::Everything)?;
+    }
+    let (context, operations) = {
         let mut state = state()?;
-        let Executable { operations, flags, .. } = state.executables.get(executable)?;
+        let Executable { operations, flags, launched, .. } = state.executables.get(executable)?;
+        let launched = *launched;
         let (operations, flags) = (Arc::clone(operations), *flags);
         if state.capture_of(stream).is_some() && has_memory(&operations) {
             journal::unsupported("a graph with allocations in another graph");
@@ -136,18 +145,63 @@ pub(crate) fn launch(executable: Handle, stream: Handle) -> Result {
             operation.work.check()?;
         }
         state.check_allocations(&operations, flags & AUTO_FREE != 0)?;
-        operations
+        if pending::is_asynchronous() && !has_memory(&operations) {
+            let queue = state.queue_of(stream)?;
+            let launch = Launch { context: queue.context, works: pending_works(&state, &operations)? };
+            // Launches of an executable graph are in order, in different streams too.
+            let number = state.queue(queue, Arc::new(launch), launched.as_slice())?;
+            state.executables.get_mut(executable)?.launched = Some(number);
+            drop(state);
+            return pending::progress();
+        }
+        (state.context_of(stream)?, operations)
     };
-    for operation in operations.iter() {
-        operation.work.run()?;
-        // After a fault the rest does not run, and the next call returns the error.
-        let state = state()?;
-        let context = state.context_of(stream)?;
-        if state.usable(context).is_err() {
+    run(context, operations.iter().map(|operation| &*operation.work))
+}
+
+/// Runs the work of a graph in its order. After a fault the rest does not run, and the next call returns the error.
+fn run<'a>(context: Handle, works: impl Iterator<Item = &'a dyn Work>) -> Result {
+    for work in works {
+        work.run()?;
+        if state()?.usable(context).is_err() {
             break;
         }
     }
     Ok(())
+}
+
+/// A launch of a graph in an asynchronous order.
+#[derive(Debug)]
+struct Launch {
+    context: Handle,
+    works: Vec<Arc<dyn Work>>,
+}
+
+impl Work for Launch {
+    fn run(&self) -> Result {
+        run(self.context, self.works.iter().map(|work| &**work))
+    }
+
+    /// `CU_GRAPH_NODE_TYPE_GRAPH`
+    fn node_type(&self) -> i32 {
+        4
+    }
+
+    fn is_for_host(&self) -> bool {
+        self.works.iter().any(|work| work.is_for_host())
+    }
+}
+
+/// The work of a launch that runs later.
+///
+/// # Errors
+/// `INVALID_VALUE` if an address of a copy is wrong.
+fn pending_works(state: &State, operations: &[Operation]) -> Result<Vec<Arc<dyn Work>>> {
+    let work = |operation: &Operation| match operation.work.as_a::<Copy>() {
+        Some(copy) => pending_copy(*copy, state),
+        None => Ok(Arc::clone(&operation.work)),
+    };
+    operations.iter().map(work).collect()
 }
 
 pub(crate) fn upload(executable: Handle, stream: Handle) -> Result {
@@ -157,6 +211,7 @@ pub(crate) fn upload(executable: Handle, stream: Handle) -> Result {
 }
 
 pub(crate) fn destroy_executable(executable: Handle) -> Result {
+    wait_for_objects(executable)?;
     let destroyed = {
         let mut state = state()?;
         let Executable { objects, .. } = state.executables.remove(executable)?;
@@ -164,6 +219,12 @@ pub(crate) fn destroy_executable(executable: Handle) -> Result {
     };
     destroyed.into_iter().for_each(HostFunction::call);
     Ok(())
+}
+
+/// Waits for work if the graph keeps objects of the program, which may be destroyed now.
+pub(super) fn wait_for_objects(executable: Handle) -> Result {
+    let has_objects = state()?.executables.get(executable).is_ok_and(|executable| !executable.objects.is_empty());
+    if has_objects { pending::wait(Until::Everything) } else { Ok(()) }
 }
 
 impl State {

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 use crate::abi::{AllocateNode, Copy3D, FillNode, HostFunction, HostNode, In, KernelNode, KernelShape, UpdateResult};
-use crate::driver::graph::{Node, Operation, work_of};
+use crate::driver::graph::{Node, Operation, wait_for_objects, work_of};
 use crate::driver::graph_memory::{Allocation, Free};
 use crate::driver::graph_nodes::launch_of;
 use crate::driver::launch::Call;
@@ -162,6 +162,7 @@ fn replace(
 /// # Errors
 /// `INVALID_HANDLE`; `GRAPH_EXEC_UPDATE_FAILURE` if a node differs in a way that an update cannot change. Then no node is updated.
 pub(crate) fn update(executable: Handle, graph: Handle, report: impl FnOnce(UpdateResult)) -> Result {
+    wait_for_objects(executable)?;
     let updated = state().and_then(|mut state| match state.update(executable, graph)? {
         Ok(destroyed) => Ok(Ok(destroyed)),
         Err(difference) => state.named(graph, difference).map(Err),

@@ -8,6 +8,7 @@ use ptx_interpreter::memory::{
 
 use crate::abi::{In, Out, ResourceDescriptor, TextureDescriptor, ViewDescriptor};
 use crate::driver::array::{self, MAX_LINEAR_WIDTH};
+use crate::driver::pending::{self, Until};
 use crate::driver::{State, in_context};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
@@ -79,6 +80,7 @@ pub(crate) fn create_texture(
 }
 
 pub(crate) fn destroy_texture(texture: Handle) -> Result {
+    pending::wait(Until::Everything)?;
     in_context(|state, _, _| {
         let destroyed = state.textures.remove(texture)?;
         state.memories[destroyed.ordinal].remove_image_object(texture as u64);
@@ -122,6 +124,7 @@ pub(crate) fn create_surface(surface: Out<Handle>, resource: In<ResourceDescript
 }
 
 pub(crate) fn destroy_surface(surface: Handle) -> Result {
+    pending::wait(Until::Everything)?;
     in_context(|state, _, _| {
         let destroyed = state.surfaces.remove(surface)?;
         state.memories[destroyed.ordinal].remove_image_object(surface as u64);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::abi::{HostAddress, Out, Text};
 use crate::driver::function;
+use crate::driver::pending::{self, Until};
 use crate::driver::{State, driver, in_context, state};
 use crate::driver::{context, device};
 use crate::error::{Error, Result};
@@ -64,6 +65,7 @@ fn load(library: Out<Handle>, ptx: &str, options: &JitOptions) -> Result {
 }
 
 pub(crate) fn unload(library: Handle) -> Result {
+    pending::wait(Until::Everything)?;
     let mut state = state()?;
     let unloaded = state.libraries.remove(library)?;
     state.kernels.remove_where(|kernel| kernel.library == library);

@@ -17,6 +17,7 @@ pub(crate) mod link;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod object;
+pub(crate) mod pending;
 mod relaunches;
 pub(crate) mod stream;
 
@@ -39,6 +40,7 @@ use crate::driver::link::Link;
 use crate::driver::memory::{Pool, shared::SharedMemory};
 use crate::driver::module::Module;
 use crate::driver::object::UserObject;
+use crate::driver::pending::Pending;
 use crate::driver::relaunches::Relaunches;
 use crate::driver::stream::{Capture, Stream};
 use crate::error::{Error, Result};
@@ -53,6 +55,8 @@ pub(crate) struct Driver {
     state: Mutex<State>,
     /// Held during a launch: kernels run one after the other, so that each run of a program has the same order.
     launching: Mutex<()>,
+    /// Held while pending work runs: one piece after the other.
+    running: Mutex<()>,
     relaunches: Mutex<Relaunches>,
     pub(crate) journal: Journal,
 }
@@ -74,6 +78,7 @@ pub(crate) struct State {
     pub(crate) links: Table<Link>,
     pub(crate) streams: Table<Stream>,
     pub(crate) captures: Vec<Capture>,
+    pub(crate) pending: Pending,
     pub(crate) events: Table<Event>,
     pub(crate) graphs: Table<Graph>,
     pub(crate) nodes: Table<Node>,
@@ -104,7 +109,12 @@ pub(crate) fn initialise(flags: u32) -> Result {
     if options.devices.is_empty() {
         return Err(Error::NO_DEVICE);
     }
-    let driver = DRIVER.get_or_init(|| Driver::new(options));
+    let driver = DRIVER.get_or_init(|| {
+        if let Some(seed) = options.async_order {
+            journal::note(&format!("async order {seed}"));
+        }
+        Driver::new(options)
+    });
     driver.write_at_exit();
     notice_forks();
     Ok(())
@@ -159,6 +169,7 @@ extern "C" fn write_report() {
     // A panic must not reach C.
     let _ = std::panic::catch_unwind(|| {
         if let Ok(driver) = driver() {
+            driver.run_at_exit();
             // A thread that is ending with the process may hold the lock.
             let live = driver.state.try_lock().map_or((0, 0), |state| state.live_buffers());
             driver.journal.end(live);
@@ -205,6 +216,7 @@ impl Driver {
             links: Table::new(Kind::Link),
             streams: Table::new(Kind::Stream),
             captures: Vec::new(),
+            pending: Pending::new(options.async_order.unwrap_or(0)),
             events: Table::new(Kind::Event),
             graphs: Table::new(Kind::Graph),
             nodes: Table::new(Kind::Node),
@@ -217,17 +229,24 @@ impl Driver {
             surfaces: Table::new(Kind::Surface),
         };
         let journal = Journal::new(options.json.clone());
-        Self { options, state: Mutex::new(state), launching: Mutex::default(), relaunches: Mutex::default(), journal }
+        Self {
+            options,
+            state: Mutex::new(state),
+            launching: Mutex::default(),
+            running: Mutex::default(),
+            relaunches: Mutex::default(),
+            journal,
+        }
     }
 
-    /// Has the report written when the process exits, if there is to be one.
+    /// Has the report written when the process exits, if there is to be one, after work that is still pending.
     #[allow(unsafe_code, reason = "a call of the C library")]
     fn write_at_exit(&self) {
         unsafe extern "C" {
             fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
         }
         static ONCE: std::sync::Once = std::sync::Once::new();
-        if self.options.json.is_some() {
+        if self.options.json.is_some() || self.options.async_order.is_some() {
             ONCE.call_once(|| {
                 // SAFETY: this is the function's type in C's stdlib.h, and `write_report` may be called at any time.
                 let _registered = unsafe { atexit(write_report) };
@@ -238,6 +257,16 @@ impl Driver {
     /// Counts a launch that has ended, as [`Relaunches::count`].
     pub(crate) fn count_launch(&self, launch: (&str, LaunchConfig, &[Vec<u8>]), memory: &GlobalMemory) -> Option<u32> {
         self.relaunches.lock().unwrap_or_else(PoisonError::into_inner).count(launch, memory)
+    }
+
+    /// Waits for pending work that another thread runs, and keeps others from running any.
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`turn`](Self::turn), if no other thread has it.
+    fn try_turn(&self) -> Option<MutexGuard<'_, ()>> {
+        self.running.try_lock().ok()
     }
 
     /// Waits for the launch of another thread, and keeps others from launching.

@@ -8,6 +8,7 @@ use ptx_interpreter::{LoadError, LoadedModule};
 
 use crate::abi::{HostAddress, Out, Text};
 use crate::driver::function::Function;
+use crate::driver::pending::{self, Until};
 use crate::driver::{State, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
@@ -46,6 +47,7 @@ fn load_text(module: Out<Handle>, ptx: &str, options: &JitOptions) -> Result {
 }
 
 pub(crate) fn unload(module: Handle) -> Result {
+    pending::wait(Until::Everything)?;
     state()?.unload(module)
 }
 

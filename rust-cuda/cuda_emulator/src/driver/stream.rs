@@ -1,4 +1,5 @@
-//! Streams. Work runs when it is queued, so that each stream is in order, and every run of a program has the same one.
+//! Streams. Work runs when it is queued, so that each stream is in order, and every run of a program has the same one. In an
+//! asynchronous order it becomes [`pending`].
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint, c_void};
@@ -7,7 +8,8 @@ use std::sync::Arc;
 use crate::abi::{self, HostAddress, HostFunction, Out, RawHostFunction, RawStreamCallback};
 use crate::driver::context;
 use crate::driver::graph::{Graph, Operation};
-use crate::driver::{State, in_context, state};
+use crate::driver::pending::{self, Lane, Queue, Until};
+use crate::driver::{State, driver, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::journal;
@@ -17,6 +19,11 @@ use crate::work::Work;
 const DEFAULT: Handle = 0;
 const LEGACY: Handle = 1;
 const PER_THREAD: Handle = 2;
+
+/// `CU_GRAPH_NODE_TYPE_KERNEL`, `CU_GRAPH_NODE_TYPE_HOST`, `CU_GRAPH_NODE_TYPE_WAIT_EVENT`
+const LAUNCH: i32 = 0;
+const HOST: i32 = 3;
+const WAIT: i32 = 6;
 
 /// `CU_STREAM_NON_BLOCKING`
 const NON_BLOCKING: c_uint = 1;
@@ -53,7 +60,22 @@ static CAPTURES: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::ne
 
 /// Queues work in a stream, or records it if the stream is captured.
 pub(crate) fn submit(stream: Handle, work: Arc<dyn Work>) -> Result {
-    if state()?.record(stream, || vec![Arc::clone(&work)])? { Ok(()) } else { work.run() }
+    let number = {
+        let mut state = state()?;
+        if state.record(stream, || vec![Arc::clone(&work)])? {
+            return Ok(());
+        }
+        if !pending::is_asynchronous() {
+            drop(state);
+            return work.run();
+        }
+        let queue = state.queue_of(stream)?;
+        state.queue(queue, Arc::clone(&work), &[])?
+    };
+    if work.node_type() == LAUNCH && driver()?.options.launch_blocking {
+        return pending::wait(Until::Item(number));
+    }
+    pending::progress()
 }
 
 pub(crate) fn create(stream: Out<Handle>, flags: c_uint, priority: c_int) -> Result {
@@ -73,14 +95,31 @@ pub(crate) fn destroy(stream: Handle) -> Result {
     Ok(())
 }
 
-/// All work has ended, so that this only reports the failure of a kernel.
+/// Waits for the stream's work, and reports the failure of a kernel.
 pub(crate) fn synchronise(stream: Handle) -> Result {
+    let queue = uncaptured(stream)?;
+    pending::wait(Until::Stream(queue))?;
+    state()?.settled(queue.context)
+}
+
+/// As [`synchronise`], without waiting.
+///
+/// # Errors
+/// `NOT_READY` if work is pending.
+pub(crate) fn query(stream: Handle) -> Result {
+    let queue = uncaptured(stream)?;
+    pending::poll(Until::Stream(queue))?;
+    state()?.settled(queue.context)
+}
+
+/// The queue of a stream.
+///
+/// # Errors
+/// `STREAM_CAPTURE_UNSUPPORTED` if it is captured.
+fn uncaptured(stream: Handle) -> Result<Queue> {
     let state = state()?;
-    let context = state.context_of(stream)?;
-    if state.capture_of(stream).is_some() {
-        return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
-    }
-    state.usable(context).map(drop)
+    let queue = state.queue_of(stream)?;
+    if state.capture_of(stream).is_some() { Err(Error::STREAM_CAPTURE_UNSUPPORTED) } else { Ok(queue) }
 }
 
 pub(crate) fn context(stream: Handle, context: Out<Handle>) -> Result {
@@ -108,12 +147,22 @@ pub(crate) fn id(stream: Handle, id: Out<u64>) -> Result {
     id.set(stream as u64)
 }
 
-/// Makes the stream wait for an event: in a capture, for the work that the event comes after. Otherwise that has ended already.
+/// Makes the stream wait for an event: in a capture, for the work that the event comes after. Otherwise that has ended already, or is
+/// pending.
 pub(crate) fn wait(stream: Handle, event: Handle) -> Result {
     let mut state = state()?;
     let state = &mut *state;
-    state.context_of(stream)?;
-    let Some((id, clock)) = state.events.get(event)?.captured.clone() else { return Ok(()) };
+    let queue = state.queue_of(stream)?;
+    let event = state.events.get(event)?;
+    let Some((id, clock)) = event.captured.clone() else {
+        let recorded = event.pending.filter(|number| state.pending.contains(*number));
+        if let Some(number) =
+            recorded.filter(|_| state.capture_of(stream).is_none() && state.usable(queue.context).is_ok())
+        {
+            state.queue(queue, Arc::new(Wait), &[number])?;
+        }
+        return Ok(());
+    };
     let own = state.captures.iter().position(|capture| capture.clocks.contains_key(&stream));
     let captured = state.captures.iter().position(|capture| capture.id == id).ok_or(Error::INVALID_VALUE)?;
     if own.is_some_and(|own| own != captured) {
@@ -125,6 +174,20 @@ pub(crate) fn wait(stream: Handle, event: Handle) -> Result {
         *known = count.max(*known);
     }
     Ok(())
+}
+
+/// Comes after an event, and has no effect.
+#[derive(Debug)]
+struct Wait;
+
+impl Work for Wait {
+    fn run(&self) -> Result {
+        Ok(())
+    }
+
+    fn node_type(&self) -> i32 {
+        WAIT
+    }
 }
 
 /// Calls a function of the host in the stream.
@@ -142,7 +205,32 @@ pub(crate) fn add_callback(stream: Handle, callback: RawStreamCallback, data: Ho
             return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
         }
     }
-    abi::call_back(callback, stream, data)
+    if callback.is_none() || !pending::is_asynchronous() {
+        return abi::call_back(callback, stream, data);
+    }
+    submit(stream, Arc::new(Callback { callback, stream, data }))
+}
+
+/// A callback with its stream and pointer.
+#[derive(Debug)]
+struct Callback {
+    callback: RawStreamCallback,
+    stream: Handle,
+    data: HostAddress,
+}
+
+impl Work for Callback {
+    fn run(&self) -> Result {
+        abi::call_back(self.callback, self.stream, self.data)
+    }
+
+    fn node_type(&self) -> i32 {
+        HOST
+    }
+
+    fn is_for_host(&self) -> bool {
+        true
+    }
 }
 
 pub(crate) fn begin_capture(stream: Handle, mode: c_int) -> Result {
@@ -244,7 +332,11 @@ impl Work for HostFunction {
     }
 
     fn node_type(&self) -> i32 {
-        3
+        HOST
+    }
+
+    fn is_for_host(&self) -> bool {
+        true
     }
 }
 
@@ -278,6 +370,20 @@ impl State {
         }
         let context = context::current().ok_or(Error::INVALID_CONTEXT)?;
         self.contexts.get(context).map(|_| context).map_err(|_| Error::INVALID_CONTEXT)
+    }
+
+    /// The queue of a stream.
+    ///
+    /// # Errors
+    /// As [`context_of`](Self::context_of).
+    pub(crate) fn queue_of(&self, stream: Handle) -> Result<Queue> {
+        let context = self.context_of(stream)?;
+        let (lane, is_blocking) = match stream {
+            DEFAULT | LEGACY => (Lane::Legacy, true),
+            PER_THREAD => (Lane::Thread(std::thread::current().id()), true),
+            _ => (Lane::Made(stream), self.streams.get(stream)?.flags & NON_BLOCKING == 0),
+        };
+        Ok(Queue { context, lane, is_blocking })
     }
 
     /// The capture that records a stream's work.

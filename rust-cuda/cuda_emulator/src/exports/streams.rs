@@ -18,7 +18,7 @@ export! {
         stream::create(stream, flags, priority);
     fn cuStreamDestroy_v2[cuStreamDestroy](stream: Handle) => stream::destroy(stream);
     fn cuStreamSynchronize[cuStreamSynchronize_ptsz](stream: Handle) => stream::synchronise(stream);
-    fn cuStreamQuery[cuStreamQuery_ptsz](stream: Handle) => stream::synchronise(stream);
+    fn cuStreamQuery[cuStreamQuery_ptsz](stream: Handle) => stream::query(stream);
     fn cuStreamWaitEvent[cuStreamWaitEvent_ptsz](stream: Handle, event: Handle, _flags: c_uint) =>
         stream::wait(stream, event);
     fn cuStreamGetPriority[cuStreamGetPriority_ptsz](stream: Handle, priority: Out<c_int>) =>
@@ -59,7 +59,7 @@ export! {
     fn cuEventRecordWithFlags[cuEventRecordWithFlags_ptsz](event: Handle, stream: Handle, _flags: c_uint) =>
         event::record(event, stream);
     fn cuEventQuery(event: Handle) => event::query(event);
-    fn cuEventSynchronize(event: Handle) => event::query(event);
+    fn cuEventSynchronize(event: Handle) => event::synchronise(event);
     fn cuEventElapsedTime[cuEventElapsedTime_v2](milliseconds: Out<f32>, start: Handle, end: Handle) =>
         event::elapsed(milliseconds, start, end);
 

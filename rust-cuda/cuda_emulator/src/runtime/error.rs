@@ -10,9 +10,9 @@ thread_local! {
     static LAST: Cell<c_int> = const { Cell::new(0) };
 }
 
-/// Keeps an error for `cudaGetLastError`. Returns the code.
+/// Keeps an error for `cudaGetLastError`, which does not report that work is pending. Returns the code.
 pub(crate) fn keep(code: c_int) -> c_int {
-    if code != 0 {
+    if code != 0 && code != Error::NOT_READY.code() {
         // A thread that ends asks for no error any more.
         let _has_ended = LAST.try_with(|last| last.set(code));
     }

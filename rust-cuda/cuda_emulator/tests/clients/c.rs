@@ -162,3 +162,75 @@ fn kernels_fetch_from_textures_and_access_surfaces() {
     }
     std::fs::remove_file(program).unwrap();
 }
+
+#[test]
+fn an_asynchronous_order_shows_what_lacks_a_synchronisation() {
+    let Some(program) = compiled_from("asynchronous.c", "orders") else {
+        return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
+    };
+    let run = |seed: u32, how: &str| {
+        let output = emulated(&["--like-a-gpu", "--async-order", &seed.to_string()], &program, &[how]);
+        (output.status.success(), text(&output), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for (how, as_without, other) in [
+        ("pinned", "the device has 1\n", "the device has 2\n"),
+        ("freed", "the result is 0\n", "the result is 700\n"),
+        ("default", "the host has 2\n", "the host has 1\n"),
+        ("freed-copy", "the result is 0, then 0\n", "the result is 700, then 0\n"),
+    ] {
+        assert!(run(0, how).1.contains(as_without), "{how}");
+        let said: Vec<String> = (1..=8).map(|seed| run(seed, how).1).collect();
+        assert!(said.iter().all(|said| said.contains(as_without) || said.contains(other)), "{how}: {said:?}");
+        assert!(said.iter().any(|said| said.contains(as_without)), "{how}");
+        let changed = said.iter().find(|said| said.contains(other)).unwrap_or_else(|| panic!("{how}: {said:?}"));
+        match how {
+            "freed" => assert!(changed.contains("[use-after-free]"), "{changed}"),
+            "freed-copy" => assert!(changed.contains("a copy that was queued in a stream runs after"), "{changed}"),
+            _ => {}
+        }
+    }
+    for seed in 1..=50 {
+        let (succeeds, said, errors) = run(seed, "all");
+        assert!(succeeds && said.contains("all results are right"), "{seed}: {said}");
+        assert!(errors.starts_with(&format!("CUDA emulator: async order {seed}\n")), "{errors}");
+    }
+    // An order is the same each time.
+    assert_eq!(run(5, "freed").1, run(5, "freed").1);
+    std::fs::remove_file(program).unwrap();
+}
+
+#[test]
+fn what_is_pending_at_the_end_of_a_process_is_checked() {
+    let Some(program) = compiled_from("asynchronous.c", "exit") else {
+        return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
+    };
+    for seed in ["0", "1", "2", "3", "4", "5", "6"] {
+        let output = emulated(&["--async-order", seed], &program, &["exit"]);
+        let said = text(&output);
+        assert!(said.contains("error: out-of-bounds in increment") && !said.contains("not freed"), "{seed}: {said}");
+        assert_eq!(output.status.code(), Some(1), "{seed}: {said}");
+    }
+    std::fs::remove_file(program).unwrap();
+}
+
+#[test]
+fn correct_programs_have_the_same_results_in_asynchronous_orders() {
+    for (source, arguments, result) in [
+        ("driver_api.c", &[][..], "all calls returned what they should"),
+        ("driver_api.c", &["peers"], "all calls returned what they should"),
+        ("runtime_api.c", &[], "all calls returned what they should"),
+        ("arrays.c", &[], "all copies are right"),
+        ("textures.c", &[], "all fetches are right"),
+    ] {
+        let Some(program) = compiled_from(source, "asynchronous") else {
+            return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
+        };
+        for seed in ["1", "2", "3", "4", "5", "6", "7", "8"] {
+            let options = ["--like-a-gpu", "--devices", "sm_90,sm_75", "--async-order", seed];
+            let output = emulated(&options, &program, arguments);
+            let said = text(&output);
+            assert!(output.status.success() && said.contains(result), "{source}, {seed}: {said}");
+        }
+        std::fs::remove_file(program).unwrap();
+    }
+}

@@ -69,6 +69,9 @@ struct Run {
     /// The one order of execution, as a fault's message names it
     #[arg(long, value_name = "ORDER")]
     order: Option<OsString>,
+    /// Run copies, launches and other queued work as late or as early as CUDA allows: the number chooses when. 0 is off [default: 0]
+    #[arg(long, value_name = "N")]
+    async_order: Option<OsString>,
     /// A fault is reported, and the launch and the program go on: later kernels are checked too. The exit code is 1 if the program's is
     /// 0. The default
     #[arg(long, conflicts_with = "like_a_gpu")]
@@ -166,6 +169,7 @@ impl Run {
             (options::ORDERS, &self.orders),
             (options::SEED, &self.seed),
             (options::ORDER, &self.order),
+            (options::ASYNC_ORDER, &self.async_order),
             (options::MAX_FAULTS, &self.max_faults),
             (options::CAPTURE, &self.capture),
         ];

@@ -84,7 +84,8 @@ pub(crate) fn pointer_attributes(count: c_uint, attributes: In<c_int>, data: In<
     Ok(())
 }
 
-/// Accepts that operations on an allocation are synchronous (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`), as all are.
+/// Accepts that operations on an allocation are synchronous (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`), as all are without an asynchronous
+/// order; in one, it has no effect.
 pub(crate) fn set_pointer_attribute(attribute: c_int, address: u64) -> Result {
     in_context(|state, _, _| {
         let is_possible = attribute == 6 && state.known(address).is_some();

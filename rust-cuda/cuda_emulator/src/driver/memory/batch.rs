@@ -1,7 +1,10 @@
 //! Copies with attributes, alone and in batches.
 
+use std::ffi::c_int;
+
 use super::copy::{Address, copy};
 use crate::abi::{CopyAttributes, In, Out};
+use crate::driver::pending::{self, Until};
 use crate::driver::state;
 use crate::error::{Error, Result};
 use crate::handles::Handle;
@@ -9,6 +12,9 @@ use crate::journal;
 
 /// What `fail_index` says of an error that is of no copy in particular (`SIZE_MAX`).
 const NO_COPY: usize = usize::MAX;
+
+/// `CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL`
+const DURING_CALL: c_int = 2;
 
 /// The default stream of the context, by its two names.
 const DEFAULT: Handle = 0;
@@ -27,12 +33,16 @@ pub(crate) struct Batch {
 }
 
 /// Copies in the order of the batch, up to one that fails, whose index is then in `fail_index`. Each order of accesses to the sources that
-/// attributes permit is kept, since all work has ended when a call returns.
+/// attributes permit is kept: in the order of the stream, or before the call returns.
 ///
 /// # Errors
 /// `INVALID_VALUE` for a wrong attribute or address, or if there are no copies; `STREAM_CAPTURE_UNSUPPORTED` in a captured stream.
 pub(crate) fn copy_batch(batch: Batch, stream: Handle, fail_index: Option<Out<usize>>) -> Result {
-    let copied = batch.check(stream).map_err(|error| (NO_COPY, error)).and_then(|()| batch.copy(stream));
+    let copied = batch.check(stream).and_then(|()| batch.attributes.all(batch.attribute_count));
+    let copied = copied.map_err(|error| (NO_COPY, error)).and_then(|attributes| {
+        batch.copy(stream)?;
+        end_before_return(&attributes, stream).map_err(|error| (NO_COPY, error))
+    });
     copied.map_err(|(index, error)| {
         if let Some(fail_index) = fail_index {
             fail_index.set_if_wanted(index);
@@ -52,8 +62,10 @@ pub(crate) fn copy_batch_of_thread(batch: Batch, stream: Handle, fail_index: Opt
 
 /// Copies with attributes, as [`copy_batch`] does.
 pub(crate) fn copy_with(to: u64, from: u64, bytes: usize, attributes: In<CopyAttributes>, stream: Handle) -> Result {
-    check(attributes.get()?)?;
-    copy(Address::Any(to), Address::Any(from), bytes, Some(stream))
+    let attributes = attributes.get()?;
+    check(attributes)?;
+    copy(Address::Any(to), Address::Any(from), bytes, Some(stream))?;
+    end_before_return(&[attributes], stream)
 }
 
 impl Batch {
@@ -84,6 +96,14 @@ impl Batch {
         }
         Ok(())
     }
+}
+
+/// Waits for copies if the attributes of one say that its source is accessed before the call returns
+/// (`CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL`).
+fn end_before_return(attributes: &[CopyAttributes], stream: Handle) -> Result {
+    let is_during_call = attributes.iter().any(|attributes| attributes.source_order == DURING_CALL);
+    let queue = state()?.queue_of(stream)?;
+    if is_during_call { pending::wait(Until::Stream(queue)) } else { Ok(()) }
 }
 
 /// # Errors

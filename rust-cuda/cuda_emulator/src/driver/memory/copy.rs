@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use ptx_interpreter::memory::Region;
 
-use super::{Place, Transfer, submit};
+use super::{Place, Timing, Transfer, submit};
 use crate::abi::{Copy2D, Copy3D, HostAddress, In, Place2D, Place3D};
 use crate::driver::array::ArrayPlace;
 use crate::driver::{State, in_context, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
+use crate::work::Work;
 use crate::{host, journal};
 
 /// Bytes that are copied at once.
@@ -59,6 +60,15 @@ impl Address {
             Self::Device(address) => Self::Device(address.wrapping_add(bytes as u64)),
             Self::Any(address) => Self::Any(address.wrapping_add(bytes as u64)),
             Self::Array(array, [x, y, z]) => Self::Array(array, [x.saturating_add(bytes), y, z]),
+        }
+    }
+
+    /// The address as a number; 0 of an array.
+    fn number(self) -> u64 {
+        match self {
+            Self::Host(HostAddress(address)) => address as u64,
+            Self::Device(address) | Self::Any(address) => address,
+            Self::Array(..) => 0,
         }
     }
 
@@ -181,6 +191,66 @@ impl Copy {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
+    /// Where a row of one side is.
+    fn row(&self, side: Side, plane: usize, row: usize, state: &State) -> Result<Place> {
+        let offset = plane.wrapping_mul(side.plane).wrapping_add(row.wrapping_mul(side.pitch));
+        side.address.plus(offset).place(self.width, state)
+    }
+
+    /// A copy of many rows that ends outside fails as a whole.
+    fn check(&self, state: &State) -> Result {
+        [self.to, self.from].into_iter().try_for_each(|side| {
+            self.row(side, self.depth - 1, self.height - 1, state)?;
+            self.row(side, 0, 0, state).map(drop)
+        })
+    }
+
+    /// The kind of memory of one side.
+    fn memory(&self, side: Side, state: &State) -> Result<Memory> {
+        Ok(match self.row(side, 0, 0, state)? {
+            Place::Device { .. } => Memory::Device,
+            Place::Host(address) => match state.shared.find(address.0 as u64, self.width) {
+                Some(block) if block.is_managed => Memory::Managed,
+                Some(_) => Memory::PageLocked,
+                None => Memory::Pageable,
+            },
+        })
+    }
+
+    /// Whether it is from one device's memory to another's.
+    fn is_between_devices(&self, state: &State) -> bool {
+        let [to, from] = [self.to, self.from].map(|side| state.extent_of(side.address.number()));
+        to.zip(from).is_some_and(|((to, _), (from, _))| to != from)
+    }
+
+    /// One side, by its address in the device's address space if the driver knows the memory.
+    fn known(&self, side: Side, state: &State) -> Result<Side> {
+        let is_known = self.memory(side, state)? != Memory::Pageable;
+        let address = if is_known { Address::Device(side.address.number()) } else { side.address };
+        Ok(Side { address, ..side })
+    }
+
+    /// Reads the source in the host's memory, and makes the bytes the source.
+    fn stage(&mut self, state: &State) -> Result<Vec<u8>> {
+        let Self { from, width, height, depth, .. } = *self;
+        let rows = height.checked_mul(depth).and_then(|rows| rows.checked_mul(width));
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(rows.ok_or(Error::INVALID_VALUE)?).map_err(|_| Error::OUT_OF_MEMORY)?;
+        for plane in 0..depth {
+            for number in 0..height {
+                let Place::Host(address) = self.row(from, plane, number, state)? else {
+                    return Err(Error::INVALID_VALUE);
+                };
+                let start = bytes.len();
+                bytes.resize(start + width, 0);
+                host::read(address, &mut bytes[start..])?;
+            }
+        }
+        let address = Address::Host(HostAddress(bytes.as_ptr() as usize));
+        self.from = Side { address, pitch: width, plane: width * height };
+        Ok(bytes)
+    }
+
     /// The copy with the addresses of arrays.
     fn in_memory(self, state: &State) -> Result<Self> {
         let [to, from] = [self.to, self.from].map(|side| side.in_memory([self.width, self.height, self.depth], state));
@@ -212,31 +282,97 @@ fn side(place: Place3D, [width, height, depth]: [usize; 3]) -> Result<Side> {
     Ok(Side { address: address.plus(offset.ok_or(Error::INVALID_VALUE)?), pitch, plane })
 }
 
+/// Kinds of memory that copies treat in another way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Memory {
+    Device,
+    Managed,
+    PageLocked,
+    Pageable,
+}
+
 impl Transfer for Copy {
     const NODE_TYPE: i32 = 1;
+
+    fn timing(&self, state: &State, is_async: bool) -> Result<Timing> {
+        use Memory::{Device, Managed, PageLocked, Pageable};
+        if self.is_empty() {
+            return Ok(Timing::Later);
+        }
+        let copy = self.in_memory(state)?;
+        copy.check(state)?;
+        Ok(match (copy.memory(copy.from, state)?, copy.memory(copy.to, state)?) {
+            // The copy of one device to another is in order with the work of both.
+            (Device, Device) if !is_async && copy.is_between_devices(state) => Timing::Alone,
+            (Device, Device) => Timing::Later,
+            (Pageable, Device | Managed) => Timing::Staged,
+            (_, Pageable) | (Pageable | PageLocked, PageLocked) => Timing::AtCall,
+            (Device | Managed | PageLocked, Device | Managed) | (Device | Managed, PageLocked) => {
+                if is_async {
+                    Timing::Later
+                } else {
+                    Timing::AtCall
+                }
+            }
+        })
+    }
+
+    fn pending(self, state: &State, timing: Timing) -> Result<Arc<dyn Work>> {
+        if self.is_empty() {
+            return Ok(Arc::new(self));
+        }
+        let mut copy = self.in_memory(state)?;
+        let is_for_host = copy.memory(copy.to, state)? != Memory::Device;
+        let [to, from] = [copy.to, copy.from].map(|side| copy.known(side, state));
+        (copy.to, copy.from) = (to?, from?);
+        let staged = if timing == Timing::Staged { copy.stage(state)? } else { Vec::new() };
+        Ok(Arc::new(Pending { copy, is_for_host, _staged: staged }))
+    }
 
     fn run_in(&self, state: &State) -> Result {
         if self.is_empty() {
             return Ok(());
         }
-        let Self { to, from, width, height, depth } = self.in_memory(state)?;
-        let row = |plane: usize, row: usize| -> Result<(Place, Place)> {
-            let [to, from] = [to, from].map(|side| {
-                let offset = plane.wrapping_mul(side.plane).wrapping_add(row.wrapping_mul(side.pitch));
-                side.address.plus(offset).place(width, state)
-            });
-            Ok((to?, from?))
-        };
-        // A copy of many rows that ends outside fails as a whole.
-        row(depth - 1, height - 1)?;
-        for plane in 0..depth {
-            for number in 0..height {
-                let (to, from) = row(plane, number)?;
-                copy_row(&to, &from, width)?;
+        let copy = self.in_memory(state)?;
+        copy.check(state)?;
+        for plane in 0..self.depth {
+            for number in 0..self.height {
+                let [to, from] = [copy.to, copy.from].map(|side| copy.row(side, plane, number, state));
+                copy_row(&to?, &from?, self.width)?;
             }
         }
         Ok(())
     }
+}
+
+/// A copy in a stream, after its call has returned. Memory that the driver knows is memory of the device's address space: once that is
+/// freed, the copy fails.
+#[derive(Debug)]
+struct Pending {
+    copy: Copy,
+    is_for_host: bool,
+    /// The bytes of a source in pageable memory.
+    _staged: Vec<u8>,
+}
+
+impl Work for Pending {
+    fn run(&self) -> Result {
+        self.copy.run_in(&*state()?)
+    }
+
+    fn node_type(&self) -> i32 {
+        Copy::NODE_TYPE
+    }
+
+    fn is_for_host(&self) -> bool {
+        self.is_for_host
+    }
+}
+
+/// A copy of a graph's node as a part of pending work.
+pub(crate) fn pending_copy(copy: Copy, state: &State) -> Result<Arc<dyn Work>> {
+    copy.timing(state, true)?;
+    copy.pending(state, Timing::Later)
 }
 
 fn copy_row(to: &Place, from: &Place, bytes: usize) -> Result {

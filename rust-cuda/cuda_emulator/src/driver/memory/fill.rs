@@ -1,11 +1,14 @@
 //! Fills of a device's memory with a value.
 
-use super::{Place, Transfer, submit};
+use std::sync::Arc;
+
+use super::{Place, Timing, Transfer, submit};
 use crate::abi::{FillNode, HostAddress, In};
 use crate::driver::State;
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::host;
+use crate::work::Work;
 
 /// Bytes that are written at once: a multiple of every element's size.
 const CHUNK: usize = 1 << 16;
@@ -62,6 +65,15 @@ impl Fill {
         Ok(Self { address, pitch, value, element, width, height })
     }
 
+    fn row_bytes(&self) -> Result<usize> {
+        self.width.checked_mul(self.element).ok_or(Error::INVALID_VALUE)
+    }
+
+    /// Where a row is.
+    fn row(&self, state: &State, row: usize, bytes: usize) -> Result<Place> {
+        state.device_place(self.address.wrapping_add(row.wrapping_mul(self.pitch) as u64), bytes)
+    }
+
     /// The fill as [`fill_node`] reads it.
     pub(crate) fn parameters(&self) -> FillNode {
         let Self { address, pitch, value, element, width, height } = *self;
@@ -72,18 +84,33 @@ impl Fill {
 impl Transfer for Fill {
     const NODE_TYPE: i32 = 2;
 
+    /// Fills of a device's memory alone are asynchronous.
+    fn timing(&self, state: &State, _: bool) -> Result<Timing> {
+        let bytes = self.row_bytes()?;
+        if bytes == 0 || self.height == 0 {
+            return Ok(Timing::Later);
+        }
+        self.row(state, self.height - 1, bytes)?;
+        match self.row(state, 0, bytes)? {
+            Place::Host(_) => Ok(Timing::AtCall),
+            Place::Device { .. } => Ok(Timing::Later),
+        }
+    }
+
+    fn pending(self, _: &State, _: Timing) -> Result<Arc<dyn Work>> {
+        Ok(Arc::new(self))
+    }
+
     fn run_in(&self, state: &State) -> Result {
-        let bytes = self.width.checked_mul(self.element).ok_or(Error::INVALID_VALUE)?;
+        let bytes = self.row_bytes()?;
         if bytes == 0 || self.height == 0 {
             return Ok(());
         }
-        let row =
-            |row: usize| state.device_place(self.address.wrapping_add(row.wrapping_mul(self.pitch) as u64), bytes);
-        row(self.height - 1)?;
+        self.row(state, self.height - 1, bytes)?;
         let pattern: Vec<u8> =
             self.value.to_le_bytes()[..self.element].iter().copied().cycle().take(bytes.min(CHUNK)).collect();
         for number in 0..self.height {
-            let place = row(number)?;
+            let place = self.row(state, number, bytes)?;
             for start in (0..bytes).step_by(CHUNK) {
                 let chunk = &pattern[..CHUNK.min(bytes - start)];
                 match &place {

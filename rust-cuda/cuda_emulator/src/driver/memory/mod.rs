@@ -15,7 +15,8 @@ use std::sync::Arc;
 use ptx_interpreter::memory::{Extent, MemoryError, Region};
 
 use crate::abi::{HostAddress, Out};
-use crate::driver::{State, in_context, state, stream};
+use crate::driver::pending::{self, Lane, Queue, Until};
+use crate::driver::{State, context, in_context, state, stream};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::journal;
@@ -23,7 +24,9 @@ use crate::work::Work;
 
 pub(crate) use attributes::{Known, pointer_attribute, pointer_attributes, set_pointer_attribute};
 pub(crate) use batch::{Batch, copy_batch, copy_batch_of_thread, copy_with};
-pub(crate) use copy::{Address, Copy, Side, array_part, copy, copy_2d, copy_3d, copy_node, copy_peer, copy_rows};
+pub(crate) use copy::{
+    Address, Copy, Side, array_part, copy, copy_2d, copy_3d, copy_node, copy_peer, copy_rows, pending_copy,
+};
 pub(crate) use fill::{Fill, fill, fill_2d, fill_node};
 pub(crate) use pool::{
     Pool, allocate_from, create_pool, default_pool, destroy_pool, pool_access, pool_attribute, pool_exists,
@@ -47,10 +50,36 @@ pub(crate) enum Place {
     },
 }
 
+/// When the host's memory is read or written by a transfer that a stream's call queues in an asynchronous order. CUDA states it by the
+/// kinds of memory ("API synchronization behavior" in the documentation of the driver API).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timing {
+    /// When the transfer runs, after the call has returned.
+    Later,
+    /// Its bytes are read before the call returns.
+    Staged,
+    /// The transfer ends before the call returns.
+    AtCall,
+    /// As `AtCall`, after all work of all devices.
+    Alone,
+}
+
 /// A copy or a fill.
-trait Transfer: Debug + Send + Sync + 'static {
+trait Transfer: Debug + Clone + Send + Sync + 'static {
     /// The `CUgraphNodeType`.
     const NODE_TYPE: i32;
+
+    /// When the host's memory is read or written; `is_async` if the call has a stream.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if an address is wrong.
+    fn timing(&self, state: &State, is_async: bool) -> Result<Timing>;
+
+    /// The transfer as pending work, which needs no memory of the host that it may not.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if the host's memory cannot be read.
+    fn pending(self, state: &State, timing: Timing) -> Result<Arc<dyn Work>>;
 
     /// Transfers row after row, after a check of all rows.
     ///
@@ -72,9 +101,44 @@ impl<T: Transfer> Work for T {
 /// Queues the transfer in a stream; without one, it runs at once.
 fn submit(transfer: impl Transfer, stream: Option<Handle>) -> Result {
     match stream {
+        _ if pending::is_asynchronous() => submit_later(transfer, stream),
         Some(stream) => stream::submit(stream, Arc::new(transfer)),
         None => in_context(|state, _, _| transfer.run_in(state)),
     }
+}
+
+/// Queues the transfer in a stream, or in the default one, in an asynchronous order.
+fn submit_later(transfer: impl Transfer, stream: Option<Handle>) -> Result {
+    let (queue, timing) = {
+        let mut state = state()?;
+        let queue = match stream {
+            Some(stream) if state.record(stream, || vec![Arc::new(transfer.clone())])? => return Ok(()),
+            Some(stream) => state.queue_of(stream)?,
+            None => {
+                let context = context::current().ok_or(Error::INVALID_CONTEXT)?;
+                Queue { context, lane: Lane::Legacy, is_blocking: true }
+            }
+        };
+        state.usable(queue.context)?;
+        (queue, transfer.timing(&state, stream.is_some())?)
+    };
+    if timing == Timing::Alone {
+        pending::wait(Until::Everything)?;
+    }
+    // What comes before may write to the memory that is staged.
+    if timing == Timing::Staged && (stream.is_none() || state()?.pending.has_work_for_host(queue)) {
+        pending::wait(Until::Before(queue))?;
+    }
+    let number = {
+        let mut state = state()?;
+        let work = transfer.pending(&state, timing)?;
+        state.queue(queue, work, &[])?
+    };
+    if matches!(timing, Timing::AtCall | Timing::Alone) {
+        pending::wait(Until::Item(number))?;
+        return state()?.settled(queue.context);
+    }
+    pending::progress()
 }
 
 pub(crate) fn allocate(address: Out<u64>, bytes: usize) -> Result {
@@ -110,22 +174,47 @@ pub(crate) fn allocate_pitched(
     pitch.set(padded)
 }
 
-/// Frees an allocation, of a device or managed. Freeing null has no effect.
+/// Frees an allocation, of a device or managed, after all work. Freeing null has no effect.
 pub(crate) fn free(address: u64) -> Result {
-    in_context(|state, _, _| {
-        if address == 0 {
-            return Ok(());
+    if address != 0 {
+        pending::wait(Until::Everything)?;
+    }
+    in_context(|state, _, _| if address == 0 { Ok(()) } else { state.free_allocation(address) })
+}
+
+/// Frees an allocation in a stream: other streams may still have work that uses it.
+pub(crate) fn free_async(address: u64, stream: Handle) -> Result {
+    let work = Arc::new(Free(address));
+    {
+        let mut state = state()?;
+        let queue = state.queue_of(stream)?;
+        state.usable(queue.context)?;
+        if address == 0 || !pending::is_asynchronous() {
+            drop(state);
+            return free(address);
         }
-        if state.shared.is_managed_at(address) {
-            return state.free_shared(HostAddress(address as usize));
+        let is_freed = state.pending.works().any(|work| work.as_a::<Free>().is_some_and(|free| free.0 == address));
+        if is_freed || !state.shared.is_managed_at(address) && state.owner_of(address).is_none() {
+            return Err(Error::INVALID_VALUE);
         }
-        let owner = state.contexts.iter().find(|(_, context)| context.allocations.contains(&address));
-        let owner = owner.map(|(handle, _)| handle).ok_or(Error::INVALID_VALUE)?;
-        let context = state.contexts.get_mut(owner)?;
-        context.allocations.remove(&address);
-        let ordinal = context.ordinal;
-        state.memories[ordinal].free(address).map_err(|_| Error::INVALID_VALUE)
-    })
+        state.queue(queue, work, &[])?;
+    }
+    pending::progress()
+}
+
+/// The end of an allocation, in a stream.
+#[derive(Debug)]
+struct Free(u64);
+
+impl Work for Free {
+    fn run(&self) -> Result {
+        state()?.free_allocation(self.0)
+    }
+
+    /// `CU_GRAPH_NODE_TYPE_MEM_FREE`
+    fn node_type(&self) -> i32 {
+        11
+    }
 }
 
 pub(crate) fn info(free: Out<usize>, total: Out<usize>) -> Result {
@@ -153,7 +242,7 @@ pub(crate) fn hint(address: u64, bytes: usize) -> Result {
     in_context(|state, _, _| state.shared.contains(address, bytes).then_some(()).ok_or(Error::INVALID_VALUE))
 }
 
-/// Allocates or frees in a stream. In one that is captured, nodes of the graph do ([`crate::driver::graph_memory`]).
+/// Allocates in a stream, at once. In one that is captured, nodes of the graph do ([`crate::driver::graph_memory`]).
 pub(crate) fn in_stream(stream: Handle, work: impl FnOnce() -> Result) -> Result {
     {
         let state = state()?;
@@ -164,6 +253,24 @@ pub(crate) fn in_stream(stream: Handle, work: impl FnOnce() -> Result) -> Result
 }
 
 impl State {
+    /// The context with an allocation that begins at an address.
+    fn owner_of(&self, address: u64) -> Option<Handle> {
+        let owner = self.contexts.iter().find(|(_, context)| context.allocations.contains(&address));
+        owner.map(|(handle, _)| handle)
+    }
+
+    /// Frees an allocation, of a device or managed.
+    fn free_allocation(&mut self, address: u64) -> Result {
+        if self.shared.is_managed_at(address) {
+            return self.free_shared(HostAddress(address as usize));
+        }
+        let owner = self.owner_of(address).ok_or(Error::INVALID_VALUE)?;
+        let context = self.contexts.get_mut(owner)?;
+        context.allocations.remove(&address);
+        let ordinal = context.ordinal;
+        self.memories[ordinal].free(address).map_err(|_| Error::INVALID_VALUE)
+    }
+
     /// The allocation that contains an address, and the ordinal of its device. None for memory that host and devices share.
     pub(crate) fn extent_of(&self, address: u64) -> Option<(usize, Extent)> {
         if self.shared.contains(address, 1) {

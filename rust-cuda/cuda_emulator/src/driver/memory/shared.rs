@@ -12,6 +12,7 @@ use ptx_interpreter::memory::Region;
 
 use super::pages::{Pages, PagesOfDevices};
 use crate::abi::{HostAddress, Out};
+use crate::driver::pending::{self, Until};
 use crate::driver::{State, in_context, state};
 use crate::error::{Error, Result};
 use crate::{host, journal};
@@ -128,6 +129,7 @@ pub(crate) fn register(address: HostAddress, bytes: usize, flags: c_uint) -> Res
 }
 
 pub(crate) fn unregister(address: HostAddress) -> Result {
+    pending::wait(Until::Everything)?;
     let mut state = state()?;
     match state.shared.blocks.get(&address.0).map(|block| &block.origin) {
         Some(Origin::Registered) => state.free_shared(address),
@@ -137,6 +139,7 @@ pub(crate) fn unregister(address: HostAddress) -> Result {
 
 /// Frees page-locked memory.
 pub(crate) fn free_host(address: HostAddress) -> Result {
+    pending::wait(Until::Everything)?;
     let mut state = state()?;
     match state.shared.blocks.get(&address.0).map(|block| &block.origin) {
         Some(Origin::Allocated { .. }) => state.free_shared(address),

@@ -65,7 +65,7 @@ export! {
             memory::in_stream(stream, || memory::allocate(address, bytes))
         });
     fn cudaFreeAsync[cudaFreeAsync_ptsz](address: u64, stream: Handle) =>
-        graph_memory::free_in_stream(address, stream, || memory::in_stream(stream, || memory::free(address)));
+        graph_memory::free_in_stream(address, stream, || memory::free_async(address, stream));
     fn cudaMallocFromPoolAsync[cudaMallocFromPoolAsync_ptsz](
         address: Out<u64>, bytes: usize, pool: Handle, stream: Handle,
     ) => graph_memory::allocate_in_stream(address, bytes, Some(pool), stream, || {

@@ -16,7 +16,7 @@ export! {
         stream::create(stream, flags, priority);
     fn cudaStreamDestroy(stream: Handle) => stream::destroy(stream);
     fn cudaStreamSynchronize[cudaStreamSynchronize_ptsz](stream: Handle) => stream::synchronise(stream);
-    fn cudaStreamQuery[cudaStreamQuery_ptsz](stream: Handle) => stream::synchronise(stream);
+    fn cudaStreamQuery[cudaStreamQuery_ptsz](stream: Handle) => stream::query(stream);
     fn cudaStreamWaitEvent[cudaStreamWaitEvent_ptsz](stream: Handle, event: Handle, _flags: c_uint) =>
         stream::wait(stream, event);
     fn cudaStreamGetPriority[cudaStreamGetPriority_ptsz](stream: Handle, priority: Out<c_int>) =>
@@ -62,7 +62,7 @@ export! {
     fn cudaEventRecordWithFlags[cudaEventRecordWithFlags_ptsz](event: Handle, stream: Handle, _flags: c_uint) =>
         event::record(event, stream);
     fn cudaEventQuery(event: Handle) => event::query(event);
-    fn cudaEventSynchronize(event: Handle) => event::query(event);
+    fn cudaEventSynchronize(event: Handle) => event::synchronise(event);
     fn cudaEventElapsedTime[cudaEventElapsedTime_v2](milliseconds: Out<f32>, start: Handle, end: Handle) =>
         event::elapsed(milliseconds, start, end);
 }
