@@ -460,6 +460,14 @@ pub(crate) struct MemoryLocation {
     pub(crate) id: c_int,
 }
 
+/// `CUmemAccessDesc`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct PoolAccess {
+    pub(crate) location: MemoryLocation,
+    pub(crate) flags: c_int,
+}
+
 /// `CUmemcpyAttributes`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -675,6 +683,7 @@ pub const SIZES: &[(&str, usize)] = &[
     ("CUDA_TEXTURE_DESC", size_of::<TextureDescriptor>()),
     ("CUDA_RESOURCE_VIEW_DESC", size_of::<ViewDescriptor>()),
     ("CUmemLocation", size_of::<MemoryLocation>()),
+    ("CUmemAccessDesc", size_of::<PoolAccess>()),
     ("CUmemcpyAttributes", size_of::<CopyAttributes>()),
     ("CUmemPoolProps", size_of::<PoolProperties>()),
     ("CUDA_MEM_ALLOC_NODE_PARAMS", size_of::<AllocateNode>()),

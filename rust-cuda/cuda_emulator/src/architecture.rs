@@ -228,7 +228,8 @@ impl Architecture {
             99 => 1,
             106 => self.blocks,
             111 => self.reserved_shared_bytes,
-            115 => 1,
+            // Memory pools, of the host too.
+            115 | 144 => 1,
             120 => clusters,
             // Domains of memory synchronisation.
             126 => 1 + 3 * clusters,

@@ -85,7 +85,7 @@ pub(crate) struct State {
     pub(crate) executables: Table<Executable>,
     pub(crate) graph_memory: GraphMemory,
     pub(crate) objects: Table<UserObject>,
-    /// The first ones are the default pools of the devices, in their order.
+    /// The first ones are the default pools.
     pub(crate) pools: Table<Pool>,
     pub(crate) arrays: Table<Array>,
     pub(crate) textures: Table<Texture>,
@@ -200,9 +200,7 @@ impl Driver {
     fn new(options: Options) -> Self {
         let devices = options.devices.len();
         let mut pools = Table::new(Kind::Pool);
-        for ordinal in 0..devices {
-            pools.add(Pool::Device(ordinal));
-        }
+        Pool::defaults(devices).for_each(|pool| _ = pools.add(pool));
         let memories = (0..devices).map(|ordinal| GlobalMemory::of_device(ordinal as u16, memory_bytes()));
         let state = State {
             contexts: Table::new(Kind::Context),

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uchar, c_uint, c_ushort};
 
 use super::export;
-use crate::abi::{CopyAttributes, HostAddress, In, MemoryLocation, Out, PoolProperties};
+use crate::abi::{CopyAttributes, HostAddress, In, MemoryLocation, Out, PoolAccess, PoolProperties};
 use crate::driver::graph_memory;
 use crate::driver::memory::Address::{Any, Device, Host};
 use crate::driver::memory::{self, Batch, copy, fill, fill_2d, shared};
@@ -66,6 +66,10 @@ export! {
         memory::pool_attribute(pool, attribute, value);
     fn cuMemPoolSetAttribute(pool: Handle, attribute: c_int, _value: In<u64>) =>
         memory::set_pool_attribute(pool, attribute);
+    fn cuMemGetDefaultMemPool[cuMemGetMemPool](pool: Out<Handle>, location: In<MemoryLocation>, kind: c_int) =>
+        memory::pool_of(pool, location, kind);
+    fn cuMemPoolSetAccess(pool: Handle, access: In<PoolAccess>, count: usize) =>
+        memory::set_pool_access(pool, access, count);
     fn cuMemPoolGetAccess(flags: Out<c_int>, pool: Handle, location: In<MemoryLocation>) =>
         memory::pool_access(flags, pool, location);
 

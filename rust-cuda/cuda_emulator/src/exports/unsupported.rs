@@ -205,11 +205,9 @@ unsupported! {
     cuMemGetAddressRange
     cuMemGetAllocationGranularity
     cuMemGetAllocationPropertiesFromHandle
-    cuMemGetDefaultMemPool
     cuMemGetHandleForAddressRange
     cuMemGetInfo
     cuMemGetLocationInfo
-    cuMemGetMemPool
     cuMemHostGetDevicePointer
     cuMemImportFromShareableHandle
     cuMemMap
@@ -219,7 +217,6 @@ unsupported! {
     cuMemPoolExportToShareableHandle
     cuMemPoolImportFromShareableHandle
     cuMemPoolImportPointer
-    cuMemPoolSetAccess
     cuMemPrefetchBatchAsync
     cuMemPrefetchBatchAsync_ptsz
     cuMemRangeGetAttributes

@@ -51,6 +51,7 @@ typedef struct { int result; void *node, *from; } UpdateResult;
 CUresult cuGraphExecUpdate(CUgraphExec, CUgraph, void **, int *), cuGraphExecUpdate_v2(CUgraphExec, CUgraph, UpdateResult *);
 CUresult cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **);
 typedef struct { int type, id; } Location;
+typedef struct { Location location; int flags; } PoolAccess;
 typedef struct { int order; Location source, destination; unsigned flags; } CopyAttributes;
 CUresult cuMemcpyBatchAsync(const CUdeviceptr *, const CUdeviceptr *, const size_t *, size_t, const CopyAttributes *, const size_t *, size_t, size_t *, CUstream);
 CUresult cuMemcpyBatchAsync_v2(const CUdeviceptr *, const CUdeviceptr *, const size_t *, size_t, const CopyAttributes *, const size_t *, size_t, CUstream);
@@ -78,6 +79,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice, int, void *), cuDeviceSetGraphMe
 CUresult cuMemAllocAsync(CUdeviceptr *, size_t, CUstream);
 CUresult cuMemPoolCreate(CUmemoryPool *, const PoolProperties *), cuMemPoolDestroy(CUmemoryPool), cuMemPoolGetAttribute(CUmemoryPool, int, void *);
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *, size_t, CUmemoryPool, CUstream), cuMemFreeAsync(CUdeviceptr, CUstream);
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *, CUdevice), cuMemGetDefaultMemPool(CUmemoryPool *, const Location *, int), cuMemGetMemPool(CUmemoryPool *, const Location *, int), cuMemPoolSetAccess(CUmemoryPool, const PoolAccess *, size_t);
 CUresult cuMemPoolGetAccess(int *, CUmemoryPool, const Location *), cuPointerGetAttribute(void *, int, CUdeviceptr);
 
 static const char *const PTX =
@@ -950,8 +952,34 @@ int main(int count, char **arguments) {
         EXPECT(0, cuMemFreeAsync(of_pool, stream));
         EXPECT(1, cuMemFree_v2(of_pool));
         PoolProperties of_type = {.allocation_type = 1, .location = {type, 0}};
-        EXPECT(type == 0 ? 1 : type == 1 ? 0 : 801, cuMemPoolCreate(&pool, &of_type));
+        EXPECT(type == 0 ? 1 : 0, cuMemPoolCreate(&pool, &of_type));
+        if (type < 2) continue;
+        /* Page-locked memory, which is freed as a device's is. */
+        CUdeviceptr locked;
+        EXPECT(0, cuMemAllocFromPoolAsync(&locked, sizeof source, pool, stream));
+        EXPECT(0, cuStreamSynchronize(stream));
+        EXPECT(0, cuPointerGetAttribute(&value, 2, locked));
+        CHECK(value == 1);
+        memcpy((void *)(uintptr_t)locked, source, sizeof source);
+        add_on(locked, N, stream);
+        EXPECT(0, cuStreamSynchronize(stream));
+        CHECK(((unsigned *)(uintptr_t)locked)[N - 1] == N);
+        EXPECT(1, cuMemFreeHost((void *)(uintptr_t)locked));
+        EXPECT(0, cuMemFreeAsync(locked, stream));
+        EXPECT(0, cuMemPoolDestroy(pool));
     }
+    CUmemoryPool of_location, of_device;
+    EXPECT(0, cuDeviceGetDefaultMemPool(&of_device, 0));
+    EXPECT(0, cuMemGetDefaultMemPool(&of_location, &(Location){1, 0}, 1));
+    CHECK(of_location == of_device);
+    EXPECT(0, cuMemGetMemPool(&of_location, &(Location){2, 0}, 2));
+    CHECK(of_location != of_device);
+    EXPECT(1, cuMemPoolDestroy(of_location));
+    EXPECT(1, cuMemGetMemPool(&of_location, &(Location){0, 0}, 1));
+    EXPECT(101, cuMemGetMemPool(&of_location, &(Location){1, 7}, 1));
+    EXPECT(0, cuMemPoolSetAccess(of_device, &(PoolAccess){{1, 0}, 3}, 1));
+    EXPECT(801, cuMemPoolSetAccess(of_device, &(PoolAccess){{2, 0}, 3}, 1));
+    EXPECT(1, cuMemPoolSetAccess(of_device, &(PoolAccess){{1, 0}, 5}, 1));
     CUmemoryPool pools[2];
     EXPECT(0, cuMemPoolCreate(&pools[0], &(PoolProperties){.allocation_type = 1, .location = {1, 0}}));
     EXPECT(0, cuMemPoolCreate(&pools[1], &(PoolProperties){.allocation_type = 2, .location = {1, 0}}));

@@ -29,8 +29,8 @@ pub(crate) use copy::{
 };
 pub(crate) use fill::{Fill, fill, fill_2d, fill_node};
 pub(crate) use pool::{
-    Pool, allocate_from, create_pool, default_pool, destroy_pool, pool_access, pool_attribute, pool_exists,
-    set_pool_attribute,
+    Pool, allocate_from, create_pool, default_pool, destroy_pool, pool_access, pool_attribute, pool_exists, pool_of,
+    set_pool_access, set_pool_attribute,
 };
 
 /// Alignment of the rows of a pitched allocation, in bytes.
@@ -194,7 +194,7 @@ pub(crate) fn free_async(address: u64, stream: Handle) -> Result {
             return free(address);
         }
         let is_freed = state.pending.works().any(|work| work.as_a::<Free>().is_some_and(|free| free.0 == address));
-        if is_freed || !state.shared.is_managed_at(address) && state.owner_of(address).is_none() {
+        if is_freed || !state.shared.is_freed_by_device(address) && state.owner_of(address).is_none() {
             return Err(Error::INVALID_VALUE);
         }
         state.queue(queue, work, &[])?;
@@ -261,7 +261,7 @@ impl State {
 
     /// Frees an allocation, of a device or managed.
     fn free_allocation(&mut self, address: u64) -> Result {
-        if self.shared.is_managed_at(address) {
+        if self.shared.is_freed_by_device(address) {
             return self.free_shared(HostAddress(address as usize));
         }
         let owner = self.owner_of(address).ok_or(Error::INVALID_VALUE)?;

@@ -1,9 +1,10 @@
-//! Memory pools, without a limit or reuse: an allocation is one of the device, or of managed memory. Each device has a default pool.
+//! Memory pools, without a limit or reuse: an allocation is one of the device, of managed memory or of the host. Each device has a default
+//! pool, and so have managed memory and the host.
 
 use std::ffi::{c_int, c_uint};
 
 use super::shared;
-use crate::abi::{In, MemoryLocation, Out, PoolProperties};
+use crate::abi::{In, MemoryLocation, Out, PoolAccess, PoolProperties};
 use crate::driver::device;
 use crate::driver::{driver, in_context, state};
 use crate::error::{Error, Result};
@@ -21,6 +22,9 @@ const ON_DEVICE: c_int = 1;
 const ON_HOST: c_int = 2;
 const ON_CURRENT_NODE: c_int = 4;
 
+/// `CU_MEM_ACCESS_FLAGS_PROT_READWRITE`
+const READ_WRITE: c_int = 3;
+
 /// `CU_MEM_ATTACH_GLOBAL`
 const ATTACH_GLOBAL: c_uint = 1;
 
@@ -28,12 +32,43 @@ const ATTACH_GLOBAL: c_uint = 1;
 const RELEASE_THRESHOLD: c_int = 4;
 
 /// The memory of a pool's allocations.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pool {
     /// That of the device with this ordinal.
     Device(usize),
     /// Managed memory, with one address for host and devices.
     Managed,
+    /// Page-locked memory of the host.
+    Host,
+}
+
+impl Pool {
+    /// The default pools: of each device in their order, of managed memory and of the host.
+    pub(crate) fn defaults(devices: usize) -> impl Iterator<Item = Self> {
+        (0..devices).map(Self::Device).chain([Self::Managed, Self::Host])
+    }
+
+    /// # Errors
+    /// `INVALID_VALUE` if there is no such location or type; `INVALID_DEVICE`.
+    fn of(allocation_type: c_int, location: MemoryLocation) -> Result<Self> {
+        match (allocation_type, location.kind) {
+            (PINNED, ON_DEVICE) => Ok(Self::Device(device::of(location.id)?.0)),
+            (PINNED, ON_HOST..=ON_CURRENT_NODE) => Ok(Self::Host),
+            // Its location is a preference.
+            (MANAGED, ON_DEVICE) => device::of(location.id).map(|_| Self::Managed),
+            (MANAGED, NOWHERE | ON_HOST..=ON_CURRENT_NODE) => Ok(Self::Managed),
+            _ => Err(Error::INVALID_VALUE),
+        }
+    }
+
+    fn may_access(self, location: MemoryLocation) -> bool {
+        match (self, location.kind) {
+            (Self::Device(ordinal), ON_DEVICE) => usize::try_from(location.id) == Ok(ordinal),
+            (Self::Managed | Self::Host, ON_DEVICE) => device::of(location.id).is_ok(),
+            (Self::Managed | Self::Host, ON_HOST..=ON_CURRENT_NODE) => true,
+            _ => false,
+        }
+    }
 }
 
 /// The default pool of a device, which is also its current one.
@@ -44,33 +79,46 @@ pub(crate) fn default_pool(pool: Out<Handle>, device: c_int) -> Result {
     pool.set(found.ok_or(Error::INVALID_DEVICE)?.0)
 }
 
+/// The default pool of a location, which is also its current one.
+pub(crate) fn pool_of(pool: Out<Handle>, location: In<MemoryLocation>, allocation_type: c_int) -> Result {
+    let wanted = Pool::of(allocation_type, location.get()?)?;
+    let state = state()?;
+    let found = state.pools.iter().find(|(_, known)| **known == wanted);
+    pool.set(found.ok_or(Error::INVALID_VALUE)?.0)
+}
+
 pub(crate) fn create_pool(pool: Out<Handle>, properties: In<PoolProperties>) -> Result {
     let PoolProperties { allocation_type, location, .. } = properties.get()?;
-    let of_device = match location.kind {
-        ON_DEVICE => Some(Pool::Device(device::of(location.id)?.0)),
-        NOWHERE..=ON_CURRENT_NODE => None,
-        _ => return Err(Error::INVALID_VALUE),
-    };
-    let new = match (allocation_type, of_device) {
-        (PINNED, Some(of_device)) => of_device,
-        // Its location is a preference.
-        (MANAGED, _) => Pool::Managed,
-        (PINNED, None) if location.kind != NOWHERE => {
-            journal::unsupported("a memory pool of the host");
-            return Err(Error::NOT_SUPPORTED);
-        }
-        _ => return Err(Error::INVALID_VALUE),
-    };
+    let new = Pool::of(allocation_type, location)?;
     if pool.is_null() {
         return Err(Error::INVALID_VALUE);
     }
     pool.set(state()?.pools.add(new))
 }
 
+/// Permits access to a pool where it is permitted already.
+///
+/// # Errors
+/// `INVALID_VALUE` for other flags than those to read and to write; `NOT_SUPPORTED` for another device.
+pub(crate) fn set_pool_access(pool: Handle, access: In<PoolAccess>, count: usize) -> Result {
+    let pool = *state()?.pools.get(pool)?;
+    for PoolAccess { location, flags } in access.all(count)? {
+        match flags {
+            READ_WRITE if pool.may_access(location) => {}
+            READ_WRITE => {
+                journal::unsupported("a device's access to another one's memory pool");
+                return Err(Error::NOT_SUPPORTED);
+            }
+            _ => return Err(Error::INVALID_VALUE),
+        }
+    }
+    Ok(())
+}
+
 /// Destroys a pool that is no default one. Its allocations remain until they are freed.
 pub(crate) fn destroy_pool(pool: Handle) -> Result {
     let mut state = state()?;
-    let defaults = driver()?.options.devices.len();
+    let defaults = Pool::defaults(driver()?.options.devices.len()).count();
     if state.pools.iter().take(defaults).any(|(handle, _)| handle == pool) {
         return Err(Error::INVALID_VALUE);
     }
@@ -86,6 +134,7 @@ pub(crate) fn allocate_from(address: Out<u64>, bytes: usize, pool: Handle) -> Re
     let of_context = in_context(|_, _, ordinal| Ok(ordinal))?;
     match of_pool {
         Pool::Managed => shared::allocate_managed(address, bytes, ATTACH_GLOBAL),
+        Pool::Host => shared::allocate_of_pool(address, bytes),
         Pool::Device(ordinal) if ordinal == of_context => super::allocate(address, bytes),
         Pool::Device(_) => Err(Error::INVALID_CONTEXT),
     }
@@ -102,6 +151,7 @@ pub(crate) fn pool_attribute(pool: Handle, attribute: c_int, value: Out<u64>) ->
         5..=8 => value.set(match pool {
             Pool::Device(ordinal) => state.memories[ordinal].used(),
             Pool::Managed => state.shared.managed_bytes(),
+            Pool::Host => state.shared.pool_bytes(),
         }),
         _ => Err(Error::INVALID_VALUE),
     }
@@ -113,16 +163,9 @@ pub(crate) fn set_pool_attribute(pool: Handle, attribute: c_int) -> Result {
     if (1..=8).contains(&attribute) { Ok(()) } else { Err(Error::INVALID_VALUE) }
 }
 
-/// Whether a device or the host may access a pool, to read and to write (`CU_MEM_ACCESS_FLAGS_PROT_READWRITE`): its own device, and all of
-/// them if it is managed.
+/// Whether a device or the host may access a pool, to read and to write: its own device, and all of them if it is managed or the host's.
 pub(crate) fn pool_access(flags: Out<c_int>, pool: Handle, location: In<MemoryLocation>) -> Result {
     let pool = *state()?.pools.get(pool)?;
     let location = location.get()?;
-    let may_access = match (pool, location.kind) {
-        (Pool::Device(ordinal), ON_DEVICE) => usize::try_from(location.id) == Ok(ordinal),
-        (Pool::Managed, ON_DEVICE) => device::of(location.id).is_ok(),
-        (Pool::Managed, ON_HOST..=ON_CURRENT_NODE) => true,
-        _ => false,
-    };
-    flags.set(if may_access { 3 } else { 0 })
+    flags.set(if pool.may_access(location) { READ_WRITE } else { 0 })
 }

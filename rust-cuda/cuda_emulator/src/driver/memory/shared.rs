@@ -43,6 +43,8 @@ enum Origin {
     Allocated { _pages: Pages },
     /// Allocated by the driver, with one address for host and devices.
     Managed { _pages: Pages },
+    /// Allocated from a memory pool of the host.
+    Pool { _pages: Pages },
     /// A managed variable of a module, at the address that it has on its device.
     Variable,
     /// Registered by the caller, whose memory it is.
@@ -73,16 +75,24 @@ impl SharedMemory {
         self.find(address, bytes).is_some()
     }
 
-    /// Whether managed memory that a program has allocated begins at an address.
-    pub(crate) fn is_managed_at(&self, start: u64) -> bool {
+    /// Whether memory begins at an address that is freed as a device's: managed, or of a pool of the host.
+    pub(crate) fn is_freed_by_device(&self, start: u64) -> bool {
         let block = self.blocks.get(&(start as usize));
-        block.is_some_and(|block| matches!(block.origin, Origin::Managed { .. }))
+        block.is_some_and(|block| matches!(block.origin, Origin::Managed { .. } | Origin::Pool { .. }))
     }
 
     /// Bytes of managed memory.
     pub(crate) fn managed_bytes(&self) -> u64 {
-        let managed = self.blocks.values().filter(|block| matches!(block.origin, Origin::Managed { .. }));
-        managed.map(|block| block.bytes as u64).sum()
+        self.bytes_of(|origin| matches!(origin, Origin::Managed { .. }))
+    }
+
+    /// Bytes of the host's memory pools.
+    pub(crate) fn pool_bytes(&self) -> u64 {
+        self.bytes_of(|origin| matches!(origin, Origin::Pool { .. }))
+    }
+
+    fn bytes_of(&self, is_counted: impl Fn(&Origin) -> bool) -> u64 {
+        self.blocks.values().filter(|block| is_counted(&block.origin)).map(|block| block.bytes as u64).sum()
     }
 
     fn overlaps(&self, address: usize, bytes: usize) -> bool {
@@ -100,6 +110,17 @@ pub(crate) fn allocate_host(pointer: Out<usize>, bytes: usize, flags: c_uint) ->
     let address = pages.address();
     in_context(|state, _, _| state.share(address, bytes, flags, Origin::Allocated { _pages: pages }))?;
     pointer.set(address.0)
+}
+
+/// Allocates page-locked memory of the host from a pool, which devices access at the same address.
+pub(crate) fn allocate_of_pool(pointer: Out<u64>, bytes: usize) -> Result {
+    if bytes == 0 || pointer.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    let pages = Pages::new(bytes)?;
+    let address = pages.address();
+    in_context(|state, _, _| state.share(address, bytes, DEVICE_MAP, Origin::Pool { _pages: pages }))?;
+    pointer.set(address.0 as u64)
 }
 
 /// Allocates memory with one address for host and devices.

@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_uint};
 
 use crate::abi::{
-    CopyAttributes, Extent3, HostAddress, In, MemoryLocation, Out, PitchedPointer, PointerAttributes, PoolProperties,
-    RuntimeCopy3D,
+    CopyAttributes, Extent3, HostAddress, In, MemoryLocation, Out, PitchedPointer, PointerAttributes, PoolAccess,
+    PoolProperties, RuntimeCopy3D,
 };
 use crate::driver::memory::{self, Batch, shared};
 use crate::driver::{graph_memory, state};
@@ -78,6 +78,10 @@ export! {
         memory::pool_attribute(pool, attribute, value);
     fn cudaMemPoolSetAttribute(pool: Handle, attribute: c_int, _value: In<u64>) =>
         memory::set_pool_attribute(pool, attribute);
+    fn cudaMemGetDefaultMemPool[cudaMemGetMemPool](pool: Out<Handle>, location: In<MemoryLocation>, kind: c_int) =>
+        memory::pool_of(pool, location, kind);
+    fn cudaMemPoolSetAccess(pool: Handle, access: In<PoolAccess>, count: usize) =>
+        memory::set_pool_access(pool, access, count);
     fn cudaMemPoolGetAccess(flags: Out<c_int>, pool: Handle, location: In<MemoryLocation>) =>
         memory::pool_access(flags, pool, location);
 
