@@ -60,6 +60,11 @@ impl<T> Out<T> {
         self.0.is_null()
     }
 
+    /// Whether the address is a multiple of a number.
+    pub(crate) fn is_aligned(self, bytes: usize) -> bool {
+        self.0.addr().is_multiple_of(bytes)
+    }
+
     /// A pointer to a value of the library's own.
     pub(crate) fn to(value: &mut T) -> Self {
         Self(value)

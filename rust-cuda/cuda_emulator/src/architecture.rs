@@ -230,7 +230,8 @@ impl Architecture {
             111 => self.reserved_shared_bytes,
             // Memory pools, of the host too.
             115 | 144 => 1,
-            120 => clusters,
+            // Clusters, and tensor maps.
+            120 | 127 => clusters,
             // Domains of memory synchronisation.
             126 => 1 + 3 * clusters,
             // No unified function pointers; no node of the host's memory.

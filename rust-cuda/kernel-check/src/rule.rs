@@ -14,7 +14,7 @@ const fn rule(id: &'static str, description: &'static str) -> Rule {
 }
 
 /// All kinds. `docs/checking.md` lists them.
-pub const RULES: [Rule; 29] = [
+pub const RULES: [Rule; 31] = [
     rule("race", "Two threads access the same bytes without synchronisation, and at least one of them writes."),
     rule(
         "same-value-race",
@@ -29,6 +29,11 @@ pub const RULES: [Rule; 29] = [
     rule(
         "image-object",
         "A texture or surface instruction gets a handle of no such object, or of one with other dimensions.",
+    ),
+    rule("tensor-map", "A copy of a tensor gets no tensor map, or one with other dimensions or another type."),
+    rule(
+        "wgmma",
+        "A result of a warpgroup's matrix product is used before it has been waited for, or its threads or descriptors are wrong.",
     ),
     rule("barrier-divergence", "Not all threads of a block reach a barrier."),
     rule("barrier-of-some-lanes", "Lanes of a warp wait at a barrier, and its other lanes have exited: a note."),

@@ -15,7 +15,7 @@ pub use machine::{
     Access, AccessedSpace, Code, Executor, Fault, FaultKind, Fidelity, Inexact, InstructionCounts, InstructionReport,
     KernelResources, LaunchError, LaunchReport, LoadedModule, Machine, MemoryRange, ObservedAccess, Observer, Options,
     Printed, RaceReason, Snapshot, SpaceTotals, Step, StoppedBlock, StoppedWarp, Uninitialised, UninitialisedError,
-    Unstarted, Variable, Waits, WarpPath, uninitialised_register,
+    Unstarted, Variable, Waits, WarpPath, WgmmaError, uninitialised_register,
 };
 pub use program::{LoadError, Place, Problem, SourcePlace};
 

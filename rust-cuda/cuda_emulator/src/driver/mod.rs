@@ -20,6 +20,7 @@ pub(crate) mod object;
 pub(crate) mod pending;
 mod relaunches;
 pub(crate) mod stream;
+pub(crate) mod tensor_map;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

@@ -1,8 +1,11 @@
-//! Texture and surface objects.
+//! Texture and surface objects, and tensor maps.
+
+use std::ffi::{c_int, c_uint};
 
 use super::export;
 use crate::abi::{In, Out, ResourceDescriptor, TextureDescriptor, ViewDescriptor};
-use crate::driver::image_object;
+use crate::driver::tensor_map::RawTensorMap;
+use crate::driver::{image_object, tensor_map};
 use crate::handles::Handle;
 
 export! {
@@ -21,4 +24,11 @@ export! {
     fn cuSurfObjectDestroy(surface: Handle) => image_object::destroy_surface(surface);
     fn cuSurfObjectGetResourceDesc(resource: Out<ResourceDescriptor>, surface: Handle) =>
         image_object::surface_resource(resource, surface);
+    fn cuTensorMapEncodeTiled(
+        map: Out<RawTensorMap>, element: c_int, rank: c_uint, address: usize, sizes: In<u64>, strides: In<u64>,
+        box_sizes: In<u32>, element_strides: In<u32>, interleave: c_int, swizzle: c_int, promotion: c_int, fill: c_int,
+    ) => tensor_map::encode(
+        map, (element, rank, address), (sizes, strides), (box_sizes, element_strides), [interleave, swizzle, promotion, fill],
+    );
+    fn cuTensorMapReplaceAddress(map: Out<RawTensorMap>, address: usize) => tensor_map::replace_address(map, address);
 }

@@ -329,8 +329,6 @@ unsupported! {
     cuSurfRefSetArray
     cuTensorMapEncodeIm2col
     cuTensorMapEncodeIm2colWide
-    cuTensorMapEncodeTiled
-    cuTensorMapReplaceAddress
     cuTensorMapSetAllocationClass
     cuTexRefCreate
     cuTexRefDestroy

@@ -234,3 +234,24 @@ fn correct_programs_have_the_same_results_in_asynchronous_orders() {
         std::fs::remove_file(program).unwrap();
     }
 }
+
+#[test]
+fn kernels_copy_boxes_of_tensors() {
+    let Some(program) = compiled_from("tensors.c", "boxes") else {
+        return skip(Need::Cc, "it needs a C compiler for Linux, by the name in CC, else cc");
+    };
+    for options in [&[][..], &["--strict", "--uninitialised", "error"], &["--no-races"]] {
+        let output = emulated(options, &program, &[]);
+        let said = text(&output);
+        assert!(output.status.success() && said.contains("all boxes are right"), "{options:?}: {said}");
+        assert_eq!(said.matches("interleaved layouts are not supported").count(), 1, "{said}");
+    }
+    for (how, result, says) in [
+        ("opaque", 719, "are no tensor map: make one with cuTensorMapEncodeTiled, and pass it to the kernel as "),
+        ("large", 700, "writes 16 bytes at "),
+    ] {
+        let said = text(&emulated(&["--like-a-gpu"], &program, &[how]));
+        assert!(said.contains(&format!("the result is {result}")) && said.contains(says), "{how}: {said}");
+    }
+    std::fs::remove_file(program).unwrap();
+}

@@ -159,3 +159,19 @@ fn textures_and_surfaces_of_cuda_c_work() {
         assert!(said.contains(" 0 faults\n"), "{options:?}: {said}");
     }
 }
+
+#[test]
+fn tiles_are_copied_by_tensor_maps_and_multiplied_by_a_warpgroup() {
+    for options in [&[][..], &["--strict", "--uninitialised", "error"], &["--no-races"], &["--orders", "3"]] {
+        let Some(output) = run("cuda.core", options, "tensor_cores.py") else { return };
+        let said = text(&output);
+        assert!(output.status.success() && said.contains("all results are right\n"), "{options:?}: {said}");
+        assert!(said.contains(" 0 faults\n"), "{options:?}: {said}");
+    }
+    // Without the wait, the next tile is written while the product reads, and the result is used too early.
+    let Some(output) = run_with("cuda.core", &[], "tensor_cores.py", &["race"]) else { return };
+    let said = text(&output);
+    assert!(said.contains(": race: writes 16 bytes at ") && said.contains(" reads at PTX line "), "{said}");
+    assert!(said.contains("which has not been waited for: `wgmma.wait_group` is missing"), "{said}");
+    assert!(said.contains(" 2 faults\n"), "{said}");
+}

@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
+use super::lane_addresses::LaneAddress;
 use super::lanes::lanes_in;
 use super::mbarrier::block_of;
 use super::pending_copies::PendingCopy;
@@ -10,6 +11,29 @@ use crate::program::instruction::{AccessSpace, BulkCopy, EffectiveAddress, Memor
 
 /// Bytes that are copied at once; every size is a multiple of them.
 const PIECE: usize = 16;
+
+/// Up to 16 bytes that a bulk copy writes.
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    data: [u8; PIECE],
+    bytes: usize,
+    /// The bytes that nothing has written: bit i is byte i.
+    pub(super) unwritten: u16,
+}
+
+impl Piece {
+    /// The piece with these bytes. Bits of `unwritten` beyond them mean nothing.
+    pub(super) fn new(bytes: &[u8], unwritten: u16) -> Self {
+        let mut data = [0; PIECE];
+        data[..bytes.len()].copy_from_slice(bytes);
+        let of_bytes = u16::MAX.checked_shr((PIECE - bytes.len()) as u32).unwrap_or(0);
+        Self { data, bytes: bytes.len(), unwritten: unwritten & of_bytes }
+    }
+
+    pub(super) fn data(&self) -> &[u8] {
+        &self.data[..self.bytes]
+    }
+}
 
 impl Warp {
     /// Each active lane copies its bytes. The interpreter does so at once; until the copy has been waited for, every access to what it
@@ -50,10 +74,8 @@ impl Warp {
                 if let Some(barriers) = &barriers {
                     self.note_async_store(pc, lane, (to, PIECE), barriers.of(lane), context);
                 } else {
-                    let written = self.bulk_writes.begin(lane, (to, PIECE), None, (data, unwritten));
-                    let read = self.bulk_reads.begin(lane, (from, 0), Some((from, PIECE)), (data, unwritten));
-                    context.note_flight(self, &written, Some(pc));
-                    context.note_flight(self, &read, Some(pc));
+                    self.begin_bulk_write((pc, lane), to, Piece::new(&data, unwritten), context);
+                    self.begin_bulk_read((pc, lane), from, &data, context);
                 }
             }
             if let Some(barriers) = &barriers {
@@ -61,6 +83,33 @@ impl Warp {
             }
         }
         Ok(())
+    }
+
+    /// A bulk copy of a lane's group has written at a place, and is in flight until the group is complete.
+    pub(super) fn begin_bulk_write(
+        &mut self,
+        (pc, lane): (usize, usize),
+        to: LaneAddress,
+        Piece { data, bytes, unwritten }: Piece,
+        context: &mut Context<'_>,
+    ) {
+        // Races with copies in flight are found by words.
+        if bytes.is_multiple_of(4) {
+            let written = self.bulk_writes.begin(lane, (to, bytes), None, (data, unwritten));
+            context.note_flight(self, &written, Some(pc));
+        }
+    }
+
+    /// A bulk copy of a lane's group has read a piece at a place, and may read it again until the group has read all.
+    pub(super) fn begin_bulk_read(
+        &mut self,
+        (pc, lane): (usize, usize),
+        from: LaneAddress,
+        data: &[u8; PIECE],
+        context: &mut Context<'_>,
+    ) {
+        let read = self.bulk_reads.begin(lane, (from, 0), Some((from, PIECE)), (*data, 0));
+        context.note_flight(self, &read, Some(pc));
     }
 
     /// The active lanes commit their bulk copies so far to a group.
@@ -86,7 +135,7 @@ impl Warp {
 
     /// Lanes that exit wait for no copies.
     pub(super) fn discard_copies(&mut self, lanes: u32, context: &mut Context<'_>) {
-        let lists = [&mut self.copies, &mut self.bulk_reads, &mut self.bulk_writes];
+        let lists = [&mut self.copies, &mut self.bulk_reads, &mut self.bulk_writes, &mut self.products.reads];
         let discarded: Vec<PendingCopy> = lists.into_iter().flat_map(|list| list.discard(lanes)).collect();
         discarded.iter().for_each(|copy| context.note_flight(self, copy, None));
     }

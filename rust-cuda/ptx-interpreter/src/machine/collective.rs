@@ -31,7 +31,8 @@ impl Warp {
             | Action::Shuffle(Shuffle { members, .. })
             | Action::Vote(Vote { members, .. })
             | Action::Match { members, .. }
-            | Action::Reduce { members, .. } => match self.members(*members, active) {
+            | Action::Reduce { members, .. }
+            | Action::Elect { members, .. } => match self.members(*members, active) {
                 Err(_) if self.are_complete_groups(*members, active) => {
                     for (_, group) in self.groups_by_members(*members, active) {
                         self.perform(pc, instruction, group, context)?;
@@ -44,7 +45,10 @@ impl Warp {
         };
         // A matrix needs all 32 lanes. Other operations wait for those of their members that have not exited (PTX ISA 9.7.9
         // "shfl.sync", 9.7.13 "vote.sync" and others); the last warp of a block may have fewer lanes.
-        let is_matrix = matches!(instruction.action, Action::Matrix(_) | Action::LoadMatrix(_) | Action::Wmma(_));
+        let is_matrix = matches!(
+            instruction.action,
+            Action::Matrix(_) | Action::LoadMatrix(_) | Action::Wmma(_) | Action::Wgmma(_)
+        );
         if is_matrix && self.live() != ALL {
             return Err(FaultKind::MissingLanes { expected: ALL, missing: !self.live() }.into());
         }
@@ -91,7 +95,7 @@ impl Warp {
             if present == expected {
                 let instruction = &context.kernel.instructions[pc];
                 let performed = match instruction.action {
-                    Action::Matrix(_) | Action::LoadMatrix(_) | Action::Wmma(_) => {
+                    Action::Matrix(_) | Action::LoadMatrix(_) | Action::Wmma(_) | Action::Wgmma(_) => {
                         Err(FaultKind::MissingLanes { expected: ALL, missing: !expected }.into())
                     }
                     _ => self.perform(pc, instruction, present, context),
@@ -174,9 +178,19 @@ impl Warp {
                 let result = lanes_of(present).map(|lane| source[lane]).reduce(combine).unwrap_or_default();
                 self.write(*destination, &[result; LANES], present);
             }
+            Action::Elect { leader, is_leader, .. } => {
+                let elected = present.trailing_zeros();
+                if let Some(leader) = leader {
+                    self.write(*leader, &[elected.into(); LANES], present);
+                }
+                if let Some(is_leader) = is_leader {
+                    self.write_predicate(*is_leader, 1 << elected, present);
+                }
+            }
             Action::Matrix(matrix) => self.matrix_product(matrix),
             Action::LoadMatrix(load) => self.load_matrix(pc, load, present, context)?,
             Action::Wmma(wmma) => self.wmma(pc, wmma, present, context)?,
+            Action::Wgmma(wgmma) => self.wgmma(pc, wgmma, context)?,
             _ => {}
         }
         Ok(())

@@ -58,6 +58,7 @@ impl Warp {
         for copies in [&mut self.copies, &mut self.bulk_reads, &mut self.bulk_writes] {
             copies.clear();
         }
+        self.products.clear();
         self.uninitialised.clear();
         self.activations.iter_mut().for_each(Vec::clear);
         if self.local.bytes() > 0 {
@@ -247,6 +248,9 @@ impl Warp {
         if !self.uninitialised.is_empty() {
             self.propagate_uninitialised(instruction, active, context.launch.options.uninitialised)?;
         }
+        if self.products.has_results() {
+            self.check_results(instruction, active, context)?;
+        }
         match &instruction.action {
             Action::Compute { compute, destination, sources, extend, flow: _ } => {
                 let mut values = [0; LANES];
@@ -401,6 +405,7 @@ impl Warp {
             Action::CopyAsyncCommit => self.copies.commit(active),
             Action::CopyAsyncWait(groups) => self.wait_for_copies(pc, *groups, active, context)?,
             Action::BulkCopy(copy) => self.copy_bulk(pc, copy, active, context)?,
+            Action::TensorCopy(copy) => self.copy_tensor(pc, copy, active, context)?,
             Action::BulkCommit => self.commit_bulk_copies(active),
             Action::BulkWait { groups, reads_only } => {
                 self.wait_for_bulk_copies((*groups, *reads_only), active, context);
@@ -411,9 +416,11 @@ impl Warp {
             | Action::Vote(_)
             | Action::Match { .. }
             | Action::Reduce { .. }
+            | Action::Elect { .. }
             | Action::Matrix(_)
             | Action::LoadMatrix(_)
-            | Action::Wmma(_) => return self.collective(index, instruction, active, context),
+            | Action::Wmma(_)
+            | Action::Wgmma(_) => return self.collective(index, instruction, active, context),
             Action::Nothing => {}
         }
         Ok(Next::Advance)

@@ -7,9 +7,10 @@ pub use cuda_launch::Access;
 use cuda_launch::{Dim3, MbarrierError, Schedule};
 use thiserror::Error;
 
+use super::products::WgmmaError;
 use crate::limits::STACK_BYTES;
 use crate::memory::races::Scope;
-use crate::memory::{AccessError, Accessed, BadFree, Extent};
+use crate::memory::{AccessError, Accessed, BadFree, Extent, TensorMapError};
 use crate::program::Place;
 use crate::program::instruction::MBARRIER_BYTES;
 use crate::syntax::printable;
@@ -350,6 +351,18 @@ pub enum FaultKind {
         /// The size.
         bytes: u32,
     },
+    /// A wrong product of a warpgroup, or a wrong use of one.
+    #[error("{error}")]
+    Wgmma {
+        /// What is wrong.
+        error: WgmmaError,
+    },
+    /// A copy of a tensor without a tensor map that suits it.
+    #[error("{error}")]
+    TensorMap {
+        /// What is wrong.
+        error: TensorMapError,
+    },
     /// A loop in which nothing changes, and which reads no memory that another thread could change.
     #[error("the kernel does not end: nothing changes in the loop around this line. Correct its condition")]
     EndlessLoop,
@@ -492,7 +505,8 @@ impl FaultKind {
         match self {
             Self::Race { other_place, .. }
             | Self::SameValueRace { other_place, .. }
-            | Self::BarrierInTwoArms { other_place } => Some(other_place),
+            | Self::BarrierInTwoArms { other_place }
+            | Self::Wgmma { error: WgmmaError::NotWaitedFor { place: other_place } } => Some(other_place),
             Self::BarrierDivergence { other_place, elsewhere, .. } => {
                 other_place.as_deref().or_else(|| elsewhere.first().map(|(_, place)| place))
             }

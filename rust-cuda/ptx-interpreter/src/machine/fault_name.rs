@@ -37,6 +37,8 @@ impl FaultKind {
             Self::Panic { .. } => "panic",
             Self::Recursion { .. } => "recursion",
             Self::Mbarrier { .. } | Self::StoreAsyncBlocks | Self::BulkSize { .. } => "mbarrier",
+            Self::TensorMap { .. } => "tensor-map",
+            Self::Wgmma { .. } => "wgmma",
             Self::WaitsForever { .. } | Self::PhaseNeverEnds { .. } => "waits-forever",
             Self::EndlessLoop | Self::Endless { .. } => "endless",
             Self::NoProgress { .. } => "no-progress",

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::report::LaunchReport;
 use crate::program::image::ImageAccess;
-use crate::program::instruction::{Action, Wmma};
+use crate::program::instruction::{Action, Wgmma, Wmma};
 use crate::semantics;
 
 /// How an instruction's results relate to those of a GPU, for the same inputs.
@@ -42,7 +42,7 @@ impl Fidelity {
             Action::Atomic(_) if modifiers.any(|name| name.starts_with('f') || name.starts_with("bf")) => {
                 Self::Deterministic
             }
-            Action::Matrix(_) | Action::Wmma(Wmma::Product(_)) => Self::Approximate,
+            Action::Matrix(_) | Action::Wmma(Wmma::Product(_)) | Action::Wgmma(Wgmma::Product(_)) => Self::Approximate,
             Action::Image(ImageAccess::Fetch(fetch)) if fetch.is_float => Self::Approximate,
             Action::Compute { .. } if modifiers.any(|name| matches!(name, "approx" | "full")) => Self::Approximate,
             _ => Self::Exact,

@@ -13,7 +13,7 @@ use crate::program::instruction::{
     AccessSpace, Arrival, EffectiveAddress, MBARRIER_BYTES as BYTES, Mbarrier, MbarrierOperation, MemoryOrdering,
     PhaseOperand, StoreAsync,
 };
-use crate::semantics::LANES;
+use crate::semantics::{LANES, Lanes};
 
 /// An access that races with no other operation on an mbarrier. What it orders, the mbarrier's phase says.
 const ATOMIC: MemoryOrdering = MemoryOrdering { volatile: false, ..MemoryOrdering::VOLATILE };
@@ -174,7 +174,19 @@ impl Warp {
         active: u32,
         context: &mut Context<'_>,
     ) -> Result<LaneAddresses, Failure> {
-        self.resolve_access(pc, AccessSpace::Cluster, address, active, (BYTES, Access::Atomic, ATOMIC, &[]), context)
+        self.mbarriers_at(pc, &self.addresses(address), active, context)
+    }
+
+    /// As [`mbarriers`](Self::mbarriers), by the lanes' addresses.
+    pub(super) fn mbarriers_at(
+        &self,
+        pc: usize,
+        addresses: &Lanes,
+        active: u32,
+        context: &mut Context<'_>,
+    ) -> Result<LaneAddresses, Failure> {
+        let access = (BYTES, Access::Atomic, ATOMIC, &[][..]);
+        self.resolve_addresses(pc, AccessSpace::Cluster, addresses, active, access, context)
     }
 
     /// A lane's copy completes bytes of an mbarrier's phase.

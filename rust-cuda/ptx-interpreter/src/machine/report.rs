@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::fidelity::Fidelity;
 use super::launch::LaunchResults;
 use super::note;
-use crate::program::instruction::{AccessSpace, Action, Wmma};
+use crate::program::instruction::{AccessSpace, Action, TensorCopyKind, Wgmma, Wmma};
 use crate::program::{Kernel, Place, Program};
 use crate::semantics::Class;
 use crate::syntax::Space;
@@ -161,8 +161,15 @@ fn accessed(action: &Action) -> (Option<AccessedSpace>, Option<super::Access>) {
         Action::StoreAsync(_) => (AccessSpace::Cluster, super::Access::Write),
         Action::Wmma(Wmma::Load(load)) => (load.space, super::Access::Read),
         Action::Wmma(Wmma::Store(store)) => (store.space, super::Access::Write),
-        Action::LoadMatrix(_) => (AccessSpace::Space(Space::Shared), super::Access::Read),
+        Action::LoadMatrix(_) | Action::Wgmma(Wgmma::Product(_)) => {
+            (AccessSpace::Space(Space::Shared), super::Access::Read)
+        }
         Action::BulkCopy(copy) => (copy.to.0, super::Access::Write),
+        Action::TensorCopy(copy) => match copy.kind {
+            TensorCopyKind::Load { .. } => (copy.shared.0, super::Access::Write),
+            TensorCopyKind::Store => (AccessSpace::Space(Space::Global), super::Access::Write),
+            TensorCopyKind::Reduce(_) => (AccessSpace::Space(Space::Global), super::Access::Atomic),
+        },
         // The copy also reads global memory, which the source counts cover.
         Action::CopyAsync(_) => (AccessSpace::Space(Space::Shared), super::Access::Write),
         _ => return (None, None),

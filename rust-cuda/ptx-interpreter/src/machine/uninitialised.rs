@@ -21,8 +21,8 @@ use super::warp::{Held, Origin, UninitialisedRegister, Warp};
 use crate::memory::AccessError;
 use crate::program::instruction::{
     Action, Arrival, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Flow, Load, Logic, Mbarrier,
-    MbarrierOperation, PhaseOperand, Predicate, PredicateSource, Register, Shuffle, Store, VoteMode, Wmma, WmmaAccess,
-    WmmaProduct,
+    MbarrierOperation, PhaseOperand, Predicate, PredicateSource, Register, Shuffle, Store, TensorCopyKind, VoteMode,
+    Wgmma, WgmmaFactor, WgmmaProduct, Wmma, WmmaAccess, WmmaProduct,
 };
 use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
@@ -551,6 +551,9 @@ impl Action {
                 PredicateSource::Predicate(predicate) => visit(predicate),
                 PredicateSource::Constant(_) => {}
             },
+            Self::Wgmma(Wgmma::Product(WgmmaProduct { adds: PredicateSource::Predicate(predicate), .. })) => {
+                visit(*predicate);
+            }
             Self::Barrier(barrier) => barrier.reduction.iter().for_each(|reduction| visit(reduction.source)),
             Self::CopyAsync(copy) => copy.ignore.into_iter().for_each(visit),
             Self::Compare { combine: Some((_, predicate, _)), .. } => visit(*predicate),
@@ -566,7 +569,7 @@ impl Action {
                 return destinations.iter().flatten().for_each(|predicate| visit(Held::Predicate(*predicate)));
             }
             Self::Logic { destination, .. } | Self::IsSpace { destination, .. } => Some(*destination),
-            Self::Match { predicate, .. } => *predicate,
+            Self::Match { predicate, .. } | Self::Elect { is_leader: predicate, .. } => *predicate,
             Self::Vote(vote) => match vote.mode {
                 VoteMode::All(predicate) | VoteMode::Any(predicate) | VoteMode::Uniform(predicate) => Some(predicate),
                 VoteMode::Ballot(_) => None,
@@ -591,8 +594,10 @@ impl Action {
                 | Self::CopyAsync(_)
                 | Self::Mbarrier(_)
                 | Self::BulkCopy(_)
+                | Self::TensorCopy(_)
                 | Self::StoreAsync(_)
                 | Self::LoadMatrix(_)
+                | Self::Wgmma(Wgmma::Product(_))
                 | Self::Wmma(Wmma::Load(_) | Wmma::Store(_))
                 | Self::Image(_)
         )
@@ -613,7 +618,8 @@ impl Action {
             Self::IsSpace { address: register, .. }
             | Self::BranchTable { index: register, .. }
             | Self::BranchToFunction { address: register, .. }
-            | Self::WarpBarrier { members: register } => visit(*register),
+            | Self::WarpBarrier { members: register }
+            | Self::Elect { members: register, .. } => visit(*register),
             Self::Atomic(atomic) => {
                 address(&atomic.address, visit);
                 atomic.operands.iter().copied().for_each(visit);
@@ -642,6 +648,14 @@ impl Action {
                 copy.barrier.iter().for_each(|barrier| address(barrier, visit));
                 visit(copy.bytes);
             }
+            Self::TensorCopy(copy) => {
+                address(&copy.shared.1, visit);
+                if let TensorCopyKind::Load { barrier, blocks } = &copy.kind {
+                    address(barrier, visit);
+                    blocks.iter().copied().for_each(&mut *visit);
+                }
+                copy.coordinates.iter().chain([&copy.map]).copied().for_each(visit);
+            }
             Self::StoreAsync(store) => {
                 address(&store.address, visit);
                 address(&store.barrier, visit);
@@ -664,6 +678,14 @@ impl Action {
             Self::Wmma(Wmma::Load(access) | Wmma::Store(access)) => {
                 address(&access.address, visit);
                 access.stride.into_iter().for_each(visit);
+            }
+            // Whether it adds to D, a predicate says.
+            Self::Wgmma(Wgmma::Product(product)) => {
+                match &product.a {
+                    WgmmaFactor::Registers(registers) => registers.iter().copied().for_each(&mut *visit),
+                    WgmmaFactor::Descriptor(register) => visit(*register),
+                }
+                visit(product.b);
             }
             Self::Wmma(Wmma::Product(WmmaProduct { a, b, c, .. })) => {
                 [a, b, c].iter().flat_map(|fragment| &fragment.registers).copied().for_each(visit);
@@ -692,6 +714,7 @@ impl Action {
             | Self::Return { .. }
             | Self::ClusterArrive
             | Self::ClusterWait
+            | Self::Wgmma(Wgmma::Commit | Wgmma::Wait { .. })
             | Self::Nothing => {}
         }
     }
@@ -712,6 +735,7 @@ impl Action {
             Self::Unpack { destinations, .. } => destinations.iter().flatten().copied().for_each(visit),
             Self::Load(load) => load.destinations.iter().flatten().copied().for_each(visit),
             Self::Atomic(atomic) => atomic.destination.into_iter().for_each(visit),
+            Self::Elect { leader, .. } => leader.iter().copied().for_each(visit),
             Self::Shuffle(shuffle) => visit(shuffle.destination),
             Self::Mbarrier(mbarrier) => {
                 if let MbarrierOperation::Arrive(Arrival { state: Some(register), .. }) = mbarrier.operation {
@@ -719,6 +743,7 @@ impl Action {
                 }
             }
             Self::Matrix(matrix) => matrix.d.iter().copied().for_each(visit),
+            Self::Wgmma(Wgmma::Product(product)) => product.d.iter().copied().for_each(visit),
             Self::LoadMatrix(load) => load.destinations.iter().copied().for_each(visit),
             Self::Image(access) => access.destinations().into_iter().for_each(visit),
             Self::Wmma(Wmma::Load(WmmaAccess { fragment, .. }) | Wmma::Product(WmmaProduct { d: fragment, .. })) => {
@@ -739,10 +764,12 @@ impl Action {
             | Self::IsSpace { .. }
             | Self::Store(_)
             | Self::Wmma(Wmma::Store(_))
+            | Self::Wgmma(Wgmma::Commit | Wgmma::Wait { .. })
             | Self::CopyAsync(_)
             | Self::CopyAsyncCommit
             | Self::CopyAsyncWait(_)
             | Self::BulkCopy(_)
+            | Self::TensorCopy(_)
             | Self::BulkCommit
             | Self::BulkWait { .. }
             | Self::StoreAsync(_)

@@ -6,6 +6,7 @@ use super::divergence::{Divergence, Path, PathState};
 use super::fault::FaultKind;
 use super::lanes::{ALL, write, write_bits};
 use super::pending_copies::PendingCopies;
+use super::products::Products;
 use super::spin::Spin;
 use crate::memory::Region;
 use crate::program::Kernel;
@@ -34,6 +35,7 @@ pub(super) struct Warp {
     /// What bulk copies of groups read, and what they write.
     pub(super) bulk_reads: PendingCopies,
     pub(super) bulk_writes: PendingCopies,
+    pub(super) products: Products,
     /// Number of `bar.warp.sync`s that all its lanes have executed.
     pub(super) warp_syncs: u32,
     /// Registers and predicates that hold uninitialised bits of memory.
@@ -133,6 +135,7 @@ impl Warp {
             local: Region::private(kernel.local.bytes().next_multiple_of(16) * LANES),
             activations: Vec::new(),
             copies: PendingCopies::default(),
+            products: Products::default(),
             bulk_reads: PendingCopies::default(),
             bulk_writes: PendingCopies::default(),
             warp_syncs: 0,
@@ -153,7 +156,10 @@ impl Warp {
     /// Size on the host in bytes.
     pub(super) fn host_bytes(&self) -> usize {
         let registers = size_of_val(&*self.registers) + size_of_val(&*self.predicates);
-        let copies: usize = [&self.copies, &self.bulk_reads, &self.bulk_writes].map(PendingCopies::bytes).iter().sum();
+        let copies: usize = [&self.copies, &self.bulk_reads, &self.bulk_writes, &self.products.reads]
+            .map(PendingCopies::bytes)
+            .iter()
+            .sum();
         let rest = self.divergence.bytes() + copies + size_of_val(&*self.uninitialised);
         let activations: usize = self.activations.iter().flatten().map(Activation::host_bytes).sum();
         size_of::<Self>() + registers + rest + activations + self.local.host_bytes()

@@ -10,7 +10,7 @@ use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::LaneAddresses;
 use super::lanes::lanes_of;
-use super::matrix::{half_bits, halves};
+use super::matrix::halves;
 use super::warp::Warp;
 use crate::memory::{AccessError, space_of};
 use crate::program::instruction::{
@@ -177,18 +177,8 @@ impl FragmentElement {
             Self::F64 => vec![bits.map(f64::from_bits)],
             Self::S8 => (0..4).map(|part| byte(part).map(|byte| f64::from(byte as i8))).collect(),
             Self::U8 => (0..4).map(|part| byte(part).map(f64::from)).collect(),
+            Self::E4m3 | Self::E5m2 => (0..4).map(|part| byte(part).map(|byte| self.value(byte.into()))).collect(),
             Self::S32 => vec![bits.map(|bits| f64::from(bits as i32))],
-        }
-    }
-
-    /// A sum as the bits of an element of D. Sums of integers are exact; one that overflows wraps around, unless it saturates.
-    fn bits(self, sum: f64, saturates: bool) -> u64 {
-        match self {
-            Self::F16 => half_bits(sum),
-            Self::F64 => sum.to_bits(),
-            Self::S32 if saturates => u64::from(sum as i32 as u32),
-            Self::S32 => u64::from(sum as i64 as u32),
-            _ => u64::from((sum as f32).to_bits()),
         }
     }
 }

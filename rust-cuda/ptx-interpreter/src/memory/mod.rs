@@ -10,6 +10,7 @@ mod image;
 mod initialised;
 pub mod races;
 mod region;
+mod tensor_map;
 
 pub use access_error::AccessError;
 pub(crate) use access_error::SpaceName;
@@ -31,3 +32,7 @@ pub use image::{
 };
 pub(crate) use image::{Coordinates, Footprint, ImageObjects, OutsidePolicy, Texel};
 pub use region::{NoHostMemory, Region};
+pub(crate) use tensor_map::{CHUNK, Chunk};
+pub use tensor_map::{
+    InvalidTensor, MAX_TENSOR_RANK, Swizzle, TENSOR_MAP_BYTES, Tensor, TensorElement, TensorMap, TensorMapError,
+};

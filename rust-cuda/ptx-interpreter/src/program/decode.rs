@@ -10,7 +10,9 @@ mod memory;
 mod moves;
 mod operands;
 mod predicates;
+mod tensor;
 mod warp;
+mod wgmma;
 mod wmma;
 
 use super::error::Problem;
@@ -45,18 +47,16 @@ pub(super) fn decode(
 }
 
 /// Instructions of PTX of which the interpreter has no form (PTX ISA 9.7).
-const MISSING: [&str; 32] = [
+const MISSING: [&str; 30] = [
     "applypriority",
     "clusterlaunchcontrol",
     "createpolicy",
     "discard",
-    "elect",
     "getctarank",
     "istypep",
     "movmatrix",
     "multimem",
     "pmevent",
-    "setmaxnreg",
     "stackrestore",
     "stacksave",
     "stmatrix",
@@ -84,8 +84,9 @@ const MISSING: [&str; 32] = [
 fn is_missing(instruction: &syntax::Instruction) -> bool {
     let has = |modifier: &str| instruction.modifiers.iter().any(|other| other == modifier);
     match instruction.opcode.as_str() {
-        "wgmma" => true,
-        "cp" => has("tensor"),
+        // Of sparse matrices and of single bits; im2col.
+        "wgmma" => has("sp") || has("b1"),
+        "cp" => has("im2col"),
         "mma" => has("sp"),
         opcode => MISSING.contains(&opcode),
     }
@@ -96,19 +97,23 @@ fn action(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resul
     let operands = &instruction.operands[..];
     let is_predicate = instruction.modifiers.last().is_some_and(|last| last == "pred");
     match instruction.opcode.as_str() {
-        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "griddepcontrol" => {
+        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "griddepcontrol" | "setmaxnreg" => {
             control::decode(symbols, &instruction.opcode, modifiers, operands)
+        }
+        "cp" if instruction.modifiers.iter().any(|modifier| modifier == "tensor") => {
+            Ok((tensor::decode(symbols, modifiers, operands)?, Class::Memory))
         }
         "ld" | "ldu" | "st" | "atom" | "red" | "prefetch" | "prefetchu" | "membar" | "fence" | "cp" => {
             memory::decode(symbols, &instruction.opcode, modifiers, operands)
         }
-        "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" => {
+        "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => {
             warp::decode(symbols, &instruction.opcode, modifiers, operands)
         }
         "tex" | "tld4" | "suld" | "sust" | "txq" | "suq" => {
             image::decode(symbols, &instruction.opcode, modifiers, operands)
         }
         "mbarrier" => mbarrier::decode(symbols, modifiers, operands),
+        "wgmma" => wgmma::decode(symbols, modifiers, operands),
         "wmma" => wmma::decode(symbols, modifiers, operands),
         "mma" | "ldmatrix" => matrix::decode(symbols, &instruction.opcode, modifiers, operands),
         "mov" | "cvta" | "mapa" | "isspacep" | "selp" => {

@@ -136,6 +136,8 @@ pub(crate) enum Action {
     CopyAsyncWait(Option<u32>),
     /// `cp.async.bulk`
     BulkCopy(BulkCopy),
+    /// `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor`
+    TensorCopy(TensorCopy),
     /// `cp.async.bulk.commit_group`
     BulkCommit,
     /// `cp.async.bulk.wait_group`: until only the last groups are in flight, or, with `.read`, may still write.
@@ -204,6 +206,12 @@ pub(crate) enum Action {
         source: Register,
         members: Register,
     },
+    /// `elect.sync`: the lowest member is the leader.
+    Elect {
+        leader: Option<Register>,
+        is_leader: Option<Predicate>,
+        members: Register,
+    },
     /// `activemask`
     ActiveMask {
         destination: Register,
@@ -225,6 +233,8 @@ pub(crate) enum Action {
     LoadMatrix(LoadMatrix),
     /// `wmma`
     Wmma(Wmma),
+    /// `wgmma`
+    Wgmma(Wgmma),
     /// An access through a texture or surface object.
     Image(ImageAccess),
     /// No effect in this interpreter, such as `prefetch` and `nanosleep`.
@@ -237,7 +247,8 @@ impl Action {
         match self {
             Self::Load(load) => load.ordering.strong,
             Self::Store(store) => store.ordering.strong,
-            Self::Atomic(_) | Self::Fence { .. } | Self::Mbarrier(_) | Self::StoreAsync(_) | Self::BulkCopy(_) => true,
+            Self::Atomic(_) | Self::Fence { .. } | Self::Mbarrier(_) => true,
+            Self::StoreAsync(_) | Self::BulkCopy(_) | Self::TensorCopy(_) => true,
             _ => false,
         }
     }
@@ -487,6 +498,45 @@ pub(crate) struct BulkCopy {
     pub(crate) barrier: Option<EffectiveAddress>,
 }
 
+/// A copy of a box of a tensor between global and shared memory.
+#[derive(Debug)]
+pub(crate) struct TensorCopy {
+    /// The generic address of the tensor map.
+    pub(crate) map: Register,
+    /// The coordinates at which the box begins.
+    pub(crate) coordinates: Vec<Register>,
+    pub(crate) shared: (AccessSpace, EffectiveAddress),
+    pub(crate) kind: TensorCopyKind,
+}
+
+#[derive(Debug)]
+pub(crate) enum TensorCopyKind {
+    /// To shared memory.
+    Load {
+        /// The mbarrier beside the target whose phase the copy completes.
+        barrier: EffectiveAddress,
+        /// The blocks of the cluster that get the box, as bits; only the target's if None.
+        blocks: Option<Register>,
+    },
+    /// To global memory, as a part of the thread's group of bulk copies.
+    Store,
+    /// As `Store`, but each element is combined with the one in global memory.
+    Reduce(TensorReduction),
+}
+
+/// How elements are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TensorReduction {
+    Add,
+    Min,
+    Max,
+    Inc,
+    Dec,
+    And,
+    Or,
+    Xor,
+}
+
 /// A store to the shared memory of a block of the cluster that completes its bytes of an mbarrier's phase there.
 #[derive(Debug)]
 pub(crate) struct StoreAsync {
@@ -634,6 +684,48 @@ pub(crate) struct WmmaProduct {
     pub(crate) saturates: bool,
 }
 
+/// A warpgroup's operation on matrices.
+#[derive(Debug)]
+pub(crate) enum Wgmma {
+    /// `wgmma.mma_async`
+    Product(WgmmaProduct),
+    /// `wgmma.commit_group`
+    Commit,
+    /// `wgmma.wait_group`: until only the last groups have not ended.
+    Wait { groups: u32 },
+}
+
+/// D = A·B + D, or A·B, with A 64 × `depth`, B `depth` × `columns`.
+#[derive(Debug)]
+pub(crate) struct WgmmaProduct {
+    /// Of A and of B.
+    pub(crate) elements: [FragmentElement; 2],
+    /// Of D.
+    pub(crate) sum: FragmentElement,
+    pub(crate) columns: usize,
+    pub(crate) depth: usize,
+    pub(crate) d: Vec<Register>,
+    pub(crate) a: WgmmaFactor,
+    /// The descriptor of B in shared memory.
+    pub(crate) b: Register,
+    /// Whether D is added.
+    pub(crate) adds: PredicateSource,
+    /// Whether A and B are negated.
+    pub(crate) negates: [bool; 2],
+    /// Whether elements of a column of A, or of a row of B, are adjacent in shared memory.
+    pub(crate) transposes: [bool; 2],
+    /// Whether integer sums saturate.
+    pub(crate) saturates: bool,
+}
+
+/// Where A is.
+#[derive(Debug)]
+pub(crate) enum WgmmaFactor {
+    Registers(Vec<Register>),
+    /// In shared memory, by a descriptor.
+    Descriptor(Register),
+}
+
 /// A matrix in the registers of a warp.
 #[derive(Debug)]
 pub(crate) struct Fragment {
@@ -690,12 +782,14 @@ pub(crate) enum FragmentElement {
     S8,
     U8,
     S32,
+    E4m3,
+    E5m2,
 }
 
 impl FragmentElement {
     pub(crate) fn bytes(self) -> usize {
         match self {
-            Self::S8 | Self::U8 => 1,
+            Self::S8 | Self::U8 | Self::E4m3 | Self::E5m2 => 1,
             Self::F16 | Self::Bf16 => 2,
             Self::Tf32 | Self::F32 | Self::S32 => 4,
             Self::F64 => 8,

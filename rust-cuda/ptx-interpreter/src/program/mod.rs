@@ -18,6 +18,7 @@ mod place;
 mod ranges;
 mod registers;
 mod symbols;
+mod tensor;
 
 use std::collections::HashSet;
 use std::sync::Arc;

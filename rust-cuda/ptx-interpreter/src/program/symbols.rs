@@ -9,12 +9,15 @@ use super::instruction::{Action, Clock, EffectiveAddress, Extend, Flow, Predicat
 use super::names::{Label, Named, Scopes};
 use super::ranges::Ranges;
 use super::registers::{Initial, NamedRegister, Special};
+use crate::limits::max_bytes;
 use crate::memory::{first_address, window_bytes};
 use crate::semantics;
 use crate::syntax::{Element, Linkage, Module, ScalarType, Space, Variable};
 
-/// First address of dynamic shared memory: after the range of static arrays.
-pub(crate) const DYNAMIC_SHARED_START: u64 = first_address(Space::Shared) + window_bytes(Space::Shared);
+/// First address of dynamic shared memory: after the range of static arrays, and also if only the 18 lowest bits count, which a descriptor of
+/// a matrix has.
+pub(crate) const DYNAMIC_SHARED_START: u64 =
+    first_address(Space::Shared) + window_bytes(Space::Shared) + max_bytes(Space::Shared);
 
 /// The names, registers and memory of the kernel being built.
 pub(crate) struct Symbols<'a> {

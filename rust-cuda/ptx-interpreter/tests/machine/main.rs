@@ -30,5 +30,7 @@ mod several_faults;
 mod snapshots;
 #[path = "../support/mod.rs"]
 mod support;
+mod tensors;
 mod warps;
+mod wgmma;
 mod wmma;

@@ -7,7 +7,7 @@ use crate::program::modifiers::ModifierCursor;
 use crate::program::names::Named;
 use crate::program::symbols::Symbols;
 use crate::semantics::Class;
-use crate::syntax::{Instruction, Operand, ScalarType};
+use crate::syntax::{Immediate, Instruction, Operand, ScalarType};
 
 pub(super) fn decode(
     symbols: &mut Symbols<'_>,
@@ -46,6 +46,19 @@ pub(super) fn decode(
             // A launch begins when the one before has ended.
             modifiers.expect_any(&["wait", "launch_dependents"], "`.wait` or `.launch_dependents`")?;
             count::<0>(operands, "0")?;
+            Action::Nothing
+        }
+        "setmaxnreg" => {
+            // A thread has as many registers as it needs.
+            modifiers.expect_any(&["inc", "dec"], "`.inc` or `.dec`")?;
+            modifiers.expect_any(&["sync"], "`.sync`")?;
+            modifiers.expect_any(&["aligned"], "`.aligned`")?;
+            modifiers.expect_any(&["u32"], "`.u32`")?;
+            let [registers] = count(operands, "1")?;
+            match registers {
+                Operand::Immediate(Immediate::Integer(24..=256)) => {}
+                _ => return Err(Problem::Operand { number: 1, expected: "a number of registers from 24 to 256" }),
+            }
             Action::Nothing
         }
         _ => {

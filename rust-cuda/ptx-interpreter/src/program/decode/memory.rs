@@ -28,17 +28,17 @@ pub(super) fn decode(
         "atom" | "red" => Ok((atomic(symbols, opcode == "atom", modifiers, operands)?, Class::Atomic)),
         "prefetch" | "prefetchu" => {
             // A hint: it has no effect and no address faults.
-            while modifiers.take_beginning(&["global", "local", "L1", "L2"]).is_some() {}
+            while modifiers.take_beginning(&["global", "local", "const", "param", "tensormap", "L1", "L2"]).is_some() {}
             modifiers.end()?;
             let [operand] = count(operands, "1")?;
             address(symbols, operand, 1)?;
             Ok((Action::Nothing, Class::Memory))
         }
         "membar" | "fence" => {
-            count::<0>(operands, "0")?;
             if opcode == "fence" && modifiers.take("proxy") {
-                return Ok((proxy_fence(modifiers)?, Class::Barrier));
+                return Ok((proxy_fence(symbols, modifiers, operands)?, Class::Barrier));
             }
+            count::<0>(operands, "0")?;
             if opcode == "fence" && modifiers.take("mbarrier_init") {
                 // Makes mbarriers visible behind a relaxed barrier of the cluster; those here order all accesses.
                 modifiers.expect_any(&["release"], "`.release`")?;
@@ -75,11 +75,36 @@ fn scope_named(name: &str) -> Scope {
 /// `fence.proxy`: orders a thread's accesses through different proxies. It has no effect here: every access is of the
 /// generic proxy, and it does not order threads (PTX ISA, Memory Consistency Model: only `fence.sem.scope`
 /// synchronises).
-fn proxy_fence(modifiers: &mut ModifierCursor<'_>) -> Result<Action, Problem> {
-    if modifiers.expect_any(&["async", "alias"], "the proxy")? == "async" {
-        modifiers.take_any(&["async", "global", "shared::cta", "shared::cluster"]);
+fn proxy_fence(
+    symbols: &mut Symbols<'_>,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+) -> Result<Action, Problem> {
+    let proxies = ["async", "alias", "tensormap::generic", "async::generic"];
+    let proxy = modifiers.expect_any(&proxies, "the proxy")?;
+    let mut acquires = false;
+    match proxy {
+        "async" => drop(modifiers.take_any(&["async", "global", "shared::cta", CLUSTER])),
+        "async::generic" => {
+            modifiers.expect_any(&["acquire", "release"], "`.acquire` or `.release`")?;
+            let restricted = ["sync_restrict::shared::cluster", "sync_restrict::shared::cta"];
+            modifiers.expect_any(&restricted, "what the fence is restricted to")?;
+            modifiers.expect_any(&["cluster"], "`.cluster`")?;
+        }
+        "tensormap::generic" => {
+            acquires = modifiers.expect_any(&["acquire", "release"], "`.acquire` or `.release`")? == "acquire";
+            modifiers.expect_any(&SCOPES, "the scope")?;
+        }
+        _ => {}
     }
     modifiers.end()?;
+    if acquires {
+        let [map, bytes] = count(operands, "2")?;
+        address(symbols, map, 1)?;
+        source(symbols, bytes, 2, ScalarType::U32, Widths::Exact)?;
+        return Ok(Action::Nothing);
+    }
+    count::<0>(operands, "0")?;
     Ok(Action::Nothing)
 }
 

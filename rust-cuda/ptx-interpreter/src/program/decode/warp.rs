@@ -53,6 +53,23 @@ pub(super) fn decode(
             let destination = destination(symbols, to, 1, scalar_type.bytes() * 8, Widths::Exact)?;
             Ok((Action::ActiveMask { destination }, Class::Warp))
         }
+        "elect" => {
+            modifiers.expect_any(&[SYNC], "`.sync`")?;
+            modifiers.end()?;
+            let [to, members] = count(operands, "2")?;
+            let Operand::Pair(leader, predicate) = to else {
+                return Err(Problem::Operand { number: 1, expected: "a register and a predicate, `d|p`" });
+            };
+            let leader = match leader.as_str() {
+                "_" => None,
+                _ => Some(destination(symbols, &Operand::Name(leader.clone()), 1, 32, Widths::Exact)?),
+            };
+            let is_leader = match predicate.as_str() {
+                "_" => None,
+                name => Some(named_predicate(symbols, name, 1)?),
+            };
+            Ok((Action::Elect { leader, is_leader, members: members_of(symbols, members, 2)? }, Class::Warp))
+        }
         "match" => Ok((match_lanes(symbols, modifiers, operands)?, Class::Warp)),
         _ => {
             modifiers.expect_any(&[SYNC], MISSING_SYNC)?;

@@ -1,0 +1,246 @@
+//! Asynchronous copies of boxes of tensors (`cp.async.bulk.tensor`).
+//!
+//! They are what bulk copies are: the interpreter copies at once, and until the copy has been waited for, every access to what it writes is
+//! a race, and every write to what it reads.
+
+use super::bulk::Piece;
+use super::context::Context;
+use super::fault::{Access, Failure, FaultKind};
+use super::lane_addresses::LaneAddress;
+use super::lanes::{lanes_in, lanes_of};
+use super::mbarrier::block_of;
+use super::warp::Warp;
+use crate::memory::{
+    AccessError, CHUNK, Chunk, TENSOR_MAP_BYTES, TensorMap, TensorMapError, block_of_cluster, in_block_of_cluster,
+};
+use crate::program::instruction::{
+    AccessSpace, EffectiveAddress, MemoryOrdering, TensorCopy, TensorCopyKind, TensorReduction,
+};
+use crate::semantics::LANES;
+use crate::syntax::Space;
+
+/// Alignment in bytes of a tensor map, and of the box in shared memory (PTX ISA 5.5.8 and 9.7.9.27, Tensor copies).
+const MAP_ALIGNMENT: usize = 64;
+const BOX_ALIGNMENT: usize = 128;
+
+/// An atomic update of a reduction.
+const UPDATE: MemoryOrdering = MemoryOrdering { volatile: false, ..MemoryOrdering::VOLATILE };
+
+impl Warp {
+    /// Each active lane copies a box.
+    pub(super) fn copy_tensor(
+        &mut self,
+        pc: usize,
+        copy: &TensorCopy,
+        active: u32,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        for lane in lanes_in(active, context.reverses_lanes) {
+            let map = self.tensor_map(pc, lane, copy, context)?;
+            let at: Vec<i32> = copy.coordinates.iter().map(|at| self.registers[*at as usize][lane] as i32).collect();
+            match &copy.kind {
+                TensorCopyKind::Load { barrier, blocks } => {
+                    let blocks = blocks.map(|blocks| self.registers[blocks as usize][lane] as u16);
+                    self.load_box((pc, lane), (&map, &at), copy, (barrier, blocks), context)?;
+                }
+                TensorCopyKind::Store => self.store_box((pc, lane), (&map, &at), copy, None, context)?,
+                TensorCopyKind::Reduce(reduction) => {
+                    self.store_box((pc, lane), (&map, &at), copy, Some(*reduction), context)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The tensor map of a lane's copy.
+    fn tensor_map(
+        &self,
+        pc: usize,
+        lane: usize,
+        copy: &TensorCopy,
+        context: &mut Context<'_>,
+    ) -> Result<TensorMap, Failure> {
+        const PART: usize = 16;
+        let address = self.registers[copy.map as usize][lane];
+        let space = crate::memory::space_of(address);
+        let misaligned = |error| Failure::at(lane, FaultKind::Access { access: Access::Read, error });
+        AccessError::check_aligned(space, address, MAP_ALIGNMENT).map_err(misaligned)?;
+        let mut bytes = [0; TENSOR_MAP_BYTES];
+        for (part, bytes) in bytes.chunks_mut(PART).enumerate() {
+            let addresses = [address.wrapping_add((PART * part) as u64); LANES];
+            let access = (PART, Access::Read, MemoryOrdering::default(), &[][..]);
+            let places = self.resolve_addresses(pc, AccessSpace::Generic, &addresses, 1 << lane, access, context)?;
+            let (memory, offset) = places.of(lane);
+            context.region(memory, self).read(offset, bytes);
+        }
+        let failure = |error| Failure::at(lane, FaultKind::TensorMap { error });
+        let map = TensorMap::from_bytes(&bytes).ok_or(failure(TensorMapError::NoMap { address }))?;
+        let instruction = copy.coordinates.len();
+        if map.rank() != instruction {
+            return Err(failure(TensorMapError::Rank { map: map.rank(), instruction }));
+        }
+        Ok(map)
+    }
+
+    /// The lane's address of the box in shared memory, which has to be aligned.
+    fn box_address(&self, lane: usize, address: &EffectiveAddress, access: Access) -> Result<u64, Failure> {
+        let address = self.addresses(address)[lane];
+        let aligned = AccessError::check_aligned(Space::Shared, address, BOX_ALIGNMENT);
+        aligned.map_err(|error| Failure::at(lane, FaultKind::Access { access, error }))?;
+        Ok(address)
+    }
+
+    fn load_box(
+        &mut self,
+        (pc, lane): (usize, usize),
+        (map, at): (&TensorMap, &[i32]),
+        copy: &TensorCopy,
+        (barrier, blocks): (&EffectiveAddress, Option<u16>),
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let start = self.box_address(lane, &copy.shared.1, Access::Write)?;
+        let barrier = self.addresses(barrier)[lane];
+        // Of each block that gets the box, the addresses of box and mbarrier: in the others, those at the same offsets.
+        let targets: Vec<[u64; 2]> = match blocks {
+            None => vec![[start, barrier]],
+            Some(blocks) => {
+                let in_block =
+                    |address: u64, rank| u64::from(in_block_of_cluster(block_of_cluster(address as u32).1, rank));
+                let ranks = lanes_of(blocks.into()).map(|rank| rank as u32);
+                ranks.map(|rank| [start, barrier].map(|address| in_block(address, rank))).collect()
+            }
+        };
+        let mut barriers = Vec::new();
+        for [_, barrier] in &targets {
+            let place = self.mbarriers_at(pc, &[*barrier; LANES], 1 << lane, context)?.of(lane);
+            barriers.push(place);
+        }
+        let bytes = map.box_bytes() as u32;
+        for chunk in map.chunks(at) {
+            let (data, unwritten) = self.read_chunk((pc, lane), map, &chunk, context)?;
+            for ([start, _], barrier) in targets.iter().zip(&barriers) {
+                let address = map.swizzle().permute(start + chunk.shared);
+                let to = self.place((pc, lane), copy.shared.0, address, (CHUNK, Access::Write), context)?;
+                if block_of(to.0) != block_of(barrier.0) {
+                    return Err(Failure::at(lane, FaultKind::StoreAsyncBlocks));
+                }
+                context.region(to.0, self).write_part(to.1, &data, unwritten);
+                self.note_async_store(pc, lane, (to, CHUNK), *barrier, context);
+            }
+        }
+        context.note_change();
+        for barrier in barriers {
+            self.complete_bytes(lane, barrier, bytes, context)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of a chunk, with what a load puts in the place of those out of bounds, and which nothing has written.
+    fn read_chunk(
+        &self,
+        (pc, lane): (usize, usize),
+        map: &TensorMap,
+        chunk: &Chunk,
+        context: &mut Context<'_>,
+    ) -> Result<([u8; CHUNK], u16), Failure> {
+        let (element, fill) = (map.element(), map.fill().to_le_bytes());
+        let (mut data, mut unwritten) = ([0; CHUNK], 0);
+        data.chunks_mut(element.bytes()).for_each(|bytes| bytes.copy_from_slice(&fill[..bytes.len()]));
+        for (start, bytes) in pieces(chunk, CHUNK) {
+            let address = chunk.global + start as u64;
+            let access = (bytes, Access::Read);
+            let (memory, offset) = context.reading_uninitialised(context.copies_uninitialised(), |context| {
+                self.place((pc, lane), AccessSpace::Space(Space::Global), address, access, context)
+            })?;
+            let region = context.region(memory, self);
+            region.read(offset, &mut data[start..start + bytes]);
+            unwritten |= region.unwritten(offset, bytes) << start;
+        }
+        element.convert(&mut data[chunk.inside.clone()]);
+        Ok((data, unwritten))
+    }
+
+    fn store_box(
+        &mut self,
+        (pc, lane): (usize, usize),
+        (map, at): (&TensorMap, &[i32]),
+        copy: &TensorCopy,
+        reduction: Option<TensorReduction>,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let start = self.box_address(lane, &copy.shared.1, Access::Read)?;
+        let update = match reduction {
+            None => None,
+            Some(reduction) => Some(reduction.update(map.element()).ok_or_else(|| {
+                let error = TensorMapError::Reduction { operation: reduction.name(), element: map.element() };
+                Failure::at(lane, FaultKind::TensorMap { error })
+            })?),
+        };
+        for chunk in map.chunks(at).filter(|chunk| !chunk.inside.is_empty()) {
+            let address = map.swizzle().permute(start + chunk.shared);
+            // A sum of bytes that nothing has written is an error, a copy of them is one where it is used.
+            let may_read = update.is_none() && context.copies_uninitialised();
+            let from = context.reading_uninitialised(may_read, |context| {
+                self.place((pc, lane), copy.shared.0, address, (CHUNK, Access::Read), context)
+            })?;
+            let mut data = [0; CHUNK];
+            let source = context.region(from.0, self);
+            source.read(from.1, &mut data);
+            let unwritten = source.unwritten(from.1, CHUNK);
+            self.begin_bulk_read((pc, lane), from, &data, context);
+            let most = if update.is_some() { map.element().bytes() } else { CHUNK };
+            for (start, bytes) in pieces(&chunk, most) {
+                let address = chunk.global + start as u64;
+                let space = AccessSpace::Space(Space::Global);
+                let mut value = [0; 8];
+                match update {
+                    None => {
+                        let to = self.place((pc, lane), space, address, (bytes, Access::Write), context)?;
+                        let piece = Piece::new(&data[start..start + bytes], unwritten >> start);
+                        context.region(to.0, self).write_part(to.1, piece.data(), piece.unwritten);
+                        self.begin_bulk_write((pc, lane), to, piece, context);
+                    }
+                    Some(update) => {
+                        let access = (bytes, Access::Atomic, UPDATE, &[][..]);
+                        let places =
+                            self.resolve_addresses(pc, space, &[address; LANES], 1 << lane, access, context)?;
+                        let (memory, offset) = places.of(lane);
+                        value[..bytes].copy_from_slice(&data[start..start + bytes]);
+                        let value = u64::from_le_bytes(value);
+                        context.region(memory, self).update(offset, bytes, |old| update(old, value, 0));
+                    }
+                }
+            }
+        }
+        context.note_change();
+        Ok(())
+    }
+
+    /// Where a lane accesses an address.
+    fn place(
+        &self,
+        (pc, lane): (usize, usize),
+        space: AccessSpace,
+        address: u64,
+        (bytes, access): (usize, Access),
+        context: &mut Context<'_>,
+    ) -> Result<LaneAddress, Failure> {
+        let access = (bytes, access, MemoryOrdering::default(), &[][..]);
+        let places = self.resolve_addresses(pc, space, &[address; LANES], 1 << lane, access, context)?;
+        Ok(places.of(lane))
+    }
+}
+
+/// The parts of a chunk in bounds, each at a multiple of its size in global memory: where they begin in the chunk, and their sizes, of at
+/// most so many bytes.
+fn pieces(chunk: &Chunk, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    let (global, mut start, end) = (chunk.global, chunk.inside.start, chunk.inside.end);
+    std::iter::from_fn(move || {
+        let left = end - start;
+        let alignment = 1 << (global + start as u64).trailing_zeros().min(usize::BITS - 1);
+        let bytes = most.min(alignment).min(1 << left.checked_ilog2()?);
+        let piece = (start, bytes);
+        start += bytes;
+        Some(piece)
+    })
+}
