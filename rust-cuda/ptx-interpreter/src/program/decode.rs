@@ -94,6 +94,10 @@ fn is_missing(instruction: &syntax::Instruction) -> bool {
 
 fn action(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Result<(Action, Class), Problem> {
     let modifiers = &mut ModifierCursor::new(&instruction.modifiers);
+    let sync_first = sync_first(instruction);
+    if let Some(in_order) = &sync_first {
+        *modifiers = ModifierCursor::new(in_order);
+    }
     let operands = &instruction.operands[..];
     let is_predicate = instruction.modifiers.last().is_some_and(|last| last == "pred");
     match instruction.opcode.as_str() {
@@ -125,6 +129,18 @@ fn action(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resul
         }
         _ => compute(symbols, instruction),
     }
+}
+
+/// The modifiers of an instruction of warps with `.sync` before the others, where the PTX ISA has it. NVIDIA's assembler takes it anywhere,
+/// and CUB writes `vote.ballot.sync`. None if it is there already.
+fn sync_first(instruction: &syntax::Instruction) -> Option<Vec<String>> {
+    if !matches!(instruction.opcode.as_str(), "shfl" | "vote" | "redux") {
+        return None;
+    }
+    let at = instruction.modifiers.iter().position(|modifier| modifier == "sync").filter(|at| *at != 0)?;
+    let mut modifiers = instruction.modifiers.clone();
+    modifiers[..=at].rotate_right(1);
+    Some(modifiers)
 }
 
 /// Decodes an instruction without side effects.

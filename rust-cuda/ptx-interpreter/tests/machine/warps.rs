@@ -91,7 +91,7 @@ fn votes_cover_the_members() {
                 "setp.lt.u32 p0, tid, {limit};
                  vote.sync.all.pred p1, p0, -1; vote.sync.any.pred p2, p0, -1; vote.sync.uni.pred p3, p0, -1;
                  vote.sync.all.pred p4, !p0, -1; vote.sync.any.pred p5, !p0, -1; vote.sync.uni.pred p6, !p0, -1;
-                 vote.sync.ballot.b32 r0, p0, -1; vote.sync.ballot.b32 r1, !p0, -1; mov.u32 r2, 0;
+                 vote.sync.ballot.b32 r0, p0, -1; vote.ballot.sync.b32 r1, !p0, -1; mov.u32 r2, 0;
                  @p1 or.b32 r2, r2, 1; @p2 or.b32 r2, r2, 2; @p3 or.b32 r2, r2, 4; @p4 or.b32 r2, r2, 8; @p5 or.b32 r2, r2, 16;
                  @p6 or.b32 r2, r2, 32;
                  mad.wide.u32 d0, tid, 16, output; st.global.v2.u32 [d0], {{r0, r1}}; st.global.u32 [d0+8], r2; ret;"
