@@ -154,15 +154,6 @@ impl<T: Copy> In<T> {
     pub(crate) fn is_null(self) -> bool {
         self.0.is_null()
     }
-
-    /// A pointer to a value of the library's own.
-    pub(crate) fn to(value: &T) -> Self {
-        Self(value)
-    }
-
-    pub(crate) fn null() -> Self {
-        Self(std::ptr::null())
-    }
 }
 
 /// A C string of the caller, or null.
@@ -558,7 +549,7 @@ pub(crate) struct PitchedPointer {
     pub(crate) height: usize,
 }
 
-/// `cudaResourceDesc` of CUDA 12, with which that of CUDA 13 begins: the kind of memory, and its union as words.
+/// `cudaResourceDesc` of CUDA 12; CUDA 13 has more fields at its end. The kind of memory, and its union as words.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct RuntimeResource {
@@ -584,7 +575,7 @@ pub(crate) struct RuntimeTexture {
     pub(crate) is_seamless: c_int,
 }
 
-/// `cudaResourceViewDesc` of CUDA 12, with which that of CUDA 13 begins.
+/// `cudaResourceViewDesc` of CUDA 12; CUDA 13 has more fields at its end.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct RuntimeView {
@@ -618,7 +609,7 @@ pub(crate) struct FunctionAttributes {
     pub(crate) reserved: [c_int; 14],
 }
 
-/// `cudaPointerAttributes` of CUDA 12, with which that of CUDA 13 begins.
+/// `cudaPointerAttributes` of CUDA 12; CUDA 13 has more fields at its end.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct PointerAttributes {
@@ -628,7 +619,7 @@ pub(crate) struct PointerAttributes {
     pub(crate) on_host: u64,
 }
 
-/// `cudaMemcpy3DParms`, of which source and destination have the same fields.
+/// `cudaMemcpy3DParms`. Source and destination have the same fields.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct RuntimeCopy3D {

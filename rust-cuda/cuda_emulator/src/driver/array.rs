@@ -52,7 +52,7 @@ impl Array {
     /// in bytes.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if a part of so many bytes, rows and planes is not within.
+    /// `INVALID_VALUE` if a part of these bytes, rows and planes is not within.
     pub(crate) fn place(&self, at: [usize; 3], extent: [usize; 3]) -> Result<ArrayPlace> {
         let [width, height, layers] = self.image.size().map(|size| size as usize);
         let size = [width * self.image.format().bytes(), height, layers];
@@ -83,15 +83,11 @@ fn pitch(row: usize) -> usize {
 /// `cuArrayCreate`
 pub(crate) fn create(array: Out<Handle>, descriptor: In<ArrayDescriptor>) -> Result {
     let ArrayDescriptor { width, height, format, channels } = descriptor.get()?;
-    make(array, Array3DDescriptor { width, height, depth: 0, format, channels, flags: 0 })
+    create_3d(array, Array3DDescriptor { width, height, depth: 0, format, channels, flags: 0 })
 }
 
 /// `cuArray3DCreate`
-pub(crate) fn create_3d(array: Out<Handle>, descriptor: In<Array3DDescriptor>) -> Result {
-    make(array, descriptor.get()?)
-}
-
-fn make(array: Out<Handle>, descriptor: Array3DDescriptor) -> Result {
+pub(crate) fn create_3d(array: Out<Handle>, descriptor: Array3DDescriptor) -> Result {
     if array.is_null() {
         return Err(Error::INVALID_VALUE);
     }
@@ -195,8 +191,8 @@ pub(crate) fn descriptor(descriptor: Out<ArrayDescriptor>, array: Handle) -> Res
     })
 }
 
-pub(crate) fn descriptor_3d(descriptor: Out<Array3DDescriptor>, array: Handle) -> Result {
-    in_context(|state, _, _| descriptor.set(state.arrays.get(array)?.descriptor))
+pub(crate) fn descriptor_3d(array: Handle) -> Result<Array3DDescriptor> {
+    in_context(|state, _, _| Ok(state.arrays.get(array)?.descriptor))
 }
 
 /// Maximum number of texels of a row of linear memory that a texture object has.

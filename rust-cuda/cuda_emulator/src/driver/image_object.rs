@@ -6,7 +6,7 @@ use ptx_interpreter::memory::{
     AddressMode, Channel, Filter, Format, Geometry, Image, InvalidImage, ReadMode, Sampler, Texture as KernelTexture,
 };
 
-use crate::abi::{In, Out, ResourceDescriptor, TextureDescriptor, ViewDescriptor};
+use crate::abi::{Out, ResourceDescriptor, TextureDescriptor, ViewDescriptor};
 use crate::driver::array::{self, MAX_LINEAR_WIDTH};
 use crate::driver::pending::{self, Until};
 use crate::driver::{State, in_context};
@@ -56,15 +56,13 @@ pub(crate) struct Surface {
 
 pub(crate) fn create_texture(
     texture: Out<Handle>,
-    resource: In<ResourceDescriptor>,
-    sampler: In<TextureDescriptor>,
-    view: In<ViewDescriptor>,
+    resource: ResourceDescriptor,
+    descriptor: TextureDescriptor,
+    view: Option<ViewDescriptor>,
 ) -> Result {
     if texture.is_null() {
         return Err(Error::INVALID_VALUE);
     }
-    let (resource, descriptor) = (resource.get()?, sampler.get()?);
-    let view = if view.is_null() { None } else { Some(view.get()?) };
     let made = in_context(|state, context, ordinal| {
         let (image, ordinal) = state.image(resource, ordinal)?;
         view.map_or(Ok(()), |view| check_view(view, resource, &image))?;
@@ -88,24 +86,23 @@ pub(crate) fn destroy_texture(texture: Handle) -> Result {
     })
 }
 
-pub(crate) fn texture_resource(resource: Out<ResourceDescriptor>, texture: Handle) -> Result {
-    in_context(|state, _, _| resource.set(state.textures.get(texture)?.resource))
+pub(crate) fn texture_resource(texture: Handle) -> Result<ResourceDescriptor> {
+    in_context(|state, _, _| Ok(state.textures.get(texture)?.resource))
 }
 
-pub(crate) fn texture_sampler(sampler: Out<TextureDescriptor>, texture: Handle) -> Result {
-    in_context(|state, _, _| sampler.set(state.textures.get(texture)?.sampler))
+pub(crate) fn texture_sampler(texture: Handle) -> Result<TextureDescriptor> {
+    in_context(|state, _, _| Ok(state.textures.get(texture)?.sampler))
 }
 
 /// The view that the texture was created with; `INVALID_VALUE` if it was with none.
-pub(crate) fn texture_view(view: Out<ViewDescriptor>, texture: Handle) -> Result {
-    in_context(|state, _, _| view.set(state.textures.get(texture)?.view.ok_or(Error::INVALID_VALUE)?))
+pub(crate) fn texture_view(texture: Handle) -> Result<ViewDescriptor> {
+    in_context(|state, _, _| state.textures.get(texture)?.view.ok_or(Error::INVALID_VALUE))
 }
 
-pub(crate) fn create_surface(surface: Out<Handle>, resource: In<ResourceDescriptor>) -> Result {
+pub(crate) fn create_surface(surface: Out<Handle>, resource: ResourceDescriptor) -> Result {
     if surface.is_null() {
         return Err(Error::INVALID_VALUE);
     }
-    let resource = resource.get()?;
     let made = in_context(|state, context, _| {
         if resource.kind != ARRAY || resource.flags != 0 {
             return Err(Error::INVALID_VALUE);
@@ -132,8 +129,8 @@ pub(crate) fn destroy_surface(surface: Handle) -> Result {
     })
 }
 
-pub(crate) fn surface_resource(resource: Out<ResourceDescriptor>, surface: Handle) -> Result {
-    in_context(|state, _, _| resource.set(state.surfaces.get(surface)?.resource))
+pub(crate) fn surface_resource(surface: Handle) -> Result<ResourceDescriptor> {
+    in_context(|state, _, _| Ok(state.surfaces.get(surface)?.resource))
 }
 
 impl State {

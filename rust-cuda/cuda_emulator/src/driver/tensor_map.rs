@@ -68,7 +68,7 @@ pub(crate) fn replace_address(map: Out<RawTensorMap>, address: usize) -> Result 
     map.set(known.at(address as u64).map_err(invalid)?.to_bytes())
 }
 
-/// The value with a number, of an enumeration of so many, the last of which are not supported.
+/// The value with a number in an enumeration. Its last values are not supported.
 fn one_of<T: Copy>(values: &[T], count: usize, number: c_int, others: &str) -> Result<T> {
     let number = usize::try_from(number).ok().filter(|number| *number < count).ok_or(Error::INVALID_VALUE)?;
     values.get(number).copied().ok_or_else(|| {

@@ -11,11 +11,11 @@ use crate::handles::Handle;
 
 export! {
     fn cuArrayCreate_v2(array: Out<Handle>, descriptor: In<ArrayDescriptor>) => array::create(array, descriptor);
-    fn cuArray3DCreate_v2(array: Out<Handle>, descriptor: In<Array3DDescriptor>) => array::create_3d(array, descriptor);
+    fn cuArray3DCreate_v2(array: Out<Handle>, descriptor: In<Array3DDescriptor>) => array::create_3d(array, descriptor.get()?);
     fn cuArrayDestroy(array: Handle) => array::destroy(array);
     fn cuArrayGetDescriptor_v2(descriptor: Out<ArrayDescriptor>, array: Handle) => array::descriptor(descriptor, array);
     fn cuArray3DGetDescriptor_v2(descriptor: Out<Array3DDescriptor>, array: Handle) =>
-        array::descriptor_3d(descriptor, array);
+        descriptor.set(array::descriptor_3d(array)?);
     fn cuDeviceGetTexture1DLinearMaxWidth(texels: Out<usize>, format: c_int, channels: c_uint, device: c_int) => {
         device::of(device)?;
         array::max_linear_width(texels, format, channels)
@@ -25,9 +25,9 @@ export! {
         memory::copy_2d(copy, None);
     fn cuMemcpy2DAsync_v2[cuMemcpy2DAsync_v2_ptsz](copy: In<Copy2D>, stream: Handle) =>
         memory::copy_2d(copy, Some(stream));
-    fn cuMemcpy3D_v2[cuMemcpy3D_v2_ptds](copy: In<Copy3D>) => memory::copy_3d(copy, None);
+    fn cuMemcpy3D_v2[cuMemcpy3D_v2_ptds](copy: In<Copy3D>) => memory::copy_3d(copy.get()?, None);
     fn cuMemcpy3DAsync_v2[cuMemcpy3DAsync_v2_ptsz](copy: In<Copy3D>, stream: Handle) =>
-        memory::copy_3d(copy, Some(stream));
+        memory::copy_3d(copy.get()?, Some(stream));
     fn cuMemcpyHtoA_v2[cuMemcpyHtoA_v2_ptds](to: Handle, offset: usize, from: HostAddress, bytes: usize) =>
         copy(array_part(to, offset), Host(from), bytes, None);
     fn cuMemcpyHtoAAsync_v2[cuMemcpyHtoAAsync_v2_ptsz](

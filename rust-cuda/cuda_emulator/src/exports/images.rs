@@ -11,19 +11,22 @@ use crate::handles::Handle;
 export! {
     fn cuTexObjectCreate(
         texture: Out<Handle>, resource: In<ResourceDescriptor>, sampler: In<TextureDescriptor>, view: In<ViewDescriptor>,
-    ) => image_object::create_texture(texture, resource, sampler, view);
+    ) => {
+        let view = if view.is_null() { None } else { Some(view.get()?) };
+        image_object::create_texture(texture, resource.get()?, sampler.get()?, view)
+    };
     fn cuTexObjectDestroy(texture: Handle) => image_object::destroy_texture(texture);
     fn cuTexObjectGetResourceDesc(resource: Out<ResourceDescriptor>, texture: Handle) =>
-        image_object::texture_resource(resource, texture);
+        resource.set(image_object::texture_resource(texture)?);
     fn cuTexObjectGetTextureDesc(sampler: Out<TextureDescriptor>, texture: Handle) =>
-        image_object::texture_sampler(sampler, texture);
+        sampler.set(image_object::texture_sampler(texture)?);
     fn cuTexObjectGetResourceViewDesc(view: Out<ViewDescriptor>, texture: Handle) =>
-        image_object::texture_view(view, texture);
+        view.set(image_object::texture_view(texture)?);
     fn cuSurfObjectCreate(surface: Out<Handle>, resource: In<ResourceDescriptor>) =>
-        image_object::create_surface(surface, resource);
+        image_object::create_surface(surface, resource.get()?);
     fn cuSurfObjectDestroy(surface: Handle) => image_object::destroy_surface(surface);
     fn cuSurfObjectGetResourceDesc(resource: Out<ResourceDescriptor>, surface: Handle) =>
-        image_object::surface_resource(resource, surface);
+        resource.set(image_object::surface_resource(surface)?);
     fn cuTensorMapEncodeTiled(
         map: Out<RawTensorMap>, element: c_int, rank: c_uint, address: usize, sizes: In<u64>, strides: In<u64>,
         box_sizes: In<u32>, element_strides: In<u32>, interleave: c_int, swizzle: c_int, promotion: c_int, fill: c_int,

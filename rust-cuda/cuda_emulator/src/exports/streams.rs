@@ -80,7 +80,7 @@ export! {
     };
     fn cuGraphAddMemcpyNode(
         node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, copy: In<Copy3D>, _context: Handle,
-    ) => graph_nodes::add_work(node, graph, Dependencies { nodes, count }, memory::copy_node(copy)?);
+    ) => graph_nodes::add_work(node, graph, Dependencies { nodes, count }, memory::copy_node(copy.get()?)?);
     fn cuGraphAddMemsetNode(
         node: Out<Handle>, graph: Handle, nodes: In<Handle>, count: usize, fill: In<FillNode>, _context: Handle,
     ) => graph_nodes::add_work(node, graph, Dependencies { nodes, count }, memory::fill_node(fill)?);
@@ -157,7 +157,7 @@ export! {
     };
     fn cuGraphMemcpyNodeGetParams(node: Handle, copy: Out<Copy3D>) => copy.set(graph_update::copy_node(node)?);
     fn cuGraphMemcpyNodeSetParams(node: Handle, copy: In<Copy3D>) =>
-        graph_update::set_copy(None, node, memory::copy_node(copy)?);
+        graph_update::set_copy(None, node, memory::copy_node(copy.get()?)?);
     fn cuGraphMemsetNodeGetParams(node: Handle, fill: Out<FillNode>) => fill.set(graph_update::fill_node(node)?);
     fn cuGraphMemsetNodeSetParams(node: Handle, fill: In<FillNode>) =>
         graph_update::set_fill(None, node, memory::fill_node(fill)?);
@@ -171,7 +171,7 @@ export! {
         graph_update::set_kernel(Some(executable), node, shape, (kernel, context))
     };
     fn cuGraphExecMemcpyNodeSetParams(executable: Handle, node: Handle, copy: In<Copy3D>, _context: Handle) =>
-        graph_update::set_copy(Some(executable), node, memory::copy_node(copy)?);
+        graph_update::set_copy(Some(executable), node, memory::copy_node(copy.get()?)?);
     fn cuGraphExecMemsetNodeSetParams(executable: Handle, node: Handle, fill: In<FillNode>, _context: Handle) =>
         graph_update::set_fill(Some(executable), node, memory::fill_node(fill)?);
     fn cuGraphExecHostNodeSetParams(executable: Handle, node: Handle, parameters: In<HostNode>) =>

@@ -67,24 +67,17 @@ fn channels(format: c_int, count: c_uint) -> ChannelFormat {
 pub(crate) fn allocate(to: Out<Handle>, format: In<ChannelFormat>, extent: Extent3, flags: c_uint) -> Result {
     let (format, channels) = of_driver(format.get()?)?;
     let Extent3 { width, height, depth } = extent;
-    array::create_3d(to, In::to(&Array3DDescriptor { width, height, depth, format, channels, flags }))
+    array::create_3d(to, Array3DDescriptor { width, height, depth, format, channels, flags })
 }
 
 /// Channels, size and flags of an array.
 pub(crate) fn info(format: Out<ChannelFormat>, extent: Out<Extent3>, flags: Out<c_uint>, array: Handle) -> Result {
-    let found = descriptor(array)?;
+    let found = array::descriptor_3d(array)?;
     let Array3DDescriptor { width, height, depth, .. } = found;
     format.set_if_wanted(channels(found.format, found.channels));
     extent.set_if_wanted(Extent3 { width, height, depth });
     flags.set_if_wanted(found.flags);
     Ok(())
-}
-
-fn descriptor(array: Handle) -> Result<Array3DDescriptor> {
-    let none = Array3DDescriptor { width: 0, height: 0, depth: 0, format: 0, channels: 0, flags: 0 };
-    let mut found = none;
-    array::descriptor_3d(Out::to(&mut found), array)?;
-    Ok(found)
 }
 
 /// Size in bytes of an array's element, and of its row.
@@ -115,7 +108,7 @@ fn resource(found: RuntimeResource) -> Result<ResourceDescriptor> {
 }
 
 /// A resource, as the runtime states it.
-fn of_runtime(found: ResourceDescriptor) -> RuntimeResource {
+pub(crate) fn of_runtime(found: ResourceDescriptor) -> RuntimeResource {
     let ResourceDescriptor { kind, words: [pointer, format, sizes @ ..], .. } = found;
     let mut words = [0; 7];
     words[0] = pointer;
@@ -165,32 +158,13 @@ pub(crate) fn create_texture(
         layers,
         reserved: [0; 16],
     });
-    let view = view.as_ref().map_or(In::null(), In::to);
-    image_object::create_texture(texture, In::to(&resource), In::to(&sampler), view)
-}
-
-/// The resource of a texture or of a surface, which `get` writes.
-pub(crate) fn resource_of(to: Out<RuntimeResource>, get: impl FnOnce(Out<ResourceDescriptor>) -> Result) -> Result {
-    let mut found = ResourceDescriptor { kind: 0, words: [0; 16], flags: 0 };
-    get(Out::to(&mut found))?;
-    to.set(of_runtime(found))
+    image_object::create_texture(texture, resource, sampler, view)
 }
 
 /// How a texture is read, as the runtime states it.
 pub(crate) fn texture_of(to: Out<RuntimeTexture>, texture: Handle) -> Result {
-    let mut found = TextureDescriptor {
-        address_modes: [0; 3],
-        filter: 0,
-        flags: 0,
-        max_anisotropy: 0,
-        mipmap_filter: 0,
-        mipmap_level: [0.0; 3],
-        border: [0.0; 4],
-        reserved: [0; 12],
-    };
-    image_object::texture_sampler(Out::to(&mut found), texture)?;
     let TextureDescriptor { address_modes, filter, flags, max_anisotropy, mipmap_filter, mipmap_level, border, .. } =
-        found;
+        image_object::texture_sampler(texture)?;
     let has = |flag: c_uint| c_int::from(flags & flag != 0);
     to.set(RuntimeTexture {
         address_modes,
@@ -209,7 +183,7 @@ pub(crate) fn texture_of(to: Out<RuntimeTexture>, texture: Handle) -> Result {
 
 /// `cudaCreateSurfaceObject`
 pub(crate) fn create_surface(surface: Out<Handle>, of: In<RuntimeResource>) -> Result {
-    image_object::create_surface(surface, In::to(&resource(of.get()?)?))
+    image_object::create_surface(surface, resource(of.get()?)?)
 }
 
 /// A part of an array that a copy has, from a byte of a row on.

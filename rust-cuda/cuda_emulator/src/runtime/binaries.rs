@@ -14,9 +14,9 @@ use crate::{host, image, journal};
 #[derive(Debug)]
 struct Registered {
     binaries: Table<Binary>,
-    /// By the address of the function that stands for the kernel in the program.
+    /// By the address of the program's function with the kernel's name.
     kernels: BTreeMap<usize, Symbol>,
-    /// By the address of the variable that stands for it in the program.
+    /// By the address of the program's variable with the same name.
     variables: BTreeMap<usize, Symbol>,
     /// Addresses of those that are pointers to managed variables.
     pointers: BTreeSet<usize>,
@@ -34,7 +34,7 @@ struct Binary {
 #[derive(Clone, Debug)]
 struct Symbol {
     binary: Handle,
-    name: String,
+    name: Arc<str>,
 }
 
 static REGISTERED: Mutex<Option<Registered>> = Mutex::new(None);
@@ -72,14 +72,14 @@ pub(crate) fn unregister(binary: Handle) -> Result {
 
 /// Registers a kernel of a fat binary.
 pub(crate) fn register_kernel(binary: Handle, address: HostAddress, name: Text) -> Result {
-    let name = name.get()?;
+    let name = name.get()?.into();
     with(|registered| registered.kernels.insert(address.0, Symbol { binary, name }));
     Ok(())
 }
 
 /// Registers a variable of a fat binary.
 pub(crate) fn register_variable(binary: Handle, address: HostAddress, name: Text) -> Result {
-    let name = name.get()?;
+    let name = name.get()?.into();
     with(|registered| registered.variables.insert(address.0, Symbol { binary, name }));
     Ok(())
 }
@@ -97,10 +97,10 @@ pub(crate) fn register_managed(binary: Handle, pointer: HostAddress, name: Text)
 /// Why it cannot be loaded.
 pub(crate) fn initialise(binary: Handle, context: Handle) -> Result {
     let module = load(binary, context)?;
-    let pointers: Vec<(usize, String)> = with(|registered| {
+    let pointers: Vec<(usize, Arc<str>)> = with(|registered| {
         let of_binary = registered.variables.iter().filter(|(_, variable)| variable.binary == binary);
         let pointers = of_binary.filter(|(address, _)| registered.pointers.contains(address));
-        pointers.map(|(address, variable)| (*address, variable.name.clone())).collect()
+        pointers.map(|(address, variable)| (*address, Arc::clone(&variable.name))).collect()
     });
     for (pointer, name) in pointers {
         let (address, _) = state()?.variable(module, &name)?;
@@ -169,7 +169,7 @@ pub(crate) fn address_of(function: Handle) -> Result<Option<HostAddress>> {
         (function.module, Arc::clone(&function.name))
     };
     let of_that_name: Vec<(HostAddress, Handle)> = with(|registered| {
-        let named = registered.kernels.iter().filter(|(_, kernel)| *kernel.name == *name);
+        let named = registered.kernels.iter().filter(|(_, kernel)| kernel.name == name);
         let loaded = named.filter_map(|(address, kernel)| {
             let library = registered.binaries.get(kernel.binary).ok()?.library?.ok()?;
             Some((HostAddress(*address), library))

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use crate::abi::{HostAddress, Out};
+use crate::abi::HostAddress;
 use crate::architecture::Architecture;
 use crate::driver::device;
 use crate::error::Result;
@@ -214,9 +214,4 @@ pub(crate) fn write(to: HostAddress, layout: Layout, ordinal: c_int) -> Result {
     }
     bytes.resize(size(layout), 0);
     host::write(to, &bytes)
-}
-
-/// The device that fits best, which is the first: all are emulated.
-pub(crate) fn choose(ordinal: Out<c_int>) -> Result {
-    ordinal.set(0)
 }

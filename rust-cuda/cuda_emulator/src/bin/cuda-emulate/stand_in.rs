@@ -1,5 +1,5 @@
-//! A library without functions that stands for another: programs that look for NVIDIA's find it by its name and version, and through it
-//! the emulator's library, which it needs and which has the functions.
+//! A library without functions, in the place of NVIDIA's: programs find it by name and version. It needs the emulator's library, which has
+//! the functions.
 //!
 //! A link to the emulator's library would do too, but for two things: the dynamic linker warns that it has no versions of its functions,
 //! and a program with two names of one file cannot tell which of them it has loaded.
@@ -80,7 +80,7 @@ pub(crate) fn library(name: &str, needed: &str) -> Vec<u8> {
     }
     file.resize(string_table, 0);
     file.extend(strings);
-    // One symbol, which stands for none, and its version.
+    // The null symbol, and its version.
     file.resize(versions, 0);
     file.extend(definitions);
     file

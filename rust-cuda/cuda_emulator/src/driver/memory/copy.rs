@@ -136,16 +136,16 @@ pub(crate) fn copy_2d(parameters: In<Copy2D>, stream: Option<Handle>) -> Result 
     submit(Copy::new(Copy3D { source, destination, width_bytes, height, depth: 1 })?, stream)
 }
 
-pub(crate) fn copy_3d(parameters: In<Copy3D>, stream: Option<Handle>) -> Result {
-    submit(Copy::new(parameters.get()?)?, stream)
+pub(crate) fn copy_3d(parameters: Copy3D, stream: Option<Handle>) -> Result {
+    submit(Copy::new(parameters)?, stream)
 }
 
 /// A copy as a graph's node.
 ///
 /// # Errors
 /// As [`copy_3d`].
-pub(crate) fn copy_node(parameters: In<Copy3D>) -> Result<Copy> {
-    let copy = Copy::new(parameters.get()?)?;
+pub(crate) fn copy_node(parameters: Copy3D) -> Result<Copy> {
+    let copy = Copy::new(parameters)?;
     copy.in_memory(&*state()?)?;
     Ok(copy)
 }

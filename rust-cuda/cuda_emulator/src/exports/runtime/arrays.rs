@@ -65,19 +65,16 @@ export! {
     ) => arrays::create_texture(texture, resource, sampler, view);
     fn cudaDestroyTextureObject(texture: Handle) => image_object::destroy_texture(texture);
     fn cudaGetTextureObjectResourceDesc(to: Out<RuntimeResource>, texture: Handle) =>
-        arrays::resource_of(to, |found| image_object::texture_resource(found, texture));
+        to.set(arrays::of_runtime(image_object::texture_resource(texture)?));
     fn cudaGetTextureObjectTextureDesc(to: Out<RuntimeTexture>, texture: Handle) =>
         arrays::texture_of(to, texture);
     fn cudaGetTextureObjectResourceViewDesc(to: Out<RuntimeView>, texture: Handle) => {
-        let mut found =
-            ViewDescriptor { format: 0, size: [0; 3], mipmap_levels: [0; 2], layers: [0; 2], reserved: [0; 16] };
-        image_object::texture_view(Out::to(&mut found), texture)?;
-        let ViewDescriptor { format, size, mipmap_levels, layers, .. } = found;
+        let ViewDescriptor { format, size, mipmap_levels, layers, .. } = image_object::texture_view(texture)?;
         to.set(RuntimeView { format, size, mipmap_levels, layers })
     };
     fn cudaCreateSurfaceObject(surface: Out<Handle>, resource: In<RuntimeResource>) =>
         arrays::create_surface(surface, resource);
     fn cudaDestroySurfaceObject(surface: Handle) => image_object::destroy_surface(surface);
     fn cudaGetSurfaceObjectResourceDesc(to: Out<RuntimeResource>, surface: Handle) =>
-        arrays::resource_of(to, |found| image_object::surface_resource(found, surface));
+        to.set(arrays::of_runtime(image_object::surface_resource(surface)?));
 }

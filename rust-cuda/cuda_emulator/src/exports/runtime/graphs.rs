@@ -27,7 +27,7 @@ fn edges_and_count(edges_or_count: Out<usize>, count: Out<usize>) -> (HostAddres
 
 /// A copy of a node, from or to one plane.
 fn copy_work(parameters: In<RuntimeCopy3D>) -> Result<memory::Copy> {
-    memory::copy_node(In::to(&copy_of_box(parameters.get()?)?))
+    memory::copy_node(copy_of_box(parameters.get()?)?)
 }
 
 export! {

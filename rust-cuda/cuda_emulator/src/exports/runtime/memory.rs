@@ -101,9 +101,9 @@ export! {
         stream: Handle,
     ) => copy_2d((to, to_pitch), (from, from_pitch), (width, height), kind, Some(stream));
     fn cudaMemcpy3D[cudaMemcpy3D_ptds](parameters: In<RuntimeCopy3D>) =>
-        memory::copy_3d(In::to(&graphs::copy_of_box(parameters.get()?)?), None);
+        memory::copy_3d(graphs::copy_of_box(parameters.get()?)?, None);
     fn cudaMemcpy3DAsync[cudaMemcpy3DAsync_ptsz](parameters: In<RuntimeCopy3D>, stream: Handle) =>
-        memory::copy_3d(In::to(&graphs::copy_of_box(parameters.get()?)?), Some(stream));
+        memory::copy_3d(graphs::copy_of_box(parameters.get()?)?, Some(stream));
     fn cudaMemcpyBatchAsync[cudaMemcpyBatchAsync_ptsz](
         to: In<u64>, from: In<u64>, bytes: In<usize>, count: usize, attributes: In<CopyAttributes>, starts: In<usize>,
         attribute_count: usize, stream: Handle,
