@@ -2,11 +2,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::compile::{Compilation, Flags, WITHOUT_PASS};
+use crate::compile::{Compilation, Flags, Settings, WITHOUT_PASS};
 use crate::error::{BuilderError, describe};
 use crate::files::{cannot, canonical, files_below, read_text};
 use crate::fingerprint::{Fingerprint, FingerprintHasher};
-use crate::functions::with_traps_in_place;
 use crate::header::Header;
 use crate::locked::locked_dependencies;
 use crate::manifest::Manifest;
@@ -28,6 +27,7 @@ pub struct CudaBuilder {
     ptx_version: Option<(u32, u32)>,
     fma_contraction: bool,
     is_optimised: bool,
+    checks_overflow: bool,
     features: Vec<String>,
     launch_bounds: Vec<LaunchBounds>,
     clusters: Vec<Cluster>,
@@ -57,6 +57,7 @@ impl CudaBuilder {
             ptx_version: None,
             fma_contraction: false,
             is_optimised: true,
+            checks_overflow: false,
             features: Vec::new(),
             launch_bounds: Vec::new(),
             clusters: Vec::new(),
@@ -103,6 +104,13 @@ impl CudaBuilder {
     /// comparisons and debuggers, not for speed.
     pub fn optimised(mut self, optimises: bool) -> Self {
         self.is_optimised = optimises;
+        self
+    }
+
+    /// Sets whether an integer that overflows is a panic, as in the simulator, or wraps; it wraps by default. The checks cost time on a GPU:
+    /// they are for tests. See [Overflow](https://doc.rust-lang.org/reference/expressions/operator-expr.html#overflow) in Rust's reference.
+    pub fn overflow_checks(mut self, checks: bool) -> Self {
+        self.checks_overflow = checks;
         self
     }
 
@@ -359,7 +367,13 @@ impl CudaBuilder {
     }
 
     fn flags(&self) -> Flags {
-        Flags::new(self.arch, self.ptx_version, self.fma_contraction, self.is_optimised)
+        Flags::new(Settings {
+            arch: self.arch,
+            ptx_version: self.ptx_version,
+            contracts: self.fma_contraction,
+            optimises: self.is_optimised,
+            checks_overflow: self.checks_overflow,
+        })
     }
 
     fn file_name(&self, kernels: &Manifest) -> String {
@@ -423,10 +437,7 @@ impl CudaBuilder {
             features: &self.features,
             target_directory: &target_directory,
         };
-        let mut compiled = compilation.run(toolchain)?;
-        if !self.is_optimised {
-            compiled.text = with_traps_in_place(&compiled.text);
-        }
+        let compiled = compilation.run(toolchain)?;
         let processed = postprocess(
             &compiled.text,
             compiled.ir.as_deref(),

@@ -13,8 +13,8 @@ use crate::{Arch, BuilderError, TARGET, Toolchain};
 /// these flags, and would recompile it for each path.
 const RUSTFLAGS: [&str; 5] = [
     "-Zunstable-options",
-    // A panic compiles to a trap, so that no formatting code is left.
-    "-Cpanic=immediate-abort",
+    // A panic calls a function, which `crate::panics` replaces by a trap. No code that formats a message is left.
+    "-Cpanic=abort",
     // `Location::caller` must not contain a path of this machine.
     "-Zlocation-detail=none",
     // The same name mangling in all compilers.
@@ -85,23 +85,35 @@ pub(crate) struct Compilation<'a> {
     pub(crate) target_directory: &'a Path,
 }
 
-/// The value of RUSTFLAGS, the fixed flags and those that depend on the builder's settings, and whether the compiler optimises.
+/// The builder's settings that decide the compiler's flags.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) arch: Arch,
+    /// A PTX ISA version, as `(7, 8)`, if one is set.
+    pub(crate) ptx_version: Option<(u32, u32)>,
+    /// Whether products and sums are contracted to one operation.
+    pub(crate) contracts: bool,
+    pub(crate) optimises: bool,
+    pub(crate) checks_overflow: bool,
+}
+
+/// The value of RUSTFLAGS, the fixed flags and those that depend on the builder's settings, and settings of the profile.
 #[derive(Clone, Debug)]
 pub(crate) struct Flags {
     rustflags: Vec<String>,
     optimises: bool,
+    checks_overflow: bool,
 }
 
 impl Flags {
-    /// The flags for an architecture, for a PTX ISA version, as `(7, 8)`, if one is set, for products and sums that are contracted
-    /// to one operation, and for an optimised result.
-    pub(crate) fn new(arch: Arch, ptx_version: Option<(u32, u32)>, contracts: bool, optimises: bool) -> Self {
+    pub(crate) fn new(settings: Settings) -> Self {
+        let Settings { arch, ptx_version, contracts, optimises, checks_overflow } = settings;
         let mut flags: Vec<_> = RUSTFLAGS.map(str::to_owned).into();
         flags.push(format!("-Ctarget-cpu={arch}"));
         flags.extend(ptx_version.map(|(major, minor)| format!("-Ctarget-feature=+ptx{major}{minor}")));
         flags.extend(contracts.then(|| "-Cllvm-args=-nvptx-fma-level=1".to_owned()));
         flags.extend((!optimises).then(|| COMPILED_WHERE_USED.to_owned()));
-        Self { rustflags: flags, optimises }
+        Self { rustflags: flags, optimises, checks_overflow }
     }
 
     /// All compiler flags and profile settings, as text for the fingerprint.
@@ -120,7 +132,11 @@ impl Flags {
 
     /// The settings of the cargo profile.
     fn profile(&self) -> [(&'static str, &'static str); 9] {
-        PROFILE.map(|(key, value)| (key, if key == "OPT_LEVEL" && !self.optimises { "0" } else { value }))
+        PROFILE.map(|(key, value)| match key {
+            "OPT_LEVEL" if !self.optimises => (key, "0"),
+            "OVERFLOW_CHECKS" if self.checks_overflow => (key, "true"),
+            _ => (key, value),
+        })
     }
 }
 

@@ -21,21 +21,6 @@ pub(crate) fn with_functions(text: &str, name_of_file: &dyn Fn(&str) -> String) 
     Ok(items.iter().filter(|item| is_kept(item)).map(|item| item.text).collect())
 }
 
-/// The text with a trap in place of each call of a function that does nothing but trap, as those of panics: a panic is then in the line
-/// that panics. An optimised text has such traps already.
-pub(crate) fn with_traps_in_place(text: &str) -> String {
-    let only_traps = |item: &&Item<'_>| {
-        item.kind == Kind::Definition && item.text.contains("\n.noreturn") && !item.text.contains("\tcall")
-    };
-    let items = items(text);
-    let trapping: BTreeSet<&str> = items.iter().filter(only_traps).filter_map(|item| item.function).collect();
-    let is_panic = |line: &str| {
-        line.trim_start().starts_with("call.uni")
-            && line.split(|c: char| !is_in_identifier(c)).any(|word| trapping.contains(word))
-    };
-    text.split_inclusive('\n').map(|line| if is_panic(line) { "\ttrap;\n" } else { line }).collect()
-}
-
 /// The functions that entries and variables mention, and those that these mention, and so on.
 fn reached<'a>(items: &[Item<'a>]) -> BTreeSet<&'a str> {
     let mentions = mentions(items);
@@ -120,34 +105,6 @@ mod tests {
 \tret;
 }
 ";
-
-    #[test]
-    fn a_call_of_a_function_that_only_traps_is_a_trap() {
-        let text = "\
-.func panic(
-\t.param .b64 panic_param_0
-)
-.noreturn
-{
-\tst.b8 \t[%SP+1], 1;
-\ttrap;
-}
-.func says()
-.noreturn
-{
-\tcall.uni (retval0), vprintf, (param0, param1);
-\ttrap;
-}
-.visible .entry kernel()
-{
-\tcall.uni panic, (param0);
-\tcall.uni says, ();
-\tcall.uni panics, ();
-\tret;
-}
-";
-        assert_eq!(with_traps_in_place(text), text.replace("\tcall.uni panic, (param0);\n", "\ttrap;\n"));
-    }
 
     #[test]
     fn inline_assembly_is_part_of_the_body() {

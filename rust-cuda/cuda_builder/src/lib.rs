@@ -71,6 +71,8 @@ mod locked;
 mod manifest;
 mod messages;
 mod outcome;
+mod panic_texts;
+mod panics;
 mod postprocess;
 mod provide;
 mod ptx_items;

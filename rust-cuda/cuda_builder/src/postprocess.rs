@@ -5,6 +5,7 @@ use crate::BuilderError;
 use crate::debug_information;
 use crate::functions::with_functions;
 use crate::messages::with_messages;
+use crate::panics::with_panics;
 use crate::remainders::with_exact_remainders;
 use crate::source_lines::with_source_lines;
 use crate::source_names::SourceNames;
@@ -59,7 +60,8 @@ pub(crate) fn postprocess(
     let raw = text.replace("\r\n", "\n");
     let name_of_file = |path: &str| names.stable(path);
     let exact = ir.map(|ir| with_exact_remainders(&raw, ir, &name_of_file)).transpose()?;
-    let functions = with_functions(&with_shared_arrays(exact.as_ref().unwrap_or(&raw)), &name_of_file)?;
+    let panicking = with_panics(exact.as_ref().unwrap_or(&raw), names);
+    let functions = with_functions(&with_shared_arrays(&panicking), &name_of_file)?;
     let mut marked = with_source_lines(&functions, names);
     let mut text = with_messages(&with_stable_names(&marked.text), &name_of_file);
     for bounds in bounds {

@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use cuda_launch::trap::TrapReason;
+
 use crate::source_names::SourceNames;
 
 /// Rewrites the `.loc` directives in PTX that was compiled with debug information and `-Zverbose-asm`. Each names a
@@ -22,7 +24,7 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> Marked {
     let mut files = Files::default();
     let mut shown: Option<Position> = None;
     let mut chains: Vec<Vec<Position>> = Vec::new();
-    let mut paths = Paths { names, declared: &declared, known: HashMap::new() };
+    let mut paths = Paths { names, declared: &declared, known: HashMap::new(), wholes: HashMap::new() };
     let mut kept = Vec::new();
     let mut lines = text.lines();
     let mut in_assembly = false;
@@ -71,7 +73,8 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> Marked {
             if code == "}" {
                 shown = None;
             }
-            kept.push(if comment.starts_with("callseq") { line.to_owned() } else { code.to_owned() });
+            let has_meaning = comment.starts_with("callseq") || TrapReason::parse(&line[code.len()..]).is_some();
+            kept.push(if has_meaning { line.to_owned() } else { code.to_owned() });
         }
     }
     files.insert_into(&mut kept);
@@ -143,13 +146,16 @@ struct Paths<'n> {
     /// The whole paths by the compiler's numbers.
     declared: &'n HashMap<u32, String>,
     known: HashMap<String, (Rc<str>, bool)>,
+    /// The paths by the stable names.
+    wholes: HashMap<Rc<str>, String>,
 }
 
 impl<'n> Paths<'n> {
     fn position(&mut self, path: &str, line: u32, column: u32) -> Position {
         if !self.known.contains_key(path) {
             let whole = self.whole(path);
-            let known = (self.names.stable(whole).into(), self.names.is_own(whole));
+            let known: (Rc<str>, bool) = (self.names.stable(whole).into(), self.names.is_own(whole));
+            self.wholes.insert(Rc::clone(&known.0), whole.to_owned());
             self.known.insert(path.to_owned(), known);
         }
         let (file, is_own) = &self.known[path];
@@ -158,7 +164,7 @@ impl<'n> Paths<'n> {
 
     /// The whole path of a file that a comment names. The compiler names a file relative to the directory in which it
     /// compiled the file's crate: the workspace's, or that of a crate outside of the workspace. A file of the kernels'
-    /// own crate comes first.
+    /// own crate comes first, then one of its path dependencies.
     fn whole<'p>(&self, path: &'p str) -> &'p str
     where
         'n: 'p,
@@ -168,8 +174,29 @@ impl<'n> Paths<'n> {
             start.is_some_and(|start| start > 0 && whole.ends_with(path) && whole[..start].ends_with(['/', '\\']))
         };
         let declared = self.declared.values().filter(ends_alike);
-        // Not the first one of the map, whose order is random.
-        declared.min_by_key(|whole| (!self.names.is_own(whole), *whole)).map_or(path, String::as_str)
+        // Not the first one of the map, whose order is random. `core` has files with such names too.
+        let names = self.names;
+        declared.min_by_key(|whole| (!names.is_own(whole), !names.is_known(whole), *whole)).map_or(path, String::as_str)
+    }
+}
+
+/// Where the `.loc` directives of a text point to.
+pub(crate) struct Places<'n> {
+    calls: HashMap<Position, Position>,
+    paths: Paths<'n>,
+}
+
+impl<'n> Places<'n> {
+    /// The places of a text with these [`declared_files`].
+    pub(crate) fn new(declared: &'n HashMap<u32, String>, names: &'n SourceNames) -> Self {
+        Self { calls: HashMap::new(), paths: Paths { names, declared, known: HashMap::new(), wholes: HashMap::new() } }
+    }
+
+    /// The paths, lines and columns of a directive's inlined-at chain, innermost function first. The directives are passed in their order.
+    pub(crate) fn of(&mut self, operands: &str, comment: &str) -> Vec<(String, u32, u32)> {
+        let frames = frames_of(operands, comment, &mut self.calls, &mut self.paths);
+        let Paths { names, wholes, .. } = &self.paths;
+        frames.iter().map(|frame| (names.absolute(&wholes[&frame.file]), frame.line, frame.column)).collect()
     }
 }
 
@@ -249,7 +276,8 @@ impl Files {
     }
 }
 
-fn declared_files(text: &str) -> HashMap<u32, String> {
+/// The paths of source files by the compiler's numbers.
+pub(crate) fn declared_files(text: &str) -> HashMap<u32, String> {
     let directives = text.lines().filter_map(|line| line.trim_start().strip_prefix(".file"));
     let declared = directives.filter_map(|operands| {
         let (number, path) = operands.trim_start().split_once([' ', '\t'])?;

@@ -44,6 +44,11 @@ impl SourceNames {
         self.in_crate(&self.absolute(path)).is_some_and(|(package, _)| package == self.own)
     }
 
+    /// Whether the file belongs to the kernel crate or to one of its path dependencies.
+    pub(crate) fn is_known(&self, path: &str) -> bool {
+        self.in_crate(&self.absolute(path)).is_some()
+    }
+
     /// `PACKAGE/relative/path` for a file of a known crate. For other files, as those of `core`, the path from the
     /// parent of its last `src` directory: `core/src/ptr/mut_ptr.rs`.
     pub(crate) fn stable(&self, path: &str) -> String {
@@ -62,7 +67,8 @@ impl SourceNames {
         parts[folder.unwrap_or(parts.len() - 1)..].join("/")
     }
 
-    fn absolute(&self, path: &str) -> String {
+    /// The path, which may start from the workspace, as an absolute one.
+    pub(crate) fn absolute(&self, path: &str) -> String {
         normalized(&Path::new(&self.workspace).join(path))
     }
 

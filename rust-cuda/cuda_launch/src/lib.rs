@@ -15,10 +15,13 @@ mod fused;
 mod launch_config;
 mod mbarrier;
 pub mod message;
+mod overflow;
 mod schedule;
+pub mod trap;
 
 pub use access::Access;
 pub use counts::{counted, having, waiting};
 pub use launch_config::{Dim3, LaunchConfig, LimitError};
 pub use mbarrier::{Mbarrier, MbarrierError};
+pub use overflow::Overflow;
 pub use schedule::{Schedule, ScheduleError, Search, StartOrder, Switches};

@@ -93,6 +93,21 @@
 //! "sm_90"))]`), with its cluster size as a setting of `cuda_builder`. No block of a kernel that maps other blocks' memory
 //! ends before all of its cluster do: `cuda_builder` ends such a kernel by a barrier of the cluster.
 //!
+//! # Panics and overflow
+//!
+//! A panic stops the launch. The simulator and the interpreter of PTX say why, in the same words: `attempt to divide by
+//! zero`, `index 4 is outside of `x`, which has 4 elements`, `assertion failed: a < b`. In PTX a panic is a trap, and
+//! `cuda_builder` writes its reason beside it as a comment, which costs nothing on a GPU. The values of a message are lost
+//! there, unless the panic is in the body of a kernel, or a function takes `panic!` and `assert!` from the
+//! [`prelude`]: these send the values to the host, from a GPU too.
+//!
+//! Integers that overflow in `+`, `-`, `*`, `<<` and `>>` **wrap in PTX**, as in every program that is compiled without
+//! overflow checks. The simulator reports each as a fault of its own kind, `FaultKind::Overflow`, wherever the program that
+//! it is part of has overflow checks: by default in Cargo's profile `dev`. Write `wrapping_add` and its like where
+//! a kernel is meant to wrap. `CudaBuilder::overflow_checks` compiles the checks into PTX, for tests: there, an
+//! overflow is a panic, and the interpreter reports it as the simulator does. `debug_assert!` is checked in the simulator
+//! alone. Divisions by zero, `MIN / -1` and indices out of bounds panic everywhere.
+//!
 //! # Safety model
 //!
 //! Safe code launches kernels that are written in safe code, and neither can access memory outside of the launch's

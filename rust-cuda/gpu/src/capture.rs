@@ -229,6 +229,16 @@ fn parameters(signature: &[u8]) -> Vec<Parameter> {
     parameters
 }
 
+/// The name of the buffer whose address is value `number` of a launch with these parameters.
+pub(crate) fn buffer_of(number: usize, signature: &[u8], names: &[&'static str]) -> Option<&'static str> {
+    let mut first = 0;
+    parameters(signature).iter().zip(names).find_map(|(parameter, name)| {
+        let is_address = first == number && matches!(parameter, Parameter::Buffer { .. });
+        first += if matches!(parameter, Parameter::Buffer { has_length: true, .. }) { 2 } else { 1 };
+        is_address.then_some(*name)
+    })
+}
+
 /// The numbers of which a type with this code consists, in a type that launch files have; None for bool.
 fn numbers(code: Option<u8>) -> (Option<Element>, usize) {
     let (name, bytes, parts) = match code {

@@ -10,7 +10,7 @@ use std::collections::{HashMap, hash_map};
 use cuda_std::{MemoryId, PtxVariant};
 use ptx_interpreter::{Executor, LaunchError, LaunchReport, Machine, Options};
 
-use crate::capture::Capture;
+use crate::capture::{Capture, buffer_of};
 use crate::erased::AnyLaunch;
 use crate::ptx::{Entry, require_fresh};
 use crate::{Error, OpenError, entry_check, source_line};
@@ -84,6 +84,8 @@ impl Interpreter {
             mut error => {
                 if let LaunchError::Fault(fault) = &mut error {
                     source_line::add_to(fault, machine.code(kernel));
+                    fault
+                        .set_buffer_names(&|number| buffer_of(number, launch.signature(), raw.names()).map(Into::into));
                 }
                 Error::Interpreter(Box::new(error))
             }

@@ -14,7 +14,7 @@ const fn rule(id: &'static str, description: &'static str) -> Rule {
 }
 
 /// All kinds. `docs/checking.md` lists them.
-pub const RULES: [Rule; 31] = [
+pub const RULES: [Rule; 32] = [
     rule("race", "Two threads access the same bytes without synchronisation, and at least one of them writes."),
     rule(
         "same-value-race",
@@ -57,6 +57,7 @@ pub const RULES: [Rule; 31] = [
     rule("assertion", "An assertion of the kernel fails."),
     rule("bad-free", "The kernel frees what malloc has not returned, or twice."),
     rule("panic", "The kernel panics."),
+    rule("overflow", "An integer overflows, in a kernel that was compiled with overflow checks."),
     rule("recursion", "A function calls itself, which the interpreter does not support."),
     rule("waits-forever", "A loop waits for memory to change, and no thread that can run changes it."),
     rule("endless", "A loop does not end."),

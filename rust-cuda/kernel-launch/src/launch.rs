@@ -1,6 +1,7 @@
 //! A launch that can be repeated: a machine with its kernel, its buffers and their first values.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use cuda_launch::LaunchConfig;
 use ptx_interpreter::memory::GlobalSnapshot;
@@ -136,11 +137,25 @@ impl Launch {
         index.and_then(|index| self.shared.get(index)).map_or(name, |variable| &variable.name)
     }
 
-    /// A fault with the source's names of shared memory.
+    /// A fault with the source's names of shared memory, and the argument's name of a buffer that an index is outside of.
     pub fn with_names(&self, fault: &Fault) -> Box<Fault> {
         let mut named = Box::new(fault.clone());
         SharedVariable::name_in(&self.shared, &mut named);
+        named.set_buffer_names(&|parameter| self.buffer_of(parameter).map(Arc::from));
         named
+    }
+
+    /// The name of the buffer whose address is this parameter of the PTX.
+    fn buffer_of(&self, parameter: usize) -> Option<&str> {
+        let mut first = 0;
+        self.arguments.iter().find_map(|argument| {
+            let number = first;
+            first += argument.parameters().len();
+            match argument {
+                Argument::Buffer { name, .. } if number == parameter => Some(name.as_str()),
+                _ => None,
+            }
+        })
     }
 
     /// The kernel's arguments, in order.

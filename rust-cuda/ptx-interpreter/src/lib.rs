@@ -12,10 +12,10 @@ pub mod semantics;
 pub mod syntax;
 
 pub use machine::{
-    Access, AccessedSpace, Code, Executor, Fault, FaultKind, Fidelity, Inexact, InstructionCounts, InstructionReport,
-    KernelResources, LaunchError, LaunchReport, LoadedModule, Machine, MemoryRange, ObservedAccess, Observer, Options,
-    Printed, RaceReason, Snapshot, SpaceTotals, Step, StoppedBlock, StoppedWarp, Uninitialised, UninitialisedError,
-    Unstarted, Variable, Waits, WarpPath, WgmmaError, uninitialised_register,
+    Access, AccessedSpace, Code, Executor, Fault, FaultKind, Fidelity, Indexed, Inexact, InstructionCounts,
+    InstructionReport, KernelResources, LaunchError, LaunchReport, LoadedModule, Machine, MemoryRange, ObservedAccess,
+    Observer, Options, Printed, RaceReason, Snapshot, SpaceTotals, Step, StoppedBlock, StoppedWarp, Uninitialised,
+    UninitialisedError, Unstarted, Variable, Waits, WarpPath, WgmmaError, uninitialised_register,
 };
 pub use program::{LoadError, Place, Problem, SourcePlace};
 

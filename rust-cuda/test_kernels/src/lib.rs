@@ -15,6 +15,7 @@ pub mod integers;
 pub mod language;
 pub mod memory;
 pub mod others;
+pub mod panicking;
 pub mod ports;
 #[cfg(not(target_arch = "nvptx64"))]
 mod ptx;

@@ -148,7 +148,7 @@ fn declared(line: &str) -> Option<(u64, Declared)> {
 }
 
 /// The text of which `escape_debug` has made `text`.
-fn unescaped(text: &str) -> String {
+pub(crate) fn unescaped(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text.chars();
     while let Some(character) = rest.next() {

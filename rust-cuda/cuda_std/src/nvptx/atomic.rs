@@ -6,7 +6,7 @@ pub use core::sync::atomic::Ordering;
 
 pub use crate::order::Scope;
 
-use super::out_of_bounds;
+use super::trap_because;
 use crate::order::{Operation, of_load, of_store};
 use crate::{AtomicElement, AtomicInteger};
 
@@ -85,7 +85,9 @@ pub fn fence(ordering: Ordering, scope: Scope) {
     // SAFETY: a fence accesses no memory; the compiler does not move accesses across the asm, which may.
     unsafe {
         match (ordering, scope) {
-            (Ordering::Relaxed, _) => out_of_bounds(),
+            (Ordering::Relaxed, _) => {
+                trap_because("a fence orders accesses: it acquires, releases or both, and is not relaxed")
+            }
             (Ordering::SeqCst, Scope::Block) => asm!("fence.sc.cta;", options(nostack, preserves_flags)),
             (Ordering::SeqCst, Scope::Device) => asm!("fence.sc.gpu;", options(nostack, preserves_flags)),
             (Ordering::SeqCst, Scope::System) => asm!("fence.sc.sys;", options(nostack, preserves_flags)),
@@ -377,7 +379,7 @@ macro_rules! floats {
                             Self::from_bits(old)
                         }
                         // Only integers have methods for these.
-                        Operation::And | Operation::Or | Operation::Xor => out_of_bounds(),
+                        Operation::And | Operation::Or | Operation::Xor => trap_because("no such operation"),
                     }
                 }
             }

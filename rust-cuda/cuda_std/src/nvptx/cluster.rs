@@ -4,7 +4,7 @@ use core::arch::asm;
 
 use super::mbarrier::Mbarriers;
 use super::shared::in_block;
-use super::{DynamicShared, out_of_bounds};
+use super::{DynamicShared, out_of_shared_array, trap_because};
 use crate::F32x4;
 
 unsafe extern "C" {
@@ -60,7 +60,7 @@ pub struct ClusterShared {
 #[inline(always)]
 pub fn map_shared(shared: &DynamicShared<F32x4>, rank: u32) -> ClusterShared {
     if rank >= size() {
-        out_of_bounds();
+        trap_because("the cluster has no block of this rank");
     }
     ClusterShared { address: mapped(in_block(shared.address()), rank), length: shared.len(), rank }
 }
@@ -127,7 +127,7 @@ impl ClusterShared {
     #[inline(always)]
     fn at(&self, index: usize) -> u32 {
         if index >= self.length {
-            out_of_bounds();
+            out_of_shared_array();
         }
         self.address + (index * size_of::<F32x4>()) as u32
     }

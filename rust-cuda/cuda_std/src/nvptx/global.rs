@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 use core::ops::{Index, Range};
 
 use super::atomic::Atomic;
-use super::{offset_in_view, out_of_bounds};
+use super::{misaligned, offset_in_view, out_of_bounds, wrong_quad};
 use crate::{AtomicElement, Element, F32x4};
 
 /// Global memory that the kernel only reads: the type of a parameter `&[T]` in the kernel's body.
@@ -49,7 +49,7 @@ impl<'a, T: Element> Global<'a, T> {
     #[inline(always)]
     pub fn get(self, index: usize) -> T {
         // SAFETY: a reference is valid for reads.
-        unsafe { T::read(&raw const self.elements[index]) }
+        unsafe { T::read(&raw const self[index]) }
     }
 
     /// All elements, in order. Every thread that iterates reads them all.
@@ -67,11 +67,21 @@ impl<'a, T: Element> Global<'a, T> {
     /// The rows of `length` elements, of which the last may be shorter. A length of 0 traps.
     #[inline(always)]
     pub fn chunks(self, length: usize) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
+        assert!(length > 0, "rows of 0 elements");
         self.elements.chunks(length).map(|elements| Self { elements })
     }
 }
 
 impl<'a, T: Element> Global<'a, T> {
+    /// `count` elements from element `first` on. If there are fewer, it traps.
+    #[inline(always)]
+    fn part(self, first: usize, count: usize) -> &'a [T] {
+        match self.elements.get(first..).and_then(|rest| rest.get(..count)) {
+            Some(part) => part,
+            None => out_of_bounds(),
+        }
+    }
+
     /// The view whose element \[i, j, …\] is that at `first` + i · strides\[0\] + j · strides\[1\] + …. If `sizes` have no
     /// zero, an element beyond the end, or beyond 2³² elements, traps.
     #[inline(always)]
@@ -91,7 +101,7 @@ impl Global<'_, f32> {
     #[inline(always)]
     pub fn quad(self, index: usize) -> F32x4 {
         // SAFETY: `quad` is four elements of the buffer.
-        unsafe { F32x4::read(aligned_quad(&self.elements[index..index + 4])) }
+        unsafe { F32x4::read(aligned_quad(self.part(index, 4))) }
     }
 }
 
@@ -99,7 +109,7 @@ impl<'a> Global<'a, f32> {
     /// `count` quads from element `first` on. A range that is out of bounds or does not begin at a multiple of 4 in the buffer traps.
     #[inline(always)]
     pub fn quads(self, first: usize, count: u32) -> GlobalQuads<'a> {
-        GlobalQuads::new(&self.elements[first..][..4 * count as usize], count)
+        GlobalQuads::new(self.part(first, 4 * count as usize), count)
     }
 }
 
@@ -108,7 +118,7 @@ impl<'a> Global<'a, u8> {
     /// in the buffer traps.
     #[inline(always)]
     pub fn quads(self, first: usize, count: u32) -> GlobalQuads<'a, u8> {
-        GlobalQuads::new(&self.elements[first..][..16 * count as usize], count)
+        GlobalQuads::new(self.part(first, 16 * count as usize), count)
     }
 }
 
@@ -181,7 +191,7 @@ impl GlobalQuads<'_, u8> {
 fn aligned_quad<T>(elements: &[T]) -> *const F32x4 {
     let quad = elements.as_ptr().cast::<F32x4>();
     if !quad.is_aligned() {
-        out_of_bounds();
+        misaligned();
     }
     quad
 }
@@ -191,7 +201,10 @@ impl<T: Element> Index<usize> for Global<'_, T> {
 
     #[inline(always)]
     fn index(&self, index: usize) -> &T {
-        &self.elements[index]
+        match self.elements.get(index) {
+            Some(element) => element,
+            None => out_of_bounds(),
+        }
     }
 }
 
@@ -303,7 +316,7 @@ impl GlobalMut<'_, f32> {
     #[inline(always)]
     fn quad_at(self, index: usize) -> *mut F32x4 {
         if index % 4 != 0 || index.checked_add(4).is_none_or(|end| end > self.length) {
-            out_of_bounds();
+            wrong_quad();
         }
         // SAFETY: the index is within the buffer.
         unsafe { self.pointer.add(index) }.cast()
@@ -364,7 +377,7 @@ impl<const N: usize> GlobalView<'_, f32, N> {
         let offset = unsafe { offset_in_view(indices, self.sizes, self.strides) };
         let is_whole = self.strides[last] == 1 && is_aligned(indices[last]) && is_aligned(self.sizes[last]);
         if !is_whole || !is_aligned(self.first.wrapping_add(offset)) {
-            out_of_bounds();
+            misaligned();
         }
         // SAFETY: the index is less than the size, and both are multiples of 4: the four elements are in the view. Buffers are aligned
         // to 16 bytes, so every fourth element is too.

@@ -4,7 +4,7 @@
 use core::arch::asm;
 
 use super::shared::in_block;
-use super::{SharedArray, out_of_bounds};
+use super::{SharedArray, out_of_shared_array};
 
 /// The mbarriers of a block, in an array of its shared memory.
 #[derive(Clone, Copy)]
@@ -58,7 +58,7 @@ impl<const N: usize> Mbarriers<N> {
     #[inline(always)]
     pub(super) fn at(&self, index: usize) -> u32 {
         if index >= N {
-            out_of_bounds();
+            out_of_shared_array();
         }
         self.address + (index * size_of::<u64>()) as u32
     }

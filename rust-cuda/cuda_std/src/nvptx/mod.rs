@@ -20,17 +20,40 @@ pub use global::{Global, GlobalMut, GlobalQuads, GlobalReadView, GlobalView};
 pub use record::Record;
 pub use shared::{DynamicShared, SharedArray, SharedArray2d, SharedView, dynamic_shared};
 
-/// The panic handler that the target requires. With `-Cpanic=immediate-abort` it is never called: a panic traps, and
-/// the launch reports an error.
+/// The panic handler that the target requires. `cuda_builder` puts a trap in place of each call that would end here.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
-    loop {}
+    trap_because("")
 }
 
-/// Ends the kernel with a trap: an index is out of bounds.
+/// Ends the kernel with a trap. `cuda_builder` finds the literal reason in the source, and writes it beside the trap: it is no argument of
+/// a function in the PTX, as that of a panic may be, so that a check costs a comparison and a branch.
+#[inline(always)]
+fn trap_because(_reason: &str) -> ! {
+    // SAFETY: a trap ends the launch and accesses nothing.
+    unsafe { core::arch::nvptx::trap() }
+}
+
+/// Ends the kernel: an index is beyond the end of a buffer. To the reason, which `cuda_builder` knows, the interpreter adds the index.
 #[cold]
 fn out_of_bounds() -> ! {
-    panic!()
+    trap_because("an index is outside of a buffer")
+}
+
+/// As [`out_of_bounds`], of an array in shared memory.
+#[cold]
+fn out_of_shared_array() -> ! {
+    trap_because("an index is outside of the shared array")
+}
+
+#[cold]
+fn misaligned() -> ! {
+    trap_because("an access to several elements begins at an element that is no multiple of their number")
+}
+
+#[cold]
+fn wrong_quad() -> ! {
+    trap_because("an access to 4 elements is out of bounds, or begins at an element that is no multiple of 4")
 }
 
 /// The offset of an element of a strided view. An index that is not less than its dimension's size traps.

@@ -4,7 +4,7 @@ use core::arch::{asm, global_asm};
 use core::marker::PhantomData;
 
 use super::atomic::Atomic;
-use super::{Global, GlobalQuads, offset_in_view, out_of_bounds};
+use super::{Global, GlobalQuads, offset_in_view, out_of_shared_array};
 use crate::{AtomicElement, Element, F32x4};
 
 unsafe extern "C" {
@@ -125,7 +125,7 @@ impl<T: Element, const ROWS: usize, const COLUMNS: usize> SharedArray2d<T, ROWS,
 
 #[inline(always)]
 fn beyond(_: usize, _: usize) -> ! {
-    out_of_bounds()
+    out_of_shared_array()
 }
 
 /// Shared memory whose size is set at the launch, from [`dynamic_shared`].
@@ -193,7 +193,7 @@ impl DynamicShared<F32x4> {
     #[inline(always)]
     fn row(&self, index: usize) -> u32 {
         if index >= self.length {
-            out_of_bounds();
+            out_of_shared_array();
         }
         in_block(self.pointer as u64) + (index * size_of::<F32x4>()) as u32
     }
@@ -237,7 +237,7 @@ impl<T: Element> DynamicShared<T> {
     #[inline(always)]
     pub fn split_at(&self, count: usize) -> (Self, Self) {
         if count > self.length {
-            out_of_bounds();
+            out_of_shared_array();
         }
         // SAFETY: at most one past the end.
         let pointer = unsafe { self.pointer.add(count) };
@@ -249,7 +249,7 @@ impl<T: Element> DynamicShared<T> {
     #[inline(always)]
     pub fn view<const N: usize>(&self, first: u32, sizes: [u32; N], strides: [u32; N]) -> SharedView<'_, T, N> {
         if !crate::strided::is_within(self.length, first, sizes, strides) {
-            out_of_bounds();
+            out_of_shared_array();
         }
         // Not `add`: without elements the view may begin beyond the end.
         SharedView { pointer: self.pointer.wrapping_add(first as usize), sizes, strides, array: PhantomData }
@@ -291,7 +291,7 @@ impl<T: Element> DynamicShared<T> {
     #[inline(always)]
     fn at(&self, index: usize) -> *mut T {
         if index >= self.length {
-            out_of_bounds();
+            out_of_shared_array();
         }
         // SAFETY: the index is within the array.
         unsafe { self.pointer.add(index) }

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::{Dim3, Element, Schedule};
 pub use cuda_launch::Access;
-use cuda_launch::MbarrierError;
+use cuda_launch::{MbarrierError, Overflow};
 
 /// A bug in a kernel, with the thread and the source line where it was detected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -311,6 +311,9 @@ pub enum FaultKind {
         /// The seconds.
         seconds: u32,
     },
+    /// An overflow of an integer, which panics in a program with overflow checks.
+    #[error("{_0}")]
+    Overflow(Overflow),
     /// A panic in the kernel; on a GPU, a trap.
     #[error("panic: {message}")]
     Panic {
@@ -403,7 +406,9 @@ pub(super) fn from_payload(
     discard(payload);
     // `resume_unwind` has no location.
     let location = panicked_at.unwrap_or_else(|| SourceLocation { file: file.to_owned(), line, column: 1 });
-    (FaultKind::Panic { message: message.unwrap_or_default() }, location)
+    let message = message.unwrap_or_default();
+    let kind = Overflow::of_panic(&message).map_or(FaultKind::Panic { message }, FaultKind::Overflow);
+    (kind, location)
 }
 
 /// Drops the payload of a thread that has unwound. One whose destructor panics is leaked.

@@ -3,13 +3,13 @@
 //!
 //! The kernels are those of the crate `seeded_bugs`, where a comment `shows: name` marks that line. The tests of
 //! `cuda_std` have the simulator's faults for them. An index out of bounds and a division by zero are both a `trap` in
-//! PTX, to which rustc compiles its checks: the comparison before it distinguishes them, where it has a buffer's length, and the line.
+//! PTX, with a comment that says which.
 
 use crate::interpreters::{fault_at, with_and_without_races, with_races};
 use cuda_std::{Dim3, LaunchConfig};
 use gpu::{Error, InterpreterOptions, LaunchReport};
 use ptx_interpreter::memory::AccessError;
-use ptx_interpreter::{Access, Fault, FaultKind};
+use ptx_interpreter::{Access, Fault, FaultKind, Indexed};
 use seeded_bugs::{
     PTX, accumulates_into_nothing, barrier_in_a_branch, lanes_that_left, missing_barrier, missing_second_barrier,
     off_by_one, one_cell_for_all_blocks, panics, reads_the_next_block, swapped_index, two_barriers, unwritten_shared,
@@ -29,6 +29,13 @@ fn first_unwritten(fault: &Fault) -> u64 {
     }
 }
 
+/// An index out of bounds of a buffer, with its length.
+fn index_of(buffer: &str, bounds: (u64, u64)) -> FaultKind {
+    let parameter = if buffer == "x" { 0 } else { 4 };
+    let memory = Indexed::Buffer { parameter: Some(parameter), name: Some(buffer.into()) };
+    FaultKind::OutOfBounds { memory, bounds: Some(bounds) }
+}
+
 /// The error of a launch.
 fn error(launched: Result<Option<LaunchReport>, Error>) -> Error {
     launched.expect_err("the kernel has a bug")
@@ -42,10 +49,10 @@ fn an_index_one_beyond_the_end() {
         let config = LaunchConfig::for_elements(1001, 256);
         let error = error(device.launch(&off_by_one, config, (&x, &mut out)));
         let fault = fault_at(&off_by_one, mark("off_by_one"), &error);
-        assert_eq!(fault.kind, FaultKind::OutOfBounds { index: 1000, length: 1000 });
+        assert_eq!(fault.kind, index_of("x", (1000, 1000)));
         assert_eq!((fault.block, fault.thread), (Dim3::new(3, 0, 0), Dim3::new(232, 0, 0)));
         let text = error.to_string();
-        let end = "index 1000 is outside of a buffer, which has 1000 elements, in `i, x[i], // shows: off_by_one`";
+        let end = "index 1000 is outside of `x`, which has 1000 elements, in `i, x[i], // shows: off_by_one`";
         assert!(text.ends_with(end) && text.contains(" (seeded_bugs/src/lib.rs:43:1"), "{text}");
     });
 }
@@ -116,7 +123,7 @@ fn a_swapped_index() {
         let arguments = (&x, 3, 5, &mut out);
         let error = error(device.launch(&swapped_index, LaunchConfig::new(1, (8, 8)), arguments));
         let fault = fault_at(&swapped_index, mark("swapped_index"), &error);
-        assert_eq!(fault.kind, FaultKind::OutOfBounds { index: 15, length: 15 });
+        assert_eq!(fault.kind, index_of("out", (15, 15)));
         assert_eq!(fault.thread, Dim3::new(3, 0, 0));
     });
 }
@@ -195,8 +202,9 @@ fn a_panic() {
         let mut out = device.uninitialized(4).unwrap();
         let error = error(device.launch(&panics, LaunchConfig::new(1, 4), (&divisors, &mut out)));
         let fault = fault_at(&panics, mark("panics"), &error);
-        assert_eq!((fault.kind, fault.thread), (FaultKind::Trap, Dim3::new(2, 0, 0)));
-        assert!(error.to_string().contains("): trap: the kernel panics, in `"), "{error}");
+        let message = "attempt to divide by zero".to_owned();
+        assert_eq!((fault.kind, fault.thread), (FaultKind::Panic { message }, Dim3::new(2, 0, 0)));
+        assert!(error.to_string().contains("): panic: attempt to divide by zero, in `"), "{error}");
     });
 }
 

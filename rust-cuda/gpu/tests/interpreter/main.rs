@@ -11,6 +11,7 @@ mod runs_instructions;
 mod runs_kernels_of_others;
 mod runs_language;
 mod runs_matrices;
+mod runs_panicking_kernels;
 mod runs_ports;
 mod runs_speaking_kernels;
 mod runs_teaching_kernels;

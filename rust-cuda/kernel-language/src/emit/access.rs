@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use cuda_launch::trap::{Bounded, INDEX_OUT_OF_BOUNDS, Piece, TrapReason};
+
 use super::value::{Length, Memory, Space, Value};
 use super::{Emitter, bits_of};
 use crate::limits::MAX_ARRAY_BYTES;
@@ -12,16 +14,24 @@ use crate::types::Type;
 /// An element of a thread's own array: its address.
 pub(super) type ElementPlace = (String, u64);
 
+/// The reason for a trap because of an index of this memory.
+fn beyond(memory: &Memory) -> TrapReason {
+    TrapReason::OutOfBounds(match memory.space {
+        Space::Global { .. } => Bounded::Buffer,
+        Space::Shared => Bounded::SharedArray,
+    })
+}
+
 impl Emitter<'_> {
     /// Panics if an index is not below a length. The comparison is one from which the interpreter finds index and length.
-    pub(super) fn check_index(&mut self, index: &str, length: &Length) {
+    pub(super) fn check_index(&mut self, index: &str, length: &Length, reason: TrapReason) {
         let index = self.in_register(index.to_owned(), &Type::USIZE);
         let length = match length {
             Length::Register(register) => register.clone(),
             Length::Number(number) => number.to_string(),
         };
         let is_beyond = self.compared(Comparison::GreaterOrEqual, &index, &length, &Type::USIZE);
-        self.trap_if(&is_beyond, true);
+        self.trap_if(&is_beyond, true, reason);
     }
 
     /// The address of an element, whose index is checked: one index, or row and column.
@@ -32,8 +42,9 @@ impl Emitter<'_> {
                 let indices: Vec<String> =
                     indices.iter().map(|index| self.scalar(index.clone(), &Type::USIZE)).collect();
                 let [row, column] = &indices[..] else { return place.refused("an element has two indices") };
-                self.check_index(row, &Length::Number(length / memory.columns));
-                self.check_index(column, &Length::Number(memory.columns));
+                let reason = beyond(memory);
+                self.check_index(row, &Length::Number(length / memory.columns), reason.clone());
+                self.check_index(column, &Length::Number(memory.columns), reason);
                 let (row_start, index) = (self.wide(), self.wide());
                 self.emit(format!("mul.lo.s64 \t{row_start}, {row}, {};", memory.columns));
                 self.emit(format!("add.s64 \t{index}, {row_start}, {column};"));
@@ -41,7 +52,7 @@ impl Emitter<'_> {
             }
             index => {
                 let index = self.scalar(index.clone(), &Type::USIZE);
-                self.check_index(&index, &memory.length);
+                self.check_index(&index, &memory.length, beyond(memory));
                 index
             }
         };
@@ -190,7 +201,8 @@ impl Emitter<'_> {
             }
             return Ok((symbol, start + index * bytes));
         }
-        self.check_index(&index, &Length::Number(*length));
+        let reason = TrapReason::Panic(vec![Piece::Text(INDEX_OUT_OF_BOUNDS.to_owned())]);
+        self.check_index(&index, &Length::Number(*length), reason);
         let base = match symbol.starts_with('%') {
             true => symbol,
             false => {

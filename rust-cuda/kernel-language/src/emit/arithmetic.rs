@@ -50,12 +50,19 @@ impl Emitter<'_> {
     fn divided(&mut self, operator: Binary, left: String, right: String, integer: Integer) -> Checked<String> {
         let of = Type::Integer(integer);
         let divisor = right.parse::<i128>().ok();
+        let [by_zero, overflow] = match operator {
+            Binary::Div => ["attempt to divide by zero", "attempt to divide with overflow"],
+            _ => [
+                "attempt to calculate the remainder with a divisor of zero",
+                "attempt to calculate the remainder with overflow",
+            ],
+        };
         if divisor == Some(0) {
             return self.place.refused("this divides by zero");
         }
         if divisor.is_none() {
             let is_zero = self.put(&Type::Bool, format_args!("setp.eq.b{}", width_of(&of)), format_args!("{right}, 0"));
-            self.trap_if(&is_zero, true);
+            self.panic_if(&is_zero, true, by_zero);
         }
         if integer.is_signed() && divisor.is_none_or(|divisor| divisor == -1) {
             let [is_least, is_minus_one, both] = [(); 3].map(|()| self.fresh(&Type::Bool));
@@ -64,7 +71,7 @@ impl Emitter<'_> {
             self.emit(format!("setp.eq.{kind} \t{is_least}, {left}, {};", integer.minimum()));
             self.emit(format!("setp.eq.{kind} \t{is_minus_one}, {right}, -1;"));
             self.emit(format!("and.pred \t{both}, {is_least}, {is_minus_one};"));
-            self.trap_if(&both, true);
+            self.panic_if(&both, true, overflow);
         }
         let name = if operator == Binary::Div { "div" } else { "rem" };
         let result = self.put(&of, format_args!("{name}.{}", kind_of(&of)), format_args!("{left}, {right}"));

@@ -212,7 +212,7 @@ impl Emitter<'_> {
         self.mov(&register, &value, &Type::USIZE);
         if value.starts_with('%') {
             let is_zero = self.put(&Type::Bool, "setp.eq.b64", format_args!("{register}, 0"));
-            self.trap_if(&is_zero, true);
+            self.panic_if(&is_zero, true, "assertion failed: step != 0");
         }
         Ok(register)
     }

@@ -44,7 +44,7 @@ impl Emitter<'_> {
                 // It panics unless min <= max, and keeps NaN.
                 let [low, high] = [values[1].clone(), values[2].clone()];
                 let is_range = self.compared(Comparison::LessOrEqual, &low, &high, of);
-                self.trap_if(&is_range, false);
+                self.panic_if(&is_range, false, "min > max");
                 let is_below = self.compared(Comparison::Less, &value, &low, of);
                 let raised = self.selected(&is_below, &low, &value, of);
                 let is_above = self.compared(Comparison::Greater, &raised, &high, of);

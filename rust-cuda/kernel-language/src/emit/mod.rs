@@ -12,6 +12,7 @@ mod operations;
 mod value;
 mod warp;
 
+use cuda_launch::trap::{Piece, TrapReason};
 use std::collections::HashMap;
 use std::fmt::{Display, Write};
 use std::rc::Rc;
@@ -66,7 +67,7 @@ struct Emitter<'a> {
     is_dead: bool,
     place: Place,
     said: Option<Place>,
-    traps: Vec<(Label, Place, usize)>,
+    traps: Vec<(Label, TrapReason, Place, usize)>,
     bodies: HashMap<(usize, String), Rc<Body>>,
     activations: Vec<Activation>,
     current: usize,
@@ -170,12 +171,12 @@ impl Emitter<'_> {
         self.expression(&body.expr)?;
         self.at(body.place);
         self.emit("ret;".to_owned());
-        for (label, place, frame) in std::mem::take(&mut self.traps) {
+        for (label, reason, place, frame) in std::mem::take(&mut self.traps) {
             self.place_label(label);
             self.activations[0].frame = frame;
             self.current = 0;
             self.at(place);
-            self.emit("trap; exit;".to_owned());
+            self.emit(format!("trap; exit; {}", reason.comment()));
             self.is_dead = true;
         }
         Ok(())
@@ -295,11 +296,15 @@ impl Emitter<'_> {
         }
     }
 
-    /// Panics if a predicate has this value.
-    fn trap_if(&mut self, predicate: &str, value: bool) {
+    /// Panics with a message if a predicate has this value.
+    fn panic_if(&mut self, predicate: &str, value: bool, message: &str) {
+        self.trap_if(predicate, value, TrapReason::Panic(vec![Piece::Text(message.to_owned())]));
+    }
+
+    fn trap_if(&mut self, predicate: &str, value: bool, reason: TrapReason) {
         let label = self.label();
         self.jump_if(predicate, value, label);
-        self.traps.push((label, self.place, self.activations[self.current].frame));
+        self.traps.push((label, reason, self.place, self.activations[self.current].frame));
     }
 
     /// A new register for a value of this type.

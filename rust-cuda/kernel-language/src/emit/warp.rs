@@ -5,6 +5,7 @@ use super::{Emitter, width_of};
 use crate::refusal::{Checked, Place};
 use crate::tree::{Binary, Comparison, Operation};
 use crate::types::{Integer, Type};
+use cuda_launch::trap::{Bounded, TrapReason};
 
 const ALL_LANES: &str = "-1";
 
@@ -98,7 +99,7 @@ impl Emitter<'_> {
         let thread = any(self, "%tid");
         let is_other = self.compared(Comparison::NotEqual, &thread, "0", &Type::U32);
         self.jump_if(&is_other, true, end);
-        self.check_index("0", &state.length);
+        self.check_index("0", &state.length, TrapReason::OutOfBounds(Bounded::Buffer));
         let [x, y, z] = ["x", "y", "z"].map(|axis| self.special(&format!("%nctaid.{axis}")));
         let [plane, blocks, rest, arrival, before, now, changed] = [(); 7].map(|()| self.fresh(&Type::U32));
         self.emit(format!("mul.lo.s32 \t{plane}, {x}, {y};"));

@@ -353,7 +353,7 @@ impl Warp {
                 self.complete_collectives(active, context)?;
                 return Ok(Next::Stop);
             }
-            Action::Trap => return Err(self.trap(pc, active, context).into()),
+            Action::Trap(reason) => return Err(self.trap(pc, reason.as_deref(), active, context).into()),
             Action::Barrier(barrier) => return self.barrier(index, barrier, active, context),
             Action::ClusterArrive => self.cluster_arrive(active, context)?,
             Action::ClusterWait => return self.cluster_wait(index, active, context),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use cuda_launch::Access;
-use cuda_launch::{Dim3, MbarrierError, Schedule};
+use cuda_launch::{Dim3, MbarrierError, Overflow, Schedule};
 use thiserror::Error;
 
 use super::products::WgmmaError;
@@ -48,6 +48,16 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// Sets the name of the buffer of an index out of bounds, here and in the other faults. `name_of` has it by the number of the
+    /// parameter with its address.
+    pub fn set_buffer_names(&mut self, name_of: &dyn Fn(usize) -> Option<Arc<str>>) {
+        if let FaultKind::OutOfBounds { memory: Indexed::Buffer { parameter: Some(number), name }, .. } = &mut self.kind
+        {
+            *name = name_of(*number).or(name.take());
+        }
+        self.others.iter_mut().chain(&mut self.notes).for_each(|fault| fault.set_buffer_names(name_of));
+    }
+
     /// Sets the text of the source line: of an inlined function, or else of the call, whichever file `text_of` has.
     pub fn set_source_line(&mut self, text_of: impl Fn(&str) -> Option<String>) {
         let Some(source) = &self.place.source else { return };
@@ -265,13 +275,13 @@ pub enum FaultKind {
     /// A `trap`: in Rust kernels, a panic.
     #[error("trap: the kernel panics")]
     Trap,
-    /// A `trap` behind the comparison of an index with the length of a buffer, which a slice of a Rust kernel is.
-    #[error("index {index} is outside of a buffer, which has {}", cuda_launch::counted(*.length as usize, "element"))]
+    /// A `trap` of a Rust kernel because of an index out of bounds.
+    #[error("{}", IndexOutOfBounds(memory, *bounds))]
     OutOfBounds {
-        /// The index.
-        index: u64,
-        /// The buffer's elements.
-        length: u64,
+        /// The memory that the index is outside of.
+        memory: Indexed,
+        /// The index and the memory's number of elements, if registers have them.
+        bounds: Option<(u64, u64)>,
     },
     /// A call for which a thread's stack has no room: a function calls itself too often, directly or indirectly.
     #[error("a call of `{function}` exceeds the {} KiB of the thread's stack: do its calls of itself end?", STACK_BYTES >> 10)]
@@ -297,6 +307,9 @@ pub enum FaultKind {
         /// What is wrong with it.
         why: BadFree,
     },
+    /// An overflow of an integer, in a kernel in Rust that was compiled with overflow checks.
+    #[error("{_0}")]
+    Overflow(Overflow),
     /// A panic of a kernel in Rust, such as a failed `assert!`.
     #[error("panic: {message}")]
     Panic {
@@ -387,6 +400,42 @@ pub enum FaultKind {
         /// The instructions that its warps have issued since.
         instructions: u64,
     },
+}
+
+/// The memory of an index out of bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Indexed {
+    /// A buffer, or a part of one.
+    Buffer {
+        /// The number of the parameter of the PTX that has its address, from 0, if it is known.
+        parameter: Option<usize>,
+        /// The buffer's name, if it is known.
+        name: Option<Arc<str>>,
+    },
+    /// An array in shared memory.
+    SharedArray,
+}
+
+/// Displays an index out of bounds.
+struct IndexOutOfBounds<'a>(&'a Indexed, Option<(u64, u64)>);
+
+impl fmt::Display for IndexOutOfBounds<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(memory, bounds) = self;
+        match bounds {
+            Some((index, _)) => write!(f, "index {index} is outside of ")?,
+            None => f.write_str("an index is outside of ")?,
+        }
+        match memory {
+            Indexed::Buffer { name: Some(name), .. } => write!(f, "`{}`", printable(name))?,
+            Indexed::Buffer { name: None, .. } => f.write_str("a buffer")?,
+            Indexed::SharedArray => f.write_str("the shared array")?,
+        }
+        match bounds {
+            Some((_, length)) => write!(f, ", which has {}", cuda_launch::counted(*length as usize, "element")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Blocks of a launch that have not started.

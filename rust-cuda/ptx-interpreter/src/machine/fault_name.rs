@@ -34,6 +34,7 @@ impl FaultKind {
             Self::Trap => "trap",
             Self::AssertionFailed { .. } => "assertion",
             Self::BadFree { .. } => "bad-free",
+            Self::Overflow(_) => "overflow",
             Self::Panic { .. } => "panic",
             Self::Recursion { .. } => "recursion",
             Self::Mbarrier { .. } | Self::StoreAsyncBlocks | Self::BulkSize { .. } => "mbarrier",

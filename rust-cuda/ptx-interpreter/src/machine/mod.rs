@@ -65,7 +65,7 @@ use executor::CallingThread;
 pub use counts::InstructionCounts;
 pub use execution::uninitialised_register;
 pub use executor::Executor;
-pub use fault::{Access, Fault, FaultKind, RaceReason, Unstarted};
+pub use fault::{Access, Fault, FaultKind, Indexed, RaceReason, Unstarted};
 pub use fidelity::{Fidelity, Inexact};
 pub use launch_error::LaunchError;
 pub use loaded::{KernelResources, LoadedModule, Variable};

@@ -1,49 +1,104 @@
 //! The failed check behind a `trap`.
 //!
-//! rustc compiles the bounds check of `x[i]` to a comparison, a branch and a `trap`, whose instruction says neither the index nor the
-//! length. They are still in the registers that the comparison had.
+//! rustc compiles a panic to a `trap`, behind which `cuda_builder` writes the reason as a comment. To the bounds check of `x[i]`
+//! belong a comparison and a branch; the index and the length are still in the registers that the comparison had.
+
+use cuda_launch::Overflow;
+use cuda_launch::trap::{Bounded, INDEX_OUT_OF_BOUNDS, slice_message};
 
 use super::context::Context;
-use super::fault::FaultKind;
+use super::fault::{FaultKind, Indexed};
 use super::warp::Warp;
 use crate::memory::first_address;
-use crate::program::Kernel;
-use crate::program::instruction::{AccessSpace, Action, Predicate, Register};
+use crate::program::instruction::{AccessSpace, Action, Predicate, Reason, ReasonPiece, Register};
+use crate::program::{Initial, Kernel};
+
 use crate::syntax::Space;
 
 /// Bytes of a buffer's address and of its length, the two parameters of a kernel in Rust that a slice becomes.
 const POINTER_BYTES: u64 = 8;
 
 impl Warp {
-    /// The fault of a `trap` at `pc` for the lowest of the `active` lanes: a panic, if the thread has said why; an index out of bounds,
-    /// if the only way to it is a comparison of a value with the length of a buffer.
+    /// The fault of a `trap` at `pc` for the lowest of the `active` lanes: a panic, if the thread has said why; otherwise the reason that
+    /// the PTX gives. Without one, it is an index out of bounds if the only way to the trap is a comparison of a value with the length of
+    /// a buffer.
     #[cold]
-    pub(super) fn trap(&self, pc: usize, active: u32, context: &Context<'_>) -> FaultKind {
-        if let Some(message) = self.panic(active, context) {
+    pub(super) fn trap(&self, pc: usize, reason: Option<&Reason>, active: u32, context: &Context<'_>) -> FaultKind {
+        let lane = active.trailing_zeros() as usize;
+        if let Some(message) = self.panic(lane, context) {
             return FaultKind::Panic { message };
         }
-        self.failed_bounds_check(pc, active, context).unwrap_or(FaultKind::Trap)
+        let value = |register: &Register| self.registers[*register as usize][lane];
+        let bounds = || self.failed_bounds_check(pc, lane, context);
+        let of_buffer = || bounds().and_then(|check| self.index_of_buffer(check, lane, context));
+        match reason {
+            None => of_buffer().unwrap_or(FaultKind::Trap),
+            Some(Reason::OutOfBounds(Bounded::Buffer)) => of_buffer().unwrap_or_else(|| FaultKind::OutOfBounds {
+                memory: Indexed::Buffer { parameter: None, name: None },
+                bounds: bounds().map(|check| (check.index, check.length)),
+            }),
+            Some(Reason::OutOfBounds(Bounded::SharedArray)) => FaultKind::OutOfBounds {
+                memory: Indexed::SharedArray,
+                bounds: bounds().map(|check| (check.index, check.length)),
+            },
+            Some(Reason::Slice(values)) => {
+                let [start, end, length] = values.each_ref().map(value);
+                FaultKind::Panic { message: slice_message(start, end, length) }
+            }
+            Some(Reason::Panic(pieces)) => {
+                let text = |piece: &ReasonPiece| match piece {
+                    ReasonPiece::Text(text) => text.clone(),
+                    ReasonPiece::Value(register) => value(register).to_string(),
+                };
+                let mut message: String = pieces.iter().map(text).collect();
+                if message.starts_with(INDEX_OUT_OF_BOUNDS) {
+                    // A slice of the language that an unsafe kernel takes.
+                    if let Some(fault) = of_buffer() {
+                        return fault;
+                    }
+                    if let Some(BoundsCheck { index, length, .. }) = bounds().filter(|_| message == INDEX_OUT_OF_BOUNDS)
+                    {
+                        message += &format!(": the len is {length} but the index is {index}");
+                    }
+                }
+                Overflow::of_panic(&message).map_or(FaultKind::Panic { message }, FaultKind::Overflow)
+            }
+        }
     }
 
-    fn panic(&self, active: u32, context: &Context<'_>) -> Option<String> {
-        let thread = context.thread_index(self.first_thread() + active.trailing_zeros());
+    fn panic(&self, lane: usize, context: &Context<'_>) -> Option<String> {
+        let thread = context.thread_index(self.first_thread() + lane as u32);
         Some(context.launch.speech?.panic(&context.launch.view, (context.block, thread))?.text)
     }
 
-    fn failed_bounds_check(&self, pc: usize, active: u32, context: &Context<'_>) -> Option<FaultKind> {
+    /// The index and the length that the branch before the trap compares.
+    fn failed_bounds_check(&self, pc: usize, lane: usize, context: &Context<'_>) -> Option<BoundsCheck> {
         let kernel = context.kernel;
         let (branch, (predicate, value)) = only_way_to(kernel, pc)?;
         let comparison = comparison_before(kernel, branch, predicate)?;
-        let (index, length) = index_and_length(kernel, comparison, value)?;
-        let lane = active.trailing_zeros() as usize;
-        let [index, of_register] = [index, length].map(|register| self.registers[register as usize][lane]);
-        let length = self.length_of_a_buffer(length, lane, context)?;
-        // The register may have got another value since.
-        (index >= length && of_register == length).then_some(FaultKind::OutOfBounds { index, length })
+        let (index, length, is_last) = index_and_length(kernel, comparison, value)?;
+        let value = |register: Register| self.registers[register as usize][lane];
+        let check = BoundsCheck {
+            index: value(index),
+            length: value(length).checked_add(is_last.into())?,
+            length_register: (!is_last).then_some(length),
+        };
+        // The registers may have got other values since.
+        (check.index >= check.length).then_some(check)
     }
 
-    /// The value of the parameter that the only load into a register reads, if the parameter before it is the address of a buffer.
-    fn length_of_a_buffer(&self, register: Register, lane: usize, context: &Context<'_>) -> Option<u64> {
+    /// The fault of an index that is compared with the length of a buffer.
+    fn index_of_buffer(&self, check: BoundsCheck, lane: usize, context: &Context<'_>) -> Option<FaultKind> {
+        let (parameter, length) = self.length_of_a_buffer(check.length_register?, lane, context)?;
+        (check.length == length).then(|| FaultKind::OutOfBounds {
+            memory: Indexed::Buffer { parameter: Some(parameter), name: None },
+            bounds: Some((check.index, length)),
+        })
+    }
+
+    /// The value of the parameter that the only load into a register reads, with the number of the parameter before it, if that is the
+    /// address of a buffer.
+    fn length_of_a_buffer(&self, register: Register, lane: usize, context: &Context<'_>) -> Option<(usize, u64)> {
         let mut loads = context.kernel.instructions.iter().filter_map(|instruction| match &instruction.action {
             Action::Load(load) if load.destinations.contains(&Some(register)) => Some(load),
             _ => None,
@@ -52,16 +107,26 @@ impl Warp {
         if loads.next().is_some() {
             return None;
         }
-        let parameters = &context.kernel.parameters;
         let address = self.addresses(&load.address)[lane];
+        let parameters = &context.kernel.parameters;
+        let number = parameters.iter().position(|extent| (extent.start, extent.bytes) == (address, POINTER_BYTES))?;
+        let pointer = parameters.iter().nth(number.checked_sub(1)?).filter(|pointer| pointer.bytes == POINTER_BYTES)?;
         let value = |address: u64| {
-            let whole = parameters.iter().any(|extent| (extent.start, extent.bytes) == (address, POINTER_BYTES));
-            let offset = address.checked_sub(first_address(Space::Param)).filter(|_| whole)? as usize;
+            let offset = address.checked_sub(first_address(Space::Param))? as usize;
             Some(context.launch.parameters.load(offset, POINTER_BYTES as usize))
         };
-        context.launch.view.find(value(address.checked_sub(POINTER_BYTES)?)?, 0).ok()?;
-        value(address)
+        let length = value(address)?;
+        context.launch.view.find(value(pointer.start)?, 0).ok()?;
+        Some((number - 1, length))
     }
+}
+
+/// A comparison of an index with the length that it must be less than, which failed.
+struct BoundsCheck {
+    index: u64,
+    length: u64,
+    /// The register with the length, if one has it.
+    length_register: Option<Register>,
 }
 
 /// The branch through which alone an instruction is reached, and the predicate with the value that leads there.
@@ -95,7 +160,7 @@ fn ways_to(kernel: &Kernel, target: usize) -> impl Iterator<Item = (usize, bool)
     let before = target.checked_sub(1).filter(|&before| {
         let ends = matches!(
             instructions[before].action,
-            Action::Branch { .. } | Action::Call(_) | Action::Return { .. } | Action::Exit | Action::Trap
+            Action::Branch { .. } | Action::Call(_) | Action::Return { .. } | Action::Exit | Action::Trap(_)
         );
         !ends || instructions[before].guard.is_some()
     });
@@ -122,18 +187,27 @@ fn ends_block(kernel: &Kernel, pc: usize) -> bool {
             | Action::Call(_)
             | Action::Return { .. }
             | Action::Exit
-            | Action::Trap
+            | Action::Trap(_)
     )
 }
 
-/// The registers of an index and of the length that it must be less than, if the comparison's result `value` means that it is not.
-fn index_and_length(kernel: &Kernel, pc: usize, value: bool) -> Option<(Register, Register)> {
+/// The registers of an index and of the length that it must be less than, if the comparison's result `value` means that it is not; and
+/// whether the second has the last index instead.
+fn index_and_length(kernel: &Kernel, pc: usize, value: bool) -> Option<(Register, Register, bool)> {
     let Action::Compare { sources, combine: None, .. } = &kernel.instructions[pc].action else { return None };
     let [first, second] = [sources[0], sources[1]];
-    let text = &kernel.descriptions[pc].text;
-    match (text.split_once("setp.")?.1.get(..6)?, value) {
-        ("le.u64", true) | ("gt.u64", false) => Some((second, first)),
-        ("ge.u64", true) | ("lt.u64", false) => Some((first, second)),
+    let is_constant = |register: Register| matches!(kernel.registers[register as usize], Initial::Constant(_));
+    let mut parts = kernel.descriptions[pc].text.split_once("setp.")?.1.split(['.', ' ']);
+    let (relation, kind) = (parts.next()?, parts.next()?);
+    // A comparison for equality has no sign.
+    if !matches!(kind, "u32" | "u64" | "b32" | "b64") && !(matches!(kind, "s32" | "s64") && relation == "eq") {
+        return None;
+    }
+    match (relation, value) {
+        ("ge" | "hs", true) | ("lt" | "lo", false) | ("eq", true) => Some((first, second, false)),
+        ("le" | "ls", true) | ("gt" | "hi", false) => Some((second, first, false)),
+        ("gt" | "hi", true) | ("le" | "ls", false) if is_constant(second) => Some((first, second, true)),
+        ("lt" | "lo", true) | ("ge" | "hs", false) if is_constant(first) => Some((second, first, true)),
         _ => None,
     }
 }

@@ -704,7 +704,7 @@ impl Action {
             | Self::Fence { .. }
             | Self::Branch { .. }
             | Self::Exit
-            | Self::Trap
+            | Self::Trap(_)
             | Self::ActiveMask { .. }
             | Self::ReadClock { .. }
             | Self::Print(_)
@@ -778,7 +778,7 @@ impl Action {
             | Self::BranchTable { .. }
             | Self::BranchToFunction { .. }
             | Self::Exit
-            | Self::Trap
+            | Self::Trap(_)
             | Self::ClusterArrive
             | Self::ClusterWait
             | Self::WarpBarrier { .. }

@@ -597,7 +597,7 @@ impl<'a> Builder<'a> {
                 (Some(targets), ..) => Successors::Jump(targets),
                 (None, Action::Exit, None) => Successors::Exit,
                 // A trap ends the launch: other lanes need not wait for lanes on a path to one.
-                (None, Action::Trap | Action::FailAssertion(_), None) => Successors::Jump(&[]),
+                (None, Action::Trap(_) | Action::FailAssertion(_), None) => Successors::Jump(&[]),
                 _ => Successors::Next,
             })
             .collect();
@@ -642,7 +642,7 @@ fn jumps((index, instruction): (usize, &DecodedInstruction)) -> Option<Vec<usize
         Action::BranchToFunction { functions, .. } => functions.iter().map(|(_, start)| *start).collect(),
         Action::Call(call) => vec![call.start],
         Action::Return { sites, .. } => sites.clone(),
-        Action::Exit | Action::Trap | Action::FailAssertion(_) if instruction.guard.is_some() => vec![],
+        Action::Exit | Action::Trap(_) | Action::FailAssertion(_) if instruction.guard.is_some() => vec![],
         _ => return None,
     };
     if instruction.guard.is_some() {

@@ -101,7 +101,8 @@ fn action(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resul
     let operands = &instruction.operands[..];
     let is_predicate = instruction.modifiers.last().is_some_and(|last| last == "pred");
     match instruction.opcode.as_str() {
-        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "griddepcontrol" | "setmaxnreg" => {
+        "trap" => control::trap(symbols, instruction.reason.as_deref(), operands),
+        "bra" | "brx" | "ret" | "exit" | "brkpt" | "nanosleep" | "griddepcontrol" | "setmaxnreg" => {
             control::decode(symbols, &instruction.opcode, modifiers, operands)
         }
         "cp" if instruction.modifiers.iter().any(|modifier| modifier == "tensor") => {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use cuda_launch::trap::Bounded;
+
 use super::image::ImageAccess;
 use crate::memory::races::Scope;
 use crate::semantics::{self, Carry, Class, Value};
@@ -57,6 +59,22 @@ pub(crate) type Update = fn(u64, u64, u64) -> u64;
 
 /// Index of the instruction that a branch jumps to.
 pub(crate) type Target = usize;
+
+/// The reason for a `trap`, with registers for the values.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Reason {
+    Panic(Vec<ReasonPiece>),
+    OutOfBounds(Bounded),
+    /// Start, end and length.
+    Slice([Register; 3]),
+}
+
+/// A piece of a panic's message.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ReasonPiece {
+    Text(String),
+    Value(Register),
+}
 
 /// The action of an instruction.
 #[derive(Debug)]
@@ -178,8 +196,8 @@ pub(crate) enum Action {
     },
     /// Ends the threads whose guard is true.
     Exit,
-    /// `trap`
-    Trap,
+    /// `trap`, with the reason that the PTX gives.
+    Trap(Option<Box<Reason>>),
     Barrier(Barrier),
     /// `barrier.cluster.arrive`
     ClusterArrive,

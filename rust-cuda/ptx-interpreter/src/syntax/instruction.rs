@@ -1,5 +1,7 @@
 //! Instructions and their operands (PTX ISA 4.3.2, chapter 6).
 
+use cuda_launch::trap::TrapReason;
+
 use super::parser::{Parsed, Parser};
 use super::token::TokenKind;
 use super::{Address, AddressBase, Element, Guard, Immediate, Instruction, Operand, Texel};
@@ -37,7 +39,8 @@ impl Parser<'_> {
         }
         let text = self.text_since(from);
         self.advance();
-        Ok(Instruction { guard, opcode, modifiers, operands, line, text })
+        let reason = if opcode == "trap" { self.comment().and_then(TrapReason::parse).map(Box::new) } else { None };
+        Ok(Instruction { guard, opcode, modifiers, operands, line, text, reason })
     }
 
     fn guard(&mut self) -> Parsed<Option<Guard>> {

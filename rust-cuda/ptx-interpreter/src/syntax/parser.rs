@@ -56,6 +56,12 @@ impl<'text> Parser<'text> {
         self.position.checked_sub(1).map_or(0, |last| self.tokens[last].end)
     }
 
+    /// The comment at the end of the last token's line.
+    pub(super) fn comment(&self) -> Option<&'text str> {
+        let line = self.text[self.end_of_last()..].lines().next()?;
+        line.find("//").map(|start| &line[start..])
+    }
+
     pub(super) fn position(&self) -> usize {
         self.position
     }

@@ -1,5 +1,7 @@
 //! The syntax tree of a PTX module, with unresolved names.
 
+use cuda_launch::trap::TrapReason;
+
 use super::{ScalarType, SyntaxError};
 
 /// A PTX module.
@@ -243,6 +245,8 @@ pub struct Instruction {
     pub line: u32,
     /// The text without guard and semicolon, with white space collapsed.
     pub text: String,
+    /// Of a `trap`, the reason that the comment behind it gives.
+    pub reason: Option<Box<TrapReason>>,
 }
 
 /// The predicate of an instruction.

@@ -1,8 +1,10 @@
 //! Branches, calls and exits.
 
+use cuda_launch::trap::{Piece, TrapReason};
+
 use super::operands::{Widths, count, source};
 use crate::program::error::Problem;
-use crate::program::instruction::{Action, Register};
+use crate::program::instruction::{Action, Reason, ReasonPiece, Register};
 use crate::program::modifiers::ModifierCursor;
 use crate::program::names::Named;
 use crate::program::symbols::Symbols;
@@ -38,9 +40,9 @@ pub(super) fn decode(
                 None => Action::Exit,
             }
         }
-        "exit" | "trap" | "brkpt" => {
+        "exit" | "brkpt" => {
             count::<0>(operands, "0")?;
-            if opcode == "exit" { Action::Exit } else { Action::Trap }
+            if opcode == "exit" { Action::Exit } else { Action::Trap(None) }
         }
         "griddepcontrol" => {
             // A launch begins when the one before has ended.
@@ -71,6 +73,35 @@ pub(super) fn decode(
     };
     modifiers.end()?;
     Ok((action, Class::Control))
+}
+
+/// A `trap`. A reason that names no register of the function is none.
+pub(super) fn trap(
+    symbols: &mut Symbols<'_>,
+    reason: Option<&TrapReason>,
+    operands: &[Operand],
+) -> Result<(Action, Class), Problem> {
+    count::<0>(operands, "0")?;
+    let reason = reason.and_then(|reason| resolved(symbols, reason)).map(Box::new);
+    Ok((Action::Trap(reason), Class::Control))
+}
+
+fn resolved(symbols: &mut Symbols<'_>, reason: &TrapReason) -> Option<Reason> {
+    let mut register = |value: &str| match symbols.find(value) {
+        Some(Named::Register { register, .. }) => Some(*register),
+        _ => Some(symbols.constant(value.parse().ok()?, 64)),
+    };
+    Some(match reason {
+        TrapReason::OutOfBounds(memory) => Reason::OutOfBounds(*memory),
+        TrapReason::Slice([start, end, length]) => Reason::Slice([register(start)?, register(end)?, register(length)?]),
+        TrapReason::Panic(pieces) => {
+            let resolved = pieces.iter().map(|piece| match piece {
+                Piece::Text(text) => Some(ReasonPiece::Text(text.clone())),
+                Piece::Value(value) => register(value).map(ReasonPiece::Value),
+            });
+            Reason::Panic(resolved.collect::<Option<_>>()?)
+        }
+    })
 }
 
 fn label(symbols: &Symbols<'_>, operand: &Operand, number: usize) -> Result<usize, Problem> {
