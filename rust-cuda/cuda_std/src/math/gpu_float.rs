@@ -174,7 +174,8 @@ macro_rules! functions {
             cosh() -> $float = |x| libm::$cosh(x);
             tanh() -> $float = |x| libm::$tanh(x);
             asinh() -> $float = |x| libm::$asinh(x);
-            acosh() -> $float = |x| libm::$acosh(x);
+            // libm's of some numbers below −1 is no NaN.
+            acosh() -> $float = |x| if x < 1.0 { $float::NAN } else { libm::$acosh(x) };
             atanh() -> $float = |x| libm::$atanh(x);
             powi(n: i32) -> $float = |x| {
                 let (mut power, mut factor, mut rest) = (1.0, x, n.unsigned_abs());
