@@ -6,6 +6,7 @@ use crate::compile::{Compilation, Flags, Settings, WITHOUT_PASS};
 use crate::error::{BuilderError, describe};
 use crate::files::{cannot, canonical, files_below, read_text};
 use crate::fingerprint::{Fingerprint, FingerprintHasher};
+use crate::float_methods::EXTREMES;
 use crate::header::Header;
 use crate::locked::locked_dependencies;
 use crate::manifest::Manifest;
@@ -486,9 +487,16 @@ fn warn_of_std_methods(kernels: &Manifest) -> Result<(), BuilderError> {
             continue;
         }
         for (line, method) in std_methods(&read_text(&path)?) {
+            let (difference, call) = match EXTREMES.contains(&method) {
+                true => ("may return either of 0 and −0 on the host", format!("{method}(x, y)")),
+                false => (
+                    "is the method of `std` on the host, whose last bits differ, and missing on a GPU",
+                    format!("{method}(x)"),
+                ),
+            };
             println!(
-                "cargo::warning=src/{name}:{line}: of a float, `{method}` is the method of `std` on the host, whose last bits differ, and \
-                 missing on a GPU: write `GpuFloat::{method}(x)`, by `use cuda_std::math::GpuFloat;`"
+                "cargo::warning=src/{name}:{line}: of a float, `{method}` {difference}: write `GpuFloat::{call}`, by \
+                 `use cuda_std::math::GpuFloat;`"
             );
         }
     }

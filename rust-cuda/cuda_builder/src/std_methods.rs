@@ -1,7 +1,8 @@
-//! Methods of floats that `std` has and a GPU has not, where `#[kernel]` does not replace them: in the functions that kernels
-//! call. The host compiles them, also in a crate with `#![no_std]`, and their last bits differ from a GPU's.
+//! Methods of floats that differ on a GPU, where `#[kernel]` does not replace them: in the functions that kernels call. The host
+//! compiles `std`'s, also in a crate with `#![no_std]`, and their last bits differ from a GPU's; its `max` and `min` may return either
+//! of 0 and −0.
 
-use crate::float_methods::FLOAT_METHODS;
+use crate::float_methods::{EXTREMES, FLOAT_METHODS};
 
 /// The lines, from 1, with calls of such methods in a source file, each with the method. Kernels, tests and items that only the
 /// host compiles are skipped. Types are not known: another type's method of the name is found too.
@@ -22,13 +23,26 @@ pub(crate) fn std_methods(source: &str) -> Vec<(usize, &'static str)> {
             _ => None,
         };
         if let Some(method) = call
-            && let Some(name) = FLOAT_METHODS.iter().find(|name| **name == method.text)
+            && let Some(name) = FLOAT_METHODS.iter().chain(&EXTREMES).find(|name| **name == method.text)
+            && (!EXTREMES.contains(name) || tokens[position].text != "." || is_float(&tokens[position + 3..]))
         {
             found.push((method.line, *name));
         }
         position += 1;
     }
     found
+}
+
+/// Whether an argument begins with a literal or a constant of floats.
+fn is_float(argument: &[Token<'_>]) -> bool {
+    let is_digit = |token: &Token<'_>| token.text.starts_with(|c: char| c.is_ascii_digit());
+    match argument {
+        [Token { text: "-", .. }, rest @ ..] => is_float(rest),
+        [Token { text: "f32" | "f64", .. }, ..] => true,
+        [number, ..] if is_digit(number) && (number.text.ends_with("f32") || number.text.ends_with("f64")) => true,
+        [number, Token { text: ".", .. }, after, ..] => is_digit(number) && (is_digit(after) || after.text == ")"),
+        _ => false,
+    }
 }
 
 /// The number of tokens of an item that is skipped: with its attribute, if that excludes it, or generic over `GpuFloat`.
@@ -184,8 +198,17 @@ fn any<F: GpuFloat>(x: F) -> F { x.exp() }
 impl<F> Wave for F where F: GpuFloat { fn wave(self) -> F { self.sin() } }
 #[inline]
 fn last(x: f64) -> f64 { x.powf(2.0) }
+fn extremes(x: f32, i: usize) -> f32 {
+    let _ = (i.max(1), (0..i).max(), f(i).min(i), i.max(1 << 2), [i].iter().min(), i.min(2.max(i)), x.max(x));
+    let relu = x.max(0.0)
+        .min(-1.);
+    x.max(f32::MIN).min(1_f32) + [x].iter().copied().fold(
+        x, f64::max)
+}
 "##;
-        assert_eq!(std_methods(source), [(11, "sqrt"), (13, "floor"), (23, "powf")]);
+        let extremes = [(26, "max"), (27, "min"), (28, "max"), (28, "min"), (29, "max")];
+        let expected = [&[(11, "sqrt"), (13, "floor"), (23, "powf")][..], &extremes].concat();
+        assert_eq!(std_methods(source), expected);
         assert_eq!(std_methods("fn f(x: f32) -> f32 { x.sin( /* no end"), [(1, "sin")]);
         assert_eq!(std_methods("#[kernel] fn f(x: f32) { x.sin("), []);
     }

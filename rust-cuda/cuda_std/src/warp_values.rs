@@ -45,7 +45,7 @@ impl<T: Shuffled, const N: usize> Shuffled for [T; N] {
 }
 
 macro_rules! warp_values {
-    ($($value:ident: |$exchange:ident, $from:ident| $exchanged:expr, $plus:expr;)*) => {$(
+    ($($value:ident: |$exchange:ident, $from:ident| $exchanged:expr, $plus:expr, $extremes:path;)*) => {$(
         impl sealed::Sealed for $value {}
 
         impl Shuffled for $value {
@@ -59,12 +59,12 @@ macro_rules! warp_values {
         impl WarpValue for $value {
             #[inline(always)]
             fn larger(self, other: Self) -> Self {
-                self.max(other)
+                <Self as $extremes>::max(self, other)
             }
 
             #[inline(always)]
             fn smaller(self, other: Self) -> Self {
-                self.min(other)
+                <Self as $extremes>::min(self, other)
             }
 
             #[inline(always)]
@@ -76,12 +76,12 @@ macro_rules! warp_values {
 }
 
 warp_values! {
-    u32: |exchange, value| exchange(value), u32::wrapping_add;
-    i32: |exchange, value| exchange(value.cast_unsigned()).cast_signed(), i32::wrapping_add;
-    f32: |exchange, value| f32::from_bits(exchange(value.to_bits())), core::ops::Add::add;
-    u64: |exchange, value| halves(value, &mut exchange), u64::wrapping_add;
-    i64: |exchange, value| halves(value.cast_unsigned(), &mut exchange).cast_signed(), i64::wrapping_add;
-    f64: |exchange, value| f64::from_bits(halves(value.to_bits(), &mut exchange)), core::ops::Add::add;
+    u32: |exchange, value| exchange(value), u32::wrapping_add, Ord;
+    i32: |exchange, value| exchange(value.cast_unsigned()).cast_signed(), i32::wrapping_add, Ord;
+    f32: |exchange, value| f32::from_bits(exchange(value.to_bits())), core::ops::Add::add, crate::math::GpuFloat;
+    u64: |exchange, value| halves(value, &mut exchange), u64::wrapping_add, Ord;
+    i64: |exchange, value| halves(value.cast_unsigned(), &mut exchange).cast_signed(), i64::wrapping_add, Ord;
+    f64: |exchange, value| f64::from_bits(halves(value.to_bits(), &mut exchange)), core::ops::Add::add, crate::math::GpuFloat;
 }
 
 impl WarpInteger for u32 {}
@@ -118,14 +118,14 @@ pub fn reduce_add<T: WarpValue>(value: T) -> T {
     reduce(value, T::plus)
 }
 
-/// The maximum of all 32 lanes' values, in every lane; needs a whole warp.
+/// The maximum of all 32 lanes' values, in every lane, of floats as by [`GpuFloat::max`](crate::math::GpuFloat::max); needs a whole warp.
 #[inline(always)]
 #[track_caller]
 pub fn reduce_max<T: WarpValue>(value: T) -> T {
     reduce(value, T::larger)
 }
 
-/// The minimum of all 32 lanes' values, in every lane; needs a whole warp.
+/// The minimum of all 32 lanes' values, in every lane, of floats as by [`GpuFloat::min`](crate::math::GpuFloat::min); needs a whole warp.
 #[inline(always)]
 #[track_caller]
 pub fn reduce_min<T: WarpValue>(value: T) -> T {

@@ -6,13 +6,13 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    BinOp, Block, Error, Expr, ExprLit, ExprMethodCall, Item, Lit, LitStr, Macro, Path, Result, Stmt, Token, TypePath,
-    parse_quote, parse_quote_spanned, parse2,
+    BinOp, Block, Error, Expr, ExprConst, ExprLit, ExprMethodCall, Item, Lit, LitStr, Macro, Path, Result, Stmt, Token,
+    TypePath, parse_quote, parse_quote_spanned, parse2,
 };
 
 use crate::brackets::{self, Declared};
 use crate::cuda_c;
-use crate::float_methods::FLOAT_METHODS;
+use crate::float_methods::{EXTREMES, FLOAT_METHODS};
 use crate::parameter::{Parameter, internal};
 
 /// Puts expressions that a `macro_rules!` has passed as one fragment in parentheses, and leaves out the invisible delimiters
@@ -150,13 +150,12 @@ impl VisitMut for WithoutStd<'_> {
                     *expression = speaking_unwrap(call, message);
                     return;
                 }
-                if call.turbofish.is_none() && FLOAT_METHODS.contains(&method.as_str()) {
-                    let span = call.receiver.span();
-                    let receiver = match &*call.receiver {
-                        Expr::Paren(inner) => &inner.expr,
-                        receiver => receiver,
-                    };
-                    let wrapped = quote_spanned!(span=> (::cuda_std::math::OnGpu(#receiver)));
+                // `max` without an argument is that of an iterator.
+                let is_of_floats = FLOAT_METHODS.contains(&method.as_str())
+                    || (EXTREMES.contains(&method.as_str()) && call.args.len() == 1);
+                if call.turbofish.is_none() && is_of_floats {
+                    let (span, receiver) = (call.receiver.span(), &call.receiver);
+                    let wrapped = quote_spanned!(span=> (::cuda_std::math::OnGpu(&#receiver)));
                     *call.receiver = parse2(wrapped).expect("an expression in parentheses");
                 }
             }
@@ -167,7 +166,8 @@ impl VisitMut for WithoutStd<'_> {
             Expr::Path(path) if path.qself.is_none() => {
                 let names: Vec<String> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
                 let [float, method] = &names[..] else { return };
-                if ["f32", "f64"].contains(&float.as_str()) && FLOAT_METHODS.contains(&method.as_str()) {
+                let is_method = [&FLOAT_METHODS[..], &EXTREMES].concat().contains(&method.as_str());
+                if ["f32", "f64"].contains(&float.as_str()) && is_method {
                     let (float, method) = (&path.path.segments[0], &path.path.segments[1]);
                     let span = path.span();
                     *path = parse2(quote_spanned!(span=> <#float as ::cuda_std::math::GpuFloat>::#method)).expect("a path");
@@ -239,6 +239,9 @@ impl VisitMut for WithoutStd<'_> {
     }
 
     fn visit_item_mut(&mut self, _: &mut Item) {}
+
+    // The compiler evaluates it, by `core`'s methods.
+    fn visit_expr_const_mut(&mut self, _: &mut ExprConst) {}
 }
 
 /// The macros of `core` and `std` for which a kernel has those of `cuda_std`.
@@ -346,7 +349,7 @@ impl VisitMut for CountLoops {
     // Functions within the body do not see its variables, and constants have none.
     fn visit_item_mut(&mut self, _: &mut Item) {}
 
-    fn visit_expr_const_mut(&mut self, _: &mut syn::ExprConst) {}
+    fn visit_expr_const_mut(&mut self, _: &mut ExprConst) {}
 
     fn visit_expr_async_mut(&mut self, _: &mut syn::ExprAsync) {}
 }
@@ -374,7 +377,7 @@ mod tests {
             })
             .collect();
         // The last are in core too.
-        assert_eq!(names, [&FLOAT_METHODS[..], &["abs", "signum", "copysign"]].concat());
+        assert_eq!(names, [&FLOAT_METHODS[..], &["abs", "signum", "copysign"], &EXTREMES].concat());
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The methods of floats that a GPU has not as methods. `cuda_builder` includes this file too.
+//! The methods of floats that are those of `cuda_std::math::GpuFloat` in a kernel. `cuda_builder` includes this file too.
 
 /// The methods of floats that `std` has and `core` has not, in the order of `cuda_std::math::GpuFloat`.
-pub(crate) const FLOAT_METHODS: [&str; 35] = [
+pub(crate) const FLOAT_METHODS: [&str; 36] = [
     "sin",
     "cos",
     "tan",
@@ -32,9 +32,13 @@ pub(crate) const FLOAT_METHODS: [&str; 35] = [
     "floor",
     "ceil",
     "round",
+    "round_ties_even",
     "trunc",
     "fract",
     "mul_add",
     "div_euclid",
     "rem_euclid",
 ];
+
+/// The methods of floats that `core` has, where the host's may return either of 0 and −0. Each has one argument.
+pub(crate) const EXTREMES: [&str; 2] = ["max", "min"];

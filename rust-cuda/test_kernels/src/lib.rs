@@ -9,6 +9,7 @@ pub mod atomics;
 pub mod brackets;
 pub mod control_flow;
 pub mod copies;
+pub mod floats;
 pub mod groups;
 pub mod half_precision;
 pub mod integers;

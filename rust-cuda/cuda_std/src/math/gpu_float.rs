@@ -2,11 +2,12 @@
 
 use core::ops::Deref;
 
-/// The functions of floats that `std` has, and a GPU has not but for the last three, with the same bits in the simulator and on a GPU: those of the crate
-/// `libm` (errors of about one unit in the last place), and the exact ones by instructions.
+/// The functions of floats that `std` has, with the same bits in the simulator and on a GPU: the crate `libm`'s, and the exact ones
+/// by instructions. The toolchain's `docs/floats.md` lists the errors of each in units in the last place. `core` has the last five too.
 ///
 /// In the body of a `#[kernel]`, `x.sin()` and the other methods are these without an import. In a function that a kernel calls,
-/// write `GpuFloat::sin(x)`: on the host the compiler would take the method of `std`, whose last bits differ.
+/// write `GpuFloat::sin(x)`: on the host the compiler would take the method of `std`, whose last bits differ. Likewise
+/// `GpuFloat::max(x, y)`: for 0 and −0 the host's `x.max(y)` may return either.
 ///
 /// ```
 /// use cuda_std::math::GpuFloat;
@@ -77,6 +78,8 @@ pub trait GpuFloat: Copy {
     fn ceil(self) -> Self;
     /// Rounded to nearest, halves away from zero.
     fn round(self) -> Self;
+    /// Rounded to nearest, halves to the even number.
+    fn round_ties_even(self) -> Self;
     /// Rounded toward zero.
     fn trunc(self) -> Self;
     /// x − trunc(x)
@@ -93,24 +96,72 @@ pub trait GpuFloat: Copy {
     fn signum(self) -> Self;
     /// |x| with the sign of `sign`; in `core` too.
     fn copysign(self, sign: Self) -> Self;
+    /// The greater number; −0 is less than 0. If one is NaN, the other one (IEEE 754-2019, maximumNumber; `max.f32`).
+    fn max(self, other: Self) -> Self;
+    /// The lesser number; −0 is less than 0. If one is NaN, the other one (IEEE 754-2019, minimumNumber; `min.f32`).
+    fn min(self, other: Self) -> Self;
 }
 
 /// A receiver of a method in a kernel's body: floats have the methods of [`GpuFloat`], other types their own.
+///
+/// A reference, because a receiver may be a `&mut f32` that is used again.
 #[doc(hidden)]
-#[derive(Clone, Copy)]
-pub struct OnGpu<T>(pub T);
+pub struct OnGpu<'a, T>(pub &'a T);
 
-impl<T> Deref for OnGpu<T> {
+impl<T> Deref for OnGpu<'_, T> {
     type Target = T;
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        &self.0
+        self.0
     }
 }
 
-/// Implements the trait for a float, and its methods for receivers that are floats or references to them.
+/// A float or a reference to one.
+#[doc(hidden)]
+pub trait FloatReceiver {
+    type Float: GpuFloat;
+
+    fn float(&self) -> Self::Float;
+}
+
+macro_rules! receivers {
+    ($($float:ident: $receiver:ty = |$x:ident| $value:expr;)*) => {$(
+        impl FloatReceiver for $receiver {
+            type Float = $float;
+
+            #[inline(always)]
+            fn float(&self) -> $float {
+                let $x = self;
+                $value
+            }
+        }
+    )*};
+}
+
+receivers! {
+    f32: f32 = |x| *x;
+    f32: &f32 = |x| **x;
+    f32: &mut f32 = |x| **x;
+    f64: f64 = |x| *x;
+    f64: &f64 = |x| **x;
+    f64: &mut f64 = |x| **x;
+}
+
+/// Implements the trait for a float; for `F`, the methods of its receivers.
 macro_rules! gpu_float {
+    (F: $($name:ident($($argument:ident: $t:ty),*) -> $result:ty = |$this:ident| $body:expr;)*) => {
+        impl<F: GpuFloat, R: FloatReceiver<Float = F>> OnGpu<'_, R> {
+            $(
+                #[doc(hidden)]
+                #[inline(always)]
+                #[must_use]
+                pub fn $name(self, $($argument: $t),*) -> $result {
+                    GpuFloat::$name(self.0.float(), $($argument),*)
+                }
+            )*
+        }
+    };
     ($float:ident: $($name:ident($($argument:ident: $t:ty),*) -> $result:ty = |$this:ident| $body:expr;)*) => {
         impl GpuFloat for $float {
             $(
@@ -118,28 +169,6 @@ macro_rules! gpu_float {
                 fn $name(self, $($argument: $t),*) -> $result {
                     let $this = self;
                     $body
-                }
-            )*
-        }
-
-        impl OnGpu<$float> {
-            $(
-                #[doc(hidden)]
-                #[inline(always)]
-                #[must_use]
-                pub fn $name(self, $($argument: $t),*) -> $result {
-                    GpuFloat::$name(self.0, $($argument),*)
-                }
-            )*
-        }
-
-        impl OnGpu<&$float> {
-            $(
-                #[doc(hidden)]
-                #[inline(always)]
-                #[must_use]
-                pub fn $name(self, $($argument: $t),*) -> $result {
-                    GpuFloat::$name(*self.0, $($argument),*)
                 }
             )*
         }
@@ -154,6 +183,18 @@ macro_rules! exact {
         #[cfg(target_arch = "nvptx64")]
         let result = core::$float::math::$name($x $(, $more)*);
         result
+    }};
+}
+
+/// The greater or lesser of two floats, by `core`'s method and on the host by an operator on the bits of equal floats.
+macro_rules! extreme {
+    ($float:ident, $name:ident, $x:expr, $other:expr, $of_equals:tt) => {{
+        // Of 0 and −0 the host's may be either. On a GPU it is an instruction that orders them.
+        #[cfg(not(target_arch = "nvptx64"))]
+        if $x == $other {
+            return $float::from_bits($x.to_bits() $of_equals $other.to_bits());
+        }
+        <$float>::$name($x, $other)
     }};
 }
 
@@ -203,6 +244,7 @@ macro_rules! functions {
             floor() -> $float = |x| exact!($float, floor, x);
             ceil() -> $float = |x| exact!($float, ceil, x);
             round() -> $float = |x| libm::$round(x);
+            round_ties_even() -> $float = |x| exact!($float, round_ties_even, x);
             trunc() -> $float = |x| exact!($float, trunc, x);
             fract() -> $float = |x| x - exact!($float, trunc, x);
             mul_add(a: $float, b: $float) -> $float = |x| exact!($float, mul_add, x, a, b);
@@ -223,6 +265,8 @@ macro_rules! functions {
             abs() -> $float = |x| <$float>::abs(x);
             signum() -> $float = |x| <$float>::signum(x);
             copysign(sign: $float) -> $float = |x| <$float>::copysign(x, sign);
+            max(other: $float) -> $float = |x| extreme!($float, max, x, other, &);
+            min(other: $float) -> $float = |x| extreme!($float, min, x, other, |);
         }
     };
 }
@@ -230,6 +274,8 @@ macro_rules! functions {
 functions! { f32: sinf cosf tanf asinf acosf atanf atan2f sinhf coshf tanhf asinhf acoshf atanhf powf expf exp2f expm1f logf log1pf log2f
 log10f cbrtf hypotf roundf fmodf }
 functions! { f64: sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh pow exp exp2 expm1 log log1p log2
+log10 cbrt hypot round fmod }
+functions! { F: sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh pow exp exp2 expm1 log log1p log2
 log10 cbrt hypot round fmod }
 
 #[cfg(test)]
@@ -281,6 +327,7 @@ mod tests {
                 ("floor", GpuFloat::floor(x), x.floor()),
                 ("ceil", GpuFloat::ceil(x), x.ceil()),
                 ("round", GpuFloat::round(x), x.round()),
+                ("round_ties_even", GpuFloat::round_ties_even(x), x.round_ties_even()),
                 ("trunc", GpuFloat::trunc(x), x.trunc()),
                 ("fract", GpuFloat::fract(x), x.fract()),
                 ("mul_add", GpuFloat::mul_add(x, x, 0.1), x.mul_add(x, 0.1)),

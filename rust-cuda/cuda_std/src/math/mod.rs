@@ -65,11 +65,13 @@ pub fn sqrt<F: Float>(x: F) -> F {
     x.sqrt()
 }
 
-/// The larger one; NaN if one is NaN. By one instruction from sm_80 on (`max.NaN`). Of −0 and 0 it may be either.
+/// The greater number, where −0 is less than 0; NaN if one is NaN (IEEE 754-2019, maximum). By one instruction from sm_80 on
+/// (`max.NaN`).
 ///
 /// ```
 /// use cuda_std::math::maximum;
 /// assert_eq!(maximum(-1.0, 0.5), 0.5);
+/// assert!(maximum(0.0, -0.0).is_sign_positive());
 /// assert!(maximum(f32::NAN, 0.0).is_nan());
 /// ```
 #[allow(unsafe_code)]
@@ -88,7 +90,7 @@ pub fn maximum(a: f32, b: f32) -> f32 {
         result
     }
     #[cfg(not(target_feature = "sm_80"))]
-    if a > b || a.is_nan() { a } else { b }
+    if a.is_nan() || b.is_nan() { f32::NAN } else { GpuFloat::max(a, b) }
 }
 
 /// Four of the eight bytes of two words (`prmt`): those of `lower` have the numbers 0 to 3, from its lowest bits on, those of `upper` 4 to 7.
