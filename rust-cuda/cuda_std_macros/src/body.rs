@@ -1,16 +1,19 @@
 //! Changes to a kernel's body: groups of a `macro_rules!` become parentheses, and on the host loops are counted.
 
+use std::collections::HashSet;
+
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    BinOp, Block, Error, Expr, ExprConst, ExprLit, ExprMethodCall, Item, Lit, LitStr, Macro, Path, Result, Stmt, Token,
-    TypePath, parse_quote, parse_quote_spanned, parse2,
+    BinOp, Block, Error, Expr, ExprConst, ExprLit, ExprMethodCall, Item, Lit, LitStr, Macro, PatIdent, Path, Result,
+    Stmt, Token, TypePath, parse_quote, parse_quote_spanned, parse2,
 };
 
-use crate::brackets::{self, Declared};
+use crate::brackets;
 use crate::cuda_c;
 use crate::float_methods::{EXTREMES, FLOAT_METHODS};
 use crate::parameter::{Parameter, internal};
@@ -82,11 +85,23 @@ fn is_loose(tokens: &TokenStream) -> bool {
 /// At what needs a heap, an operating system or a caller, at names of CUDA C, and where memory of the launch, the `parameters`, is
 /// used as a slice of the host, with what to write in its place.
 pub(crate) fn without_std(body: &mut Block, parameters: &[Parameter]) -> Result<()> {
-    let declared = Declared::of(body);
-    brackets::replace(body, parameters, &declared)?;
+    let mut declared = Declared::default();
+    declared.visit_block(body);
+    brackets::replace(body, parameters)?;
     let mut visitor = WithoutStd { parameters, declared, closures: 0, errors: None };
     visitor.visit_block_mut(body);
     visitor.errors.map_or(Ok(()), Err)
+}
+
+/// The names of a body's variables.
+#[derive(Default)]
+struct Declared(HashSet<String>);
+
+impl<'ast> Visit<'ast> for Declared {
+    fn visit_pat_ident(&mut self, pattern: &'ast PatIdent) {
+        self.0.insert(pattern.ident.to_string());
+        visit::visit_pat_ident(self, pattern);
+    }
 }
 
 struct WithoutStd<'a> {
@@ -102,7 +117,7 @@ impl WithoutStd<'_> {
     fn parameter(&self, expression: &Expr) -> Option<&Parameter> {
         let Expr::Path(path) = expression else { return None };
         let name = path.path.get_ident()?;
-        let is_shadowed = self.declared.has(&name.to_string());
+        let is_shadowed = self.declared.0.contains(&name.to_string());
         self.parameters.iter().find(|parameter| parameter.name == *name && !is_shadowed)
     }
 
@@ -201,7 +216,7 @@ impl VisitMut for WithoutStd<'_> {
             "rand" if !is_alone => {
                 self.error(&*path, "a GPU has no source of randomness: compute it from a seed and the thread's index");
             }
-            _ if !is_alone || self.declared.has(&name) => {}
+            _ if !is_alone || self.declared.0.contains(&name) => {}
             name => {
                 if let Some(ours) = cuda_c::in_rust(name) {
                     self.error(&*path, &format!("`{name}` is CUDA C; in Rust: {ours}"));

@@ -10,88 +10,50 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
-use syn::{BinOp, Block, Error, Expr, ExprIndex, Item, Local, Macro, Pat, PatIdent, Path, Type, parse_quote_spanned};
+use syn::{
+    BinOp, Block, Error, Expr, ExprClosure, ExprForLoop, ExprIf, ExprIndex, ExprLet, ExprMatch, ExprWhile, Item, Local,
+    Macro, Pat, PatIdent, Path, Stmt, StmtMacro, Type, parse_quote_spanned,
+};
 
 use crate::body::visit_arguments;
 use crate::parameter::{Parameter, internal};
 
 /// Replaces each access by brackets to the `parameters` that the kernel writes, and to variables of shared memory.
 ///
-/// A name that the body gives to several variables is left as it is.
+/// A name stands for the variable that the language gives it at its place: blocks, closures, loops and arms may shadow it.
 ///
 /// # Errors
 /// At a reference to an element and at an assignment to a part of one, with what to write in its place.
-pub(crate) fn replace(body: &mut Block, parameters: &[Parameter], declared: &Declared) -> Result<(), Error> {
-    let written =
-        parameters.iter().filter(|parameter| parameter.is_mutable()).map(|parameter| parameter.name.to_string());
-    let written = written.filter(|name| !declared.has(name)).map(|name| (name, 1));
-    let shared = declared.shared.iter().filter(|(name, _)| declared.patterns.get(*name) == Some(&1));
-    let memory: HashMap<String, usize> =
-        written.chain(shared.map(|(name, indices)| (name.clone(), *indices))).collect();
-    if memory.is_empty() {
-        return Ok(());
-    }
-    let mut visitor = Brackets { memory, errors: None };
+pub(crate) fn replace(body: &mut Block, parameters: &[Parameter]) -> Result<(), Error> {
+    let written = parameters.iter().filter(|parameter| parameter.is_mutable());
+    let scope = written.map(|parameter| (parameter.name.to_string(), Some(1))).collect();
+    let mut visitor = Brackets { scopes: vec![scope], errors: None };
     visitor.visit_block_mut(body);
     visitor.errors.map_or(Ok(()), Err)
 }
 
-/// The variables of a body.
-#[derive(Default)]
-pub(crate) struct Declared {
-    /// The number of patterns that bind each name.
-    patterns: HashMap<String, usize>,
-    /// The names that are declared as shared memory, with the number of indices of an element.
-    shared: HashMap<String, usize>,
-}
-
-impl Declared {
-    pub(crate) fn of(body: &Block) -> Self {
-        let mut declared = Self::default();
-        declared.visit_block(body);
-        declared
-    }
-
-    /// Whether a variable has this name.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.patterns.contains_key(name)
-    }
-}
-
-impl<'ast> Visit<'ast> for Declared {
-    fn visit_pat_ident(&mut self, pattern: &'ast PatIdent) {
-        *self.patterns.entry(pattern.ident.to_string()).or_default() += 1;
-        visit::visit_pat_ident(self, pattern);
-    }
-
-    fn visit_local(&mut self, local: &'ast Local) {
-        let pattern = match &local.pat {
-            Pat::Type(typed) => &*typed.pat,
-            pattern => pattern,
-        };
-        if let (Pat::Ident(name), Some(init)) = (pattern, &local.init)
-            && let Some(indices) = indices_of(&init.expr)
-        {
-            self.shared.insert(name.ident.to_string(), indices);
-        }
-        visit::visit_local(self, local);
-    }
-}
+/// The variables of a scope. Memory that many threads write has the number of indices of an element, other variables have none.
+type Scope = HashMap<String, Option<usize>>;
 
 /// The number of indices of an element, if an expression declares shared memory.
 fn indices_of(declaration: &Expr) -> Option<usize> {
-    let is_last = |path: &Path, name: &str| path.segments.last().is_some_and(|segment| segment.ident == name);
     match declaration {
-        Expr::Macro(call) if is_last(&call.mac.path, "shared_array") => {
-            let text = call.mac.tokens.to_string();
-            Some(if text.starts_with('[') { 2 } else { 1 })
-        }
+        Expr::Macro(call) => indices_of_macro(&call.mac),
         Expr::Call(call) => match &*call.func {
             Expr::Path(function) if is_last(&function.path, "dynamic_shared") => Some(1),
             _ => None,
         },
         _ => None,
     }
+}
+
+fn indices_of_macro(call: &Macro) -> Option<usize> {
+    let indices = || if call.tokens.to_string().starts_with('[') { 2 } else { 1 };
+    is_last(&call.path, "shared_array").then(indices)
+}
+
+fn is_last(path: &Path, name: &str) -> bool {
+    path.segments.last().is_some_and(|segment| segment.ident == name)
 }
 
 /// An access by brackets to memory that many threads write.
@@ -102,13 +64,82 @@ struct Access {
     span: Span,
 }
 
+/// The number of indices of an element, if a type is that of memory that many threads write.
+fn indices_of_type(ty: &Type) -> Option<usize> {
+    match ty {
+        Type::Path(path) => match path.path.segments.last()?.ident.to_string().as_str() {
+            "GlobalMut" | "SharedArray" | "DynamicShared" => Some(1),
+            "SharedArray2d" => Some(2),
+            _ => None,
+        },
+        Type::Reference(reference) => indices_of_type(&reference.elem),
+        Type::Paren(inner) => indices_of_type(&inner.elem),
+        _ => None,
+    }
+}
+
 struct Brackets {
-    /// The variables, with the number of indices of an element.
-    memory: HashMap<String, usize>,
+    /// The scopes around the present place, the innermost last.
+    scopes: Vec<Scope>,
     errors: Option<Error>,
 }
 
 impl Brackets {
+    /// Visits what is in a scope of its own.
+    fn in_scope(&mut self, visit: impl FnOnce(&mut Self)) {
+        self.scopes.push(Scope::new());
+        visit(self);
+        self.scopes.pop();
+    }
+
+    /// Adds the variables of a pattern to the innermost scope; `value` is what is matched, if it is known.
+    fn bind(&mut self, pattern: &Pat, value: Option<&Expr>) {
+        match (pattern, value) {
+            (Pat::Type(typed), _) => match (&*typed.pat, indices_of_type(&typed.ty)) {
+                (Pat::Ident(name), Some(indices)) => self.declare(&name.ident, Some(indices)),
+                (pattern, _) => self.bind(pattern, value),
+            },
+            (Pat::Ident(name), Some(value)) if name.subpat.is_none() => {
+                let indices = self.indices_of(value);
+                self.declare(&name.ident, indices);
+            }
+            (Pat::Tuple(patterns), Some(Expr::Tuple(values))) if patterns.elems.len() == values.elems.len() => {
+                patterns.elems.iter().zip(&values.elems).for_each(|(pattern, value)| self.bind(pattern, Some(value)));
+            }
+            (Pat::Paren(inner), value) => self.bind(&inner.pat, value),
+            _ => Others(self).visit_pat(pattern),
+        }
+    }
+
+    fn declare(&mut self, name: &Ident, indices: Option<usize>) {
+        let scope = self.scopes.last_mut().expect("the scope of the parameters");
+        scope.insert(name.to_string(), indices);
+    }
+
+    /// The number of indices of an element, if an expression is memory that many threads write.
+    fn indices_of(&self, expression: &Expr) -> Option<usize> {
+        match expression {
+            Expr::Path(path) => {
+                let name = path.path.get_ident()?.to_string();
+                self.scopes.iter().rev().find_map(|scope| scope.get(&name)).copied().flatten()
+            }
+            Expr::Paren(inner) => self.indices_of(&inner.expr),
+            Expr::Reference(reference) => self.indices_of(&reference.expr),
+            Expr::Block(block) => self.indices_of_block(&block.block),
+            Expr::If(condition) => self.indices_of_block(&condition.then_branch),
+            declaration => indices_of(declaration),
+        }
+    }
+
+    /// As [`Self::indices_of`], of a block that is one expression.
+    fn indices_of_block(&self, block: &Block) -> Option<usize> {
+        match &block.stmts[..] {
+            [Stmt::Expr(value, None)] => self.indices_of(value),
+            [Stmt::Macro(StmtMacro { mac, semi_token: None, .. })] => indices_of_macro(mac),
+            _ => None,
+        }
+    }
+
     fn access(&self, expression: &Expr) -> Option<Access> {
         let span = expression.span();
         let mut indices: Vec<&Expr> = Vec::new();
@@ -118,8 +149,10 @@ impl Brackets {
             inner = expr;
         }
         indices.reverse();
-        let Expr::Path(path) = inner else { return None };
-        let count = *self.memory.get(&path.path.get_ident()?.to_string())?;
+        if !matches!(inner, Expr::Path(_)) {
+            return None;
+        }
+        let count = self.indices_of(inner)?;
         let index = match &indices[..] {
             [index] if count == 1 => (*index).clone(),
             [row, column] if count == 2 => parse_quote_spanned!(span=> [#row, #column]),
@@ -206,10 +239,81 @@ impl VisitMut for Brackets {
         visit_arguments(call, |argument| self.visit_expr_mut(argument));
     }
 
+    fn visit_block_mut(&mut self, block: &mut Block) {
+        self.in_scope(|inner| visit_mut::visit_block_mut(inner, block));
+    }
+
+    fn visit_local_mut(&mut self, local: &mut Local) {
+        if let Some(init) = &mut local.init {
+            self.visit_local_init_mut(init);
+        }
+        self.bind(&local.pat, local.init.as_ref().map(|init| &*init.expr));
+    }
+
+    fn visit_expr_let_mut(&mut self, matched: &mut ExprLet) {
+        self.visit_expr_mut(&mut matched.expr);
+        self.bind(&matched.pat, Some(&matched.expr));
+    }
+
+    fn visit_expr_if_mut(&mut self, condition: &mut ExprIf) {
+        self.in_scope(|inner| {
+            inner.visit_expr_mut(&mut condition.cond);
+            inner.visit_block_mut(&mut condition.then_branch);
+        });
+        if let Some((_, otherwise)) = &mut condition.else_branch {
+            self.visit_expr_mut(otherwise);
+        }
+    }
+
+    fn visit_expr_while_mut(&mut self, repeated: &mut ExprWhile) {
+        self.in_scope(|inner| visit_mut::visit_expr_while_mut(inner, repeated));
+    }
+
+    fn visit_expr_for_loop_mut(&mut self, repeated: &mut ExprForLoop) {
+        self.visit_expr_mut(&mut repeated.expr);
+        self.in_scope(|inner| {
+            inner.bind(&repeated.pat, None);
+            inner.visit_block_mut(&mut repeated.body);
+        });
+    }
+
+    fn visit_expr_match_mut(&mut self, matched: &mut ExprMatch) {
+        self.visit_expr_mut(&mut matched.expr);
+        for arm in &mut matched.arms {
+            self.in_scope(|inner| {
+                match &mut arm.pat {
+                    Pat::Guard(guarded) => {
+                        inner.bind(&guarded.pat, Some(&matched.expr));
+                        inner.visit_expr_mut(&mut guarded.guard);
+                    }
+                    pattern => inner.bind(pattern, Some(&matched.expr)),
+                }
+                inner.visit_expr_mut(&mut arm.body);
+            });
+        }
+    }
+
+    fn visit_expr_closure_mut(&mut self, closure: &mut ExprClosure) {
+        self.in_scope(|inner| {
+            closure.inputs.iter().for_each(|input| inner.bind(input, None));
+            inner.visit_expr_mut(&mut closure.body);
+        });
+    }
+
     // Functions within the body do not see its variables.
     fn visit_item_mut(&mut self, _: &mut Item) {}
 
     fn visit_type_mut(&mut self, _: &mut Type) {}
+}
+
+/// Adds all variables of a pattern to the innermost scope, as none that many threads write.
+struct Others<'a>(&'a mut Brackets);
+
+impl<'ast> Visit<'ast> for Others<'_> {
+    fn visit_pat_ident(&mut self, pattern: &'ast PatIdent) {
+        self.0.declare(&pattern.ident, None);
+        visit::visit_pat_ident(self, pattern);
+    }
 }
 
 /// Whether a method of this name changes what it is called on.
@@ -249,8 +353,7 @@ mod tests {
         let inputs: [FnArg; 2] = [parse_quote!(out: GlobalMut<f32>), parse_quote!(x: &[f32])];
         let parameters = inputs.map(|input| Parameter::parse(&input, false).unwrap());
         let mut body: Block = parse2(quote!({ #body })).unwrap();
-        let declared = Declared::of(&body);
-        replace(&mut body, &parameters, &declared).map_err(|error| error.to_string())?;
+        replace(&mut body, &parameters).map_err(|error| error.to_string())?;
         Ok(body.to_token_stream().to_string())
     }
 
@@ -301,8 +404,92 @@ mod tests {
                 }
             ),
             quote!(let f = |out: &[f32]| out[0];),
+            quote!(let f = |out| out[0];),
+            quote!(for out in [[1.0]] {
+                y = out[0];
+            }),
+            quote!(match y {
+                Some(out) if out[0] > 1 => out[1],
+                out => out[2],
+            }),
+            quote!(if let Some(out) = y
+                && out[0] > 1
+            {
+                z = out[1];
+            }),
+            quote!(while let Some(out) = y {
+                z = out[1];
+            }),
+            quote!(let Some(out) = y else { return; }; z = out[1];),
+            quote!(let (out, z) = y; z = out[1];),
+            quote!(let Pair { out, .. } = y; z = out[1];),
+            quote!(let [out, z] = y; z = out[1];),
+            quote!(let z @ out = y; z = out[1];),
         ] {
             assert_eq!(replaced(body.clone()).unwrap(), quote!({ #body }).to_string());
+        }
+    }
+
+    #[test]
+    fn a_name_is_the_variable_of_its_scope() {
+        let pairs = [
+            (
+                quote!(let tile = shared_array![u32; 2]; let y = { let tile = shared_array![[u32; 2]; 2]; tile[0][1] }; tile[y]),
+                quote!(let tile = shared_array![u32; 2]; let y = { let tile = shared_array![[u32; 2]; 2]; tile.get([0, 1]) }; tile.get(y)),
+            ),
+            (
+                quote!(let y = out[0]; { let out = [1]; y = out[1]; } let out = shared_array![u32; 2]; out[2]),
+                quote!(let y = out.get(0); { let out = [1]; y = out[1]; } let out = shared_array![u32; 2]; out.get(2)),
+            ),
+            (
+                quote!(let tile = [1]; let tile = shared_array![u32; 2]; let tile: SharedArray<u32, 2> = tile; tile[0]),
+                quote!(let tile = [1]; let tile = shared_array![u32; 2]; let tile: SharedArray<u32, 2> = tile; tile.get(0)),
+            ),
+            (
+                quote!(let (a, b) = (shared_array![u32; 2], [1]); let c = &a; c[a[b[0]]]),
+                quote!(let (a, b) = (shared_array![u32; 2], [1]); let c = &a; c.get(a.get(b[0]))),
+            ),
+            (
+                quote!(let f = |out: GlobalMut<f32>, x: &SharedArray<f32, 2>| out[0] + x[1]; let g = |out| out[0] + x[1]; out[2]),
+                quote!(let f = |out: GlobalMut<f32>, x: &SharedArray<f32, 2>| out.get(0) + x.get(1); let g = |out| out[0] + x[1]; out.get(2)),
+            ),
+            (
+                quote!(for x in out[0]..out[1] { let out = [x]; y = out[0]; } y = out[2];),
+                quote!(for x in out.get(0)..out.get(1) { let out = [x]; y = out[0]; } y = out.get(2);),
+            ),
+            (
+                quote!(if let Some(out) = f(out[0]) { y = out[1]; } else { y = out[2]; } y = out[3];),
+                quote!(if let Some(out) = f(out.get(0)) { y = out[1]; } else { y = out.get(2); } y = out.get(3);),
+            ),
+            (
+                quote!(match out[0] {
+                    out if out[1] => out[2],
+                    1 => out[3],
+                    _ => {
+                        let out = out;
+                        out[4]
+                    }
+                }),
+                quote!(match out.get(0) {
+                    out if out[1] => out[2],
+                    1 => out.get(3),
+                    _ => {
+                        let out = out;
+                        out.get(4)
+                    }
+                }),
+            ),
+            (
+                quote!(while let Some(out) = f(out[0]) { y = out[1]; } let Some(out) = f(out[2]) else { return f(out[3]); }; y = out[4];),
+                quote!(while let Some(out) = f(out.get(0)) { y = out[1]; } let Some(out) = f(out.get(2)) else { return f(out.get(3)); }; y = out[4];),
+            ),
+            (
+                quote!(let a = shared_array![u32; 2]; let b = if y { a } else { out }; let c = { shared_array![u32; 2] }; b[0] + c[1]),
+                quote!(let a = shared_array![u32; 2]; let b = if y { a } else { out }; let c = { shared_array![u32; 2] }; b.get(0) + c.get(1)),
+            ),
+        ];
+        for (body, expected) in pairs {
+            assert_eq!(replaced(body).unwrap(), quote!({ #expected }).to_string());
         }
     }
 

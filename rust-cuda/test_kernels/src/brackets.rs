@@ -75,3 +75,55 @@ pub fn firsts_of_chunks(x: &[i32], length: u32, out: GlobalMut<i32>) {
     }
     out[thread::index_1d() as usize] = sum;
 }
+
+/// Threads of the one block of [`shadows`].
+pub const SHADOWS: usize = 32;
+
+/// `out[t]` = a number with a digit for each variable `tile` or `out` that shadows another, where the thread's neighbour has x[n]:
+/// shared memory in blocks of its own, arrays, and what closures, loops, arms and conditions bind. x has digits below 3.
+#[kernel]
+pub fn shadows(x: &[u32], out: GlobalMut<u32>) {
+    let (t, n) = (thread::thread_idx_x() as usize, (thread::thread_idx_x() as usize + 1) % SHADOWS);
+    let tile = shared_array![u32; SHADOWS];
+    tile[t] = x[t];
+    let rows = {
+        let tile = shared_array![[u32; 2]; SHADOWS];
+        tile[t][0] = x[t] + 1;
+        tile[t][1] = x[t] + 2;
+        thread::sync_threads();
+        tile[n][0] * 10 + tile[n][1]
+    };
+    let local = {
+        let tile = [x[n], x[n] + 3];
+        tile[1]
+    };
+    let of_closure = |tile: [u32; 2]| tile[0] + tile[1];
+    let closure = of_closure([x[n], 4]);
+    let mut looped = tile[n] - x[n];
+    for tile in [[x[n], 2], [3, 0]] {
+        looped += tile[0] + tile[1];
+    }
+    let matched = match Some([x[n], 4]) {
+        Some(tile) if tile[0] < 2 => tile[0] + tile[1],
+        Some(tile) => tile[0] + tile[1] + 1,
+        None => tile[t],
+    };
+    let conditional = if let Some(tile) = Some([x[n], 6]) { tile[0] + tile[1] } else { tile[t] };
+    let parameter = {
+        let out = shared_array![u32; SHADOWS];
+        out[t] = x[t] + 7;
+        thread::sync_threads();
+        let sum = out[n];
+        let out = [sum];
+        out[0]
+    };
+    out[t] = tile[n];
+    for digit in [rows / 10, rows % 10, local, closure, looped, matched, conditional, parameter] {
+        out[t] = out[t] * 10 + digit;
+    }
+    let same = tile;
+    thread::sync_threads();
+    same[t] += out[t];
+    let tile = [same[t] - x[t]];
+    out[t] = tile[0];
+}

@@ -41,7 +41,7 @@ impl<T: Element> Global<'_, T> {
     message = "memory that many threads write is accessed by `[…]` only in the body of a kernel",
     label = "use `get` or `set`",
     note = "read an element by `x.get(i)`, write it by `x.set(i, value)`, and add to it by `x.set(i, x.get(i) + value)`; a kernel's \
-            body has `x[i]` of its parameters and of shared memory whose name no other variable has"
+            body has `x[i]` of its parameters and of variables that it declares as shared memory"
 )]
 #[doc(hidden)]
 pub trait IndexedByBrackets {}

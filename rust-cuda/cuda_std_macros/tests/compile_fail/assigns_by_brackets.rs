@@ -15,12 +15,12 @@ fn swaps(out: GlobalMut<F32x4>) {
 }
 
 #[kernel]
-fn has_one_name_for_two(out: GlobalMut<f32>) {
-    let tile = shared_array![f32; 32];
-    tile[0] = 1.0;
-    let tile = dynamic_shared::<f32>();
-    tile[0] = 1.0;
-    out[0] = tile[0];
+fn hides_memory(out: GlobalMut<f32>) {
+    let tile = Some(dynamic_shared::<f32>());
+    if let Some(tile) = tile {
+        tile[0] = 1.0;
+    }
+    out[0] = 1.0;
 }
 
 #[kernel]

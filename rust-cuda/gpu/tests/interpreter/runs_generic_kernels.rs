@@ -6,7 +6,7 @@ use crate::interpreters::same_everywhere;
 use cuda_std::simulator::FaultKind;
 use cuda_std::{Dim3, Element, GlobalMut, Kernel, LaunchConfig, kernel, shared_array, simulator};
 use gpu::Device;
-use test_kernels::brackets::{SIDE, adds_polynomial, firsts_of_chunks, sums_rows, transposes};
+use test_kernels::brackets::{SHADOWS, SIDE, adds_polynomial, firsts_of_chunks, shadows, sums_rows, transposes};
 
 /// Tests one instance of `transposes`, which is what the arguments' types say.
 fn transposes_elements<T: Element + PartialEq + Debug + From<u8>>(
@@ -111,4 +111,21 @@ fn accesses_by_brackets_are_checked() {
     let mut out = simulator::SimulatorBuffer::filled(0, 3);
     let error = simulator::launch(&beyond, LaunchConfig::new(1, 1), (2, &x, &mut out)).unwrap_err();
     assert!(matches!(error.fault().unwrap().kind, FaultKind::Unwritten { index: 0, .. }), "{error}");
+}
+
+#[test]
+fn brackets_are_those_of_the_variable_in_scope() {
+    let x: Vec<u32> = (0..SHADOWS as u32).map(|i| i * i % 3).collect();
+    let result = same_everywhere(&shadows, |device| {
+        let (x, mut out) = (device.buffer_from_slice(&x).unwrap(), device.uninitialized(SHADOWS).unwrap());
+        device.launch(&shadows, LaunchConfig::new(1, SHADOWS as u32), (&x, &mut out)).unwrap();
+        out.to_vec().unwrap()
+    });
+    let expected = (0..SHADOWS).map(|t| {
+        let x = x[(t + 1) % SHADOWS];
+        let matched = if x < 2 { x + 4 } else { x + 5 };
+        let digits = [x, x + 1, x + 2, x + 3, x + 4, x + 5, matched, x + 6, x + 7];
+        digits.into_iter().fold(0, |number, digit| 10 * number + digit)
+    });
+    assert_eq!(result, expected.collect::<Vec<_>>());
 }
