@@ -181,7 +181,7 @@ impl Device for Interpreter {
     ) -> Result<(), String> {
         let raw = RawParameters::of::<K, InterpreterMemory>(kernel, arguments, self.memory);
         let raw = raw.map_err(|error| error.to_string())?;
-        let values: Vec<&[u8]> = raw.values().map(|value| &value[..]).collect();
+        let values: Vec<&[u8]> = raw.values().collect();
         let report =
             self.machine.launch(self.options.clone(), K::NAME, config, &values).map_err(|error| error.to_string())?;
         for instruction in &report.instructions {

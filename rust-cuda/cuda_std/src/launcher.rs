@@ -186,18 +186,22 @@ pub enum ArgumentError {
 pub struct RawParameters {
     /// The memory of the device that the launch is on.
     memory: MemoryId,
-    /// One entry for each value: aligned for every scalar, and large enough for structs of them.
-    values: Vec<Value>,
+    /// The bytes of all values. Each begins with a part of its own.
+    parts: Vec<Part>,
+    /// The first part of each value, and its size in bytes.
+    values: Vec<(usize, usize)>,
     /// The names of the kernel's parameters.
     names: Vec<&'static str>,
 }
 
-/// Maximum size of a parameter that is passed by value.
-const MAX_BYTES: usize = 256;
-
+/// Bytes of a value, aligned for every scalar.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
-struct Value([u8; MAX_BYTES]);
+struct Part([u8; Part::BYTES]);
+
+impl Part {
+    const BYTES: usize = crate::signature::MAX_ALIGNMENT;
+}
 
 impl RawParameters {
     /// The arguments of a launch of `K` on the device whose memory is `memory`.
@@ -209,7 +213,7 @@ impl RawParameters {
         arguments: K::Arguments<'_, M>,
         memory: MemoryId,
     ) -> Result<Self, ArgumentError> {
-        let mut raw = Self { memory, values: Vec::new(), names: Vec::new() };
+        let mut raw = Self { memory, parts: Vec::new(), values: Vec::new(), names: Vec::new() };
         K::push_arguments::<M>(arguments, &mut raw)?;
         Ok(raw)
     }
@@ -307,18 +311,22 @@ impl RawParameters {
     /// Each of its bytes is initialised.
     #[allow(unsafe_code)]
     unsafe fn push_bytes<V: Copy>(&mut self, value: V) {
-        const { assert!(size_of::<V>() <= MAX_BYTES, "a kernel's parameter has at most 256 bytes") };
-        const { assert!(align_of::<V>() <= align_of::<Value>()) };
-        let mut bytes = Value([0; MAX_BYTES]);
-        // SAFETY: by the assertions above, the value fits into `bytes` and is aligned in it. The caller promises that it has
-        // no padding, so that all bytes stay initialised.
-        unsafe { (&raw mut bytes).cast::<V>().write(value) };
-        self.values.push(bytes);
+        const { assert!(align_of::<V>() <= align_of::<Part>()) };
+        let (first, bytes) = (self.parts.len(), size_of::<V>());
+        self.parts.resize(first + bytes.div_ceil(Part::BYTES), Part([0; Part::BYTES]));
+        // SAFETY: the new parts have room for the value, and its alignment. The caller promises that it has no padding: all bytes stay
+        // initialised.
+        unsafe { self.parts.as_mut_ptr().add(first).cast::<V>().write(value) };
+        self.values.push((first, bytes));
     }
 
-    /// The bytes of each value in the host's byte order, padded with zeros.
-    pub fn values(&self) -> impl Iterator<Item = &[u8; MAX_BYTES]> {
-        self.values.iter().map(|value| &value.0)
+    /// The bytes of each value in the host's byte order.
+    pub fn values(&self) -> impl Iterator<Item = &[u8]> {
+        let (pointer, length) = (self.parts.as_ptr().cast::<u8>(), self.parts.len() * Part::BYTES);
+        // SAFETY: the parts are initialised bytes without padding.
+        #[allow(unsafe_code)]
+        let bytes = unsafe { std::slice::from_raw_parts(pointer, length) };
+        self.values.iter().map(move |&(first, size)| &bytes[first * Part::BYTES..][..size])
     }
 
     /// The names of the kernel's parameters, each of which is one value, or for a buffer two.
@@ -328,7 +336,8 @@ impl RawParameters {
 
     /// Pointers to the values, for the driver; they are valid while `self` is borrowed.
     pub fn pointers(&mut self) -> Vec<*mut c_void> {
-        self.values.iter_mut().map(|value| (&raw mut *value).cast()).collect()
+        let parts = self.parts.as_mut_ptr();
+        self.values.iter().map(|&(first, _)| parts.wrapping_add(first).cast()).collect()
     }
 
     fn push_slice(&mut self, parameter: &'static str, address: u64, length: usize) {

@@ -241,12 +241,13 @@ const fn check_copied_size(bytes: usize) {
 ///   whose accesses the simulator counts and checks; a function that the body calls takes `Global<T>` too.
 /// - [`GlobalMut<T>`](GlobalMut): memory that the kernel writes;
 /// - what is passed by value ([`ByValue`](trait@ByValue)): a [`Scalar`], an array, or a struct of them that [`plain_data!`]
-///   declares or that derives `ByValue`.
+///   declares or that derives `ByValue`. All parameters together have at most 4,096 bytes; a buffer takes 16.
 ///
 /// where T is an [`Element`]: an integer of 8 to 128 bits, f32, f64, `F32x4`, or with the feature `half` f16 and bf16. The function returns nothing and is not `async`.
 ///
 /// In the body, `out[i]` reads and writes an element of a `GlobalMut`, and of the variables that [`shared_array!`] and
-/// [`dynamic_shared`] initialise: it is short for `out.get(i)` and `out.set(i, value)`, which functions that the body calls use.
+/// [`dynamic_shared`] initialise: it is short for `out.get(i)` and `out.set(i, value)`, which functions that the body calls use. A name
+/// stands for the variable of its scope: in a block, closure, loop or arm it may be another one.
 ///
 /// A generic kernel lists its instances, each of which is an entry of the PTX: `#[kernel(f32, f64)]` for one parameter,
 /// `#[kernel(<f32, 16>, <f64, 8>)]` for several. A launch infers the instance from its arguments, or names it, `&copy_each::<_, 8>`:

@@ -74,6 +74,123 @@ pub const fn of_value<V: crate::ByValue>() -> &'static [u8] {
     V::SIGNATURE
 }
 
+/// Maximum bytes of all parameters of a kernel together.
+///
+/// Since CUDA 12.1 a GPU takes 32,764 bytes in PTX of version 8.1 or newer. Older PTX, which older drivers read, has at most these.
+pub const MAX_PARAMETER_BYTES: usize = 4096;
+
+/// Maximum alignment of a kernel's parameter, which is that of the widest scalars.
+pub const MAX_ALIGNMENT: usize = 16;
+
+/// Size and alignment of a parameter, and its name.
+#[doc(hidden)]
+pub struct Room {
+    name: &'static str,
+    bytes: usize,
+    alignment: usize,
+}
+
+impl Room {
+    /// The room for a value.
+    pub const fn of_value<V>(name: &'static str) -> Self {
+        Self { name, bytes: size_of::<V>(), alignment: align_of::<V>() }
+    }
+
+    /// The room for a buffer: its address, and its length if the kernel takes one.
+    pub const fn of_buffer(name: &'static str, has_length: bool) -> Self {
+        Self { name, bytes: if has_length { 16 } else { 8 }, alignment: 8 }
+    }
+}
+
+/// Checks that a GPU takes the parameters of a kernel. The compiler evaluates it.
+///
+/// # Panics
+/// If they have too many bytes or a parameter is aligned to too many.
+#[doc(hidden)]
+#[track_caller]
+pub const fn check_room(kernel: &str, parameters: &[Room]) {
+    let (mut end, mut largest, mut index) = (0_usize, 0, 0);
+    while index < parameters.len() {
+        let Room { name, bytes, alignment } = parameters[index];
+        if alignment > MAX_ALIGNMENT {
+            Message::new()
+                .text("kernel `")
+                .text(kernel)
+                .text("`: its parameter `")
+                .text(name)
+                .text("` is aligned to ")
+                .number(alignment)
+                .text(" bytes, and a launch passes values that are aligned to at most ")
+                .number(MAX_ALIGNMENT)
+                .text(": leave out the alignment of its type, or pass it in a buffer")
+                .panic();
+        }
+        end = end.next_multiple_of(alignment).saturating_add(bytes);
+        if bytes > parameters[largest].bytes {
+            largest = index;
+        }
+        index += 1;
+    }
+    if end > MAX_PARAMETER_BYTES {
+        let Room { name, bytes, .. } = parameters[largest];
+        Message::new()
+            .text("kernel `")
+            .text(kernel)
+            .text("`: its parameters have ")
+            .number(end)
+            .text(" bytes, and a GPU takes at most ")
+            .number(MAX_PARAMETER_BYTES)
+            .text(": pass `")
+            .text(name)
+            .text("`, which has ")
+            .number(bytes)
+            .text(" bytes, in a buffer")
+            .panic();
+    }
+}
+
+/// A message that the compiler puts together. A part that has no room is left out.
+struct Message {
+    bytes: [u8; 512],
+    length: usize,
+}
+
+impl Message {
+    const fn new() -> Self {
+        Self { bytes: [0; 512], length: 0 }
+    }
+
+    const fn text(mut self, text: &str) -> Self {
+        let text = text.as_bytes();
+        if self.length + text.len() <= self.bytes.len() {
+            let mut index = 0;
+            while index < text.len() {
+                self.bytes[self.length] = text[index];
+                self.length += 1;
+                index += 1;
+            }
+        }
+        self
+    }
+
+    const fn number(self, number: usize) -> Self {
+        let digit = b'0' + (number % 10) as u8;
+        let earlier = if number >= 10 { self.number(number / 10) } else { self };
+        match core::str::from_utf8(&[digit]) {
+            Ok(digit) => earlier.text(digit),
+            Err(_) => earlier,
+        }
+    }
+
+    #[track_caller]
+    const fn panic(&self) -> ! {
+        match core::str::from_utf8(self.bytes.split_at(self.length).0) {
+            Ok(text) => panic!("{}", text),
+            Err(_) => panic!("a kernel's parameters are too large"),
+        }
+    }
+}
+
 /// The part of a value of an unsafe kernel that has `size` bytes.
 #[doc(hidden)]
 pub const fn copied(size: usize) -> [u8; 3] {

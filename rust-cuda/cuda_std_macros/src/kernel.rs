@@ -109,7 +109,7 @@ fn entry(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool, instance:
     }
     let (in_impl, _, clause) = function.sig.generics.split_for_impl();
     let exported = &instance.name;
-    let (parts, symbol) = (signature_parts(parameters), format!("{exported}__signature"));
+    let (parts, symbol) = (signature_parts(name, parameters), format!("{exported}__signature"));
     let export = match instance.aliases.is_empty() {
         true => quote!(#[unsafe(no_mangle)]),
         false => quote!(#[unsafe(export_name = #exported)]),
@@ -125,7 +125,7 @@ fn entry(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool, instance:
         }
     };
     let signature = quote! {
-        const PARTS: &[&[u8]] = #parts;
+        #parts
         #[allow(unsafe_code)]
         #[unsafe(export_name = #symbol)]
         pub static SIGNATURE: [u8; ::cuda_std::signature::length(PARTS)] = ::cuda_std::signature::concat(PARTS);
@@ -159,10 +159,18 @@ fn entry(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool, instance:
     }
 }
 
-/// The parts of the signature in the format of `cuda_std::signature`.
-fn signature_parts(parameters: &[Parameter]) -> TokenStream {
+/// The constant `PARTS`, the parts of the signature in the format of `cuda_std::signature`. The compiler checks the parameters of the
+/// kernel `name` where it evaluates them.
+fn signature_parts(name: &Ident, parameters: &[Parameter]) -> TokenStream {
     let parts = parameters.iter().map(Parameter::signature);
-    quote!(&[&[::cuda_std::signature::START], #(#parts,)* &[::cuda_std::signature::END]])
+    let rooms = parameters.iter().map(Parameter::room);
+    let kernel = name.unraw().to_string();
+    quote! {
+        const PARTS: &[&[u8]] = {
+            ::cuda_std::signature::check_room(#kernel, &[#(#rooms),*]);
+            &[&[::cuda_std::signature::START], #(#parts,)* &[::cuda_std::signature::END]]
+        };
+    }
 }
 
 /// The value by which the host launches the kernel: a function without callers, since a variable may have a function's
@@ -195,7 +203,7 @@ fn launcher(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool, instan
         body::count_loops(&mut block);
     }
     let body = body_function(parameters.iter().map(Parameter::in_body), &block, is_unsafe);
-    let parts = signature_parts(parameters);
+    let parts = signature_parts(name, parameters);
     let (raw, visit) = (internal("raw"), internal("visit"));
     let run_thread = match is_unsafe {
         true => quote! {
@@ -253,7 +261,7 @@ fn launcher(function: &ItemFn, parameters: &[Parameter], is_unsafe: bool, instan
     let table = Ident::new(&format!("__cuda_std_instances_{text}"), name.span());
     let signature = quote! {
         const SIGNATURE: &'static [u8] = {
-            const PARTS: &[&[u8]] = #parts;
+            #parts
             const SIGNATURE: [u8; ::cuda_std::signature::length(PARTS)] = ::cuda_std::signature::concat(PARTS);
             &SIGNATURE
         };

@@ -172,6 +172,20 @@ impl Parameter {
         }
     }
 
+    /// The room that the parameter takes.
+    pub(crate) fn room(&self) -> TokenStream {
+        let text = self.name.unraw().to_string();
+        match &self.kind {
+            Kind::ReadOnly(_) | Kind::Slice(_) | Kind::Mutable(..) => {
+                quote!(::cuda_std::signature::Room::of_buffer(#text, true))
+            }
+            Kind::Pointer(..) => quote!(::cuda_std::signature::Room::of_buffer(#text, false)),
+            Kind::Value(value) | Kind::Copied(value) => {
+                quote_spanned!(value.span()=> ::cuda_std::signature::Room::of_value::<#value>(#text))
+            }
+        }
+    }
+
     /// Whether the kernel writes the buffer.
     pub(crate) fn is_mutable(&self) -> bool {
         matches!(self.kind, Kind::Mutable(..))

@@ -485,3 +485,15 @@ pub fn reverses_within_warps(x: &[u32], out: GlobalMut<u32>) {
     warp::sync_warp();
     out.set(i, shared.get(place - lane + 31 - lane));
 }
+
+/// Elements of the table of [`looks_up`]. With it, the kernel's parameters have the 4,096 bytes that a launch may pass.
+pub const TABLE: usize = 507;
+
+/// `out[i]` = the table's element at index `i` · `stride`, modulo its length, plus `offsets[i % 4]`.
+#[kernel]
+pub fn looks_up(stride: u32, table: [u64; TABLE], out: GlobalMut<u64>, offsets: [u32; 4]) {
+    let i = thread::index_1d() as usize;
+    if i < out.len() {
+        out[i] = table[i * stride as usize % TABLE] + u64::from(offsets[i % 4]);
+    }
+}

@@ -8,10 +8,10 @@ use cuda_std::{ArgumentError, Dim3, LaunchConfig};
 use gpu::{Device, Error};
 use proptest::prelude::*;
 use test_kernels::language::{
-    ATOMIC_CELLS, Camera, Lens, NO_KEY, OF_THREAD, Scale, THREADS, VALUES, adds_within_a_lock, atomics_of_f32,
+    ATOMIC_CELLS, Camera, Lens, NO_KEY, OF_THREAD, Scale, TABLE, THREADS, VALUES, adds_within_a_lock, atomics_of_f32,
     atomics_of_f64, atomics_of_i32, atomics_of_i64, atomics_of_u32, atomics_of_u64, indices_in_dimensions,
-    inserts_keys, passes_through_a_queue, reverse_i8, reverse_i16, reverse_i32, reverse_i64, reverse_i128, reverse_u8,
-    reverse_u16, reverse_u32, reverse_u64, reverse_u128, reverses_within_warps, scaled, scans_by_look_back,
+    inserts_keys, looks_up, passes_through_a_queue, reverse_i8, reverse_i16, reverse_i32, reverse_i64, reverse_i128,
+    reverse_u8, reverse_u16, reverse_u32, reverse_u64, reverse_u128, reverses_within_warps, scaled, scans_by_look_back,
     sums_in_the_last_block, values, vecadd, warp_and_block,
 };
 
@@ -56,6 +56,21 @@ reversed! {
     reverse_i64: i64;
     reverse_u128: u128;
     reverse_i128: i128;
+}
+
+#[test]
+fn parameters_of_4096_bytes() {
+    let table: [u64; TABLE] = numbers(TABLE, 5).try_into().unwrap();
+    let offsets = [1, 0, u32::MAX, 7];
+    let result = same_everywhere(&looks_up, |device| {
+        let mut out = device.uninitialized(600).unwrap();
+        device
+            .launch(&looks_up, LaunchConfig::for_elements(600, 64), (101, table.map(|x| x >> 1), &mut out, offsets))
+            .unwrap();
+        out.to_vec().unwrap()
+    });
+    let expected = (0..600).map(|i| (table[i * 101 % TABLE] >> 1) + u64::from(offsets[i % 4]));
+    assert_eq!(result, expected.collect::<Vec<_>>());
 }
 
 #[test]
