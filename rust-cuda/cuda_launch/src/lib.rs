@@ -20,7 +20,7 @@ mod schedule;
 pub mod trap;
 
 pub use access::Access;
-pub use counts::{counted, having, waiting};
+pub use counts::{counted, having, waiting, wrong_range};
 pub use launch_config::{Dim3, LaunchConfig, LimitError};
 pub use mbarrier::{Mbarrier, MbarrierError};
 pub use overflow::Overflow;

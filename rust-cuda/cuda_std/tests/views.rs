@@ -273,3 +273,35 @@ fn quads_of_bytes_are_words_from_the_lowest_bits_on() {
     assert_eq!(run(0, 0, 2), Err(FaultKind::OutOfBounds { place, index: 2, length: 2 }));
     assert!(matches!(run(16, 48, 0), Err(FaultKind::OutOfBounds { place: Place::Global("x"), .. })));
 }
+
+/// The length of a part of `x`, whose elements from `first` on are taken before.
+#[kernel]
+fn length_of_a_slice(first: u64, start: u64, end: u64, x: &[f32], out: GlobalMut<u32>) {
+    let rest = x.slice(first as usize..x.len());
+    out.set(0, rest.slice(start as usize..end as usize).len() as u32);
+}
+
+#[test]
+fn a_wrong_range_is_named_with_both_of_its_numbers() {
+    let run = |first: u64, start: u64, end: u64| {
+        let (x, mut out) = (SimulatorBuffer::from_slice(&[0.0; 5]), SimulatorBuffer::from_slice(&[0]));
+        simulator::launch(&length_of_a_slice, LaunchConfig::new(1, 1), (first, start, end, &x, &mut out))
+            .map(|_| out.as_slice()[0])
+            .map_err(|error| error.fault().expect("it faults").kind.to_string())
+    };
+    for (start, end) in [(0, 5), (2, 2), (5, 5), (1, 4)] {
+        assert_eq!(run(0, start, end), Ok((end - start) as u32));
+    }
+    let message = |range: &str, reason: &str| Err(format!("range {range} of `x`: {reason}"));
+    assert_eq!(run(0, 3, 2), message("3..2", "the start, 3, is beyond the end, 2"));
+    assert_eq!(run(0, 0, 6), message("0..6", "the end, 6, is beyond the length, 5"));
+    assert_eq!(run(0, 7, 9), message("7..9", "the end, 9, is beyond the length, 5"));
+    assert_eq!(run(0, 9, 7), message("9..7", "the start, 9, is beyond the end, 7"));
+    assert_eq!(run(2, 1, 4), message("1..4", "the end, 4, is beyond the length, 3"));
+    assert_eq!(run(6, 0, 0), message("6..5", "the start, 6, is beyond the end, 5"));
+    let most = u64::MAX.to_string();
+    assert_eq!(
+        run(0, 0, u64::MAX),
+        message(&format!("0..{most}"), &format!("the end, {most}, is beyond the length, 5"))
+    );
+}

@@ -142,7 +142,7 @@ pub enum Error {
         slice: usize,
     },
     /// A range of elements is out of the buffer's bounds.
-    #[error("{operation}: range {start}..{end} is out of bounds for a buffer of length {buffer}")]
+    #[error("{operation}: range {start}..{end} of a buffer: {}", cuda_launch::wrong_range(*.start, *.end, *.buffer))]
     Range {
         /// The copy: `copy_from_at` or `to_vec_at`.
         operation: &'static str,

@@ -99,6 +99,18 @@ pub enum FaultKind {
         /// The number of elements.
         length: usize,
     },
+    /// A range of indices whose start is beyond its end, or whose end is beyond the end of a buffer.
+    #[error("range {start}..{end} of {place}: {}", cuda_launch::wrong_range(*.start, *.end, *.length))]
+    Range {
+        /// The memory.
+        place: Place,
+        /// The first index.
+        start: usize,
+        /// The index after the last.
+        end: usize,
+        /// The number of elements.
+        length: usize,
+    },
     /// A load or store of several elements that does not begin at a multiple of their number.
     #[error(
         "an access to {elements} elements of {place} begins at element {index}, which is no multiple of {elements}"

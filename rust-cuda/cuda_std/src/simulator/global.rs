@@ -71,8 +71,8 @@ impl<'a, T: Element> Global<'a, T> {
     #[track_caller]
     pub fn slice(self, range: Range<usize>) -> Self {
         let Some(elements) = self.elements.get(range.clone()) else {
-            let index = if range.start > range.end { range.start } else { range.end.saturating_sub(1) };
-            let kind = FaultKind::OutOfBounds { place: Place::Global(self.name), index, length: self.len() };
+            let Range { start, end } = range;
+            let kind = FaultKind::Range { place: Place::Global(self.name), start, end, length: self.len() };
             fault::raise_first(kind, Location::caller());
             return Self { elements: &[], written: None, ..self };
         };

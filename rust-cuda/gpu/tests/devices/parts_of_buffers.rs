@@ -16,7 +16,7 @@ fn ranges_are_written_and_read(device: &Device) {
 
     let error = buffer.copy_from_at(4, &[1, 2]).unwrap_err();
     assert!(matches!(error, Error::Range { operation: "copy_from_at", buffer: 5, start: 4, end: 6 }), "{error}");
-    assert_eq!(error.to_string(), "copy_from_at: range 4..6 is out of bounds for a buffer of length 5");
+    assert_eq!(error.to_string(), "copy_from_at: range 4..6 of a buffer: the end, 6, is beyond the length, 5");
     for first in [6, usize::MAX] {
         assert!(matches!(buffer.copy_from_at(first, &[1]).unwrap_err(), Error::Range { buffer: 5, .. }));
     }
@@ -28,6 +28,8 @@ fn ranges_are_written_and_read(device: &Device) {
             matches!(error, Error::Range { operation: "to_vec_at", start: s, end: e, .. } if (s, e) == (start, end));
         assert!(is_it, "{error}");
     }
+    let error = buffer.to_vec_at(std::ops::Range { start: 3, end: 2 }).unwrap_err();
+    assert_eq!(error.to_string(), "to_vec_at: range 3..2 of a buffer: the start, 3, is beyond the end, 2");
     assert_eq!(buffer.to_vec().unwrap(), [1, 20, 30, 4, 50]);
 }
 
