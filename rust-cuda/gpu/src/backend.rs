@@ -6,9 +6,10 @@ use std::rc::Rc;
 use cuda_std::simulator::{self, SimulatorBuffer};
 use cuda_std::{Dim3, Element, LaunchConfig};
 
-use crate::cuda::{Cuda, CudaBuffer, CudaPinned};
+use crate::cuda::{Cuda, CudaBuffer, CudaLaunch, CudaPinned};
 use crate::erased::AnyLaunch;
-use crate::interpreter::{Interpreter, InterpreterBuffer};
+use crate::interpreter::{Interpreter, InterpreterBuffer, InterpreterLaunch};
+use crate::recording::Recording;
 use crate::storage::{HostStorage, Storage};
 use crate::{Error, LaunchReport, OpenError, PtxVariant, SimulatorOptions};
 
@@ -171,13 +172,71 @@ impl Backend {
             Self::Cuda(cuda) => cuda.launch(launch).map(|()| None),
             Self::Simulator { options, reports, .. } => {
                 let kernel = launch.kernel();
-                let report = launch.simulate(options.clone()).map_err(|error| Error::simulated(kernel, error))?;
-                if let Some(reports) = &mut *reports.borrow_mut() {
-                    reports.push((kernel, report));
-                }
-                Ok(Some(report))
+                reported(reports, kernel, launch.simulate(options.clone())).map(Some)
             }
             Self::Interpreter(interpreter) => interpreter.launch(launch).map(|()| None),
+        }
+    }
+}
+
+/// The simulator's result of a launch, whose report is kept if reports are.
+fn reported(
+    reports: &SimulatorReports,
+    kernel: &'static str,
+    result: Result<LaunchReport, simulator::LaunchError>,
+) -> Result<LaunchReport, Error> {
+    let report = result.map_err(|error| Error::simulated(kernel, error))?;
+    if let Some(reports) = &mut *reports.borrow_mut() {
+        reports.push((kernel, report));
+    }
+    Ok(report)
+}
+
+/// Launches that a device has checked and repeats, with the arguments as they were.
+#[derive(Debug)]
+pub(crate) enum Recorded<'a> {
+    Cuda(&'a Cuda, Vec<CudaLaunch>),
+    Simulator(&'a SimulatorOptions, &'a SimulatorReports, Vec<simulator::RecordedLaunch>),
+    Interpreter(&'a Interpreter, Vec<InterpreterLaunch>),
+}
+
+impl<'a> Recorded<'a> {
+    /// No launches of a device yet; they live no longer than the recording.
+    pub(crate) fn new(backend: &'a Backend, _: &'a Recording) -> Self {
+        match backend {
+            Backend::Cuda(cuda) => Self::Cuda(cuda, Vec::new()),
+            Backend::Simulator { options, reports, .. } => Self::Simulator(options, reports, Vec::new()),
+            Backend::Interpreter(interpreter) => Self::Interpreter(interpreter, Vec::new()),
+        }
+    }
+
+    /// Checks a launch and appends it.
+    #[allow(unsafe_code)]
+    pub(crate) fn push(&mut self, launch: &mut dyn AnyLaunch) -> Result<(), Error> {
+        let kernel = launch.kernel();
+        match self {
+            Self::Cuda(cuda, launches) => launches.push(cuda.prepare(launch)?),
+            Self::Simulator(options, _, launches) => {
+                // SAFETY: a `Recording` outlives the launch. Until its end no buffer of this thread is freed, all operations on buffers
+                // that access elements are rejected, and buffers are not `Send`.
+                let recorded = unsafe { launch.record(options.clone()) };
+                launches.push(recorded.map_err(|error| Error::simulated(kernel, error))?);
+            }
+            Self::Interpreter(interpreter, launches) => launches.push(interpreter.prepare(launch)?),
+        }
+        Ok(())
+    }
+
+    /// Runs the launches in order, `times` times.
+    pub(crate) fn replay(self, times: usize) -> Result<(), Error> {
+        match self {
+            Self::Cuda(cuda, mut launches) => cuda.replay(times, &mut launches),
+            Self::Simulator(_, reports, launches) => (0..times).try_for_each(|_| {
+                launches.iter().try_for_each(|launch| reported(reports, launch.kernel(), launch.run()).map(drop))
+            }),
+            Self::Interpreter(interpreter, launches) => {
+                (0..times).try_for_each(|_| launches.iter().try_for_each(|launch| interpreter.run(launch)))
+            }
         }
     }
 }

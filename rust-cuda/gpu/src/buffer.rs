@@ -1,6 +1,7 @@
 //! Buffers in a device's memory.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 
 use cuda_std::{BufferMut, BufferRef, Element, Memory};
@@ -8,9 +9,10 @@ use cuda_std::{BufferMut, BufferRef, Element, Memory};
 use crate::storage::Storage;
 use crate::{Error, recording};
 
-/// Elements in the memory of a device. Dropping it frees the memory.
+/// Elements in the memory of a device. Dropping it frees the memory; while launches are recorded and replayed, the memory is freed
+/// afterwards.
 pub struct Buffer<T: Element> {
-    storage: Box<dyn Storage<T>>,
+    storage: ManuallyDrop<Box<dyn Storage<T>>>,
 }
 
 impl<T: Element> fmt::Debug for Buffer<T> {
@@ -37,7 +39,7 @@ impl Memory for DeviceMemory {
 
 impl<T: Element> Buffer<T> {
     pub(crate) fn new(storage: Box<dyn Storage<T>>) -> Self {
-        Self { storage }
+        Self { storage: ManuallyDrop::new(storage) }
     }
 
     /// The number of elements.
@@ -112,5 +114,14 @@ impl<T: Element> Buffer<T> {
     fn check_length(&self, operation: &'static str, slice: usize) -> Result<(), Error> {
         let buffer = self.len();
         if buffer == slice { Ok(()) } else { Err(Error::Length { operation, buffer, slice }) }
+    }
+}
+
+impl<T: Element> Drop for Buffer<T> {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // SAFETY: the storage is taken only here, and not used afterwards.
+        let storage = unsafe { ManuallyDrop::take(&mut self.storage) };
+        recording::drop_after_recording(storage);
     }
 }

@@ -4,12 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cuda_std::{PtxVariant, RawParameters, signature};
+use cuda_std::{PtxVariant, signature};
 use ptx_interpreter::memory::GlobalMemory;
 use ptx_interpreter::{Machine, Options};
 
 use crate::Error;
-use crate::erased::AnyLaunch;
+use crate::interpreter::InterpreterLaunch;
 
 /// The launch that is captured.
 ///
@@ -73,12 +73,11 @@ impl Capture {
     /// If a file cannot be written.
     pub(crate) fn write(
         &self,
-        launch: &dyn AnyLaunch,
-        raw: &RawParameters,
+        launch: &InterpreterLaunch,
         ptx: &PtxVariant,
         (machine, options): (&Machine, &Options),
     ) -> Result<(), Error> {
-        let config = launch.config();
+        let InterpreterLaunch { kernel, signature, config, raw } = launch;
         let cannot = |path: &Path| {
             let path = path.to_owned();
             move |error| Error::Capture { path, error }
@@ -99,7 +98,7 @@ impl Capture {
         let mut arguments = Vec::new();
         let mut values = raw.values();
         let mut next = || values.next().expect("a launch has all values of its signature");
-        for (name, parameter) in raw.names().iter().zip(parameters(launch.signature())) {
+        for (name, parameter) in raw.names().iter().zip(parameters(signature)) {
             arguments.push(match parameter {
                 Parameter::Buffer { element, parts, has_length } => {
                     let address = word(next());
@@ -136,7 +135,7 @@ impl Capture {
             "{{\n  \"ptx\": \"kernels.ptx\", \"kernel\": \"{}\", \"grid\": {}, \"block\": {},\n  \
              \"dynamic_shared_bytes\": {}, \"cooperative\": {}, \"cluster\": {},\n  \
              \"strict\": {}, \"uninitialised\": \"{}\", \"same_value_races_are_faults\": {}, \"volatile_is_plain\": {}, \"block_instructions\": {}, \"instructions_without_progress\": {},\n  \"arguments\": [\n    {}\n  ]\n}}\n",
-            launch.kernel(),
+            kernel,
             extents(config.grid),
             extents(config.block),
             config.dynamic_shared_bytes,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use cuda_std::{Dim3, Element, Kernel, LaunchConfig};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Recorded};
 use crate::cuda::Cuda;
 use crate::erased::LaunchOf;
 use crate::interpreter::Interpreter;
@@ -283,13 +283,13 @@ impl Device {
     /// Queues the launches of `record` `times` times as a CUDA graph, which costs less than queueing each: for steps of
     /// many small kernels.
     ///
-    /// On a GPU, `record` runs once, and once more for each kernel that was not launched before: its launches are captured
-    /// into a graph, which is then launched `times` times, with the same arguments each time. On the other devices, and with `GPU_LAUNCH_BLOCKING=1`, `record` runs `times`
-    /// times and its launches run directly. `record` must therefore make the same launches each time. If `times` is
-    /// zero, it does not run.
+    /// On every device, `record` runs once. Its launches are kept with their arguments, and then repeated `times` times: a value that
+    /// the host changes later is the recorded one in each repetition. A GPU captures them into a graph; the other devices, and a GPU with
+    /// `GPU_LAUNCH_BLOCKING=1`, run them one by one. If `times` is zero, `record` does not run.
     ///
     /// `record` may only launch kernels, and only through its recorder: other launches, copies, allocations and waiting
-    /// return [`Error::Recording`].
+    /// return [`Error::Recording`]. It may drop buffers: their memory is freed after the repetitions. A launch that the recorder
+    /// rejects is not repeated.
     ///
     /// ```
     /// # use cuda_std::{GlobalMut, kernel, thread};
@@ -310,21 +310,17 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// Those of `record`, after which a GPU has queued none of its launches; and if the driver cannot capture,
+    /// Those of `record`, after which none of its launches has run; those of the launches; and if the driver cannot capture,
     /// instantiate or launch the graph.
-    pub fn replay(
-        &self,
-        times: usize,
-        mut record: impl FnMut(&Recorder<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        // Dropped last: buffers that are dropped during recording must outlive the queueing of the launches.
-        let _recording = Recording::begin()?;
-        match self.cuda() {
-            Some(cuda) if times > 0 && !cuda.is_blocking() => {
-                cuda.replay(times, &mut |capture| record(&Recorder::into_graph(capture)))
-            }
-            _ => (0..times).try_for_each(|_| record(&Recorder::run_on(self))),
+    pub fn replay(&self, times: usize, record: impl FnOnce(&Recorder<'_>) -> Result<(), Error>) -> Result<(), Error> {
+        // Dropped last: buffers that are dropped during recording must outlive the launches.
+        let recording = Recording::begin()?;
+        if times == 0 {
+            return Ok(());
         }
+        let recorder = Recorder::into(Recorded::new(&self.backend, &recording));
+        record(&recorder)?;
+        recorder.replay(times)
     }
 
     /// Waits until all launches have ended.

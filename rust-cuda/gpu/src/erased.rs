@@ -22,6 +22,14 @@ pub(crate) trait AnyLaunch {
 
     /// Runs the kernel in the simulator, on the arguments, which are given away.
     fn simulate(&mut self, options: SimulatorOptions) -> Result<LaunchReport, simulator::LaunchError>;
+
+    /// Records the launch for the simulator, with the arguments, which are given away.
+    ///
+    /// # Safety
+    /// That of [`simulator::RecordedLaunch::new`].
+    #[allow(unsafe_code)]
+    unsafe fn record(&mut self, options: SimulatorOptions)
+    -> Result<simulator::RecordedLaunch, simulator::LaunchError>;
 }
 
 /// The launch of a kernel.
@@ -62,5 +70,15 @@ impl<K: Kernel> AnyLaunch for LaunchOf<'_, '_, K> {
     fn simulate(&mut self, options: SimulatorOptions) -> Result<LaunchReport, simulator::LaunchError> {
         let arguments = self.take_arguments();
         simulator::launch_in::<DeviceMemory, K>(options, self.kernel, self.config, arguments)
+    }
+
+    #[allow(unsafe_code)]
+    unsafe fn record(
+        &mut self,
+        options: SimulatorOptions,
+    ) -> Result<simulator::RecordedLaunch, simulator::LaunchError> {
+        let arguments = self.take_arguments();
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { simulator::RecordedLaunch::new::<DeviceMemory, K>(options, self.kernel, self.config, arguments) }
     }
 }

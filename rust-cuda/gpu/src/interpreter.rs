@@ -7,7 +7,7 @@ mod thread_pool;
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::{HashMap, hash_map};
 
-use cuda_std::{MemoryId, PtxVariant};
+use cuda_std::{LaunchConfig, MemoryId, PtxVariant, RawParameters};
 use ptx_interpreter::{Executor, LaunchError, LaunchReport, Machine, Options};
 
 use crate::capture::{Capture, buffer_of};
@@ -37,6 +37,15 @@ pub(crate) struct Interpreter {
     capture: RefCell<Option<Capture>>,
 }
 
+/// A launch that has been checked, with its parameters.
+#[derive(Debug)]
+pub(crate) struct InterpreterLaunch {
+    pub(crate) kernel: &'static str,
+    pub(crate) signature: &'static [u8],
+    pub(crate) config: LaunchConfig,
+    pub(crate) raw: RawParameters,
+}
+
 impl Interpreter {
     /// Loads the kernels of `variant`.
     pub(crate) fn open(variant: &PtxVariant, options: Options) -> Result<Self, OpenError> {
@@ -60,35 +69,47 @@ impl Interpreter {
 
     /// Runs a kernel to its end.
     pub(crate) fn launch(&self, launch: &mut dyn AnyLaunch) -> Result<(), Error> {
+        self.run(&self.prepare(launch)?)
+    }
+
+    /// Checks a launch, and takes its arguments.
+    pub(crate) fn prepare(&self, launch: &mut dyn AnyLaunch) -> Result<InterpreterLaunch, Error> {
         let (kernel, config) = (launch.kernel(), launch.config());
         self.launching.set(Some(kernel));
         let raw = launch.raw_parameters(self.memory).map_err(|error| Error::Argument { kernel, error })?;
         let check = self.with_entry(kernel, |entry| entry_check::check(entry, launch));
         check.unwrap_or(Err(Error::NoSuchKernel { kernel }))?;
+        let parameters: Vec<&[u8]> = raw.values().collect();
+        let machine = self.machine.borrow();
+        machine.check(kernel, config, &parameters).map_err(|error| failed(&machine, kernel, error))?;
+        Ok(InterpreterLaunch { kernel, signature: launch.signature(), config, raw })
+    }
+
+    /// Runs a checked launch to its end.
+    pub(crate) fn run(&self, launch: &InterpreterLaunch) -> Result<(), Error> {
+        let &InterpreterLaunch { kernel, config, ref raw, .. } = launch;
         let machine = self.machine.borrow();
         if self.capture.borrow_mut().as_mut().is_some_and(|capture| capture.is_due(kernel))
             && let Some(capture) = self.capture.take()
         {
-            capture.write(launch, &raw, &self.ptx, (&machine, &self.options))?;
+            capture.write(launch, &self.ptx, (&machine, &self.options))?;
             if !capture.runs {
                 self.has_skipped.set(true);
                 return Ok(());
             }
         }
-        let parameters: Vec<&[u8]> = raw.values().map(|value| &value[..]).collect();
+        let parameters: Vec<&[u8]> = raw.values().collect();
         let executor: &dyn Executor = if config.cooperative { &OwnThreads } else { &ThreadPool };
         let report = machine.launch_on(executor, self.options.clone(), kernel, config, &parameters);
         machine.take_printed().iter().for_each(|printed| println!("{printed}"));
-        let report = report.map_err(|error| match error {
-            LaunchError::Limit { error, .. } => Error::Limit { kernel, error },
-            mut error => {
-                if let LaunchError::Fault(fault) = &mut error {
-                    source_line::add_to(fault, machine.code(kernel));
-                    fault
-                        .set_buffer_names(&|number| buffer_of(number, launch.signature(), raw.names()).map(Into::into));
-                }
-                Error::Interpreter(Box::new(error))
+        let report = report.map_err(|error| {
+            let mut error = failed(&machine, kernel, error);
+            if let Error::Interpreter(error) = &mut error
+                && let LaunchError::Fault(fault) = &mut **error
+            {
+                fault.set_buffer_names(&|number| buffer_of(number, launch.signature, raw.names()).map(Into::into));
             }
+            error
         })?;
         if let Some(reports) = &mut *self.reports.borrow_mut() {
             reports.push(report);
@@ -133,5 +154,18 @@ impl Interpreter {
 
     fn machine(&self) -> Ref<'_, Machine> {
         self.machine.borrow()
+    }
+}
+
+/// The error of a launch of `kernel`.
+fn failed(machine: &Machine, kernel: &'static str, error: LaunchError) -> Error {
+    match error {
+        LaunchError::Limit { error, .. } => Error::Limit { kernel, error },
+        mut error => {
+            if let LaunchError::Fault(fault) = &mut error {
+                source_line::add_to(fault, machine.code(kernel));
+            }
+            Error::Interpreter(Box::new(error))
+        }
     }
 }

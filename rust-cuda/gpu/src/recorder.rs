@@ -1,11 +1,12 @@
 //! The recorder of launches that are replayed.
 
+use std::cell::RefCell;
+
 use cuda_std::{Kernel, LaunchConfig};
 
-use crate::backend::Backend;
-use crate::cuda::Capture;
+use crate::backend::{Backend, Recorded};
 use crate::erased::LaunchOf;
-use crate::{DeviceMemory, Error};
+use crate::{DeviceMemory, Error, recording};
 
 /// Records the launches that [`Device::replay`](crate::Device::replay) repeats.
 #[derive(Debug)]
@@ -15,15 +16,15 @@ pub struct Recorder<'a> {
 
 #[derive(Debug)]
 enum Target<'a> {
-    /// The stream capture of a CUDA graph.
-    Graph(&'a Capture<'a>),
+    /// The launches so far, to be replayed.
+    Recorded(RefCell<Recorded<'a>>),
     /// No recording: each launch runs at once.
     Backend(&'a Backend),
 }
 
 impl<'a> Recorder<'a> {
-    pub(crate) fn into_graph(capture: &'a Capture<'a>) -> Self {
-        Self { target: Target::Graph(capture) }
+    pub(crate) fn into(recorded: Recorded<'a>) -> Self {
+        Self { target: Target::Recorded(RefCell::new(recorded)) }
     }
 
     pub(crate) fn at_once(backend: &'a Backend) -> Self {
@@ -33,7 +34,7 @@ impl<'a> Recorder<'a> {
     /// Appends a launch of `kernel`; see [`Device::launch`](crate::Device::launch).
     ///
     /// # Errors
-    /// As [`Device::launch`](crate::Device::launch).
+    /// As [`Device::launch`](crate::Device::launch), except for those of the kernel's run: a replay returns them.
     pub fn launch<K: Kernel>(
         &self,
         kernel: &K,
@@ -42,8 +43,19 @@ impl<'a> Recorder<'a> {
     ) -> Result<(), Error> {
         let mut launch = LaunchOf::new(kernel, config, arguments);
         match &self.target {
-            Target::Graph(capture) => capture.launch(&mut launch),
-            Target::Backend(backend) => backend.launch(&mut launch).map(drop),
+            Target::Recorded(recorded) => recorded.borrow_mut().push(&mut launch),
+            Target::Backend(backend) => {
+                recording::forbid("launch")?;
+                backend.launch(&mut launch).map(drop)
+            }
+        }
+    }
+
+    /// Runs the recorded launches `times` times.
+    pub(crate) fn replay(self, times: usize) -> Result<(), Error> {
+        match self.target {
+            Target::Recorded(recorded) => recorded.into_inner().replay(times),
+            Target::Backend(_) => Ok(()),
         }
     }
 }

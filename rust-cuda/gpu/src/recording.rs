@@ -1,7 +1,7 @@
 //! The state of a recording: a flag for the thread, and memory that must outlive the recording.
 //!
 //! A device and its buffers are not `Send`. A thread-local flag is therefore enough to reject every operation but the
-//! recorder's launches, on any device, while launches are recorded.
+//! recorder's launches, on any device, while launches are recorded and replayed.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -13,7 +13,8 @@ thread_local! {
     static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A guard: launches are recorded as long as it lives.
+/// A guard: launches are recorded and replayed as long as it lives. Until then no buffer of the thread is freed, and only these launches
+/// access them.
 pub(crate) struct Recording(());
 
 impl Recording {

@@ -1,5 +1,6 @@
 //! The simulator's global memory.
 
+use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -118,8 +119,13 @@ impl<T: Element> SimulatorBuffer<T> {
         self.writer = Some((kernel, parameter));
     }
 
-    pub(super) fn written(&self) -> Option<&[AtomicBool]> {
-        self.written.as_deref()
+    /// The elements as the threads of a launch that only reads them share them, and whether each has been written.
+    pub(super) fn read_only(&self) -> (&[ReadOnly<T>], Option<&[AtomicBool]>) {
+        let (pointer, length) = (self.elements.as_ptr().cast::<ReadOnly<T>>(), self.elements.len());
+        // SAFETY: a `ReadOnly<T>` has the layout of T, and the elements are borrowed.
+        #[allow(unsafe_code)]
+        let elements = unsafe { std::slice::from_raw_parts(pointer, length) };
+        (elements, self.written.as_deref())
     }
 
     /// The elements as the threads of a launch share them, and whether each has been written.
@@ -131,5 +137,25 @@ impl<T: Element> SimulatorBuffer<T> {
         #[allow(unsafe_code)]
         let cells = unsafe { std::slice::from_raw_parts(pointer, length) };
         (cells, self.written.as_deref())
+    }
+}
+
+/// An element that a launch only reads. Another launch may write it before this one is repeated.
+#[repr(transparent)]
+pub(super) struct ReadOnly<T>(UnsafeCell<T>);
+
+// SAFETY: threads only read it, by `get`.
+#[allow(unsafe_code)]
+unsafe impl<T: Sync> Sync for ReadOnly<T> {}
+
+impl<T> ReadOnly<T> {
+    /// The element.
+    ///
+    /// # Safety
+    /// Nothing writes it while the reference lives.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn get(&self) -> &T {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { &*self.0.get() }
     }
 }

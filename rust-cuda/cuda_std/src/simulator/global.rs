@@ -6,6 +6,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::atomic::Atomic;
+use super::buffer::ReadOnly;
 use super::fault::{self, Access, FaultKind, Place, SourceLocation};
 use super::saved::Saved;
 use super::shadow::Conflict;
@@ -14,7 +15,7 @@ use crate::{ArgumentError, AtomicElement, BufferMut, BufferRef, Element, F32x4, 
 
 /// Global memory that the kernel only reads: the type of a parameter `&[T]` in the kernel's body.
 pub struct Global<'a, T: Element> {
-    elements: &'a [T],
+    elements: &'a [ReadOnly<T>],
     /// Index of the first element in the buffer. Its name is none of a slice's methods, for the compiler's messages.
     offset: usize,
     written: Option<&'a [AtomicBool]>,
@@ -35,7 +36,8 @@ impl<'a, T: Element> Global<'a, T> {
     pub fn bind<M: Memory>(name: &'static str, buffer: &'a M::Buffer<T>) -> Result<Self, ArgumentError> {
         match M::buffer_ref(buffer) {
             BufferRef::Simulator(buffer) => {
-                Ok(Self { elements: buffer.as_slice(), offset: 0, written: buffer.written(), name })
+                let (elements, written) = buffer.read_only();
+                Ok(Self { elements, offset: 0, written, name })
             }
             BufferRef::Device { .. } => Err(ArgumentError::NotInSimulator { parameter: name }),
         }
@@ -103,7 +105,11 @@ impl<'a, T: Element> Global<'a, T> {
         };
         check_written(self.written, self.name, index, location);
         current::count_access(|current| &current.global_loads);
-        element
+        // SAFETY: the launch borrows the buffer while it runs, and threads have only this access to it.
+        #[allow(unsafe_code)]
+        unsafe {
+            element.get()
+        }
     }
 }
 

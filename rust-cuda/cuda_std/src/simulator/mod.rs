@@ -43,6 +43,7 @@ mod overflow;
 mod phases;
 mod print;
 mod processor_time;
+mod recorded;
 mod report;
 mod run;
 mod saved;
@@ -63,6 +64,7 @@ pub use endless::LoopBudget;
 pub use fault::{Access, Fault, FaultKind, Place, SourceLocation};
 pub use global::{Global, GlobalMut, GlobalQuads, GlobalReadView, GlobalView};
 pub use print::print;
+pub use recorded::RecordedLaunch;
 pub use report::LaunchReport;
 #[doc(hidden)]
 pub use saved::Saved;

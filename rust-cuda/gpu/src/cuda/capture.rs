@@ -1,69 +1,38 @@
 //! Launches captured from a stream into a graph, which is replayed.
 
-use std::cell::RefCell;
 use std::ptr;
 
 use cust::sys::{self, CUstream, CUstreamCaptureMode};
 
 use super::context::Cuda;
-use super::graph::Graph;
+use super::graph::{ExecutableGraph, Graph};
+use super::launch::CudaLaunch;
 use super::status::succeed;
-use crate::erased::AnyLaunch;
 use crate::{DriverError, Error, Launch};
 
 /// Max. number of executable graphs kept alive because they may still run.
 const MAX_KEPT_GRAPHS: usize = 16;
 
 impl Cuda {
-    /// Whether each launch synchronises, so that none can be captured.
-    pub(crate) fn is_blocking(&self) -> bool {
-        self.blocking
-    }
-
-    /// Captures the launches of `record` into a graph and queues it `times` times.
+    /// Captures launches into a graph and queues it `times` times. If each launch synchronises, none can be captured, and they are
+    /// queued one by one.
     ///
-    /// No module is loaded during a capture, since the driver may refuse that: at a kernel that is not loaded yet the capture
-    /// ends, and `record` runs again after the kernel was loaded.
-    pub(crate) fn replay(
-        &self,
-        times: usize,
-        record: &mut dyn FnMut(&Capture<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    /// Their kernels are loaded: the driver may refuse to load a module during a capture.
+    pub(crate) fn replay(&self, times: usize, launches: &mut [CudaLaunch]) -> Result<(), Error> {
+        // The recording may have opened another GPU.
         self.enter()?;
-        let (launches, capture) = loop {
-            let capture = Capture::begin(self)?;
-            let recorded = record(&capture);
-            let launches = capture.launches.take();
-            // The recording may have opened another GPU.
-            self.enter()?;
-            if let Some(kernel) = self.unloaded.take() {
-                drop(capture);
-                self.function(kernel)?;
-                continue;
-            }
-            match recorded {
-                // The driver may lack dependent launches.
-                Err(Error::Launch { .. }) if self.has_dependent_launches.replace(false) => continue,
-                recorded => recorded?,
-            }
-            break (launches, capture);
-        };
-        let failed = |operation| {
-            let launches = &launches;
-            move |error: DriverError| {
-                let earlier = self.queue.borrow_mut().failure(&error);
-                earlier.unwrap_or_else(|| Error::Replay { operation, launches: with_counts(launches), error })
-            }
-        };
-        let graph = capture.end().map_err(failed("recording"));
-        if launches.is_empty() {
-            return graph.map(drop);
+        if self.blocking {
+            return (0..times).try_for_each(|_| launches.iter_mut().try_for_each(|launch| self.queue(launch)));
         }
-        let executable = match graph.and_then(|graph| graph.instantiate().map_err(failed("preparing"))) {
-            // The driver may lack graphs of dependent launches.
-            Err(_) if self.has_dependent_launches.replace(false) => return self.replay(times, record),
-            executable => executable?,
-        };
+        if launches.is_empty() {
+            return Ok(());
+        }
+        let executable = match self.capture(launches) {
+            // The driver may lack dependent launches, or graphs of them.
+            Err(_) if self.has_dependent_launches.replace(false) => self.capture(launches),
+            executable => executable,
+        }?;
+        let launches: Vec<Launch> = launches.iter().map(|launch| launch.launch).collect();
         if self.queue.borrow().kept_graphs() == MAX_KEPT_GRAPHS {
             self.synchronize()?;
         }
@@ -79,7 +48,21 @@ impl Cuda {
             launches.iter().for_each(|launch| queue.push(Launch { times: queued, ..*launch }));
             queue.keep(executable);
         }
-        outcome.map_err(failed("repeating"))
+        outcome.map_err(|error| self.replay_failed("repeating", &launches, error))
+    }
+
+    /// The executable graph of launches.
+    fn capture(&self, launches: &mut [CudaLaunch]) -> Result<ExecutableGraph, Error> {
+        let capture = Capture::begin(self)?;
+        launches.iter_mut().try_for_each(|launch| self.submit(capture.stream, launch))?;
+        let launches: Vec<Launch> = launches.iter().map(|launch| launch.launch).collect();
+        let graph = capture.end().map_err(|error| self.replay_failed("recording", &launches, error))?;
+        graph.instantiate().map_err(|error| self.replay_failed("preparing", &launches, error))
+    }
+
+    fn replay_failed(&self, operation: &'static str, launches: &[Launch], error: DriverError) -> Error {
+        let earlier = self.queue.borrow_mut().failure(&error);
+        earlier.unwrap_or_else(|| Error::Replay { operation, launches: with_counts(launches), error })
     }
 }
 
@@ -101,16 +84,13 @@ fn with_counts(launches: &[Launch]) -> Vec<Launch> {
 /// default stream: while it is captured, a copy on any other thread would fail, and tests of one program run on several
 /// threads.
 #[derive(Debug)]
-pub(crate) struct Capture<'a> {
-    cuda: &'a Cuda,
+struct Capture {
     stream: CUstream,
-    /// The launches captured so far.
-    launches: RefCell<Vec<Launch>>,
 }
 
-impl<'a> Capture<'a> {
+impl Capture {
     #[allow(unsafe_code)]
-    fn begin(cuda: &'a Cuda) -> Result<Self, Error> {
+    fn begin(cuda: &Cuda) -> Result<Self, Error> {
         const NON_BLOCKING: u32 = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         let mut stream = ptr::null_mut();
         // SAFETY: `stream` is a valid out-pointer; the context is current.
@@ -124,19 +104,7 @@ impl<'a> Capture<'a> {
             destroy_stream(stream);
         }
         cuda.check("beginning to record launches", begun)?;
-        Ok(Self { cuda, stream, launches: RefCell::default() })
-    }
-
-    /// Captures a launch.
-    pub(crate) fn launch(&self, launch: &mut dyn AnyLaunch) -> Result<(), Error> {
-        let kernel = launch.kernel();
-        if self.cuda.modules.loaded(kernel).is_none() {
-            self.cuda.unloaded.set(Some(kernel));
-            return Err(Error::Recording { operation: "loading a kernel" });
-        }
-        let launch = self.cuda.submit(self.stream, launch)?;
-        self.launches.borrow_mut().push(launch);
-        Ok(())
+        Ok(Self { stream })
     }
 
     /// Ends the capture and returns its graph.
@@ -155,10 +123,10 @@ impl<'a> Capture<'a> {
     }
 }
 
-impl Drop for Capture<'_> {
+impl Drop for Capture {
     fn drop(&mut self) {
         if !self.stream.is_null() {
-            // The recording closure failed or panicked, and its error is the one to report. The graph is discarded.
+            // A launch was not captured, and its error is the one to report. The graph is discarded.
             let _ = self.end_now();
         }
     }

@@ -33,8 +33,6 @@ pub(crate) struct Cuda {
     // Dropped in this order: stream and modules before the context that they belong to.
     pub(super) stream: Stream,
     pub(super) modules: Modules,
-    /// A kernel that could not be captured because it was not loaded.
-    pub(super) unloaded: Cell<Option<&'static str>>,
     /// Loaded by the first call of `time`.
     wait: OnceCell<WaitKernel>,
     context: Context,
@@ -86,7 +84,6 @@ impl Cuda {
             memory: MemoryId::unique(),
             stream,
             modules,
-            unloaded: Cell::new(None),
             wait: OnceCell::new(),
             context,
         })

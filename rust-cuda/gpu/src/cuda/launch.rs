@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cuda_std::{Dim3, LaunchConfig};
+use cuda_std::{Dim3, LaunchConfig, RawParameters};
 use cust::sys::{self, CUstream};
 
 use super::context::Cuda;
@@ -12,22 +12,34 @@ use super::status::succeed;
 use crate::erased::AnyLaunch;
 use crate::{Error, Launch, entry_check};
 
+/// A launch that has been checked, with its parameters.
+#[derive(Debug)]
+pub(crate) struct CudaLaunch {
+    pub(super) launch: Launch,
+    function: Rc<Function>,
+    raw: RawParameters,
+}
+
 impl Cuda {
     /// Queues a launch in the device's stream.
     pub(crate) fn launch(&self, launch: &mut dyn AnyLaunch) -> Result<(), Error> {
-        let launch = self.submit(self.stream.as_inner(), launch)?;
-        let kernel = launch.kernel;
-        self.queue.borrow_mut().push(launch);
-        if self.blocking || self.modules.speaks(kernel) { self.synchronize() } else { Ok(()) }
+        let mut launch = self.prepare(launch)?;
+        self.queue(&mut launch)
     }
 
-    /// Submits a launch to `stream`, or to its graph if the stream is being captured.
-    #[allow(unsafe_code)]
-    pub(super) fn submit(&self, stream: CUstream, launch: &mut dyn AnyLaunch) -> Result<Launch, Error> {
+    /// Queues a checked launch in the device's stream. The context is current.
+    pub(super) fn queue(&self, launch: &mut CudaLaunch) -> Result<(), Error> {
+        self.submit(self.stream.as_inner(), launch)?;
+        self.queue.borrow_mut().push(launch.launch);
+        if self.blocking || self.modules.speaks(launch.launch.kernel) { self.synchronize() } else { Ok(()) }
+    }
+
+    /// Checks a launch, loads its kernel, and takes its arguments. The context is current afterwards.
+    pub(crate) fn prepare(&self, launch: &mut dyn AnyLaunch) -> Result<CudaLaunch, Error> {
         let (kernel, config) = (launch.kernel(), launch.config());
         config.check().map_err(|error| Error::Limit { kernel, error })?;
         self.enter()?;
-        let mut raw = launch.raw_parameters(self.memory).map_err(|error| Error::Argument { kernel, error })?;
+        let raw = launch.raw_parameters(self.memory).map_err(|error| Error::Argument { kernel, error })?;
         let function = self.function(kernel)?;
         entry_check::check(&function.entry, launch)?;
         entry_check::check_count(&function.entry, kernel, raw.values().count())?;
@@ -36,12 +48,19 @@ impl Cuda {
         if config.cooperative {
             self.check_residency(kernel, &function, config)?;
         }
+        Ok(CudaLaunch { launch: Launch { kernel, config, times: 1 }, function, raw })
+    }
+
+    /// Submits a launch to `stream`, or to its graph if the stream is being captured. The context is current.
+    #[allow(unsafe_code)]
+    pub(super) fn submit(&self, stream: CUstream, launch: &mut CudaLaunch) -> Result<(), Error> {
+        let CudaLaunch { launch, function, raw } = launch;
         let mut pointers = raw.pointers();
         let (handle, parameters) = (function.handle, pointers.as_mut_ptr());
         let LaunchConfig { grid: Dim3 { x, y, z }, block, dynamic_shared_bytes: shared, cooperative, cluster: _ } =
-            config;
-        // SAFETY: the function belongs to this GPU's module, which the stream's context loaded. The parameters have the
-        // types of the kernel's, because the signatures are equal. Their addresses are those of this device's own buffers: the
+            launch.config;
+        // SAFETY: `prepare` found the function in this GPU's module, which the stream's context loaded. The parameters have the
+        // types of the kernel's, because the signatures are equal. Their addresses are those of this device's own buffers, which live: the
         // kernel checks its indices against the lengths, and only launches of this stream use them. The driver copies
         // the parameters before it returns. A dependent kernel's first instructions wait for the launch before.
         let result = unsafe {
@@ -55,9 +74,7 @@ impl Cuda {
                 sys::cuLaunchKernel(handle, x, y, z, block.x, block.y, block.z, shared, stream, parameters, extra)
             }
         };
-        let launch = Launch { kernel, config, times: 1 };
-        succeed(result).map_err(|error| self.failure(&error).unwrap_or(Error::Launch { launch, error }))?;
-        Ok(launch)
+        succeed(result).map_err(|error| self.failure(&error).unwrap_or(Error::Launch { launch: *launch, error }))
     }
 
     /// Max. number of blocks of `kernel` resident on this GPU at once.

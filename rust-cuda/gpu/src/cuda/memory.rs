@@ -12,7 +12,7 @@ use cust::sys;
 use super::context::Cuda;
 use super::status::succeed;
 use crate::storage::Storage;
-use crate::{Error, Unwritten, recording};
+use crate::{Error, Unwritten};
 
 /// The alignment of each allocation (CUDA C++ Programming Guide, "Device Memory Accesses").
 const ALLOCATION_ALIGNMENT: u64 = 256;
@@ -39,16 +39,16 @@ fn plain_mut<T: Element>(values: &mut [T]) -> &mut [Plain<T>] {
     unsafe { &mut *(std::ptr::from_mut(values) as *mut [Plain<T>]) }
 }
 
-/// An allocation of the GPU's global memory.
+/// Elements in the GPU's global memory.
 ///
 /// Dropping it frees the memory, for which the driver (`cuMemFree`) waits until no kernel uses it.
 #[derive(Debug)]
-struct Allocation<T: Element> {
+pub(crate) struct CudaBuffer<T: Element> {
     elements: ManuallyDrop<DeviceBuffer<Plain<T>>>,
     cuda: Rc<Cuda>,
 }
 
-impl<T: Element> Drop for Allocation<T> {
+impl<T: Element> Drop for CudaBuffer<T> {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
         // A failure cannot be reported here, and recurs in the next call.
@@ -56,12 +56,6 @@ impl<T: Element> Drop for Allocation<T> {
         // SAFETY: the elements are dropped only here, and not used afterwards.
         unsafe { ManuallyDrop::drop(&mut self.elements) };
     }
-}
-
-/// Elements in the GPU's global memory.
-#[derive(Debug)]
-pub(crate) struct CudaBuffer<T: Element> {
-    allocation: ManuallyDrop<Allocation<T>>,
 }
 
 impl<T: Element> CudaBuffer<T> {
@@ -72,10 +66,7 @@ impl<T: Element> CudaBuffer<T> {
         // SAFETY: any bit pattern is a value of T.
         let elements = unsafe { DeviceBuffer::uninitialized(length) };
         match elements {
-            Ok(elements) => {
-                let allocation = Allocation { elements: ManuallyDrop::new(elements), cuda: Rc::clone(cuda) };
-                Ok(Self { allocation: ManuallyDrop::new(allocation) })
-            }
+            Ok(elements) => Ok(Self { elements: ManuallyDrop::new(elements), cuda: Rc::clone(cuda) }),
             // cust returns the second if the size in bytes overflows a usize.
             Err(CudaError::OutOfMemory | CudaError::InvalidMemoryAllocation) => {
                 let (free, total) = mem_get_info().unwrap_or((0, cuda.properties.total_memory));
@@ -88,13 +79,12 @@ impl<T: Element> CudaBuffer<T> {
     /// The address of the first element. An empty buffer has a dangling one. It is not zero, because the kernel makes a reference of it,
     /// and it is aligned like any other, because the kernel may make quads of it.
     fn address(&self) -> u64 {
-        let elements = &self.allocation.elements;
-        if elements.is_empty() { ALLOCATION_ALIGNMENT } else { elements.as_device_ptr().as_raw() }
+        if self.elements.is_empty() { ALLOCATION_ALIGNMENT } else { self.elements.as_device_ptr().as_raw() }
     }
 
     #[allow(unsafe_code)]
     pub(crate) fn fill_with_zero_bytes(&mut self) -> Result<(), Error> {
-        let Allocation { elements, cuda } = &*self.allocation;
+        let Self { elements, cuda } = &*self;
         if elements.is_empty() {
             return Ok(());
         }
@@ -108,19 +98,19 @@ impl<T: Element> CudaBuffer<T> {
 
 impl<T: Element> Storage<T> for CudaBuffer<T> {
     fn buffer_ref(&self) -> BufferRef<'_, T> {
-        BufferRef::Device { memory: self.allocation.cuda.memory, address: self.address(), length: self.len() }
+        BufferRef::Device { memory: self.cuda.memory, address: self.address(), length: self.len() }
     }
 
     fn buffer_mut(&mut self) -> BufferMut<'_, T> {
-        BufferMut::Device { memory: self.allocation.cuda.memory, address: self.address(), length: self.len() }
+        BufferMut::Device { memory: self.cuda.memory, address: self.address(), length: self.len() }
     }
 
     fn len(&self) -> usize {
-        self.allocation.elements.len()
+        self.elements.len()
     }
 
     fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
-        let Allocation { elements, cuda } = &*self.allocation;
+        let Self { elements, cuda } = &*self;
         cuda.enter()?;
         let mut part = elements.index(first..first + values.len());
         let copied: CudaResult<()> = part.copy_from(plain(values));
@@ -132,7 +122,7 @@ impl<T: Element> Storage<T> for CudaBuffer<T> {
     }
 
     fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
-        let Allocation { elements, cuda } = &*self.allocation;
+        let Self { elements, cuda } = self;
         cuda.enter()?;
         let part = elements.index(first..first + values.len());
         let copied: CudaResult<()> = part.copy_to(plain_mut(values));
@@ -142,15 +132,6 @@ impl<T: Element> Storage<T> for CudaBuffer<T> {
             cuda.queue.borrow_mut().clear();
         }
         Ok(())
-    }
-}
-
-impl<T: Element> Drop for CudaBuffer<T> {
-    #[allow(unsafe_code)]
-    fn drop(&mut self) {
-        // SAFETY: the allocation is taken only here, and not used afterwards.
-        let allocation = unsafe { ManuallyDrop::take(&mut self.allocation) };
-        recording::drop_after_recording(allocation);
     }
 }
 

@@ -19,6 +19,6 @@ mod wait;
 
 pub use properties::is_emulated;
 
-pub(crate) use capture::Capture;
 pub(crate) use context::{Cuda, prepare};
+pub(crate) use launch::CudaLaunch;
 pub(crate) use memory::{CudaBuffer, CudaPinned};

@@ -57,15 +57,10 @@ impl Modules {
         })
     }
 
-    /// The kernel called `name` if it has been loaded.
-    pub(super) fn loaded(&self, name: &str) -> Option<Rc<Function>> {
-        self.functions.borrow().get(name).map(Rc::clone)
-    }
-
     /// The kernel called `name`, loaded when it is first asked for; None if the PTX has none.
     pub(super) fn function(&self, name: &'static str) -> Result<Option<Rc<Function>>, FunctionError> {
-        if let Some(function) = self.loaded(name) {
-            return Ok(Some(function));
+        if let Some(function) = self.functions.borrow().get(name) {
+            return Ok(Some(Rc::clone(function)));
         }
         let Some(entry) = Entry::find(self.text, name) else { return Ok(None) };
         if self.common.get().is_none() {

@@ -5,6 +5,7 @@ mod finds_grid_bugs;
 mod finds_seeded_bugs;
 mod interpreters;
 mod is_a_device;
+mod replays;
 mod runs_floats;
 mod runs_generic_kernels;
 mod runs_groups;

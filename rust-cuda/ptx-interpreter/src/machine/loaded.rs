@@ -265,6 +265,25 @@ impl LoadedModule {
         program.kernel(kernel).map(|kernel| Code { program, kernel })
     }
 
+    /// Checks a launch without running it.
+    pub(super) fn check(&self, kernel: &str, config: LaunchConfig, parameters: &[&[u8]]) -> Result<(), LaunchError> {
+        self.checked(kernel, config, parameters).map(drop)
+    }
+
+    /// Checks a launch: its kernel, the number of its blocks that memory holds at the same time, and the bytes of its parameters.
+    fn checked(
+        &self,
+        kernel: &str,
+        config: LaunchConfig,
+        parameters: &[&[u8]],
+    ) -> Result<(&Kernel, u64, Region), LaunchError> {
+        if let Some(error) = self.program.refusal(kernel) {
+            return Err(LaunchError::Refused { kernel: kernel.to_owned(), error: error.clone() });
+        }
+        let kernel = self.program.kernel(kernel).ok_or_else(|| LaunchError::NoSuchKernel(kernel.to_owned()))?;
+        Ok((kernel, check_config(kernel, config)?, parameter_bytes(kernel, parameters)?))
+    }
+
     /// Checks a launch.
     fn prepare(
         &self,
@@ -274,12 +293,7 @@ impl LoadedModule {
         config: LaunchConfig,
         parameters: &[&[u8]],
     ) -> Result<Launch<'_>, LaunchError> {
-        let no_such_kernel = || LaunchError::NoSuchKernel(kernel.to_owned());
-        if let Some(error) = self.program.refusal(kernel) {
-            return Err(LaunchError::Refused { kernel: kernel.to_owned(), error: error.clone() });
-        }
-        let kernel = self.program.kernel(kernel).ok_or_else(no_such_kernel)?;
-        let max_residents = check_config(kernel, config)?;
+        let (kernel, max_residents, parameters) = self.checked(kernel, config, parameters)?;
         let dynamic_shared = Extent {
             name: "dynamic shared memory".into(),
             space: Space::Shared,
@@ -296,7 +310,7 @@ impl LoadedModule {
             config,
             options,
             view,
-            parameters: parameter_bytes(kernel, parameters)?,
+            parameters,
             constants: &self.constants,
             dynamic_shared,
             workspace,

@@ -188,6 +188,14 @@ impl Machine {
         self.module.launch_on(&self.memory, executor, options, kernel, config, parameters)
     }
 
+    /// Checks a launch without running it.
+    ///
+    /// # Errors
+    /// If the launch is invalid.
+    pub fn check(&self, kernel: &str, config: LaunchConfig, parameters: &[&[u8]]) -> Result<(), LaunchError> {
+        self.module.check(kernel, config, parameters)
+    }
+
     /// Runs a kernel under the eyes of an observer, its blocks one after the other. Returns false if the observer has
     /// abandoned the launch.
     ///
