@@ -79,8 +79,8 @@ pub fn firsts_of_chunks(x: &[i32], length: u32, out: GlobalMut<i32>) {
 /// Threads of the one block of [`shadows`].
 pub const SHADOWS: usize = 32;
 
-/// `out[t]` = a number with a digit for each variable `tile` or `out` that shadows another, where the thread's neighbour has x[n]:
-/// shared memory in blocks of its own, arrays, and what closures, loops, arms and conditions bind. x has digits below 3.
+/// `out[t]` = a number with a digit for each variable `tile` or `out` that shadows another: shared memory in blocks of its own, arrays,
+/// and what closures, loops, arms and conditions bind. The digits come from the next thread's element of `x`, which is below 3.
 #[kernel]
 pub fn shadows(x: &[u32], out: GlobalMut<u32>) {
     let (t, n) = (thread::thread_idx_x() as usize, (thread::thread_idx_x() as usize + 1) % SHADOWS);

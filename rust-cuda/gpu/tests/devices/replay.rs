@@ -326,7 +326,7 @@ fn blocking_launches_name_the_failed_one() {
     with_stand_in("replay::blocking_launches_name_the_failed_one", &[], &[("GPU_LAUNCH_BLOCKING", "1")], || {
         let device = open();
         let mut x = device.buffer_from_slice(&[1.0, 2.0, 0.5]).unwrap();
-        assert_eq!(doubled(&device, &mut x, 3).unwrap(), 3);
+        assert_eq!(doubled(&device, &mut x, 3).unwrap(), 1);
         assert_eq!(x.to_vec().unwrap(), [12.0, 16.0, 12.0]);
         let error = device.replay(2, |recorder| {
             recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0))?;
