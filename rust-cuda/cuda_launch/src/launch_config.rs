@@ -96,13 +96,30 @@ impl LaunchConfig {
         Self { grid: grid.into(), block: block.into(), dynamic_shared_bytes: 0, cooperative: false, cluster: 1 }
     }
 
-    /// At least one thread for each of `elements`, in blocks of `threads`.
+    /// At least one thread for each of `elements`, in blocks of `threads`, for a kernel in which `thread::index_1d()` is the index of
+    /// a thread's element. More than 2³¹ elements are indices of 32 bits too, `thread::index_1d() as usize`.
     ///
     /// # Panics
-    /// If the grid needs more than 2³² − 1 blocks, or `threads` is zero.
+    /// If there are more than 2³² threads: several would have the same index of 32 bits. Launch fewer by [`new`](Self::new), each of
+    /// which handles every n-th element, for n threads of the grid:
+    ///
+    /// ```
+    /// # use cuda_launch::LaunchConfig;
+    /// // In the kernel: `let mut i = thread::index_1d() as usize;`, and `i += n` until `i >= x.len()`, where n is
+    /// // `thread::grid_dim_x() as usize * thread::block_dim_x() as usize`.
+    /// let config = LaunchConfig::new(1 << 20, 256);
+    /// # config.check().unwrap();
+    /// ```
+    #[track_caller]
     pub fn for_elements(elements: usize, threads: u32) -> Self {
-        let blocks = elements.div_ceil(threads as usize).max(1);
-        Self::new(u32::try_from(blocks).expect("the grid of a launch has too many blocks"), threads)
+        let blocks = (elements as u64).div_ceil(threads.max(1).into()).max(1);
+        assert!(
+            blocks.saturating_mul(threads.into()) <= 1 << 32,
+            "a thread for each of {elements} elements, in blocks of {threads}: `thread::index_1d()` has 32 bits, which tell 2³² threads \
+             apart; launch fewer by `LaunchConfig::new`, each for every n-th element, where n is the number of threads"
+        );
+        // Blocks without threads, and too many blocks, are errors of the launch.
+        Self::new(u32::try_from(blocks).unwrap_or(u32::MAX), threads)
     }
 
     /// The same with `bytes` of dynamic shared memory.
@@ -220,4 +237,42 @@ pub enum LimitError {
         /// Maximum bytes of a block.
         limit: u32,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_element_has_a_thread() {
+        for (elements, threads, blocks) in [
+            (0, 128, 1),
+            (1, 128, 1),
+            (129, 128, 2),
+            ((1 << 31) + 1, 256, (1 << 23) + 1),
+            (1 << 32, 256, 1 << 24),
+            ((1 << 32) - 100, 100, 42_949_672),
+        ] {
+            let config = LaunchConfig::for_elements(elements, threads);
+            assert_eq!(config, LaunchConfig::new(blocks, threads));
+            assert_eq!(config.check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn threads_whose_indices_would_repeat_are_rejected() {
+        for (elements, threads) in [((1 << 32) + 1, 256), ((1 << 32) - 1, 100), (usize::MAX, 1024), (1 << 33, 1)] {
+            let panic = std::panic::catch_unwind(|| LaunchConfig::for_elements(elements, threads)).unwrap_err();
+            let message = panic.downcast::<String>().unwrap();
+            assert!(message.starts_with(&format!("a thread for each of {elements} elements, in blocks")), "{message}");
+        }
+    }
+
+    #[test]
+    fn too_many_blocks_and_blocks_without_threads_are_errors_of_the_launch() {
+        let check = |elements, threads| LaunchConfig::for_elements(elements, threads).check();
+        assert_eq!(check(1 << 31, 1), Err(LimitError::Grid { grid: Dim3::new(1 << 31, 1, 1) }));
+        assert!(matches!(check(1 << 32, 1), Err(LimitError::Grid { .. })));
+        assert_eq!(check(5, 0), Err(LimitError::EmptyBlock { block: Dim3::new(0, 1, 1) }));
+    }
 }
