@@ -1,7 +1,8 @@
 //! What kernels say: [`println!`](crate::println), [`assert!`](crate::assert), [`panic!`](crate::panic) and their kind.
 //!
-//! In the body of a kernel these are the macros of their names, and a function that the body calls names them,
-//! `cuda_std::println!`, or takes them from the [prelude](crate::prelude). They say the same in the simulator, in the interpreter and
+//! In the body of a kernel these are the macros of their names. For functions that kernels call, the library's root has the line
+//! `#[macro_use] extern crate cuda_std;`, or they name a macro: `use cuda_std::panic;`. Without either, `panic!` is the one of `core`.
+//! `use cuda_std::*` does not do: Rust rejects a macro that a glob import and `core` have. They say the same in the simulator, in the interpreter and
 //! on a GPU: there, a thread writes its values into a buffer, which the device reads after the launch ([`cuda_launch::message`]); the
 //! text itself is never on the GPU. What fails stops the thread by a trap. A kernel that says nothing has no instruction for it.
 
@@ -208,3 +209,9 @@ macro_rules! assert_ne {
 
 #[doc(hidden)]
 pub use cuda_std_macros::say as __say;
+
+/// All macros that speak, from which `#[kernel]` takes those that a module does not import itself.
+#[doc(hidden)]
+pub mod macros {
+    pub use crate::{assert, assert_eq, assert_ne, panic, println};
+}

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -84,13 +84,15 @@ fn is_loose(tokens: &TokenStream) -> bool {
 /// # Errors
 /// At what needs a heap, an operating system or a caller, at names of CUDA C, and where memory of the launch, the `parameters`, is
 /// used as a slice of the host, with what to write in its place.
-pub(crate) fn without_std(body: &mut Block, parameters: &[Parameter]) -> Result<()> {
+///
+/// Returns the names of macros that `cuda_std`'s replace.
+pub(crate) fn without_std(body: &mut Block, parameters: &[Parameter]) -> Result<Vec<Ident>> {
     let mut declared = Declared::default();
     declared.visit_block(body);
     brackets::replace(body, parameters)?;
-    let mut visitor = WithoutStd { parameters, declared, closures: 0, errors: None };
+    let mut visitor = WithoutStd { parameters, declared, closures: 0, speaking: Vec::new(), errors: None };
     visitor.visit_block_mut(body);
-    visitor.errors.map_or(Ok(()), Err)
+    visitor.errors.map_or(Ok(visitor.speaking), Err)
 }
 
 /// The names of a body's variables.
@@ -109,6 +111,8 @@ struct WithoutStd<'a> {
     declared: Declared,
     /// The closures around the present place.
     closures: u32,
+    /// The names of macros that speak, each once.
+    speaking: Vec<Ident>,
     errors: Option<Error>,
 }
 
@@ -241,11 +245,13 @@ impl VisitMut for WithoutStd<'_> {
 
     fn visit_macro_mut(&mut self, call: &mut Macro) {
         visit_arguments(call, |argument| self.visit_expr_mut(argument));
-        let Some(name) = call.path.get_ident().map(ToString::to_string) else { return };
-        match name.as_str() {
+        let Some(ident) = call.path.get_ident().cloned() else { return };
+        match ident.to_string().as_str() {
             name if SPEAKING.contains(&name) => {
-                let (span, name) = (call.path.span(), &call.path);
-                call.path = parse2(quote_spanned!(span=> ::cuda_std::#name)).expect("a path");
+                call.path = parse2(quote_spanned!(ident.span()=> ::cuda_std::#ident)).expect("a path");
+                if !self.speaking.contains(&ident) {
+                    self.speaking.push(ident);
+                }
             }
             "print" | "eprint" | "eprintln" | "dbg" => self.error(&call.path, "a kernel prints by `println!`"),
             "vec" | "format" => self.error(&call.path, NO_HEAP),

@@ -3,6 +3,10 @@
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
+// `panic!` and its kind in functions that kernels call.
+#[macro_use]
+extern crate cuda_std;
+
 use cuda_std::{F32x4, GlobalMut, dynamic_shared, grid, kernel, math, shared_array, thread, warp};
 
 pub mod atomics;

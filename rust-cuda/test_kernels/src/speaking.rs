@@ -14,8 +14,9 @@ pub fn says(x: &[f32], doubled: GlobalMut<f64>) {
     }
 }
 
-/// Prints the square of `i`.
+/// Prints the square of `i`, which is less than 1000.
 fn square(i: u64) {
+    assert!(i < 1000, "{i} is not less than 1000");
     let long = u128::from(i) << 100;
     println!("{i:#06x} squared is {:e}, {long}", i * i);
 }
