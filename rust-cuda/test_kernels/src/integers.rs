@@ -1,5 +1,6 @@
 //! Divisions, wide shifts, bit operations, and elements of one byte.
 
+use cuda_std::math::{to_i128, to_u128};
 use cuda_std::{GlobalMut, kernel, thread};
 
 /// The number of values that [`divisions`] writes for each element.
@@ -90,5 +91,69 @@ pub fn bytes(x: &[u8], out: GlobalMut<u8>) {
     if i < x.len() {
         let value = x[i];
         out.set(i, if i.is_multiple_of(2) { u8::MAX - value } else { (value as i8 / 2) as u8 });
+    }
+}
+
+/// The number of values that [`widest`] writes for each element.
+pub const WIDEST: usize = 16;
+
+/// Operations on a and b as u128 and, where signs matter, as i128; the number without a value where one has none.
+#[kernel]
+pub fn widest(a: &[u128], b: &[u128], out: GlobalMut<u128>) {
+    let i = thread::index_1d() as usize;
+    if i < a.len() {
+        let (a, b) = (a[i], b[i]);
+        let (signed_a, signed_b, shift) = (a as i128, b as i128, b as u32);
+        let unsigned = |x: Option<u128>| x.unwrap_or(NO_VALUE);
+        let signed = |x: Option<i128>| x.map_or(NO_VALUE, |x| x as u128);
+        let results = [
+            unsigned(a.checked_div(b)),
+            unsigned(a.checked_rem(b)),
+            signed(signed_a.checked_div(signed_b)),
+            signed(signed_a.checked_rem(signed_b)),
+            unsigned(a.checked_mul(b)),
+            signed(signed_a.checked_mul(signed_b)),
+            a.wrapping_mul(b),
+            unsigned(a.checked_add(b)),
+            signed(signed_a.checked_sub(signed_b)),
+            a.wrapping_shl(shift),
+            a.wrapping_shr(shift),
+            signed_a.wrapping_shr(shift) as u128,
+            a.rotate_left(shift),
+            (a.leading_zeros() | a.trailing_zeros() << 8 | a.count_ones() << 16).into(),
+            a.reverse_bits() ^ a.swap_bytes(),
+            a.isqrt(),
+        ];
+        for (index, result) in results.into_iter().enumerate() {
+            out.set(i * WIDEST + index, result);
+        }
+    }
+}
+
+/// What [`widest`] writes where an operation has no value.
+pub const NO_VALUE: u128 = 0xdead << 100;
+
+/// Each integer as u128 and as i128, as floats.
+#[kernel]
+pub fn widest_to_floats(x: &[u128], singles: GlobalMut<f32>, doubles: GlobalMut<f64>) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        let (unsigned, signed) = (x[i], x[i] as i128);
+        singles[2 * i] = unsigned as f32;
+        singles[2 * i + 1] = signed as f32;
+        doubles[2 * i] = unsigned as f64;
+        doubles[2 * i + 1] = signed as f64;
+    }
+}
+
+/// Each f32 and each f64 as u128 and as i128.
+#[kernel]
+pub fn floats_to_widest(singles: &[f32], doubles: &[f64], out: GlobalMut<u128>) {
+    let i = thread::index_1d() as usize;
+    if i < singles.len() {
+        out.set(4 * i, to_u128(singles[i]));
+        out.set(4 * i + 1, to_i128(singles[i]) as u128);
+        out.set(4 * i + 2, to_u128(doubles[i]));
+        out.set(4 * i + 3, to_i128(doubles[i]) as u128);
     }
 }

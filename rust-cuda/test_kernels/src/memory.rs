@@ -1,6 +1,6 @@
 //! Local memory, constant tables, vectors and f64 arithmetic.
 
-use cuda_std::{F32x4, GlobalMut, kernel, math, thread};
+use cuda_std::{F32x4, GlobalMut, kernel, math, shared_array, thread};
 
 /// The number of bins that [`local_counts`] has per thread.
 pub const LOCAL_BINS: usize = 16;
@@ -69,4 +69,14 @@ pub fn doubles(a: &[f64], b: &[f64], out: GlobalMut<f64>) {
         out.set(i * DOUBLES + 10, f64::from(a as f32));
         out.set(i * DOUBLES + 11, f64::from(u8::from(a < b)));
     }
+}
+
+/// Each block's 32 vectors in reverse order, by way of an array of vectors in shared memory.
+#[kernel]
+pub fn turned_vectors(x: &[F32x4], out: GlobalMut<F32x4>) {
+    let tile = shared_array![F32x4; 32];
+    let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
+    tile[t] = x[i];
+    thread::sync_threads();
+    out[i] = tile[31 - t];
 }

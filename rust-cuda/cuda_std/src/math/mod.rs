@@ -6,11 +6,13 @@
 pub mod fast;
 mod gpu_float;
 mod ln;
+mod wide;
 
 pub use gpu_float::GpuFloat;
 #[doc(hidden)]
 pub use gpu_float::OnGpu;
 pub use ln::ln;
+pub use wide::{to_i128, to_u128};
 
 /// A type with a fused multiply-add and a square root: f32 and f64.
 pub trait Float: Copy + sealed::Sealed {
@@ -21,6 +23,10 @@ pub trait Float: Copy + sealed::Sealed {
     /// See [`sqrt`].
     #[doc(hidden)]
     fn sqrt(self) -> Self;
+
+    /// The same value.
+    #[doc(hidden)]
+    fn to_f64(self) -> f64;
 }
 
 mod sealed {
@@ -46,6 +52,11 @@ macro_rules! floats {
                 return <$float>::sqrt(self);
                 #[cfg(target_arch = "nvptx64")]
                 return core::$float::math::sqrt(self);
+            }
+
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self.into()
             }
         }
     )*};

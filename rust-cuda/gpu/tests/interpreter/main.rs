@@ -18,5 +18,6 @@ mod runs_ports;
 mod runs_speaking_kernels;
 mod runs_teaching_kernels;
 mod runs_test_kernels;
+mod runs_wide_integers;
 #[path = "../support/mod.rs"]
 mod support;

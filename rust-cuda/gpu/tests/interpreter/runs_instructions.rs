@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use ptx_interpreter::{Machine, Options};
 use test_kernels::control_flow::{calls, collatz_steps, interpreter};
 use test_kernels::integers::{BITS, DIVISIONS, SHIFTS, bits, bytes, divisions, shifts};
-use test_kernels::memory::{DOUBLES, LOCAL_BINS, PRIMES, WEIGHTS, doubles, local_counts, quads, table};
+use test_kernels::memory::{DOUBLES, LOCAL_BINS, PRIMES, WEIGHTS, doubles, local_counts, quads, table, turned_vectors};
 use test_kernels::{PTX, atomics};
 
 /// Integers of every magnitude, and the limits of their types.
@@ -141,7 +141,16 @@ proptest! {
             out.to_vec().unwrap()
         });
         let reversed: Vec<_> = x.chunks(4).map(|four| F32x4::new(four[3], four[2], four[1], four[0])).collect();
-        prop_assert_eq!(result, reversed);
+        prop_assert_eq!(&result, &reversed);
+
+        let vectors = reversed.repeat(6)[..64].to_vec();
+        let result = same_everywhere(&turned_vectors, |device| {
+            let (x, mut out) = (device.buffer_from_slice(&vectors).unwrap(), device.uninitialized(64).unwrap());
+            device.launch(&turned_vectors, LaunchConfig::new(2, 32), (&x, &mut out)).unwrap();
+            out.to_vec().unwrap()
+        });
+        let turned: Vec<_> = vectors.chunks(32).flat_map(|block| block.iter().rev().copied()).collect();
+        prop_assert_eq!(result, turned);
     }
 
     #[test]
