@@ -24,7 +24,8 @@ use std::sync::atomic::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no element type of cuda_std",
     label = "not an element type",
-    note = "elements are the integers of 8 to 128 bits, f32, f64, F32x4, and with the feature `half` f16 and bf16"
+    note = "elements are the integers of 8 to 128 bits, f32, f64, F32x4, and with the feature `half` f16 and bf16",
+    note = "keep each field of a struct in memory of its own, as `xs` and `ys` of points, or four f32 in an F32x4"
 )]
 #[allow(unsafe_code)]
 pub unsafe trait Element: crate::Scalar + sealed::Sealed {

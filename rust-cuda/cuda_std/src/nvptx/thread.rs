@@ -51,7 +51,7 @@ registers! {
 
 include!("../indices.rs");
 
-/// The thread's index in the grid, along x.
+/// The thread's index in the grid, along x. It wraps around from 2³² threads on: compute with u64 what may be more.
 #[inline(always)]
 pub fn index_1d() -> u32 {
     block_idx_x() * block_dim_x() + thread_idx_x()

@@ -44,7 +44,7 @@ indices! {
 
 include!("../indices.rs");
 
-/// The thread's index in the grid, along x.
+/// The thread's index in the grid, along x. It wraps around from 2³² threads on: compute with u64 what may be more.
 #[inline]
 pub fn index_1d() -> u32 {
     // 32 bits that wrap around, as on a GPU.
