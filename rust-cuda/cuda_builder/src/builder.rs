@@ -3,20 +3,22 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::compile::{Compilation, Flags, Settings, WITHOUT_PASS};
-use crate::error::{BuilderError, describe};
-use crate::files::{cannot, canonical, files_below, read_text};
+use crate::error::{BuilderError, describe, install_in_a_line};
+use crate::features::Features;
+use crate::files::{cannot, canonical, read_text};
 use crate::fingerprint::{Fingerprint, FingerprintHasher};
 use crate::float_methods::EXTREMES;
 use crate::header::Header;
 use crate::locked::locked_dependencies;
 use crate::manifest::Manifest;
+use crate::modules::{Modules, files_of_modules};
 use crate::outcome::{Comparison, Origin, Ptx, Rebuilt, debug_file, read_debug, write_both};
 use crate::postprocess::{Cluster, LaunchBounds, Postprocessed, postprocess};
 use crate::source_names::SourceNames;
 use crate::staleness::{FORMAT, Staleness};
 use crate::std_methods::std_methods;
 use crate::toolchain::{Candidate, Toolchain, find_toolchain, toolchain_candidates};
-use crate::{Arch, STALE, STRICT_VARIABLE, compiling_kernels};
+use crate::{Arch, STALE, STRICT_VARIABLE, UPDATE_VARIABLE, compiling_kernels};
 
 /// A builder of PTX from a crate of kernels, for one architecture. See the [crate]'s documentation for its use.
 ///
@@ -41,6 +43,7 @@ pub struct CudaBuilder {
     target_dir: Option<PathBuf>,
     toolchains: Option<Vec<Candidate>>,
     strict: Option<bool>,
+    updates: Option<bool>,
 }
 
 #[derive(Clone, Debug)]
@@ -70,6 +73,7 @@ impl CudaBuilder {
             target_dir: None,
             toolchains: None,
             strict: None,
+            updates: None,
         }
     }
 
@@ -115,8 +119,8 @@ impl CudaBuilder {
         self
     }
 
-    /// Compiles the kernel crate with these of its features, besides its default ones. A build script has those of its own crate in
-    /// the variables `CARGO_FEATURE_…`.
+    /// Compiles the kernel crate with these of its features, besides its default ones. The kernel crate's own build script need not
+    /// list what cargo builds the crate with: kernels are compiled with the same features, so that all devices run the same code.
     pub fn features<F: AsRef<str>>(mut self, features: impl IntoIterator<Item = F>) -> Self {
         self.features.extend(features.into_iter().map(|feature| feature.as_ref().to_owned()));
         self
@@ -196,6 +200,12 @@ impl CudaBuilder {
         self
     }
 
+    /// Sets whether a build writes the PTX that it compiles to the committed path too, instead of by [`UPDATE_VARIABLE`].
+    pub fn update(mut self, updates: bool) -> Self {
+        self.updates = Some(updates);
+        self
+    }
+
     /// The path of the committed PTX, if one was set.
     ///
     /// # Errors
@@ -256,11 +266,15 @@ impl CudaBuilder {
                 if rebuilt.messages.contains(WITHOUT_PASS) {
                     println!("cargo::warning={}: {WITHOUT_PASS}", kernels.package);
                 }
-                if committed.is_some() {
-                    let what = describe(&kernels.package, self.arch, committed.as_ref());
-                    println!(
-                        "cargo::warning={what}: {staleness}; built with {compiler}. `cargo xtask ptx` refreshes it"
-                    );
+                if let Some(path) = &committed {
+                    if self.updates.unwrap_or_else(|| is_one(UPDATE_VARIABLE)) {
+                        rebuilt.write_to(path)?;
+                    } else {
+                        let what = describe(&kernels.package, self.arch, Some(path));
+                        println!(
+                            "cargo::warning={what}: {staleness}; built with {compiler}. `{UPDATE_VARIABLE}=1 cargo build` refreshes it"
+                        );
+                    }
                 }
                 (rebuilt.text(), rebuilt.debug, Origin::Built { staleness, compiler })
             }
@@ -279,8 +293,9 @@ impl CudaBuilder {
         if !HAS_WARNED.swap(true, Ordering::Relaxed) {
             println!(
                 "cargo::warning={}: the PTX is stale, and no toolchain here can build it: the simulator runs the changed kernels, GPUs \
-                 and the PTX interpreter do not. `cargo xtask doctor` says how to get one",
-                kernels.package
+                 and the PTX interpreter do not. {}",
+                kernels.package,
+                install_in_a_line()
             );
         }
         let text = format!("{STALE}{staleness}\n");
@@ -298,7 +313,7 @@ impl CudaBuilder {
     }
 
     fn is_strict(&self) -> bool {
-        self.strict.unwrap_or_else(|| std::env::var_os(STRICT_VARIABLE).is_some_and(|value| value == "1"))
+        self.strict.unwrap_or_else(|| is_one(STRICT_VARIABLE))
     }
 
     /// Compiles the kernels, even if the committed PTX is fresh.
@@ -340,8 +355,12 @@ impl CudaBuilder {
         hasher.field("format", FORMAT.as_bytes());
         hasher.field("arch", self.arch.name().as_bytes());
         hasher.field("flags", self.flags().description().as_bytes());
-        for feature in &self.features {
+        let features = Features::of(&crates[0], &self.features);
+        for feature in &features.names {
             hasher.field("feature", feature.as_bytes());
+        }
+        if !features.has_default {
+            hasher.field("default features", b"none");
         }
         for LaunchBounds { kernel, max_threads, min_blocks } in &self.launch_bounds {
             hasher.field("launch bounds", format!("{kernel} {max_threads} {min_blocks}").as_bytes());
@@ -352,7 +371,8 @@ impl CudaBuilder {
         for kernel in &self.dependent {
             hasher.field("dependent launch", kernel.as_bytes());
         }
-        let skipped = crates.iter().flat_map(Manifest::host_only).map(|path| canonical(&path));
+        let programs = crates.iter().flat_map(Manifest::files_of_programs);
+        let skipped = crates.iter().flat_map(Manifest::host_only).chain(programs).map(|path| canonical(&path));
         let skipped = skipped.collect::<Result<Vec<_>, _>>()?;
         for found in crates {
             hasher.source_crate(found, &skipped)?;
@@ -431,18 +451,20 @@ impl CudaBuilder {
     ) -> Result<Rebuilt, BuilderError> {
         let kernels = &crates[0];
         let target_directory = self.target_directory()?;
+        let names = SourceNames::new(crates)?;
         let compilation = Compilation {
             kernels,
             arch: self.arch,
             flags: self.flags(),
-            features: &self.features,
+            features: &Features::of(kernels, &self.features),
+            names: &names,
             target_directory: &target_directory,
         };
         let compiled = compilation.run(toolchain)?;
         let processed = postprocess(
             &compiled.text,
             compiled.ir.as_deref(),
-            &SourceNames::new(crates)?,
+            &names,
             &self.launch_bounds,
             &self.clusters,
             &self.dependent,
@@ -471,22 +493,38 @@ impl CudaBuilder {
         paths.sort();
         paths.dedup();
         let changed = paths.into_iter().map(|path| format!("cargo::rerun-if-changed={}", path.display()));
-        let variables = [Candidate::RUSTC_VARIABLE, Candidate::CARGO_VARIABLE, STRICT_VARIABLE];
+        let variables = [Candidate::RUSTC_VARIABLE, Candidate::CARGO_VARIABLE, STRICT_VARIABLE, UPDATE_VARIABLE];
         changed.chain(variables.map(|name| format!("cargo::rerun-if-env-changed={name}"))).collect()
     }
 }
+
+fn is_one(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value == "1")
+}
+
 /// Warns of methods of floats that the host has and a GPU has not: once for all architectures, and also without a toolchain.
 fn warn_of_std_methods(kernels: &Manifest) -> Result<(), BuilderError> {
     static HAS_WARNED: AtomicBool = AtomicBool::new(false);
     if HAS_WARNED.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
+    for warning in std_method_warnings(kernels)? {
+        println!("cargo::warning={warning}");
+    }
+    Ok(())
+}
+
+/// A warning for each call of such a method in what the kernels' library is compiled from.
+fn std_method_warnings(kernels: &Manifest) -> Result<Vec<String>, BuilderError> {
     let skipped: Vec<PathBuf> = kernels.host_only().iter().map(|path| canonical(path)).collect::<Result<_, _>>()?;
-    for (name, path) in files_below(&kernels.directory.join("src"), &skipped)? {
-        if path.extension().is_none_or(|extension| extension != "rs") {
+    let mut warnings = Vec::new();
+    for path in files_of_modules(&kernels.library_path(), Modules::OfKernels) {
+        let found = canonical(&path)?;
+        if skipped.iter().any(|skipped| found.starts_with(skipped)) {
             continue;
         }
-        for (line, method) in std_methods(&read_text(&path)?) {
+        let name = path.strip_prefix(&kernels.directory).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+        warnings.extend(std_methods(&read_text(&path)?).into_iter().map(|(line, method)| {
             let (difference, call) = match EXTREMES.contains(&method) {
                 true => ("may return either of 0 and −0 on the host", format!("{method}(x, y)")),
                 false => (
@@ -494,11 +532,41 @@ fn warn_of_std_methods(kernels: &Manifest) -> Result<(), BuilderError> {
                     format!("{method}(x)"),
                 ),
             };
-            println!(
-                "cargo::warning=src/{name}:{line}: of a float, `{method}` {difference}: write `GpuFloat::{call}`, by \
+            format!(
+                "{name}:{line}: of a float, `{method}` {difference}: write `GpuFloat::{call}`, by \
                  `use cuda_std::math::GpuFloat;`"
-            );
-        }
+            )
+        }));
     }
-    Ok(())
+    Ok(warnings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::replace_file;
+
+    #[test]
+    fn only_what_the_kernels_library_is_compiled_from_has_warnings() {
+        let directory = tempfile::tempdir().unwrap();
+        let function = "pub fn f(x: f32) -> f32 { x.sin() }\n";
+        for (name, text) in [
+            ("Cargo.toml", "[package]\nname = \"k\"\n[[bin]]\nname = \"other\"\npath = \"src/other.rs\"\n"),
+            ("src/lib.rs", "mod waves;\n#[cfg(any(test, not(target_arch = \"nvptx64\")))]\nmod reference;\n"),
+            ("src/waves.rs", function),
+            ("src/reference.rs", function),
+            ("src/main.rs", &format!("mod arguments;\n{function}")),
+            ("src/arguments.rs", function),
+            ("src/other.rs", function),
+            ("src/bin/tool.rs", function),
+            ("examples/example.rs", function),
+            ("tests/test.rs", function),
+        ] {
+            replace_file(&directory.path().join(name), text).unwrap();
+        }
+        let kernels = Manifest::load(directory.path()).unwrap();
+        let warnings = std_method_warnings(&kernels).unwrap();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].starts_with("src/waves.rs:1: of a float, `sin` is the method of `std`"), "{warnings:?}");
+    }
 }

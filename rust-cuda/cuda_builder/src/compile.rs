@@ -4,14 +4,17 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::files::{cannot, files_below};
+use crate::features::Features;
+use crate::files::cannot;
+use crate::llvm_ir::wide_conversions;
 use crate::manifest::Manifest;
 use crate::remainders::may_have_remainders;
+use crate::source_names::SourceNames;
 use crate::{Arch, BuilderError, TARGET, Toolchain};
 
 /// Compiler flags for the kernels and `core`. None may contain a path: cargo's cache distinguishes builds of `core` by
 /// these flags, and would recompile it for each path.
-const RUSTFLAGS: [&str; 5] = [
+const RUSTFLAGS: [&str; 6] = [
     "-Zunstable-options",
     // A panic calls a function, which `crate::panics` replaces by a trap. No code that formats a message is left.
     "-Cpanic=abort",
@@ -23,6 +26,8 @@ const RUSTFLAGS: [&str; 5] = [
     // warp would then execute different copies of one, which is undefined in PTX (bar.sync is aligned). LLVM's pass of
     // the same name does not duplicate convergent operations.
     "-Zmir-enable-passes=-JumpThreading",
+    // A GPU has no conversion of a wider integer to a float, and no function that LLVM would call for one: LLVM writes it out.
+    "-Cllvm-args=-expand-fp-convert-bits=64",
 ];
 
 /// Compiler flags for the kernels only.
@@ -32,7 +37,10 @@ const RUSTFLAGS: [&str; 5] = [
 /// count in its own basic block alone.
 /// The PTX is the assembly output; there is nothing to link, and no linker is needed. [`crate::remainders`] reads the LLVM IR. The verbose comments contain the
 /// inlined-at chain of each source line; [`crate::source_lines`] reads and removes them.
-const KERNEL_FLAGS: [&str; 5] = ["--emit", "asm,llvm-ir", EXTRA_PASS, "-Zno-link", "-Zverbose-asm"];
+const KERNEL_FLAGS: [&str; 5] = ["--emit", OUTPUTS, EXTRA_PASS, "-Zno-link", "-Zverbose-asm"];
+
+/// What the compiler writes.
+const OUTPUTS: &str = "asm,llvm-ir";
 
 /// LLVM 22 crashes in this pass where a pointer is chosen between constants and local memory; the kernels are then compiled
 /// without it.
@@ -41,7 +49,15 @@ const EXTRA_PASS: &str = "-Cpasses=function(require<domtree>,infer-address-space
 /// What the compiler says when it ends by a signal.
 const CRASH: &str = "interrupted by SIG";
 
-/// What LLVM says of an operation for which it would call a function of a C library, without its place.
+/// The macros of kernels that have the names of `core`'s.
+const SPEAKING: [&str; 4] = ["panic", "assert", "assert_eq", "assert_ne"];
+
+/// The way out of such an ambiguity.
+const BY_NAME: &str = "`panic!` and `assert!` of `use cuda_std::*` are ambiguous, since `core` has them too: import them by name, \
+                       `use cuda_std::panic;`, or write `#[macro_use] extern crate cuda_std;` in the library's root and \
+                       `use cuda_std::prelude::*` in place of `use cuda_std::*`";
+
+/// What LLVM says of an operation for which it would call a function of a C library.
 const LIBRARY_CALL: &str = "unsupported library call operation";
 
 /// The warning of a compilation without the extra pass.
@@ -80,8 +96,8 @@ pub(crate) struct Compilation<'a> {
     pub(crate) kernels: &'a Manifest,
     pub(crate) arch: Arch,
     pub(crate) flags: Flags,
-    /// Features of the kernel crate.
-    pub(crate) features: &'a [String],
+    pub(crate) features: &'a Features,
+    pub(crate) names: &'a SourceNames,
     pub(crate) target_directory: &'a Path,
 }
 
@@ -178,9 +194,18 @@ impl Compilation<'_> {
             }
         }
         if messages.contains(LIBRARY_CALL) {
-            messages += &self.explain_library_call();
+            // LLVM names no place. Its IR has one, and is written if nothing else is asked of the compiler.
+            let only_ir: Vec<_> = flags.iter().map(|flag| if *flag == OUTPUTS { "llvm-ir" } else { *flag }).collect();
+            compile(&only_ir)?;
+            let ir = find_below(&artifacts, &ir_name).pop().and_then(|path| fs::read_to_string(path).ok());
+            let places = wide_conversions(&ir.unwrap_or_default(), &|file| self.names.stable(file));
+            messages = format!("{}{messages}", explain_library_call(&places));
         }
         if !succeeded {
+            let is_ambiguous = |name: &str| messages.contains(&format!("error[E0659]: `{name}` is ambiguous"));
+            if messages.contains("cuda_std") && SPEAKING.iter().any(|name| is_ambiguous(name)) {
+                messages = format!("{BY_NAME}\n{messages}");
+            }
             return Err(BuilderError::Compile {
                 package: self.kernels.package.clone(),
                 arch: self.arch,
@@ -204,28 +229,6 @@ impl Compilation<'_> {
         Ok(Compiled { text, ir, messages })
     }
 
-    /// LLVM names no place. What it cannot compile are conversions between floats and integers of 128 bits, of which the lines
-    /// with such integers are candidates.
-    fn explain_library_call(&self) -> String {
-        let mut lines = Vec::new();
-        let sources = files_below(&self.kernels.source_directory(), &[]).unwrap_or_default();
-        for (name, path) in sources.iter().filter(|(name, _)| name.ends_with(".rs")) {
-            let text = fs::read_to_string(path).unwrap_or_default();
-            let has_128_bits = |line: &str| line.contains("u128") || line.contains("i128");
-            lines.extend(
-                text.lines()
-                    .enumerate()
-                    .filter(|(_, line)| has_128_bits(line))
-                    .map(|(index, line)| format!("\n  {}/{name}:{}: {}", self.kernels.package, index + 1, line.trim())),
-            );
-        }
-        let candidates: String = lines.into_iter().take(5).collect();
-        format!(
-            "\nA GPU has no conversion between floats and integers of 128 bits: convert through u64 or i64. Lines with such \
-             integers:{candidates}"
-        )
-    }
-
     fn command(&self, toolchain: &Toolchain, kernel_flags: &[&str]) -> Command {
         let mut command = toolchain.cargo_command();
         command.current_dir(&self.kernels.directory);
@@ -238,8 +241,11 @@ impl Compilation<'_> {
         }
         command.args(["rustc", "--quiet", "--color", "never", "--release", "--lib", "--crate-type", "cdylib"]);
         command.args(["--target", TARGET, "-Zbuild-std=core", "--target-dir"]).arg(self.target_directory);
-        if !self.features.is_empty() {
-            command.arg("--features").arg(self.features.join(","));
+        if !self.features.has_default {
+            command.arg("--no-default-features");
+        }
+        if !self.features.names.is_empty() {
+            command.arg("--features").arg(self.features.names.join(","));
         }
         if self.kernels.lock_path().is_file() {
             command.arg("--locked");
@@ -247,6 +253,18 @@ impl Compilation<'_> {
         command.arg("--").args(kernel_flags);
         command
     }
+}
+
+/// The line before LLVM's message about a library's function: the places of conversions that a GPU cannot do, if there are any.
+fn explain_library_call(places: &[String]) -> String {
+    if places.is_empty() {
+        return String::new();
+    }
+    format!(
+        "a GPU cannot convert a float to an integer of 128 bits by `as`, at {}: write `cuda_std::math::to_u128(x)` or \
+         `cuda_std::math::to_i128(x)`\n",
+        places.join(", ")
+    )
 }
 
 /// All files of that name below a directory: where cargo puts them depends on its version.

@@ -143,6 +143,12 @@ fn reason(staleness: Option<&Staleness>) -> String {
     staleness.map_or_else(|| "a rebuild was requested".to_owned(), Staleness::to_string)
 }
 
+/// How to install a toolchain, for a warning.
+pub(crate) fn install_in_a_line() -> String {
+    let commands = RUST_SRC_COMMANDS.map(|(command, _)| format!("`{command}`"));
+    format!("Install one: {}", commands.join(" or "))
+}
+
 fn install_hint() -> String {
     let commands = RUST_SRC_COMMANDS.map(|(command, place)| format!("  {command:<48} # {place}")).join("\n");
     format!(

@@ -23,7 +23,10 @@
 //! ```toml
 //! [package.metadata.cuda_builder]
 //! host_only = ["src/simulator"]
+//! host_only_features = ["progress-bar"]
 //! ```
+//! The sources of its programs (`src/main.rs`, `src/bin`) need not be listed. Kernels are compiled with the features that their
+//! crate's own build has, but for those listed; committed PTX of other features is stale.
 //!
 //! # A build script
 //! ```no_run
@@ -59,6 +62,7 @@ mod compile;
 mod debug_information;
 mod environment;
 mod error;
+mod features;
 mod files;
 mod fingerprint;
 #[path = "../../cuda_std_macros/src/float_methods.rs"]
@@ -67,9 +71,11 @@ mod functions;
 mod generic_accesses;
 mod groups;
 mod header;
+mod llvm_ir;
 mod locked;
 mod manifest;
 mod messages;
+mod modules;
 mod outcome;
 mod panic_texts;
 mod panics;
@@ -82,6 +88,7 @@ mod source_lines;
 mod source_names;
 mod staleness;
 mod std_methods;
+mod tokens;
 mod toolchain;
 
 pub use arch::{Arch, UnknownArch};
@@ -104,6 +111,10 @@ pub const STALE: &str = "// stale: ";
 
 /// The environment variable that, set to 1, makes stale PTX without a toolchain an error of the build.
 pub const STRICT_VARIABLE: &str = "PTX_STRICT";
+
+/// The environment variable that, set to 1, makes a build write the PTX that it compiles to the committed path too:
+/// `PTX_UPDATE=1 cargo build`.
+pub const UPDATE_VARIABLE: &str = "PTX_UPDATE";
 
 /// Whether the calling build script runs for the GPU's target, where it must do nothing: if a kernel crate's own build
 /// script calls [`CudaBuilder::build`], that call compiles the crate, which runs the script again.

@@ -11,6 +11,7 @@ use toml::{Table, Value};
 
 use crate::BuilderError;
 use crate::files::{canonical, read_text};
+use crate::modules::{Modules, files_of_modules};
 
 /// A crate whose sources go into the PTX.
 #[derive(Debug)]
@@ -80,17 +81,66 @@ impl Manifest {
         name.replace('-', "_")
     }
 
+    /// The library's root, its first source file.
+    pub(crate) fn library_path(&self) -> PathBuf {
+        self.directory.join(self.library_key("path").unwrap_or("src/lib.rs"))
+    }
+
     /// The directory of the library's sources.
     pub(crate) fn source_directory(&self) -> PathBuf {
-        let root = self.directory.join(self.library_key("path").unwrap_or("src/lib.rs"));
+        let root = self.library_path();
         root.parent().map_or(root.clone(), Path::to_owned)
+    }
+
+    /// The source files of the package's programs that its library is not compiled from: a program's root is `src/main.rs`, a file or
+    /// the `main.rs` of a folder in `src/bin`, or the path of a `[[bin]]`.
+    pub(crate) fn files_of_programs(&self) -> BTreeSet<PathBuf> {
+        let source = self.directory.join("src");
+        let mut roots = vec![source.join("main.rs")];
+        for entry in std::fs::read_dir(source.join("bin")).into_iter().flatten().flatten() {
+            roots.extend([entry.path(), entry.path().join("main.rs")]);
+        }
+        let declared = self.table.get("bin").and_then(Value::as_array).into_iter().flatten();
+        roots.extend(declared.filter_map(|program| Some(self.directory.join(program.get("path")?.as_str()?))));
+        let mut files: BTreeSet<_> = roots.iter().flat_map(|root| files_of_modules(root, Modules::All)).collect();
+        if !files.is_empty() {
+            let of_library = files_of_modules(&self.library_path(), Modules::All);
+            files.retain(|path| !of_library.contains(path));
+        }
+        files
     }
 
     /// The files and directories that only the host compiles, by `package.metadata.cuda_builder.host_only`.
     pub(crate) fn host_only(&self) -> Vec<PathBuf> {
-        let listed = || self.table["package"].get("metadata")?.get("cuda_builder")?.get("host_only")?.as_array();
-        let paths = listed().into_iter().flatten().filter_map(Value::as_str);
-        paths.map(|path| self.directory.join(path)).collect()
+        self.metadata("host_only").map(|path| self.directory.join(path)).collect()
+    }
+
+    /// The features that change nothing in kernels, by `package.metadata.cuda_builder.host_only_features`.
+    pub(crate) fn host_only_features(&self) -> BTreeSet<&str> {
+        self.metadata("host_only_features").collect()
+    }
+
+    fn metadata(&self, key: &str) -> impl Iterator<Item = &str> {
+        let listed = || self.table["package"].get("metadata")?.get("cuda_builder")?.get(key)?.as_array();
+        listed().into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    /// The names of the package's features.
+    pub(crate) fn features(&self) -> impl Iterator<Item = &str> {
+        self.table.get("features").and_then(Value::as_table).into_iter().flatten().map(|(name, _)| name.as_str())
+    }
+
+    /// The package's features among `names`, with those that they enable.
+    pub(crate) fn features_enabled_by<'a>(&'a self, names: impl IntoIterator<Item = &'a str>) -> BTreeSet<&'a str> {
+        let mut pending: Vec<&str> = names.into_iter().collect();
+        let mut enabled = BTreeSet::new();
+        while let Some(name) = pending.pop() {
+            let Some(enables) = self.table.get("features").and_then(|features| features.get(name)) else { continue };
+            if enabled.insert(name) {
+                pending.extend(enables.as_array().into_iter().flatten().filter_map(Value::as_str));
+            }
+        }
+        enabled
     }
 
     fn library_key(&self, key: &str) -> Option<&str> {

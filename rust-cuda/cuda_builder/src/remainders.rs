@@ -5,6 +5,7 @@ mod written;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::BuilderError;
+use crate::llvm_ir::Place;
 use crate::ptx_items::{Kind, items};
 use written::{Divisor, Written};
 
@@ -76,9 +77,6 @@ fn missing<'a>(written: &[&'a Written], found: &[Place]) -> Option<&'a Written> 
     let has_no_place = |written: &&&Written| written.place.is_some_and(|place| !found.contains(&place));
     (found.len() < distinct.len()).then(|| *written.iter().find(has_no_place).unwrap_or(&written[0]))
 }
-
-/// Line and column of the source, each 0 if unknown.
-type Place = (u32, u32);
 
 /// An instruction's line, split into its name and operands, with its place in the source.
 #[derive(Clone, Debug)]

@@ -30,8 +30,8 @@ pub enum Staleness {
         /// The file's format.
         found: String,
     },
-    /// The file was built from other sources, with other flags or for another architecture.
-    #[error("the committed file is stale: the kernels' sources or flags have changed since it was built")]
+    /// The file was built from other sources, with other features or flags, or for another architecture.
+    #[error("the committed file is stale: the kernels' sources, features or flags have changed since it was built")]
     Sources,
     /// The body does not match the digest in the header.
     #[error("the committed file was edited after it was built")]

@@ -3,6 +3,7 @@
 //! of 0 and −0.
 
 use crate::float_methods::{EXTREMES, FLOAT_METHODS};
+use crate::tokens::{Token, group, length_of_excluded, tokens};
 
 /// The lines, from 1, with calls of such methods in a source file, each with the method. Kernels, tests and items that only the
 /// host compiles are skipped. Types are not known: another type's method of the name is found too.
@@ -52,121 +53,10 @@ fn skipped_item(tokens: &[Token<'_>]) -> Option<usize> {
         let is_generic = tokens[..body].iter().any(|token| token.text == "GpuFloat");
         return is_generic.then(|| body + group(&tokens[body..]));
     }
-    let [Token { text: "#", .. }, Token { text: "[", .. }, ..] = tokens else { return None };
-    let attribute = group(&tokens[1..]);
-    let text: String = tokens[..=attribute].iter().map(|token| token.text).collect();
-    let is_skipped = ["#[kernel]", "#[cuda_std::kernel]", "#[test]", "#[cfg(test)]"].contains(&text.as_str())
-        || text.starts_with("#[cfg(not(target_arch=");
-    if !is_skipped {
-        return None;
-    }
-    let mut end = 1 + attribute;
-    while end < tokens.len() {
-        match tokens[end].text {
-            ";" => return Some(end + 1),
-            "{" => return Some(end + group(&tokens[end..])),
-            "(" | "[" => end += group(&tokens[end..]),
-            _ => end += 1,
-        }
-    }
-    Some(end)
-}
-
-/// The number of tokens from an opening bracket to its closing one.
-fn group(tokens: &[Token<'_>]) -> usize {
-    let mut depth = 0;
-    for (index, token) in tokens.iter().enumerate() {
-        match token.text {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return index + 1;
-        }
-    }
-    tokens.len()
-}
-
-/// A word, a literal or a character of punctuation, and its line, from 1.
-#[derive(Clone, Copy, Debug)]
-struct Token<'a> {
-    text: &'a str,
-    line: usize,
-}
-
-fn tokens(source: &str) -> Vec<Token<'_>> {
-    let (mut tokens, mut rest, mut line) = (Vec::new(), source, 1);
-    while let Some(first) = rest.chars().next() {
-        let length = length_of_token(rest, first);
-        let (text, after) = rest.split_at(length);
-        let is_comment = text.starts_with("//") || text.starts_with("/*");
-        if !is_comment && !first.is_whitespace() {
-            tokens.push(Token { text, line });
-        }
-        line += text.matches('\n').count();
-        rest = after;
-    }
-    tokens
-}
-
-fn length_of_token(text: &str, first: char) -> usize {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let until = |end: &str, from: usize| text[from..].find(end).map_or(text.len(), |found| from + found + end.len());
-    if text.starts_with("//") {
-        return text.find('\n').unwrap_or(text.len());
-    }
-    if text.starts_with("/*") {
-        return length_of_comment(text);
-    }
-    // A raw string, maybe of bytes.
-    let quoted = text.trim_start_matches(['b', 'c']);
-    if let Some(raw) = quoted.strip_prefix('r').filter(|_| text.len() - quoted.len() <= 1) {
-        let hashes = raw.len() - raw.trim_start_matches('#').len();
-        if raw[hashes..].starts_with('"') {
-            let start = text.len() - raw.len() + hashes + 1;
-            return until(&format!("\"{}", "#".repeat(hashes)), start);
-        }
-    }
-    match first {
-        '"' => length_of_quoted(text, '"'),
-        // A character; what has no second quote behind it is a lifetime.
-        '\'' if text[1..].starts_with('\\') || text[1..].chars().nth(1) == Some('\'') => length_of_quoted(text, '\''),
-        _ if is_word(first) => text.find(|c| !is_word(c)).unwrap_or(text.len()),
-        _ => first.len_utf8(),
-    }
-}
-
-/// The length of a comment with the ones that are nested in it.
-fn length_of_comment(text: &str) -> usize {
-    let (mut depth, mut position) = (0, 0);
-    while position < text.len() {
-        let rest = &text.as_bytes()[position..];
-        if rest.starts_with(b"/*") {
-            (depth, position) = (depth + 1, position + 2);
-        } else if rest.starts_with(b"*/") {
-            (depth, position) = (depth - 1, position + 2);
-        } else {
-            position += 1;
-        }
-        if depth == 0 {
-            return position;
-        }
-    }
-    text.len()
-}
-
-fn length_of_quoted(text: &str, quote: char) -> usize {
-    let mut is_escaped = false;
-    for (position, c) in text.char_indices().skip(1) {
-        match c {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            _ if c == quote => return position + 1,
-            _ => {}
-        }
-    }
-    text.len()
+    length_of_excluded(tokens, |attribute| {
+        ["#[kernel]", "#[cuda_std::kernel]", "#[test]"].contains(&attribute)
+            || ["#[kernel(", "#[cuda_std::kernel("].iter().any(|start| attribute.starts_with(start))
+    })
 }
 
 #[cfg(test)]

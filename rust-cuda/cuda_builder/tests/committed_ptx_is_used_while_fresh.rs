@@ -55,6 +55,20 @@ fn stale_ptx_is_rebuilt_if_there_is_a_toolchain() {
 }
 
 #[test]
+fn a_build_writes_the_committed_ptx_if_it_is_told_to() {
+    let (sandbox, builder) = committed();
+    let before = sandbox.read(COMMITTED);
+    assert_eq!(builder.clone().update(true).build().unwrap().origin, Origin::Committed);
+    sandbox.change("kernels/src/scaling.rs", "*= factor", "/= factor");
+    assert!(matches!(builder.clone().update(true).build().unwrap().origin, Origin::Built { .. }));
+    assert_ne!(sandbox.read(COMMITTED), before);
+    assert_eq!(sandbox.builder().staleness().unwrap(), None);
+    fs::remove_file(sandbox.path(COMMITTED)).unwrap();
+    builder.update(true).build().unwrap();
+    assert_eq!(sandbox.builder().build().unwrap().origin, Origin::Committed);
+}
+
+#[test]
 fn built_ptx_is_below_the_target_directory_by_default() {
     let sandbox = Sandbox::new();
     let ptx = sandbox.builder().toolchains(vec![sandbox.fake_toolchain("toolchain")]).build().unwrap();

@@ -86,6 +86,26 @@ fn the_sources_of_path_dependencies_count() {
 }
 
 #[test]
+fn the_sources_of_programs_do_not_count() {
+    let sandbox = Sandbox::new();
+    let first = fingerprint(&sandbox.builder());
+    sandbox.write("kernels/src/main.rs", "mod arguments;\nmod scaling;\nfn main() {}");
+    sandbox.write("kernels/src/arguments.rs", "");
+    sandbox.write("kernels/src/bin/tool.rs", "fn main() {}");
+    sandbox.write("kernels/src/bin/other/main.rs", "fn main() {}");
+    assert_eq!(fingerprint(&sandbox.builder()), first);
+    // The library is compiled from it too.
+    sandbox.change("kernels/src/scaling.rs", "*= factor", "/= factor");
+    let changed = fingerprint(&sandbox.builder());
+    assert_ne!(changed, first);
+    sandbox.change("kernels/src/lib.rs", "mod scaling;", "mod scaling;\n#[path = \"arguments.rs\"]\nmod more;");
+    let more = fingerprint(&sandbox.builder());
+    sandbox.write("kernels/src/arguments.rs", "// Changed.");
+    let all = [first, changed, more, fingerprint(&sandbox.builder())];
+    assert!((1..all.len()).all(|i| !all[..i].contains(&all[i])), "{all:?}");
+}
+
+#[test]
 fn line_endings_times_and_the_path_do_not_count() {
     let sandbox = Sandbox::new();
     let first = fingerprint(&sandbox.builder());

@@ -99,7 +99,7 @@ fn directives_for_cargo_have_the_watched_paths_and_the_warning() {
         "cargo::rerun-if-env-changed=CUDA_BUILDER_RUSTC".to_owned(),
         "cargo::rerun-if-env-changed=PTX_STRICT".to_owned(),
         "cargo::warning=tiny-kernels: the PTX for sm_75 (ptx/missing.ptx): the committed file is missing; \
-         built with rustc 9.9.9 (fake), LLVM 99.0. `cargo xtask ptx` refreshes it"
+         built with rustc 9.9.9 (fake), LLVM 99.0. `PTX_UPDATE=1 cargo build` refreshes it"
             .to_owned(),
     ] {
         assert!(stdout.lines().any(|line| line == expected), "no {expected:?} in\n{stdout}");

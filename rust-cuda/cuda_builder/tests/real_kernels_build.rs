@@ -271,6 +271,38 @@ fn what_a_gpu_has_not_is_an_error_with_its_place() {
     );
     let line = sandbox.read("kernels/src/lib.rs").lines().position(|line| line.contains("x as u128")).unwrap() + 1;
     let error = builder(&sandbox, Arch::Sm75).rebuild().unwrap_err().to_string();
-    assert!(error.contains("A GPU has no conversion between floats and integers of 128 bits"), "{error}");
-    assert!(error.contains(&format!("tiny-kernels/lib.rs:{line}: unsafe {{ *out = (x as u128")), "{error}");
+    let expected = format!(
+        "a GPU cannot convert a float to an integer of 128 bits by `as`, at tiny-kernels/src/lib.rs:{line}: write \
+         `cuda_std::math::to_u128(x)` or `cuda_std::math::to_i128(x)`\n"
+    );
+    assert!(error.contains(&expected), "{error}");
+}
+
+#[test]
+fn wide_integers_become_floats() {
+    if real_toolchain(Arch::Sm75).is_none() {
+        return;
+    }
+    let sandbox = with_kernel(
+        "#[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn narrows(x: &u128, out: *mut f32) {\n\
+         unsafe { *out = *x as f32 + (*x as i128 as f64) as f32 };\n}",
+    );
+    let text = builder(&sandbox, Arch::Sm75).rebuild().unwrap().body;
+    assert!(text.contains(".entry narrows("), "{text}");
+}
+
+#[test]
+fn an_ambiguous_macro_has_a_way_out() {
+    if real_toolchain(Arch::Sm75).is_none() {
+        return;
+    }
+    let sandbox = with_kernel(
+        "mod cuda_std {\n#[macro_export]\nmacro_rules! own_panic { () => {} }\npub use own_panic as panic;\n}\n\
+         mod uses {\nuse crate::cuda_std::*;\npub fn f() { panic!() }\n}",
+    );
+    let error = builder(&sandbox, Arch::Sm75).rebuild().unwrap_err().to_string();
+    assert!(
+        error.contains("import them by name, `use cuda_std::panic;`, or write `#[macro_use] extern crate"),
+        "{error}"
+    );
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Place;
 use crate::BuilderError;
+use crate::llvm_ir::{Place, location_of, metadata, place, place_in_source};
 
 /// A remainder of the IR, as `%z = frem float %x, %y, !dbg !7`.
 #[derive(Clone, Debug)]
@@ -62,11 +62,8 @@ pub(super) fn remainders(ir: &str) -> Vec<Written> {
         if operation.starts_with("fast ") || operation.contains("arcp ") || operation.contains("afn ") {
             continue;
         }
-        let (operands, attachments) = operation.split_once(", !").unwrap_or((operation, ""));
-        let location: Option<u32> = attachments.strip_prefix("dbg !").and_then(|rest| {
-            let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
-            digits.parse().ok()
-        });
+        let operands = operation.split_once(", !").map_or(operation, |(operands, _)| operands);
+        let location = location_of(line);
         found.push(Written {
             function: function.clone(),
             operands: operands.to_owned(),
@@ -88,18 +85,8 @@ impl Written {
     }
 
     pub(super) fn error(&self, ir: &str, name_of_file: &dyn Fn(&str) -> String) -> BuilderError {
-        BuilderError::Remainder { place: self.place_in_source(ir, name_of_file).unwrap_or_default() }
-    }
-
-    /// `at FILE:LINE`.
-    fn place_in_source(&self, ir: &str, name_of_file: &dyn Fn(&str) -> String) -> Option<String> {
-        let location = metadata(ir, self.location?)?;
-        let (line, _) = place(location)?;
-        let scope = metadata(ir, number(location, "scope: !")?)?;
-        let file = metadata(ir, number(scope, "file: !")?)?;
-        let (name, directory) = (text(file, "filename: \"")?, text(file, "directory: \"").unwrap_or_default());
-        let path = if name.starts_with('/') { name.to_owned() } else { format!("{directory}/{name}") };
-        Some(format!("at {}:{line}", name_of_file(&path)))
+        let place = self.location.and_then(|location| place_in_source(ir, location, name_of_file));
+        BuilderError::Remainder { place: place.map(|place| format!("at {place}")).unwrap_or_default() }
     }
 }
 
@@ -124,24 +111,4 @@ fn divisor(operand: &str) -> Divisor {
         None => operand.parse().ok(),
     };
     value.map_or(Divisor::Unknown, |value: f64| Divisor::Constant(value.abs()))
-}
-
-/// The line that defines a number of the metadata.
-fn metadata(ir: &str, number: u32) -> Option<&str> {
-    let start = ir.find(&format!("\n!{number} = "))? + 1;
-    ir[start..].lines().next()
-}
-
-fn place(location: &str) -> Option<Place> {
-    let line = number(location, "line: ").filter(|&line| line > 0)?;
-    Some((line, number(location, "column: ").unwrap_or(0)))
-}
-
-fn number(metadata: &str, key: &str) -> Option<u32> {
-    let (_, rest) = metadata.split_once(key)?;
-    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-}
-
-fn text<'a>(metadata: &'a str, key: &str) -> Option<&'a str> {
-    metadata.split_once(key)?.1.split('"').next()
 }
