@@ -14,4 +14,16 @@ fn with_the_size_of_the_block(out: GlobalMut<f32>) {
     out.set(0, tile.get(0));
 }
 
+#[derive(Clone, Copy)]
+struct Point {
+    x: f32,
+    y: f32,
+}
+
+#[kernel]
+fn of_structs(out: GlobalMut<f32>) {
+    let points = shared_array![Point; 32];
+    out.set(0, 1.0);
+}
+
 fn main() {}
