@@ -6,6 +6,7 @@ use syn::ext::IdentExt;
 use syn::{Attribute, Block, Error, Item, ItemFn, Result, ReturnType, parse2};
 
 use crate::body;
+use crate::imports;
 use crate::instance::Instance;
 use crate::parameter::{Parameter, internal};
 
@@ -33,23 +34,8 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenS
     let speaking = body::without_std(&mut function.block, if is_unsafe { &[] } else { &parameters })?;
     let entries = instances.iter().map(|instance| entry(&function, &parameters, is_unsafe, instance));
     let launcher = launcher(&function, &parameters, is_unsafe, &instances);
-    let imports = (!speaking.is_empty()).then(|| uses_of_imports(&speaking));
+    let imports = imports::uses(&speaking);
     Ok(quote!(#(#entries)* #launcher #imports))
-}
-
-/// Items that use the module's imports of macros that the body calls, since the body has the macros by their paths: without these
-/// uses, the compiler would call `use cuda_std::println;` unused. What the module does not import comes from `cuda_std`.
-fn uses_of_imports(speaking: &[Ident]) -> TokenStream {
-    quote! {
-        const _: () = {
-            #[allow(unused_imports, clippy::wildcard_imports)]
-            mod imported {
-                pub(super) use super::*;
-                pub(super) use ::cuda_std::speech::macros::*;
-            }
-            #(#[allow(unused_imports)] use imported::#speaking as _;)*
-        };
-    }
 }
 
 fn parse_function(item: TokenStream) -> Result<ItemFn> {

@@ -7,6 +7,7 @@ mod brackets;
 mod by_value;
 mod cuda_c;
 mod float_methods;
+mod imports;
 mod instance;
 mod kernel;
 mod parameter;
