@@ -30,6 +30,9 @@ const CHECKS: [(&str, &str); 10] = [
 /// What a panic says whose text is not found.
 const UNKNOWN: &str = "the kernel panics";
 
+/// The file of `cuda_std` with the memory of buffers.
+const BUFFERS: &str = "/cuda_std/src/nvptx/global.rs";
+
 /// Calls deep, at which a function's own panic is not looked for any more.
 const MAX_DEPTH: usize = 8;
 
@@ -198,7 +201,9 @@ impl<'a> Functions<'a> {
         }
         match (&site.arguments[..], site.callee) {
             (&[start, end, length], _) if is(&["core", "slice", "index", "slice_index_fail"]) => {
-                return TrapReason::Slice([start, end, length].map(str::to_owned));
+                let is_range = site.places.iter().any(|(path, ..)| path.ends_with(BUFFERS));
+                let of = if is_range { TrapReason::Range } else { TrapReason::Slice };
+                return of([start, end, length].map(str::to_owned));
             }
             ([_, _], _) if is(&["core", "panicking", "panic_bounds_check"]) => {
                 let start = format!("{INDEX_OUT_OF_BOUNDS}: the len is ");

@@ -7,10 +7,11 @@
 //! trap; exit; // panics: index out of bounds: the len is {5} but the index is {%rd4}
 //! trap; exit; // out of bounds: buffer
 //! trap; exit; // slice: %rd3 %rd4 5
+//! trap; exit; // range: %rd3 %rd4 %rd5
 //! ```
 //!
 //! In braces is a register of the function, or a number. Braces of a text are doubled, and its other characters are escaped. A slice
-//! has a start, an end and the length of the memory, as registers or numbers.
+//! of the language and a range of a buffer have a start, an end and the length of the memory, as registers or numbers.
 
 use crate::message::unescaped;
 
@@ -23,6 +24,8 @@ pub enum TrapReason {
     OutOfBounds(Bounded),
     /// The registers or numbers of a slice's start, its end and the length of what is sliced, which it does not fit.
     Slice([String; 3]),
+    /// As of a slice, of a part of a buffer.
+    Range([String; 3]),
 }
 
 /// A piece of a panic's message.
@@ -52,6 +55,9 @@ const OUT_OF_BOUNDS: &str = "// out of bounds: ";
 /// The start of the comment of a wrong slice.
 const SLICE: &str = "// slice: ";
 
+/// The start of the comment of a wrong range of a buffer.
+const RANGE: &str = "// range: ";
+
 /// The start of the message of `core` for an index out of bounds.
 pub const INDEX_OUT_OF_BOUNDS: &str = "index out of bounds";
 
@@ -79,6 +85,7 @@ impl TrapReason {
                 return format!("{OUT_OF_BOUNDS}{}", name.unwrap_or_default());
             }
             Self::Slice(values) => return format!("{SLICE}{}", values.join(" ")),
+            Self::Range(values) => return format!("{RANGE}{}", values.join(" ")),
             Self::Panic(pieces) => pieces,
         };
         let text: String = pieces
@@ -97,9 +104,11 @@ impl TrapReason {
         if let Some(memory) = comment.strip_prefix(OUT_OF_BOUNDS) {
             return Bounded::ALL.iter().find_map(|&(of, name)| (name == memory).then_some(Self::OutOfBounds(of)));
         }
-        if let Some(values) = comment.strip_prefix(SLICE) {
-            let values: Vec<_> = values.split(' ').map(str::to_owned).collect();
-            return values.try_into().ok().map(Self::Slice);
+        for (start, of) in [(SLICE, Self::Slice as fn(_) -> _), (RANGE, Self::Range)] {
+            if let Some(values) = comment.strip_prefix(start) {
+                let values: Vec<_> = values.split(' ').map(str::to_owned).collect();
+                return values.try_into().ok().map(of);
+            }
         }
         let text = unescaped(comment.strip_prefix(PANICS)?);
         let (mut pieces, mut plain, mut rest) = (Vec::new(), String::new(), &*text);
@@ -133,6 +142,7 @@ mod tests {
             TrapReason::OutOfBounds(Bounded::Buffer),
             TrapReason::OutOfBounds(Bounded::SharedArray),
             TrapReason::Slice(["%rd3", "%rd4", "5"].map(str::to_owned)),
+            TrapReason::Range(["%rd3", "0", "%rd5"].map(str::to_owned)),
             TrapReason::Panic(vec![]),
             TrapReason::Panic(vec![text("attempt to divide by zero ")]),
             TrapReason::Panic(vec![text("a {b} {{c\n\\ \"d\" é\u{1b}"), value("%rd4"), value("5"), text("}")]),

@@ -3,7 +3,7 @@
 use cuda_std::{GlobalMut, kernel, shared_array, warp};
 
 /// A panic of [`panicking`]: its way and its numbers.
-pub const PANICS: [(u32, [i32; 2]); 33] = [
+pub const PANICS: [(u32, [i32; 2]); 36] = [
     (0, [5, 0]),
     (0, [i32::MIN, -1]),
     (1, [5, 0]),
@@ -36,7 +36,10 @@ pub const PANICS: [(u32, [i32; 2]); 33] = [
     (21, [2, 8]),
     (22, [0, 0]),
     (23, [0, 0]),
-    (24, [16, 5]),
+    (24, [3, 2]),
+    (24, [0, 5]),
+    (24, [3, 1]),
+    (25, [16, 5]),
 ];
 
 /// Panics in a way, because of the numbers of `x`. Other numbers give a number, the first element of `out`.
@@ -102,6 +105,7 @@ pub fn panicking(way: u32, x: &[i32], out: GlobalMut<i32>) {
         }
         22 => table.chunks(a as usize).map(|chunk| chunk[0]).sum(),
         23 => of_results(a),
+        24 => x.slice(a as usize..b as usize).len() as i32,
         _ => char::from_digit(b as u32, 16 + a as u32 * 2).map_or(0, |digit| digit as i32),
     };
     out.set(0, result);

@@ -78,6 +78,9 @@ fn all_devices_say_why_a_check_has_failed() {
         "panic: mid > len",
         "panic: chunk size must be non-zero",
         "panic: a \"positive\" number\n",
+        "range 3..2 of `x`: the start, 3, is beyond the end, 2",
+        "range 0..5 of `x`: the end, 5, is beyond the length, 2",
+        "range 3..1 of `x`: the start, 3, is beyond the end, 1",
         "panic: to_digit: invalid radix -- radix must be in the range 2 to 36 inclusive",
     ];
     assert_eq!(said, expected);

@@ -51,7 +51,8 @@ impl Fault {
     /// Sets the name of the buffer of an index out of bounds, here and in the other faults. `name_of` has it by the number of the
     /// parameter with its address.
     pub fn set_buffer_names(&mut self, name_of: &dyn Fn(usize) -> Option<Arc<str>>) {
-        if let FaultKind::OutOfBounds { memory: Indexed::Buffer { parameter: Some(number), name }, .. } = &mut self.kind
+        if let FaultKind::OutOfBounds { memory, .. } | FaultKind::Range { memory, .. } = &mut self.kind
+            && let Indexed::Buffer { parameter: Some(number), name } = memory
         {
             *name = name_of(*number).or(name.take());
         }
@@ -283,6 +284,18 @@ pub enum FaultKind {
         /// The index and the memory's number of elements, if registers have them.
         bounds: Option<(u64, u64)>,
     },
+    /// A `trap` of a Rust kernel because of a part of a buffer whose start is beyond its end, or whose end is beyond the buffer's.
+    #[error("range {start}..{end} of {memory}: {}", cuda_launch::wrong_range(*.start as usize, *.end as usize, *.length as usize))]
+    Range {
+        /// The buffer.
+        memory: Indexed,
+        /// The first index.
+        start: u64,
+        /// The index after the last.
+        end: u64,
+        /// The buffer's number of elements.
+        length: u64,
+    },
     /// A call for which a thread's stack has no room: a function calls itself too often, directly or indirectly.
     #[error("a call of `{function}` exceeds the {} KiB of the thread's stack: do its calls of itself end?", STACK_BYTES >> 10)]
     Recursion {
@@ -416,6 +429,16 @@ pub enum Indexed {
     SharedArray,
 }
 
+impl fmt::Display for Indexed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Buffer { name: Some(name), .. } => write!(f, "`{}`", printable(name)),
+            Self::Buffer { name: None, .. } => f.write_str("a buffer"),
+            Self::SharedArray => f.write_str("the shared array"),
+        }
+    }
+}
+
 /// Displays an index out of bounds.
 struct IndexOutOfBounds<'a>(&'a Indexed, Option<(u64, u64)>);
 
@@ -423,17 +446,11 @@ impl fmt::Display for IndexOutOfBounds<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(memory, bounds) = self;
         match bounds {
-            Some((index, _)) => write!(f, "index {index} is outside of ")?,
-            None => f.write_str("an index is outside of ")?,
-        }
-        match memory {
-            Indexed::Buffer { name: Some(name), .. } => write!(f, "`{}`", printable(name))?,
-            Indexed::Buffer { name: None, .. } => f.write_str("a buffer")?,
-            Indexed::SharedArray => f.write_str("the shared array")?,
-        }
-        match bounds {
-            Some((_, length)) => write!(f, ", which has {}", cuda_launch::counted(*length as usize, "element")),
-            None => Ok(()),
+            Some((index, length)) => {
+                let elements = cuda_launch::counted(*length as usize, "element");
+                write!(f, "index {index} is outside of {memory}, which has {elements}")
+            }
+            None => write!(f, "an index is outside of {memory}"),
         }
     }
 }

@@ -19,7 +19,7 @@ impl FaultKind {
                 AccessError::WrongSpace { .. } => "wrong-space",
                 AccessError::ReadOnly { .. } => "read-only",
             },
-            Self::OutOfBounds { .. } => "out-of-bounds",
+            Self::OutOfBounds { .. } | Self::Range { .. } => "out-of-bounds",
             Self::BarrierDivergence { .. } => "barrier-divergence",
             Self::BarrierOfSomeLanes { .. } => "barrier-of-some-lanes",
             Self::BarrierInTwoArms { .. } => "barrier-in-two-arms",

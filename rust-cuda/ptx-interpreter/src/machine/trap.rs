@@ -45,6 +45,11 @@ impl Warp {
                 let [start, end, length] = values.each_ref().map(value);
                 FaultKind::Panic { message: slice_message(start, end, length) }
             }
+            Some(Reason::Range(values)) => {
+                let [start, end, length] = values.each_ref().map(value);
+                let parameter = self.length_of_a_buffer(values[2], lane, context).map(|(parameter, _)| parameter);
+                FaultKind::Range { memory: Indexed::Buffer { parameter, name: None }, start, end, length }
+            }
             Some(Reason::Panic(pieces)) => {
                 let text = |piece: &ReasonPiece| match piece {
                     ReasonPiece::Text(text) => text.clone(),

@@ -67,6 +67,8 @@ pub(crate) enum Reason {
     OutOfBounds(Bounded),
     /// Start, end and length.
     Slice([Register; 3]),
+    /// Start, end and length of a buffer.
+    Range([Register; 3]),
 }
 
 /// A piece of a panic's message.

@@ -94,6 +94,7 @@ fn resolved(symbols: &mut Symbols<'_>, reason: &TrapReason) -> Option<Reason> {
     Some(match reason {
         TrapReason::OutOfBounds(memory) => Reason::OutOfBounds(*memory),
         TrapReason::Slice([start, end, length]) => Reason::Slice([register(start)?, register(end)?, register(length)?]),
+        TrapReason::Range([start, end, length]) => Reason::Range([register(start)?, register(end)?, register(length)?]),
         TrapReason::Panic(pieces) => {
             let resolved = pieces.iter().map(|piece| match piece {
                 Piece::Text(text) => Some(ReasonPiece::Text(text.clone())),
