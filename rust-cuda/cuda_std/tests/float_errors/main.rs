@@ -39,10 +39,10 @@ macro_rules! methods {
             Function {
                 name: stringify!($method),
                 ranges,
-                of_f32: |x, _y| GpuFloat::$method(x $(, { let $y = _y; $y })?),
-                of_f64: Some(|x, _y| GpuFloat::$method(x $(, { let $y = _y; $y })?)),
-                exact: |$x, _y| {
-                    $(let $y = _y;)?
+                of_f32: |x, _other| GpuFloat::$method(x $(, { let $y = _other; $y })?),
+                of_f64: Some(|x, _other| GpuFloat::$method(x $(, { let $y = _other; $y })?)),
+                exact: |$x, _other| {
+                    $(let $y = _other;)?
                     $exact
                 },
             }
@@ -199,15 +199,15 @@ fn special_values_are_those_of_std() {
     macro_rules! same {
         ($($method:ident($($y:ident)?))*) => {
             for (x, y) in SPECIAL.iter().flat_map(|&x| SPECIAL.map(|y| (x, y))) {
-                let (narrow_x, narrow_y) = (x as f32, y as f32);
+                let (narrow_x, narrow_other) = (x as f32, y as f32);
                 $(
-                    let _y = y;
-                    let own = GpuFloat::$method(x $(, { let $y = _y; $y })?);
-                    let of_std = x.$method($({ let $y = _y; $y })?);
+                    let _other = y;
+                    let own = GpuFloat::$method(x $(, { let $y = _other; $y })?);
+                    let of_std = x.$method($({ let $y = _other; $y })?);
                     assert_eq!(kind(own), kind(of_std), "{} of {x:e} and {y:e}: {own}, of std {of_std}", stringify!($method));
-                    let _y = narrow_y;
-                    let own = GpuFloat::$method(narrow_x $(, { let $y = _y; $y })?).into();
-                    let of_std = narrow_x.$method($({ let $y = _y; $y })?).into();
+                    let _other = narrow_other;
+                    let own = GpuFloat::$method(narrow_x $(, { let $y = _other; $y })?).into();
+                    let of_std = narrow_x.$method($({ let $y = _other; $y })?).into();
                     assert_eq!(kind(own), kind(of_std), "f32: {} of {x:e} and {y:e}: {own}, of std {of_std}", stringify!($method));
                 )*
             }
@@ -275,8 +275,8 @@ fn the_exact_values_are_those_of_mpmath() {
         ("wide(4.71238898038469).sin_cos().1", wide(4.71238898038469).sin_cos().1, -1.8369701987210297e-16),
         ("wide(1e-300).sin_cos().0", wide(1e-300).sin_cos().0, 1e-300),
         ("wide(1e-300).sin_cos().1", wide(1e-300).sin_cos().1, 1.0),
-        ("wide(0.5).asin()", wide(0.5).asin(), 0.5235987755982989),
-        ("wide(0.5).acos()", wide(0.5).acos(), 1.0471975511965979),
+        ("wide(0.375).asin()", wide(0.375).asin(), 0.3843967744956391),
+        ("wide(0.375).acos()", wide(0.375).acos(), 1.1863995522992576),
         ("wide(0.5).atanh()", wide(0.5).atanh(), 0.5493061443340549),
         ("wide(-0.99999999).asin()", wide(-0.99999999).asin(), -1.5706549054381862),
         ("wide(-0.99999999).acos()", wide(-0.99999999).acos(), 3.141451232233083),
@@ -293,7 +293,7 @@ fn the_exact_values_are_those_of_mpmath() {
         ("wide(1e-12).atan()", wide(1e-12).atan(), 1e-12),
         ("wide(1e-12).asinh()", wide(1e-12).asinh(), 1e-12),
         ("wide(1e-12).cbrt()", wide(1e-12).cbrt(), 0.0001),
-        ("wide(1e+200).atan()", wide(1e+200).atan(), 1.5707963267948966),
+        ("wide(40.0).atan()", wide(40.0).atan(), 1.5458015331759765),
         ("wide(1e+200).asinh()", wide(1e+200).asinh(), 461.2101657793691),
         ("wide(1e+200).cbrt()", wide(1e+200).cbrt(), 4.641588833612779e+66),
         ("wide(1.0).atan2(wide(-3.0))", wide(1.0).atan2(wide(-3.0)), 2.819842099193151),

@@ -3,6 +3,7 @@
 //! They share nothing with the functions under test but a first approximation, which a step of Newton's method replaces.
 
 use std::cmp::Ordering;
+use std::f64::consts::FRAC_PI_2;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// (`high` + `low`) · 2^`exponent`, where 1 ≤ |`high`| < 2 or the number is zero, and `low` is at most half a unit in the last place
@@ -43,7 +44,7 @@ pub(crate) const ONE: Wide = Wide { high: 1.0, low: 0.0, exponent: 0 };
 /// ln 2, by mpmath.
 const LN_2: Wide = Wide { high: 1.386_294_361_119_890_6, low: 4.638_093_627_692_599e-17, exponent: -1 };
 /// π, by mpmath.
-const PI: Wide = Wide { high: 1.570_796_326_794_896_6, low: 6.123_233_995_736_766e-17, exponent: 1 };
+const PI: Wide = Wide { high: FRAC_PI_2, low: 6.123_233_995_736_766e-17, exponent: 1 };
 
 impl From<f64> for Wide {
     fn from(x: f64) -> Self {
@@ -440,7 +441,7 @@ fn reduced(x: f64) -> (u32, Wide) {
     let mut whole = 0;
     for (place, digit) in product.into_iter().enumerate() {
         for half in 0..2 {
-            let (value, weight) = (digit >> (32 * half) & 0xffff_ffff, 64 * place as i32 + 32 * half as i32 - bits);
+            let (value, weight) = (digit >> (32 * half) & 0xffff_ffff, 64 * place as i32 + 32 * half - bits);
             // What is whole is taken modulo 4, the rest is added.
             let (above, below) = match -weight {
                 fraction if fraction >= 32 => (0, value),
