@@ -96,10 +96,10 @@
 //! # Panics and overflow
 //!
 //! A panic stops the launch. The simulator and the interpreter of PTX say why, in the same words: `attempt to divide by
-//! zero`, `index 4 is outside of `x`, which has 4 elements`, `assertion failed: a < b`. In PTX a panic is a trap, and
-//! `cuda_builder` writes its reason beside it as a comment, which costs nothing on a GPU. The values of a message are lost
-//! there, unless the panic is in the body of a kernel, or a function takes `panic!` and `assert!` from the
-//! [`prelude`]: these send the values to the host, from a GPU too.
+//! zero`, ``index 4 is outside of `x`, which has 4 elements``, `assertion failed: a < b`. In PTX a panic is a trap, and
+//! `cuda_builder` writes its reason beside it as a comment, which costs nothing on a GPU. The values of a message such as
+//! `panic!("x = {x}")` survive in the body of a kernel, and in functions with the macros of this crate (see [`prelude`]):
+//! these send the values to the host, from a GPU too. Those of `core` leave `{x}` in the message.
 //!
 //! Integers that overflow in `+`, `-`, `*`, `<<` and `>>` **wrap in PTX**, as in every program that is compiled without
 //! overflow checks. The simulator reports each as a fault of its own kind, `FaultKind::Overflow`, wherever the program that
