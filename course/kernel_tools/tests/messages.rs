@@ -70,7 +70,7 @@ fn an_index_behind_the_end_on_the_simulator_and_from_ptx() {
     assert!(simulated.ends_with(&end), "{simulated}");
     if gpu_testing::require_ptx(&seeded_bugs::PTX) {
         let interpreted = shortened(&run(&interpreter(&seeded_bugs::PTX)));
-        let end = "index 1000 is outside of a buffer, which has 1000 elements, in `i, x[i], // shows: off_by_one`";
+        let end = "index 1000 is outside of `x`, which has 1000 elements, in `i, x[i], // shows: off_by_one`";
         assert!(interpreted.ends_with(&format!("{start}(seeded_bugs/src/lib.rs:{line}:17): {end}")), "{interpreted}");
     }
 }

@@ -280,7 +280,7 @@ fn check_edits(report: &Report) {
         eprintln!("{} ms from Run to: {}", edit.milliseconds, edit.shown.verdict);
         assert!(edit.changed, "{edit:?}");
     }
-    let index = "index 1000 is outside of a buffer, which has 1000 elements";
+    let index = "index 1000 is outside of `x`, which has 1000 elements";
     assert!(too_far.shown.faults[0].contains(index) && too_far.marks.contains(index), "{too_far:?}");
     // Line 22 of the file with the comment of the students' workspace, which the editor has not.
     assert_eq!((&too_far.editor[..], too_far.marks.starts_with("line 21: Here: ")), (&[21][..], true), "{too_far:?}");

@@ -1,15 +1,15 @@
 //! Functions of the compiler's PTX: those that no kernel reaches are left out, and one that nothing defines is an error, since a
 //! driver would refuse the module with all its kernels.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::BuilderError;
-use crate::ptx_items::{Item, Kind, is_in_identifier, items, mentions, reached_from};
+use crate::ptx_items::{Item, Kind, is_in_identifier, items};
 
 /// Functions that a driver provides, which kernels may call without a definition.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
 
-/// The text without functions that no kernel reaches. `name_of_file` names a source file in errors.
+/// The text without functions and private variables that no kernel reaches. `name_of_file` names a source file in errors.
 ///
 /// # Errors
 /// [`BuilderError::Unresolved`] if a kernel reaches a function without a definition.
@@ -17,18 +17,52 @@ pub(crate) fn with_functions(text: &str, name_of_file: &dyn Fn(&str) -> String) 
     let items = items(text);
     let reached = reached(&items);
     check_resolved(&items, &reached, text, name_of_file)?;
-    let is_kept = |item: &Item<'_>| item.function.is_none_or(|name| reached.contains(name));
-    Ok(items.iter().filter(|item| is_kept(item)).map(|item| item.text).collect())
+    let mut result = String::with_capacity(text.len());
+    for item in &items {
+        match item.function {
+            Some(name) if reached.contains(name) => result.push_str(item.text),
+            Some(_) => {}
+            None => {
+                let is_kept = |line: &&str| private_variable(line).is_none_or(|name| reached.contains(name));
+                result.extend(item.text.split_inclusive('\n').filter(is_kept));
+            }
+        }
+    }
+    Ok(result)
 }
 
-/// The functions that entries and variables mention, and those that these mention, and so on.
+/// The name of the private variable that a line declares.
+fn private_variable(line: &str) -> Option<&str> {
+    let declared = line.strip_prefix(".global ")?.split(['=', '[', ';']).next()?;
+    declared.split_whitespace().next_back()
+}
+
+/// The functions and private variables that entries and other variables mention, and those that these mention, and so on.
 fn reached<'a>(items: &[Item<'a>]) -> BTreeSet<&'a str> {
-    let mentions = mentions(items);
+    let between = || {
+        items.iter().filter(|item| item.kind == Kind::Other).flat_map(|item| {
+            item.text.lines().map(|line| Item { text: line, ..*item })
+        })
+    };
+    let variables = between().filter_map(|line| Some((private_variable(line.text)?, line)));
+    let functions = items.iter().filter_map(|item| Some((item.function?, *item)));
+    let mut named: BTreeMap<&str, Vec<Item<'a>>> = BTreeMap::new();
+    for (name, item) in functions.chain(variables) {
+        named.entry(name).or_default().push(item);
+    }
     let entries = items.iter().filter(|item| item.kind == Kind::Entry).filter_map(|item| item.function);
-    let between = items.iter().filter(|item| item.kind == Kind::Other).flat_map(|item| item.words());
-    // What no function's name is has no mentions.
-    let names: BTreeSet<&str> = items.iter().filter_map(|item| item.function).collect();
-    reached_from(entries.chain(between.filter(|word| names.contains(word))), &mentions)
+    // Debug information names variables too, in lines of its sections.
+    let is_of_section = |line: &str| line.starts_with(".b8") || line.starts_with(".b32") || line.starts_with(".b64");
+    let is_other = |line: &Item<'_>| private_variable(line.text).is_none() && !is_of_section(line.text);
+    let others = between().filter(is_other).flat_map(Item::words);
+    let (mut reached, mut pending) = (BTreeSet::new(), Vec::from_iter(entries.chain(others)));
+    while let Some(name) = pending.pop() {
+        let Some(items) = named.get(name).filter(|_| reached.insert(name)) else { continue };
+        pending.extend(items.iter().flat_map(|item| item.words()));
+    }
+    // What nothing here declares is no function of the text.
+    reached.retain(|name| named.contains_key(name));
+    reached
 }
 
 fn check_resolved(
@@ -118,6 +152,25 @@ mod tests {
         let kept = with_functions(KERNEL).unwrap();
         assert!(!kept.contains("fmod") && kept.contains(".entry wrap("), "{kept}");
         assert!(kept.ends_with("\tret;\n}\n"), "{kept}");
+    }
+
+    #[test]
+    fn private_variables_that_no_kernel_reaches_are_left_out() {
+        let variables = "\
+.global .align 8 .u64 vtable_$_1[2] = {0, __cuda_std_fmodf};
+.global .align 8 .u64 table[2] = {1, inner};
+.global .align 4 .u32 inner;
+.visible .global .align 8 .u64 shown[1] = {0};
+.section .debug_info
+{
+.b64 vtable_$_1
+}
+";
+        let text = KERNEL.replace(".version 6.3\n", &format!(".version 6.3\n{variables}"));
+        let text = text.replace("\tld.global.b32 \t%r5, [%rd1];", "\tld.global.b32 \t%r5, [table];");
+        let kept = with_functions(&text).unwrap();
+        assert!(!kept.contains("u64 vtable") && !kept.contains("fmodf"), "{kept}");
+        assert!(kept.contains("table[2]") && kept.contains(".u32 inner;") && kept.contains("shown[1]"), "{kept}");
     }
 
     #[test]

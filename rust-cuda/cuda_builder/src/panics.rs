@@ -30,6 +30,9 @@ const CHECKS: [(&str, &str); 10] = [
 /// What a panic says whose text is not found.
 const UNKNOWN: &str = "the kernel panics";
 
+/// The name of a crate's `#[panic_handler]`.
+const HANDLER: &str = "rust_begin_unwind";
+
 /// The file of `cuda_std` with the memory of buffers.
 const BUFFERS: &str = "/cuda_std/src/nvptx/global.rs";
 
@@ -65,7 +68,7 @@ pub(crate) fn with_panics(text: &str, names: &SourceNames) -> String {
                 Some(_) if is_of_call(line) => {}
                 _ => kept.push_str(line),
             }
-            next = if line.trim_start().starts_with("} // callseq") { None } else { lines.next() };
+            next = if line.trim_start().starts_with('}') { None } else { lines.next() };
         }
         result.push_str(&kept);
         if let Some(site) = site {
@@ -112,7 +115,7 @@ const TRAP: &str = "trap; exit;";
 /// Whether a line between a call's braces is only for the call.
 fn is_of_call(line: &str) -> bool {
     let code = line.trim_start();
-    [SEQUENCE, "} // callseq", ".param ", ".param\t", "st.param", "call"].iter().any(|start| code.starts_with(start))
+    [SEQUENCE, "}", ".param ", ".param\t", "st.param", "call"].iter().any(|start| code.starts_with(start))
 }
 
 /// A call.
@@ -162,7 +165,7 @@ impl<'a> Functions<'a> {
                     open = Some(Site { callee: "", arguments: Vec::new(), places: Rc::default() });
                 } else if let Some(site) = &mut open {
                     site.read(code);
-                    if line.trim_start().starts_with("} // callseq") {
+                    if line.trim_start().starts_with('}') {
                         site.places = Rc::clone(&place);
                         sites.extend(open.take());
                     }
@@ -196,20 +199,21 @@ impl<'a> Functions<'a> {
             let [start, middle, end] = texts.map(|text| Piece::Text(text.to_owned()));
             TrapReason::Panic(vec![start, value(first), middle, value(second), end])
         };
-        if let Some((_, text)) = CHECKS.iter().find(|(name, _)| site.callee.ends_with(&format!("panic_const_{name}"))) {
+        if let Some((_, text)) = CHECKS.iter().find(|(name, _)| site.callee.contains(&format!("panic_const_{name}"))) {
             return plain(text);
         }
+        // The last argument may be the place in the source, of which the compiler leaves nothing.
         match (&site.arguments[..], site.callee) {
-            (&[start, end, length], _) if is(&["core", "slice", "index", "slice_index_fail"]) => {
+            (&[start, end, length] | &[start, end, length, _], _) if is(&["core", "slice", "index", "slice_index_fail"]) => {
                 let is_range = site.places.iter().any(|(path, ..)| path.ends_with(BUFFERS));
                 let of = if is_range { TrapReason::Range } else { TrapReason::Slice };
                 return of([start, end, length].map(str::to_owned));
             }
-            ([_, _], _) if is(&["core", "panicking", "panic_bounds_check"]) => {
+            ([_, _] | [_, _, _], _) if is(&["core", "panicking", "panic_bounds_check"]) => {
                 let start = format!("{INDEX_OUT_OF_BOUNDS}: the len is ");
                 return between([&start, " but the index is ", ""], [1, 0]);
             }
-            ([_, _], callee) if callee.contains("17len_mismatch_fail") => {
+            ([_, _] | [_, _, _], callee) if callee.contains("17len_mismatch_fail") => {
                 return between(
                     ["copy_from_slice: source slice length (", ") does not match destination slice length (", ")"],
                     [1, 0],
@@ -259,8 +263,9 @@ impl<'a> Site<'a> {
 /// Whether a function does nothing but end the thread, apart from what it calls: it neither returns nor waits, and changes no memory. What
 /// `core` does before a panic is only for its message.
 fn only_ends(name: &str, text: &str) -> bool {
-    let is_of_core = is_path(name, &["core"]);
-    let mut ends = false;
+    // The handler of panics may also loop.
+    let is_of_core = is_path(name, &["core"]) || name.contains(HANDLER);
+    let mut ends = is_of_core;
     for line in text.lines() {
         let code = line.split("//").next().unwrap_or_default().trim();
         let opcode = code.split([' ', '\t', ';']).next().unwrap_or_default();
@@ -355,6 +360,9 @@ $L__BB0_1:
         {
             assert_eq!(with(own, body), KERNEL.replace("PANICS", own).replace("BODY", body));
         }
+        // As `remainders` writes it.
+        let remainder = "{ // callseq remainder 1\n\tcall.uni (retval0), __cuda_std_fmodf, (param0, param1);\n\t}\n\tmov.b32 \t%r1, %r2;";
+        assert_eq!(with(own, remainder), KERNEL.replace("PANICS", own).replace("BODY", remainder));
         let calls = "{ // callseq 1, 0\n\tcall.uni (retval0), vprintf, (param0, param1);\n\t} // callseq 1";
         assert_eq!(with(own, calls), KERNEL.replace("PANICS", own).replace("BODY", calls));
     }

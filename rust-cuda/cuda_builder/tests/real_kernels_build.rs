@@ -5,6 +5,8 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use cuda_builder::{Arch, Comparison, CudaBuilder, Origin, PtxasError, find_ptxas, generic_accesses, ptxas};
+use cuda_launch::{LaunchConfig, Overflow};
+use ptx_interpreter::{FaultKind, LaunchError, Machine, Options};
 use support::{Sandbox, real_toolchain};
 use test_support::{Need, skip};
 
@@ -246,6 +248,41 @@ fn settings_change_the_code() {
     assert!(contracted.contains("fma.rn.f32") && !contracted.contains("mul"), "{contracted}");
     let negated = entry(&body_of(builder.features(["negates"])));
     assert!(negated.contains("neg.f32") && negated.contains("mul.rn.f32"), "{negated}");
+}
+
+#[test]
+fn a_panic_is_a_trap_with_its_reason() {
+    if real_toolchain(Arch::Sm75).is_none() {
+        return;
+    }
+    let sandbox = with_kernel(
+        "#[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn panics(out: *mut i32, x: i32, y: i32) {\n\
+         unsafe { *out = fails(x, y) + x };\n}\n\
+         #[inline(never)]\nfn fails(x: i32, y: i32) -> i32 {\nif x == 7 { core::panic!(\"seven\") }\n\
+         let table = [1, 2, 3, x];\nx / y + table[y as usize]\n}",
+    );
+    let builder = builder(&sandbox, Arch::Sm75);
+    for (optimises, checks) in [(true, false), (true, true), (false, false), (false, true)] {
+        let text = builder.clone().optimised(optimises).overflow_checks(checks).rebuild().unwrap().text();
+        assert!(!text.contains("panicking"), "{text}");
+        let mut machine = Machine::new(&text).unwrap();
+        let out = machine.memory_mut().allocate(4).unwrap();
+        let run = |x: i32, y: i32| {
+            let parameters = [&out.to_le_bytes()[..], &x.to_le_bytes(), &y.to_le_bytes()];
+            let launched = machine.launch(Options::default(), "panics", LaunchConfig::new(1, 1), &parameters);
+            launched.map(|_| ()).map_err(|error| match error {
+                LaunchError::Fault(fault) => fault.kind,
+                error => panic!("{error}"),
+            })
+        };
+        let panic = |message: &str| Err(FaultKind::Panic { message: message.to_owned() });
+        assert_eq!(run(7, 1), panic("seven"), "{text}");
+        assert_eq!(run(8, 0), panic("attempt to divide by zero"), "{text}");
+        assert_eq!(run(i32::MIN, -1), panic("attempt to divide with overflow"), "{text}");
+        assert_eq!(run(1, 4), panic("index out of bounds: the len is 4 but the index is 4"), "{text}");
+        let overflow = if checks { Err(FaultKind::Overflow(Overflow::Add)) } else { Ok(()) };
+        assert_eq!(run(i32::MAX, 1), overflow, "{text}");
+    }
 }
 
 #[test]

@@ -105,59 +105,6 @@ pub fn compares_arrays(a: &[u32], out: GlobalMut<u32>) {
     out.set(i, u32::from(words == [1, 2, 3, 4, 5, 6, 7, 8]) | u32::from(first[..] < second[..]) << 1);
 }
 
-/// Number of results of [`float_functions`] for each value.
-pub const FUNCTIONS: usize = 34;
-
-/// The methods of floats that `std` has and a GPU has not.
-#[kernel]
-pub fn float_functions(x: &[f32], out: GlobalMut<f32>) {
-    let i = thread::index_1d() as usize;
-    if i >= x.len() {
-        return;
-    }
-    let x = x[i];
-    let (sine, cosine) = x.sin_cos();
-    let results = [
-        x.sin(),
-        x.cos(),
-        x.tan(),
-        x.asin(),
-        x.acos(),
-        x.atan(),
-        x.atan2(0.3),
-        sine + cosine,
-        x.sinh(),
-        x.cosh(),
-        x.tanh(),
-        x.asinh(),
-        x.acosh(),
-        x.atanh(),
-        x.powi(5),
-        x.powi(-3),
-        x.powf(1.3),
-        x.exp(),
-        x.exp2(),
-        x.exp_m1(),
-        x.ln(),
-        x.ln_1p(),
-        x.log(3.0),
-        x.log2(),
-        x.log10(),
-        x.sqrt(),
-        x.cbrt(),
-        x.hypot(0.7),
-        x.floor() + x.ceil(),
-        x.round() + x.trunc(),
-        x.fract(),
-        x.mul_add(x, 0.1),
-        x.div_euclid(0.7) + x.rem_euclid(-0.7),
-        f32::exp(x) + Some(x).map_or(0.0, f32::tanh),
-    ];
-    for (k, result) in results.into_iter().enumerate() {
-        out.set(FUNCTIONS * i + k, result);
-    }
-}
-
 /// Written once for all floats.
 fn smooth_step<F: GpuFloat + core::ops::Sub<Output = F>>(x: F, sign: F) -> F {
     (x.abs() - x.signum().exp()).copysign(sign)
