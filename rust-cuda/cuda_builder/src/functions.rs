@@ -40,9 +40,10 @@ fn private_variable(line: &str) -> Option<&str> {
 /// The functions and private variables that entries and other variables mention, and those that these mention, and so on.
 fn reached<'a>(items: &[Item<'a>]) -> BTreeSet<&'a str> {
     let between = || {
-        items.iter().filter(|item| item.kind == Kind::Other).flat_map(|item| {
-            item.text.lines().map(|line| Item { text: line, ..*item })
-        })
+        items
+            .iter()
+            .filter(|item| item.kind == Kind::Other)
+            .flat_map(|item| item.text.lines().map(|line| Item { text: line, ..*item }))
     };
     let variables = between().filter_map(|line| Some((private_variable(line.text)?, line)));
     let functions = items.iter().filter_map(|item| Some((item.function?, *item)));

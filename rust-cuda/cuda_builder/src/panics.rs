@@ -204,7 +204,9 @@ impl<'a> Functions<'a> {
         }
         // The last argument may be the place in the source, of which the compiler leaves nothing.
         match (&site.arguments[..], site.callee) {
-            (&[start, end, length] | &[start, end, length, _], _) if is(&["core", "slice", "index", "slice_index_fail"]) => {
+            (&[start, end, length] | &[start, end, length, _], _)
+                if is(&["core", "slice", "index", "slice_index_fail"]) =>
+            {
                 let is_range = site.places.iter().any(|(path, ..)| path.ends_with(BUFFERS));
                 let of = if is_range { TrapReason::Range } else { TrapReason::Slice };
                 return of([start, end, length].map(str::to_owned));

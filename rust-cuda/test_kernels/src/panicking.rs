@@ -1,5 +1,7 @@
 //! Kernels that panic by what the language and `core` check.
 
+#![allow(clippy::todo, clippy::unimplemented, clippy::ok_expect)]
+
 use cuda_std::{GlobalMut, kernel, shared_array, warp};
 
 /// A panic of [`panicking`]: its way and its numbers.

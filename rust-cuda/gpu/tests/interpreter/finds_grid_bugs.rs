@@ -201,7 +201,8 @@ fn a_missing_or_uninitialised_state() {
     of_rustc_with_and_without_races(&PTX, |device| {
         let mut empty = device.zeroed(0).unwrap();
         let error = error(device.launch(&waits, config(2, 32), (&mut empty,)));
-        assert_eq!(fault_at(&waits, mark("waits"), &error).kind, FaultKind::Trap);
+        let fault = fault_at(&waits, mark("waits"), &error);
+        assert_eq!(fault.kind.to_string(), "index 0 is outside of `barrier`, which has 0 elements");
     });
 }
 
@@ -233,7 +234,7 @@ fn a_panic_after_a_barrier_names_its_block_and_the_next_launch_succeeds() {
             let mut barrier = device.zeroed(1).unwrap();
             let error = error(device.launch(&panics_after_the_barrier, config(3, 4), (&mut barrier, &mut out)));
             let fault = fault_at(&panics_after_the_barrier, mark("panics_after_the_barrier"), &error);
-            assert_eq!(fault.kind, FaultKind::Trap);
+            assert_eq!(fault.kind.to_string(), "panic: attempt to divide by zero");
             // The thread is not checked: which one leaves the barrier first is nondeterministic.
             assert_eq!(fault.block, Dim3::new(2, 0, 0));
             let mut barrier = device.zeroed::<u32>(1).unwrap();

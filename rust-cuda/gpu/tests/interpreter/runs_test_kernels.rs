@@ -254,6 +254,7 @@ fn every_kernel_is_run() {
         include_str!("runs_test_kernels.rs"),
         include_str!("runs_instructions.rs"),
         include_str!("runs_kernels_of_others.rs"),
+        include_str!("runs_floats.rs"),
         include_str!("runs_language.rs"),
         include_str!("runs_matrices.rs"),
         include_str!("runs_generic_kernels.rs"),
@@ -277,6 +278,7 @@ fn every_kernel_is_run() {
             // The last two are lines of macros that declare tests.
             let calls = [
                 format!("launch(&{name}, "),
+                format!("launched!({name})"),
                 format!("launch(&{name}::<"),
                 format!("results!({name}, "),
                 format!("results!({name}::<"),

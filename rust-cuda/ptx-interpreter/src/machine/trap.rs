@@ -30,7 +30,7 @@ impl Warp {
         }
         let value = |register: &Register| self.registers[*register as usize][lane];
         let bounds = || self.failed_bounds_check(pc, lane, context);
-        let of_buffer = || bounds().and_then(|check| self.index_of_buffer(check, lane, context));
+        let of_buffer = || bounds().and_then(|check| self.index_of_buffer(check, reason.is_some(), lane, context));
         match reason {
             None => of_buffer().unwrap_or(FaultKind::Trap),
             Some(Reason::OutOfBounds(Bounded::Buffer)) => of_buffer().unwrap_or_else(|| FaultKind::OutOfBounds {
@@ -47,7 +47,7 @@ impl Warp {
             }
             Some(Reason::Range(values)) => {
                 let [start, end, length] = values.each_ref().map(value);
-                let parameter = self.length_of_a_buffer(values[2], lane, context).map(|(parameter, _)| parameter);
+                let parameter = self.length_of_a_buffer(values[2], true, lane, context).map(|(parameter, _)| parameter);
                 FaultKind::Range { memory: Indexed::Buffer { parameter, name: None }, start, end, length }
             }
             Some(Reason::Panic(pieces)) => {
@@ -93,17 +93,29 @@ impl Warp {
     }
 
     /// The fault of an index that is compared with the length of a buffer.
-    fn index_of_buffer(&self, check: BoundsCheck, lane: usize, context: &Context<'_>) -> Option<FaultKind> {
-        let (parameter, length) = self.length_of_a_buffer(check.length_register?, lane, context)?;
-        (check.length == length).then(|| FaultKind::OutOfBounds {
+    fn index_of_buffer(
+        &self,
+        check: BoundsCheck,
+        is_known: bool,
+        lane: usize,
+        context: &Context<'_>,
+    ) -> Option<FaultKind> {
+        let (parameter, length) = self.length_of_a_buffer(check.length_register?, is_known, lane, context)?;
+        (check.length == length).then_some(FaultKind::OutOfBounds {
             memory: Indexed::Buffer { parameter: Some(parameter), name: None },
             bounds: Some((check.index, length)),
         })
     }
 
     /// The value of the parameter that the only load into a register reads, with the number of the parameter before it, if that is the
-    /// address of a buffer.
-    fn length_of_a_buffer(&self, register: Register, lane: usize, context: &Context<'_>) -> Option<(usize, u64)> {
+    /// address of a buffer; `is_known` says that it is the length of some buffer.
+    fn length_of_a_buffer(
+        &self,
+        register: Register,
+        is_known: bool,
+        lane: usize,
+        context: &Context<'_>,
+    ) -> Option<(usize, u64)> {
         let mut loads = context.kernel.instructions.iter().filter_map(|instruction| match &instruction.action {
             Action::Load(load) if load.destinations.contains(&Some(register)) => Some(load),
             _ => None,
@@ -121,7 +133,10 @@ impl Warp {
             Some(context.launch.parameters.load(offset, POINTER_BYTES as usize))
         };
         let length = value(address)?;
-        context.launch.view.find(value(pointer.start)?, 0).ok()?;
+        // An empty buffer may have any address.
+        if length > 0 || !is_known {
+            context.launch.view.find(value(pointer.start)?, 0).ok()?;
+        }
         Some((number - 1, length))
     }
 }
@@ -205,7 +220,9 @@ fn index_and_length(kernel: &Kernel, pc: usize, value: bool) -> Option<(Register
     let mut parts = kernel.descriptions[pc].text.split_once("setp.")?.1.split(['.', ' ']);
     let (relation, kind) = (parts.next()?, parts.next()?);
     // A comparison for equality has no sign.
-    if !matches!(kind, "u32" | "u64" | "b32" | "b64") && !(matches!(kind, "s32" | "s64") && relation == "eq") {
+    let is_unsigned =
+        matches!(kind, "u32" | "u64" | "b32" | "b64") || relation == "eq" && matches!(kind, "s32" | "s64");
+    if !is_unsigned {
         return None;
     }
     match (relation, value) {

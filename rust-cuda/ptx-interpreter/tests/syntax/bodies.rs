@@ -45,6 +45,7 @@ fn an_instruction_has_guard_opcode_modifiers_operands_line_and_text() {
         operands: vec![Operand::Vector(vec![name("%r1"), name("_")]), address("%rd1", 8)],
         line: 6,
         text: "ld.shared::cta.v2.b32 {%r1, _}, [ %rd1 + 8 ]".to_owned(),
+        reason: None,
     };
     assert_eq!(found, expected);
     let plain = instruction("ret;");
@@ -221,4 +222,16 @@ fn inline_assembly_may_have_several_instructions_in_a_line_or_one_in_several() {
     assert_eq!((&trap.opcode[..], trap.line, &exit.opcode[..], exit.line), ("trap", 5, "exit", 5));
     let Statement::Instruction(atom) = &block[2] else { panic!("{block:?}") };
     assert_eq!((atom.line, &atom.text[..]), (7, "atom.shared.add.u32 %r1, [window], %r2"));
+}
+
+#[test]
+fn a_trap_has_the_reason_of_its_comment() {
+    use cuda_launch::trap::{Bounded, TrapReason};
+    let reason = |text: &str| instruction(text).reason.map(|reason| *reason);
+    let buffer = Some(TrapReason::OutOfBounds(Bounded::Buffer));
+    assert_eq!(reason("trap; // out of bounds: buffer\n"), buffer);
+    assert_eq!(reason("@%p trap; // out of bounds: buffer"), buffer);
+    for other in ["trap;\n// out of bounds: buffer", "trap; // of another kind", "exit; // out of bounds: buffer"] {
+        assert_eq!(reason(other), None, "{other}");
+    }
 }
