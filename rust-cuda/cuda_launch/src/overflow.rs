@@ -51,7 +51,8 @@ mod tests {
     #[allow(clippy::arithmetic_side_effects)]
     fn the_messages_are_those_of_rustc() {
         let (max, min, bits) = std::hint::black_box((i32::MAX, i32::MIN, 32));
-        let operations: [(fn(i32, i32, i32) -> i32, Overflow); 6] = [
+        type Operation = fn(i32, i32, i32) -> i32;
+        let operations: [(Operation, Overflow); 6] = [
             (|max, _, _| max + 1, Overflow::Add),
             (|_, min, _| min - 1, Overflow::Subtract),
             (|max, min, _| max * min, Overflow::Multiply),
