@@ -16,6 +16,9 @@ use crate::run_in_node;
 /// source. Their faults are at the same lines, but of another element or thread.
 const REORDERED: [&str; 3] = ["add_row_swapped", "transpose_without_second_guard", "product_with_half_the_barriers"];
 
+/// A kernel all of whose threads panic: rustc removes the comparison, and with it the index that the page's sentence has.
+const WITHOUT_COMPARISON: &str = "sum_beyond_the_array";
+
 /// A launch of a lesson.
 #[derive(Deserialize)]
 struct Launch {
@@ -85,7 +88,8 @@ fn kernels_compiled_by_the_page_agree_with_rustcs() {
             differ.push(format!("{name}: faults at {of_the_page:?}, not {lines:?}"));
         }
         let [sentences, of_the_page] = both.map(sentences_of);
-        if sentences != of_the_page && !REORDERED.contains(&name.as_str()) {
+        let may_differ = REORDERED.contains(&name.as_str()) || name == WITHOUT_COMPARISON;
+        if sentences != of_the_page && !may_differ {
             differ.push(format!("{name}:\n{}\nnot\n{}", of_the_page.join("\n"), sentences.join("\n")));
         }
         let found = places_of(&of_page);
