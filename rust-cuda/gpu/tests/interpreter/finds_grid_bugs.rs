@@ -202,7 +202,7 @@ fn a_missing_or_uninitialised_state() {
         let mut empty = device.zeroed(0).unwrap();
         let error = error(device.launch(&waits, config(2, 32), (&mut empty,)));
         let fault = fault_at(&waits, mark("waits"), &error);
-        assert_eq!(fault.kind.to_string(), "index 0 is outside of `barrier`, which has 0 elements");
+        assert_eq!(fault.kind.to_string(), "index 0 is outside of a buffer, which has 0 elements");
     });
 }
 

@@ -81,7 +81,7 @@ fn all_devices_say_why_a_check_has_failed() {
         "range 3..2 of `x`: the start, 3, is beyond the end, 2",
         "range 0..5 of `x`: the end, 5, is beyond the length, 2",
         "range 3..1 of `x`: the start, 3, is beyond the end, 1",
-        "panic: to_digit: invalid radix -- radix must be in the range 2 to 36 inclusive",
+        "panic: from_digit: radix is too high (maximum 36)",
     ];
     assert_eq!(said, expected);
 }

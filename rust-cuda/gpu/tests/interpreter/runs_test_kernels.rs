@@ -262,6 +262,7 @@ fn every_kernel_is_run() {
         include_str!("runs_speaking_kernels.rs"),
         include_str!("runs_panicking_kernels.rs"),
         include_str!("runs_ports.rs"),
+        include_str!("runs_wide_integers.rs"),
         include_str!("runs_teaching_kernels/arrays.rs"),
         include_str!("runs_teaching_kernels/combinations.rs"),
         include_str!("runs_teaching_kernels/irregular.rs"),
