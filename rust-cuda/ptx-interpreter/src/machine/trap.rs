@@ -29,7 +29,7 @@ impl Warp {
             return FaultKind::Panic { message };
         }
         let value = |register: &Register| self.registers[*register as usize][lane];
-        let bounds = || self.failed_bounds_check(pc, lane, context);
+        let bounds = || self.failed_bounds_check(pc, lane, reason.is_some(), context);
         let of_buffer = || bounds().and_then(|check| self.index_of_buffer(check, reason.is_some(), lane, context));
         match reason {
             None => of_buffer().unwrap_or(FaultKind::Trap),
@@ -77,11 +77,17 @@ impl Warp {
     }
 
     /// The index and the length that the branch before the trap compares.
-    fn failed_bounds_check(&self, pc: usize, lane: usize, context: &Context<'_>) -> Option<BoundsCheck> {
+    fn failed_bounds_check(
+        &self,
+        pc: usize,
+        lane: usize,
+        is_known: bool,
+        context: &Context<'_>,
+    ) -> Option<BoundsCheck> {
         let kernel = context.kernel;
         let (branch, (predicate, value)) = only_way_to(kernel, pc)?;
         let comparison = comparison_before(kernel, branch, predicate)?;
-        let (index, length, is_last) = index_and_length(kernel, comparison, value)?;
+        let (index, length, is_last) = index_and_length(kernel, comparison, value, is_known)?;
         let value = |register: Register| self.registers[register as usize][lane];
         let check = BoundsCheck {
             index: value(index),
@@ -212,8 +218,8 @@ fn ends_block(kernel: &Kernel, pc: usize) -> bool {
 }
 
 /// The registers of an index and of the length that it must be less than, if the comparison's result `value` means that it is not; and
-/// whether the second has the last index instead.
-fn index_and_length(kernel: &Kernel, pc: usize, value: bool) -> Option<(Register, Register, bool)> {
+/// whether the second has the last index instead. Unless it `is_known` to be such a check, it has the form of rustc's.
+fn index_and_length(kernel: &Kernel, pc: usize, value: bool, is_known: bool) -> Option<(Register, Register, bool)> {
     let Action::Compare { sources, combine: None, .. } = &kernel.instructions[pc].action else { return None };
     let [first, second] = [sources[0], sources[1]];
     let is_constant = |register: Register| matches!(kernel.registers[register as usize], Initial::Constant(_));
@@ -222,7 +228,7 @@ fn index_and_length(kernel: &Kernel, pc: usize, value: bool) -> Option<(Register
     // A comparison for equality has no sign.
     let is_unsigned =
         matches!(kind, "u32" | "u64" | "b32" | "b64") || relation == "eq" && matches!(kind, "s32" | "s64");
-    if !is_unsigned {
+    if !is_unsigned || !is_known && (kind != "u64" || relation == "eq") {
         return None;
     }
     match (relation, value) {

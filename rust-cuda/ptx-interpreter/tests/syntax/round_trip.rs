@@ -64,6 +64,8 @@ fn forget_in(statements: &mut [Statement]) {
             Statement::Variable(variable) => variable.line = 0,
             Statement::Instruction(instruction) => {
                 instruction.line = 0;
+                // Of a comment, which is not printed.
+                instruction.reason = None;
                 instruction.text.retain(|character| !character.is_whitespace());
             }
             Statement::Block(statements) => forget_in(statements),
