@@ -120,7 +120,7 @@ impl CudaBuilder {
     }
 
     /// Compiles the kernel crate with these of its features, besides its default ones. The kernel crate's own build script need not
-    /// list what cargo builds the crate with: kernels are compiled with the same features, so that all devices run the same code.
+    /// list what cargo builds the crate with: kernels are compiled with the same features, and all devices run the same code.
     pub fn features<F: AsRef<str>>(mut self, features: impl IntoIterator<Item = F>) -> Self {
         self.features.extend(features.into_iter().map(|feature| feature.as_ref().to_owned()));
         self

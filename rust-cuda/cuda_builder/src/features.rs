@@ -1,4 +1,4 @@
-//! The features with which the kernel crate is compiled: those that the host's build has, so that all devices run the same kernels.
+//! The features of the kernel crate. Kernels are compiled with the features of the host's build: all devices run the same kernels.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::BuilderError;
-use crate::ptx_items::{Item, Kind, is_in_identifier, items};
+use crate::ptx_items::{Item, Kind, is_in_identifier, items, reached_from};
 
 /// Functions that a driver provides, which kernels may call without a definition.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
@@ -47,23 +47,17 @@ fn reached<'a>(items: &[Item<'a>]) -> BTreeSet<&'a str> {
     };
     let variables = between().filter_map(|line| Some((private_variable(line.text)?, line)));
     let functions = items.iter().filter_map(|item| Some((item.function?, *item)));
-    let mut named: BTreeMap<&str, Vec<Item<'a>>> = BTreeMap::new();
+    // Words that nothing here declares mention nothing, and no item has their name.
+    let mut mentions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, item) in functions.chain(variables) {
-        named.entry(name).or_default().push(item);
+        mentions.entry(name).or_default().extend(item.words());
     }
     let entries = items.iter().filter(|item| item.kind == Kind::Entry).filter_map(|item| item.function);
     // Debug information names variables too, in lines of its sections.
     let is_of_section = |line: &str| line.starts_with(".b8") || line.starts_with(".b32") || line.starts_with(".b64");
     let is_other = |line: &Item<'_>| private_variable(line.text).is_none() && !is_of_section(line.text);
     let others = between().filter(is_other).flat_map(Item::words);
-    let (mut reached, mut pending) = (BTreeSet::new(), Vec::from_iter(entries.chain(others)));
-    while let Some(name) = pending.pop() {
-        let Some(items) = named.get(name).filter(|_| reached.insert(name)) else { continue };
-        pending.extend(items.iter().flat_map(|item| item.words()));
-    }
-    // What nothing here declares is no function of the text.
-    reached.retain(|name| named.contains_key(name));
-    reached
+    reached_from(entries.chain(others), &mentions)
 }
 
 fn check_resolved(

@@ -8,9 +8,14 @@ use std::rc::Rc;
 use proc_macro2::{Delimiter, Group, LineColumn, TokenStream, TokenTree};
 use syn::LitStr;
 
-/// Source files, each parsed once.
+use crate::source_lines::Place;
+
+/// Source files, each parsed once, and the texts at their places, each found once: many traps are inlined from one place.
 #[derive(Default)]
-pub(crate) struct PanicTexts(RefCell<HashMap<String, Option<Rc<Source>>>>);
+pub(crate) struct PanicTexts {
+    sources: RefCell<HashMap<Rc<str>, Option<Rc<Source>>>>,
+    texts: RefCell<HashMap<Place, Option<String>>>,
+}
 
 struct Source {
     text: String,
@@ -20,21 +25,30 @@ struct Source {
 impl PanicTexts {
     /// What the call at this line and column, which count from 1 and in bytes, says if it is one that panics. Arguments of a text stay as
     /// they are written, as `{x}`.
-    pub(crate) fn text_at(&self, path: &str, line: u32, column: u32) -> Option<String> {
+    pub(crate) fn text_at(&self, place: &Place) -> Option<String> {
+        if let Some(known) = self.texts.borrow().get(place) {
+            return known.clone();
+        }
+        let text = self.find(place);
+        self.texts.borrow_mut().insert(place.clone(), text.clone());
+        text
+    }
+
+    fn find(&self, (path, line, column): &Place) -> Option<String> {
         let source = self.source(path)?;
-        let line = line as usize;
+        let line = *line as usize;
         let before = source.text.lines().nth(line.checked_sub(1)?)?.get(..column.checked_sub(1)? as usize)?;
         let position = LineColumn { line, column: before.chars().count() };
         said(&tokens_from(source.tokens.clone(), position)?)
     }
 
-    fn source(&self, path: &str) -> Option<Rc<Source>> {
+    fn source(&self, path: &Rc<str>) -> Option<Rc<Source>> {
         let load = || {
-            let text = fs::read_to_string(path).ok()?;
+            let text = fs::read_to_string(&**path).ok()?;
             let tokens = text.parse().ok()?;
             Some(Rc::new(Source { text, tokens }))
         };
-        self.0.borrow_mut().entry(path.to_owned()).or_insert_with(load).clone()
+        self.sources.borrow_mut().entry(Rc::clone(path)).or_insert_with(load).clone()
     }
 }
 
@@ -52,7 +66,7 @@ fn tokens_from(tokens: TokenStream, position: LineColumn) -> Option<Vec<TokenTre
 
 /// What the call that the tokens begin with says.
 fn said(tokens: &[TokenTree]) -> Option<String> {
-    let mut rest = tokens.iter().peekable();
+    let mut rest = tokens.iter();
     let mut name = String::new();
     let mut is_macro = false;
     let arguments = loop {
@@ -149,13 +163,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.rs");
         fs::write(&path, source).unwrap();
-        let path = path.to_str().unwrap();
+        let path: Rc<str> = path.to_str().unwrap().into();
         let texts = PanicTexts::default();
         let said = |call: &str| {
             let start = source.find(call).unwrap();
             let before = &source[..start];
             let column = start + 1 - before.rfind('\n').map_or(0, |newline| newline + 1);
-            texts.text_at(path, before.matches('\n').count() as u32 + 1, column as u32)
+            texts.text_at(&(Rc::clone(&path), before.matches('\n').count() as u32 + 1, column as u32))
         };
         for (call, expected) in [
             ("panic!(\"a", "a {x} {b}\n"),
@@ -179,8 +193,8 @@ mod tests {
         for call in ["fn f", "f(x)", "count", "g(\"", "x[3]", "let y", "my!", "x.is_none"] {
             assert_eq!(said(call), None, "{call}");
         }
-        assert_eq!(texts.text_at(path, 1000, 1), None);
-        assert_eq!(texts.text_at(path, 1, 1000), None);
-        assert_eq!(texts.text_at("/nonexistent.rs", 1, 1), None);
+        assert_eq!(texts.text_at(&(Rc::clone(&path), 1000, 1)), None);
+        assert_eq!(texts.text_at(&(Rc::clone(&path), 1, 1000)), None);
+        assert_eq!(texts.text_at(&("/nonexistent.rs".into(), 1, 1)), None);
     }
 }

@@ -10,7 +10,7 @@ use cuda_launch::trap::{Bounded, INDEX_OUT_OF_BOUNDS, Piece, TrapReason};
 
 use crate::panic_texts::PanicTexts;
 use crate::ptx_items::{Kind, is_in_identifier, items};
-use crate::source_lines::{Places, declared_files};
+use crate::source_lines::{Place, Places, declared_files};
 use crate::source_names::SourceNames;
 
 /// The messages of the functions for rustc's own checks, `core::panicking::panic_const::panic_const_…`.
@@ -95,7 +95,7 @@ fn plain(text: &str) -> TrapReason {
 
 /// The reason of a trap of `cuda_std`, at the first of the places that gives one.
 fn reason_at(places: &[Place], texts: &PanicTexts) -> Option<TrapReason> {
-    let text = places.iter().find_map(|(path, line, column)| texts.text_at(path, *line, *column))?;
+    let text = places.iter().find_map(|place| texts.text_at(place))?;
     Some(match text.as_str() {
         "an index is outside of a buffer" => TrapReason::OutOfBounds(Bounded::Buffer),
         "an index is outside of the shared array" => TrapReason::OutOfBounds(Bounded::SharedArray),
@@ -128,9 +128,6 @@ struct Site<'a> {
     places: Rc<[Place]>,
 }
 
-/// The path, line and column of an instruction.
-type Place = (String, u32, u32);
-
 /// The functions of a text.
 #[derive(Debug)]
 struct Functions<'a> {
@@ -158,7 +155,7 @@ impl<'a> Functions<'a> {
                 let (code, comment) = line.split_once("//").unwrap_or((line, ""));
                 let code = code.trim();
                 if let Some(operands) = code.strip_prefix(".loc") {
-                    place = places.of(operands, comment.trim()).into();
+                    place = places.of(operands, comment.trim());
                 } else if code == TRAP && open.is_none() {
                     traps.push(Rc::clone(&place));
                 } else if line.trim_start().starts_with(SEQUENCE) {
@@ -202,7 +199,7 @@ impl<'a> Functions<'a> {
         if let Some((_, text)) = CHECKS.iter().find(|(name, _)| site.callee.contains(&format!("panic_const_{name}"))) {
             return plain(text);
         }
-        // The last argument may be the place in the source, of which the compiler leaves nothing.
+        // The last argument may be the place in the source, an empty one.
         match (&site.arguments[..], site.callee) {
             (&[start, end, length] | &[start, end, length, _], _)
                 if is(&["core", "slice", "index", "slice_index_fail"]) =>
@@ -226,7 +223,7 @@ impl<'a> Functions<'a> {
             (_, callee) if callee.contains("4core3cmp") && callee.contains("5clamp") => return plain("min > max"),
             _ => {}
         }
-        let said = site.places.iter().find_map(|(path, line, column)| texts.text_at(path, *line, *column));
+        let said = site.places.iter().find_map(|place| texts.text_at(place));
         match (said, self.first.get(site.callee)) {
             (Some(said), _) => plain(&said),
             (None, Some(&inner)) if depth < MAX_DEPTH => self.reason(&self.sites[inner], texts, depth + 1),

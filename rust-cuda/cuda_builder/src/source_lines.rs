@@ -146,8 +146,8 @@ struct Paths<'n> {
     /// The whole paths by the compiler's numbers.
     declared: &'n HashMap<u32, String>,
     known: HashMap<String, (Rc<str>, bool)>,
-    /// The paths by the stable names.
-    wholes: HashMap<Rc<str>, String>,
+    /// The absolute paths by the stable names.
+    wholes: HashMap<Rc<str>, Rc<str>>,
 }
 
 impl<'n> Paths<'n> {
@@ -155,7 +155,7 @@ impl<'n> Paths<'n> {
         if !self.known.contains_key(path) {
             let whole = self.whole(path);
             let known: (Rc<str>, bool) = (self.names.stable(whole).into(), self.names.is_own(whole));
-            self.wholes.insert(Rc::clone(&known.0), whole.to_owned());
+            self.wholes.insert(Rc::clone(&known.0), self.names.absolute(whole).into());
             self.known.insert(path.to_owned(), known);
         }
         let (file, is_own) = &self.known[path];
@@ -180,6 +180,9 @@ impl<'n> Paths<'n> {
     }
 }
 
+/// The absolute path of a source file, a line and a column.
+pub(crate) type Place = (Rc<str>, u32, u32);
+
 /// Where the `.loc` directives of a text point to.
 pub(crate) struct Places<'n> {
     calls: HashMap<Position, Position>,
@@ -192,11 +195,11 @@ impl<'n> Places<'n> {
         Self { calls: HashMap::new(), paths: Paths { names, declared, known: HashMap::new(), wholes: HashMap::new() } }
     }
 
-    /// The paths, lines and columns of a directive's inlined-at chain, innermost function first. The directives are passed in their order.
-    pub(crate) fn of(&mut self, operands: &str, comment: &str) -> Vec<(String, u32, u32)> {
+    /// The inlined-at chain of a directive, innermost function first. The directives are passed in their order.
+    pub(crate) fn of(&mut self, operands: &str, comment: &str) -> Rc<[Place]> {
         let frames = frames_of(operands, comment, &mut self.calls, &mut self.paths);
-        let Paths { names, wholes, .. } = &self.paths;
-        frames.iter().map(|frame| (names.absolute(&wholes[&frame.file]), frame.line, frame.column)).collect()
+        let wholes = &self.paths.wholes;
+        frames.iter().map(|frame| (Rc::clone(&wholes[&frame.file]), frame.line, frame.column)).collect()
     }
 }
 
