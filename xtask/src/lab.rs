@@ -91,7 +91,11 @@ fn body(module: &[u8]) -> Result<String> {
         ("{{worker}}", own, "worker.js"),
         ("{{base}}", views, "base.js"),
         ("{{lessons}}", own, "lessons.js"),
+        ("{{engine}}", own, "engine.js"),
         ("{{page}}", own, "page.js"),
+        ("{{own-html}}", own, "own.html"),
+        ("{{own}}", own, "own.js"),
+        ("{{begin}}", own, "begin.js"),
     ] {
         page = page.replace(placeholder, part(folder, name)?.trim_end());
     }

@@ -1,0 +1,13 @@
+async function begin() {
+  const [bytes, text] = await Promise.all([unpack("module"), unpack("learn")]);
+  moduleBytes = bytes;
+  learn = JSON.parse(new TextDecoder().decode(text));
+  startWorker();
+  connect();
+  openFragment();
+  document.body.dataset.ready = "true";
+}
+
+begin().catch(error => {
+  element("verdict").textContent = `This browser cannot show the page: ${error.message}`;
+});
