@@ -105,7 +105,10 @@ impl Lines {
     }
 
     /// Whether threads meet at an instruction: at a barrier of the block or of the cluster.
-    pub(crate) fn is_barrier(&self, pc: usize) -> bool {
+    ///
+    /// # Panics
+    /// If the kernel has no such instruction.
+    pub fn is_barrier(&self, pc: usize) -> bool {
         let text = &self.places[pc].text;
         let opcode = text.trim_start_matches(|character: char| character != 'b');
         // Guards such as `@%p1` come before the opcode.

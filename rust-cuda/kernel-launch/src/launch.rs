@@ -168,7 +168,16 @@ impl Launch {
     /// # Errors
     /// If the launch is invalid, or a thread causes a fault.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
-        self.run_from(None, self.options.clone(), observer)
+        self.run_with(self.options.clone(), observer)
+    }
+
+    /// Runs the launch from its beginning under an observer, with these options instead of its own. Returns false if the observer has
+    /// abandoned it.
+    ///
+    /// # Errors
+    /// If the launch is invalid, or a thread causes a fault.
+    pub fn run_with(&self, options: Options, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
+        self.run_from(None, options, observer)
     }
 
     /// Runs the launch from its beginning without an observer, with these options instead of its own. Faults and notes have

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use cuda_launch::{Schedule, ScheduleError};
 use kernel_check::check::{CheckError, check};
 use kernel_check::json;
 use kernel_check::location::Locations;
@@ -9,13 +10,15 @@ use kernel_debugger::record::{self, RecordError, record};
 use kernel_language::Refusal;
 use ptx_interpreter::memory::MemoryError;
 use ptx_interpreter::syntax::printable;
-use ptx_interpreter::{LoadError, Machine};
+use ptx_interpreter::{LaunchError, LoadError, Machine};
 use serde::Serialize;
 use serde_json::json;
 use thiserror::Error;
 
-use crate::request::{MAX_ORDERS, ProgramError, Request, options};
+use crate::plain::Plain;
+use crate::request::{MAX_ORDERS, ProgramError, Request, options, traced};
 use crate::results::contents;
+use crate::trace::trace;
 
 /// Why a request has no answer, in one line.
 #[derive(Debug, Error)]
@@ -34,6 +37,10 @@ enum NoAnswer {
     Record(#[from] RecordError),
     #[error("{0}")]
     Memory(#[from] MemoryError),
+    #[error("{0}")]
+    Schedule(#[from] ScheduleError),
+    #[error("{0}")]
+    Trace(#[from] LaunchError),
 }
 
 #[derive(Serialize)]
@@ -58,6 +65,9 @@ struct Refused<'a> {
 ///   [launch file](kernel_launch::LaunchFile) whose `ptx` is a name in messages; `names` is the file beside the PTX, and
 ///   may be missing. `"files": {FILE: TEXT}` in place of both are the sources of the kernel's crate, which
 ///   [`kernel_language`] compiles.
+/// - `{"task": "trace", …, "schedule": "descending"}`, else as `check`: also `faults`, each with its class, one plain sentence,
+///   its lines, threads and element; and `trace`, what each thread reads and writes in the schedule, which is the first
+///   fault's or ascending if none is given. `buffers` are as after the trace.
 /// - `{"task": "record", "ptx", "names", "launch", "sources": {FILE: TEXT}, "instructions": 100000}`: `html`, the page
 ///   that plays the run.
 ///
@@ -93,6 +103,24 @@ fn answer_to(request: Request) -> Result<String, NoAnswer> {
             let sentences: Vec<String> = outcome.faults.iter().map(|fault| printable(&fault.to_string())).collect();
             let answer =
                 json!({ "check": json::fields(&outcome), "sentences": sentences, "buffers": contents(&launch)? });
+            Ok(answer.to_string())
+        }
+        Request::Trace { orders, .. } if !(1..=MAX_ORDERS).contains(&orders) => Err(NoAnswer::Orders(orders)),
+        Request::Trace { program, orders, seed, schedule } => {
+            let (launch, ptx) = program.launch()?;
+            let locations = Locations::new(Path::new("."), Path::new(&ptx));
+            let outcome = check(&launch, options(&launch, orders, seed), locations)?;
+            let faults: Vec<Plain> = outcome.faults.iter().map(|fault| Plain::of(&launch, fault)).collect();
+            let schedule = match (schedule, outcome.faults.first()) {
+                (Some(text), _) => text.parse()?,
+                (None, Some(fault)) => fault.schedule.clone(),
+                (None, None) => Schedule::default(),
+            };
+            let text = schedule.to_string();
+            let trace = trace(&launch, traced(&launch, schedule))?;
+            let (check, buffers) = (json::fields(&outcome), contents(&launch)?);
+            let answer =
+                json!({ "check": check, "faults": faults, "trace": trace, "schedule": text, "buffers": buffers });
             Ok(answer.to_string())
         }
         Request::Record { program, sources, instructions } => {

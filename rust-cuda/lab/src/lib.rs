@@ -6,7 +6,9 @@
 mod answers;
 #[cfg(target_arch = "wasm32")]
 mod exports;
+mod plain;
 mod request;
 mod results;
+mod trace;
 
 pub use answers::answer;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use cuda_launch::Search;
+use cuda_launch::{Schedule, Search};
 use kernel_language::{Compiled, Refusal};
 use kernel_launch::{Launch, LaunchFile, LaunchFileError};
 use ptx_interpreter::{Options, Uninitialised};
@@ -31,6 +31,15 @@ pub(crate) enum Request {
         orders: u32,
         /// Chooses the orders after the first two.
         seed: u64,
+    },
+    /// The same, and what each thread does in one schedule.
+    Trace {
+        #[serde(flatten)]
+        program: Program,
+        orders: u32,
+        seed: u64,
+        /// The schedule to follow, in which each thread runs alone until it waits; else the first fault's, or ascending.
+        schedule: Option<String>,
     },
     /// The page that plays a run.
     Record {
@@ -92,6 +101,21 @@ pub(crate) fn options(launch: &Launch, orders: u32, seed: u64) -> Options {
         search,
         strict: true,
         uninitialised: Uninitialised::Error,
+        ..launch.options().clone()
+    }
+}
+
+/// The options of a traced run: each thread runs alone until it waits. The run goes on after an access that is an error, and races
+/// have been looked for before.
+pub(crate) fn traced(launch: &Launch, schedule: Schedule) -> Options {
+    Options {
+        check_races: false,
+        max_faults: MAX_FAULTS,
+        strict: true,
+        uninitialised: Uninitialised::Off,
+        separate_lanes: true,
+        schedule,
+        search: Search::ONE,
         ..launch.options().clone()
     }
 }

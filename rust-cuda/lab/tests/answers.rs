@@ -63,6 +63,111 @@ fn a_clean_run_has_counts_and_buffers() {
     assert_eq!(answer["buffers"], json!([out]));
 }
 
+/// Each thread writes the tile and reads its neighbor's element.
+const SHIFT: &str = "use cuda_std::{GlobalMut, kernel, shared_array, thread};
+#[kernel]
+pub fn shift(x: &[i32], out: GlobalMut<i32>) {
+    let tile = shared_array![i32; 32];
+    let t = thread::thread_idx_x() as usize;
+    tile.set(t, x[t]);
+    thread::sync_threads();
+    out.set(t, tile.get((t + 1) % 4));
+}
+";
+
+/// The answer for a source, and the events of its trace.
+fn traced(source: &str, kernel: &str, count: u32, schedule: Option<&str>) -> (Value, Vec<Value>) {
+    let values: Vec<u32> = (1..=count).map(|value| 10 * value).collect();
+    let x = json!({"name": "x", "type": "i32", "shape": [count], "values": values});
+    let out = json!({"name": "out", "type": "i32", "shape": [count], "values": "unwritten"});
+    let launch = json!({"ptx": "p", "kernel": kernel, "block": [count, 1, 1], "arguments": [x, out]});
+    let files = json!({"learn/src/puzzles.rs": source});
+    let answer = answer_to(
+        &json!({"task": "trace", "files": files, "launch": launch, "orders": 4, "seed": 0, "schedule": schedule}),
+    );
+    let events = answer["trace"]["events"].as_array().unwrap_or_else(|| panic!("{answer}")).clone();
+    (answer, events)
+}
+
+#[test]
+fn a_trace_has_each_threads_accesses_between_barriers() {
+    let (answer, events) = traced(SHIFT, "shift", 4, None);
+    assert_eq!((&answer["schedule"], &answer["faults"]), (&json!("ascending"), &json!([])));
+    let names: Vec<&Value> = answer["trace"]["arrays"].as_array().unwrap().iter().map(|array| &array["name"]).collect();
+    assert_eq!(names, ["x", "out", "tile"]);
+    let expected: Vec<Value> = (0..4)
+        .flat_map(|t| {
+            let value = (10 * (t + 1)).to_string();
+            [
+                json!([0, t, "r", 0, t, value, 6]),
+                json!([0, t, "w", 2, t, value, 6]),
+                json!([0, t, "b", null, null, null, 7]),
+            ]
+        })
+        .chain((0..4).flat_map(|t| {
+            let (from, value) = ((t + 1) % 4, (10 * ((t + 1) % 4 + 1)).to_string());
+            [json!([0, t, "r", 2, from, value, 8]), json!([0, t, "w", 1, t, value, 8])]
+        }))
+        .collect();
+    assert_eq!(events, expected);
+}
+
+/// Without the barrier threads of one warp race; the schedule decides what they read.
+#[test]
+fn a_schedule_changes_what_threads_of_a_warp_read() {
+    let source = SHIFT.replace("    thread::sync_threads();\n", "");
+    let read = |schedule| {
+        let (answer, events) = traced(&source, "shift", 4, Some(schedule));
+        assert_eq!(answer["schedule"], schedule);
+        let sentence = "Thread 0 reads `tile[1]` and thread 1 writes it, and nothing orders them.";
+        let lines = json!([{"file": "learn/src/puzzles.rs", "line": 7, "column": 21}, {"file": "learn/src/puzzles.rs", "line": 6, "column": 10}]);
+        let fault = json!({"class": "data race", "sentence": sentence, "lines": lines, "threads": [[0, 0], [0, 1]], "element": ["tile", 1]});
+        assert_eq!(answer["faults"], json!([fault]));
+        let is_read = |event: &&Value| event[2] == "r" && event[3] == 2;
+        let mut read: Vec<(u64, Value)> =
+            events.iter().filter(is_read).map(|event| (event[1].as_u64().unwrap(), event[5].clone())).collect();
+        read.sort_by_key(|(thread, _)| *thread);
+        read.into_iter().map(|(_, value)| value).collect::<Vec<_>>()
+    };
+    assert_eq!(read("ascending"), [json!(null), json!(null), json!(null), json!("10")]);
+    assert_eq!(read("descending"), [json!("20"), json!("30"), json!("40"), json!(null)]);
+}
+
+#[test]
+fn faults_are_told_in_one_plain_sentence() {
+    let cases = [
+        ("x[t + 1]", "Thread 3 uses `x[4]`, but `x` has 4 elements: indices 0 to 3."),
+        (
+            "{ if t < 3 { thread::sync_threads(); } 1 }",
+            "Only 3 of the 4 threads wait at this barrier: the other one never arrives.",
+        ),
+        (
+            "{ let other = shared_array![i32; 4]; other.get(t) }",
+            "Thread 0 reads `other[0]` before any thread wrote it.",
+        ),
+        ("{ tile.set(0, x[t]); 1 }", "Thread 1 and thread 0 both write `tile[0]`, and nothing orders them."),
+    ];
+    for (value, sentence) in cases {
+        let source = SHIFT.replace("tile.get((t + 1) % 4)", value);
+        let (answer, _) = traced(&source, "shift", 4, None);
+        assert_eq!(answer["faults"][0]["sentence"], sentence, "{value}: {answer}");
+    }
+}
+
+#[test]
+fn a_trace_has_the_lanes_of_a_shuffle() {
+    let source =
+        SHIFT.replace("tile.get((t + 1) % 4)", "warp::shuffle_down(x[t], 2)").replace("{GlobalMut", "{warp, GlobalMut");
+    let (_, events) = traced(&source, "shift", 32, None);
+    let shuffles: Vec<(u64, u64)> = events
+        .iter()
+        .filter(|event| event[2] == "s")
+        .map(|event| (event[1].as_u64().unwrap(), event[3].as_u64().unwrap()))
+        .collect();
+    let expected: Vec<(u64, u64)> = (0..32).map(|lane| (lane, if lane < 30 { lane + 2 } else { lane })).collect();
+    assert_eq!(shuffles, expected);
+}
+
 #[test]
 fn a_recording_is_a_page() {
     let sources = json!({});

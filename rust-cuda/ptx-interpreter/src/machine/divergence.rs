@@ -49,6 +49,8 @@ pub(super) struct Divergence {
     points: Vec<ReconvergencePoint>,
     /// Indices of `points` that can be reused.
     free: Vec<usize>,
+    /// Whether the other paths keep their order when one ends.
+    keeps_order: bool,
 }
 
 impl Divergence {
@@ -70,7 +72,16 @@ impl Divergence {
         self.paths.clear();
         self.points.clear();
         self.free.clear();
+        self.keeps_order = false;
         self.paths.push(Path { pc: 0, mask, point: None, state: PathState::Ready });
+    }
+
+    /// Puts each of these lanes on a path of its own at the first instruction; the first one runs first.
+    pub(super) fn start_separately(&mut self, lanes: impl Iterator<Item = u32>) {
+        self.start(0);
+        self.paths.clear();
+        self.keeps_order = true;
+        self.paths.extend(lanes.map(|lane| Path { pc: 0, mask: 1 << lane, point: None, state: PathState::Ready }));
     }
 
     /// Index of the instruction at which the path waits for others; `usize::MAX` if there is none.
@@ -160,7 +171,9 @@ impl Divergence {
         let Path { mask, point, .. } = &mut self.paths[path];
         *mask &= !lanes;
         let (stays, mut next) = (*mask != 0, *point);
-        if !stays {
+        if !stays && self.keeps_order {
+            self.paths.remove(path);
+        } else if !stays {
             self.paths.swap_remove(path);
         }
         while let Some(point) = next {

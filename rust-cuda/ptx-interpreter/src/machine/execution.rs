@@ -54,7 +54,13 @@ impl Warp {
         (self.slices, self.slice_used, self.last_of_turn) = (0, 0, None);
         (self.idle_slices, self.changes_at_slice, self.spin, self.is_counted) = (0, 0, Spin::No, false);
         (self.arrived, self.cluster_arrived, self.cluster_passed) = ([0; 16], 0, 0);
-        self.divergence.start(self.existing);
+        let options = &context.launch.options;
+        if options.separate_lanes {
+            let (order, lanes) = (options.schedule.start, u64::from(self.existing.count_ones()));
+            self.divergence.start_separately((0..lanes).map(|nth| order.nth(nth, lanes, 1) as u32));
+        } else {
+            self.divergence.start(self.existing);
+        }
         for copies in [&mut self.copies, &mut self.bulk_reads, &mut self.bulk_writes] {
             copies.clear();
         }

@@ -73,6 +73,9 @@ pub struct Options {
     /// and then the next warp does. Otherwise, and in a launch without an observer, a warp runs until it waits or its time slice
     /// expires.
     pub interleaved: bool,
+    /// Whether each thread of a warp runs alone from the start until it waits, as GPUs since sm_70 may do. Otherwise the threads of a
+    /// warp execute each instruction together until they diverge.
+    pub separate_lanes: bool,
     /// Maximum number of source lines whose first fault is reported. With more than one, a launch goes on after a race and after an
     /// access that is an error: a read has an unspecified value, of which nothing else is reported, and a write does nothing.
     pub max_faults: usize,
@@ -99,6 +102,7 @@ impl Default for Options {
             block_instructions: 1 << 31,
             instructions_without_progress: 1 << 30,
             interleaved: false,
+            separate_lanes: false,
             max_faults: 1,
             keep_going: false,
             schedule: Schedule::default(),
