@@ -4,6 +4,8 @@
 mod settings;
 
 mod profile;
+#[path = "../../learn/build/puzzles.rs"]
+mod puzzles;
 mod workloads;
 
 use std::path::Path;
@@ -23,9 +25,10 @@ pub(crate) use profile::launch;
 type MakeBuilder = fn(&Path, Arch) -> CudaBuilder;
 
 /// The kernel crates with committed PTX: their folders, their architectures, and the constructors of their builders.
-const CRATES: [(&str, &[Arch], MakeBuilder); 4] = [
+const CRATES: [(&str, &[Arch], MakeBuilder); 5] = [
     ("kernels-gpu", settings::ARCHS, settings::builder),
     ("learn", kernel_crate::OLDEST, kernel_crate::builder),
+    ("learn", kernel_crate::OLDEST, puzzles::builder),
     ("rust-cuda/test_kernels", kernel_crate::OLDEST_AND_TUNED, kernel_crate::builder),
     ("rust-cuda/seeded_bugs", kernel_crate::OLDEST, kernel_crate::builder),
 ];

@@ -1,6 +1,7 @@
 //! The host's side: the ten steps with their launches, each checked against a loop.
 
 pub mod checks;
+pub mod puzzles;
 
 // The crate has no `std`, as a GPU has none: the host's side takes it from here.
 use cuda_std::host_std::prelude::v1::*;
