@@ -9,14 +9,20 @@
 //! The sources come from outside: their size, their nesting and the size of the result are limited, so that a wrong one
 //! is an error, never a panic, an overflow of the stack, or a run without an end.
 
+mod brackets;
 mod check;
 mod constants;
 mod emit;
+mod foreign;
 mod inference;
 mod limits;
 mod mathematics;
+mod missing_kernel;
+mod names;
 mod refusal;
 mod source;
+mod syntax;
+mod tokens;
 mod tree;
 mod types;
 
@@ -43,9 +49,9 @@ pub struct Compiled {
 pub fn compile(files: &BTreeMap<String, String>, kernel: &str) -> Result<Compiled, Refusal> {
     constants::forget();
     let compiled = compile_in(files, kernel).map_err(|refused| {
-        let Place { file, line, .. } = refused.place;
-        let file = files.keys().nth(file).cloned().unwrap_or_default();
-        Refusal { file, line, reason: refused.reason }
+        let Place { file, line, column } = refused.place;
+        let file = files.keys().nth(file).filter(|_| line > 0).cloned().unwrap_or_default();
+        Refusal { file, line, column, reason: refused.reason }
     });
     proc_macro2::extra::invalidate_current_thread_spans();
     compiled
@@ -55,6 +61,6 @@ fn compile_in(files: &BTreeMap<String, String>, kernel: &str) -> Checked<Compile
     let program = Program::read(files)?;
     match program.kernel(kernel) {
         Some(number) => emit::emit(&program, number),
-        None => Place::default().refused(format!("there is no kernel `{kernel}` in the sources")),
+        None => program.no_kernel(files, kernel),
     }
 }

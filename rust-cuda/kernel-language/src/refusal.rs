@@ -21,8 +21,19 @@ impl Place {
         Self { file, line: start.line as u32, column: start.column as u32 + 1 }
     }
 
+    /// The place behind the last character.
+    pub(crate) fn behind(file: usize, span: Span) -> Self {
+        let end = span.end();
+        Self { file, line: end.line as u32, column: end.column as u32 + 1 }
+    }
+
     pub(crate) fn refused<T>(self, reason: impl Into<String>) -> Checked<T> {
-        Err(Refused { place: self, reason: reason.into() })
+        Err(Refused { place: self, reason: reason.into(), is_name: false })
+    }
+
+    /// Refuses a name that is not known, which may be of another language.
+    pub(crate) fn unknown<T>(self, reason: impl Into<String>) -> Checked<T> {
+        Err(Refused { place: self, reason: reason.into(), is_name: true })
     }
 }
 
@@ -31,6 +42,8 @@ impl Place {
 pub(crate) struct Refused {
     pub(crate) place: Place,
     pub(crate) reason: String,
+    /// Whether it is that of a name that is not known.
+    pub(crate) is_name: bool,
 }
 
 pub(crate) type Checked<T> = Result<T, Refused>;
@@ -42,6 +55,8 @@ pub struct Refusal {
     pub file: String,
     /// The line, from 1; 0 if it is of no line.
     pub line: u32,
+    /// The column, from 1; 0 if it is of no line.
+    pub column: u32,
     /// What is wrong or not known there.
     pub reason: String,
 }

@@ -8,9 +8,11 @@ use proc_macro2::TokenStream;
 use syn::spanned::Spanned;
 use syn::{Attribute, Item, ItemFn, ItemStruct, Meta, UseTree};
 
+use crate::brackets;
 use crate::limits;
 use crate::mathematics::MATHEMATICS;
-use crate::refusal::{Checked, Place, Refused};
+use crate::refusal::{Checked, Place};
+use crate::syntax;
 
 /// Maximum number of imports from a name to its item.
 const MAX_IMPORTS: usize = 16;
@@ -88,16 +90,11 @@ impl Program {
             program.files.push(name.clone());
             let module = program.module_of(name);
             program.modules[module].file = file;
-            let failed = |place: Place, error: &dyn ToString| {
-                let reason = error.to_string();
-                Refused { place, reason: reason.lines().next().unwrap_or("wrong syntax").to_owned() }
-            };
-            let tokens = TokenStream::from_str(text).map_err(|error| {
-                failed(Place::of(file, error.span()), &"this is no Rust: is each bracket closed, and each text?")
-            })?;
+            let tokens =
+                TokenStream::from_str(text).or_else(|error| brackets::refuse(text, Place::of(file, error.span())))?;
             limits::check_nesting(file, &tokens)?;
             let parsed: syn::File =
-                syn::parse2(tokens).map_err(|error| failed(Place::of(file, error.span()), &error))?;
+                syn::parse2(tokens.clone()).or_else(|error| syntax::refuse(file, tokens, &error))?;
             for item in parsed.items {
                 program.add(module, item, &mut blocks)?;
             }
@@ -311,6 +308,11 @@ impl Program {
             Some(Entry::Is(own)) => own.clone(),
             _ => Named::Other(path),
         }
+    }
+
+    /// The names that a module declares or imports.
+    pub(crate) fn names(&self, module: usize) -> impl Iterator<Item = &str> {
+        self.modules[module].entries.keys().map(|name| name.strip_suffix("()").unwrap_or(name))
     }
 
     /// Whether a module is the compiler's own text, whose lines have no file.

@@ -187,6 +187,8 @@ pub(crate) struct Local {
     pub(crate) name: String,
     pub(crate) r#type: Type,
     pub(crate) is_mutable: bool,
+    /// The line of its `let`; 0 if it has none.
+    pub(crate) line: u32,
     /// The number of closures around its declaration.
     pub(crate) closures: usize,
 }

@@ -71,14 +71,14 @@ struct Refused<'a> {
 /// - `{"task": "record", "ptx", "names", "launch", "sources": {FILE: TEXT}, "instructions": 100000}`: `html`, the page
 ///   that plays the run.
 ///
-/// What is wrong with a request is its `error`, in one line; `place` has the `file` and the `line` of a source that is
-/// refused, and the reason as `text`.
+/// What is wrong with a request is its `error`, in one line; `place` has the `file`, the `line` and the `column` of a source that
+/// is refused, and the reason as `text`.
 pub fn answer(request: &str) -> String {
     let answered = serde_json::from_str(request).map_err(NoAnswer::from).and_then(answer_to);
     answered.unwrap_or_else(|error| {
         let mut answer = json!({ "error": printable(&error.to_string()) });
-        if let NoAnswer::Program(ProgramError::Source(Refusal { file, line, reason })) = &error {
-            answer["place"] = json!({ "file": file, "line": line, "text": printable(reason) });
+        if let NoAnswer::Program(ProgramError::Source(Refusal { file, line: line @ 1.., column, reason })) = &error {
+            answer["place"] = json!({ "file": file, "line": line, "column": column, "text": printable(reason) });
         }
         answer.to_string()
     })

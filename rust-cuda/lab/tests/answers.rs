@@ -186,3 +186,17 @@ fn what_is_wrong_is_one_line() {
         assert!(answer["error"].as_str().is_some_and(|error| !error.contains('\n')), "{request}: {answer}");
     }
 }
+
+#[test]
+fn a_refused_source_has_its_place() {
+    let request = |text: &str| json!({"task": "check", "files": {"src/lib.rs": text}, "launch": launch(1), "orders": 2, "seed": 0});
+    let answer = answer_to(&request("use cuda_std::kernel;\n#[kernel]\npub fn racy() {\n    let a = b;\n}\n"));
+    let text = "`b` is not known here: is it declared, or in a `use`?";
+    assert_eq!(answer["place"], json!({"file": "src/lib.rs", "line": 4, "column": 13, "text": text}));
+    assert_eq!(answer["error"], json!(format!("src/lib.rs, line 4: {text}")));
+    let answer = answer_to(&request(""));
+    assert_eq!(
+        (&answer["place"], answer["error"].as_str().map(|error| error.contains("line 0"))),
+        (&Value::Null, Some(false))
+    );
+}

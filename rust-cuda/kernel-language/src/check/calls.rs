@@ -3,6 +3,8 @@
 use syn::{Expr as Syntax, PathArguments};
 
 use super::Checker;
+use super::hints::FUNCTIONS;
+use crate::names::nearest;
 use crate::refusal::{Checked, Place};
 use crate::source::{Named, segments};
 use crate::tree::{Expr, Kind, Operation};
@@ -19,10 +21,13 @@ impl Checker<'_> {
         {
             let of = self.locals[number].r#type.clone();
             let Type::Closure(closure) = self.inference.outer(&of) else {
-                return place.refused(format!("`{name}` is no function"));
+                if self.behind(&call.func).line < self.place(&call.paren_token.span.open()).line {
+                    return self.behind(&call.func).refused("`;` is missing at the end of this line");
+                }
+                return place.refused(format!("`{name}` is a variable, not a function"));
             };
             let (types, result) = (self.closures[closure].types.clone(), self.closures[closure].result.clone());
-            let arguments = self.arguments(call.args.iter(), &types, place)?;
+            let arguments = self.arguments(name, call.args.iter(), &types, place)?;
             let closure = Expr::new(Kind::Local(number), of, place);
             return Ok(Expr::new(Kind::CallClosure(closure.into(), arguments), result, place));
         }
@@ -45,16 +50,16 @@ impl Checker<'_> {
             _ => None,
         };
         let own = own.filter(|_| of_self.is_some());
-        match of_self.map_or_else(|| self.program.find(self.module, &names, place), Ok)? {
+        match of_self.map_or_else(|| self.find(&names, place), Ok)? {
             Named::Function(number) => {
                 let (generics, types, result) = self.instance(number, given, own.as_ref(), place)?;
-                let arguments = self.arguments(call.args.iter(), &types, place)?;
+                let arguments = self.arguments_of(number, call.args.iter(), &types, place)?;
                 self.of_parts(arguments, result, place, |arguments| Kind::Call(number, generics, arguments))
             }
             Named::Struct(number) => {
                 let r#type = self.struct_type(number, &[])?;
                 let types = r#type.parts().to_vec();
-                let arguments = self.arguments(call.args.iter(), &types, place)?;
+                let arguments = self.arguments(&names.join("::"), call.args.iter(), &types, place)?;
                 self.of_parts(arguments, r#type, place, Kind::Tuple)
             }
             Named::Other(other) => self.of_cuda_std(&other, given, call, place),
@@ -97,13 +102,14 @@ impl Checker<'_> {
                 };
                 if !is_lossless {
                     let (from, to) = (self.shown(&from), self.shown(&of));
-                    return place.refused(format!("{from} does not become {to} by `from`: write `as`"));
+                    let text = self.converted(Some(first), &value, &of).unwrap_or_else(|| "value as …".to_owned());
+                    return place.refused(format!("{from} may not fit {to}, so `from` is not known: write `{text}`"));
                 }
                 Ok(Expr::new(Kind::Cast(value.into()), of, place))
             }
             ("from_bits", Type::Float(float)) => {
                 let bits = Type::Integer(if *float == Float::F32 { Integer::U32 } else { Integer::U64 });
-                self.simple(Operation::Bits, call.args.iter(), (&[bits], of.clone()), place)
+                self.simple((name, Operation::Bits), call.args.iter(), (&[bits], of.clone()), place)
             }
             _ => {
                 let receiver = self.typed(first, &of)?;
@@ -171,10 +177,18 @@ impl Checker<'_> {
             "cmp::max" => (Number("max"), &two, of),
             name => match name.strip_prefix("thread::").and_then(register_of) {
                 Some(register) => (Register(register), &[], Type::U32),
-                None => return place.refused(format!("`{name}` is not known here")),
+                None => {
+                    let (module, last) = name.rsplit_once("::").unwrap_or(("", name));
+                    let of_module = FUNCTIONS.iter().filter_map(|known| known.rsplit_once("::"));
+                    let of_module = of_module.filter(|known| known.0 == module).map(|known| known.1);
+                    let meant = if last == "sum" { Some("reduce_add") } else { nearest(last, of_module) };
+                    let meant = meant.map(|meant| format!("{module}::{meant}"));
+                    let meant = meant.map_or(String::new(), |meant| format!(": did you mean `{meant}`?"));
+                    return place.unknown(format!("`{name}` is not known here{meant}"));
+                }
             },
         };
-        self.simple(operation, call.args.iter(), (types, result), place)
+        self.simple((name, operation), call.args.iter(), (types, result), place)
     }
 
     pub(super) fn macro_call(&mut self, call: &syn::Macro, place: Place) -> Checked<Expr> {

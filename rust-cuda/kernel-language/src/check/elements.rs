@@ -3,6 +3,7 @@
 use syn::Expr as Syntax;
 
 use super::Checker;
+use super::methods::memory_of;
 use crate::refusal::{Checked, Place};
 use crate::tree::{Expr, Kind, Operation, Pattern, Range, Statement};
 use crate::types::Type;
@@ -55,7 +56,15 @@ impl Checker<'_> {
         };
         let (array, by_reference) = (self.value(array), of_method.or(of_reference));
         let Type::Array(parts) = self.inference.outer(&array.r#type) else {
-            return place.refused("`for` is known here over a range, as `a..b`, and over the elements of an array");
+            let way_out = match memory_of(&self.inference.outer(&array.r#type)) {
+                Some(_) => {
+                    let written = if let Syntax::MethodCall(call) = iterator { &call.receiver } else { iterator };
+                    let text = self.text(written).unwrap_or_else(|| "x".to_owned());
+                    format!(": write `for i in 0..{text}.len()` for memory")
+                }
+                None => ", as `0..n`, and over the elements of an array".to_owned(),
+            };
+            return place.refused(format!("`for` is known here over a range{way_out}"));
         };
         let is_mutable = by_reference == Some(true);
         if is_mutable {

@@ -15,6 +15,11 @@ const OTHER: &str = "this expression is not known here";
 impl Checker<'_> {
     /// An expression whose value should be of a type; the caller checks that it is.
     pub(super) fn expression(&mut self, expr: &Syntax, wanted: Option<&Type>) -> Checked<Expr> {
+        let checked = self.known(expr, wanted);
+        checked.map_err(|refused| if refused.is_name { self.foreign(expr, refused) } else { refused })
+    }
+
+    fn known(&mut self, expr: &Syntax, wanted: Option<&Type>) -> Checked<Expr> {
         let place = self.place(expr);
         match expr {
             Syntax::Lit(literal) => self.literal(&literal.lit, wanted, place),
@@ -84,6 +89,14 @@ impl Checker<'_> {
                 let result = self.results.last().cloned().unwrap_or_else(Type::unit);
                 self.returns.iter_mut().next_back().into_iter().for_each(|returns| *returns = true);
                 let value = match &of.expr {
+                    Some(value) if self.place(value).line > self.place(&of.return_token).line => {
+                        return self.behind(&of.return_token).refused("`;` is missing at the end of this line");
+                    }
+                    Some(value) if self.is_kernel && self.results.len() == 1 => {
+                        return self
+                            .place(value)
+                            .refused("a kernel returns nothing: write the value to memory, then `return;`");
+                    }
                     Some(value) => Some(Box::new(self.typed(value, &result)?)),
                     None if self.inference.unify(&result, &Type::unit()) => None,
                     None => return place.refused(format!("return a value: {}", self.shown(&result))),
@@ -100,7 +113,7 @@ impl Checker<'_> {
     /// An expression whose value must be of a type.
     pub(super) fn typed(&mut self, expr: &Syntax, of: &Type) -> Checked<Expr> {
         let checked = self.expression(expr, Some(of))?;
-        self.coerced(checked, of)
+        self.coerced_from(Some(expr), checked, of)
     }
 
     pub(super) fn of_parts(

@@ -18,7 +18,14 @@ impl Checker<'_> {
             Lit::Int(value) => {
                 let of = match Integer::named(value.suffix()) {
                     Some(of) => Type::Integer(of),
-                    None if !value.suffix().is_empty() => return place.refused("integers have 8 to 64 bits here"),
+                    None if !value.suffix().is_empty() => {
+                        let digits = value.base10_digits();
+                        return place.refused(match value.suffix() {
+                            "u128" | "i128" => format!("integers have 8 to 64 bits here: write `{digits}_u64`"),
+                            "f" | "F" => format!("`{value}` is C: write `{digits}.0`"),
+                            _ => format!("`{value}` is no number of Rust: write `{digits}`, or `{digits}_u32`"),
+                        });
+                    }
                     None => match wanted.map(|wanted| self.inference.outer(wanted)) {
                         Some(of @ Type::Integer(_)) => of,
                         _ => self.inference.integer(),
@@ -32,7 +39,12 @@ impl Checker<'_> {
             Lit::Float(value) => {
                 let of = match Float::named(value.suffix()) {
                     Some(of) => Type::Float(of),
-                    None if !value.suffix().is_empty() => return place.refused("floats are f32 or f64 here"),
+                    None if !value.suffix().is_empty() => {
+                        let digits = value.base10_digits();
+                        let digits =
+                            if digits.contains(['.', 'e']) { digits.to_owned() } else { format!("{digits}.0") };
+                        return place.refused(format!("`{value}` is C: write `{digits}` or `{digits}_f32`"));
+                    }
                     None => self.inference.float(),
                 };
                 (Kind::Float(value.base10_digits().to_owned()), of)

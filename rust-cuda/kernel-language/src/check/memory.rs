@@ -8,6 +8,9 @@ use crate::refusal::{Checked, Place};
 use crate::tree::{Expr, Kind, Operation};
 use crate::types::Type;
 
+/// Fields of other languages with the number of elements.
+const LENGTHS: [&str; 4] = ["length", "size", "shape", "count"];
+
 impl Checker<'_> {
     /// The type of the elements of memory.
     pub(super) fn element_type(&self, memory: &Expr, place: Place) -> Checked<Type> {
@@ -105,7 +108,17 @@ impl Checker<'_> {
         };
         let Some((index, r#type)) = found else {
             let shown = self.shown(&base.r#type);
-            return place.refused(format!("{shown} has no such field"));
+            let text = self.text(&of.base).unwrap_or_else(|| "x".to_owned());
+            let outer = self.inference.outer(&base.r#type);
+            let has_length = memory_of(&outer).is_some() || matches!(outer, Type::Array(_));
+            let way_out = match (&of.member, has_length) {
+                (Member::Named(name), true) if name == "len" || LENGTHS.iter().any(|length| name == length) => {
+                    format!(": write `{text}.len()`")
+                }
+                (Member::Named(name), _) if name == "x" => ": it is a number by itself, without `.x`".to_owned(),
+                _ => String::new(),
+            };
+            return place.refused(format!("{shown} has no such field{way_out}"));
         };
         Ok(Expr::new(Kind::Field(base.into(), index), r#type, place))
     }

@@ -44,6 +44,21 @@ const FLOATS: [(&str, bool, &[Of], Of); 7] = [
     ("mul_add", false, &[Of::Same, Of::Same], Of::Same),
 ];
 
+/// Methods of atomic elements.
+const ATOMIC: [&str; 11] = [
+    "load",
+    "store",
+    "swap",
+    "fetch_add",
+    "fetch_sub",
+    "fetch_max",
+    "fetch_min",
+    "fetch_and",
+    "fetch_or",
+    "fetch_xor",
+    "compare_exchange",
+];
+
 /// A name among those of a row.
 fn among(names: &'static str, name: &str) -> Option<&'static str> {
     names.split(' ').find(|known| *known == name)
@@ -77,13 +92,13 @@ impl Checker<'_> {
             (_, "is_empty") if index == Some(Type::USIZE) => {
                 let length = self.operation(Operation::Length, vec![receiver], Type::USIZE, place);
                 let zero = Expr::new(Kind::Integer(0), Type::USIZE, place);
-                self.arguments(arguments, &[], place)?;
+                self.arguments(&name, arguments, &[], place)?;
                 let kind = Kind::Compare(crate::tree::Comparison::Equal, length.into(), zero.into());
                 return Ok(Expr::new(kind, Type::Bool, place));
             }
             (_, "get") if index.is_some() => (Operation::Get, (index.into_iter().collect(), element)),
             (Type::Global(_), "set" | "atomic") => {
-                return place.refused("nothing writes to a `&[T]`: make it a `GlobalMut<T>`");
+                return self.only_read(&receiver, place);
             }
             (_, "set") if index.is_some() => {
                 (Operation::Set, (index.into_iter().chain([element]).collect(), Type::unit()))
@@ -112,7 +127,11 @@ impl Checker<'_> {
                     "fetch_or" => "or",
                     "fetch_xor" => "xor",
                     "swap" => "exch",
-                    _ => return place.refused(format!("`{name}` of an atomic element is not known here")),
+                    "compare_exchange" => {
+                        let reason = "the result of `compare_exchange` is known here as `….is_ok()` and `….is_err()`";
+                        return place.refused(reason);
+                    }
+                    _ => return self.no_method(&name, &of, &ATOMIC, place),
                 };
                 if of_bits && !self.inference.is_integer(&element) {
                     return place.refused(format!("`{name}` is of integers"));
@@ -124,8 +143,14 @@ impl Checker<'_> {
                 return self.number_method(receiver, &name, &arguments, place, self.is_kernel);
             }
             _ => {
-                let shown = self.shown(&of);
-                return place.refused(format!("`{name}` of {shown} is not known here"));
+                let known: &[&str] = match (&of, &index) {
+                    (Type::Array(_), _) => &["len", "iter", "iter_mut"],
+                    (Type::Global(_), _) => &["len", "get", "is_empty"],
+                    (_, Some(Type::Array(_))) => &["get", "set", "atomic", "rows", "columns"],
+                    (_, Some(_)) => &["len", "get", "set", "atomic", "is_empty"],
+                    _ => &[],
+                };
+                return self.no_method(&name, &of, known, place);
             }
         };
         self.method(operation, receiver, call, (&types, result))
@@ -139,7 +164,7 @@ impl Checker<'_> {
         (types, result): (&[Type], Type),
     ) -> Checked<Expr> {
         let place = self.place(&call.method);
-        let arguments = self.arguments(call.args.iter(), types, place)?;
+        let arguments = self.arguments(&call.method.to_string(), call.args.iter(), types, place)?;
         // Memory does not change while the arguments are computed.
         let parts = std::iter::once(receiver).chain(arguments).collect();
         Ok(self.operation(operation, parts, result, place))
@@ -192,7 +217,7 @@ impl Checker<'_> {
             }
             _ => receiver,
         };
-        let arguments = self.arguments(call.args.iter(), types, place)?;
+        let arguments = self.arguments(&call.method.to_string(), call.args.iter(), types, place)?;
         let parts = std::iter::once(receiver).chain(arguments).collect();
         self.of_parts(parts, result, place, |parts| Kind::Call(function, generics, parts))
     }
@@ -236,7 +261,11 @@ impl Checker<'_> {
             }
         };
         let Some((operation, given, result)) = found else {
-            return place.refused(format!("`{name}` of {} is not known here", self.shown(&of)));
+            let names: Vec<&str> = match &of {
+                Type::Float(_) => FLOATS.iter().flat_map(|row| row.0.split(' ')).collect(),
+                _ => INTEGERS.iter().flat_map(|row| row.0.split(' ')).collect(),
+            };
+            return self.no_method(name, &of, &names, place);
         };
         let of_kind = |kind: Of| match (kind, &of) {
             (Of::Bool, _) => Type::Bool,
@@ -248,7 +277,7 @@ impl Checker<'_> {
         };
         let types: Vec<Type> = given.iter().map(|kind| of_kind(*kind)).collect();
         let result = of_kind(result);
-        let arguments = self.arguments(arguments.iter().copied(), &types, place)?;
+        let arguments = self.arguments(name, arguments.iter().copied(), &types, place)?;
         // The same as the operators, which wrap around.
         let binary = match operation {
             "wrapping_add" => Some(Binary::Add),

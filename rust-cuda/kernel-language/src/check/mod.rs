@@ -3,6 +3,10 @@
 mod calls;
 mod elements;
 mod expressions;
+#[path = "../../../cuda_std_macros/src/float_methods.rs"]
+#[allow(dead_code, reason = "the macros need all of it")]
+mod float_methods;
+mod hints;
 mod literals;
 mod memory;
 mod methods;
@@ -17,7 +21,7 @@ use syn::{FnArg, GenericParam, ReturnType};
 
 use crate::constants::{self, Constant};
 use crate::inference::Inference;
-use crate::refusal::{Checked, Place, Refused};
+use crate::refusal::{Checked, Place};
 use crate::source::{Function, Program};
 use crate::tree::{Body, Closure, Expr, Local, Pattern};
 use crate::types::Type;
@@ -141,6 +145,10 @@ impl<'a> Checker<'a> {
         self.program.place(self.module, of)
     }
 
+    fn behind(&self, of: &impl syn::spanned::Spanned) -> Place {
+        Place::behind(self.program.file_of(self.module), of.span())
+    }
+
     /// What `Self` means in a method.
     fn set_self(&mut self, function: &Function) -> Checked<()> {
         if let Some(of) = &function.of {
@@ -159,8 +167,7 @@ impl<'a> Checker<'a> {
                 FnArg::Receiver(receiver) => {
                     let place = self.program.place(function.module, receiver);
                     let of = self.generics.get("Self").cloned();
-                    let of =
-                        of.ok_or_else(|| Refused { place, reason: "`self` is only known in a method".to_owned() })?;
+                    let of = of.map_or_else(|| place.refused("`self` is only known in a method"), Ok)?;
                     match &receiver.kind {
                         syn::ReceiverKind::Value => of,
                         syn::ReceiverKind::Reference(_, _, mutability) => {
@@ -209,7 +216,7 @@ impl<'a> Checker<'a> {
 
     fn declare(&mut self, name: &str, r#type: Type, is_mutable: bool) -> usize {
         let closures = self.results.len();
-        self.locals.push(Local { name: name.to_owned(), r#type, is_mutable, closures });
+        self.locals.push(Local { name: name.to_owned(), r#type, is_mutable, line: 0, closures });
         let number = self.locals.len() - 1;
         if let Some(scope) = self.scopes.last_mut() {
             scope.push((name.to_owned(), number));
@@ -224,6 +231,11 @@ impl<'a> Checker<'a> {
 
     /// The expression, whose type must be this one.
     fn coerced(&mut self, expr: Expr, to: &Type) -> Checked<Expr> {
+        self.coerced_from(None, expr, to)
+    }
+
+    /// The expression, whose type must be this one, as it is written.
+    fn coerced_from(&mut self, written: Option<&syn::Expr>, expr: Expr, to: &Type) -> Checked<Expr> {
         let from = self.inference.outer(&expr.r#type);
         if from == Type::Never || self.inference.unify(&from, to) {
             return Ok(expr);
@@ -234,8 +246,7 @@ impl<'a> Checker<'a> {
         {
             return Ok(expr);
         }
-        let (to, from) = (self.shown(to), self.shown(&from));
-        expr.place.refused(format!("this is {from}, where {to} is needed"))
+        self.mismatch(written, &expr, to)
     }
 
     /// A type in words.
@@ -257,7 +268,7 @@ impl<'a> Checker<'a> {
     fn evaluated(&mut self, expr: &syn::Expr, of: &Type) -> Checked<Constant> {
         // It sees no variables.
         let scopes = std::mem::take(&mut self.scopes);
-        let checked = self.expression(expr, Some(of)).and_then(|checked| self.coerced(checked, of));
+        let checked = self.typed(expr, of);
         self.scopes = scopes;
         let mut inference = self.inference.clone();
         inference.set_defaults();

@@ -1,10 +1,14 @@
 //! Operators, assignments and conversions.
 
+use quote::ToTokens;
 use syn::{BinOp, Expr as Syntax, UnOp};
 
 use super::Checker;
+use crate::foreign::in_rust;
+use crate::names::nearest;
 use crate::refusal::{Checked, Place};
 use crate::source::Named;
+use crate::tokens::{flat, joined, short};
 use crate::tree::{Binary, Comparison, Expr, Kind, Operation, Pattern, Statement, Unary};
 use crate::types::{Integer, Type};
 
@@ -54,17 +58,29 @@ fn operator_of(operator: &BinOp) -> Option<Operator> {
 impl Checker<'_> {
     pub(super) fn binary(&mut self, of: &syn::ExprBinary, wanted: Option<&Type>, place: Place) -> Checked<Expr> {
         let operator = operator_of(&of.op);
+        if let (BinOp::Mul(_), Syntax::Unary(power)) = (&of.op, &*of.right)
+            && let (UnOp::Deref(star), Some(text)) = (&power.op, self.text(&of.left))
+            && self.behind(&of.op) == self.place(star)
+        {
+            let power = self.text(&power.expr).unwrap_or_else(|| "2".to_owned());
+            let reason = format!("`**` is Python: write `{}.powi({power})`", crate::foreign::operand(&text));
+            return self.place(&of.op).refused(reason);
+        }
         match operator {
             Some(Operator::Computes(operator)) => {
                 let left = self.expression(&of.left, wanted.filter(|wanted| self.inference.is_integer(wanted)))?;
                 let right = self.expression(&of.right, None)?;
+                if !matches!(operator, Binary::ShiftLeft | Binary::ShiftRight) {
+                    self.check_mixed(of, &left, &right)?;
+                }
                 self.computed(operator, left, right, place)
             }
             Some(Operator::Compares(comparison)) => {
                 let left = self.expression(&of.left, None)?;
                 let right = self.expression(&of.right, None)?;
+                self.check_mixed(of, &left, &right)?;
                 let (left, right) = (self.value(left), self.value(right));
-                let right = self.coerced(right, &left.r#type)?;
+                let right = self.coerced_from(Some(&of.right), right, &left.r#type)?;
                 let is_comparable = self.inference.is_integer(&left.r#type)
                     || self.inference.is_float(&left.r#type)
                     || matches!(self.inference.outer(&left.r#type), Type::Bool | Type::Never);
@@ -183,6 +199,19 @@ impl Checker<'_> {
         Ok(Expr::new(Kind::Cast(operand.into()), to, place))
     }
 
+    /// Refuses to write to memory that is only read.
+    pub(super) fn only_read<T>(&self, memory: &Expr, place: Place) -> Checked<T> {
+        let name = match &memory.kind {
+            Kind::Local(number) => &*self.locals[*number].name,
+            _ => "x",
+        };
+        let of = match self.inference.whole(&memory.r#type) {
+            Type::Global(of) => of.to_string(),
+            _ => "T".to_owned(),
+        };
+        place.refused(format!("`{name}` is only read: write `{name}: GlobalMut<{of}>` in the kernel's parameters"))
+    }
+
     /// Refuses a place that cannot be assigned.
     pub(super) fn check_assignable(&self, place: &Expr) -> Checked<()> {
         match &place.kind {
@@ -194,9 +223,11 @@ impl Checker<'_> {
                         .refused(format!("a closure does not change `{}` here: return its value", local.name));
                 }
                 if !local.is_mutable {
-                    return place
-                        .place
-                        .refused(format!("`{0}` is not mutable: declare it as `let mut {0}`", local.name));
+                    let way_out = match local.line {
+                        0 => format!("write `mut {}` where it is declared", local.name),
+                        line => format!("declare it as `let mut {}` in line {line}", local.name),
+                    };
+                    return place.place.refused(format!("`{}` is not mutable: {way_out}", local.name));
                 }
                 Ok(())
             }
@@ -205,7 +236,13 @@ impl Checker<'_> {
                 Type::Reference(_, true) => Ok(()),
                 _ => place.place.refused("a value behind `&` cannot be assigned: it needs `&mut`"),
             },
-            _ => place.place.refused("this cannot be assigned"),
+            Kind::Operation(Operation::Get, parts) => {
+                match parts.first().map(|memory| (memory, self.inference.outer(&memory.r#type))) {
+                    Some((memory, Type::Global(_))) => self.only_read(memory, place.place),
+                    _ => place.place.refused("write `x.set(i, value)`: `get` only reads an element"),
+                }
+            }
+            _ => place.place.refused("this cannot be assigned: a variable is at the left of `=`"),
         }
     }
 
@@ -217,12 +254,33 @@ impl Checker<'_> {
             return self.expression(right, None);
         }
         if let Some((memory, index)) = self.element_of_memory(left)? {
-            return self.write(memory, index, None, right, place);
+            return self.write((memory, index), None, (left, right), place);
+        }
+        if let Syntax::Path(path) = left
+            && let Some(name) = path.path.get_ident()
+            && !self.is_known(&name.to_string())
+        {
+            return self.undeclared(name, right);
         }
         let target = self.expression(left, None)?;
         self.check_assignable(&target)?;
         let value = self.typed(right, &target.r#type)?;
         Ok(Expr::new(Kind::Assign(target.into(), value.into()), Type::unit(), place))
+    }
+
+    /// Refuses to assign to a variable that is not declared.
+    fn undeclared(&self, name: &proc_macro2::Ident, value: &Syntax) -> Checked<Expr> {
+        let place = self.place(name);
+        let locals = self.scopes.iter().flatten().map(|(known, _)| known.as_str());
+        if let Some(meant) = nearest(&name.to_string(), locals) {
+            return place.refused(format!("`{name}` is not known here: did you mean `{meant}`?"));
+        }
+        let tokens = flat(value.to_token_stream());
+        let value = in_rust(&tokens, &|name| self.is_known(name)).map_or_else(|| joined(&tokens), |(rust, _)| rust);
+        let value = short(value).unwrap_or_else(|| "…".to_owned());
+        place.refused(format!(
+            "`{name}` is not declared: write `let {name} = {value};`, or `let mut {name}` if it changes"
+        ))
     }
 
     /// `(a, b) = (b, a)`
@@ -249,12 +307,15 @@ impl Checker<'_> {
 
     fn assign_computed(&mut self, operator: Binary, left: &Syntax, right: &Syntax, place: Place) -> Checked<Expr> {
         if let Some((memory, index)) = self.element_of_memory(left)? {
-            return self.write(memory, index, Some(operator), right, place);
+            return self.write((memory, index), Some(operator), (left, right), place);
         }
         let target = self.expression(left, None)?;
         let value = self.expression(right, None)?;
         let value = self.value(value);
         self.check_assignable(&target)?;
+        if !matches!(operator, Binary::ShiftLeft | Binary::ShiftRight) {
+            self.check_mixed_change((left, &target), (right, &value))?;
+        }
         let value = self.checked_operands(operator, &target, value, place)?;
         if operator == Binary::Rem && self.inference.is_float(&target.r#type) {
             let value = self.computed(operator, target.clone(), value, place)?;
@@ -266,10 +327,9 @@ impl Checker<'_> {
     /// `memory[index] = value`, as `#[kernel]` writes it: the value is computed before the index.
     fn write(
         &mut self,
-        memory: Expr,
-        index: Expr,
+        (memory, index): (Expr, Expr),
         operator: Option<Binary>,
-        right: &Syntax,
+        (left, right): (&Syntax, &Syntax),
         place: Place,
     ) -> Checked<Expr> {
         let element = self.element_type(&memory, place)?;
@@ -281,7 +341,16 @@ impl Checker<'_> {
         let (at, mut result) = (local(numbers[1], &index), local(numbers[0], &value));
         if let Some(operator) = operator {
             let old = self.operation(Operation::Get, vec![memory.clone(), at.clone()], element.clone(), place);
+            if !matches!(operator, Binary::ShiftLeft | Binary::ShiftRight) {
+                self.check_mixed_change((left, &old), (right, &value))?;
+            }
             result = self.computed(operator, old, result, place)?;
+        }
+        if operator.is_none() && self.inference.outer(&value.r#type) != Type::Never {
+            let is_same = self.inference.unify(&value.r#type, &element);
+            if !is_same {
+                return self.mismatch(Some(right), &value, &element);
+            }
         }
         let result = self.coerced(result, &element)?;
         let statements = vec![
@@ -293,14 +362,18 @@ impl Checker<'_> {
     }
 
     /// An index into memory.
-    pub(super) fn index_value(&mut self, index: &Syntax) -> Checked<Expr> {
-        let index = self.expression(index, Some(&Type::USIZE))?;
+    pub(super) fn index_value(&mut self, written: &Syntax) -> Checked<Expr> {
+        let index = self.expression(written, Some(&Type::USIZE))?;
         if let Type::Integer(of) = self.inference.outer(&index.r#type)
             && of != Integer::Usize
         {
-            return index.place.refused(format!("an index is `usize`, and this is `{}`: add `as usize`", of.name()));
+            let way_out = match self.converted(Some(written), &index, &Type::USIZE) {
+                Some(text) => format!("write `{text}`"),
+                None => "add `as usize`".to_owned(),
+            };
+            return index.place.refused(format!("an index is `usize`, and this is `{}`: {way_out}", of.name()));
         }
-        self.coerced(index, &Type::USIZE)
+        self.coerced_from(Some(written), index, &Type::USIZE)
     }
 }
 

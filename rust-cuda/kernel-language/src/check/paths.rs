@@ -1,8 +1,11 @@
 //! Variables, constants and functions by their names.
 
+use quote::ToTokens;
+
 use super::{Checker, generic_names};
 use crate::refusal::{Checked, Place};
 use crate::source::{Named, segments};
+use crate::tokens::{flat, joined};
 use crate::tree::{Expr, Kind, Operation};
 use crate::types::{Float, Integer, Type};
 
@@ -27,7 +30,7 @@ impl Checker<'_> {
         {
             return Ok(number);
         }
-        match self.program.find(self.module, &names, place)? {
+        match self.find(&names, place)? {
             Named::Constant(number) => {
                 let (module, item) = self.program.constants[number].clone();
                 let outer = std::mem::replace(&mut self.module, module);
@@ -44,7 +47,7 @@ impl Checker<'_> {
                 };
                 match number {
                     Some(number) => Ok(number),
-                    None => place.refused(format!("`{other}` is not known here")),
+                    None => place.unknown(format!("`{other}` is not known here")),
                 }
             }
             _ => place.refused("this is no value: a function needs its arguments"),
@@ -126,31 +129,54 @@ impl Checker<'_> {
         Ok((generics, types, result))
     }
 
-    /// Arguments of these types.
+    /// Arguments of these types for a function or method of this name.
     pub(super) fn arguments<'s>(
         &mut self,
+        name: &str,
         given: impl ExactSizeIterator<Item = &'s syn::Expr>,
         types: &[Type],
         place: Place,
     ) -> Checked<Vec<Expr>> {
         if given.len() != types.len() {
-            let plural = if types.len() == 1 { "" } else { "s" };
-            return place.refused(format!("this takes {} argument{plural}, not {}", types.len(), given.len()));
+            let shown: Vec<String> = types.iter().map(|of| self.shown(of).replace('`', "")).collect();
+            return place.refused(wrong_count(&format!("{name}({})", shown.join(", ")), types.len(), given.len()));
         }
         given.zip(types).map(|(argument, of)| self.typed(argument, of)).collect()
+    }
+
+    /// Arguments of a function of the sources.
+    pub(super) fn arguments_of<'s>(
+        &mut self,
+        number: usize,
+        given: impl ExactSizeIterator<Item = &'s syn::Expr>,
+        types: &[Type],
+        place: Place,
+    ) -> Checked<Vec<Expr>> {
+        let signature = &self.program.functions[number].item.sig;
+        if given.len() != types.len() {
+            let shown = format!("{}({})", signature.ident, joined(&flat(signature.inputs.to_token_stream())));
+            return place.refused(wrong_count(&shown, types.len(), given.len()));
+        }
+        self.arguments("", given, types, place)
     }
 
     /// An operation with arguments of these types.
     pub(super) fn simple<'s>(
         &mut self,
-        operation: Operation,
+        (name, operation): (&str, Operation),
         given: impl ExactSizeIterator<Item = &'s syn::Expr>,
         (types, result): (&[Type], Type),
         place: Place,
     ) -> Checked<Expr> {
-        let arguments = self.arguments(given, types, place)?;
+        let arguments = self.arguments(name, given, types, place)?;
         Ok(self.operation(operation, arguments, result, place))
     }
+}
+
+/// What to say of a call with another number of arguments than the function of this signature takes.
+fn wrong_count(signature: &str, expected: usize, given: usize) -> String {
+    let plural = if expected == 1 { "" } else { "s" };
+    format!("`{signature}` takes {expected} argument{plural}, not {given}")
 }
 
 /// `f32::consts::PI` and the others.

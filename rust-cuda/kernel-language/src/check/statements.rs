@@ -35,12 +35,15 @@ impl Checker<'_> {
                     };
                     let mut value = self.expression(&init.expr, annotation.as_ref())?;
                     if let Some(of) = &annotation {
-                        value = self.coerced(value, of)?;
+                        value = self.coerced_from(Some(&init.expr), value, of)?;
                     }
                     ends |= self.is_never(&value);
                     let of = annotation.unwrap_or_else(|| value.r#type.clone());
                     let of = self.limited(of, value.place)?;
+                    let first = self.locals.len();
                     let pattern = self.pattern(&local.pat, &of)?;
+                    let line = self.place(local).line;
+                    self.locals[first..].iter_mut().for_each(|local| local.line = line);
                     statements.push(Statement::Let(pattern, value));
                 }
                 Stmt::Expr(expr, semicolon) => {
@@ -146,6 +149,13 @@ impl Checker<'_> {
 
     /// A condition.
     pub(super) fn condition(&mut self, condition: &Syntax) -> Checked<Expr> {
+        let mut inner = condition;
+        while let Syntax::Paren(parentheses) = inner {
+            inner = &parentheses.expr;
+        }
+        if let Syntax::Assign(assign) = inner {
+            return self.place(&assign.eq_token).refused("`=` changes a variable: write `==` to compare");
+        }
         if let Syntax::Let(_) = condition {
             return self.place(condition).refused("`if let` and `while let` are not known here: use a comparison");
         }
@@ -158,6 +168,10 @@ impl Checker<'_> {
         let condition = self.condition(&of.cond)?;
         let then = self.block(&of.then_branch, wanted)?;
         let Some((_, otherwise)) = &of.else_branch else {
+            let is_unit = self.is_never(&then) || self.inference.unify(&then.r#type, &Type::unit());
+            if !is_unit && wanted.is_none_or(|wanted| !self.inference.outer(wanted).is_unit()) {
+                return then.place.refused("an `if` without `else` has no value: add `else { … }`");
+            }
             let then = self.coerced(then, &Type::unit())?;
             return Ok(Expr::new(Kind::If(condition.into(), then.into(), None), Type::unit(), place));
         };

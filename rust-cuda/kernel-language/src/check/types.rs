@@ -85,7 +85,7 @@ impl Checker<'_> {
         };
         let arguments: Vec<_> =
             arguments.into_iter().filter(|argument| !matches!(argument, GenericArgument::Lifetime(_))).collect();
-        let named = self.program.find(self.module, &names, place)?;
+        let named = self.find(&names, place)?;
         let Named::Other(other) = named else {
             return match named {
                 Named::Struct(number) => self.struct_type(number, &arguments),

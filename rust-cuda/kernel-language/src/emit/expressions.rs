@@ -131,7 +131,9 @@ impl Emitter<'_> {
             (Unary::Not, _) => (value, format!("not.b{}", super::width_of(of))),
             (Unary::Negate, Type::Integer(integer)) if !integer.is_signed() => {
                 let name = integer.name();
-                return operand.place.refused(format!("`-` is not known for `{name}`, which has no sign"));
+                return operand
+                    .place
+                    .refused(format!("`-` is not known for `{name}`, which has no sign: write `-(value as i32)`"));
             }
             (Unary::Negate, _) => (value, format!("neg.{}", super::kind_of(of))),
         };
