@@ -2,7 +2,7 @@
 //! `docs/lab`.
 //!
 //! A step's module has the kernel to write and, where the step is about speed, the kernel before it. [`wrong`] has each
-//! step's kernel with one mistake, [`slips`] with two others. [`puzzles`] has the puzzles' kernels.
+//! step's kernel with one mistake. [`puzzles`] has the puzzles' kernels, [`bugs`] the same kernels with one mistake each.
 //!
 //! Some puzzles have the name of a step's kernel, and PTX has one kernel of a name: the feature `puzzles`, which only the
 //! build script sets, compiles the puzzles to PTX of their own.
@@ -11,9 +11,9 @@
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 #[cfg(any(feature = "puzzles", not(target_arch = "nvptx64")))]
+pub mod bugs;
+#[cfg(any(feature = "puzzles", not(target_arch = "nvptx64")))]
 pub mod puzzles;
-#[cfg(not(all(feature = "puzzles", target_arch = "nvptx64")))]
-pub mod slips;
 #[cfg(not(all(feature = "puzzles", target_arch = "nvptx64")))]
 pub mod step01_index;
 #[cfg(not(all(feature = "puzzles", target_arch = "nvptx64")))]

@@ -42,7 +42,7 @@ pub(crate) fn shifted(x: Global<i32>, i: usize) -> i32 {
     if i < RADIUS { 0 } else { element(x, i - RADIUS) }
 }
 
-/// The index of an element in a tile of the matrix products.
+/// Index of an element in a tile of the matrix products.
 #[inline(always)]
 pub(crate) fn at(row: u32, column: u32) -> usize {
     (row * TILE + column) as usize
@@ -293,8 +293,8 @@ pub fn shuffle_sum(x: &[i32], out: GlobalMut<i32>) {
     }
 }
 
-/// Set out to xᵀ, x a `rows` × `columns` matrix. A block of 4 × 4 threads reads a tile of x by rows into shared memory, and
-/// writes it by rows of out.
+/// Set out to xᵀ, x a `rows` × `columns` matrix. A block of 4 × 4 threads copies a tile of x by rows to shared memory, with
+/// zeros outside of x, and writes it by rows of out. `cell` reads an element of x.
 #[kernel]
 pub fn transpose(x: &[i32], out: GlobalMut<i32>, rows: u32, columns: u32) {
     let tile = shared_array![i32; SQUARE];
@@ -302,9 +302,7 @@ pub fn transpose(x: &[i32], out: GlobalMut<i32>, rows: u32, columns: u32) {
     let (first_row, first_column) = (thread::block_idx_y() * SIDE, thread::block_idx_x() * SIDE);
     let (row, column) = (first_row + ty, first_column + tx);
     // write: transpose
-    if row < rows && column < columns {
-        tile.set((ty * SIDE + tx) as usize, x[(row * columns + column) as usize]);
-    }
+    tile.set((ty * SIDE + tx) as usize, cell(x, rows, columns, row, column));
     thread::sync_threads();
     let (row, column) = (first_row + tx, first_column + ty);
     if row < rows && column < columns {
@@ -366,8 +364,12 @@ pub fn product_double_buffered(x: &[i32], out: GlobalMut<i32>, rows: u32, column
         right.set(tile + at(ty, tx), cell(x, rows, columns, first_j + ty, first_k + tx));
     };
     let multiply = |tile: usize| {
-        let first = left.get(tile + at(ty, 0)) * right.get(tile + at(tx, 0));
-        first + left.get(tile + at(ty, 1)) * right.get(tile + at(tx, 1))
+        let (mut sum, mut k) = (0, 0);
+        while k < TILE {
+            sum += left.get(tile + at(ty, k)) * right.get(tile + at(tx, k));
+            k += 1;
+        }
+        sum
     };
     let (mut sum, mut first_k, mut own) = (0, 0, 0);
     // write: product_double_buffered

@@ -12,8 +12,8 @@ use self::checks::{
     transposes,
 };
 use crate::{
-    slips, step01_index, step02_grid_stride, step03_rows_and_columns, step04_atomics, step05_shared_memory,
-    step06_tree, step07_shuffles, step08_transposition, step09_tiles, step10_double_buffer, wrong,
+    step01_index, step02_grid_stride, step03_rows_and_columns, step04_atomics, step05_shared_memory, step06_tree,
+    step07_shuffles, step08_transposition, step09_tiles, step10_double_buffer, wrong,
 };
 
 /// A version of a step's kernel.
@@ -37,8 +37,6 @@ pub struct Step {
     pub after: Version,
     /// The kernel with a mistake.
     pub wrong: Version,
-    /// The kernel with other mistakes.
-    pub slips: [Version; 2],
     /// Whether a size is a matrix's number of rows, and not a number of elements.
     pub is_matrix: bool,
     /// The size that the page's figures are counted for.
@@ -79,10 +77,6 @@ pub const STEPS: [Step; 10] = [
         before: version!(step01_index::double_by_one_thread, doubles, |_| LaunchConfig::new(1, 1)),
         after: version!(step01_index::double, doubles, ELEMENTS),
         wrong: version!(wrong::double_without_guard, doubles, ELEMENTS),
-        slips: [
-            version!(slips::double_with_inclusive_guard, doubles, ELEMENTS),
-            version!(slips::double_by_every_block, doubles, ELEMENTS),
-        ],
         is_matrix: false,
         size: 10_000,
         wrong_size: 1000,
@@ -92,10 +86,6 @@ pub const STEPS: [Step; 10] = [
         before: version!(step02_grid_stride::saxpy_an_element_each, computes_saxpy, ELEMENTS),
         after: version!(step02_grid_stride::saxpy, computes_saxpy, EIGHT_BLOCKS),
         wrong: version!(wrong::saxpy_by_blocks, computes_saxpy, EIGHT_BLOCKS),
-        slips: [
-            version!(slips::saxpy_from_the_first_element, computes_saxpy, EIGHT_BLOCKS),
-            version!(slips::saxpy_past_the_end, computes_saxpy, EIGHT_BLOCKS),
-        ],
         is_matrix: false,
         size: 100_000,
         wrong_size: 1000,
@@ -105,10 +95,6 @@ pub const STEPS: [Step; 10] = [
         before: version!(step03_rows_and_columns::add_row_down_columns, adds_a_row, CELLS),
         after: version!(step03_rows_and_columns::add_row, adds_a_row, CELLS),
         wrong: version!(wrong::add_row_swapped, adds_a_row, CELLS),
-        slips: [
-            version!(slips::add_row_without_guard, adds_a_row, CELLS),
-            version!(slips::add_row_by_rows, adds_a_row, CELLS),
-        ],
         is_matrix: true,
         size: 256,
         wrong_size: 40,
@@ -118,10 +104,6 @@ pub const STEPS: [Step; 10] = [
         before: version!(step04_atomics::histogram_in_global_memory, counts_values, ELEMENTS),
         after: version!(step04_atomics::histogram, counts_values, SIXTEENTHS),
         wrong: version!(wrong::histogram_without_atomics, counts_values, ELEMENTS),
-        slips: [
-            version!(slips::histogram_without_first_barrier, counts_values, SIXTEENTHS),
-            version!(slips::histogram_without_second_barrier, counts_values, SIXTEENTHS),
-        ],
         is_matrix: false,
         size: 100_000,
         wrong_size: 1000,
@@ -131,10 +113,6 @@ pub const STEPS: [Step; 10] = [
         before: version!(step05_shared_memory::average_from_global_memory, averages, ELEMENTS),
         after: version!(step05_shared_memory::average, averages, ELEMENTS),
         wrong: version!(wrong::average_without_barrier, averages, ELEMENTS),
-        slips: [
-            version!(slips::average_with_barrier_in_guard, averages, ELEMENTS),
-            version!(slips::average_without_zeros, averages, ELEMENTS),
-        ],
         is_matrix: false,
         size: 100_000,
         wrong_size: 1000,
@@ -144,10 +122,6 @@ pub const STEPS: [Step; 10] = [
         before: version!(step06_tree::sum_interleaved, sums_blocks, ELEMENTS),
         after: version!(step06_tree::sum_by_halves, sums_blocks, ELEMENTS),
         wrong: version!(wrong::sum_with_barrier_in_branch, sums_blocks, ELEMENTS),
-        slips: [
-            version!(slips::sum_without_barriers, sums_blocks, ELEMENTS),
-            version!(slips::sum_beyond_the_array, sums_blocks, ELEMENTS),
-        ],
         is_matrix: false,
         size: 100_000,
         wrong_size: 1000,
@@ -157,10 +131,6 @@ pub const STEPS: [Step; 10] = [
         before: version!(step06_tree::sum_by_halves, sums_blocks, ELEMENTS),
         after: version!(step07_shuffles::sum_by_shuffles, sums_blocks, ELEMENTS),
         wrong: version!(wrong::sum_with_lanes_missing, sums_blocks, ELEMENTS),
-        slips: [
-            version!(slips::sum_of_too_many_warps, sums_blocks, ELEMENTS),
-            version!(slips::sum_without_waiting_for_warps, sums_blocks, ELEMENTS),
-        ],
         is_matrix: false,
         size: 100_000,
         wrong_size: 1000,
@@ -170,10 +140,6 @@ pub const STEPS: [Step; 10] = [
         before: version!(step08_transposition::transpose_with_conflicts, transposes, TILES),
         after: version!(step08_transposition::transpose, transposes, TILES),
         wrong: version!(wrong::transpose_tiles_in_place, transposes, TILES),
-        slips: [
-            version!(slips::transpose_without_barrier, transposes, TILES),
-            version!(slips::transpose_without_second_guard, transposes, TILES),
-        ],
         is_matrix: true,
         size: 512,
         wrong_size: 100,
@@ -183,10 +149,6 @@ pub const STEPS: [Step; 10] = [
         before: version!(step09_tiles::product_from_global_memory, multiplies, PRODUCT),
         after: version!(step09_tiles::product_by_tiles, multiplies, PRODUCT),
         wrong: version!(wrong::product_with_one_barrier, multiplies, PRODUCT),
-        slips: [
-            version!(slips::product_before_the_tile_is_there, multiplies, PRODUCT),
-            version!(slips::product_without_guard, multiplies, PRODUCT),
-        ],
         is_matrix: true,
         size: 122,
         wrong_size: 40,
@@ -196,10 +158,6 @@ pub const STEPS: [Step; 10] = [
         before: version!(step09_tiles::product_by_tiles, multiplies, PRODUCT),
         after: version!(step10_double_buffer::product_double_buffered, multiplies, PRODUCT),
         wrong: version!(wrong::product_into_the_same_buffer, multiplies, PRODUCT),
-        slips: [
-            version!(slips::product_without_waiting_for_the_first_tile, multiplies, PRODUCT),
-            version!(slips::product_with_half_the_barriers, multiplies, PRODUCT),
-        ],
         is_matrix: true,
         size: 122,
         wrong_size: 40,

@@ -9,8 +9,8 @@ use cuda_std::host_std::vec;
 use cuda_std::host_std::vec::Vec;
 use gpu::{Buffer, Device, Element, Error, LaunchConfig};
 
-use crate::puzzles;
 use crate::puzzles::{BINS, ROW, SIDE, THREADS, TILE, TREE, WEIGHTS};
+use crate::{bugs, puzzles};
 
 /// A kernel that can be launched with the cases of its puzzle.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub struct Bug {
     /// The wrong kernel.
     pub kernel: Kernel,
     /// Class of the error: "out of bounds", "race", "uninitialized read", "barrier divergence", "missing lanes", or
-    /// "wrong result" for a mistake that only the result shows.
+    /// "wrong result" for a mistake that only the result shows: its mark is at the mistake.
     pub kind: &'static str,
 }
 
@@ -200,28 +200,46 @@ macro_rules! puzzles {
 }
 
 puzzles! {
-    map(x: read i32, out: write i32), [12, 4, 8, 48], [];
-    double(x: write i32), [10, 0, 1, 3, 4, 5, 50], [];
-    zip(a: read i32, b: read i32, out: write i32), [10, 0, 1, 3, 4, 5, 50], [];
-    saxpy(a: value i32, x: read i32, y: write i32), [12, 0, 1, 7, 8, 9, 50], [];
-    broadcast(a: read i32, b: read i32, out: write i32), [5, 0, 1, 2, 3, 4, 9], [];
-    add_row(x: write i32, b: read i32, rows: value u32, columns: value u32), [5, 0, 1, 2, 3, 4, 9], [];
-    pool(x: read i32, out: write i32), [9, 0, 1, 2, 7, 8, 10, 50], [];
-    histogram(values: read u32, counts: write u32), [10, 0, 1, 3, 4, 5, 50], [];
-    neighbors(x: read i32, out: write i32), [10, 0, 1, 3, 4, 5, 50], [];
-    dot(x: read i32, y: read i32, out: write i32), [10, 0, 1, 3, 4, 5, 50], [];
-    convolve(x: read i32, w: read i32, out: write i32), [10, 0, 1, 2, 3, 4, 5, 50], [];
-    tree(x: read i32, out: write i32), [13, 0, 1, 7, 8, 9, 50], [];
-    prefix_sum(x: read i32, out: write i32), [8, 0, 1, 7, 9, 50], [];
-    row_sums(x: read i32, out: write i32, columns: value u32), [6, 0, 1, 3, 4, 5, 50], [];
-    shuffle_sum(x: read i32, out: write i32), [40, 0, 1, 31, 32, 33, 100], [];
-    transpose(x: read i32, out: write i32, rows: value u32, columns: value u32), [5, 0, 1, 3, 4, 9], [];
+    map(x: read i32, out: write i32),
+        [12, 4, 8, 48], [map_bug_1: "wrong result"];
+    double(x: write i32),
+        [10, 0, 1, 3, 4, 5, 50], [double_bug_1: "out of bounds", double_bug_2: "out of bounds"];
+    zip(a: read i32, b: read i32, out: write i32),
+        [10, 0, 1, 3, 4, 5, 50], [zip_bug_1: "out of bounds"];
+    saxpy(a: value i32, x: read i32, y: write i32),
+        [12, 0, 1, 7, 8, 9, 50], [saxpy_bug_1: "race", saxpy_bug_2: "out of bounds"];
+    broadcast(a: read i32, b: read i32, out: write i32),
+        [5, 0, 1, 2, 3, 4, 9], [broadcast_bug_1: "wrong result"];
+    add_row(x: write i32, b: read i32, rows: value u32, columns: value u32),
+        [5, 0, 1, 2, 3, 4, 9], [add_row_bug_1: "out of bounds"];
+    pool(x: read i32, out: write i32),
+        [9, 0, 1, 2, 7, 8, 10, 50], [pool_bug_1: "out of bounds", pool_bug_2: "wrong result"];
+    histogram(values: read u32, counts: write u32),
+        [10, 0, 1, 3, 4, 5, 50], [histogram_bug_1: "race", histogram_bug_2: "race", histogram_bug_3: "race"];
+    neighbors(x: read i32, out: write i32),
+        [10, 0, 1, 3, 4, 5, 50], [neighbors_bug_1: "uninitialized read"];
+    dot(x: read i32, y: read i32, out: write i32),
+        [10, 0, 1, 3, 4, 5, 50], [dot_bug_1: "race", dot_bug_2: "uninitialized read"];
+    convolve(x: read i32, w: read i32, out: write i32),
+        [10, 0, 1, 2, 3, 4, 5, 50], [convolve_bug_1: "barrier divergence", convolve_bug_2: "out of bounds"];
+    tree(x: read i32, out: write i32),
+        [13, 0, 1, 7, 8, 9, 50], [tree_bug_1: "barrier divergence", tree_bug_2: "race"];
+    prefix_sum(x: read i32, out: write i32),
+        [8, 0, 1, 7, 9, 50], [prefix_sum_bug_1: "race"];
+    row_sums(x: read i32, out: write i32, columns: value u32),
+        [6, 0, 1, 3, 4, 5, 50], [row_sums_bug_1: "wrong result"];
+    shuffle_sum(x: read i32, out: write i32),
+        [40, 0, 1, 31, 32, 33, 100], [shuffle_sum_bug_1: "missing lanes"];
+    transpose(x: read i32, out: write i32, rows: value u32, columns: value u32),
+        [5, 0, 1, 3, 4, 9], [transpose_bug_1: "race", transpose_bug_2: "out of bounds"];
     product(a: read i32, b: read i32, out: write i32, rows: value u32, inner: value u32, columns: value u32),
-        [3, 0, 1, 2, 4, 5, 9], [];
-    product_by_tiles(x: read i32, out: write i32, rows: value u32, columns: value u32), [3, 0, 1, 2, 4, 5, 9], [];
+        [3, 0, 1, 2, 4, 5, 9], [product_bug_1: "wrong result"];
+    product_by_tiles(x: read i32, out: write i32, rows: value u32, columns: value u32),
+        [3, 0, 1, 2, 4, 5, 9], [product_by_tiles_bug_1: "race", product_by_tiles_bug_2: "barrier divergence"];
     product_double_buffered(x: read i32, out: write i32, rows: value u32, columns: value u32),
-        [3, 0, 1, 2, 4, 5, 9], [];
-    softmax(x: read f32, out: write f32, columns: value u32), [5, 1, 3, 4, 7, 8], [];
+        [3, 0, 1, 2, 4, 5, 9], [product_double_buffered_bug_1: "race"];
+    softmax(x: read f32, out: write f32, columns: value u32),
+        [5, 1, 3, 4, 7, 8], [softmax_bug_1: "race"];
 }
 
 /// Decimal digits of π, e and √2.

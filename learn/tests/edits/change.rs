@@ -5,7 +5,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 
 /// What is replaced by what, as words or marks of their own.
-const REPLACED: [(&str, &str); 36] = [
+const REPLACED: [(&str, &str); 38] = [
     (" < ", " <= "),
     (" < ", " > "),
     (" <= ", " < "),
@@ -39,6 +39,8 @@ const REPLACED: [(&str, &str); 36] = [
     (" as usize", " as u32"),
     ("let mut ", "let "),
     ("THREADS", "THREADS / 2"),
+    ("TREE", "TREE / 2"),
+    ("CELLS", "(CELLS - 1)"),
     ("SIDE", "(SIDE - 1)"),
     (" if ", " if !"),
     ("0.0", "1.5"),
@@ -58,7 +60,7 @@ pub(crate) fn changed(text: &str, random: &mut ChaCha8Rng) -> String {
 
 /// One change; None where there is nothing to change in the drawn way.
 fn change(text: &mut String, random: &mut ChaCha8Rng) -> Option<()> {
-    // Not the signature: the launch is that of the lesson.
+    // Not the signature: the launch is that of the puzzle.
     let body = text.find("{\n").map_or(0, |at| at + 2);
     match random.random_range(0..10) {
         0 | 1 => lines(text, body, random),
@@ -106,9 +108,10 @@ fn number(text: &mut String, body: usize, random: &mut ChaCha8Rng) -> Option<()>
 
 /// Another name of the kernel in place of one.
 fn variable(text: &mut String, body: usize, random: &mut ChaCha8Rng) -> Option<()> {
-    const NAMES: [&str; 24] = [
+    const NAMES: [&str; 31] = [
         "x", "y", "out", "i", "t", "tx", "ty", "row", "column", "rows", "columns", "first", "sum", "value", "k",
-        "half", "left", "right", "tile", "values", "counts", "own", "delta", "first_k",
+        "half", "left", "right", "tile", "values", "counts", "own", "delta", "first_k", "a", "b", "w", "inner",
+        "largest", "sums", "distance",
     ];
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let bytes = text.as_bytes();

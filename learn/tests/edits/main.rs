@@ -1,4 +1,4 @@
-//! Edits of the kernels, by the page's compiler and by rustc: both refuse an edit, or its results and faults are the same.
+//! Edits of the puzzles' kernels, by the page's compiler and by rustc: both refuse an edit, or its results and faults are the same.
 //!
 //! rustc compiles many edits at once, as modules of one crate; those that it refuses are taken out, and the others are
 //! compiled again. `EDITS` sets the number of edits, `TEST_SEED` which ones.
@@ -11,9 +11,8 @@
 mod change;
 #[path = "../lab/faults.rs"]
 mod faults;
-#[allow(dead_code, reason = "this test starts no browser")]
-#[path = "../../../neural-net/draw/tests/draw/node.rs"]
-mod node;
+#[path = "../support/launch.rs"]
+mod launch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,21 +22,33 @@ use std::thread;
 use std::time::Duration;
 
 use cuda_builder::{Arch, BuilderError, CudaBuilder};
+use learn::host::puzzles::PUZZLES;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use test_support::{Need, skip};
 
 use change::changed;
 use faults::{lines_of, sentences_of};
+use launch::{launch, only, sources};
 
-/// A kernel of the lessons with its launch.
-#[derive(Deserialize)]
-struct Lesson {
-    name: String,
-    file: String,
+/// A kernel with its file, without `.rs`, and a launch.
+struct Original {
+    name: &'static str,
+    file: &'static str,
     launch: Value,
+}
+
+/// The puzzles' kernels and their wrong versions, with the launches that the page shows.
+fn originals() -> Vec<Original> {
+    let mut all = Vec::new();
+    for puzzle in &PUZZLES {
+        let bugs = puzzle.bugs.iter().map(|bug| ("bugs", bug.kernel.name));
+        for (file, name) in [("puzzles", puzzle.kernel.name)].into_iter().chain(bugs) {
+            all.push(Original { name, file, launch: launch(name, &(puzzle.case)(puzzle.sizes[0])) });
+        }
+    }
+    all
 }
 
 /// An edited kernel: its module is a copy of the kernel's file without the other kernels.
@@ -64,12 +75,12 @@ fn function(lines: &[&str], name: &str) -> (usize, usize) {
     (first.unwrap_or(at), last)
 }
 
-fn edit(index: usize, lesson: &Lesson, random: &mut ChaCha8Rng) -> Edit {
-    let text = fs::read_to_string(learn().join("..").join(&lesson.file)).expect("a source is text");
+fn edit(index: usize, original: &Original, random: &mut ChaCha8Rng) -> Edit {
+    let text = &sources()[&format!("learn/src/{}.rs", original.file)];
     let mut lines: Vec<&str> = text.lines().collect();
-    let kernel = format!("{}_e{index}", lesson.name);
-    let (first, last) = function(&lines, &lesson.name);
-    let own = lines[first..=last].join("\n").replace(&format!("fn {}(", lesson.name), &format!("fn {kernel}("));
+    let kernel = format!("{}_e{index}", original.name);
+    let (first, last) = function(&lines, original.name);
+    let own = lines[first..=last].join("\n").replace(&format!("fn {}(", original.name), &format!("fn {kernel}("));
     let own = changed(&own, random);
     let others = lines.iter().filter_map(|line| line.strip_prefix("pub fn ")?.split('(').next().map(str::to_owned));
     let mut removed: Vec<(usize, usize)> = others.map(|name| function(&lines, &name)).collect();
@@ -78,7 +89,7 @@ fn edit(index: usize, lesson: &Lesson, random: &mut ChaCha8Rng) -> Edit {
         lines.drain(from..=to);
     }
     let source = format!("{}\n{own}\n", lines.join("\n"));
-    let mut launch = lesson.launch.clone();
+    let mut launch = original.launch.clone();
     launch["kernel"] = kernel.clone().into();
     launch["block_instructions"] = (1 << 17).into();
     launch["instructions_without_progress"] = (1 << 16).into();
@@ -94,10 +105,8 @@ fn write_crate(folder: &Path, edits: &[&Edit]) {
     let mut library = "#![no_std]\n#![cfg_attr(target_arch = \"nvptx64\", feature(abi_ptx, asm_experimental_arch))]\n\
                        #![allow(warnings)]\n"
         .to_owned();
-    for name in ["step04_atomics", "step05_shared_memory", "step09_tiles"] {
-        fs::write(sources.join(format!("{name}.rs")), base(name)).expect("a file");
-        library += &format!("pub mod {name};\n");
-    }
+    fs::write(sources.join("puzzles.rs"), base()).expect("a file");
+    library += "pub mod puzzles;\n";
     for edit in edits {
         fs::write(sources.join(format!("{}.rs", edit.module)), &edit.source).expect("a file");
         library += &format!("pub mod {};\n", edit.module);
@@ -111,14 +120,11 @@ fn write_crate(folder: &Path, edits: &[&Edit]) {
     fs::write(folder.join("Cargo.toml"), manifest).expect("a file");
 }
 
-/// A module whose constants and functions others use, without its kernels.
-fn base(name: &str) -> String {
-    let text = fs::read_to_string(learn().join(format!("src/{name}.rs"))).expect("a source is text");
-    text.split("#[kernel]")
-        .next()
-        .unwrap_or_default()
-        .rsplit_once("\n\n")
-        .map_or(String::new(), |parts| parts.0.to_owned())
+/// The puzzles' constants and functions without their kernels, which the wrong versions use.
+fn base() -> String {
+    let sources = sources();
+    let given = sources["learn/src/puzzles.rs"].split("#[kernel]").next().unwrap_or_default();
+    given.rsplit_once("\n\n").map_or(String::new(), |(given, _)| given.to_owned())
 }
 
 /// The texts of the PTX of the edits that rustc compiles and of its names, and the modules that it refuses besides `refused`.
@@ -150,19 +156,6 @@ fn compile(
             Err(error) => return Err(error),
         }
     }
-}
-
-/// The PTX without the other kernels.
-fn only(ptx: &str, kernel: &str) -> String {
-    const ENTRY: &str = ".visible .entry ";
-    let (mut text, own) = (String::new(), format!("{ENTRY}{kernel}("));
-    let mut rest = ptx;
-    while let Some(start) = rest.find(ENTRY) {
-        let end = rest[start..].find("\n}\n").map_or(rest.len(), |end| start + end + 3);
-        text += if rest[start..].starts_with(&own) { &rest[..end] } else { &rest[..start] };
-        rest = &rest[end..];
-    }
-    text + rest
 }
 
 fn answer(request: &Value) -> Value {
@@ -201,13 +194,11 @@ fn difference(of_rustc: &Value, of_page: &Value) -> Option<String> {
 #[test]
 #[ignore = "rustc compiles the edits to PTX, which takes minutes"]
 fn edits_are_refused_by_both_or_equal() {
-    let lessons = learn().join("lab/lessons.js");
-    let script = learn().join("tests/lab/launches.mjs");
-    let Some(output) = node::run_in_node(&script, &[&lessons], b"") else { return };
-    let lessons: Vec<Lesson> = serde_json::from_str(&output).expect("the script prints launches");
+    let originals = originals();
     let mut random = ChaCha8Rng::seed_from_u64(test_support::seed(1));
     let count = variable("EDITS", 200) as usize;
-    let edits: Vec<Edit> = (0..count).map(|index| edit(index, &lessons[index % lessons.len()], &mut random)).collect();
+    let edits: Vec<Edit> =
+        (0..count).map(|index| edit(index, &originals[index % originals.len()], &mut random)).collect();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("edits");
     let mut refused = BTreeSet::new();
     let mut compiled = Vec::new();
@@ -218,9 +209,7 @@ fn edits_are_refused_by_both_or_equal() {
             Err(error) => panic!("{error}"),
         }
     }
-    let base: BTreeMap<String, String> = ["step04_atomics", "step05_shared_memory", "step09_tiles"]
-        .map(|name| (format!("edits/src/{name}.rs"), base(name)))
-        .into();
+    let base = BTreeMap::from([("edits/src/puzzles.rs".to_owned(), base())]);
     let (mut equal, mut endless, mut by_both, mut changed_by_optimisation) = (0, 0, 0, 0);
     let (mut by_page, mut by_rustc, mut differ) = (Vec::new(), Vec::new(), Vec::new());
     for edit in &edits {
