@@ -103,7 +103,7 @@ fn with_function<R>(function: Handle, work: impl FnOnce(&mut State, Handle) -> R
 
 pub(crate) fn attribute_of(state: &State, function: Handle, attribute: c_int) -> Result<c_int> {
     let (function, architecture) = state.function_and_architecture(function)?;
-    let KernelResources { static_shared_bytes, local_bytes, constant_bytes, registers, max_threads, cluster } =
+    let KernelResources { static_shared_bytes, local_bytes, constant_bytes, registers, max_threads, cluster, .. } =
         function.resources;
     let version = (architecture.major * 10 + architecture.minor) as c_int;
     Ok(match attribute {

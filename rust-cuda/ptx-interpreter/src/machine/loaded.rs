@@ -56,6 +56,8 @@ pub struct Variable<'a> {
 pub struct KernelResources {
     /// Static shared memory of a block, in bytes.
     pub static_shared_bytes: usize,
+    /// Whether it accesses a shared array whose size the launch sets.
+    pub has_dynamic_shared: bool,
     /// Local memory of a thread, in bytes.
     pub local_bytes: usize,
     /// The module's constants, in bytes.
@@ -64,6 +66,10 @@ pub struct KernelResources {
     pub registers: u32,
     /// Maximum number of threads of a block: that of `.maxntid` or `.reqntid`, else [`LaunchConfig::MAX_THREADS`].
     pub max_threads: u32,
+    /// The block size of `.reqntid`.
+    pub required_block: Option<Dim3>,
+    /// The block size of `.maxntid`, of which only the product is a limit.
+    pub max_block: Option<Dim3>,
     /// The cluster size of `.reqnctapercluster`.
     pub cluster: Option<Dim3>,
 }
@@ -146,6 +152,12 @@ impl LoadedModule {
         parameters.into_iter().flatten().map(|parameter| (&*parameter.name, parameter.bytes))
     }
 
+    /// Whether the PTX marks each of a kernel's parameters as a pointer (`.ptr`); none if there is no such kernel. Some
+    /// compilers mark none.
+    pub fn pointers(&self, kernel: &str) -> impl Iterator<Item = bool> {
+        self.program.kernel(kernel).into_iter().flat_map(|kernel| kernel.pointers.iter().copied())
+    }
+
     /// Offset of each of a kernel's parameters in the buffer that holds all of them, as `cuFuncGetParamInfo` has it.
     pub fn parameter_offsets(&self, kernel: &str) -> impl Iterator<Item = u64> {
         let parameters = self.program.kernel(kernel).map(|kernel| kernel.parameters.iter());
@@ -155,15 +167,20 @@ impl LoadedModule {
     /// What a kernel needs; None if there is no such kernel.
     pub fn resources(&self, kernel: &str) -> Option<KernelResources> {
         let kernel = self.program.kernel(kernel)?;
-        let threads = kernel.required_threads.or(kernel.max_threads);
-        let threads = threads.map(|[x, y, z]| Dim3::new(x, y, z).count().min(LaunchConfig::MAX_THREADS.into()) as u32);
+        let dimensions = |[x, y, z]: [u32; 3]| Dim3::new(x, y, z);
+        let (required_block, max_block) = (kernel.required_threads.map(dimensions), kernel.max_threads.map(dimensions));
+        let threads = required_block.or(max_block);
+        let threads = threads.map(|block| block.count().min(LaunchConfig::MAX_THREADS.into()) as u32);
         Some(KernelResources {
             static_shared_bytes: kernel.shared.packed_bytes(),
+            has_dynamic_shared: kernel.has_dynamic_shared,
             local_bytes: kernel.local.bytes(),
             constant_bytes: self.program.constants.iter().map(|extent| extent.bytes as usize).sum(),
             registers: kernel.live_registers,
             max_threads: threads.unwrap_or(LaunchConfig::MAX_THREADS),
-            cluster: kernel.required_cluster.map(|[x, y, z]| Dim3::new(x, y, z)),
+            required_block,
+            max_block,
+            cluster: kernel.required_cluster.map(dimensions),
         })
     }
 

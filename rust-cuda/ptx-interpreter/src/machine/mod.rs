@@ -122,6 +122,17 @@ impl Machine {
         self.module.parameters(kernel)
     }
 
+    /// Whether the PTX marks each of a kernel's parameters as a pointer (`.ptr`); none if there is no such kernel. Some
+    /// compilers mark none.
+    pub fn pointers(&self, kernel: &str) -> impl Iterator<Item = bool> {
+        self.module.pointers(kernel)
+    }
+
+    /// What a kernel needs; None if there is no such kernel.
+    pub fn resources(&self, kernel: &str) -> Option<KernelResources> {
+        self.module.resources(kernel)
+    }
+
     /// Allocates `bytes` of uninitialised global memory and returns their address.
     ///
     /// # Errors

@@ -87,7 +87,8 @@ pub(crate) fn build(
     builder.leave_out_unread_elements();
     let Builder { mut symbols, instructions, descriptions, .. } = builder;
     let register = if functions.is_empty() { None } else { Some(symbols.frame_register()) };
-    let Resources { registers, predicates, register_names, shared, mut local } = symbols.into_resources();
+    let Resources { registers, predicates, register_names, shared, has_dynamic_shared, mut local } =
+        symbols.into_resources();
     let stack = match register {
         None => None,
         Some(register) => {
@@ -101,12 +102,14 @@ pub(crate) fn build(
         has_no_loops: !instructions.iter().enumerate().any(jumps_back),
         name: entry.name.as_str().into(),
         parameters,
+        pointers: entry.parameters.iter().map(|parameter| parameter.is_pointer).collect(),
         instructions,
         descriptions,
         registers,
         predicates,
         register_names,
         shared,
+        has_dynamic_shared,
         local,
         stack,
         live_registers: live_registers::estimate(module, entry),

@@ -35,14 +35,19 @@ pub(super) fn decode(
         Some(guard) => Some(operands::guard(symbols, guard)?),
         None => None,
     };
-    if !matches!(instruction.opcode.as_str(), "mov" | "cvt") {
-        operands::check_no_special(symbols, &instruction.operands)?;
-    }
-    let decoded = action(symbols, instruction);
-    let (action, class) = decoded.map_err(|problem| match is_missing(instruction) {
+    let special = match instruction.opcode.as_str() {
+        "mov" | "cvt" => Ok(()),
+        _ => operands::check_no_special(symbols, &instruction.operands),
+    };
+    let decoded = action(symbols, instruction).map_err(|problem| match is_missing(instruction) {
         true => Problem::Unsupported("this instruction of PTX"),
         false => problem,
-    })?;
+    });
+    // An unknown instruction is reported before its operands.
+    if !matches!(decoded, Err(Problem::UnknownForm(_) | Problem::Unsupported(_))) {
+        special?;
+    }
+    let (action, class) = decoded?;
     Ok((DecodedInstruction { guard, action }, class))
 }
 

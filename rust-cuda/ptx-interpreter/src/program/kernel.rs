@@ -16,6 +16,8 @@ pub(crate) struct Kernel {
     pub(crate) name: Arc<str>,
     /// The parameters, in the `.param` space.
     pub(crate) parameters: Ranges,
+    /// Which of the parameters the PTX marks as pointers.
+    pub(crate) pointers: Vec<bool>,
     pub(crate) instructions: Vec<DecodedInstruction>,
     /// Line, text, source location and class of each instruction.
     pub(crate) descriptions: Vec<Description>,
@@ -26,6 +28,8 @@ pub(crate) struct Kernel {
     pub(crate) register_names: Vec<NamedRegister>,
     /// Static shared memory.
     pub(crate) shared: Ranges,
+    /// Whether the launch sets the size of a shared array that it accesses.
+    pub(crate) has_dynamic_shared: bool,
     /// Local memory of one thread, the stack last.
     pub(crate) local: Ranges,
     /// The stack, if functions may call themselves.

@@ -30,6 +30,7 @@ pub(crate) struct Symbols<'a> {
     predicates: usize,
     register_names: Vec<NamedRegister>,
     shared: Ranges,
+    has_dynamic_shared: bool,
     local: Ranges,
     /// Within a function that may call itself, the variables of its frame.
     pub(crate) frame: Option<Ranges>,
@@ -49,6 +50,7 @@ pub(crate) struct Resources {
     pub(crate) predicates: usize,
     pub(crate) register_names: Vec<NamedRegister>,
     pub(crate) shared: Ranges,
+    pub(crate) has_dynamic_shared: bool,
     pub(crate) local: Ranges,
 }
 
@@ -64,6 +66,7 @@ impl<'a> Symbols<'a> {
             predicates: 0,
             register_names: Vec::new(),
             shared: Ranges::new(Space::Shared),
+            has_dynamic_shared: false,
             local: Ranges::new(Space::Local),
             frame: None,
             frame_register: None,
@@ -74,8 +77,8 @@ impl<'a> Symbols<'a> {
     }
 
     pub(crate) fn into_resources(self) -> Resources {
-        let Self { registers, predicates, register_names, shared, local, .. } = self;
-        Resources { registers, predicates, register_names, shared, local }
+        let Self { registers, predicates, register_names, shared, has_dynamic_shared, local, .. } = self;
+        Resources { registers, predicates, register_names, shared, has_dynamic_shared, local }
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&Named> {
@@ -320,7 +323,10 @@ impl<'a> Symbols<'a> {
                 Some(start) => start,
                 None => self.shared.append(name, bytes, variable.align)?,
             },
-            _ => DYNAMIC_SHARED_START,
+            _ => {
+                self.has_dynamic_shared = true;
+                DYNAMIC_SHARED_START
+            }
         };
         Ok(Some((Space::Shared, start)))
     }

@@ -6,12 +6,24 @@ use std::collections::HashMap;
 
 /// An instruction name without a form: an unknown opcode, or modifiers in an invalid combination or order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{opcode} has no form {name}; correct its modifiers and their order, or add the form to the semantics")]
+#[error("{}", self.message())]
 pub struct UnknownForm {
     /// The opcode.
     pub opcode: String,
     /// The full name, with modifiers.
     pub name: String,
+    /// Whether the opcode has other forms.
+    pub has_others: bool,
+}
+
+impl UnknownForm {
+    fn message(&self) -> String {
+        let Self { opcode, name, has_others } = self;
+        match has_others {
+            true => format!("{opcode} has no form {name}: check its modifiers and their order"),
+            false => format!("{opcode} is not a known instruction"),
+        }
+    }
 }
 
 /// Forms by their full name, such as "add.rn.ftz.f32".
@@ -47,7 +59,10 @@ impl Table {
     /// The form of an opcode with its modifiers in order.
     pub(super) fn find(&self, opcode: &str, modifiers: &[impl AsRef<str>]) -> Result<&Form, UnknownForm> {
         let name = full_name(opcode, modifiers);
-        self.forms.get(&name).ok_or_else(|| UnknownForm { opcode: opcode.to_owned(), name })
+        self.forms.get(&name).ok_or_else(|| {
+            let is_of_opcode = |form: &String| form.split('.').next() == Some(opcode);
+            UnknownForm { opcode: opcode.to_owned(), has_others: self.forms.keys().any(is_of_opcode), name }
+        })
     }
 
     /// The full names.

@@ -10,7 +10,7 @@ const MODULE_ITEMS: &str =
 /// Parses a PTX module.
 ///
 /// Only syntax without effect on execution is skipped: comments, `.pragma`, `.section .debug_…`, the function name
-/// after a `.loc`, and the hints `.ptr` and `.noreturn`.
+/// after a `.loc`, the memory of a `.ptr`, and the hint `.noreturn`.
 ///
 /// # Errors
 /// The first token that is not valid PTX or not supported, with the expected alternatives.

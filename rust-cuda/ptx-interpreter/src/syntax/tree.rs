@@ -82,6 +82,8 @@ pub struct Variable {
     pub is_array: bool,
     /// Whether host and device access it at one address (`.attribute(.managed)`).
     pub is_managed: bool,
+    /// Whether it is a kernel's parameter that holds a pointer (`.ptr`).
+    pub is_pointer: bool,
     /// Initial values in row-major order; missing ones at the end are zero. Empty without an initialiser.
     pub initial: Vec<Initializer>,
     /// The line of the text, from 1.

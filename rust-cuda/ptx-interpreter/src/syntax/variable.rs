@@ -72,6 +72,7 @@ impl Parser<'_> {
                 count,
                 is_array: !dimensions.is_empty(),
                 is_managed,
+                is_pointer: false,
                 initial,
                 line,
             });
@@ -113,7 +114,7 @@ impl Parser<'_> {
             return Err(self.error("a parameter: `.param …` (registers as parameters are not supported)"));
         }
         let declarator = self.declarator()?;
-        self.pointer()?;
+        let is_pointer = self.pointer()?;
         let line = self.next().line;
         let name = self.name("a parameter's name, or `.ptr`")?;
         let dimensions = self.dimensions()?;
@@ -131,14 +132,17 @@ impl Parser<'_> {
             count,
             is_array: !dimensions.is_empty(),
             is_managed: false,
+            is_pointer,
             initial: Vec::new(),
             line,
         })
     }
 
-    /// `.ptr .global .align 4`, ignored: a hint on the memory that a parameter points to (PTX ISA 5.1.6.2).
-    fn pointer(&mut self) -> Parsed<()> {
-        if self.eat_directive(".ptr") {
+    /// Whether the parameter is a pointer: `.ptr .global .align 4`. The rest, a hint on the memory that it points to
+    /// (PTX ISA 5.1.6.2), is ignored.
+    fn pointer(&mut self) -> Parsed<bool> {
+        let is_pointer = self.eat_directive(".ptr");
+        if is_pointer {
             if matches!(self.space(), Some(Space::Const | Space::Global | Space::Local | Space::Shared)) {
                 self.advance();
             }
@@ -146,7 +150,7 @@ impl Parser<'_> {
                 self.align()?;
             }
         }
-        Ok(())
+        Ok(is_pointer)
     }
 
     /// `.reg .b32 %r<5>, %x;`

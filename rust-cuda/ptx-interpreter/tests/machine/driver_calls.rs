@@ -175,8 +175,8 @@ fn a_module_loads_without_the_kernels_that_are_not_supported() {
     let refused = ["unknown", "calls_unknown", "unresolved", "undeclared"];
     assert_eq!(machine.refused().map(|(name, _)| name).collect::<Vec<_>>(), refused);
     for (kernel, expected) in refused.into_iter().zip([
-        "PTX line 15: frobnicate has no form frobnicate.u32",
-        "PTX line 6: frobnicate has no form frobnicate.u32",
+        "PTX line 15: frobnicate is not a known instruction",
+        "PTX line 6: frobnicate is not a known instruction",
         "`elsewhere` is declared but has no body in this module",
         "`nowhere` is not declared",
     ]) {

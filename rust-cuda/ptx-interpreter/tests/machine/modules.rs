@@ -1,7 +1,7 @@
 //! Several modules run on one global memory.
 
 use crate::support::kernel::Kernel;
-use cuda_launch::LaunchConfig;
+use cuda_launch::{Dim3, LaunchConfig};
 use ptx_interpreter::memory::GlobalMemory;
 use ptx_interpreter::{Executor, LaunchError, LaunchReport, LoadedModule, Options};
 
@@ -100,8 +100,26 @@ fn resources_are_those_of_the_directives() {
     assert!((100..=112).contains(&resources.static_shared_bytes), "{resources:?}");
     assert!(resources.local_bytes >= 24, "{resources:?}");
     assert_eq!(resources.cluster, None);
+    assert_eq!((resources.required_block, resources.max_block), (None, Some(Dim3::new(16, 8, 1))));
+    assert!(!resources.has_dynamic_shared);
     assert_eq!(module.parameter_offsets("tiled").collect::<Vec<_>>(), [0, 8]);
     assert_eq!(module.resources("other"), None);
+}
+
+#[test]
+fn pointers_a_required_block_and_dynamic_shared_memory_are_told() {
+    let mut memory = GlobalMemory::new(1 << 20);
+    let text = format!(
+        "{HEADER}.extern .shared .align 16 .b8 any_size[];\n\
+         .visible .entry k(.param .u64 .ptr .global .align 4 x, .param .u64 n, .param .u64 .ptr y)\n.reqntid 64, 2\n{{\n\
+         .reg .b32 %r<2>;\nmov.u32 %r0, 0;\nst.shared.u32 [any_size], %r0;\nret;\n}}\n"
+    );
+    let module = LoadedModule::load(&text, &mut memory).unwrap();
+    assert_eq!(module.pointers("k").collect::<Vec<_>>(), [true, false, true]);
+    assert_eq!(module.pointers("other").count(), 0);
+    let resources = module.resources("k").unwrap();
+    assert_eq!((resources.required_block, resources.max_block), (Some(Dim3::new(64, 2, 1)), None));
+    assert!(resources.has_dynamic_shared && resources.static_shared_bytes == 0, "{resources:?}");
 }
 
 #[test]

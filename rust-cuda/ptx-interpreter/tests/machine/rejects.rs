@@ -37,6 +37,21 @@ fn unknown_instructions_and_forms_are_rejected() {
 }
 
 #[test]
+fn an_unknown_instruction_is_named_before_its_operands() {
+    for (statement, expected) in [
+        ("frobnicate.u32 r0, %tid.x, r1;", "frobnicate is not a known instruction"),
+        ("add.u33 r0, %tid.x, r1;", "add has no form add.u33: check its modifiers and their order"),
+        ("vadd.u32.u32.u32 r0, %tid.x, r1;", "this instruction of PTX is not supported"),
+        (
+            "add.u32 r0, %tid.x, r1;",
+            "operand 2 must be an operand other than a special register, which only mov and cvt accept",
+        ),
+    ] {
+        assert_eq!(problem_of("", statement).to_string(), expected, "{statement}");
+    }
+}
+
+#[test]
 fn valid_ptx_that_is_missing_is_told_from_invalid_ptx() {
     for (statement, is_unsupported) in [
         ("sured.b.add.1d.u32.trap [d0, {r0}], r1;", true),

@@ -150,11 +150,13 @@ fn variable_text(variable: &Variable) -> String {
     if variable.is_managed {
         text.push_str(".attribute(.managed) ");
     }
+    let pointer = if variable.is_pointer { " .ptr" } else { "" };
     // LLVM writes no alignment for scalar parameters.
     if variable.space != Space::Param || variable.count != Some(1) {
         write!(text, ".align {} ", variable.align).unwrap();
     }
-    write!(text, "{}{} {}", vector_text(variable.vector), type_text(variable.element), variable.name).unwrap();
+    let (vector, element) = (vector_text(variable.vector), type_text(variable.element));
+    write!(text, "{vector}{element}{pointer} {}", variable.name).unwrap();
     match variable.count {
         None => text.push_str("[]"),
         Some(1) if !variable.is_array => {}

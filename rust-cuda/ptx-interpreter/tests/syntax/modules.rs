@@ -48,6 +48,7 @@ fn a_variable_has_all_parts_of_its_text() {
         count: None,
         is_array: true,
         is_managed: false,
+        is_pointer: false,
         initial: vec![],
         line: 5,
     };

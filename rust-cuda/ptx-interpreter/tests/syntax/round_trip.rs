@@ -21,7 +21,7 @@ fn essence(text: &str) -> String {
             };
             let line = if line.starts_with(".target") { line.split(',').next().unwrap().to_owned() } else { line };
             let line = match line.split_once(".ptr .align ") {
-                Some((before, after)) => format!("{before}{}", after.split_once(' ').unwrap().1),
+                Some((before, after)) => format!("{before}.ptr {}", after.split_once(' ').unwrap().1),
                 None => line,
             };
             // The tree does not record their position, so they come last, as in the printer's output.
