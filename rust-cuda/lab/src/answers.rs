@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cuda_launch::{Schedule, ScheduleError};
+use cuda_launch::{Dim3, Schedule, ScheduleError};
 use kernel_check::check::{CheckError, check};
 use kernel_check::json;
 use kernel_check::location::Locations;
@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::json;
 use thiserror::Error;
 
+use crate::names::demangled;
 use crate::plain::Plain;
 use crate::request::{MAX_ORDERS, ProgramError, Request, options, traced};
 use crate::results::contents;
@@ -23,7 +24,7 @@ use crate::trace::trace;
 /// Why a request has no answer, in one line.
 #[derive(Debug, Error)]
 enum NoAnswer {
-    #[error("{0} orders: choose from 1 to {MAX_ORDERS}")]
+    #[error("the number of schedules must be from 1 to {MAX_ORDERS}, got {0}")]
     Orders(u32),
     #[error("{0}")]
     Json(#[from] serde_json::Error),
@@ -45,21 +46,57 @@ enum NoAnswer {
 
 #[derive(Serialize)]
 struct Kernel<'a> {
+    /// Its name in the PTX.
     name: &'a str,
-    /// Name and size in bytes of each parameter.
-    parameters: Vec<(&'a str, u64)>,
+    /// Its name in the source, as far as the PTX tells it.
+    demangled: String,
+    parameters: Vec<Parameter<'a>>,
+    /// The block size that every launch must have (`.reqntid`).
+    required_block: Option<[u32; 3]>,
+    /// The block size with the maximum number of threads (`.maxntid`). Other shapes are valid too.
+    max_block: Option<[u32; 3]>,
+    /// Shared memory of a block that the PTX declares, in bytes.
+    static_shared_bytes: usize,
+    /// Whether it has a shared array whose size the launch sets.
+    has_dynamic_shared: bool,
+}
+
+#[derive(Serialize)]
+struct Parameter<'a> {
+    name: &'a str,
+    bytes: u64,
+    /// Whether the PTX marks it as a pointer (`.ptr`).
+    is_pointer: bool,
 }
 
 #[derive(Serialize)]
 struct Refused<'a> {
     name: &'a str,
+    demangled: String,
     reason: String,
+}
+
+impl<'a> Kernel<'a> {
+    fn new(machine: &'a Machine, name: &'a str) -> Self {
+        let resources = machine.resources(name);
+        let block = |block: Dim3| [block.x, block.y, block.z];
+        let parameters = machine.parameters(name).zip(machine.pointers(name));
+        Kernel {
+            name,
+            demangled: demangled(name),
+            parameters: parameters.map(|((name, bytes), is_pointer)| Parameter { name, bytes, is_pointer }).collect(),
+            required_block: resources.and_then(|of| of.required_block).map(block),
+            max_block: resources.and_then(|of| of.max_block).map(block),
+            static_shared_bytes: resources.map_or(0, |of| of.static_shared_bytes),
+            has_dynamic_shared: resources.is_some_and(|of| of.has_dynamic_shared),
+        }
+    }
 }
 
 /// Answers a request.
 ///
-/// - `{"task": "kernels", "ptx": TEXT}`: `kernels` that can be launched, with their parameters, and `refused` ones with
-///   the reason and its line.
+/// - `{"task": "kernels", "ptx": TEXT}`: `kernels` that can be launched, with their demangled names, parameters, block
+///   sizes and shared memory, and `refused` ones with the reason and its line.
 /// - `{"task": "check", "ptx": TEXT, "names": TEXT, "launch": LAUNCH, "orders": 2, "seed": 0}`: `check`, what
 ///   `kernel-check --json` writes, `sentences`, its faults in words, and `buffers` after the launch. LAUNCH is a
 ///   [launch file](kernel_launch::LaunchFile) whose `ptx` is a name in messages; `names` is the file beside the PTX, and
@@ -88,10 +125,12 @@ fn answer_to(request: Request) -> Result<String, NoAnswer> {
     match request {
         Request::Kernels { ptx } => {
             let machine = Machine::new(&ptx)?;
-            let kernel = |name| Kernel { name, parameters: machine.parameters(name).collect() };
-            let kernels: Vec<Kernel<'_>> = machine.kernels().map(kernel).collect();
-            let refused =
-                machine.refused().map(|(name, error)| Refused { name, reason: printable(&error.to_string()) });
+            let kernels: Vec<Kernel<'_>> = machine.kernels().map(|name| Kernel::new(&machine, name)).collect();
+            let refused = machine.refused().map(|(name, error)| Refused {
+                name,
+                demangled: demangled(name),
+                reason: printable(&error.to_string()),
+            });
             let refused: Vec<Refused<'_>> = refused.collect();
             Ok(json!({ "kernels": kernels, "refused": refused }).to_string())
         }

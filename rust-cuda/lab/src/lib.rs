@@ -6,6 +6,7 @@
 mod answers;
 #[cfg(target_arch = "wasm32")]
 mod exports;
+mod names;
 mod plain;
 mod request;
 mod results;

@@ -14,7 +14,7 @@ use thiserror::Error;
 const LAUNCH: &str = "launch";
 /// Maximum number of lines with a fault that are listed.
 const MAX_FAULTS: usize = 20;
-/// Maximum number of orders. There is no clock in a page: the number is the limit, and the page can end a run.
+/// Maximum number of schedules. There is no clock in a page: the number is the limit, and the page can end a run.
 pub(crate) const MAX_ORDERS: u32 = 10_000;
 
 /// What a page asks for.
@@ -23,13 +23,13 @@ pub(crate) const MAX_ORDERS: u32 = 10_000;
 pub(crate) enum Request {
     /// The kernels of a PTX text.
     Kernels { ptx: String },
-    /// A run in several orders: faults, results and counts.
+    /// A run in several schedules: faults, results and counts.
     Check {
         #[serde(flatten)]
         program: Program,
-        /// Number of orders in which warps and blocks run; the first two are ascending and descending.
+        /// Number of schedules, the orders in which warps and blocks run; the first two are ascending and descending.
         orders: u32,
-        /// Chooses the orders after the first two.
+        /// The schedule seed, which chooses the schedules after the first two.
         seed: u64,
     },
     /// The same, and what each thread does in one schedule.
@@ -93,7 +93,7 @@ pub(crate) enum ProgramError {
     Launch(#[from] LaunchFileError),
 }
 
-/// The options of a check in this number of orders.
+/// The options of a check in this number of schedules.
 pub(crate) fn options(launch: &Launch, orders: u32, seed: u64) -> Options {
     let search = Search { runs: orders, seconds: u32::MAX, seed };
     Options {

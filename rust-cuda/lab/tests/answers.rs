@@ -36,12 +36,81 @@ fn launch(block: u32) -> Value {
 #[test]
 fn kernels_are_listed_and_refused_ones_named() {
     let answer = answer_to(&json!({"task": "kernels", "ptx": PTX}));
-    assert_eq!(answer["kernels"], json!([{"name": "racy", "parameters": [["out", 8]]}]));
+    let out = json!({"name": "out", "bytes": 8, "is_pointer": false});
+    let racy = json!({
+        "name": "racy", "demangled": "racy", "parameters": [out], "required_block": null, "max_block": null,
+        "static_shared_bytes": 0, "has_dynamic_shared": false,
+    });
+    assert_eq!(answer["kernels"], json!([racy]));
     assert_eq!(answer["refused"][0]["name"], "unknown");
     assert!(
         answer["refused"][0]["reason"].as_str().is_some_and(|reason| reason.starts_with("PTX line 17: ")),
         "{answer}"
     );
+}
+
+#[test]
+fn a_kernel_has_its_block_sizes_pointers_and_shared_memory() {
+    let ptx = ".version 8.0
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 any_size[];
+.visible .entry required(.param .u64 .ptr .global .align 4 x, .param .u64 n)
+.reqntid 128
+{
+    .shared .align 4 .b8 tile[96];
+    .reg .b32 %r<2>;
+    ld.shared.u32 %r1, [tile];
+    st.shared.u32 [any_size], %r1;
+    ret;
+}
+.visible .entry limited()
+.maxntid 16, 8
+{
+    ret;
+}
+";
+    let answer = answer_to(&json!({"task": "kernels", "ptx": ptx}));
+    let [required, limited] = &answer["kernels"].as_array().unwrap()[..] else { panic!("{answer}") };
+    assert_eq!(
+        required["parameters"],
+        json!([{"name": "x", "bytes": 8, "is_pointer": true}, {"name": "n", "bytes": 8, "is_pointer": false}])
+    );
+    assert_eq!((&required["required_block"], &required["max_block"]), (&json!([128, 1, 1]), &Value::Null));
+    assert_eq!((&required["static_shared_bytes"], &required["has_dynamic_shared"]), (&json!(96), &json!(true)));
+    assert_eq!((&limited["required_block"], &limited["max_block"]), (&Value::Null, &json!([16, 8, 1])));
+    assert_eq!(limited["has_dynamic_shared"], json!(false));
+}
+
+#[test]
+fn names_of_cpp_rust_and_numba_are_demangled() {
+    const NUMBA: &str = "_ZN6cudapy8__main__10max_kernelB2v1B94cw51cXTLSUwv1sCUt9Uw1VEw0NRRQPKzLTg4gaGKFsG2oMQGEYakJSQB1PQBk0Bynm21OiwU1a0UoLGhDpQE8oxrNQE_3dE5ArrayIiLi1E1C7mutable7alignedE5ArrayIxLi2E1A7mutable7alignedEdb";
+    const INNER: &str = "_ZN8__main__5outer12_3clocals_3e5innerB2v1B2cwEj12HypotheticalIifE";
+    for (mangled, name) in [
+        ("max_kernel", "max_kernel"),
+        ("_Z6squarePfi", "square(float*, int)"),
+        ("_Z6squareIdEvPT_i", "square<double>(double*, int)"),
+        ("_ZN4nets5layer7forwardEPf", "nets::layer::forward(float*)"),
+        ("_ZN4nets4nameB5cxx11Ev", "nets::name[abi:cxx11]()"),
+        ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
+        ("_ZN7kernels6square17h05af221e174051e9E", "kernels::square"),
+        (NUMBA, "cudapy.__main__.max_kernel(array(int32, 1d, C), array(int64, 2d, A), float64, bool)"),
+        (INNER, "__main__.outer.<locals>.inner(uint32, Hypothetical<int, float>)"),
+        ("_Z99short", "_Z99short"),
+        ("_R99", "_R99"),
+        ("_ZN5", "_ZN5"),
+    ] {
+        let ptx = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry {mangled}()\n{{\n    ret;\n}}\n\
+             .visible .entry {mangled}_2()\n{{\n    bogus;\n}}\n"
+        );
+        let answer = answer_to(&json!({"task": "kernels", "ptx": ptx}));
+        assert_eq!(
+            (&answer["kernels"][0]["name"], &answer["kernels"][0]["demangled"]),
+            (&json!(mangled), &json!(name))
+        );
+        assert!(answer["refused"][0]["demangled"].as_str().is_some_and(|name| !name.is_empty()), "{answer}");
+    }
 }
 
 #[test]
