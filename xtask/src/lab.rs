@@ -30,7 +30,7 @@ const FLAGS: [&str; 6] = [
     "-Clink-arg=-zstack-size=8388608",
 ];
 /// Maximum size of the page in bytes.
-const MAX_BYTES: usize = 1_500_000;
+const MAX_BYTES: usize = 1_800_000;
 /// The page, and what it is made of.
 const PAGE: Page<'_> = Page {
     name: "lab",
@@ -88,6 +88,7 @@ fn body(module: &[u8]) -> Result<String> {
     for (placeholder, folder, name) in [
         ("{{base-style}}", views, "base.css"),
         ("{{style}}", own, "style.css"),
+        ("{{own-style}}", own, "own.css"),
         ("{{worker}}", own, "worker.js"),
         ("{{base}}", views, "base.js"),
         ("{{lessons}}", own, "lessons.js"),

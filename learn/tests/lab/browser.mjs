@@ -1,37 +1,13 @@
 // Solves the lessons of the laboratory in headless Chromium, and prints what the page shows, as JSON.
-// Usage: node browser.mjs CHROMIUM PAGE <INPUT, where INPUT is {foreign, markup, endless}: PTX of other compilers with
-// launches, and two PTX texts.
+// Usage: node browser.mjs CHROMIUM PAGE
 
-import { readFileSync } from "node:fs";
 import { withBrowser } from "../../../neural-net/draw/tests/draw/devtools.mjs";
+import { drive, print } from "./drive.mjs";
 
 const [chromium, page] = process.argv.slice(2);
-const { foreign, markup, endless } = JSON.parse(readFileSync(0, "utf8"));
 
 async function solve({ send, evaluate, open, report }) {
-  const until = async condition => {
-    const end = Date.now() + 300_000;
-    while (!(await evaluate(condition))) {
-      if (Date.now() > end) throw new Error(`never true: ${condition}`);
-      await new Promise(resolve => setTimeout(resolve, 10));
-    }
-  };
-  const idle = () => until(`document.body.dataset.busy === "false"
-    && ["verdict", "own-verdict"].every(id => !document.getElementById(id).textContent.startsWith("Running"))`);
-  let clicks = 0;
-  // A click of the mouse in the middle of an element.
-  const click = async selector => {
-    clicks++;
-    const { x, y } = await evaluate(`(() => {
-      const chosen = document.querySelector(${JSON.stringify(selector)});
-      chosen.scrollIntoView({ block: "center" });
-      const box = chosen.getBoundingClientRect();
-      return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
-    })()`);
-    for (const type of ["mousePressed", "mouseReleased"])
-      await send("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1 });
-  };
-  const text = id => evaluate(`document.getElementById("${id}").textContent`);
+  const { until, idle, click, clicks, text, press, tabTo, tree, resize, ready } = drive({ send, evaluate });
   const outcome = () => evaluate(`(() => {
     const marked = [];
     let file = "";
@@ -43,62 +19,23 @@ async function solve({ send, evaluate, open, report }) {
     return { verdict: document.getElementById("verdict").textContent, faults, marked };
   })()`);
 
-  const press = async (key, modifiers = 0) => {
-    const code = { Tab: 9, Enter: 13, " ": 32, ArrowDown: 40 }[key];
-    const event = { key, code: key === " " ? "Space" : key, windowsVirtualKeyCode: code, modifiers };
-    const text = { Enter: "\r", " ": " " }[key];
-    await send("Input.dispatchKeyEvent", { type: text && !modifiers ? "keyDown" : "rawKeyDown", ...event, text });
-    await send("Input.dispatchKeyEvent", { type: "keyUp", ...event });
-  };
-  // Presses Tab until an element has the focus; the number of presses.
-  const tabTo = async selector => {
-    for (let presses = 1; presses < 80; presses++) {
-      await press("Tab");
-      if (await evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return presses;
-    }
-    throw new Error(`the Tab key does not reach ${selector}`);
-  };
-  // The roles and names of the nodes of the accessibility tree.
-  const tree = async () => {
-    const { nodes } = await send("Accessibility.getFullAXTree");
-    const shown = nodes.filter(node => !node.ignored);
-    return shown.map(({ role, name, properties }) => ({
-      role: role.value,
-      name: name?.value ?? "",
-      focusable: properties?.some(of => of.name === "focusable" && of.value.value) ?? false,
-      live: properties?.find(of => of.name === "live")?.value.value,
-    }));
-  };
-  const LANDMARKS = ["banner", "navigation", "main", "contentinfo", "region", "form", "status"];
-  const describeTree = nodes => ({
-    landmarks: nodes.filter(node => LANDMARKS.includes(node.role)).map(({ role, name }) => `${role}: ${name}`),
-    nameless: nodes.filter(node => node.focusable && node.name === "" && node.role !== "RootWebArea").map(node => node.role),
-    live: nodes.filter(node => node.live === "polite").map(node => node.role),
-    radios: nodes.filter(node => node.role === "radio").map(node => node.name),
-  });
-
   // From opening to the first race, on a processor that is slowed four times.
-  await send("Emulation.setDeviceMetricsOverride", { width: 1280, height: 800, deviceScaleFactor: 1, mobile: false });
+  await resize(1280, 800);
   await send("Emulation.setCPUThrottlingRate", { rate: 4 });
   const opened = Date.now();
   await open(page);
-  // The page ends a run after a minute: on a busy machine a test waits longer.
-  await evaluate(`(() => {
-    const begin = window.setTimeout;
-    window.setTimeout = (action, milliseconds, ...values) => begin(action, milliseconds >= 60_000 ? 600_000 : milliseconds, ...values);
-  })()`);
-  await until(`document.body.dataset.ready === "true"`);
+  await ready();
   await click("#lessons li:nth-child(4) button");
   await click("#run");
   await until(`document.querySelector("#faults li") !== null`);
-  report.first = { milliseconds: Date.now() - opened, clicks, ...(await outcome()) };
+  report.first = { milliseconds: Date.now() - opened, clicks: clicks(), ...(await outcome()) };
   await send("Emulation.setCPUThrottlingRate", { rate: 1 });
 
   // What says whether a kernel is right, before and after it has been run, and hints by degree.
   await click("#lessons li:nth-child(1) button");
   const choice = () => evaluate(`[...document.querySelectorAll("#kernels label"), document.getElementById("source")]
     .map(shown => shown.textContent)`);
-  report.before = { shown: await choice(), tree: describeTree(await tree()), hints: [] };
+  report.before = { shown: await choice(), tree: await tree(), hints: [] };
   for (let step = 0; step < 3; step++) {
     await click("#hint");
     report.before.hints.push(await evaluate(`document.querySelector("#hint-list li:last-child").textContent`));
@@ -201,85 +138,8 @@ async function solve({ send, evaluate, open, report }) {
   await click("#edit");
   await click(`#kernels input[value="sum_by_halves"]`);
 
-  // PTX of others.
-  await click("#own-tab");
-  // The page reads PTX a moment after it is typed, and then replaces this verdict.
-  const expectReading = () => evaluate(`document.getElementById("own-verdict").textContent = "Running: not read yet"`);
-  const paste = async ptx => {
-    await expectReading();
-    await evaluate(`(() => {
-      const field = document.getElementById("ptx");
-      field.value = ${JSON.stringify(ptx)};
-      field.dispatchEvent(new Event("input"));
-    })()`);
-    await idle();
-  };
-  report.foreign = [];
-  for (const { name, ptx, grid, block, cooperative, shared, arguments: list } of foreign) {
-    await paste(ptx);
-    await evaluate(`(() => {
-      const set = (field, value) => {
-        if (field.type === "checkbox") field.checked = value;
-        else field.value = value;
-        field.dispatchEvent(new Event("change"));
-      };
-      const at = id => document.getElementById(id);
-      set(at("own-kernel"), ${JSON.stringify(name)});
-      set(at("own-grid"), ${JSON.stringify(String(grid))});
-      set(at("own-block"), ${JSON.stringify(String(block))});
-      set(at("own-shared"), ${shared});
-      set(at("own-cooperative"), ${JSON.stringify(cooperative)});
-      ${JSON.stringify(list)}.forEach((argument, index) => {
-        const [kind, type] = at("parameters").children[index].querySelectorAll("select");
-        const [count, values] = at("parameters").children[index].querySelectorAll("input");
-        set(kind, argument.count === undefined ? argument.type : "buffer");
-        if (argument.count !== undefined) {
-          set(type, argument.type);
-          set(count, argument.count);
-        }
-        set(values, argument.values);
-      });
-    })()`);
-    await click("#own-run");
-    await idle();
-    report.foreign.push(`${name}: ${await text("own-verdict")} ${await text("own-faults")}`);
-  }
-
-  report.ownTree = describeTree(await tree());
-
-  // Text from outside is text.
-  const elements = () => evaluate(`document.querySelectorAll("script, img, b, iframe, object, a, svg").length`);
-  const scripts = await elements();
-  await paste(markup);
-  await click("#own-run");
-  await idle();
-  const added = (await elements()) - scripts;
-  report.markup = { added, ran: await evaluate("Boolean(window.ran)"), faults: await text("own-faults") };
-  await click("#own-play");
-  await until(`document.querySelector("#player iframe") !== null`);
-
-  report.markup.played = await evaluate(`(() => {
-    const page = new DOMParser().parseFromString(document.querySelector("#player iframe").srcdoc, "text/html");
-    return [page.scripts.length, page.querySelectorAll("img").length];
-  })()`);
-
-  // A kernel without an end can be stopped, and another one runs.
-  await paste(endless);
-  await evaluate(`document.getElementById("own-grid").value = "60000"; document.getElementById("own-shared").value = 0`);
-  await click("#own-run");
-  await until(`document.body.dataset.busy === "true"`);
-  await click("#own-stop");
-  await idle();
-  report.stopped = await text("own-verdict");
-  await expectReading();
-  await click("#example");
-  await idle();
-  await click("#own-run");
-  await idle();
-  report.example = await text("own-faults");
-
   // Readable on a screen of 3840 × 2160 pixels.
-  await send("Emulation.setDeviceMetricsOverride", { width: 3840, height: 2160, deviceScaleFactor: 1, mobile: false });
+  await resize(3840, 2160);
   await evaluate(`location.hash = "#lesson=5&run=1"`);
   await until(`document.getElementById("title").textContent.startsWith("5.")`);
   await idle();
@@ -289,7 +149,7 @@ async function solve({ send, evaluate, open, report }) {
       width: document.scrollingElement.scrollWidth };
   })()`);
 
-  await send("Emulation.setDeviceMetricsOverride", { width: 360, height: 740, deviceScaleFactor: 2, mobile: true });
+  await resize(360, 740);
   report.narrow = [];
   for (let lesson = 1; lesson <= lessons.length; lesson++) {
     await evaluate(`location.hash = "#lesson=${lesson}"`);
@@ -300,6 +160,4 @@ async function solve({ send, evaluate, open, report }) {
   return report;
 }
 
-const text = JSON.stringify(await withBrowser(chromium, solve));
-// A pipe takes a long text in parts: the process ends once it has all.
-process.stdout.write(text, () => process.exit());
+print(await withBrowser(chromium, solve));

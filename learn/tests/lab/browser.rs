@@ -1,13 +1,12 @@
-//! The page in headless Chromium: all lessons are solved, every wrong kernel is convicted at its line, foreign PTX runs, and
-//! the page loads nothing.
+//! The page in headless Chromium: all lessons are solved, every wrong kernel is convicted at its line, and the page
+//! loads nothing.
 
 use learn::host::STEPS;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use crate::node::chromium;
-use crate::requests::{Argument, Foreign, foreign};
 use crate::support::marked_place;
+use crate::tree::Tree;
 use crate::{page, run_in_node};
 
 /// What the page shows after a run.
@@ -33,29 +32,6 @@ struct Run {
     role: String,
     #[serde(flatten)]
     shown: Shown,
-}
-
-#[derive(Deserialize)]
-struct Markup {
-    /// Number of elements that the page has got.
-    added: i32,
-    ran: bool,
-    faults: String,
-    /// Scripts and images of the page that plays the run.
-    played: (u32, u32),
-}
-
-/// The page for a screen reader, from Chromium's accessibility tree.
-#[derive(Debug, Deserialize)]
-struct Tree {
-    /// Role and name.
-    landmarks: Vec<String>,
-    /// Roles of what the keyboard reaches and has no name.
-    nameless: Vec<String>,
-    /// Roles of what is read when it changes.
-    live: Vec<String>,
-    /// Names of the kernels.
-    radios: Vec<String>,
 }
 
 /// The first lesson before anything was run.
@@ -130,78 +106,19 @@ struct Report {
     before: Before,
     after: Vec<String>,
     keys: Keys,
-    #[serde(rename = "ownTree")]
-    own_tree: Tree,
     #[serde(rename = "markupInEditor")]
     markup_in_editor: EditedMarkup,
     wide: Wide,
-    foreign: Vec<String>,
-    markup: Markup,
-    stopped: String,
-    example: String,
     /// Width of each lesson in a window of 360 pixels.
     narrow: Vec<u32>,
     loaded: Vec<String>,
     errors: Vec<String>,
 }
 
-/// A kernel that writes outside of its buffer, at a line of a file whose name is markup.
-const MARKUP: &str = r#".version 8.0
-.target sm_80
-.address_size 64
-.visible .entry outside(.param .u64 outside_out)
-{
-    .reg .b64 %rd<2>;
-    .loc 1 3 5
-    ld.param.u64 %rd1, [outside_out];
-    st.global.u32 [%rd1+65536], 1;
-    ret;
-}
-.file 1 "<script>window.ran=1</script><img src=x onerror=window.ran=1>.cu"
-"#;
-
-/// A kernel whose loop ends after 2³² rounds, in which it stores.
-const ENDLESS: &str = r#".version 8.0
-.target sm_80
-.address_size 64
-.visible .entry endless(.param .u64 .ptr endless_out)
-{
-    .reg .pred %p<2>;
-    .reg .b32 %r<2>;
-    .reg .b64 %rd<2>;
-    ld.param.u64 %rd1, [endless_out];
-    mov.u32 %r1, 0;
-$again:
-    add.u32 %r1, %r1, 1;
-    atom.global.add.u32 %r1, [%rd1], 1;
-    setp.ne.u32 %p1, %r1, 4294967295;
-    @%p1 bra $again;
-    ret;
-}
-"#;
-
-fn input_of(of: &Foreign) -> Value {
-    let arguments: Vec<Value> = of
-        .arguments
-        .iter()
-        .map(|argument| match argument {
-            Argument::Buffer(of, count, values) => json!({"type": of, "count": count, "values": values}),
-            Argument::Value(of, value) => json!({"type": of, "values": value.to_string()}),
-        })
-        .collect();
-    json!({
-        "name": of.kernel(), "ptx": of.ptx, "grid": of.grid, "block": of.block, "cooperative": of.is_cooperative,
-        "shared": of.shared_bytes, "arguments": arguments,
-    })
-}
-
 #[test]
 fn the_lessons_are_solved_and_every_wrong_kernel_is_convicted() {
     let Some(chromium) = chromium() else { return };
-    let foreign: Vec<Value> = foreign().iter().map(input_of).collect();
-    let count = foreign.len();
-    let input = json!({"foreign": foreign, "markup": MARKUP, "endless": ENDLESS}).to_string();
-    let Some(output) = run_in_node("browser.mjs", &[&chromium, page()], input.as_bytes()) else { return };
+    let Some(output) = run_in_node("browser.mjs", &[&chromium, page()], b"") else { return };
     let report: Report = serde_json::from_str(&output).expect("the script prints its report");
     assert_eq!(report.errors, Vec::<String>::new());
 
@@ -225,17 +142,9 @@ fn the_lessons_are_solved_and_every_wrong_kernel_is_convicted() {
     check_choice(&report);
     check_edits(&report);
 
-    assert_eq!(report.foreign.len(), count);
-    for shown in &report.foreign {
-        assert!(shown.ends_with(": No fault in 2 orders. "), "{shown}");
-    }
-    assert!(report.markup.faults.contains("<script>window.ran=1</script>"), "{}", report.markup.faults);
-    assert_eq!((report.markup.added, report.markup.ran, report.markup.played), (0, false, (2, 0)));
     let EditedMarkup { images, edit } = &report.markup_in_editor;
     assert!(edit.changed && edit.shown.verdict.starts_with("Not run: "), "{edit:?}");
     assert_eq!(*images, (0, false));
-    assert_eq!(report.stopped, "Not run: stopped");
-    assert!(report.example.contains("race"), "{}", report.example);
     assert_eq!(report.narrow, [360; 10]);
     let Wide { text, code, line, width } = report.wide;
     assert!(text >= 22.0 && code >= 18.0 && line <= 55.0 && width == 3840, "{:?}", report.wide);
@@ -247,7 +156,7 @@ fn the_lessons_are_solved_and_every_wrong_kernel_is_convicted() {
 }
 
 /// Nothing says what a kernel is before it has been run, hints come by degree, and keys and screen readers reach everything.
-fn check_choice(Report { before, after, keys, own_tree, .. }: &Report) {
+fn check_choice(Report { before, after, keys, .. }: &Report) {
     let Before { shown, tree, hints } = before;
     assert_eq!(shown[..5], ["A", "B", "C", "D", "E"].map(|letter| format!("Kernel {letter}")));
     assert!(shown[5].contains("pub fn double(") && !shown[5].contains("guard"), "{}", shown[5]);
@@ -262,15 +171,7 @@ fn check_choice(Report { before, after, keys, own_tree, .. }: &Report) {
     assert_eq!(keys.chosen, "double_with_inclusive_guard");
     assert!(keys.verdict.starts_with("Wrong: ") && keys.closed_by < 80, "{keys:?}");
     assert_eq!(keys.focused, "play");
-    for (tree, main) in [(tree, "1. One thread for each element"), (own_tree, "Your own PTX")] {
-        assert_eq!(tree.nameless, Vec::<String>::new());
-        for landmark in
-            ["banner: ", "navigation: Lessons", &format!("main: {main}"), "contentinfo: ", "region: Outcome"]
-        {
-            assert!(tree.landmarks.iter().any(|found| found == landmark), "no {landmark}: {:?}", tree.landmarks);
-        }
-        assert!(tree.live.iter().any(|role| role == "status"), "{:?}", tree.live);
-    }
+    tree.check("1. One thread for each element");
 }
 
 /// An edit shows the sentence and the line of its mistake, and the original returns.

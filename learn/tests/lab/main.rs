@@ -7,9 +7,11 @@ mod faults;
 mod module;
 #[path = "../../../neural-net/draw/tests/draw/node.rs"]
 mod node;
+mod own;
 mod requests;
 #[path = "../support/mod.rs"]
 mod support;
+mod tree;
 
 use std::path::Path;
 

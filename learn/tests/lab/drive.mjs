@@ -1,0 +1,83 @@
+// What the scripts of this folder do with the page in a browser: wait, click, press keys, and read the
+// accessibility tree.
+
+const LANDMARKS = ["banner", "navigation", "main", "contentinfo", "region", "form", "status"];
+
+// The actions on a page of `withBrowser`. `clicks()` is the number of clicks so far.
+export function drive({ send, evaluate }) {
+  const until = async condition => {
+    const end = Date.now() + 300_000;
+    while (!(await evaluate(condition))) {
+      if (Date.now() > end) throw new Error(`never true: ${condition}`);
+      await new Promise(resolve => setTimeout(resolve, 10));
+    }
+  };
+  const idle = () => until(`document.body.dataset.busy === "false"
+    && ["verdict", "own-verdict"].every(id => !/^(Running|Reading)/.test(document.getElementById(id).textContent))`);
+  let clicks = 0;
+  // A click of the mouse in the middle of an element.
+  const click = async selector => {
+    clicks++;
+    const { x, y } = await evaluate(`(() => {
+      const chosen = document.querySelector(${JSON.stringify(selector)});
+      chosen.scrollIntoView({ block: "center" });
+      const box = chosen.getBoundingClientRect();
+      return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+    })()`);
+    for (const type of ["mousePressed", "mouseReleased"])
+      await send("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1 });
+  };
+  const text = id => evaluate(`document.getElementById("${id}").textContent`);
+  const press = async (key, modifiers = 0) => {
+    const code = { Tab: 9, Enter: 13, " ": 32, ArrowDown: 40 }[key];
+    const event = { key, code: key === " " ? "Space" : key, windowsVirtualKeyCode: code, modifiers };
+    const text = { Enter: "\r", " ": " " }[key];
+    await send("Input.dispatchKeyEvent", { type: text && !modifiers ? "keyDown" : "rawKeyDown", ...event, text });
+    await send("Input.dispatchKeyEvent", { type: "keyUp", ...event });
+  };
+  // Presses Tab until an element has the focus; the number of presses.
+  const tabTo = async selector => {
+    for (let presses = 1; presses < 80; presses++) {
+      await press("Tab");
+      if (await evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return presses;
+    }
+    throw new Error(`the Tab key does not reach ${selector}`);
+  };
+  // The page for a screen reader, from the browser's accessibility tree.
+  const tree = async () => {
+    const answer = await send("Accessibility.getFullAXTree");
+    const nodes = answer.nodes
+      .filter(node => !node.ignored)
+      .map(({ role, name, properties }) => ({
+        role: role.value,
+        name: name?.value ?? "",
+        focusable: properties?.some(of => of.name === "focusable" && of.value.value) ?? false,
+        live: properties?.find(of => of.name === "live")?.value.value,
+      }));
+    const isNameless = node => node.focusable && node.name === "" && node.role !== "RootWebArea";
+    return {
+      landmarks: nodes.filter(node => LANDMARKS.includes(node.role)).map(({ role, name }) => `${role}: ${name}`),
+      nameless: nodes.filter(isNameless).map(node => node.role),
+      live: nodes.filter(node => node.live === "polite").map(node => node.role),
+      radios: nodes.filter(node => node.role === "radio").map(node => node.name),
+    };
+  };
+  // The window; one of at most 800 pixels is a telephone's.
+  const resize = (width, height) =>
+    send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: width < 800 });
+  // Once the page is ready. It ends a run after a minute: on a busy machine a test waits longer.
+  const ready = async () => {
+    await evaluate(`(() => {
+      const begin = window.setTimeout;
+      window.setTimeout = (action, milliseconds, ...values) =>
+        begin(action, milliseconds >= 60_000 ? 600_000 : milliseconds, ...values);
+    })()`);
+    await until(`document.body.dataset.ready === "true"`);
+  };
+  return { until, idle, click, clicks: () => clicks, text, press, tabTo, tree, resize, ready };
+}
+
+// Prints a report as JSON. A pipe takes a long text in parts: the process ends once it has all.
+export function print(report) {
+  process.stdout.write(JSON.stringify(report), () => process.exit());
+}
