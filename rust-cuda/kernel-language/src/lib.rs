@@ -2,8 +2,8 @@
 //!
 //! [`compile`] takes the sources of a crate of kernels and gives PTX that the interpreter runs, with the source line of
 //! each instruction and the names of its variables, as rustc's PTX of this project has them. It is no rustc: it does not
-//! optimise, knows numbers, tuples, arrays, structs without traits, closures, and the functions of `cuda_std` that most
-//! kernels use, and it refuses everything else in one line with its place. What it accepts computes the same bits:
+//! optimise, knows numbers, tuples, arrays, `Option`, structs without traits, closures, and the functions and macros of
+//! `cuda_std` that most kernels use, and it refuses everything else in one line with its place and what to write. What it accepts computes the same bits:
 //! integers wrap around, a division by zero and an index out of bounds trap, floats are rounded after each operation.
 //!
 //! The sources come from outside: their size, their nesting and the size of the result are limited, so that a wrong one
@@ -51,7 +51,7 @@ pub fn compile(files: &BTreeMap<String, String>, kernel: &str) -> Result<Compile
     let compiled = compile_in(files, kernel).map_err(|refused| {
         let Place { file, line, column } = refused.place;
         let file = files.keys().nth(file).filter(|_| line > 0).cloned().unwrap_or_default();
-        Refusal { file, line, column, reason: refused.reason }
+        Refusal { file, line, column, reason: refused.reason.replace(char::is_control, " ") }
     });
     proc_macro2::extra::invalidate_current_thread_spans();
     compiled

@@ -36,6 +36,15 @@ pub fn tanh(x: f32) -> f32 {
     let tail = 2.0 / (exp(2.0 * size) + 1.0);
     (1.0 - tail).copysign(x)
 }
+pub fn __powi<T>(x: T, n: i32) -> T {
+    let (mut power, mut factor, mut rest) = (1.0, x, n.unsigned_abs());
+    while rest > 0 {
+        if rest % 2 == 1 { power *= factor; }
+        factor *= factor;
+        rest /= 2;
+    }
+    if n < 0 { 1.0 / power } else { power }
+}
 pub fn __remainder<T>(x: T, y: T) -> T {
     let (mut rest, size) = (x.abs(), y.abs());
     if !(size > 0.0) || !x.is_finite() { return 0.0 / (0.0 * x * y); }

@@ -22,7 +22,15 @@ const MAX_ALL_OF: usize = 8;
 const OTHERS: [&str; 3] = ["cuda_std", "core", "std"];
 
 /// What `use` brings for macros and attributes.
-const MACROS: [&str; 2] = ["cuda_std::kernel", "cuda_std::shared_array"];
+const MACROS: [&str; 7] = [
+    "cuda_std::kernel",
+    "cuda_std::shared_array",
+    "cuda_std::println",
+    "cuda_std::panic",
+    "cuda_std::assert",
+    "cuda_std::assert_eq",
+    "cuda_std::assert_ne",
+];
 
 /// A function of the sources.
 pub(crate) struct Function {

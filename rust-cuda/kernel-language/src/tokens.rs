@@ -62,9 +62,10 @@ pub(crate) fn joined(tokens: &[Token]) -> String {
     text
 }
 
-/// A text of a source as messages repeat it; None if it is long.
+/// A text of a source as messages repeat it; None if it is long, or has several lines.
 pub(crate) fn short(text: String) -> Option<String> {
-    (!text.is_empty() && text.chars().count() <= MAX_SHOWN).then_some(text)
+    let is_line = !text.is_empty() && !text.contains(char::is_control);
+    (is_line && text.chars().count() <= MAX_SHOWN).then_some(text)
 }
 
 /// The index behind the bracket that closes the one at `open`.

@@ -1,5 +1,7 @@
 //! A function whose names and types are resolved.
 
+use std::rc::Rc;
+
 use crate::inference::Inference;
 use crate::refusal::Place;
 use crate::types::Type;
@@ -29,7 +31,7 @@ impl Expr {
             Kind::If(condition, then, otherwise) => {
                 condition.assigns || then.assigns || otherwise.as_ref().is_some_and(|otherwise| otherwise.assigns)
             }
-            Kind::Tuple(parts) | Kind::Array(parts) | Kind::Operation(_, parts) => any(parts),
+            Kind::Tuple(parts) | Kind::Array(parts) | Kind::Operation(_, parts) | Kind::Say(_, parts) => any(parts),
             Kind::Call(_, _, parts) | Kind::CallClosure(_, parts) => any(parts),
             Kind::Block(statements, tail) => {
                 let parts = statements.iter().map(|(Statement::Let(_, part) | Statement::Expr(part))| part);
@@ -78,6 +80,8 @@ pub(crate) enum Kind {
     /// A value that is at the same time a reference to it.
     Reference(Box<Expr>),
     Dereference(Box<Expr>),
+    /// A line to print, or a panic, with the values in it.
+    Say(Rc<Message>, Vec<Expr>),
     /// A function of the language, of `core` or of `cuda_std`.
     Operation(Operation, Vec<Expr>),
 }
@@ -110,6 +114,15 @@ pub(crate) enum Comparison {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
+}
+
+/// What a kernel says.
+#[derive(Debug)]
+pub(crate) struct Message {
+    /// Whether the thread stops then.
+    pub(crate) panics: bool,
+    /// The text, with values by their numbers.
+    pub(crate) text: String,
 }
 
 /// The values of a `for` loop's variable.
@@ -148,6 +161,8 @@ pub(crate) enum Operation {
     AtomicStore,
     /// `compare_exchange(…).is_ok()`
     Exchange,
+    /// The value of `None`, which there is not.
+    NoValue,
     /// An array whose elements have no values yet.
     NewArray,
     Shuffle(&'static str),
@@ -187,8 +202,8 @@ pub(crate) struct Local {
     pub(crate) name: String,
     pub(crate) r#type: Type,
     pub(crate) is_mutable: bool,
-    /// The line of its `let`; 0 if it has none.
-    pub(crate) line: u32,
+    /// The place of its `let`; without a line if it has none.
+    pub(crate) place: Place,
     /// The number of closures around its declaration.
     pub(crate) closures: usize,
 }

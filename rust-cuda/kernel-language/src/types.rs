@@ -111,6 +111,8 @@ pub(crate) enum Type {
     Tuple(Rc<[Type]>),
     /// A struct: the number of its declaration, and its fields.
     Struct(usize, Rc<[Type]>),
+    /// Whether there is a value, and the value.
+    Option(Rc<[Type; 2]>),
     /// Elements and length.
     Array(Rc<[Type; 2]>),
     Global(Rc<Type>),
@@ -142,6 +144,10 @@ impl Type {
         Self::Tuple(Rc::new([]))
     }
 
+    pub(crate) fn option(of: Self) -> Self {
+        Self::Option(Rc::new([Self::Bool, of]))
+    }
+
     pub(crate) fn is_unit(&self) -> bool {
         matches!(self, Self::Tuple(parts) if parts.is_empty())
     }
@@ -150,7 +156,7 @@ impl Type {
     pub(crate) fn parts(&self) -> &[Self] {
         match self {
             Self::Tuple(parts) | Self::Struct(_, parts) => parts,
-            Self::Array(parts) | Self::Shared(parts) => &parts[..],
+            Self::Array(parts) | Self::Shared(parts) | Self::Option(parts) => &parts[..],
             Self::Shared2d(parts) => &parts[..],
             Self::Global(part) | Self::GlobalMut(part) | Self::Dynamic(part) => std::slice::from_ref(part),
             Self::Atomic(part, _) | Self::Reference(part, _) => std::slice::from_ref(part),
@@ -163,6 +169,7 @@ impl Type {
         match self {
             Self::Tuple(parts) => Self::Tuple(parts.iter().map(part).collect()),
             Self::Struct(of, parts) => Self::Struct(*of, parts.iter().map(part).collect()),
+            Self::Option(parts) => Self::option(part(&parts[1])),
             Self::Array(parts) => Self::Array(Rc::new([part(&parts[0]), part(&parts[1])])),
             Self::Shared(parts) => Self::Shared(Rc::new([part(&parts[0]), part(&parts[1])])),
             Self::Shared2d(parts) => Self::Shared2d(Rc::new([part(&parts[0]), part(&parts[1]), part(&parts[2])])),
@@ -201,6 +208,7 @@ impl fmt::Display for Type {
                 f.write_str(if parts.len() == 1 { ",)" } else { ")" })
             }
             Self::Struct(..) => f.write_str("a struct"),
+            Self::Option(of) => write!(f, "Option<{}>", of[1]),
             Self::Array(of) => write!(f, "[{}; {}]", of[0], of[1]),
             Self::Global(of) => write!(f, "Global<{of}>"),
             Self::GlobalMut(of) => write!(f, "GlobalMut<{of}>"),

@@ -13,11 +13,35 @@ use rand::{RngExt, SeedableRng};
 use support::compile;
 
 /// Sources to change, with their kernels.
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
     include_str!("../../seeded_bugs/src/lib.rs"),
     include_str!("../../test_kernels/src/teaching/reductions.rs"),
     include_str!("../../test_kernels/src/teaching/sorting.rs"),
+    SPEAKING,
 ];
+
+/// Patterns, messages and options.
+const SPEAKING: &str = "use cuda_std::{GlobalMut, kernel, thread};
+fn part(a: u32, b: u32) -> Option<(u32, bool)> {
+    if a > b { Some((a, true)) } else { None }
+}
+#[kernel]
+pub fn says(n: u32, x: &[f32], y: GlobalMut<f32>) {
+    let i = thread::index_1d() as usize;
+    let Some((a, is_large)) = part(n, 3) else { return };
+    println!(\"{a} {:.3} {{{is_large}}} {:?}\", x[i], [1, 2, a]);
+    assert!(i < x.len(), \"{i} {a}\");
+    assert_eq!(a, n);
+    y[i] = match (n.checked_sub(a), is_large) {
+        (Some(0), _) => 1.0,
+        (Some(1..=5), true) => x[i].powi(2),
+        (Some(k), false) if k > 7 => k as f32,
+        (Some(_), _) => 2.0,
+        (None, large) => if large { 3.0 } else { panic!(\"{large}\") },
+    };
+    if let Some(d) = a.checked_rem(7) { y[i] += d as f32; }
+}
+";
 
 /// The time after which a source counts as one whose compilation does not end; each of them takes less than a second.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -88,6 +112,7 @@ fn deep_and_large_sources_are_refused() {
         let calls = (1..count).map(|index| format!("fn f{index}() {{ f{0}(); f{0}(); }}\n", index - 1));
         format!("fn f0() {{}}\n{}", calls.collect::<String>())
     };
+    let flags = |text: &str| vec![text; 40].join(", ");
     let tuples: String = (1..40).map(|index| format!("let a{index} = (a{0}, a{0});\n", index - 1)).collect();
     let constants: String = (1..40).map(|index| format!("const C{index}: u32 = C{0} ^ C{0};\n", index - 1)).collect();
     let sources = [
@@ -113,6 +138,12 @@ fn deep_and_large_sources_are_refused() {
         format!("{}{}", functions(40), body("f39();")),
         format!("{}{}", functions(40), body("return; f39();")),
         format!("{}{}", functions(20), body("f19();")),
+        body(&format!("let a = match ({}) {{ ({}) => 1, ({}) => 2 }};", flags("true"), flags("true"), flags("false"))),
+        body(&format!("match 1_u32 {{ {}5 => 1, _ => 2 }};", "1 | ".repeat(n))),
+        body(&format!("println!(\"{}\");", "{".repeat(n + 1))),
+        body("println!(\"{:?}\", [0_u32; 1 << 18]);"),
+        body(&format!("assert!({}1 > 2);", "!".repeat(n))),
+        body(&format!("let a = {}1{};", "Some(".repeat(n), ")".repeat(n))),
         "x".repeat(1 << 21),
     ];
     for source in sources {

@@ -8,7 +8,7 @@ use support::compile;
 use test_support::{Need, skip};
 
 /// Kernels that have every kind of instruction between them.
-const KERNELS: [&str; 4] = [
+const KERNELS: [&str; 5] = [
     "#[kernel]
 pub fn kernel(a: f32, n: u64, flag: bool, x: &[f32], bytes: &[i8], y: GlobalMut<f64>, small: GlobalMut<u16>) {
     let tile = shared_array![[f32; 33]; 32];
@@ -55,6 +55,22 @@ pub fn kernel(x: &[i32], out: GlobalMut<i32>) {
     }
     let last = loop { break x[x.len() - 1].abs_diff(3); };
     out[0] = last.div_ceil(3).leading_zeros() as i32 - i32::MIN / x[1];
+}",
+    "fn part(a: i64, b: i64) -> Option<i64> { a.checked_div(b) }
+#[kernel]
+pub fn kernel(n: u32, k: i64, x: &[f32], small: &[i8], out: GlobalMut<i64>) {
+    let i = thread::index_1d() as usize;
+    println!(\"{i} {:?} {} {n:>8}\", [x[i], 2.0], small[i] > 3);
+    assert!(i < x.len(), \"{i}\");
+    assert_eq!(n.checked_mul(3).unwrap_or(0), 3, \"{}\", x[i].powi(3));
+    let Some(a) = k.checked_mul(k) else { return };
+    let b = if let Some(b) = n.checked_mul(7) { b } else { panic!() };
+    let c = match small[i].checked_sub(9) { Some(0..=3) => 1, Some(c) => c, None => small[i].checked_rem(2).unwrap() };
+    out[i] = match (part(a, k), i > 3) {
+        (Some(d), true) => d.checked_add(k).unwrap_or(1) - d.checked_sub(k).unwrap_or(2),
+        (None, is_late) => b as i64 + is_late as i64,
+        (Some(d), false) => d + c as i64,
+    };
 }",
     "#[kernel]
 pub fn kernel() {}",

@@ -243,6 +243,79 @@ fn the_order_of_evaluation_is_rusts() {
 }
 
 #[test]
+fn checked_operations_have_a_value_where_it_fits() {
+    agree!(&pairs(&I32S), i32 => i32:
+        |a, b| a.checked_add(b).unwrap_or(77), |a, b| a.checked_sub(b).unwrap_or(77), |a, b| a.checked_mul(b).unwrap_or(77),
+        |a, b| a.checked_div(b).unwrap_or(77), |a, b| a.checked_rem(b).unwrap_or(77),
+        |a, b| if a.checked_mul(b).is_some() { 1 } else { 2 }, |a, b| if a.checked_sub(b).is_none() { 1 } else { 2 },
+    );
+    agree!(&pairs(&U32S), u32 => u32:
+        |a, b| a.checked_add(b).unwrap_or(77), |a, b| a.checked_sub(b).unwrap_or(77), |a, b| a.checked_mul(b).unwrap_or(77),
+        |a, b| a.checked_div(b).unwrap_or(77), |a, b| a.checked_rem(b).unwrap_or(77), |a, b| 5_u32.checked_sub(b).unwrap_or(a),
+    );
+    agree!(&pairs(&I64S), i64 => i64:
+        |a, b| a.checked_add(b).unwrap_or(77), |a, b| a.checked_sub(b).unwrap_or(77), |a, b| a.checked_mul(b).unwrap_or(77),
+        |a, b| a.checked_div(b).unwrap_or(77), |a, b| a.checked_rem(b).unwrap_or(77),
+    );
+    agree!(&pairs(&U64S), u64 => u64:
+        |a, b| a.checked_add(b).unwrap_or(77), |a, b| a.checked_sub(b).unwrap_or(77), |a, b| a.checked_mul(b).unwrap_or(77),
+        |a, b| a.checked_div(b).unwrap_or(77), |a, b| a.checked_rem(b).unwrap_or(77),
+    );
+    agree!(&pairs(&I8S), i8 => i8:
+        |a, b| a.checked_add(b).unwrap_or(77), |a, b| a.checked_sub(b).unwrap_or(77), |a, b| a.checked_mul(b).unwrap_or(77),
+        |a, b| a.checked_div(b).unwrap_or(77), |a, b| a.checked_rem(b).unwrap_or(77),
+    );
+    agree!(&pairs(&U16S), u16 => u16:
+        |a, b| a.checked_add(b).unwrap_or(77), |a, b| a.checked_sub(b).unwrap_or(77), |a, b| a.checked_mul(b).unwrap_or(77),
+        |a, b| a.checked_div(b).unwrap_or(77), |a, b| a.checked_rem(b).unwrap_or(77),
+    );
+}
+
+#[test]
+fn patterns_choose_as_rusts_do() {
+    agree!(&pairs(&U32S), u32 => u32:
+        |a, b| if let Some(d) = a.checked_sub(b) { d } else { b },
+        |a, b| { let mut n = b; if let Some(d) = a.checked_add(1) { n ^= d; } n },
+        |a, b| { let mut n = 1; if let None = a.checked_add(b) { n = 2; } n },
+        |a, b| match a.checked_mul(b) { Some(0) => 1, Some(p) if p > 1000 => p, Some(p) => p + 1, None => 3 },
+        |a, b| match a.checked_sub(b) { None => b - a, Some(d) => d * 2 },
+        |a, b| { let mut best: Option<u32> = None; for k in [a, b, 7] { best = match best { Some(m) if m >= k => Some(m), _ => Some(k) }; } best.unwrap_or(0) },
+        |a, b| { let o = if a > b { Some((a, b)) } else { None }; if let Some((x, y)) = o { x - y } else { 5 } },
+        |a, b| { let mut n = 0; for k in 0..9_u32 { let Some(d) = a.checked_sub(k * b) else { break; }; n += d & 3; } n },
+        |a, b| match (a > 5, b) { (true, 0..=31) => 1, (true, _) => 2, (false, k) => k },
+        |a, b| match a { 0 => b, 1..=2 => b + 1, 3..32 => 9, k if k > b => k - b, k => k + 1 },
+        |a, b| match (a & 1, b & 1) { (0, 0) => 4, (0, y) => y + 6, (x, y) => x + y * 8 },
+        |a, b| match a < b { true => a, false => b },
+        |a, b| match Some(a) { Some(2) => 1, Some(1000..) => 2, Some(_) => 3, None => 4 },
+        |a, b| { let o = a.checked_add(b); let p = o; let mut q = p; if a > 3 { q = Some(4); } o.unwrap_or(1) ^ q.unwrap_or(2) },
+    );
+}
+
+/// The power as `cuda_std::math::GpuFloat` computes it, whose last bits may differ from `std`'s.
+macro_rules! power {
+    ($x:expr, $n:expr) => {{
+        let (n, mut power, mut factor): (i32, _, _) = ($n, 1.0, $x);
+        let mut rest = n.unsigned_abs();
+        while rest > 0 {
+            if rest % 2 == 1 {
+                power *= factor;
+            }
+            factor *= factor;
+            rest /= 2;
+        }
+        if n < 0 { 1.0 / power } else { power }
+    }};
+}
+
+#[test]
+fn powers_have_the_bits_of_cuda_std() {
+    check::<f32, f32>("a.powi(3) + b.powi(0)", &pairs(&F32S), |a, b| power!(a, 3) + power!(b, 0));
+    check::<f32, f32>("cuda_std::math::GpuFloat::powi(a, -5)", &pairs(&F32S), |a, _| power!(a, -5));
+    check::<f32, f32>("a.powi(b as i32)", &pairs(&F32S[..9]), |a, b| power!(a, b as i32));
+    check::<f64, f64>("a.powi(-2) - b.powi(7)", &pairs(&F64S), |a, b| power!(a, -2) - power!(b, 7));
+}
+
+#[test]
 fn divisions_without_a_result_and_bad_indices_panic() {
     let run = |of: &str, a: Vec<u8>, b: Vec<u8>, text: &str| {
         let source = format!(

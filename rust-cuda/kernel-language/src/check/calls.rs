@@ -31,6 +31,9 @@ impl Checker<'_> {
             let closure = Expr::new(Kind::Local(number), of, place);
             return Ok(Expr::new(Kind::CallClosure(closure.into(), arguments), result, place));
         }
+        if names == ["Some"] && !self.is_known("Some") {
+            return self.some(call, place);
+        }
         if let [of, name] = &names[..]
             && (Integer::named(of).is_some() || Float::named(of).is_some() || self.is_generic_number(of))
         {
@@ -219,7 +222,7 @@ impl Checker<'_> {
                 }
                 Ok(self.operation(Operation::Shared, Vec::new(), r#type, place))
             }
-            _ => place.refused(format!("`{name}!` is not known here")),
+            _ => self.speaking_macro(&name, call, place),
         }
     }
 }

@@ -1,15 +1,12 @@
 //! Expressions.
 
 use syn::Expr as Syntax;
-use syn::spanned::Spanned;
 
 use super::{Around, Checker};
 use crate::refusal::{Checked, Place};
 use crate::tree::{Closure, Expr, Kind, Operation, Range};
 use crate::types::Type;
 
-/// Maximum number of arms, each of which is nested in the one before.
-const MAX_ARMS: usize = 40;
 const OTHER: &str = "this expression is not known here";
 
 impl Checker<'_> {
@@ -105,7 +102,8 @@ impl Checker<'_> {
             }
             Syntax::Closure(closure) => self.closure(closure, place),
             Syntax::Range(_) => place.refused("a range is known in `for i in a..b` and in `slice(a..b)` only"),
-            Syntax::Let(_) => place.refused("`if let` is not known here: use a comparison"),
+            Syntax::Let(_) => place.refused("`let` is known here in `if let`: write one `if` in the other"),
+            Syntax::Try(_) => place.refused("`?` is not known here: write `let Some(value) = … else { return };`"),
             _ => place.refused(OTHER),
         }
     }
@@ -147,6 +145,10 @@ impl Checker<'_> {
     }
 
     fn while_loop(&mut self, of: &syn::ExprWhile, place: Place) -> Checked<Expr> {
+        if let Syntax::Let(_) = &*of.cond {
+            let reason = "`while let` is not known here: write `loop { let Some(value) = … else { break }; … }`";
+            return place.refused(reason);
+        }
         let condition = self.condition(&of.cond)?;
         let (number, body, _) = self.looped(of.label.as_ref(), None, &of.body)?;
         Ok(Expr::new(Kind::Loop(number, Some(condition.into()), body), Type::unit(), place))
@@ -248,86 +250,5 @@ impl Checker<'_> {
         self.closures.push(closure);
         let number = self.closures.len() - 1;
         Ok(Expr::new(Kind::Closure(number), Type::Closure(number), place))
-    }
-
-    /// `match` over numbers, as comparisons one after the other.
-    fn matching(&mut self, of: &syn::ExprMatch, wanted: Option<&Type>, place: Place) -> Checked<Expr> {
-        if of.arms.len() > MAX_ARMS {
-            return place.refused("this `match` has too many arms");
-        }
-        let value = self.expression(&of.expr, None)?;
-        let r#type = value.r#type.clone();
-        self.scopes.push(Vec::new());
-        let number = self.declare("", r#type.clone(), false);
-        let checked = self.arms(&of.arms, number, wanted, place);
-        self.scopes.pop();
-        let arms = checked?;
-        let (of, place) = (arms.r#type.clone(), arms.place);
-        let statements = vec![crate::tree::Statement::Let(crate::tree::Pattern::Local(number), value)];
-        Ok(Expr::new(Kind::Block(statements, Some(arms.into())), of, place))
-    }
-
-    fn arms(&mut self, arms: &[syn::Arm], number: usize, wanted: Option<&Type>, place: Place) -> Checked<Expr> {
-        let Some((arm, rest)) = arms.split_first() else {
-            return place.refused("the last arm of `match` is `_ => …` here");
-        };
-        let at = Place::of(self.program.file_of(self.module), arm.pat.span());
-        match self.arm_condition(&arm.pat, number)? {
-            None => self.expression(&arm.body, wanted),
-            Some(condition) => {
-                let then = self.expression(&arm.body, wanted)?;
-                let otherwise = self.arms(rest, number, wanted, place)?;
-                self.joined(condition, then, otherwise, at)
-            }
-        }
-    }
-
-    /// When an arm is taken; None if always.
-    fn arm_condition(&mut self, pattern: &syn::Pat, number: usize) -> Checked<Option<Expr>> {
-        let place = self.place(pattern);
-        let value = Expr::new(Kind::Local(number), self.locals[number].r#type.clone(), place);
-        let equals = |checker: &mut Self, other: Expr| {
-            let other = checker.coerced(other, &value.r#type)?;
-            let kind = Kind::Compare(crate::tree::Comparison::Equal, value.clone().into(), other.into());
-            Ok(Some(Expr::new(kind, Type::Bool, place)))
-        };
-        match pattern {
-            syn::Pat::Wild(_) => Ok(None),
-            syn::Pat::Lit(literal) => {
-                let literal = self.literal(&literal.lit, Some(&value.r#type), place)?;
-                equals(self, literal)
-            }
-            syn::Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
-                let path = syn::ExprPath { attrs: Vec::new(), qself: None, path: name.ident.clone().into() };
-                let constant = self.path(&path, place)?;
-                match constant.kind {
-                    Kind::Constant(_) => equals(self, constant),
-                    _ => place.refused("a name in `match` is a constant here: use `_` and the value's own name"),
-                }
-            }
-            syn::Pat::Path(path) => {
-                let constant = self.path(path, place)?;
-                equals(self, constant)
-            }
-            syn::Pat::Or(cases) => {
-                let mut all: Option<Expr> = None;
-                for case in &cases.cases {
-                    let Some(condition) = self.arm_condition(case, number)? else { return Ok(None) };
-                    all = Some(match all {
-                        Some(all) => Expr::new(Kind::Or(all.into(), condition.into()), Type::Bool, place),
-                        None => condition,
-                    });
-                }
-                Ok(all)
-            }
-            syn::Pat::Guard(guarded) => {
-                let guard = self.condition(&guarded.guard)?;
-                Ok(Some(match self.arm_condition(&guarded.pat, number)? {
-                    Some(condition) => Expr::new(Kind::And(condition.into(), guard.into()), Type::Bool, place),
-                    None => guard,
-                }))
-            }
-            _ => place.refused("`match` is known here over numbers, constants and `_`"),
-        }
     }
 }

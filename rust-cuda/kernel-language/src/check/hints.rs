@@ -207,6 +207,11 @@ impl Checker<'_> {
             (_, (true, _)) if from == Type::Bool => Some(format!("{operand} as {}", self.named(&to))),
             (_, (_, true)) if from == Type::Bool => Some(format!("if {text} {{ 1.0 }} else {{ 0.0 }}")),
             _ => match (&from, &to) {
+                (Type::Option(of), to) if self.is_number(&of[1]) && self.is_number(to) => {
+                    let zero = if self.inference.is_float(&of[1]) { "0.0" } else { "0" };
+                    Some(format!("{operand}.unwrap_or({zero})"))
+                }
+                (to, Type::Option(of)) if self.is_number(&of[1]) && self.is_number(to) => Some(format!("Some({text})")),
                 (Type::Reference(of, _), to) if self.inference.whole(of) == self.inference.whole(to) => {
                     Some(format!("*{operand}"))
                 }

@@ -4,6 +4,7 @@ use syn::Expr as Syntax;
 
 use super::Checker;
 use crate::refusal::{Checked, Place};
+use crate::source::Named;
 use crate::tree::{Binary, Expr, Kind, Operation, Unary};
 use crate::types::{Float, Integer, Type};
 
@@ -16,11 +17,14 @@ enum Of {
     U32,
     /// The unsigned integer of the same size.
     Unsigned,
+    /// The number's own type, if the result has a value.
+    Option,
 }
 
 /// Methods of integers: their names, whether they are of signed and of unsigned ones, arguments and result.
-const INTEGERS: [(&str, bool, bool, &[Of], Of); 11] = [
+const INTEGERS: [(&str, bool, bool, &[Of], Of); 12] = [
     ("min max wrapping_add wrapping_sub wrapping_mul", true, true, &[Of::Same], Of::Same),
+    ("checked_add checked_sub checked_mul checked_div checked_rem", true, true, &[Of::Same], Of::Option),
     ("clamp", true, true, &[Of::Same, Of::Same], Of::Same),
     ("abs", true, false, &[], Of::Same),
     ("unsigned_abs", true, false, &[], Of::Unsigned),
@@ -76,6 +80,9 @@ impl Checker<'_> {
         let receiver = self.expression(&call.receiver, None)?;
         let receiver = self.value(receiver);
         let of = self.inference.outer(&receiver.r#type);
+        if let Type::Option(_) = of {
+            return self.option_method(receiver, call, place);
+        }
         if let Type::Struct(number, _) = of
             && let Some(function) = self.program.methods.get(&(number, name.clone())).copied()
         {
@@ -222,6 +229,22 @@ impl Checker<'_> {
         self.of_parts(parts, result, place, |parts| Kind::Call(function, generics, parts))
     }
 
+    /// `x.powi(n)`: a function of the compiler's own text.
+    fn power(&mut self, value: Expr, arguments: &[&Syntax], place: Place, has_std: bool) -> Checked<Expr> {
+        if !has_std {
+            return place.refused("a GPU's `core` has no `powi`: write `GpuFloat::powi(x, n)` in a function");
+        }
+        let of = value.r#type.clone();
+        let i32s = [Type::Integer(Integer::I32)];
+        let exponent = self.arguments("powi", arguments.iter().copied(), &i32s, place)?;
+        let path = ["cuda_std", "math", "__powi"].map(str::to_owned);
+        let Named::Function(number) = self.program.find(self.module, &path, place)? else {
+            return place.refused("`powi` is not known here");
+        };
+        let parts = std::iter::once(value).chain(exponent).collect();
+        Ok(Expr::new(Kind::Call(number, vec![of.clone()], parts), of, place))
+    }
+
     /// A method of a number. `has_std` says whether the methods are known that `core` lacks.
     pub(super) fn number_method(
         &mut self,
@@ -232,6 +255,9 @@ impl Checker<'_> {
         has_std: bool,
     ) -> Checked<Expr> {
         let of = self.inference.outer(&receiver.r#type);
+        if name == "powi" && self.inference.is_float(&of) {
+            return self.power(receiver, arguments, place, has_std);
+        }
         let of_integers = |signed: Option<bool>| {
             let rows =
                 INTEGERS.iter().filter(move |row| signed.is_none_or(|signed| if signed { row.1 } else { row.2 }));
@@ -262,13 +288,14 @@ impl Checker<'_> {
         };
         let Some((operation, given, result)) = found else {
             let names: Vec<&str> = match &of {
-                Type::Float(_) => FLOATS.iter().flat_map(|row| row.0.split(' ')).collect(),
+                Type::Float(_) => FLOATS.iter().flat_map(|row| row.0.split(' ')).chain(["powi"]).collect(),
                 _ => INTEGERS.iter().flat_map(|row| row.0.split(' ')).collect(),
             };
             return self.no_method(name, &of, &names, place);
         };
         let of_kind = |kind: Of| match (kind, &of) {
             (Of::Bool, _) => Type::Bool,
+            (Of::Option, of) => Type::option((*of).clone()),
             (Of::U32, _) => Type::U32,
             (Of::Unsigned, Type::Float(Float::F32)) => Type::U32,
             (Of::Unsigned, Type::Float(Float::F64)) => Type::Integer(Integer::U64),

@@ -8,10 +8,13 @@ mod expressions;
 mod float_methods;
 mod hints;
 mod literals;
+mod matching;
 mod memory;
 mod methods;
 mod operators;
+mod options;
 mod paths;
+mod speech;
 mod statements;
 mod types;
 
@@ -192,7 +195,10 @@ impl<'a> Checker<'a> {
         self.inference.set_defaults();
         for local in &self.locals {
             if self.is_larger(&local.r#type, &mut { MAX_PARTS }, true) {
-                return place.refused(format!("the type of `{}` is not known: write it", local.name));
+                let place = if local.place.line > 0 { local.place } else { place };
+                let name = &local.name;
+                return place
+                    .refused(format!("the type of `{name}` is not known: write it, as in `let {name}: u32 = …;`"));
             }
         }
         Ok(())
@@ -216,7 +222,7 @@ impl<'a> Checker<'a> {
 
     fn declare(&mut self, name: &str, r#type: Type, is_mutable: bool) -> usize {
         let closures = self.results.len();
-        self.locals.push(Local { name: name.to_owned(), r#type, is_mutable, line: 0, closures });
+        self.locals.push(Local { name: name.to_owned(), r#type, is_mutable, place: Place::default(), closures });
         let number = self.locals.len() - 1;
         if let Some(scope) = self.scopes.last_mut() {
             scope.push((name.to_owned(), number));

@@ -70,6 +70,11 @@ impl Checker<'_> {
             Some(Operator::Computes(operator)) => {
                 let left = self.expression(&of.left, wanted.filter(|wanted| self.inference.is_integer(wanted)))?;
                 let right = self.expression(&of.right, None)?;
+                for (side, written) in [(&left, &of.left), (&right, &of.right)] {
+                    if let Type::Option(parts) = self.inference.outer(&side.r#type) {
+                        return self.mismatch(Some(written), side, &parts[1]);
+                    }
+                }
                 if !matches!(operator, Binary::ShiftLeft | Binary::ShiftRight) {
                     self.check_mixed(of, &left, &right)?;
                 }
@@ -223,7 +228,7 @@ impl Checker<'_> {
                         .refused(format!("a closure does not change `{}` here: return its value", local.name));
                 }
                 if !local.is_mutable {
-                    let way_out = match local.line {
+                    let way_out = match local.place.line {
                         0 => format!("write `mut {}` where it is declared", local.name),
                         line => format!("declare it as `let mut {}` in line {line}", local.name),
                     };

@@ -25,6 +25,9 @@ impl Checker<'_> {
                 return Ok(Expr::new(Kind::Integer(length.into()), Type::USIZE, place));
             }
         }
+        if names == ["None"] && !self.is_known("None") {
+            return Ok(self.none(place));
+        }
         if let [of, name] = &names[..]
             && let Some(number) = self.associated(of, name, place)
         {

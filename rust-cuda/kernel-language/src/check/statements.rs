@@ -24,10 +24,11 @@ impl Checker<'_> {
             match statement {
                 Stmt::Local(local) => {
                     let Some(init) = &local.init else {
-                        return self.place(local).refused("a variable without a value is not known here: give it one");
+                        return self.place(local).refused("a variable has a value here: write `let mut name = 0;`");
                     };
-                    if init.diverge.is_some() {
-                        return self.place(local).refused("`let … else` is not known here: use `if`");
+                    if let Some((_, otherwise)) = &init.diverge {
+                        self.let_else(&local.pat, &init.expr, otherwise, &mut statements)?;
+                        continue;
                     }
                     let annotation = match &local.pat {
                         Pat::Type(typed) => Some(self.type_of(&typed.ty)?),
@@ -42,8 +43,8 @@ impl Checker<'_> {
                     let of = self.limited(of, value.place)?;
                     let first = self.locals.len();
                     let pattern = self.pattern(&local.pat, &of)?;
-                    let line = self.place(local).line;
-                    self.locals[first..].iter_mut().for_each(|local| local.line = line);
+                    let place = self.place(local);
+                    self.locals[first..].iter_mut().for_each(|local| local.place = place);
                     statements.push(Statement::Let(pattern, value));
                 }
                 Stmt::Expr(expr, semicolon) => {
@@ -156,17 +157,29 @@ impl Checker<'_> {
         if let Syntax::Assign(assign) = inner {
             return self.place(&assign.eq_token).refused("`=` changes a variable: write `==` to compare");
         }
-        if let Syntax::Let(_) = condition {
-            return self.place(condition).refused("`if let` and `while let` are not known here: use a comparison");
-        }
         self.typed(condition, &Type::Bool)
     }
 
     /// Both branches of an `if`.
     pub(super) fn branches(&mut self, of: &syn::ExprIf, wanted: Option<&Type>) -> Checked<Expr> {
         let place = self.place(of);
+        if let Syntax::Let(matched) = &*of.cond {
+            return self.if_let(matched, of, wanted);
+        }
         let condition = self.condition(&of.cond)?;
         let then = self.block(&of.then_branch, wanted)?;
+        self.branched(condition, then, of, wanted, place)
+    }
+
+    /// An `if`, whose condition and first branch are these.
+    pub(super) fn branched(
+        &mut self,
+        condition: Expr,
+        then: Expr,
+        of: &syn::ExprIf,
+        wanted: Option<&Type>,
+        place: Place,
+    ) -> Checked<Expr> {
         let Some((_, otherwise)) = &of.else_branch else {
             let is_unit = self.is_never(&then) || self.inference.unify(&then.r#type, &Type::unit());
             if !is_unit && wanted.is_none_or(|wanted| !self.inference.outer(wanted).is_unit()) {

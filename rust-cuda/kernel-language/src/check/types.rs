@@ -85,6 +85,12 @@ impl Checker<'_> {
         };
         let arguments: Vec<_> =
             arguments.into_iter().filter(|argument| !matches!(argument, GenericArgument::Lifetime(_))).collect();
+        if let ([name], [GenericArgument::Type(of)]) = (&names[..], &arguments[..])
+            && name == "Option"
+            && !self.is_known(name)
+        {
+            return Ok(Type::option(self.type_of(of)?));
+        }
         let named = self.find(&names, place)?;
         let Named::Other(other) = named else {
             return match named {

@@ -85,6 +85,7 @@ impl Emitter<'_> {
             Kind::Closure(number) => Value::Closure(*number, self.current),
             Kind::Reference(inner) if matches!(of, Type::Reference(_, true)) => self.target(inner)?,
             Kind::Reference(inner) | Kind::Dereference(inner) => self.expression(inner)?,
+            Kind::Say(message, values) => self.say(message, values, expr.place)?,
             Kind::Operation(operation, arguments) => self.operation(*operation, arguments, &of, expr.place)?,
         })
     }

@@ -1,5 +1,6 @@
 //! Methods of numbers.
 
+use super::value::Value;
 use super::{Emitter, kind_of, width_of};
 use crate::refusal::Checked;
 use crate::tree::{Binary, Comparison};
@@ -154,5 +155,61 @@ impl Emitter<'_> {
         let (comparison, end) = if is_sum { (Comparison::Less, maximum) } else { (Comparison::Greater, 0) };
         let overflows = self.compared(comparison, &result, &left, &of);
         Ok(self.selected(&overflows, &end.to_string(), &result, &of))
+    }
+
+    /// Whether a result fits its type, and the result.
+    pub(super) fn checked(&mut self, name: &str, values: &[String], integer: Integer) -> Checked<Value> {
+        let of = Type::Integer(integer);
+        let (kind, width) = (kind_of(&of), width_of(&of));
+        let [left, right] = [0, 1].map(|index| self.in_register(values[index].clone(), &of));
+        if let "div" | "rem" = name {
+            return self.checked_division(name, left, right, integer);
+        }
+        let instruction = if name == "mul" { format!("mul.lo.s{width}") } else { format!("{name}.s{width}") };
+        let exact = self.put(&of, &instruction, format_args!("{left}, {right}"));
+        let result = self.normalised(exact.clone(), &of);
+        let signed = if width == 64 { Type::Integer(Integer::I64) } else { Type::Integer(Integer::I32) };
+        let fits = match (name, integer.is_signed()) {
+            // A register has more bits than the type.
+            _ if integer.bits() < 32 => self.compared(Comparison::Equal, &result, &exact, &of),
+            ("mul", is_signed) => {
+                let high = self.put(&of, format_args!("mul.hi.{kind}"), format_args!("{left}, {right}"));
+                let sign = match is_signed {
+                    true => self.put(&of, format_args!("shr.s{width}"), format_args!("{result}, {}", width - 1)),
+                    false => "0".to_owned(),
+                };
+                self.compared(Comparison::Equal, &high, &sign, &of)
+            }
+            ("add", false) => self.compared(Comparison::GreaterOrEqual, &result, &left, &of),
+            (_, false) => self.compared(Comparison::GreaterOrEqual, &left, &right, &of),
+            // The signs of both operands differ from that of the sum, or the first from both.
+            (_, true) => {
+                let other = if name == "add" { &result } else { &right };
+                let xor = format!("xor.b{width}");
+                let first = self.put(&of, &xor, format_args!("{left}, {other}"));
+                let second = match name {
+                    "add" => self.put(&of, &xor, format_args!("{right}, {result}")),
+                    _ => self.put(&of, &xor, format_args!("{left}, {result}")),
+                };
+                let both = self.put(&of, format_args!("and.b{width}"), format_args!("{first}, {second}"));
+                self.compared(Comparison::GreaterOrEqual, &both, "0", &signed)
+            }
+        };
+        Ok(Value::Parts(vec![Value::Scalar(fits), Value::Scalar(result)]))
+    }
+
+    fn checked_division(&mut self, name: &str, left: String, right: String, integer: Integer) -> Checked<Value> {
+        let of = Type::Integer(integer);
+        let mut fails = self.compared(Comparison::Equal, &right, "0", &of);
+        if integer.is_signed() {
+            let is_least = self.compared(Comparison::Equal, &left, &integer.minimum().to_string(), &of);
+            let is_minus_one = self.compared(Comparison::Equal, &right, "-1", &of);
+            let overflows = self.put(&Type::Bool, "and.pred", format_args!("{is_least}, {is_minus_one}"));
+            fails = self.put(&Type::Bool, "or.pred", format_args!("{fails}, {overflows}"));
+        }
+        let divisor = self.selected(&fails, "1", &right, &of);
+        let result = self.put(&of, format_args!("{name}.{}", kind_of(&of)), format_args!("{left}, {divisor}"));
+        let fits = self.put(&Type::Bool, "not.pred", fails);
+        Ok(Value::Parts(vec![Value::Scalar(fits), Value::Scalar(self.normalised(result, &of))]))
     }
 }

@@ -9,9 +9,11 @@ mod expressions;
 mod methods;
 mod names;
 mod operations;
+mod speech;
 mod value;
 mod warp;
 
+use cuda_launch::message::BUFFER;
 use cuda_launch::trap::{Piece, TrapReason};
 use std::collections::HashMap;
 use std::fmt::{Display, Write};
@@ -82,6 +84,8 @@ struct Emitter<'a> {
     is_index: bool,
     /// Whether a function of the compiler's own text is being inlined.
     is_own: bool,
+    /// The comments that declare messages.
+    messages: Vec<String>,
     names: Names,
 }
 
@@ -112,6 +116,7 @@ pub(crate) fn emit(program: &Program, number: usize) -> Checked<Compiled> {
         steps: 0,
         is_index: false,
         is_own: false,
+        messages: Vec::new(),
         names: Names::default(),
     };
     emitter.kernel(&body)?;
@@ -192,6 +197,9 @@ impl Emitter<'_> {
     fn text(self, body: &Body) -> Checked<Compiled> {
         let mut text = String::from("// PTX of the page's compiler, which does not optimise.\n\n");
         text += ".version 7.0\n.target sm_75\n.address_size 64\n";
+        if !self.messages.is_empty() {
+            let _ = writeln!(text, "\n.visible .global .align 8 .u64 {BUFFER};\n{}", self.messages.join("\n"));
+        }
         for (index, file) in self.program.files.iter().enumerate() {
             let escaped: String =
                 file.chars().map(|each| if each == '"' || each == '\\' { '_' } else { each }).collect();

@@ -16,6 +16,7 @@ impl Emitter<'_> {
     ) -> Checked<Value> {
         match operation {
             Operation::Shared => return self.shared_array(of, place),
+            Operation::NoValue => return Ok(Value::Nothing),
             Operation::NewArray => return self.new_array(of, place),
             Operation::DynamicShared => return Ok(self.dynamic_shared(&of.parts()[0].clone(), place)),
             Operation::Get | Operation::Set | Operation::Atomic => return self.access(operation, arguments, of, place),
@@ -88,6 +89,9 @@ impl Emitter<'_> {
             }
             Operation::Number(name) => {
                 let values = self.scalars(values, &types)?;
+                if let (Some(name), Type::Integer(integer)) = (name.strip_prefix("checked_"), &types[0]) {
+                    return self.checked(name, &values, *integer);
+                }
                 Ok(Value::Scalar(self.method(name, &values, &types[0], of)?))
             }
             _ => {

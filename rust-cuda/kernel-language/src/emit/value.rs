@@ -125,8 +125,8 @@ impl Emitter<'_> {
         Ok(match of {
             Type::Never => Value::Nothing,
             Type::Bool | Type::Integer(_) | Type::Float(_) => Value::Scalar(self.fresh(of)),
-            Type::Tuple(parts) | Type::Struct(_, parts) => {
-                Value::Parts(parts.iter().map(|part| self.unset(part, place)).collect::<Checked<_>>()?)
+            Type::Tuple(_) | Type::Struct(..) | Type::Option(_) => {
+                Value::Parts(of.parts().iter().map(|part| self.unset(part, place)).collect::<Checked<_>>()?)
             }
             Type::Indices(count) => Value::Parts((0..*count).map(|_| Value::Scalar(self.fresh(&Type::U32))).collect()),
             Type::Array(_) => self.new_array(of, place)?,
