@@ -182,7 +182,9 @@ impl Translation<'_> {
             if index > 0 && !tokens[index - 1].touches(&tokens[index]) {
                 text.push(' ');
             }
-            match self.form(&tokens[index..]) {
+            // Behind `.` or `::` a name is of Rust.
+            let is_part = index > 0 && matches!(&*tokens[index - 1].text, "." | ":");
+            match (!is_part).then(|| self.form(&tokens[index..])).flatten() {
                 Some((rust, count)) => {
                     self.found = true;
                     // A conversion within an expression is in parentheses.

@@ -341,7 +341,9 @@ fn function_key(name: &str) -> String {
 
 /// A name that `use cuda_std::prelude::*` brings.
 fn of_prelude(path: &str, name: &str) -> Option<Named> {
-    (path == "cuda_std::prelude" || path == "cuda_std").then(|| Named::Other(format!("cuda_std::{name}")))
+    let is_prelude = path == "cuda_std::prelude" || path == "cuda_std";
+    // A function beside something else is of the sources.
+    (is_prelude && name != function_key(name.trim_end_matches("()"))).then(|| Named::Other(format!("cuda_std::{name}")))
 }
 
 /// The names of a path.

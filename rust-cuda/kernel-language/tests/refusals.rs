@@ -3,6 +3,8 @@
 #[allow(dead_code, reason = "this test runs no kernel")]
 mod support;
 
+use std::collections::BTreeMap;
+
 use support::compile;
 
 /// A kernel whose body has these lines in its second line, line 5 of the file, and functions in lines 9 to 11.
@@ -115,10 +117,14 @@ const BODIES: [(&str, u32, &str); 205] = [
     ("let a = 0; a = 1;", 16, "`a` is not mutable: declare it as `let mut a` in line 5"),
     ("let f = |k: u32| { k = 1; k };", 24, "`k` is not mutable: write `mut k` where it is declared"),
     ("x.set(i, 1.0);", 7, "`x` is only read: write `x: GlobalMut<f32>` in the kernel's parameters"),
-    ("let a = x.length();", 15, "`length` of `Global<f32>` is not known here: did you mean `len`?"),
+    ("let a = x.length();", 15, "`length` of `Global<f32>` is not known here: did you mean `x.len()`?"),
     ("let a = x.length;", 13, "`Global<f32>` has no such field: write `x.len()`"),
     ("let a = x.shape[0];", 13, "`Global<f32>` has no such field: write `x.len()`"),
-    ("let a = y.atomic(0).add(1.0);", 25, "`add` of `Atomic<f32>` is not known here: did you mean `fetch_add`?"),
+    (
+        "let a = y.atomic(0).add(1.0);",
+        25,
+        "`add` of `Atomic<f32>` is not known here: did you mean `y.atomic(0).fetch_add(…)`?",
+    ),
     ("let a = n.mim(3);", 15, "`mim` of `u32` is not known here: did you mean `min`?"),
     ("let a = x[i].exp();", 18, "`exp` is not a method here: write `math::exp(x)` of an `f32`"),
     ("let a = x[i].sin();", 18, "`sin` is not known on this page: kernels that `cargo` builds have it"),
@@ -182,6 +188,34 @@ const BODIES: [(&str, u32, &str); 205] = [
     ("let a := 3;", 11, "write one `=` in place of `:=`"),
     ("return n;", 12, "a kernel returns nothing: write the value to memory, then `return;`"),
     ("pass", 5, "`pass` is Python: an empty block is `{}`"),
+    ("println!(\"{} {}\", n);", 14, "the text has more `{}` than values behind it"),
+    ("println!(\"{}\", n, i);", 23, "the text has no `{}` for this value"),
+    ("println!(n);", 14, "the text is first, in quotes: write `\"{}\"` to show a value"),
+    ("println!(\"{x[0]}\");", 14, "`{x[0]}` is no name: write `{}`, and `x[0]` behind the text"),
+    ("println!(\"{\", n);", 14, "a brace without its pair: write `{{` or `}}` for a brace of the text"),
+    ("println!(\"{k}\");", 14, "`k` is not known here: is it declared, or in a `use`?"),
+    ("println!(\"{:1$}\", n);", 14, "widths and precisions of a kernel's message are constant: `{:8.3}`"),
+    ("print!(\"{}\", n);", 5, "`print!` is not known in a kernel: write `println!(\"{}\", value)`"),
+    ("let a = format!(\"{}\", n);", 13, "a kernel has no `format!`: print the values by `println!`"),
+    ("assert!(n = 1);", 15, "`=` changes a variable: write `==` to compare"),
+    ("assert!(n);", 13, "this is `u32`, where `bool` is needed: write `n != 0`"),
+    ("assert_eq!(n);", 17, "two values are compared: write `,` and the second"),
+    ("assert_eq!(n, 1.0);", 19, "this is a float, where `u32` is needed: write `1`"),
+    ("unreachable!();", 5, "`unreachable!` is not known here: write `panic!(\"unreachable\")`"),
+    ("if let Some(k) = n { }", 12, "this is a pattern of an `Option`, and the value is `u32`: it is always there"),
+    ("let a = n.checked_sub(1)?;", 13, "`?` is not known here: write `let Some(value) = … else { return };`"),
+    ("let a: Option<u32> = n;", 26, "this is `u32`, where `Option<u32>` is needed: write `Some(n)`"),
+    ("let a = match n { 1 | k => 2 };", 27, "a pattern with `|` has no variables here: write two arms"),
+    ("let a = match x { _ if n > 3 => 1 };", 13, "some values have no arm: write `_ => …` as the last arm of `match`"),
+    ("let a = None;", 5, "the type of `a` is not known: write it, as in `let a: u32 = …;`"),
+    (
+        "let a = n.checked_sub(1).unwarp();",
+        30,
+        "`unwarp` of `Option<u32>` is not known here: did you mean `n.checked_sub(1).unwrap()`?",
+    ),
+    ("let a = Some(1, 2);", 13, "`Some(_)` takes 1 argument, not 2"),
+    ("let a = x[i].pow(2);", 18, "`pow` of `f32` is not known here: did you mean `powi`?"),
+    ("let a = outer_root(x[i]);", 13, "`outer_root` is not known here: is it declared, or in a `use`?"),
     (
         "let a = x[i] as f64 * x[i];",
         27,
@@ -200,7 +234,7 @@ const BODIES: [(&str, u32, &str); 205] = [
     (
         "let a = y.atomic_add(0, 1.0);",
         15,
-        "`atomic_add` of `GlobalMut<f32>` is not known here: did you mean `atomic(i).fetch_add`?",
+        "`atomic_add` of `GlobalMut<f32>` is not known here: did you mean `y.atomic(i).fetch_add(…)`?",
     ),
     (
         "let a: Vec<f32> = 3;",
@@ -247,26 +281,11 @@ const BODIES: [(&str, u32, &str); 205] = [
         5,
         "`for (…; …; …)` is C: write `for k in (thread::thread_idx_x()..=n).step_by(thread::block_dim_x() as usize) { … }`",
     ),
-    ("println!(\"{} {}\", n);", 14, "the text has more `{}` than values behind it"),
-    ("println!(\"{}\", n, i);", 23, "the text has no `{}` for this value"),
-    ("println!(n);", 14, "the text is first, in quotes: write `\"{}\"` to show a value"),
-    ("println!(\"{x[0]}\");", 14, "`{x[0]}` is no name: write `{}`, and `x[0]` behind the text"),
-    ("println!(\"{\", n);", 14, "a brace without its pair: write `{{` or `}}` for a brace of the text"),
     (
         "println!(\"{}\", x);",
         20,
         "a kernel prints numbers, bools and arrays of them, and this is `Global<f32>`: print its parts one by one",
     ),
-    ("println!(\"{k}\");", 14, "`k` is not known here: is it declared, or in a `use`?"),
-    ("println!(\"{:1$}\", n);", 14, "widths and precisions of a kernel's message are constant: `{:8.3}`"),
-    ("print!(\"{}\", n);", 5, "`print!` is not known in a kernel: write `println!(\"{}\", value)`"),
-    ("let a = format!(\"{}\", n);", 13, "a kernel has no `format!`: print the values by `println!`"),
-    ("assert!(n = 1);", 15, "`=` changes a variable: write `==` to compare"),
-    ("assert!(n);", 13, "this is `u32`, where `bool` is needed: write `n != 0`"),
-    ("assert_eq!(n);", 17, "two values are compared: write `,` and the second"),
-    ("assert_eq!(n, 1.0);", 19, "this is a float, where `u32` is needed: write `1`"),
-    ("unreachable!();", 5, "`unreachable!` is not known here: write `panic!(\"unreachable\")`"),
-    ("if let Some(k) = n { }", 12, "this is a pattern of an `Option`, and the value is `u32`: it is always there"),
     (
         "if let Some(k) = n.checked_sub(1) && n > 3 { }",
         8,
@@ -282,7 +301,6 @@ const BODIES: [(&str, u32, &str); 205] = [
         50,
         "the block of `else` must leave: end it with `return;`, `break;` or `continue;`",
     ),
-    ("let a = n.checked_sub(1)?;", 13, "`?` is not known here: write `let Some(value) = … else { return };`"),
     (
         "let a = n.checked_sub(1).map(|k| k + 1);",
         30,
@@ -303,7 +321,6 @@ const BODIES: [(&str, u32, &str); 205] = [
         11,
         "this is `Option<u32>`, where an integer is needed: write `n.checked_sub(1).unwrap_or(0)`",
     ),
-    ("let a: Option<u32> = n;", 26, "this is `u32`, where `Option<u32>` is needed: write `Some(n)`"),
     (
         "let a = match n.checked_sub(1) { Some(k) => k };",
         13,
@@ -324,13 +341,6 @@ const BODIES: [(&str, u32, &str); 205] = [
         13,
         "some values have no arm: write `_ => …` as the last arm of `match`",
     ),
-    ("let a = match n { 1 | k => 2 };", 27, "a pattern with `|` has no variables here: write two arms"),
-    ("let a = match x { _ if n > 3 => 1 };", 13, "some values have no arm: write `_ => …` as the last arm of `match`"),
-    ("let a = None;", 5, "the type of `a` is not known: write it, as in `let a: u32 = …;`"),
-    ("let a = n.checked_sub(1).unwarp();", 30, "`unwarp` of `Option<u32>` is not known here: did you mean `unwrap`?"),
-    ("let a = Some(1, 2);", 13, "`Some(_)` takes 1 argument, not 2"),
-    ("let a = x[i].pow(2);", 18, "`pow` of `f32` is not known here: did you mean `powi`?"),
-    ("let a = outer_root(x[i]);", 13, "`outer_root` is not known here: is it declared, or in a `use`?"),
 ];
 
 #[test]
@@ -489,4 +499,26 @@ fn files_are_refused_at_their_place() {
         wrong.extend(difference(source, (line, column), reason).map(|found| format!("{source}\n{found}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_import_of_all_names_hides_no_mistake() {
+    let compiled = |parameter: &str, body: &str| {
+        let source =
+            format!("use cuda_std::prelude::*;\n#[kernel]\npub fn kernel(x: {parameter}) {{\n    {body}\n}}\n");
+        let files = BTreeMap::from([("src/lib.rs".to_owned(), source)]);
+        kernel_language::compile(&files, "kernel").map(|_| ()).map_err(|refusal| refusal.reason)
+    };
+    let body =
+        "let Some(i) = thread::index_1d().checked_sub(1) else { return };\n    x.set(i as usize, warp::lane_id());";
+    assert_eq!(compiled("GlobalMut<u32>", body), Ok(()));
+    for (parameter, body, reason) in [
+        ("GlobalMut<u32>", "let a = threadIdx.x;", "`threadIdx.x` is CUDA C: write `thread::thread_idx_x()`"),
+        ("GlobalMut<u32>", "a = 3;", "`a` is not declared: write `let a = 3;`, or `let mut a` if it changes"),
+        ("GlobalMut<u32>", "let total = 1; x.set(0, totl);", "`totl` is not known here: did you mean `total`?"),
+        ("GlobalMut<u32>", "sync_threads();", "`sync_threads` is not known here: write `thread::sync_threads`"),
+        ("GlobalMutt<u32>", "", "`GlobalMutt` is not known here: did you mean `GlobalMut`?"),
+    ] {
+        assert_eq!(compiled(parameter, body), Err(reason.to_owned()));
+    }
 }

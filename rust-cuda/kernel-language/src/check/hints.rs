@@ -70,8 +70,18 @@ pub(super) const FUNCTIONS: [&str; 52] = [
 ];
 
 /// What a module of kernels imports from `cuda_std`.
-const IMPORTED: [&str; 9] =
-    ["thread", "warp", "math", "grid", "dynamic_shared", "Global", "GlobalMut", "SharedArray", "SharedArray2d"];
+const IMPORTED: [&str; 10] = [
+    "DynamicShared",
+    "thread",
+    "warp",
+    "math",
+    "grid",
+    "dynamic_shared",
+    "Global",
+    "GlobalMut",
+    "SharedArray",
+    "SharedArray2d",
+];
 
 /// Types that each module has.
 const TYPES: [&str; 13] =
@@ -98,12 +108,28 @@ impl Checker<'_> {
     }
 
     pub(super) fn is_known(&self, name: &str) -> bool {
-        self.local(name).is_some() || self.program.find(self.module, &[name.to_owned()], Place::default()).is_ok()
+        let found = || self.program.find(self.module, &[name.to_owned()], Place::default());
+        self.local(name).is_some()
+            || match found() {
+                // All names of `cuda_std` may be imported at once.
+                Ok(Named::Other(other)) => match other.strip_prefix("cuda_std::") {
+                    Some(name) => IMPORTED.contains(&name) || name.contains("::"),
+                    None => true,
+                },
+                found => found.is_ok(),
+            }
     }
 
     /// What a path means.
     pub(super) fn find(&self, names: &[String], place: Place) -> Checked<Named> {
-        self.program.find(self.module, names, place).or_else(|refused| self.unknown(names, refused))
+        let found = self.program.find(self.module, names, place);
+        match (found, names) {
+            (Ok(Named::Other(_)), [name]) if !self.is_known(name) => {
+                let reason = format!("`{name}` is not known here: is it declared, or in a `use`?");
+                self.unknown(names, Refused { place, reason, is_name: true })
+            }
+            (found, _) => found.or_else(|refused| self.unknown(names, refused)),
+        }
     }
 
     /// Refuses a name that is not known, with one that may be meant.
@@ -125,7 +151,7 @@ impl Checker<'_> {
             return place.unknown(reason);
         }
         let locals = self.scopes.iter().flatten().map(|(name, _)| name.as_str());
-        let in_scope = locals.chain(self.program.names(self.module)).chain(TYPES);
+        let in_scope = locals.chain(self.program.names(self.module)).chain(TYPES).chain(IMPORTED);
         let meant = match is_first {
             true => nearest(name, in_scope).map(str::to_owned),
             false => nearest(&path, FUNCTIONS).map(str::to_owned),
@@ -141,8 +167,14 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses a method that a type does not have.
-    pub(super) fn no_method<T>(&self, name: &str, of: &Type, known: &[&str], place: Place) -> Checked<T> {
+    /// Refuses a method that a type does not have; `call` is how it is written.
+    pub(super) fn no_method<T>(
+        &self,
+        name: &str,
+        of: &Type,
+        known: &[&str],
+        (call, place): (Option<&syn::ExprMethodCall>, Place),
+    ) -> Checked<T> {
         let meant = match name {
             "length" | "size" | "count" | "shape" | "numel" if known.contains(&"len") => Some("len"),
             "at" | "load" | "read" if known.contains(&"get") => Some("get"),
@@ -169,7 +201,14 @@ impl Checker<'_> {
         }
         let of = shown;
         match meant {
-            Some(meant) => place.refused(format!("`{name}` of {of} is not known here: did you mean `{meant}`?")),
+            Some(meant) => {
+                let whole = call.and_then(|call| {
+                    let arguments = if call.args.is_empty() { "()" } else { "(…)" };
+                    Some(format!("{}.{meant}{arguments}", self.text(&call.receiver)?))
+                });
+                let meant = whole.as_deref().unwrap_or(meant);
+                place.refused(format!("`{name}` of {of} is not known here: did you mean `{meant}`?"))
+            }
             None => place.refused(format!("`{name}` of {of} is not known here")),
         }
     }

@@ -138,7 +138,7 @@ impl Checker<'_> {
                         let reason = "the result of `compare_exchange` is known here as `….is_ok()` and `….is_err()`";
                         return place.refused(reason);
                     }
-                    _ => return self.no_method(&name, &of, &ATOMIC, place),
+                    _ => return self.no_method(&name, &of, &ATOMIC, (Some(call), place)),
                 };
                 if of_bits && !self.inference.is_integer(&element) {
                     return place.refused(format!("`{name}` is of integers"));
@@ -157,7 +157,7 @@ impl Checker<'_> {
                     (_, Some(_)) => &["len", "get", "set", "atomic", "is_empty"],
                     _ => &[],
                 };
-                return self.no_method(&name, &of, known, place);
+                return self.no_method(&name, &of, known, (Some(call), place));
             }
         };
         self.method(operation, receiver, call, (&types, result))
@@ -291,7 +291,7 @@ impl Checker<'_> {
                 Type::Float(_) => FLOATS.iter().flat_map(|row| row.0.split(' ')).chain(["powi"]).collect(),
                 _ => INTEGERS.iter().flat_map(|row| row.0.split(' ')).collect(),
             };
-            return self.no_method(name, &of, &names, place);
+            return self.no_method(name, &of, &names, (None, place));
         };
         let of_kind = |kind: Of| match (kind, &of) {
             (Of::Bool, _) => Type::Bool,

@@ -78,7 +78,7 @@ impl Checker<'_> {
                 return place
                     .refused(format!("`{name}` is not known here: write `match … {{ Some(value) => …, None => … }}`"));
             }
-            _ => return self.no_method(&name, &of, &METHODS, place),
+            _ => return self.no_method(&name, &of, &METHODS, (Some(call), place)),
         };
         let text = message.replace('{', "{{").replace('}', "}}");
         let panic = Kind::Say(Message { panics: true, text }.into(), Vec::new());
