@@ -189,7 +189,8 @@ fn check_edits(report: &Report) {
     let tile = "which has never been written";
     assert!(without_barrier.shown.faults[0].contains(tile), "{without_barrier:?}");
     assert_eq!(without_barrier.shown.verdict, "Wrong: 1 fault, marked in the source.");
-    let reason = "learn/src/step01_index.rs, line 20: `length` of `GlobalMut<f32>` is not known here: did you mean `x.len()`?";
+    let reason =
+        "learn/src/step01_index.rs, line 20: `length` of `GlobalMut<f32>` is not known here: did you mean `x.len()`?";
     assert_eq!(unknown.shown.verdict, format!("Not run: {reason}"));
     assert_eq!(unknown.editor, [20]);
     assert!(same.shown.verdict.starts_with("Right: ") && same.counts.contains("compiled alike"), "{same:?}");
