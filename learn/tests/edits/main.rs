@@ -177,6 +177,13 @@ fn reads_of_variables(answer: &Value) -> Vec<String> {
     lines_of(&json!({"check": {"faults": of_stack.collect::<Vec<_>>()}}))
 }
 
+/// The lines of an answer's faults without those of indices out of bounds.
+fn lines_of_others(answer: &Value) -> Vec<String> {
+    let faults = answer["check"]["faults"].as_array().into_iter().flatten();
+    let others = lines_of(answer).into_iter().zip(faults).filter(|(_, fault)| fault["kind"] != "out-of-bounds");
+    others.map(|(line, _)| line).collect()
+}
+
 /// How the faults and results of the page's code differ from those of rustc's; None if they are the same.
 fn difference(of_rustc: &Value, of_page: &Value) -> Option<String> {
     let [of_rustc_says, of_page_says] = [of_rustc, of_page].map(sentences_of);
@@ -184,11 +191,14 @@ fn difference(of_rustc: &Value, of_page: &Value) -> Option<String> {
         return (of_rustc["buffers"] != of_page["buffers"]).then(|| "another result".to_owned());
     }
     let hidden = reads_of_variables(of_rustc);
+    // Without optimisation an index out of bounds panics in a function of `core`, whose caller the PTX does not name.
+    let has_lines = lines_of(of_rustc).iter().all(|line| line.starts_with("edits/"));
+    let is_missed = of_page_says.is_empty() || of_rustc_says.is_empty();
     let [of_rustc, of_page] = [of_rustc, of_page].map(|answer| {
-        let lines = lines_of(answer).into_iter();
-        lines.filter(|line| !hidden.contains(line)).collect::<Vec<_>>()
+        let lines = if has_lines { lines_of(answer) } else { lines_of_others(answer) };
+        lines.into_iter().filter(|line| !hidden.contains(line)).collect::<Vec<_>>()
     });
-    (of_rustc != of_page).then(|| format!("rustc: {of_rustc_says:?}\n    page: {of_page_says:?}"))
+    (is_missed || of_rustc != of_page).then(|| format!("rustc: {of_rustc_says:?}\n    page: {of_page_says:?}"))
 }
 
 #[test]
