@@ -308,10 +308,8 @@ pub fn row_sums_bug_1(x: &[i32], out: GlobalMut<i32>, columns: u32) {
 #[kernel]
 pub fn shuffle_sum_bug_1(x: &[i32], out: GlobalMut<i32>) {
     let i = thread::index_1d() as usize;
-    let mut delta = 16;
-    let mut value = 0;
+    let (mut value, mut delta) = (element(x, i), 16);
     if i < x.len() {
-        value = x[i];
         while delta > 0 {
             value += warp::shuffle_down(value, delta); // wrong
             delta /= 2;

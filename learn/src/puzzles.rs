@@ -280,9 +280,8 @@ pub fn row_sums(x: &[i32], out: GlobalMut<i32>, columns: u32) {
 #[kernel]
 pub fn shuffle_sum(x: &[i32], out: GlobalMut<i32>) {
     let i = thread::index_1d() as usize;
-    let mut delta = 16;
+    let (mut value, mut delta) = (element(x, i), 16);
     // write: shuffle_sum
-    let mut value = element(x, i);
     while delta > 0 {
         value += warp::shuffle_down(value, delta);
         delta /= 2;

@@ -1,5 +1,6 @@
 //! The host's side: the ten steps with their launches, each checked against a loop.
 
+mod cases;
 pub mod checks;
 pub mod puzzles;
 
