@@ -62,7 +62,7 @@ pub struct Options {
     #[arg(long, value_parser = one_of(&Assignment::ALL, Assignment::name, Assignment::description))]
     assignment: Option<Assignment>,
     /// Part of the assignment that is graded, of 100 points [default: all]; may be repeated, or a list with commas
-    #[arg(long, value_delimiter = ',', value_parser = one_of(&Part::GRADED, Part::name, Part::description))]
+    #[arg(long, value_delimiter = ',', value_parser = one_of(&Part::ALL, Part::name, Part::description))]
     part: Vec<Part>,
     /// With --all: a page on the class, with how many pass each test, and submissions that are alike
     #[arg(long, value_name = "FILE.html", requires = "all")]

@@ -48,16 +48,19 @@ pub(crate) enum Assignment {
     One,
     Two,
     Three,
+    /// Kernels to learn by, beside the course's own assignments.
+    Learn,
 }
 
 impl Assignment {
-    pub(crate) const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
+    pub(crate) const ALL: [Self; 4] = [Self::One, Self::Two, Self::Three, Self::Learn];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::One => "1",
             Self::Two => "2",
             Self::Three => "3",
+            Self::Learn => "learn",
         }
     }
 
@@ -66,6 +69,7 @@ impl Assignment {
             Self::One => "The homework's parts 1, 2 and 3, and activation",
             Self::Two => "augmentation and filters",
             Self::Three => "distributed, the all-reduce and training on many ranks",
+            Self::Learn => "learn, an extra assignment: ten kernels of docs/learn and twenty puzzles of docs/lab",
         }
     }
 
@@ -75,10 +79,11 @@ impl Assignment {
             Self::One => &[Part::One, Part::Two, Part::Three, Part::Activation],
             Self::Two => &[Part::Augmentation, Part::Filters],
             Self::Three => &[Part::Distributed],
+            Self::Learn => &[Part::Learn],
         }
     }
 
-    /// The assignment of a part; none of what is not graded.
+    /// The assignment of a part.
     #[cfg(unix)]
     pub(crate) fn of(part: Part) -> Option<Self> {
         Self::ALL.into_iter().find(|assignment| assignment.parts().contains(&part))
@@ -95,16 +100,13 @@ pub(crate) enum Part {
     Augmentation,
     Filters,
     Distributed,
-    /// The kernels of `docs/learn`, which are not graded.
+    /// The kernels of `docs/learn`, and the puzzles of `docs/lab`.
     Learn,
 }
 
 impl Part {
-    /// All parts that are graded, in the assignments' order.
-    #[cfg(any(unix, test))]
-    pub(crate) const GRADED: [Self; 7] =
-        [Self::One, Self::Two, Self::Three, Self::Activation, Self::Augmentation, Self::Filters, Self::Distributed];
-    const ALL: [Self; 8] = [
+    /// All parts, in the assignments' order.
+    pub(crate) const ALL: [Self; 8] = [
         Self::One,
         Self::Two,
         Self::Three,
@@ -137,7 +139,7 @@ impl Part {
             Self::Augmentation => "Assignment 2: distorted images, workers and their queue, augmentation",
             Self::Filters => "Assignment 2: correlation and edges, filters",
             Self::Distributed => "Assignment 3: all-reduce and training on many ranks, distributed_functions",
-            Self::Learn => "Ten kernels to learn by, learn; docs/learn has a page for each",
+            Self::Learn => "Ten kernels of docs/learn and twenty puzzles of docs/lab, learn",
         }
     }
 
@@ -168,7 +170,7 @@ impl Part {
         }
     }
 
-    /// The file of the kernels, without `.rs`, and the name of one of them; None of a part that has no graded kernels.
+    /// The file of the kernels, without `.rs`, and the name of one of them; None of a part without kernels that are graded as PTX.
     pub(crate) fn kernel(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Two => Some(("kernel", "max_kernel")),
@@ -218,7 +220,7 @@ fn tools_for(parts: &[Part]) -> Vec<&'static str> {
     ["check_homework"].into_iter().chain(trains).chain(have_kernels(parts).then_some("see_kernels")).collect()
 }
 
-/// Whether a part has kernels, graded or not.
+/// Whether a part has kernels.
 fn have_kernels(parts: &[Part]) -> bool {
     parts.iter().any(|part| *part == Part::Learn || part.kernel().is_some())
 }
@@ -271,15 +273,19 @@ fn files_of_package(package: &str) -> Result<Vec<(PathBuf, PathBuf)>> {
     Ok(files)
 }
 
+/// The files of the crate `learn` that are given: the steps' checks, and the puzzles' cases.
+const GIVEN_OF_LEARN: [&str; 2] = ["checks.rs", "cases.rs"];
+
 /// The files of a part, as [`files_of_package`].
-fn templates_of(part: Part) -> Result<Vec<(PathBuf, PathBuf)>> {
+pub(crate) fn templates_of(part: Part) -> Result<Vec<(PathBuf, PathBuf)>> {
     let mut files = files_of_package(part.package())?;
     if part == Part::Learn {
-        // The kernels themselves are those of the crate.
+        // The kernels themselves are those of the crate, and so are their launches and checks.
         let sources = workspace_root().join("learn/src");
         for file in files_below(&sources)? {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if name.starts_with("step") || name == "checks.rs" {
+            let is_kernels = file.parent() == Some(&sources) && (name.starts_with("step") || name == "puzzles.rs");
+            if is_kernels || GIVEN_OF_LEARN.contains(&&*name) {
                 files.push((Path::new("learn/src").join(name), file));
             }
         }
@@ -424,7 +430,6 @@ fn path_in_toml(path: &str, separator: char) -> String {
 fn is_for(wanted: &str, parts: &[Part]) -> bool {
     parts.iter().any(|part| match wanted {
         "any" => true,
-        "any that is graded" => *part != Part::Learn,
         "any with kernels" => part.kernel().is_some(),
         "any that is timed" => matches!(part, Part::Two | Part::Three | Part::Filters),
         package => part.package() == package,
@@ -565,7 +570,8 @@ mod tests {
 
     #[test]
     fn every_block_of_the_homework_has_hints() {
-        for part in Part::GRADED {
+        // The kernels of `learn` have pages instead.
+        for part in Part::ALL.into_iter().filter(|part| *part != Part::Learn) {
             let (mut blocks, mut hints) = (Vec::new(), None);
             for (name, file) in templates_of(part).unwrap() {
                 let text = read(&file).unwrap();
@@ -605,6 +611,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(blocks, 52);
+        assert_eq!(blocks, 72);
     }
 }

@@ -14,6 +14,8 @@ mod attacks;
 mod cheats;
 #[path = "grading/class.rs"]
 mod class;
+#[path = "grading/learn.rs"]
+mod learn;
 #[path = "grading/platforms.rs"]
 mod platforms;
 
@@ -543,6 +545,13 @@ fn wrong_submissions_of_assignment_2_lose_their_points() {
 fn wrong_submissions_of_assignment_3_lose_their_points() {
     const GIVEN: &[&str] = &["not written yet: naive_allreduce", "not written yet: run_master", "0 of 100 points"];
     check_class("3", &[with_ends(&["distributed_functions"], GIVEN), assignment3::all()].concat(), &[]);
+}
+
+#[test]
+#[ignore = "takes minutes, and needs bubblewrap"]
+fn wrong_submissions_of_the_extra_assignment_lose_their_points() {
+    const GIVEN: &[&str] = &["not written yet: map", "not written yet: sum_by_halves", "0 of 100 points"];
+    check_class("learn", &[with_ends(&["learn"], GIVEN), learn::all()].concat(), &[]);
 }
 
 /// The solutions, and the starter as it was given.

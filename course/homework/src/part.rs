@@ -69,13 +69,13 @@ impl Part {
         Ok(functions.filter_map(name).collect())
     }
 
-    /// The source file with the function of this name.
+    /// The source file with the function of this name. Of several, one in which it is still to be written.
     pub(crate) fn file_of(self, root: &Path, function: &str) -> Option<PathBuf> {
         let [plain, generic] = ["(", "<"].map(|end| format!("fn {function}{end}"));
-        let has = |path: &PathBuf| {
-            let text = fs::read_to_string(root.join(path)).unwrap_or_default();
-            text.contains(&plain) || text.contains(&generic)
-        };
-        self.sources(root).ok()?.into_iter().find(has)
+        let not_written = format!("not_written!(\"{function}\")");
+        let text = |path: &PathBuf| fs::read_to_string(root.join(path)).unwrap_or_default();
+        let mut files = self.sources(root).ok()?;
+        files.retain(|path| text(path).contains(&plain) || text(path).contains(&generic));
+        files.iter().find(|path| text(path).contains(&not_written)).or(files.first()).cloned()
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn of(sources: &Sources) -> Vec<String> {
         .map(|path| format!("{}: it would run while cargo compiles, and is not taken", path.display()))
         .chain(sources.notes.iter().cloned())
         .collect();
-    for part in Part::GRADED {
+    for part in Part::ALL {
         of_package(&sources.of(part), &mut all);
     }
     let mut known = BTreeSet::new();
@@ -382,7 +382,7 @@ mod tests {
     fn grade_finds_nothing_in_the_solutions() {
         let folder = tempfile::tempdir().unwrap();
         let homework = folder.path().join("homework");
-        crate::starter::write(&homework, &Part::GRADED, true).unwrap();
+        crate::starter::write(&homework, &Part::ALL, true).unwrap();
         for assignment in Assignment::ALL {
             let sources = super::super::submission::read(&homework, assignment).unwrap();
             assert_eq!(of(&sources), [""; 0], "{assignment:?}");

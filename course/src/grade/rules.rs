@@ -215,7 +215,7 @@ fn target_of(name: &str, tests: &[Test]) -> Result<Target> {
     if name == "total" {
         return Ok(Target::Total);
     }
-    if let Some(part) = Part::GRADED.into_iter().find(|part| part.package() == name) {
+    if let Some(part) = Part::ALL.into_iter().find(|part| part.package() == name) {
         return Ok(Target::Part(part.package()));
     }
     let mut found = tests.iter().filter(|test| test.name == name);

@@ -98,7 +98,7 @@ impl Sources {
 
     fn cannot_read(&mut self, path: &Path, reason: &str) {
         let reason = format!("{}{reason}", path.display());
-        let package = Part::GRADED.iter().map(|part| part.package()).find(|package| path.starts_with(package));
+        let package = Part::ALL.iter().map(|part| part.package()).find(|package| path.starts_with(package));
         match package {
             // Programs are given, and not compiled.
             _ if path.ends_with("src/main.rs") => self.notes.push(reason),

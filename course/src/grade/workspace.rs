@@ -37,13 +37,18 @@ impl Workspace {
         for &part in parts {
             let package = part.package();
             let runner = folder.join(runner(part));
-            // What counts messages is not the submission's.
-            let more = if part == Part::Distributed { "mpi_driver.workspace = true\n" } else { "" };
+            // What counts messages, or launches kernels, is not the submission's.
+            let more = match part {
+                Part::Distributed => "mpi_driver.workspace = true\n",
+                Part::Learn => "cuda_std.workspace = true\ngpu.workspace = true\n",
+                _ => "",
+            };
             write(&runner.join("Cargo.toml"), &format!("{}{more}", template("runner/Cargo.toml", part)?))?;
             write(&runner.join("src/main.rs"), &template(&format!("{package}/runner.rs"), part)?)?;
             // What drives the functions is given, and the submission's is not used.
-            if let Some(drive) = given(part, "drive.rs")? {
-                write(&runner.join("src/drive.rs"), &drive)?;
+            for (name, file) in starter::templates_of(part)?.iter().filter(|(name, _)| is_of_driver(name)) {
+                let name = name.file_name().context("a source has a name")?;
+                write(&runner.join("src").join(name), &read(file)?)?;
             }
             members.push(self::runner(part));
             if kernels(part).is_some() {
@@ -103,7 +108,14 @@ impl Workspace {
     pub(super) fn put(&self, sources: &Sources) -> Result<()> {
         for &part in &self.parts {
             let package = part.package();
-            let files = if sources.has(part) { &sources.files } else { &self.given };
+            let mut files: BTreeMap<&PathBuf, &String> = BTreeMap::new();
+            // A student may hand in the file of puzzles alone.
+            if !sources.has(part) || part == Part::Learn {
+                files.extend(&self.given);
+            }
+            if sources.has(part) {
+                files.extend(&sources.files);
+            }
             let program = Path::new(package).join("src/main.rs");
             let manifest = Path::new(package).join("Cargo.toml");
             let more = if sources.is_of_project { dependencies_of_project(part) } else { String::new() };
@@ -111,11 +123,11 @@ impl Workspace {
             let is_compiled = |path: &Path| path.starts_with(package) && path != program;
             for old in starter::files_below(&self.folder.join(package).join("src"))? {
                 let name = old.strip_prefix(&self.folder).context("the file is below the folder")?;
-                if !is_compiled(name) || !files.contains_key(name) {
+                if !is_compiled(name) || !files.keys().any(|file| *file == name) {
                     std::fs::remove_file(&old).with_context(|| format!("cannot remove {}", old.display()))?;
                 }
             }
-            for (name, text) in files.iter().filter(|(name, _)| is_compiled(name)) {
+            for (name, text) in files.into_iter().filter(|(name, _)| is_compiled(name)) {
                 let file = self.folder.join(name);
                 // A file may have the name of a folder that another submission had.
                 if file.is_dir() {
@@ -200,6 +212,12 @@ fn of_crate(tokens: TokenStream, depth: usize) -> Vec<String> {
         }
     }
     names
+}
+
+/// Whether a given source calls the functions, or has what that needs.
+fn is_of_driver(name: &Path) -> bool {
+    let names = ["src/drive.rs", "learn/src/cases.rs", "learn/src/checks.rs"];
+    names.into_iter().any(|file| name.ends_with(file))
 }
 
 /// The package of a part's program that calls its functions.
@@ -366,8 +384,8 @@ mod tests {
     fn grade_writes_workspaces_that_cargo_reads() {
         let folder = tempfile::tempdir().unwrap();
         let [submission, judge] = ["submission", "judge"].map(|name| folder.path().join(name));
-        Workspace::create(&submission, &Part::GRADED).unwrap();
-        create_judge(&judge, &Part::GRADED, false).unwrap();
+        Workspace::create(&submission, &Part::ALL).unwrap();
+        create_judge(&judge, &Part::ALL, false).unwrap();
         for (workspace, package) in [(submission, "max_functions_runner"), (judge, "max_functions_judge")] {
             let mut cargo = std::process::Command::new(env!("CARGO"));
             cargo.args(["metadata", "--no-deps", "--format-version=1", "--offline"]).current_dir(&workspace);

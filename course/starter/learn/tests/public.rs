@@ -1,104 +1,176 @@
-//! A test for each step, on the simulator, with its launch. `cargo test -p learn step01`
+//! A test for each step and each puzzle, on the simulator. `cargo test -p learn step01`, `cargo test -p learn puzzle_map`
 
-use gpu::{Device, LaunchConfig};
-use learn::checks::{
-    adds_a_row, averages, blocks, computes_saxpy, counts_values, doubles, multiplies, shape, sums_blocks, tiles,
-    transposes,
-};
-use learn::step01_index::double;
-use learn::step02_grid_stride::saxpy;
-use learn::step03_rows_and_columns::add_row;
-use learn::step04_atomics::histogram;
-use learn::step05_shared_memory::average;
-use learn::step06_tree::sum_by_halves;
-use learn::step07_shuffles::sum_by_shuffles;
-use learn::step08_transposition::transpose;
-use learn::step09_tiles::product_by_tiles;
-use learn::step10_double_buffer::product_double_buffered;
+use gpu::Device;
+use learn::{STEPS, is_matrix, puzzle_size, result, sizes};
 use teaching_tests::{Failure, check, for_any};
 
-/// Checks sizes at the edges of warps, tiles and blocks, then random ones; a matrix of a size has as many rows.
-fn for_all_sizes(
-    name: &str,
-    is_matrix: bool,
-    run: impl Fn(&Device, usize) -> Result<Vec<f32>, String>,
-) -> Result<(), Failure> {
+/// Checks a kernel with a size.
+fn is_right(device: &Device, name: &str, kernel: &str, size: usize) -> Result<(), Failure> {
+    let found = result(device, name, size);
+    check(kernel, found.map(drop).map_err(|error| format!("{error}, for size {size}")))
+}
+
+/// Checks a step's kernel with sizes at the edges of warps, tiles and blocks, then with random ones.
+fn step(name: &str) -> Result<(), Failure> {
     let device = Device::simulator();
-    let checked = |size| run(&device, size).map(drop).map_err(|error| format!("{error}, for size {size}"));
-    let is_right = |size| check(name, checked(size));
-    [1, 31, 32, 33, 65].into_iter().try_for_each(is_right)?;
-    for_any(10, 0..if is_matrix { 80_usize } else { 2000 }, is_right)
+    let kernel = STEPS.iter().find(|(step, _)| *step == name).map_or(name, |(_, kernel)| kernel);
+    [1, 31, 32, 33, 65].into_iter().try_for_each(|size| is_right(&device, name, kernel, size))?;
+    for_any(10, 0..if is_matrix(name) { 80_usize } else { 2000 }, |size| is_right(&device, name, kernel, size))
+}
+
+/// Checks a puzzle's kernel with sizes at the edges of its blocks, then with random ones.
+fn puzzle(name: &str) -> Result<(), Failure> {
+    let device = Device::simulator();
+    sizes(name).iter().try_for_each(|&size| is_right(&device, name, name, size))?;
+    for_any(10, 0..40_usize, |n| is_right(&device, name, name, puzzle_size(name, n)))
+}
+
+#[test]
+fn puzzle_map() -> Result<(), Failure> {
+    puzzle("map")
+}
+
+#[test]
+fn puzzle_double() -> Result<(), Failure> {
+    puzzle("double")
+}
+
+#[test]
+fn puzzle_zip() -> Result<(), Failure> {
+    puzzle("zip")
+}
+
+#[test]
+fn puzzle_saxpy() -> Result<(), Failure> {
+    puzzle("saxpy")
+}
+
+#[test]
+fn puzzle_broadcast() -> Result<(), Failure> {
+    puzzle("broadcast")
+}
+
+#[test]
+fn puzzle_add_row() -> Result<(), Failure> {
+    puzzle("add_row")
+}
+
+#[test]
+fn puzzle_pool() -> Result<(), Failure> {
+    puzzle("pool")
+}
+
+#[test]
+fn puzzle_histogram() -> Result<(), Failure> {
+    puzzle("histogram")
+}
+
+#[test]
+fn puzzle_neighbors() -> Result<(), Failure> {
+    puzzle("neighbors")
+}
+
+#[test]
+fn puzzle_dot() -> Result<(), Failure> {
+    puzzle("dot")
+}
+
+#[test]
+fn puzzle_convolve() -> Result<(), Failure> {
+    puzzle("convolve")
+}
+
+#[test]
+fn puzzle_tree() -> Result<(), Failure> {
+    puzzle("tree")
+}
+
+#[test]
+fn puzzle_prefix_sum() -> Result<(), Failure> {
+    puzzle("prefix_sum")
+}
+
+#[test]
+fn puzzle_row_sums() -> Result<(), Failure> {
+    puzzle("row_sums")
+}
+
+#[test]
+fn puzzle_shuffle_sum() -> Result<(), Failure> {
+    puzzle("shuffle_sum")
+}
+
+#[test]
+fn puzzle_transpose() -> Result<(), Failure> {
+    puzzle("transpose")
+}
+
+#[test]
+fn puzzle_product() -> Result<(), Failure> {
+    puzzle("product")
+}
+
+#[test]
+fn puzzle_product_by_tiles() -> Result<(), Failure> {
+    puzzle("product_by_tiles")
+}
+
+#[test]
+fn puzzle_product_double_buffered() -> Result<(), Failure> {
+    puzzle("product_double_buffered")
+}
+
+#[test]
+fn puzzle_softmax() -> Result<(), Failure> {
+    puzzle("softmax")
 }
 
 #[test]
 fn step01_index() -> Result<(), Failure> {
-    for_all_sizes("double", false, |device, size| {
-        doubles(device, size, |arguments| device.launch(&double, blocks(size, 256), arguments))
-    })
+    step("step01_index")
 }
 
 #[test]
 fn step02_grid_stride() -> Result<(), Failure> {
-    for_all_sizes("saxpy", false, |device, size| {
-        computes_saxpy(device, size, |arguments| device.launch(&saxpy, LaunchConfig::new(3, 128), arguments))
-    })
+    step("step02_grid_stride")
 }
 
 #[test]
 fn step03_rows_and_columns() -> Result<(), Failure> {
-    for_all_sizes("add_row", true, |device, size| {
-        let (rows, columns) = shape(size);
-        adds_a_row(device, size, |arguments| device.launch(&add_row, blocks(rows * columns, 256), arguments))
-    })
+    step("step03_rows_and_columns")
 }
 
 #[test]
 fn step04_atomics() -> Result<(), Failure> {
-    for_all_sizes("histogram", false, |device, size| {
-        counts_values(device, size, |arguments| device.launch(&histogram, blocks(size.div_ceil(16), 256), arguments))
-    })
+    step("step04_atomics")
 }
 
 #[test]
 fn step05_shared_memory() -> Result<(), Failure> {
-    for_all_sizes("average", false, |device, size| {
-        averages(device, size, |arguments| device.launch(&average, blocks(size, 256), arguments))
-    })
+    step("step05_shared_memory")
 }
 
 #[test]
 fn step06_tree() -> Result<(), Failure> {
-    for_all_sizes("sum_by_halves", false, |device, size| {
-        sums_blocks(device, size, |arguments| device.launch(&sum_by_halves, blocks(size, 256), arguments))
-    })
+    step("step06_tree")
 }
 
 #[test]
 fn step07_shuffles() -> Result<(), Failure> {
-    for_all_sizes("sum_by_shuffles", false, |device, size| {
-        sums_blocks(device, size, |arguments| device.launch(&sum_by_shuffles, blocks(size, 256), arguments))
-    })
+    step("step07_shuffles")
 }
 
 #[test]
 fn step08_transposition() -> Result<(), Failure> {
-    for_all_sizes("transpose", true, |device, size| {
-        transposes(device, size, |arguments| device.launch(&transpose, tiles(shape(size), 32), arguments))
-    })
+    step("step08_transposition")
 }
 
 #[test]
 fn step09_tiles() -> Result<(), Failure> {
-    for_all_sizes("product_by_tiles", true, |device, size| {
-        multiplies(device, size, |arguments| device.launch(&product_by_tiles, tiles((size, size), 16), arguments))
-    })
+    step("step09_tiles")
 }
 
 #[test]
 fn step10_double_buffer() -> Result<(), Failure> {
-    for_all_sizes("product_double_buffered", true, |device, size| {
-        multiplies(device, size, |arguments| {
-            device.launch(&product_double_buffered, tiles((size, size), 16), arguments)
-        })
-    })
+    step("step10_double_buffer")
 }
