@@ -4,6 +4,7 @@ mod support;
 
 use gpu::{Device, DeviceChoice, InterpreterOptions};
 use learn::host::STEPS;
+use learn::host::puzzles::PUZZLES;
 use teaching_tests::{Failure, for_any};
 
 use crate::support::marked_place;
@@ -59,6 +60,29 @@ fn every_kernel_has_the_interpreters_bits_on_a_gpu_if_there_is_one() -> Result<(
                 if bits(&on_gpu)? != bits(&interpreter)? {
                     return Err(format!("{}, size {size}: other bits than the interpreter's", version.name).into());
                 }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same of the puzzles. It is here since `cargo xtask gpu-check` takes few test programs to a GPU.
+#[test]
+fn every_puzzle_has_the_interpreters_bits_on_a_gpu_if_there_is_one() -> Result<(), Failure> {
+    if !gpu_testing::require_gpu() {
+        return Ok(());
+    }
+    let on_gpu = Device::open(DeviceChoice::Cuda, &learn::PUZZLES_PTX).map_err(|error| error.to_string())?;
+    let ptx = on_gpu.ptx().ok_or("a GPU has loaded PTX")?;
+    let interpreter = Device::interpreter(&ptx, InterpreterOptions::default()).map_err(|error| error.to_string())?;
+    for puzzle in &PUZZLES {
+        for &size in puzzle.sizes {
+            let bits = |device: &Device| -> Result<Vec<u64>, String> {
+                let found = puzzle.kernel.check(device, &(puzzle.case)(size))?;
+                Ok(found.into_iter().map(f64::to_bits).collect())
+            };
+            if bits(&on_gpu)? != bits(&interpreter)? {
+                return Err(format!("{}, size {size}: other bits than the interpreter's", puzzle.kernel.name).into());
             }
         }
     }

@@ -132,7 +132,7 @@ const fn of_gpu(program: &'static str, filter: &'static str) -> Test {
 }
 
 /// The tests that need a GPU.
-pub(super) static TESTS: [Test; 13] = [
+pub(super) static TESTS: [Test; 12] = [
     test("neural-net", "part1_gpu_engine", "on_a_gpu"),
     // These compare a GPU's bits with the interpreter's.
     Test { emulated: None, ..test("kernels-gpu", "every_kernel", "on_a_gpu") },
@@ -148,7 +148,6 @@ pub(super) static TESTS: [Test; 13] = [
     test("activation_functions", "activation_gpu_is_right", "on_a_gpu"),
     Test { emulated: Some("runs_speaking_kernels"), ..of_gpu("interpreter", "runs_") },
     test("learn", "steps", "on_a_gpu"),
-    test("learn", "puzzles", "on_a_gpu"),
     of_gpu("random_programs_on_a_gpu", "on_a_gpu"),
     // It opens 56 devices.
     Test { limit: Duration::from_secs(100), ..test("neural-net", "part1_distributed", "on_gpus") },
