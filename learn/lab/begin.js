@@ -2,8 +2,10 @@ async function begin() {
   const [bytes, text] = await Promise.all([unpack("module"), unpack("learn")]);
   moduleBytes = bytes;
   learn = JSON.parse(new TextDecoder().decode(text));
+  book = bookOf(learn);
   startWorker();
   connect();
+  if (matchMedia("(max-width: 760px)").matches) element("contents").open = false;
   openFragment();
   document.body.dataset.ready = "true";
 }

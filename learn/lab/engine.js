@@ -2,6 +2,9 @@
 
 // Seconds after which a run is ended.
 const MAX_SECONDS = 60;
+// A block of the reader's own PTX ends after this number of instructions, and one that stores nothing after the second.
+const BLOCK_INSTRUCTIONS = 2 ** 27,
+  WITHOUT_PROGRESS = 2 ** 25;
 let moduleBytes,
   worker = null,
   asked = 0;
@@ -33,7 +36,7 @@ function endWorker() {
 function ask(request) {
   if (!worker) startWorker();
   const id = ++asked;
-  const late = `ended after ${MAX_SECONDS} seconds: use a smaller launch or fewer orders`;
+  const late = `ended after ${MAX_SECONDS} seconds: use a smaller launch or fewer schedules`;
   const timer = setTimeout(() => stop(late), 1000 * MAX_SECONDS);
   const answer = new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
   worker.postMessage({ id, request: JSON.stringify(request) });

@@ -34,7 +34,7 @@ function openOwn() {
   element("lesson").hidden = true;
   element("own").hidden = false;
   element("player").hidden = true;
-  showLessons();
+  showContents();
 }
 
 function sayOwn(text, className = "") {

@@ -1,36 +1,30 @@
-// ---- Progress: the kernels of each lesson that were run, in this browser alone ----
+// ---- Progress, in this browser alone ----
 
-const STORED = "gpu-kernels-without-a-gpu";
-let progress = {};
+const STORED = "kernel-lab";
+// Stars of solved puzzles, fixed bugs, guesses, and texts, each by its key.
+let progress = { solved: {}, fixed: {}, guesses: {}, texts: {} };
 try {
   const stored = JSON.parse(localStorage.getItem(STORED));
-  if (stored && typeof stored === "object") progress = stored;
+  for (const part of Object.keys(progress))
+    if (stored?.[part] && typeof stored[part] === "object") progress[part] = { ...stored[part] };
 } catch {
   // Without storage, or with another content, nothing is remembered.
 }
 
-const isDone = (lesson, kernel) => Array.isArray(progress[lesson.page]) && progress[lesson.page].includes(kernel.name);
-
-function remember(lesson, kernel) {
-  if (isDone(lesson, kernel)) return;
-  progress[lesson.page] = [...(Array.isArray(progress[lesson.page]) ? progress[lesson.page] : []), kernel.name];
+function remember() {
   try {
     localStorage.setItem(STORED, JSON.stringify(progress));
   } catch {
     // As above.
   }
-  showLessons();
-  showKernels();
 }
 
-// ---- A lesson ----
+const isSolved = entry => Boolean(entry.isBug ? progress.fixed[entry.key] : progress.solved[entry.key]);
+const starText = count => "★".repeat(count) + "☆".repeat(3 - count);
 
-// The PTX, the names and the sources of the lessons' kernels.
-let learn;
-let lesson = LESSONS[0],
-  chosen = lesson.kernels[0];
-// The last check's fault, in whose order a recording runs.
-let lastOrder = "ascending";
+// ---- The list ----
+
+let learn, book, entry;
 
 // Replaces the content of an element, and keeps the focus at the same place in it.
 function refill(into, children) {
@@ -40,309 +34,469 @@ function refill(into, children) {
   places()[at]?.focus();
 }
 
-function showLessons() {
-  refill(
-    element("lessons"),
-    LESSONS.map((of, index) => {
-      const item = make("li"),
-        button = make("button", "lesson");
-      const done = of.kernels.filter(kernel => isDone(of, kernel)).length;
-      const count = done === of.kernels.length ? "✓" : done ? `${done}/${of.kernels.length}` : "";
-      button.append(make("span", "number", index + 1), make("span", "title", of.title), make("span", "done", count));
-      button.setAttribute("aria-label", `${index + 1}. ${of.title}, ${done} of ${of.kernels.length} kernels run`);
-      button.title = of.title;
-      if (of === lesson && !element("lesson").hidden) button.setAttribute("aria-current", "page");
-      button.addEventListener("click", () => {
-        open(of);
-        element("title").focus();
-      });
-      item.append(button);
-      return item;
-    }),
-  );
-  if (element("own").hidden) element("own-tab").removeAttribute("aria-current");
-  else element("own-tab").setAttribute("aria-current", "page");
+function showContents() {
+  const isOwn = !element("own").hidden;
+  const item = of => {
+    const made = make("li"),
+      button = make("button", "entry"),
+      isDone = isSolved(of);
+    const stars = progress.solved[of.key];
+    if (of.isBug) {
+      button.append(make("span", "number", of.number), make("span", "done", isDone ? "✓" : ""));
+      button.setAttribute("aria-label", `Bug ${of.number}${isDone ? ", fixed" : ""}`);
+    } else {
+      button.append(make("span", "number", of.number), make("span", "title", of.title), make("span", "done", isDone ? `✓ ${"★".repeat(stars)}` : ""));
+      button.setAttribute("aria-label", `${of.number}. ${of.title}${isDone ? `, solved with ${plural(stars, "star")}` : ""}`);
+    }
+    if (of === entry && !isOwn) button.setAttribute("aria-current", "page");
+    button.addEventListener("click", () => {
+      open(of);
+      setFragment();
+      if (matchMedia("(max-width: 760px)").matches) element("contents").open = false;
+      element("title").focus();
+    });
+    made.append(button);
+    return made;
+  };
+  refill(element("puzzles"), book.puzzles.map(item));
+  refill(element("bugs"), book.bugs.map(item));
+  if (isOwn) element("own-tab").setAttribute("aria-current", "page");
+  else element("own-tab").removeAttribute("aria-current");
+  const count = list => list.filter(isSolved).length;
+  const stars = book.puzzles.reduce((sum, { key }) => sum + (progress.solved[key] ?? 0), 0);
+  element("score").textContent =
+    `${count(book.puzzles)} of ${book.puzzles.length} puzzles solved, ${stars} of ${3 * book.puzzles.length} stars; ` +
+    `${count(book.bugs)} of ${book.bugs.length} bugs fixed.`;
+  element("contents-title").textContent = `Puzzles: ${count(book.puzzles)} of ${book.puzzles.length} solved`;
 }
 
 // Text whose parts in backticks are code.
-function rich(name, text) {
-  const made = make(name);
-  text.split("`").forEach((part, index) => made.append(index % 2 ? make("code", "", part) : part));
-  return made;
+function rich(into, text) {
+  into.replaceChildren(...text.split("`").map((part, index) => (index % 2 ? make("code", "", part) : part)));
+  return into;
 }
 
-// The kernels by letters: the name and the words of one that was run say what is wrong with it.
-function showKernels() {
-  refill(
-    element("kernels"),
-    lesson.kernels.map((kernel, index) => {
-      const label = make("label", "kernel"),
-        input = make("input");
-      input.type = "radio";
-      input.name = "kernel";
-      input.value = kernel.name;
-      input.checked = kernel === chosen;
-      input.addEventListener("change", () => choose(kernel));
-      const text = make("span", "", `Kernel ${"ABCDEFGH"[index]}`);
-      label.append(input, text);
-      if (edits.has(kernel.name)) label.append(make("span", "tag edited", "edited"));
-      if (isDone(lesson, kernel)) {
-        const name = make("code");
-        // A long name may break after an underscore.
-        for (const part of kernel.name.split(/(?<=_)/)) name.append(part, make("wbr"));
-        text.append(" ", name, make("span", "words", kernel.role === "right" ? "" : kernel.words));
-        label.append(make("span", `tag ${kernel.role}`, kernel.role));
-        const mark = make("span", "found", "✓");
-        mark.title = "run";
-        label.append(mark);
-      }
-      return label;
-    }),
-  );
-}
+// ---- A puzzle, or a bug ----
 
-function open(of, kernel = of.kernels[0]) {
+// The case that is shown, the block that is drawn, the schedule (null for the checker's), and the last answer with its text.
+let shownCase = 0,
+  drawnBlock = 0,
+  schedule = null,
+  shown = null;
+// The results of the last schedule, by their texts, for the same text and case.
+let before = null;
+// Grows with each change: an answer to an earlier question is not shown.
+let generation = 0;
+// A link's code in place of the reader's own.
+let ownCode;
+
+const textOf = of => progress.texts[of.key] ?? of.blank;
+const currentText = () => element("editor-text").value;
+
+function open(of, text = textOf(of)) {
+  entry = of;
+  [shownCase, drawnBlock, schedule, shown, before, ownCode] = [0, 0, null, null, null, undefined];
   element("own").hidden = true;
+  element("player").hidden = true;
   element("lesson").hidden = false;
-  lesson = of;
-  element("title").textContent = `${LESSONS.indexOf(of) + 1}. ${of.title}`;
-  element("know").replaceChildren(...of.know.map(text => rich("p", text)));
-  element("task").replaceWith(Object.assign(rich("p", of.task), { id: "task" }));
-  element("unit").textContent = of.unit;
-  element("size").value = of.size;
-  element("size").max = of.unit === "rows" ? 300 : 100000;
-  element("orders").value = 2;
-  element("seed").value = 0;
-  choose(kernel);
-  showLessons();
-}
-
-function choose(kernel) {
-  chosen = kernel;
-  isEditing = false;
-  setShape();
-  showKernels();
+  element("title").textContent = of.isBug ? `Bug ${of.number}: find and fix it` : `${of.number}. ${of.title}`;
+  rich(element("task"), of.doc);
+  rich(element("know"), of.isBug ? "This kernel has one mistake. Guess what goes wrong, run it, and then fix it." : of.know);
+  const given = givenFor(book.prelude, of.solution);
+  element("given").hidden = given === "";
+  element("given-code").replaceChildren(colored(given, []));
+  element("case").replaceChildren(...of.cases.map((_, index) => new Option(caseName(of, index), index)));
+  setText(text);
   showHints(0);
-  forgetOutcome();
-  showSource([]);
+  showGuess();
+  setShape();
+  element("more").open = false;
+  for (const id of ["solved", "finish", "counts"]) element(id).hidden = true;
+  element("picture").replaceChildren();
+  showContents();
+  showButtons();
+  say("");
+  update(0);
 }
 
-// ---- Hints by degree: a question, where to look, the fix ----
+// The size of a case in words: of its first buffer.
+function caseName(of, index) {
+  const buffer = of.cases[index].arguments.find(({ shape }) => shape);
+  return buffer.shape.length === 2 ? `${buffer.shape[0]} × ${buffer.shape[1]}` : plural(buffer.shape[0], "element");
+}
 
-function hintsFor(kernel) {
-  const lines = learn.sources[kernel.file].split("\n"),
-    { first, last } = originalOf(kernel);
-  const at = lines.findIndex((line, index) => index >= first && index <= last && /\/\/ wrong$/.test(line));
-  if (kernel.role === "wrong")
-    return [lesson.question, `Look at line ${at + 1}: \`${shownLine(lines[at]).trim()}\`.`, kernel.fix];
-  const slow = `It has no mistake, but it is slower: ${kernel.words}. Compare its counts with the others'.`;
-  return [
-    lesson.question,
-    "Nothing to look for: no line of this kernel is wrong.",
-    kernel.role === "slower" ? slow : "Nothing to mend: this is the right one.",
-  ];
+function showButtons() {
+  const list = entry.isBug ? book.bugs : book.puzzles,
+    at = list.indexOf(entry);
+  element("previous").disabled = at === 0;
+  element("next").disabled = at === list.length - 1;
+  element("mine").hidden = ownCode === undefined;
+}
+
+function say(text, className = "") {
+  const verdict = element("verdict");
+  verdict.className = className;
+  rich(verdict, text);
+}
+
+const isGuessed = () => !entry.isBug || Object.hasOwn(CLASSES, progress.guesses[entry.key]);
+
+// ---- Guesses ----
+
+function showGuess() {
+  element("guess").hidden = !entry.isBug;
+  const guessed = isGuessed() && progress.guesses[entry.key];
+  const option = ([kind, words]) => {
+    const label = make("label", "guess"),
+      input = make("input");
+    input.type = "radio";
+    input.name = "guess";
+    input.value = kind;
+    input.addEventListener("change", () => (element("run").disabled = false));
+    label.append(input, make("span", "", words));
+    return label;
+  };
+  element("guesses").replaceChildren(
+    ...(guessed ? [make("p", "", `Your guess: ${CLASSES[guessed]}`)] : Object.entries(CLASSES).map(option)),
+  );
+  element("run").disabled = !isGuessed();
+  element("editor-text").readOnly = !isGuessed();
+}
+
+// Keeps the guess, at the first run.
+function takeGuess() {
+  if (isGuessed()) return;
+  const chosen = element("guesses").querySelector("input:checked");
+  if (!chosen) return;
+  // The focus does not stay on a choice that is gone.
+  element("editor-text").focus();
+  progress.guesses[entry.key] = chosen.value;
+  remember();
+  showGuess();
+}
+
+const guessWords = () => {
+  if (!entry.isBug) return "";
+  const isRight = progress.guesses[entry.key] === entry.kind;
+  return isRight ? "Your guess was right. " : `Not what you guessed: ${CLASSES[entry.kind].toLowerCase().replace(/\.$/, "")}. `;
+};
+
+// ---- Hints: a question, where to look, one solution ----
+
+function hintsOf(of) {
+  if (!of.isBug) return [...of.hints, of.solution];
+  const lines = [of.solution.split("\n"), of.blank.split("\n")];
+  const at = lines[1].findIndex((line, index) => line !== lines[0][index]);
+  return [of.hints[0], `Compare line ${at + 1} with what the kernel should do.`, of.wrong];
 }
 
 function showHints(count) {
-  const hints = hintsFor(chosen),
+  const hints = hintsOf(entry),
     list = element("hint-list"),
     button = element("hint");
   while (list.children.length > count) list.lastChild.remove();
-  for (let index = list.children.length; index < count; index++) list.append(rich("li", hints[index]));
-  const next = ["a question", "where to look", "the fix"][count];
+  for (let index = list.children.length; index < count; index++) {
+    const item = make("li");
+    if (index === 2 && !entry.isBug) {
+      const code = make("pre", "code");
+      code.append(colored(hints[index], []));
+      item.append(code);
+    } else rich(item, hints[index]);
+    list.append(item);
+  }
+  const next = ["a question", "how to do it", entry.isBug ? "what is wrong" : "a solution"][count];
   button.disabled = next === undefined;
   button.textContent = next ? `Hint: ${next}` : "No more hints";
 }
 
-// The launch of the lesson for the size.
+// ---- Runs ----
+
 function setShape() {
-  const { grid, block } = chosen.launch(element("size").valueAsNumber || 0);
+  const { grid, block } = entry.cases[shownCase];
   [element("grid-x").value, element("grid-y").value] = grid;
   [element("block-x").value, element("block-y").value] = block;
 }
 
-function shape() {
-  const at = id => element(id).valueAsNumber;
-  return { grid: [at("grid-x"), at("grid-y"), 1], block: [at("block-x"), at("block-y"), 1] };
+// The case that is shown, with the launch of the page's fields.
+function chosenCase() {
+  const at = id => element(id).valueAsNumber || 1;
+  return { ...entry.cases[shownCase], grid: [at("grid-x"), at("grid-y"), 1], block: [at("block-x"), at("block-y"), 1] };
 }
 
-function forgetOutcome() {
-  element("verdict").textContent = "Not run yet.";
-  element("verdict").className = "";
+const orders = () => ({ orders: element("orders").valueAsNumber || 4, seed: element("seed").valueAsNumber || 0 });
+
+let timer = null;
+
+// Runs the kernel after a pause in typing.
+function update(milliseconds) {
+  generation++;
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    timer = null;
+    run();
+  }, milliseconds);
+}
+
+// Whether a run is about to begin.
+const isPending = () => timer !== null;
+
+function changed(text) {
+  if (text === entry.blank) delete progress.texts[entry.key];
+  else progress.texts[entry.key] = text;
+  remember();
+  before = null;
+  update(PAUSE);
+}
+
+// Milliseconds after the last key.
+const PAUSE = 300;
+
+// The place of a line of the compiled file in the editor, and nothing for one that is given.
+function inEditor(line, column) {
+  const first = firstLineOf(book);
+  return line >= first ? { line: line - first + 1, column } : null;
+}
+
+async function run() {
+  const now = ++generation,
+    isStill = () => now === generation;
+  const [of, text, kase] = [entry, currentText(), chosenCase()];
+  if (!isGuessed()) return drawBlank(of, kase);
+  // The launch passes the arguments of the kernel as it was.
+  const [parameters, wanted] = [parametersOf(of.name, text), parametersOf(of.name, of.solution)];
+  if (parameters && parameters.list !== wanted.list) {
+    const words = `keep the kernel's parameters, \`${wanted.list}\`: the page passes these`;
+    showMarks([{ line: parameters.line, column: 0, kind: "fault", text: words }]);
+    return say("This does not compile yet.", "wrong-result");
+  }
+  const files = sourcesOf(book, text);
+  try {
+    const answer = await answerTo({ task: "trace", files, launch: launchOf(of.name, kase), ...orders(), schedule });
+    if (!isStill()) return;
+    const { found, states } = compare(answer.buffers.find(buffer => buffer.name === kase.out), kase);
+    shown = { text, kase, answer, found, states };
+    showRun();
+    if (answer.faults.length) return say(`${guessWords()}${headline(answer.faults[0])}`, "wrong-result");
+    const first = states.findIndex(state => state !== 0);
+    if (first >= 0) {
+      if (text === of.blank && !of.isBug) return say("Replace the comment by your code: the picture follows.");
+      return say(`${guessWords()}${difference(kase, found, states, first)}`, "wrong-result");
+    }
+    await runOthers(of, text, isStill);
+  } catch (error) {
+    if (!isStill()) return;
+    element("picture").classList.add("old");
+    const place = error.place && inEditor(error.place.line, error.place.column);
+    showMarks(place ? [{ ...place, kind: "fault", text: error.place.text }] : []);
+    say(place ? "This does not compile yet." : `Not run: ${error.place?.text ?? error.message}`, "wrong-result");
+  }
+}
+
+// The parameters of a kernel in a text, and their line.
+function parametersOf(name, text) {
+  const match = new RegExp(`\\bfn ${name}\\(([^{]*)\\)\\s*\\{`).exec(text);
+  return match && { list: match[1].trim().replace(/\s+/g, " ").replace(/,$/, ""), line: text.slice(0, match.index).split("\n").length };
+}
+
+const headline = ({ class: kind }) => `${kind[0].toUpperCase()}${kind.slice(1)}.`;
+
+function difference({ out, expected }, found, states, first) {
+  const value = states[first] === 2 ? "is not written" : `is ${showNumber(found[first])}`;
+  return `\`${out}[${first}]\` ${value}, expected ${showNumber(expected[first])}.`;
+}
+
+// Before a guess: the data, and no run.
+function drawBlank(of, kase) {
   element("faults").replaceChildren();
-  for (const id of ["result", "counts", "meanings"]) element(id).hidden = true;
-  element("player").hidden = true;
-  element("player-frame").replaceChildren();
-  lastOrder = "ascending";
+  element("picture").replaceChildren();
+  element("thread-words").textContent = "";
+  say("The picture appears after your guess.");
 }
 
-// ---- Edited sources ----
-
-// The changed texts of kernels, by their names: each is in place of the kernel's function in its file.
-const edits = new Map();
-let isEditing = false,
-  shownMarks = [];
-// Marks for the students' workspace.
-const WORKSPACE_MARK = /^ *\/\/ (write: \w+|end)$/;
-
-// A line without the remark that says that it is wrong, which is the answer.
-const shownLine = line => line.replace(/ *\/\/ wrong$/, "");
-
-// First and last index of a kernel's lines in its file as the page has it, and the lines without what gives the answer
-// away.
-function originalOf(kernel) {
-  const lines = learn.sources[kernel.file].split("\n");
-  const [first, last] = functionAround(lines, lines.findIndex(line => line.startsWith(`pub fn ${kernel.name}(`)));
-  const shown = lines.slice(first, last + 1).filter(line => !WORKSPACE_MARK.test(line));
-  return { first, last, text: shown.map(shownLine).join("\n") };
+// The other cases, and then the counts, which decide about the stars.
+async function runOthers(of, text, isStill) {
+  say("Right for this data. Checking other sizes…");
+  let counts, largest = 0;
+  const size = ({ arguments: all }) => all.reduce((sum, { shape }) => sum + (shape?.reduce((product, n) => product * n, 1) ?? 0), 0);
+  of.cases.forEach((kase, index) => {
+    if (size(kase) > size(of.cases[largest])) largest = index;
+  });
+  for (const [index, kase] of of.cases.entries()) {
+    const answer = await answerTo({ task: "check", files: sourcesOf(book, text), launch: launchOf(of.name, kase), ...orders() });
+    if (!isStill()) return;
+    const { found, states } = compare(answer.buffers.find(buffer => buffer.name === kase.out), kase);
+    const first = states.findIndex(state => state !== 0),
+      fault = answer.check.faults[0];
+    if (fault || first >= 0) {
+      const words = fault ? `${fault.message}.` : difference(kase, found, states, first);
+      say(`Right for ${caseName(of, shownCase)}, wrong for ${caseName(of, index)}: ${words}`, "wrong-result");
+      const button = make("button", "plain", "Show it");
+      button.addEventListener("click", () => showCase(index));
+      element("verdict").append(" ", button);
+      return;
+    }
+    if (index === largest) counts = answer.check.counts;
+  }
+  const par = await parOf(of, of.cases[largest]);
+  if (isStill()) solve(of, counts, par);
 }
 
-// The sources with a kernel's edit, if it has one.
-function sourcesOf(kernel) {
-  const edit = edits.get(kernel.name);
-  if (edit === undefined) return learn.sources;
-  const { first, last } = originalOf(kernel);
-  const lines = learn.sources[kernel.file].split("\n");
-  lines.splice(first, last + 1 - first, ...edit.split("\n"));
-  return { ...learn.sources, [kernel.file]: lines.join("\n") };
+// Counts of the solution, compiled alike.
+const pars = new Map();
+async function parOf(of, kase) {
+  if (!pars.has(of.name)) {
+    const files = sourcesOf(book, of.isBug ? book.puzzles.find(({ name }) => name === of.name).solution : of.solution);
+    const answer = await answerTo({ task: "check", files, launch: launchOf(of.name, kase), orders: 1, seed: 0 });
+    pars.set(of.name, answer.check.counts);
+  }
+  return pars.get(of.name);
 }
 
-// What a request has of a kernel: rustc's PTX, or the edited sources, which the module compiles.
-function programOf(kernel) {
-  return edits.has(kernel.name) ? { files: sourcesOf(kernel) } : { ptx: learn.ptx, names: learn.names };
+function solve(of, counts, par) {
+  const isNew = !isSolved(of),
+    stars = starsOf(counts, par);
+  if (of.isBug) progress.fixed[of.key] = true;
+  else progress.solved[of.key] = Math.max(stars, progress.solved[of.key] ?? 0);
+  remember();
+  showContents();
+  showCounts([counts, par]);
+  say(of.isBug ? "Fixed: right for all sizes, in all schedules tried." : `Solved: right for all sizes, in all schedules tried. ${starText(stars)}`, "right-result");
+  showSolved(of, stars, isNew);
 }
 
-function setEdit(text) {
-  if (text === originalOf(chosen).text) edits.delete(chosen.name);
-  else edits.set(chosen.name, text);
-  element("restore").hidden = !edits.has(chosen.name);
-  showKernels();
+function showSolved(of, stars) {
+  element("solved-title").textContent = of.isBug ? "✓ Fixed" : `✓ Solved ${starText(stars)}`;
+  const missing = [
+    stars < 3 && "The second and third stars are for memory and work: move no more memory than the par, and execute at most a quarter more instructions. The counts are below.",
+  ];
+  element("stars").textContent = of.isBug ? "" : (missing.find(Boolean) ?? "Three stars: right, no more memory than the par, and no more than a quarter above its instructions.");
+  rich(element("why"), of.isBug ? `${of.wrong} ${of.why}` : of.why);
+  rich(element("think").querySelector("summary"), `To think about: ${of.think}`);
+  rich(element("think").querySelector("p"), of.answer);
+  const fill = (id, text, isRust) => {
+    const pre = element(id).querySelector("pre");
+    if (isRust) pre.replaceChildren(colored(text, []));
+    else pre.textContent = text;
+  };
+  const solution = of.isBug ? book.puzzles.find(({ name }) => name === of.name).solution : of.solution;
+  fill("solution", solution, true);
+  fill("cuda", of.forms.cuda.trimEnd());
+  fill("numba", of.forms.numba.trimEnd());
+  const list = of.isBug ? book.bugs : book.puzzles,
+    nextOne = nextOf(of);
+  element("go-on").hidden = !nextOne;
+  if (nextOne) element("go-on").textContent = nextOne.isBug ? `Next: bug ${nextOne.number}` : `Next: ${nextOne.title}`;
+  element("solved").hidden = false;
+  const isAll = list.every(isSolved);
+  element("finish").hidden = !isAll;
+  if (isAll) {
+    const all = book.puzzles.reduce((sum, { key }) => sum + (progress.solved[key] ?? 0), 0);
+    element("finish-title").textContent = of.isBug ? "All bugs fixed" : "All puzzles solved";
+    const guessed = book.bugs.filter(({ key, kind }) => progress.guesses[key] === kind).length;
+    element("finish-text").textContent = of.isBug
+      ? `You fixed all ${book.bugs.length} bugs, and guessed ${guessed} of them before the run. Try your own PTX next.`
+      : `You solved all ${book.puzzles.length} puzzles with ${all} of ${3 * book.puzzles.length} stars. The bugs are next; docs/learn has the full-size kernels with their counts.`;
+  }
 }
 
-// The editor with the numbers of its lines, and the marks of a run.
-function showEditor(marks) {
-  const { first, text } = originalOf(chosen);
-  const field = element("editor-text");
-  const current = edits.get(chosen.name) ?? text;
-  if (field.value !== current) field.value = current;
-  const lines = current.split("\n");
-  field.rows = lines.length + 1;
-  const own = marks.filter(mark => mark.file === chosen.file);
-  element("editor-numbers").replaceChildren(
-    ...lines.map((_, index) => {
-      const kinds = own.filter(mark => mark.line === first + index + 1).map(mark => mark.kind);
-      return make("div", kinds.includes("fault") ? "fault" : (kinds[0] ?? ""), first + index + 1);
+// The next one that is not solved.
+function nextOf(of) {
+  const list = of.isBug ? book.bugs : book.puzzles,
+    at = list.indexOf(of);
+  const following = [...list.slice(at + 1), ...list.slice(0, at)].find(other => !isSolved(other));
+  return following ?? (of.isBug ? undefined : book.bugs.find(other => !isSolved(other)));
+}
+
+function showCase(index) {
+  shownCase = index;
+  element("case").value = index;
+  [schedule, before, drawnBlock] = [null, null, 0];
+  setShape();
+  update(0);
+}
+
+// ---- What a run shows ----
+
+function showRun() {
+  const { answer, kase, found, states } = shown;
+  const faults = answer.faults;
+  element("solved").hidden = element("finish").hidden = true;
+  element("picture").classList.remove("old");
+  element("faults").replaceChildren(...faults.map(({ sentence }) => rich(make("li"), sentence)));
+  showSentences(element("sentences"), answer.check.faults.map(({ message }) => message));
+  element("messages").hidden = faults.length === 0;
+  const marks = faults.flatMap(fault =>
+    fault.lines.flatMap(({ line, column }, index) => {
+      const place = inEditor(line, column);
+      return place ? [{ ...place, kind: index ? "other" : "fault" }] : [];
     }),
   );
-  showSentences(
-    element("editor-marks"),
-    marks.map(mark => `${mark.file === chosen.file ? "line" : `${mark.file}, line`} ${mark.line}: ${mark.text}`),
+  showMarks(marks);
+  element("swap").textContent = `Swap schedule (${answer.schedule})`;
+  const perBlock = kase.block[0] * kase.block[1] * kase.block[2],
+    count = kase.grid[0] * kase.grid[1] * kase.grid[2];
+  if (faults.length && perBlock * count > MAX_DRAWN) drawnBlock = faults[0].threads[0][0];
+  drawnBlock = Math.min(drawnBlock, count - 1);
+  const isMany = perBlock * count > MAX_DRAWN && count > 1;
+  element("block-label").hidden = !isMany;
+  if (isMany) element("drawn-block").replaceChildren(...Array.from({ length: Math.min(count, 1000) }, (_, b) => new Option(b, b, false, b === drawnBlock)));
+  const blocks = perBlock * count > MAX_DRAWN ? [drawnBlock] : Array.from({ length: count }, (_, b) => b);
+  const chosen = element("thread").value;
+  element("thread").replaceChildren(
+    new Option("all", ""),
+    ...blocks.flatMap(b => Array.from({ length: perBlock }, (_, t) => new Option(count > 1 ? `${t} of block ${b}` : t, `${b}:${t}`))),
   );
+  if ([...element("thread").options].some(({ value }) => value === chosen)) element("thread").value = chosen;
+  showPicture(found, states);
 }
 
-function connectEditor() {
-  element("edit").addEventListener("click", () => {
-    isEditing = !isEditing;
-    showSource(shownMarks);
-    if (isEditing) element("editor-text").focus();
+function showPicture(found, states) {
+  const { answer, kase } = shown;
+  const texts = found.map((value, i) => (states[i] === 2 ? undefined : showNumber(value)));
+  const svg = pictureOf({
+    trace: answer.trace,
+    grid: kase.grid,
+    block: kase.block,
+    arguments: kase.arguments,
+    out: kase.out,
+    faults: answer.faults,
+    drawnBlock,
+    expected: kase.expected.map(showNumber),
+    states,
+    before: before && before.schedule !== answer.schedule ? before.texts : null,
   });
-  element("restore").addEventListener("click", () => {
-    setEdit(originalOf(chosen).text);
-    forgetOutcome();
-    showSource([]);
-    element("edit").focus();
+  before = { schedule: answer.schedule, texts };
+  const words = `Reads and writes of ${plural(answer.trace.events.length, "event")} in ${plural(kase.grid.reduce((a, b) => a * b), "block")}`;
+  const count = state => states.filter(found => found === state).length;
+  svg.setAttribute("aria-label", `${words}. Result: ${count(0)} as expected, ${count(1)} wrong, ${count(2)} not written.`);
+  svg.addEventListener("click", event => {
+    const id = event.target.closest("[data-thread]")?.dataset.thread;
+    if (id === undefined) return;
+    element("thread").value = element("thread").value === id ? "" : id;
+    showThread();
   });
-  element("editor-text").addEventListener("input", event => {
-    setEdit(event.target.value);
-    showSource([]);
-  });
-  element("editor-text").addEventListener("keydown", event => {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    element("choice").requestSubmit();
-  });
+  element("picture").replaceChildren(svg);
+  // On a narrow screen the picture may be wider: the error comes into view.
+  const at = svg.querySelector(".line.fault, .cell.fault, .thread.fault")?.getBoundingClientRect(),
+    frame = element("picture").getBoundingClientRect();
+  if (at && at.right > frame.right) element("picture").scrollLeft += at.right - frame.right + 8;
+  if (answer.trace.is_cut) element("picture").append(make("p", "quiet", "The picture shows the first 20,000 accesses."));
+  showThread();
 }
 
-// ---- Source lines ----
-
-// First and last index of the function around a line of a file, with its documentation.
-function functionAround(lines, index) {
-  let first = index,
-    last = index;
-  while (first > 0 && !/^(pub(\(crate\))? )?fn /.test(lines[first])) first--;
-  while (first > 0 && /^(\/\/\/|#\[)/.test(lines[first - 1])) first--;
-  while (last < lines.length - 1 && lines[last] !== "}") last++;
-  return [first, last];
-}
-
-// The place of a fault that is in a file of the page: the innermost call there.
-function shownPlace(place) {
-  for (let source = place.source; source; source = source.inlined_at)
-    if (Object.hasOwn(learn.sources, source.file)) return { file: source.file, line: source.line };
-  return null;
-}
-
-// What is marked: the lines of the faults and of the other threads.
-function marksOf(faults) {
-  const marks = [];
-  const add = (place, kind, text) => {
-    if (place && !marks.some(mark => mark.file === place.file && mark.line === place.line && mark.kind === kind))
-      marks.push({ ...place, kind, text });
-  };
-  for (const fault of faults) {
-    add(shownPlace(fault.place), "fault", `Here: ${fault.message}`);
-    if (fault.other) add(shownPlace(fault.other.place), "other", "The other thread is here.");
+function showThread() {
+  const id = element("thread").value;
+  light(id);
+  const isStopped = shown.answer.faults.length > 0 && shown.states.includes(2);
+  if (id === "")
+    element("thread-words").textContent = isStopped
+      ? "The run stopped at the error: dashed elements were not written before."
+      : "Choose a thread, or click on one, to follow its lines.";
+  else {
+    const [block, thread] = id.split(":").map(Number);
+    element("thread-words").textContent = `Thread ${thread} of block ${block} ${wordsOf(shown.answer.trace, block, thread)}.`;
   }
-  return marks;
 }
-
-function showSource(marks) {
-  shownMarks = marks;
-  element("edit").textContent = isEditing ? "Close the editor" : "Edit";
-  element("edit").setAttribute("aria-expanded", isEditing);
-  element("restore").hidden = !edits.has(chosen.name);
-  element("editor").hidden = !isEditing;
-  element("source").hidden = isEditing;
-  if (isEditing) return showEditor(marks);
-  const sources = sourcesOf(chosen);
-  const parts = [];
-  const add = (file, index) => {
-    const lines = sources[file].split("\n");
-    const [first, last] = functionAround(lines, index);
-    if (!parts.some(part => part.file === file && part.first === first)) parts.push({ file, first, last, lines });
-  };
-  const { first, last } = originalOf(chosen);
-  const edit = edits.get(chosen.name);
-  const end = edit === undefined ? last : first + edit.split("\n").length - 1;
-  parts.push({ file: chosen.file, first, last: end, lines: sources[chosen.file].split("\n") });
-  for (const mark of marks) {
-    const isOwn = mark.file === chosen.file && mark.line > first && mark.line <= end + 1;
-    if (!isOwn) add(mark.file, mark.line - 1);
-  }
-  const into = make("div");
-  const right = lesson.kernels.find(kernel => kernel.role === "right").name;
-  for (const part of parts) {
-    into.append(make("div", "file", part.file));
-    // The name of a kernel that was not run yet, and the remark above it, say what is wrong with it.
-    const isHidden = part === parts[0] && edit === undefined && !isDone(lesson, chosen);
-    for (let index = part.first; index <= part.last; index++) {
-      if (WORKSPACE_MARK.test(part.lines[index]) || (isHidden && part.lines[index].startsWith("///"))) continue;
-      const text = isHidden ? part.lines[index].replace(`fn ${chosen.name}(`, `fn ${right}(`) : part.lines[index];
-      const here = marks.filter(mark => mark.file === part.file && mark.line === index + 1);
-      const kind = here.some(mark => mark.kind === "fault") ? " fault" : here.length ? " other" : "";
-      const line = make("div", `line${kind}`);
-      const code = make("span");
-      paint(code, shownLine(text), true);
-      line.append(make("span", "", index + 1), code);
-      into.append(line);
-      for (const mark of here) into.append(make("div", `mark ${mark.kind}`, mark.text));
-    }
-  }
-  element("source").replaceChildren(into);
-  into.querySelector(".line.fault")?.scrollIntoView({ block: "nearest" });
-}
-
-// ---- The outcome of a run ----
 
 function showNumber(value) {
   return typeof value === "bigint" || Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
@@ -352,212 +506,171 @@ function showSentences(list, sentences) {
   list.replaceChildren(...sentences.map(sentence => make("li", "", sentence)));
 }
 
-// A picture of the result: a square for each element, or of neighbouring ones if there are many.
-function drawPicture(states, columns) {
-  const canvas = element("picture"),
-    style = getComputedStyle(document.documentElement);
-  const colours = ["--right", "--fault", "--cell"].map(name => style.getPropertyValue(name));
-  const across = columns ?? Math.max(1, Math.min(64, states.length)),
-    rows = Math.max(1, Math.ceil(states.length / across));
-  const cell = Math.max(1, Math.min(8, Math.floor(512 / Math.max(across, rows))));
-  canvas.width = across * cell;
-  canvas.height = rows * cell;
-  canvas.style.width = `${canvas.width / 16}rem`;
-  const context = canvas.getContext("2d"),
-    gap = cell > 3 ? 1 : 0;
-  states.forEach((state, i) => {
-    context.fillStyle = colours[state];
-    context.fillRect((i % across) * cell, Math.floor(i / across) * cell, cell - gap, cell - gap);
-  });
-  const count = state => states.filter(found => found === state).length;
-  const [right, wrong, unwritten] = [0, 1, 2].map(state => number(count(state)));
-  const kinds = `${right} as expected (green), ${wrong} wrong (red), ${unwritten} never written (grey)`;
-  const words = `${plural(states.length, "element")} of the result: ${kinds}`;
-  canvas.setAttribute("aria-label", words);
-  return words;
-}
-
-function showResult(answer, problem) {
-  const buffer = answer.buffers.find(buffer => buffer.name === problem.out);
-  const { found, states } = compare(buffer, problem);
-  const first = states.findIndex(state => state !== 0);
-  const words = drawPicture(states, buffer.shape.length === 2 ? buffer.shape[1] : undefined);
-  element("result-caption").textContent = words;
-  const from = Math.max(0, Math.min(first < 0 ? 0 : first - 2, states.length - 8));
-  element("elements").replaceChildren(
-    ...found.slice(from, from + 8).map((value, at) => {
-      const i = from + at,
-        row = make("tr", states[i] ? "differs" : "");
-      const text = states[i] === 2 ? "never written" : showNumber(value);
-      const cells = [`${problem.out}[${i}]`, text, showNumber(problem.expected[i])];
-      row.append(...cells.map(cell => make("td", "", cell)));
-      return row;
-    }),
-  );
-  element("result").hidden = false;
-  if (first < 0) return null;
-  const value = states[first] === 2 ? "has never been written" : `is ${showNumber(found[first])}`;
-  return `${problem.out}[${first}] ${value}, expected ${showNumber(problem.expected[first])}`;
-}
-
-const COUNTED = [
-  ["lanes at work, of 32", counts => counts.thread_instructions / counts.warp_instructions, true],
-  ["instructions of warps", counts => counts.warp_instructions],
-  ["divergent branches", counts => counts.divergent_branches],
-  ["barriers, for each warp", counts => counts.barriers],
-  ["sectors of global memory", counts => counts.global_sectors],
-  ["atomic operations on global memory", counts => counts.global.atomics],
-  ["wavefronts of shared memory", counts => counts.shared_wavefronts],
-  ["bank conflicts", counts => counts.bank_conflicts],
-];
-// What each of them is.
-const MEANINGS = [
-  "Threads of a warp that take part in an instruction, on average. The others wait.",
-  "Instructions that warps execute: one for all threads of a warp.",
-  "Branches at which threads of one warp go two ways, which are executed one after the other.",
-  "Each warp that waits at a barrier counts once.",
-  "Pieces of 32 bytes that are read from global memory, or written.",
-  "Each is done for one thread after the other.",
-  "Rounds in which shared memory serves a warp's access: one, if no two threads need one bank.",
-  "Rounds more than that.",
-];
-
 function countRows(columns) {
-  const shown = COUNTED.filter(([, of], index) => index < 3 || columns.some(counts => of(counts) > 0));
-  return shown.map(([name, of, isRatio]) => {
-    const row = make("tr");
+  const rows = COUNTED.filter(([, of], index) => index < 2 || columns.some(counts => of(counts) > 0));
+  return rows.map(([name, of]) => {
+    const row = make("tr"),
+      values = columns.map(of);
     row.append(make("td", "", name));
-    const values = columns.map(of);
     values.forEach((value, column) => {
-      const better = isRatio ? value > values[1 - column] : value < values[1 - column];
-      const text = isRatio ? value.toFixed(1) : number(value);
       const differs = column === 0 && columns.length > 1 && values[0] !== values[1];
-      row.append(make("td", differs ? (better ? "better" : "worse") : "", text));
+      row.append(make("td", differs ? (value < values[1] ? "better" : "worse") : "", number(value)));
     });
     return row;
   });
 }
 
-function checkOf(kernel, size, form, orders, seed) {
-  const launch = launchOf(lesson, kernel, size, form);
-  return { task: "check", ...programOf(kernel), launch, orders, seed };
+function showCounts(columns) {
+  element("counted").replaceChildren(...countRows(columns));
+  element("counts").hidden = false;
 }
 
-async function run() {
-  const [of, kernel, size] = [lesson, chosen, element("size").valueAsNumber];
-  const edit = edits.get(kernel.name);
-  const isStill = () => of === lesson && kernel === chosen && edit === edits.get(kernel.name);
-  const verdict = element("verdict");
-  forgetOutcome();
-  verdict.textContent = "Running…";
-  setFragment(true);
-  const problem = of.data(size);
-  try {
-    const answer = await answerTo(
-      checkOf(kernel, size, shape(), element("orders").valueAsNumber, element("seed").valueAsNumber),
-    );
-    if (!isStill()) return;
-    const faults = answer.check.faults;
-    showSentences(element("faults"), answer.sentences);
-    const difference = showResult(answer, problem);
-    lastOrder = faults[0]?.order ?? "ascending";
-    const isWrong = faults.length > 0 || difference !== null;
-    verdict.className = isWrong ? "wrong-result" : "right-result";
-    verdict.textContent = faults.length
-      ? `Wrong: ${plural(faults.length, "fault")}, marked in the source.`
-      : difference !== null
-        ? `Wrong without a fault: ${difference}.`
-        : `Right: no fault in ${plural(answer.check.orders, "order")}, and the result is as expected.`;
-    if (isWrong === (kernel.role === "wrong")) remember(of, kernel);
-    showSource(marksOf(faults));
-    if (faults.length === 0) await showCounts(of, kernel, size, answer.check.counts, isStill);
-  } catch (error) {
-    if (!isStill()) return;
-    verdict.className = "wrong-result";
-    verdict.textContent = `Not run: ${error.message}`;
-    if (error.place) showSource([{ ...error.place, kind: "fault" }]);
+// ---- Links ----
+
+async function squeezed(text) {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+async function unsqueezed(text) {
+  const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), character => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  const reader = stream.getReader(),
+    decoder = new TextDecoder("utf-8", { fatal: true });
+  let result = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return result + decoder.decode();
+    result += decoder.decode(value, { stream: true });
+    if (result.length > 20_000) throw new Error("too long");
   }
 }
 
-// The counts beside those of the right kernel, or of the right kernel beside those of the slower one, or of an edited
-// kernel beside those of the original, compiled alike.
-async function showCounts(of, kernel, size, counts, isStill) {
-  const role = kernel.role === "right" ? "slower" : "right";
-  const other = of.kernels.find(other => other.role === role);
-  const isEdited = edits.has(kernel.name);
-  element("counted").replaceChildren(...countRows([counts]));
-  element("counts").hidden = element("meanings").hidden = false;
-  const launch = launchOf(lesson, isEdited ? kernel : other, size, isEdited ? shape() : other.launch(size));
-  const program = isEdited ? { files: learn.sources } : { ptx: learn.ptx, names: learn.names };
-  const answer = await answerTo({ task: "check", ...program, launch, orders: 1, seed: 0 });
-  if (!isStill() || answer.check.counts === null) return;
-  const name = isEdited ? "the original, compiled alike" : role === "right" ? "the right one" : "the slower one";
-  element("counts").tHead.rows[0].cells[2].textContent = name;
-  element("counted").replaceChildren(...countRows([counts, answer.check.counts]));
-}
+const place = () => (entry.isBug ? `bug=${entry.number}` : `puzzle=${entry.name}`);
 
-// ---- State in the address's fragment ----
-
-function setFragment(runs) {
-  const { grid, block } = shape(),
-    of = id => element(id).value;
-  const state = { lesson: LESSONS.indexOf(lesson) + 1, kernel: chosen.name, size: of("size") };
-  Object.assign(state, { grid: grid.slice(0, 2), block: block.slice(0, 2), orders: of("orders"), seed: of("seed") });
-  if (runs) state.run = 1;
-  const text = new URLSearchParams(state).toString().replaceAll("%2C", ",");
+function setFragment() {
   try {
-    history.replaceState(null, "", `#${text}`);
+    history.replaceState(null, "", `#${place()}`);
   } catch {
-    // Some browsers refuse it for a file; then there is no link.
+    // Some browsers refuse it for a file; then the address stays.
   }
 }
 
-function openFragment() {
-  const state = new URLSearchParams(location.hash.slice(1));
-  if (location.hash === "#own") return openOwn();
-  const of = LESSONS[Number(state.get("lesson")) - 1] ?? LESSONS[0];
-  open(of, of.kernels.find(kernel => kernel.name === state.get("kernel")) ?? of.kernels[0]);
-  const set = (id, text) => {
-    // A value outside of the input's range is not taken.
-    const before = element(id).value;
-    if (text == null || !/^\d+$/.test(text)) return;
-    element(id).value = text;
-    if (!element(id).checkValidity()) element(id).value = before;
-  };
-  set("size", state.get("size"));
-  setShape();
-  for (const name of ["grid", "block"]) {
-    const [x, y] = (state.get(name) ?? "").split(",");
-    set(`${name}-x`, x);
-    set(`${name}-y`, y);
+async function copyLink() {
+  const state = new URLSearchParams({ data: shownCase });
+  if (schedule) state.set("schedule", schedule);
+  const text = currentText();
+  if (text !== entry.blank) state.set("code", await squeezed(text));
+  const link = `${location.href.split("#")[0]}#${place()}&${state}`;
+  try {
+    await navigator.clipboard.writeText(link);
+    element("copy").textContent = "Link copied";
+    setTimeout(() => (element("copy").textContent = "Copy link"), 3000);
+  } catch {
+    element("link-text").value = link;
+    element("link-dialog").showModal();
+    element("link-text").select();
   }
-  set("orders", state.get("orders"));
-  set("seed", state.get("seed"));
-  if (state.get("run") === "1") run();
 }
+
+async function openFragment() {
+  if (location.hash === "#own") return openOwn();
+  const state = new URLSearchParams(location.hash.slice(1));
+  const of = book.bugs[Number(state.get("bug")) - 1] ?? book.puzzles.find(({ name }) => name === state.get("puzzle"));
+  // An address of a place in the page, as the skip link's.
+  if (!of && entry) return;
+  const found = of ?? book.puzzles.find(other => !isSolved(other)) ?? book.puzzles[0];
+  let text;
+  try {
+    if (state.get("code")) text = await unsqueezed(state.get("code"));
+  } catch {
+    text = undefined;
+  }
+  open(found, text);
+  if (state.get("code") && text === undefined) say("The code in this link cannot be read: is the link complete?", "wrong-result");
+  if (text !== undefined && text !== textOf(found)) {
+    ownCode = textOf(found);
+    showButtons();
+  }
+  const index = Number(state.get("data"));
+  if (found.cases[index] && index > 0) showCase(index);
+  if (["ascending", "descending"].includes(state.get("schedule"))) schedule = state.get("schedule");
+}
+
+function download() {
+  const text = handIn(book, name => (progress.solved[name] ? progress.texts[name] : undefined));
+  const link = make("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = "puzzles.rs";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+// ---- Connections ----
 
 function connect() {
-  element("choice").addEventListener("submit", event => {
+  connectEditor();
+  editor.onChange = changed;
+  editor.onRun = () => {
+    takeGuess();
+    update(0);
+  };
+  const on = (id, event, action) => element(id).addEventListener(event, action);
+  on("run", "click", editor.onRun);
+  on("skip", "click", event => {
     event.preventDefault();
-    run();
+    element(element("own").hidden ? "editor-text" : "ptx").focus();
   });
-  element("size").addEventListener("input", setShape);
-  for (const id of ["stop", "own-stop"]) element(id).addEventListener("click", () => stop());
-  element("hint").addEventListener("click", () => showHints(element("hint-list").children.length + 1));
-  element("meaning-list").append(
-    ...MEANINGS.flatMap((meaning, index) => [make("dt", "", COUNTED[index][0]), make("dd", "", meaning)]),
-  );
-  element("play").addEventListener("click", () => {
-    if (!element("choice").reportValidity()) return;
-    const launch = inOrder(launchOf(lesson, chosen, element("size").valueAsNumber, shape()), lastOrder);
-    play({ ...programOf(chosen), launch, sources: sourcesOf(chosen) }, element("verdict"));
+  on("hint", "click", () => showHints(element("hint-list").children.length + 1));
+  on("restore", "click", () => {
+    setText(entry.blank);
+    changed(entry.blank);
+    element("editor-text").focus();
   });
-  element("close-player").addEventListener("click", () => {
+  on("mine", "click", () => {
+    setText(ownCode);
+    changed(ownCode);
+    ownCode = undefined;
+    showButtons();
+  });
+  on("copy", "click", copyLink);
+  on("download", "click", download);
+  on("case", "change", () => showCase(Number(element("case").value)));
+  on("drawn-block", "change", () => {
+    drawnBlock = Number(element("drawn-block").value);
+    if (shown) showRun();
+  });
+  on("thread", "change", showThread);
+  on("swap", "click", () => {
+    schedule = (shown?.answer.schedule ?? "ascending") === "ascending" ? "descending" : "ascending";
+    update(0);
+  });
+  for (const id of ["grid-x", "grid-y", "block-x", "block-y", "orders", "seed"]) on(id, "change", () => element(id).reportValidity() && update(0));
+  for (const [id, step] of [["previous", -1], ["next", 1]])
+    on(id, "click", () => {
+      const list = entry.isBug ? book.bugs : book.puzzles;
+      open(list[list.indexOf(entry) + step]);
+      setFragment();
+      element("title").focus();
+    });
+  on("go-on", "click", () => {
+    open(nextOf(entry));
+    setFragment();
+    element("title").focus();
+  });
+  for (const id of ["stop", "own-stop"]) on(id, "click", () => stop());
+  on("play", "click", () => {
+    const launch = inOrder(launchOf(entry.name, chosenCase()), shown?.answer.schedule ?? "ascending");
+    const files = sourcesOf(book, currentText());
+    play({ files, launch, sources: files }, element("verdict"));
+  });
+  on("close-player", "click", () => {
     element("player").hidden = true;
     element("player-frame").replaceChildren();
     element(element("own").hidden ? "play" : "own-play").focus();
   });
+  element("meaning-list").append(...MEANINGS.flatMap((meaning, index) => [make("dt", "", COUNTED[index][0]), make("dd", "", meaning)]));
   addEventListener("hashchange", openFragment);
-  connectEditor();
   connectOwn();
 }

@@ -1,10 +1,9 @@
-//! `cargo xtask lab`: builds the laboratory, `docs/lab/index.html`, or checks that it is fresh.
+//! `cargo xtask lab`: builds the kernel lab, `docs/lab/index.html`, or checks that it is fresh.
 //!
 //! The page is one file: the template in `learn/lab`, with the crate `rust-cuda/lab` compiled to WebAssembly, and the
-//! sources and the PTX of the kernels of `learn`. It is committed with a fingerprint of itself and of all of them.
+//! puzzles of `learn`, their sources, data and expected results. It is committed with a fingerprint of itself and of all of them.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -14,7 +13,8 @@ use base64::prelude::BASE64_STANDARD;
 use command_line::say;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use serde_json::json;
+use learn::host::puzzles::{Argument, Case, Contents, PUZZLES, Puzzle};
+use serde_json::{Value, json};
 
 use crate::page::{Page, read};
 use crate::{wasm, workspace_root};
@@ -38,7 +38,6 @@ const PAGE: Page<'_> = Page {
     flags: &FLAGS,
     inputs: &[
         "learn/lab",
-        "learn/ptx",
         "learn/src",
         "rust-cuda/cuda_launch/Cargo.toml",
         "rust-cuda/cuda_launch/src",
@@ -89,34 +88,72 @@ fn body(module: &[u8]) -> Result<String> {
         ("{{base-style}}", views, "base.css"),
         ("{{style}}", own, "style.css"),
         ("{{own-style}}", own, "own.css"),
+        ("{{own-html}}", own, "own.html"),
         ("{{worker}}", own, "worker.js"),
         ("{{base}}", views, "base.js"),
-        ("{{lessons}}", own, "lessons.js"),
+        ("{{texts}}", own, "texts.js"),
+        ("{{book}}", own, "book.js"),
         ("{{engine}}", own, "engine.js"),
+        ("{{editor}}", own, "editor.js"),
+        ("{{picture}}", own, "picture.js"),
         ("{{page}}", own, "page.js"),
-        ("{{own-html}}", own, "own.html"),
         ("{{own}}", own, "own.js"),
         ("{{begin}}", own, "begin.js"),
     ] {
         page = page.replace(placeholder, part(folder, name)?.trim_end());
     }
-    Ok(page.replace("{{module}}", &packed(module)?).replace("{{kernels}}", &packed(kernels()?.as_bytes())?))
+    Ok(page.replace("{{module}}", &packed(module)?).replace("{{kernels}}", &packed(puzzles()?.as_bytes())?))
 }
 
-/// The PTX of `learn`, the names beside it and the sources, by the names that the PTX gives them.
-fn kernels() -> Result<String> {
+/// The puzzles: sources, launches with data and results, why each can go wrong, and the same kernels in other languages.
+fn puzzles() -> Result<String> {
     let root = workspace_root();
     let mut sources = BTreeMap::new();
-    let folder = root.join("learn/src");
-    for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "rs") {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            sources.insert(format!("learn/src/{name}"), read(&path)?);
-        }
+    for name in ["learn/src/puzzles.rs", "learn/src/bugs.rs"] {
+        sources.insert(name, read(&root.join(name))?);
     }
-    let compiled = |extension: &str| read(&root.join("learn/ptx").join(format!("learn.sm_75.{extension}")));
-    Ok(json!({ "ptx": compiled("ptx")?, "names": compiled("debug")?, "sources": sources }).to_string())
+    let mut forms = BTreeMap::new();
+    for puzzle in PUZZLES {
+        let form = |extension: &str| read(&root.join(format!("learn/lab/forms/{}.{extension}", puzzle.kernel.name)));
+        forms.insert(puzzle.kernel.name, json!({ "cuda": form("cu")?, "numba": form("py")? }));
+    }
+    let why = read(&root.join("learn/lab/why.json"))?;
+    let why: Value = serde_json::from_str(&why).context("learn/lab/why.json")?;
+    let puzzles: Vec<Value> = PUZZLES.iter().map(puzzle_fields).collect();
+    Ok(json!({ "sources": sources, "puzzles": puzzles, "why": why, "forms": forms }).to_string())
+}
+
+fn puzzle_fields(puzzle: &Puzzle) -> Value {
+    let bugs = puzzle.bugs.iter().map(|bug| json!({ "name": bug.kernel.name, "kind": bug.kind }));
+    let cases = puzzle.sizes.iter().map(|&size| case_fields(&(puzzle.case)(size)));
+    json!({ "name": puzzle.kernel.name, "bugs": bugs.collect::<Vec<_>>(), "cases": cases.collect::<Vec<_>>() })
+}
+
+/// A case, with the arguments of a launch file.
+fn case_fields(case: &Case) -> Value {
+    let arguments = case.arguments.iter().map(|Argument { name, r#type, contents }| match contents {
+        Contents::Value(value) => json!({ "name": name, "type": r#type, "value": plain(*value) }),
+        Contents::Buffer { shape, values } => {
+            let values = match values {
+                Some(values) => values.iter().copied().map(plain).collect(),
+                None => json!("unwritten"),
+            };
+            json!({ "name": name, "type": r#type, "shape": shape, "values": values })
+        }
+    });
+    json!({
+        "grid": case.grid,
+        "block": case.block,
+        "arguments": arguments.collect::<Vec<_>>(),
+        "out": case.out,
+        "expected": case.expected.iter().copied().map(plain).collect::<Value>(),
+        "tolerance": case.tolerance,
+    })
+}
+
+/// A number, without a fraction if it is whole: a launch file has integers for integers.
+fn plain(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() < 2_f64.powi(53) { json!(value as i64) } else { json!(value) }
 }
 
 /// Bytes compressed by zlib, in base64.

@@ -45,7 +45,7 @@ enum Command {
     Draw(draw::Options),
     /// Creates a folder that checks and times the kernels on a machine with a GPU and without Rust
     GpuCheck(gpu_check::Options),
-    /// Builds the laboratory, docs/lab/index.html, or checks that it is fresh
+    /// Builds the kernel lab, docs/lab/index.html, or checks that it is fresh
     Lab(lab::Options),
     /// Makes archives of the regression studio and the kernel debugger for people without Rust
     Package(package::Options),

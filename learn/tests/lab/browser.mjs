@@ -1,5 +1,7 @@
-// Solves the lessons of the laboratory in headless Chromium, and prints what the page shows, as JSON.
+// Solves the puzzles and fixes the bugs of the kernel lab in headless Chromium, and prints what the page shows, as JSON.
 // Usage: node browser.mjs CHROMIUM PAGE
+
+import { pathToFileURL } from "node:url";
 
 import { withBrowser } from "../../../neural-net/draw/tests/draw/devtools.mjs";
 import { drive, print } from "./drive.mjs";
@@ -7,155 +9,221 @@ import { drive, print } from "./drive.mjs";
 const [chromium, page] = process.argv.slice(2);
 
 async function solve({ send, evaluate, open, report }) {
-  const { until, idle, click, clicks, text, press, tabTo, tree, resize, ready } = drive({ send, evaluate });
-  const outcome = () => evaluate(`(() => {
-    const marked = [];
-    let file = "";
-    for (const line of document.querySelectorAll("#source > div > div")) {
-      if (line.matches(".file")) file = line.textContent;
-      if (line.matches(".line.fault, .line.other")) marked.push([file, Number(line.firstChild.textContent)]);
-    }
-    const faults = [...document.querySelectorAll("#faults li")].map(fault => fault.textContent);
-    return { verdict: document.getElementById("verdict").textContent, faults, marked };
-  })()`);
+  const { until, click, text, press, type, tabTo, tree, resize, ready } = drive({ send, evaluate });
+  const theme = value => send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value }] });
+  // A run has ended when nothing is asked any more, and the page has said what it found.
+  const settled = () => until(`document.body.dataset.busy === "false" && !isPending()
+    && !document.getElementById("verdict").textContent.includes("Checking")`);
+  const verdict = async () => {
+    await settled();
+    return text("verdict");
+  };
+  const forget = () => evaluate("localStorage.clear()");
+  const start = async (fragment = "") => {
+    await send("Page.navigate", { url: "about:blank" });
+    await until(`location.href === "about:blank"`);
+    if (fragment) await send("Page.navigate", { url: pathToFileURL(page) + fragment });
+    else await open(page);
+    await ready();
+  };
+  const hash = async (fragment, condition) => {
+    await evaluate(`location.hash = ${JSON.stringify(fragment)}`);
+    await until(condition);
+  };
+  const editorText = () => evaluate(`document.getElementById("editor-text").value`);
+  const puzzle = name => hash(`#puzzle=${name}`, `entry.name === "${name}" && !entry.isBug`);
+  // Replaces the whole text at once, as a paste does, and runs it.
+  const paste = async text => {
+    await evaluate(`document.getElementById("editor-text").focus()`);
+    await press("a", 2);
+    await send("Input.insertText", { text });
+    await press("Enter", 2);
+    return verdict();
+  };
 
-  // From opening to the first race, on a processor that is slowed four times.
-  await resize(1280, 800);
-  await send("Emulation.setCPUThrottlingRate", { rate: 4 });
-  const opened = Date.now();
-  await open(page);
-  await ready();
-  await click("#lessons li:nth-child(4) button");
-  await click("#run");
-  await until(`document.querySelector("#faults li") !== null`);
-  report.first = { milliseconds: Date.now() - opened, clicks: clicks(), ...(await outcome()) };
-  await send("Emulation.setCPUThrottlingRate", { rate: 1 });
+  await start();
+  await forget();
+  await resize(1400, 900);
+  await theme("light");
+  await start();
+  await settled();
+  report.before = { verdict: await text("verdict"), tree: await tree() };
+  const puzzles = await evaluate("book.puzzles.map(({ name, blank, solution }) => ({ name, blank, solution }))");
+  const bugs = await evaluate(`book.bugs.map(({ key, kind, name, blank, wrong }) => ({ key, kind, name, blank, wrong }))`);
+  const solutionOf = name => puzzles.find(puzzle => puzzle.name === name).solution;
 
-  // What says whether a kernel is right, before and after it has been run, and hints by degree.
-  await click("#lessons li:nth-child(1) button");
-  const choice = () => evaluate(`[...document.querySelectorAll("#kernels label"), document.getElementById("source")]
-    .map(shown => shown.textContent)`);
-  report.before = { shown: await choice(), tree: await tree(), hints: [] };
-  for (let step = 0; step < 3; step++) {
-    await click("#hint");
-    report.before.hints.push(await evaluate(`document.querySelector("#hint-list li:last-child").textContent`));
-  }
-  // By the keyboard alone: the second kernel, its run, and the page that plays it.
-  await evaluate(`document.getElementById("title").focus()`);
-  await tabTo("#kernels input");
-  await press("ArrowDown");
-  report.keys = { chosen: await evaluate("document.activeElement.value") };
-  await tabTo("#run");
-  await press("Enter");
-  await idle();
-  report.keys.verdict = await text("verdict");
-  report.after = await choice();
+  // The keyboard alone: the skip link leads to the code, Run is near, and every puzzle is solved by typing.
   await press("Tab");
-  await press(" ");
-  await until(`document.querySelector("#player iframe") !== null`);
-  report.keys.closedBy = await tabTo("#close-player");
   await press("Enter");
-  report.keys.focused = await evaluate("document.activeElement.id");
-
-  report.runs = [];
-  const lessons = await evaluate(`LESSONS.map(({ page, kernels }) =>
-    ({ page, kernels: kernels.map(({ name, role }) => ({ name, role })) }))`);
-  for (const [index, lesson] of lessons.entries()) {
-    await click(`#lessons li:nth-child(${index + 1}) button`);
-    for (const { name, role } of lesson.kernels) {
-      await click(`#kernels input[value="${name}"]`);
-      await click("#run");
-      await idle();
-      report.runs.push({ kernel: name, role, ...(await outcome()) });
+  report.skipped = await evaluate("document.activeElement.id");
+  await press("Escape");
+  report.tabsToRun = await tabTo("#run");
+  report.typed = [];
+  for (const { name, blank, solution } of puzzles) {
+    await until(`entry.name === "${name}"`);
+    await evaluate(`document.getElementById("title").focus()`);
+    await tabTo("#editor-text");
+    const lines = solution.split("\n"),
+      at = blank.split("\n").findIndex(line => line.includes("// write"));
+    const written = lines.slice(at, at + 1 + lines.length - blank.split("\n").length);
+    await press("Home", 2);
+    for (let line = 0; line < at; line++) await press("ArrowDown");
+    await press("End");
+    await press("Home", 8);
+    for (let column = 0; column < /^ */.exec(written[0])[0].length; column += 4) await press("Tab");
+    for (const [index, line] of written.entries()) {
+      if (index > 0) await press("Enter");
+      await type(line.trim());
     }
+    const isSame = (await editorText()) === solution;
+    const shown = await verdict();
+    report.typed.push({ name, isSame, verdict: shown, why: await text("why") });
+    if (name === puzzles.at(-1).name) break;
+    await press("Escape");
+    await tabTo("#go-on");
+    await press("Enter");
   }
-  report.solved = await evaluate(`[...document.querySelectorAll("#lessons .done")].map(mark => mark.textContent)`);
+  report.finish = await text("finish");
 
-  // The keyboard: Enter in an input runs the kernel.
-  await evaluate(`document.getElementById("size").focus()`);
-  const enter = { key: "Enter", code: "Enter", windowsVirtualKeyCode: 13, text: "\r" };
-  await send("Input.dispatchKeyEvent", { type: "keyDown", ...enter });
-  await send("Input.dispatchKeyEvent", { type: "keyUp", ...enter });
-  await idle();
-  report.byKey = await text("verdict");
+  // Bugs: a guess, then a run, then the fix.
+  report.bugs = [];
+  const fix = async ({ key, name, blank, wrong }, index) => {
+    await hash(`#bug=${index + 1}`, `entry.key === "${key}"`);
+    const leaks = await evaluate(`document.getElementById("lesson").innerText + location.hash`);
+    const isShut = await evaluate(`document.getElementById("run").disabled && document.getElementById("editor-text").readOnly
+      && document.querySelector("#picture svg") === null`);
+    await evaluate(`document.getElementById("title").focus()`);
+    await tabTo("#guesses input");
+    await press(" ");
+    await tabTo("#run");
+    await press("Enter");
+    const found = await verdict();
+    const fault = await evaluate("shown.answer.faults[0]?.class ?? null");
+    const marked = await evaluate(`[...document.querySelectorAll("#editor-numbers .fault, #editor-numbers .other")].map(line => Number(line.textContent))`);
+    const fixed = await paste(solutionOf(name));
+    const isLeaked = leaks.includes(key) || leaks.includes(wrong.slice(0, 30)) || leaks.includes("wrong.rs") || leaks.includes("bugs.rs");
+    return { key, isLeaked, isShut, found, fault, marked, fixed, lines: blank.split("\n").length };
+  };
+  for (const [index, bug] of bugs.entries()) report.bugs.push(await fix(bug, index));
+  report.score = await text("score");
+  report.bugFinish = await text("finish");
 
-  // The recording of a run.
+  // A reload keeps all of it, and a link has the code.
+  const own = solutionOf("zip").replace("a[i] + b[i]", "b[i] + a[i]");
+  await puzzle("zip");
+  await paste(own);
+  await start();
+  await settled();
+  report.reloaded = await text("score");
+  await puzzle("zip");
+  report.kept = (await editorText()) === own;
+  await evaluate(`navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }`);
+  await click("#copy");
+  await until("window.copied");
+  const link = await evaluate("window.copied");
+  await evaluate(`progress.texts = {}; remember()`);
+  await start(link.slice(link.indexOf("#")));
+  await settled();
+  report.linked = { isSame: (await editorText()) === own, verdict: await text("verdict") };
+  await click("#mine");
+  report.linked.isBack = (await editorText()) === (await evaluate("entry.blank"));
+  await hash("#puzzle=zip&code=%00nothing", `document.getElementById("verdict").textContent.includes("cannot be read")`);
+  await hash("#puzzle=<b>&code=x", "true");
+  // The file to hand in.
+  report.file = await evaluate(`handIn(book, name => name === "map" ? ${JSON.stringify(solutionOf("map"))} : undefined)`);
+
+  // Errors: a race whose numbers change with the schedule, and text that is no kernel.
+  await puzzle("neighbors");
+  const race = solutionOf("neighbors").replace("    thread::sync_threads();\n", "");
+  report.race = { verdict: await paste(race), results: [], faults: await text("faults") };
+  for (let swap = 0; swap < 2; swap++) {
+    report.race.results.push(await evaluate("shown.answer.schedule + ' ' + shown.found.join(' ')"));
+    await click("#swap");
+    await settled();
+  }
+  report.race.red = await evaluate(`["line", "thread", "cell"].map(kind => document.querySelectorAll("#picture ." + kind + ".fault").length)`);
+  await click("#picture .thread.fault");
+  report.race.words = await text("thread-words");
+  await press("Tab");
+  await evaluate(`document.getElementById("more").open = true`);
   await click("#play");
   await until(`document.querySelector("#player iframe")?.srcdoc.includes('id="recording"')`);
+  report.race.player = await evaluate(`document.getElementById("player").getBoundingClientRect().top < innerHeight`);
   await click("#close-player");
+  await puzzle("map");
+  report.mistakes = [];
+  for (const [from, to] of [
+    ["x[i] + 10", "x[i] + 1.5"],
+    ["let i = thread::index_1d() as usize;", "int i = threadIdx.x;"],
+    ["x[i] + 10", "<img src=x onerror=window.ran=1>"],
+    ["out.set(i, x[i] + 10);", "loop {}"],
+    ["map", "other"],
+    ["x: &[i32],", "x: &[i32], y: &[i32],"],
+  ]) {
+    const shown = await paste(solutionOf("map").replace(from, to));
+    report.mistakes.push({ to, shown, marks: await text("editor-marks"), at: await evaluate(`document.querySelector("#editor-colors .at")?.textContent ?? null`) });
+  }
+  report.markup = await evaluate("[document.images.length, Boolean(window.ran)]");
+  report.undone = await (async () => {
+    await evaluate(`document.getElementById("editor-text").focus()`);
+    await press("Tab");
+    const before = await editorText();
+    await evaluate(`document.execCommand("undo")`);
+    return before !== (await editorText());
+  })();
 
-  // The address has the state.
-  report.fragment = await evaluate("location.hash");
-  await evaluate(`location.hash = "#lesson=3&kernel=add_row&size=20&orders=5&run=1"`);
-  await until(`document.getElementById("verdict").textContent.includes("5 orders")`);
-  await idle();
-  await evaluate(`location.hash = "#lesson=99&kernel=<b>&size=-1&grid=x"`);
-  await until(`document.getElementById("title").textContent.startsWith("1.")`);
-
-  // Edits: the sentence of the mistake, at its line; then the kernel as it was.
-  const edit = async (lesson, kernel, from, to) => {
-    await click(`#lessons li:nth-child(${lesson}) button`);
-    await click(`#kernels input[value="${kernel}"]`);
-    await click("#edit");
-    const changed = await evaluate(`(() => {
-      const field = document.getElementById("editor-text");
-      const before = field.value;
-      field.value = before.replace(${JSON.stringify(from)}, ${JSON.stringify(to)});
+  // The time from the end of the pause to the new picture, on a processor that is slowed four times.
+  await paste(solutionOf("map"));
+  await send("Emulation.setCPUThrottlingRate", { rate: 4 });
+  report.redraws = await evaluate(`(async () => {
+    const field = document.getElementById("editor-text"), times = [];
+    for (let round = 0; round < 20; round++) {
+      field.value = field.value.replace(/\\+ \\d+/, "+ " + (20 + round));
+      const begun = performance.now();
+      const drawn = new Promise(resolve => new MutationObserver((_, observer) => { observer.disconnect(); resolve(); })
+        .observe(document.getElementById("picture"), { childList: true }));
       field.dispatchEvent(new Event("input"));
-      return field.value !== before && document.activeElement === field;
-    })()`);
-    const started = Date.now();
-    await click("#run");
-    await idle();
-    const milliseconds = Date.now() - started;
-    const numbers = `[...document.querySelectorAll("#editor-numbers .fault")].map(line => Number(line.textContent))`;
-    const found = { changed, milliseconds, editor: await evaluate(numbers), marks: await text("editor-marks") };
-    const counts = await text("counts");
-    await click("#edit");
-    const shown = await outcome();
-    return { ...found, counts, ...shown };
-  };
-  report.markupInEditor = await edit(2, "saxpy", "while i < y.len() {", "while i < <img src=x onerror=window.ran=1> {");
-  report.markupInEditor.images = await evaluate(`[document.images.length, Boolean(window.ran)]`);
-  report.edits = [
-    await edit(1, "double", "i < x.len()", "i <= x.len()"),
-    await edit(5, "average", "    thread::sync_threads();\n", ""),
-    await edit(1, "double", "i <= x.len()", "i < x.length()"),
-    await edit(6, "sum_by_halves", "half /= 2", "half = half / 2"),
-  ];
-  // The keyboard leaves the editor, and runs from it.
-  await click("#edit");
-  await press("Enter", 2);
-  await until(`!document.getElementById("verdict").textContent.startsWith("Not run yet")`);
-  await idle();
-  report.byKeyInEditor = await text("verdict");
-  await press("Tab");
-  report.leftBy = await evaluate(`document.activeElement.id`);
-  await click("#restore");
-  await click("#run");
-  await idle();
-  report.restored = [await text("verdict"), await evaluate(`edits.has("sum_by_halves")`)];
-  await click("#edit");
-  await click(`#kernels input[value="sum_by_halves"]`);
-
-  // Readable on a screen of 3840 × 2160 pixels.
-  await resize(3840, 2160);
-  await evaluate(`location.hash = "#lesson=5&run=1"`);
-  await until(`document.getElementById("title").textContent.startsWith("5.")`);
-  await idle();
-  report.wide = await evaluate(`(() => {
-    const size = id => parseFloat(getComputedStyle(document.getElementById(id)).fontSize);
-    return { text: size("task"), code: size("source"), line: document.getElementById("task").clientWidth / size("task"),
-      width: document.scrollingElement.scrollWidth };
+      await drawn;
+      times.push(performance.now() - begun - PAUSE);
+    }
+    return times;
   })()`);
+  await send("Emulation.setCPUThrottlingRate", { rate: 1 });
 
-  await resize(360, 740);
-  report.narrow = [];
-  for (let lesson = 1; lesson <= lessons.length; lesson++) {
-    await evaluate(`location.hash = "#lesson=${lesson}"`);
-    await until(`document.getElementById("title").textContent.startsWith("${lesson}.")`);
-    if (lesson === 3) await click("#edit");
-    report.narrow.push(await evaluate("document.scrollingElement.scrollWidth"));
+  // Other screens, each from nothing.
+  report.screens = [];
+  for (const [width, height, color] of [[360, 740, "dark"], [390, 844, "light"], [3840, 2160, "dark"]]) {
+    await forget();
+    await resize(width, height);
+    await theme(color);
+    await start();
+    await settled();
+    const screen = { width, unsolved: [], wide: [], unfixed: [] };
+    const check = async name => {
+      if ((await evaluate("document.scrollingElement.scrollWidth")) > width) screen.wide.push(name);
+    };
+    for (const { name, solution } of puzzles) {
+      await puzzle(name);
+      const shown = await paste(solution);
+      if (!shown.startsWith("Solved")) screen.unsolved.push([name, shown]);
+      await check(name);
+    }
+    for (const [index, bug] of bugs.entries()) {
+      const { fixed } = await fix(bug, index);
+      if (!fixed.startsWith("Fixed")) screen.unfixed.push([bug.key, fixed]);
+      await check(bug.key);
+    }
+    await start();
+    await settled();
+    screen.reloaded = await text("score");
+    await puzzle("double");
+    await evaluate(`document.getElementById("editor-text").scrollIntoView({ block: "start" })`);
+    screen.run = await evaluate(`(() => {
+      const { top, bottom } = document.getElementById("run").getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight;
+    })()`);
+    screen.text = await evaluate(`parseFloat(getComputedStyle(document.getElementById("task")).fontSize)`);
+    report.screens.push(screen);
   }
   return report;
 }

@@ -3,7 +3,7 @@
 
 const LANDMARKS = ["banner", "navigation", "main", "contentinfo", "region", "form", "status"];
 
-// The actions on a page of `withBrowser`. `clicks()` is the number of clicks so far.
+// The actions on a page of `withBrowser`.
 export function drive({ send, evaluate }) {
   const until = async condition => {
     const end = Date.now() + 300_000;
@@ -14,10 +14,8 @@ export function drive({ send, evaluate }) {
   };
   const idle = () => until(`document.body.dataset.busy === "false"
     && ["verdict", "own-verdict"].every(id => !/^(Running|Reading)/.test(document.getElementById(id).textContent))`);
-  let clicks = 0;
   // A click of the mouse in the middle of an element.
   const click = async selector => {
-    clicks++;
     const { x, y } = await evaluate(`(() => {
       const chosen = document.querySelector(${JSON.stringify(selector)});
       chosen.scrollIntoView({ block: "center" });
@@ -28,12 +26,25 @@ export function drive({ send, evaluate }) {
       await send("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1 });
   };
   const text = id => evaluate(`document.getElementById("${id}").textContent`);
+  const CODES = { Tab: 9, Enter: 13, Escape: 27, " ": 32, End: 35, Home: 36, ArrowUp: 38, ArrowDown: 40 };
+  // Modifiers: 2 is Ctrl, 8 is Shift.
   const press = async (key, modifiers = 0) => {
-    const code = { Tab: 9, Enter: 13, " ": 32, ArrowDown: 40 }[key];
-    const event = { key, code: key === " " ? "Space" : key, windowsVirtualKeyCode: code, modifiers };
+    const event = { key, code: key === " " ? "Space" : key, windowsVirtualKeyCode: CODES[key] ?? key.charCodeAt(0), modifiers };
     const text = { Enter: "\r", " ": " " }[key];
-    await send("Input.dispatchKeyEvent", { type: text && !modifiers ? "keyDown" : "rawKeyDown", ...event, text });
+    const commands = key === "a" && modifiers === 2 ? ["selectAll"] : [];
+    const type = text && !modifiers ? "keyDown" : "rawKeyDown";
+    await send("Input.dispatchKeyEvent", { type, ...event, text, commands });
     await send("Input.dispatchKeyEvent", { type: "keyUp", ...event });
+  };
+  // Types characters, one key after the other.
+  const type = async text => {
+    for (const character of text) {
+      // A sign's own number would be the code of another key.
+      const code = /\w/.test(character) ? character.toUpperCase().charCodeAt(0) : 0;
+      const event = { key: character, windowsVirtualKeyCode: code };
+      await send("Input.dispatchKeyEvent", { type: "keyDown", ...event, text: character });
+      await send("Input.dispatchKeyEvent", { type: "keyUp", ...event });
+    }
   };
   // Presses Tab until an element has the focus; the number of presses.
   const tabTo = async selector => {
@@ -59,7 +70,6 @@ export function drive({ send, evaluate }) {
       landmarks: nodes.filter(node => LANDMARKS.includes(node.role)).map(({ role, name }) => `${role}: ${name}`),
       nameless: nodes.filter(isNameless).map(node => node.role),
       live: nodes.filter(node => node.live === "polite").map(node => node.role),
-      radios: nodes.filter(node => node.role === "radio").map(node => node.name),
     };
   };
   // The window; one of at most 800 pixels is a telephone's.
@@ -74,7 +84,7 @@ export function drive({ send, evaluate }) {
     })()`);
     await until(`document.body.dataset.ready === "true"`);
   };
-  return { until, idle, click, clicks: () => clicks, text, press, tabTo, tree, resize, ready };
+  return { until, idle, click, text, press, type, tabTo, tree, resize, ready };
 }
 
 // Prints a report as JSON. A pipe takes a long text in parts: the process ends once it has all.

@@ -1,16 +1,15 @@
-//! The laboratory in docs/lab: in Node and in Chromium, the committed page says what the same code says on the host, and it
-//! convicts every wrong kernel at its line.
+//! The kernel lab in docs/lab: in Node and in Chromium, the committed page says what the same code says on the host, and
+//! its puzzles can be solved.
 
 mod browser;
 mod compiler;
+#[allow(dead_code, reason = "tests/puzzles.rs compares the sentences")]
 mod faults;
 mod module;
 #[path = "../../../neural-net/draw/tests/draw/node.rs"]
 mod node;
 mod own;
 mod requests;
-#[path = "../support/mod.rs"]
-mod support;
 mod tree;
 
 use std::path::Path;

@@ -1,6 +1,6 @@
 // Answers requests in the page's WebAssembly module, and prints the answers, as JSON.
-// Usage: node module.mjs PAGE <REQUESTS, where REQUESTS is a JSON array of texts. To them come those of all lessons and
-// kernels of the page, with the lesson's size; each has its request, its answer, and what the page makes of the result.
+// Usage: node module.mjs PAGE <REQUESTS, where REQUESTS is a JSON array of texts. To them come those of all puzzles and
+// bugs of the page with all of their cases; each has its request, its answer, and what the page makes of the result.
 
 import { readFileSync } from "node:fs";
 import { inflateSync } from "node:zlib";
@@ -8,10 +8,11 @@ import { inflateSync } from "node:zlib";
 const page = readFileSync(process.argv[2], "utf8");
 const part = id => page.match(new RegExp(`<script id="${id}"[^>]*>([^<]*)<`))[1].trim();
 const unpack = id => inflateSync(Buffer.from(part(id), "base64"));
-const learn = JSON.parse(unpack("learn"));
 const script = id => page.match(new RegExp(`<script id="${id}">([^]*?)</script>`))[1];
-const lessons = `${script("base-script")}\n${script("lessons-script")}`;
-const { LESSONS, launchOf, compare } = new Function(`${lessons}\nreturn { LESSONS, launchOf, compare };`)();
+const scripts = `${script("base-script")}\n${script("book-script")}`;
+const { bookOf, sourcesOf, launchOf, compare } = new Function(`${scripts}
+  return { bookOf, sourcesOf, launchOf, compare };`)();
+const book = bookOf(JSON.parse(unpack("learn")));
 
 const { instance } = await WebAssembly.instantiate(unpack("module"));
 const { memory, request: place, run, answer } = instance.exports;
@@ -25,16 +26,21 @@ function answerTo(request) {
 }
 
 const runs = [];
-for (const lesson of LESSONS) {
-  for (const kernel of lesson.kernels) {
-    const launch = launchOf(lesson, kernel, lesson.size);
-    const request = JSON.stringify({ task: "check", ptx: learn.ptx, names: learn.names, launch, orders: 2, seed: 0 });
-    const text = answerTo(request), { buffers } = JSON.parse(text), problem = lesson.data(lesson.size);
-    const { found, states } = compare(buffers.find(buffer => buffer.name === problem.out), problem);
-    const { page, size } = lesson, { name, role } = kernel, isRight = states.every(state => state === 0);
-    // JSON has no NaN, which a wrong result may contain.
-    runs.push({ page, size, kernel: name, role, request, answer: text, found: isRight ? found : [], isRight });
+const ask = (entry, key, text) => {
+  for (const [index, kase] of entry.cases.entries()) {
+    // The first case is drawn, in each of two schedules; the others are checked.
+    const tasks = index ? [{ task: "check" }] : ["ascending", "descending"].map(schedule => ({ task: "trace", schedule }));
+    for (const task of tasks) {
+      const files = sourcesOf(book, text);
+      const request = JSON.stringify({ ...task, files, launch: launchOf(entry.name, kase), orders: 4, seed: 0 });
+      const answered = answerTo(request),
+        { buffers } = JSON.parse(answered);
+      const { states } = compare(buffers.find(buffer => buffer.name === kase.out), kase);
+      runs.push({ key, case: index, request, answer: answered, isRight: states.every(state => state === 0) });
+    }
   }
-}
+};
+for (const puzzle of book.puzzles) ask(puzzle, puzzle.key, puzzle.solution);
+for (const bug of book.bugs) ask(bug, bug.key, bug.blank);
 const others = JSON.parse(readFileSync(0, "utf8")).map(request => answerTo(request));
-console.log(JSON.stringify({ runs, others }));
+process.stdout.write(JSON.stringify({ runs, others }), () => process.exit());

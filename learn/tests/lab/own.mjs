@@ -1,4 +1,4 @@
-// Runs PTX of others on the page of the laboratory in headless Chromium, and prints what it shows, as JSON.
+// Runs PTX of others on the page of the kernel lab in headless Chromium, and prints what it shows, as JSON.
 // Usage: node own.mjs CHROMIUM PAGE <INPUT, where INPUT has `foreign`, PTX of other compilers with launches, and
 // the texts `markup`, `endless`, `blocks`, `unknown` and `large`.
 

@@ -198,7 +198,7 @@ fn ptx_of_others_runs_and_stays_text() {
         assert!(report.sources.contains(command), "no {command}: {}", report.sources);
     }
     assert_eq!(report.narrow, vec![360; 1 + foreign.len()]);
-    report.tree.check("Your own PTX");
+    report.tree.check(&["banner: ", "navigation: Puzzles", "main: Your own PTX", "region: Outcome"]);
 
     check_foreign(&foreign, &report.foreign);
     check_form(&report);

@@ -267,7 +267,11 @@ impl Found<'_> {
         if self.text(next) != "=" {
             return Some(format!("`{shown}` is C: write `let mut {name}: {of} = 0 as {of};`"));
         }
-        let value = translated(self.rest(next + 1));
+        let mut value = translated(self.rest(next + 1));
+        // An int of thread numbers is an index: Rust's numbers are u32.
+        if of == "i32" && value.contains("thread::") && !value.contains("as usize") {
+            value = format!("{} as usize", operand(&value));
+        }
         // An index has the type of Rust's indices.
         let of = if value.contains("as usize") { String::new() } else { format!(": {of}") };
         Some(format!("`{shown} = …` is C: write `let {name}{of} = {value};`, or `let mut {name}` if it changes"))

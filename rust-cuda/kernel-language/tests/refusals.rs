@@ -27,7 +27,7 @@ fn difference(source: &str, place: (u32, u32), reason: &str) -> Option<String> {
 }
 
 /// Lines of a kernel's body, of which the second one is refused, with the column and a part of the reason.
-const BODIES: [(&str, u32, &str); 205] = [
+const BODIES: [(&str, u32, &str); 206] = [
     ("y[i] = z;", 12, "`z` is not known here"),
     ("y[i] = x[i] + 1;", 19, "`x[i]` is `f32`, and `1` is an integer: write `x[i] + 1.0`"),
     ("y[i] = n;", 12, "this is `u32`, where `f32` is needed"),
@@ -154,6 +154,11 @@ const BODIES: [(&str, u32, &str); 205] = [
     ("let a = x[i] ** 2;", 18, "`**` is Python: write `x[i].powi(2)`"),
     ("float a = 1.0f;", 5, "`float a = …` is C: write `let a: f32 = 1.0;`, or `let mut a` if it changes"),
     ("float* p = x;", 5, "`float` is no type of Rust: write `f32`, as in `let value: f32 = …;`"),
+    (
+        "int a = threadIdx.x;",
+        5,
+        "`int a = …` is C: write `let a = thread::thread_idx_x() as usize;`, or `let mut a` if it changes",
+    ),
     ("double a;", 5, "`double a` is C: write `let mut a: f64 = 0 as f64;`"),
     ("float a[4];", 5, "`float a[…]` is C: write `let mut a = [0 as f32; 4];`"),
     ("__shared__ float tile[4];", 5, "`__shared__` is CUDA C: write `let tile = shared_array![f32; 4];`"),

@@ -41,7 +41,8 @@ impl Plain {
             _ => None,
         };
         let threads: Vec<[u32; 2]> = [number(fault.block, fault.thread)].into_iter().chain(other).collect();
-        let places = [Some(&fault.place), fault.kind.other_place()].into_iter().flatten();
+        let other_place = fault.kind.other_place().filter(|_| other.is_some());
+        let places = [Some(&fault.place), other_place].into_iter().flatten();
         // Where functions are inlined, the outermost call is the kernel's line.
         let lines = places.filter_map(|place| {
             let mut source = place.source.as_ref()?;

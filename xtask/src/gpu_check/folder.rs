@@ -25,7 +25,7 @@ const MADE: &str = "made.json";
 const RUNNER: &str = "xtask";
 
 /// Maximum size of the packed folder for Linux in bytes.
-const MAX_PACKED: u64 = 30 << 20;
+const MAX_PACKED: u64 = 28 << 20;
 
 /// What a lent machine takes at most in all, and what is to be left of it.
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::document::Document;
 
 /// The page.
 const TEMPLATE: &str = include_str!("views/page.html");
-/// Its parts: `base` is shared with the laboratory, a page for which `record` makes the part that plays a run.
+/// Its parts: `base` is shared with the kernel lab, a page for which `record` makes the part that plays a run.
 const PARTS: [(&str, &[&str]); 2] = [
     ("{{style}}", &[include_str!("views/base.css"), include_str!("views/views.css")]),
     ("{{script}}", &[include_str!("views/base.js"), include_str!("views/views.js")]),
