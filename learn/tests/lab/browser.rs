@@ -218,7 +218,7 @@ fn check_mistakes(Report { mistakes, markup, undone, .. }: &Report) {
         "float",
         "let i = thread::thread_idx_x() as usize;",
         "Line 4",
-        "does not end",
+        "Endless loop",
         "map",
         "parameter",
     ]) {
