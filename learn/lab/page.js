@@ -417,7 +417,7 @@ function showCase(index) {
 
 // ---- What a run shows ----
 
-function showRun() {
+function showRun(isChosen = false) {
   const { answer, kase, found, states } = shown;
   const faults = answer.faults;
   element("solved").hidden = element("finish").hidden = true;
@@ -433,14 +433,13 @@ function showRun() {
   );
   showMarks(marks);
   element("swap").textContent = `Swap schedule (${answer.schedule})`;
-  const perBlock = kase.block[0] * kase.block[1] * kase.block[2],
-    count = kase.grid[0] * kase.grid[1] * kase.grid[2];
-  if (faults.length && perBlock * count > MAX_DRAWN) drawnBlock = faults[0].threads[0][0];
+  const { perBlock, blockCount: count, isAll } = sizesOf(kase, answer.trace);
+  element("shape").textContent = `${plural(count, "block")} of ${plural(perBlock, "thread")}`;
+  if (faults.length && !isAll && !isChosen) drawnBlock = faults[0].threads[0][0];
   drawnBlock = Math.min(drawnBlock, count - 1);
-  const isMany = perBlock * count > MAX_DRAWN && count > 1;
-  element("block-label").hidden = !isMany;
-  if (isMany) element("drawn-block").replaceChildren(...Array.from({ length: Math.min(count, 1000) }, (_, b) => new Option(b, b, false, b === drawnBlock)));
-  const blocks = perBlock * count > MAX_DRAWN ? [drawnBlock] : Array.from({ length: count }, (_, b) => b);
+  element("block-label").hidden = isAll;
+  element("drawn-block").replaceChildren(...Array.from({ length: Math.min(count, 1000) }, (_, b) => new Option(b, b, false, b === drawnBlock)));
+  const blocks = isAll ? Array.from({ length: count }, (_, b) => b) : [drawnBlock];
   const chosen = element("thread").value;
   element("thread").replaceChildren(
     new Option("all", ""),
@@ -639,7 +638,7 @@ function connect() {
   on("case", "change", () => showCase(Number(element("case").value)));
   on("drawn-block", "change", () => {
     drawnBlock = Number(element("drawn-block").value);
-    if (shown) showRun();
+    if (shown) showRun(true);
   });
   on("thread", "change", showThread);
   on("swap", "click", () => {

@@ -17,8 +17,21 @@ const short = text => {
   if (Number.isInteger(value)) return Number.isNaN(value) ? text.slice(0, 5) : value.toExponential(0).replace("e+", "e");
   return value.toPrecision(2).length <= 6 ? value.toPrecision(2) : value.toExponential(0).replace("e+", "e");
 };
-// More threads are drawn one block at a time.
-const MAX_DRAWN = 16;
+// Larger grids are drawn one block at a time.
+const MAX_DRAWN = 16,
+  MAX_WIDTH = 720;
+const BLOCK_GAP = 16;
+
+// The width of a cell, of a block with its shared memory, and whether all blocks are drawn.
+function sizesOf({ grid, block }, trace) {
+  const perBlock = block[0] * block[1] * block[2],
+    blockCount = grid[0] * grid[1] * grid[2],
+    cell = perBlock > 16 ? 24 : 34;
+  const lengths = trace.arrays.filter(array => array.is_shared).map(array => Math.min(array.length, 16));
+  const blockWidth = cell * Math.max(perBlock, 2, ...lengths);
+  const isAll = blockCount === 1 || (perBlock * blockCount <= MAX_DRAWN && blockCount * (blockWidth + BLOCK_GAP) <= MAX_WIDTH);
+  return { perBlock, blockCount, cell, blockWidth, isAll };
+}
 
 // What a trace says, by phases: for each one its accesses, and who arrives at its end.
 function phasesOf(trace) {
@@ -57,13 +70,10 @@ function wordsOf(trace, block, thread) {
 // `expected` texts or null; `faults`; `block` to draw if there are many threads; `before`, the results in another schedule.
 function pictureOf(view) {
   const { trace, grid, block: extents, out, faults, before } = view;
-  const perBlock = extents[0] * extents[1] * extents[2],
-    blockCount = grid[0] * grid[1] * grid[2];
-  const isAll = perBlock * blockCount <= MAX_DRAWN;
+  const { perBlock, blockCount, cell, blockWidth, isAll } = sizesOf({ grid, block: extents }, trace);
   const blocks = isAll ? Array.from({ length: blockCount }, (_, b) => b) : [view.drawnBlock];
-  const cell = perBlock > 16 ? 24 : 34,
-    height = 26,
-    gap = 16,
+  const height = 26,
+    gap = BLOCK_GAP,
     labels = 74;
   const phases = phasesOf(trace);
   const arrays = trace.arrays.map((array, index) => {
@@ -72,8 +82,6 @@ function pictureOf(view) {
     const isMatrix = shape.length === 2;
     return { ...array, index, shape, columns: isMatrix ? shape[1] : array.length, isMatrix, argument };
   });
-  const sharedWidth = Math.max(0, ...arrays.filter(array => array.is_shared).map(array => Math.min(array.length, 16)));
-  const blockWidth = cell * Math.max(perBlock, sharedWidth, 2);
   const inner = Math.max(360, blocks.length * (blockWidth + gap) - gap);
   for (const array of arrays) {
     const most = array.is_shared ? 16 : Math.max(1, Math.floor(inner / cell));
