@@ -98,7 +98,7 @@ const TEXTS = {
   },
   row_sums: {
     title: "Sum along an axis",
-    know: "Each row has a block. Its four threads share the columns by a stride of 4, so that neighboring threads read neighboring elements.",
+    know: "Each row has a block. Its four threads share the columns by a stride of 4: neighboring threads read neighboring elements.",
     hints: [
       "Thread 1 has the columns 1, 5, 9. Where does its sum go?",
       "Loop over the columns, write `sum` to `sums`, and wait at a barrier.",

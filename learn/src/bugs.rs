@@ -43,8 +43,8 @@ pub fn zip_bug_1(a: &[i32], b: &[i32], out: GlobalMut<i32>) {
     }
 }
 
-/// The stride is the number of threads in one block: the elements of a block overlap with those of the next one. It must be
-/// the number of threads in the grid.
+/// The stride is the number of threads in one block: two blocks update the same elements. It must be the number of threads
+/// in the grid.
 #[kernel]
 pub fn saxpy_bug_1(a: i32, x: &[i32], y: GlobalMut<i32>) {
     let threads = thread::block_dim_x() as usize;
@@ -97,7 +97,7 @@ pub fn pool_bug_1(x: &[i32], out: GlobalMut<i32>) {
     }
 }
 
-/// The pairs overlap: thread i takes the elements i and i + 1 in place of 2i and 2i + 1. All accesses are in bounds, so that
+/// The pairs overlap: thread i takes the elements i and i + 1 in place of 2i and 2i + 1. All accesses are in bounds:
 /// only the result shows the mistake.
 #[kernel]
 pub fn pool_bug_2(x: &[i32], out: GlobalMut<i32>) {
@@ -227,7 +227,7 @@ pub fn convolve_bug_2(x: &[i32], w: &[i32], out: GlobalMut<i32>) {
     }
 }
 
-/// The barrier is in a branch that only some threads take. Also threads that add nothing must reach it.
+/// The barrier is in a branch that only some threads take. Threads that add nothing must reach it, too.
 #[kernel]
 pub fn tree_bug_1(x: &[i32], out: GlobalMut<i32>) {
     let values = shared_array![i32; TREE];
@@ -285,8 +285,8 @@ pub fn prefix_sum_bug_1(x: &[i32], out: GlobalMut<i32>) {
     }
 }
 
-/// Thread t takes all columns from t on, so that most elements are added several times. With the number of threads as its
-/// stride, each element is added once.
+/// Thread t takes all columns from t on: most elements are added several times. If the stride is the number of threads, each
+/// element is added once.
 #[kernel]
 pub fn row_sums_bug_1(x: &[i32], out: GlobalMut<i32>, columns: u32) {
     let sums = shared_array![i32; THREADS];
@@ -347,7 +347,7 @@ pub fn transpose_bug_2(x: &[i32], out: GlobalMut<i32>, rows: u32, columns: u32) 
     out.set((column * rows + row) as usize, tile.get((tx * SIDE + ty) as usize)); // wrong
 }
 
-/// The index goes along a row of b where the product needs a column. It is in bounds, so that only the result is wrong.
+/// The index goes along a row of b where the product needs a column. It is in bounds: only the result is wrong.
 #[kernel]
 pub fn product_bug_1(a: &[i32], b: &[i32], out: GlobalMut<i32>, rows: u32, inner: u32, columns: u32) {
     let row = thread::block_idx_y() * TILE + thread::thread_idx_y();

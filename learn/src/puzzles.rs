@@ -329,7 +329,7 @@ pub fn product(a: &[i32], b: &[i32], out: GlobalMut<i32>, rows: u32, inner: u32,
 }
 
 /// Set out to X·Xᵀ, X a `rows` × `columns` matrix: element (i, j) is the product of rows i and j. For two columns at a time,
-/// a block copies those of its rows i to `left` and those of its rows j to `right`, and each thread adds two products.
+/// a block copies its rows i to `left` and its rows j to `right`, and each thread adds two products.
 #[kernel]
 pub fn product_by_tiles(x: &[i32], out: GlobalMut<i32>, rows: u32, columns: u32) {
     let (left, right) = (shared_array![i32; CELLS], shared_array![i32; CELLS]);
