@@ -299,7 +299,9 @@ fn a_name_outside_of_the_isa_is_unknown() {
         let parts: Vec<&str> = name.split('.').collect();
         let error = semantics::operation(parts[0], &parts[1..]).expect_err(name);
         assert_eq!((error.opcode.as_str(), error.name.as_str()), (parts[0], name));
-        assert!(error.to_string().contains(name));
+        // An opcode that does not exist is named without its modifiers.
+        let named = if error.has_others { name } else { parts[0] };
+        assert!(error.to_string().contains(named), "{name}: {error}");
     }
 }
 
