@@ -20,6 +20,8 @@ function remember() {
 }
 
 const isSolved = entry => Boolean(entry.isBug ? progress.fixed[entry.key] : progress.solved[entry.key]);
+const listOf = entry => (entry.isBug ? book.bugs : book.puzzles);
+const allStars = () => book.puzzles.reduce((sum, { key }) => sum + (progress.solved[key] ?? 0), 0);
 const starText = count => "★".repeat(count) + "☆".repeat(3 - count);
 
 // ---- The list ----
@@ -63,9 +65,8 @@ function showContents() {
   if (isOwn) element("own-tab").setAttribute("aria-current", "page");
   else element("own-tab").removeAttribute("aria-current");
   const count = list => list.filter(isSolved).length;
-  const stars = book.puzzles.reduce((sum, { key }) => sum + (progress.solved[key] ?? 0), 0);
   element("score").textContent =
-    `${count(book.puzzles)} of ${book.puzzles.length} puzzles solved, ${stars} of ${3 * book.puzzles.length} stars; ` +
+    `${count(book.puzzles)} of ${book.puzzles.length} puzzles solved, ${allStars()} of ${3 * book.puzzles.length} stars; ` +
     `${count(book.bugs)} of ${book.bugs.length} bugs fixed.`;
   element("contents-title").textContent = `Puzzles: ${count(book.puzzles)} of ${book.puzzles.length} solved`;
 }
@@ -126,7 +127,7 @@ function caseName(of, index) {
 }
 
 function showButtons() {
-  const list = entry.isBug ? book.bugs : book.puzzles,
+  const list = listOf(entry),
     at = list.indexOf(entry);
   element("previous").disabled = at === 0;
   element("next").disabled = at === list.length - 1;
@@ -345,7 +346,7 @@ async function runOthers(of, text, isStill) {
 const pars = new Map();
 async function parOf(of, kase) {
   if (!pars.has(of.name)) {
-    const files = sourcesOf(book, of.isBug ? book.puzzles.find(({ name }) => name === of.name).solution : of.solution);
+    const files = sourcesOf(book, of.solution);
     const answer = await answerTo({ task: "check", files, launch: launchOf(of.name, kase), orders: 1, seed: 0 });
     pars.set(of.name, answer.check.counts);
   }
@@ -353,23 +354,23 @@ async function parOf(of, kase) {
 }
 
 function solve(of, counts, par) {
-  const isNew = !isSolved(of),
-    stars = starsOf(counts, par);
+  const stars = starsOf(counts, par);
   if (of.isBug) progress.fixed[of.key] = true;
   else progress.solved[of.key] = Math.max(stars, progress.solved[of.key] ?? 0);
   remember();
   showContents();
   showCounts([counts, par]);
   say(of.isBug ? "Fixed: right for all sizes, in all schedules tried." : `Solved: right for all sizes, in all schedules tried. ${starText(stars)}`, "right-result");
-  showSolved(of, stars, isNew);
+  showSolved(of, stars);
 }
 
 function showSolved(of, stars) {
   element("solved-title").textContent = of.isBug ? "✓ Fixed" : `✓ Solved ${starText(stars)}`;
-  const missing = [
-    stars < 3 && "The second and third stars are for memory and work: move no more memory than the par, and execute at most a quarter more instructions. The counts are below.",
-  ];
-  element("stars").textContent = of.isBug ? "" : (missing.find(Boolean) ?? "Three stars: right, no more memory than the par, and no more than a quarter above its instructions.");
+  element("stars").textContent = of.isBug
+    ? ""
+    : stars < 3
+      ? "The second and third stars are for memory and work: move no more memory than the par, and execute at most a quarter more instructions. The counts are below."
+      : "Three stars: right, no more memory than the par, and no more than a quarter above its instructions.";
   rich(element("why"), of.isBug ? `${of.wrong} ${of.why}` : of.why);
   rich(element("think").querySelector("summary"), `To think about: ${of.think}`);
   rich(element("think").querySelector("p"), of.answer);
@@ -378,30 +379,27 @@ function showSolved(of, stars) {
     if (isRust) pre.replaceChildren(colored(text, []));
     else pre.textContent = text;
   };
-  const solution = of.isBug ? book.puzzles.find(({ name }) => name === of.name).solution : of.solution;
-  fill("solution", solution, true);
+  fill("solution", of.solution, true);
   fill("cuda", of.forms.cuda.trimEnd());
   fill("numba", of.forms.numba.trimEnd());
-  const list = of.isBug ? book.bugs : book.puzzles,
-    nextOne = nextOf(of);
+  const nextOne = nextOf(of);
   element("go-on").hidden = !nextOne;
   if (nextOne) element("go-on").textContent = nextOne.isBug ? `Next: bug ${nextOne.number}` : `Next: ${nextOne.title}`;
   element("solved").hidden = false;
-  const isAll = list.every(isSolved);
+  const isAll = listOf(of).every(isSolved);
   element("finish").hidden = !isAll;
   if (isAll) {
-    const all = book.puzzles.reduce((sum, { key }) => sum + (progress.solved[key] ?? 0), 0);
     element("finish-title").textContent = of.isBug ? "All bugs fixed" : "All puzzles solved";
     const guessed = book.bugs.filter(({ key, kind }) => progress.guesses[key] === kind).length;
     element("finish-text").textContent = of.isBug
       ? `You fixed all ${book.bugs.length} bugs, and guessed ${guessed} of them before the run. Try your own PTX next.`
-      : `You solved all ${book.puzzles.length} puzzles with ${all} of ${3 * book.puzzles.length} stars. The bugs are next; docs/learn has the full-size kernels with their counts.`;
+      : `You solved all ${book.puzzles.length} puzzles with ${allStars()} of ${3 * book.puzzles.length} stars. The bugs are next; docs/learn has the full-size kernels with their counts.`;
   }
 }
 
 // The next one that is not solved.
 function nextOf(of) {
-  const list = of.isBug ? book.bugs : book.puzzles,
+  const list = listOf(of),
     at = list.indexOf(of);
   const following = [...list.slice(at + 1), ...list.slice(0, at)].find(other => !isSolved(other));
   return following ?? (of.isBug ? undefined : book.bugs.find(other => !isSolved(other)));
@@ -648,7 +646,7 @@ function connect() {
   for (const id of ["grid-x", "grid-y", "block-x", "block-y", "orders", "seed"]) on(id, "change", () => element(id).reportValidity() && update(0));
   for (const [id, step] of [["previous", -1], ["next", 1]])
     on(id, "click", () => {
-      const list = entry.isBug ? book.bugs : book.puzzles;
+      const list = listOf(entry);
       open(list[list.indexOf(entry) + step]);
       setFragment();
       element("title").focus();
