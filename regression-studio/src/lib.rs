@@ -2,6 +2,7 @@
 //!
 //! - [`table`]: columns, read from a CSV file or generated. [`settings`]: all settings of a run.
 //! - [`prepared`]: samples from a table: split, standardised, one-hot encoded; and the baselines to compare with.
+//! - [`findings`]: what a user should decide before training.
 //! - [`session`]: a training run in its own thread, observed through snapshots.
 //! - [`results`], [`plots`], [`importance`]: its metrics and plots, and the features it relies on. [`model`]: the
 //!   trained network with its column transform; [`prediction`]: what it predicts for a table.
@@ -20,6 +21,7 @@ pub mod background;
 pub mod contributions;
 pub mod cross_validation;
 pub mod explanation;
+pub mod findings;
 pub mod importance;
 pub mod intervals;
 pub mod model;

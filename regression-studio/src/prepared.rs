@@ -20,8 +20,9 @@ pub use self::split::{part_sizes, split};
 pub(crate) use self::transform::signed_log;
 pub use self::transform::{Input, Logarithms, Scale, Transform, suggested_logarithms};
 use self::units::Units;
+pub(crate) use self::units::distinct_rows;
 use crate::settings::{DataSettings, Fold};
-use crate::{Settings, Table};
+use crate::{Settings, Table, findings};
 
 /// A table prepared for training.
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ pub struct Prepared {
     pub transform: Transform,
     /// Number of rows dropped because a value is missing or not numeric.
     pub dropped: usize,
+    /// What a user should decide before training, one line each.
+    pub findings: Vec<String>,
     /// Notes on the data, one line each: constant columns, dropped rows.
     pub notes: Vec<String>,
     /// The mean and the linear model.
@@ -92,7 +95,8 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
     notes.extend(units.notes);
     notes.extend(of_columns);
     notes.extend(transform::unseen_categories(table, data, &train, [("validation", &validation), ("test", &test)]));
-    Ok(of_parts(table, data, transform, [train, validation, test], (dropped, notes)))
+    let findings = findings::find(table, settings).into_iter().map(|finding| finding.text).collect();
+    Ok(Prepared { findings, ..of_parts(table, data, transform, [train, validation, test], (dropped, notes)) })
 }
 
 /// Encodes and standardises the rows of training, validation and test part, and fits the baselines.
@@ -105,7 +109,7 @@ fn of_parts(
 ) -> Prepared {
     let [train, validation, test] = rows.map(|rows| part(table, data, &transform, rows));
     let baselines = Baselines::fit(&train.samples);
-    Prepared { train, validation, test, transform, dropped, notes, baselines }
+    Prepared { train, validation, test, transform, dropped, findings: Vec::new(), notes, baselines }
 }
 
 /// The rows of the training and validation part of `prepared`, of which the test part is now a fold: what a network says
@@ -134,9 +138,7 @@ pub(crate) fn without_fold(
 /// What a user should know about how the table and the columns that are used were read.
 fn notes_on_reading(table: &Table, data: &DataSettings) -> Vec<String> {
     let is_used = |name: &str| name == data.target || data.features.iter().any(|feature| feature == name);
-    let numbering = data.features.iter().filter(|name| data.features.len() > 1 && table.numbers_rows(name));
-    let numbering = numbering.map(|name| format!("{name} numbers the rows: as a feature it only tells their order"));
-    table.notes_on(is_used).map(str::to_owned).chain(numbering).collect()
+    table.notes_on(is_used).map(str::to_owned).collect()
 }
 
 fn part(table: &Table, data: &DataSettings, transform: &Transform, rows: Vec<u32>) -> Part {

@@ -102,6 +102,9 @@ pub struct Results {
     pub device: String,
     /// Number of rows dropped.
     pub dropped: usize,
+    /// What a user should have decided before training, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
     /// Notes on the data, one line each.
     pub notes: Vec<String>,
     /// Training, validation and test part.
@@ -292,6 +295,7 @@ pub(crate) fn of(
         seconds: history.iter().map(|record| record.seconds).sum(),
         device,
         dropped: prepared.dropped,
+        findings: prepared.findings.clone(),
         notes: prepared.notes.clone(),
         parts,
         importance: importance::of(

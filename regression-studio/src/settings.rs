@@ -15,7 +15,7 @@ use neural_net::checksum::{self, Seal};
 use neural_net::device::TrainingDevice;
 use neural_net::training::{Optimizer, Schedule};
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use self::field::Field;
 pub(crate) use self::problems::MIN_ROWS;
@@ -71,6 +71,9 @@ pub struct DataSettings {
     /// Maximum number of categories of a text feature.
     #[serde(default = "default_one_hot_limit")]
     pub one_hot_limit: usize,
+    /// Cells that mean a missing value, by column, such as −999: a text as it stands in the file, or a number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "cells_by_column")]
+    pub missing: BTreeMap<String, Vec<String>>,
     /// The roles of columns, in place of what their cells look like.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, Role>,
@@ -99,6 +102,7 @@ impl DataSettings {
             decimal_mark: self.decimal_mark,
             header: self.header,
             roles: self.columns.clone(),
+            missing: self.missing.clone(),
             may_have_one_column: false,
         }
     }
@@ -348,6 +352,7 @@ impl Default for DataSettings {
             one_hot_limit: 32,
             decimal_mark: None,
             header: None,
+            missing: BTreeMap::new(),
             columns: BTreeMap::new(),
         }
     }
@@ -433,6 +438,24 @@ struct GivenTraining {
     batch_size: Option<IgnoredAny>,
     epochs: Option<IgnoredAny>,
     patience: Option<IgnoredAny>,
+}
+
+/// Reads cells that are given as texts or numbers.
+fn cells_by_column<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Vec<String>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Cell {
+        Text(String),
+        Whole(i64),
+        Number(f64),
+    }
+    let text = |cell: Cell| match cell {
+        Cell::Text(text) => text,
+        Cell::Whole(number) => number.to_string(),
+        Cell::Number(number) => number.to_string(),
+    };
+    let cells = BTreeMap::<String, Vec<Cell>>::deserialize(from)?;
+    Ok(cells.into_iter().map(|(column, cells)| (column, cells.into_iter().map(text).collect())).collect())
 }
 
 /// Maximum number of epochs by default.
@@ -640,9 +663,11 @@ impl Settings {
         let (path, text) = (path.trim(), text.trim());
         let (section, key) = path.rsplit_once('.').ok_or(FORM)?;
         let mut all = toml::Table::try_from(self).map_err(|error| in_words(&error.to_string()))?;
-        // A section that is left out while it is empty.
+        // Sections that are left out while they are empty.
         if let Some(data) = all.get_mut("data").and_then(toml::Value::as_table_mut) {
-            data.entry("columns").or_insert_with(|| toml::Table::new().into());
+            for section in ["columns", "missing"] {
+                data.entry(section).or_insert_with(|| toml::Table::new().into());
+            }
         }
         let mut table = &mut all;
         for name in section.split('.') {

@@ -24,6 +24,9 @@ pub struct Transform {
     /// The roles of feature columns that were declared; other tables are read by them as well.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, Role>,
+    /// Cells that mean a missing value, by feature column; other tables are read by them as well.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub missing: BTreeMap<String, Vec<String>>,
     /// The target's name.
     pub target: String,
     /// The target's standardisation.
@@ -244,7 +247,10 @@ pub(super) fn fit(
     let is_feature = |name: &String| data.features.contains(name);
     let roles = data.columns.iter().filter(|(name, _)| is_feature(name));
     let roles = roles.map(|(name, &role)| (name.clone(), role)).collect();
-    Ok((Transform { inputs, roles, target: data.target.clone(), target_scale }, notes))
+    let is_used = |name: &String| *name == data.target || is_feature(name);
+    let missing = data.missing.iter().filter(|(name, _)| is_used(name));
+    let missing = missing.map(|(name, cells)| (name.clone(), cells.clone())).collect();
+    Ok((Transform { inputs, roles, missing, target: data.target.clone(), target_scale }, notes))
 }
 
 /// Notes on the rows of other parts whose category the training part lacks.
@@ -365,7 +371,8 @@ impl Transform {
         let texts = self.inputs.iter().filter(|input| matches!(input, Input::Text { .. }));
         let texts = texts.map(|input| (input.column().to_owned(), Role::Text));
         let roles = texts.chain(self.roles.iter().map(|(name, &role)| (name.clone(), role))).collect();
-        csv::Declared { roles, may_have_one_column: true, ..csv::Declared::default() }
+        let missing = self.missing.clone();
+        csv::Declared { roles, missing, may_have_one_column: true, ..csv::Declared::default() }
     }
 
     /// Encodes rows as inputs, rows × inputs; they lack only what may be missing.

@@ -79,6 +79,18 @@ fn put_in_order(column: &Column, rows: &mut [u32]) -> Option<String> {
     Some(format!("the rows are ordered by {}, {order}: the newest are the test part", column.name()))
 }
 
+/// The first of the rows with each combination of values in the columns, in their order.
+pub(crate) fn distinct_rows(rows: &[u32], columns: &[&Column]) -> Vec<u32> {
+    let (unit_of, _) = together(rows, columns);
+    let mut next = 0;
+    let mut is_first = |(_, unit): &(&u32, u32)| {
+        let is_first = *unit == next;
+        next += u32::from(is_first);
+        is_first
+    };
+    rows.iter().zip(unit_of).filter(|row| is_first(row)).map(|(&row, _)| row).collect()
+}
+
 /// The unit of each row, and the number of units: rows with the same values in all of the columns are one. Units are
 /// numbered in the order of their first rows.
 fn together(rows: &[u32], columns: &[&Column]) -> (Vec<u32>, usize) {

@@ -204,6 +204,7 @@ fn watch(session: Session, folder: &RunFolder, mut shown: usize, is_text: bool) 
         let snapshot = session.snapshot();
         if is_text && !is_announced && !snapshot.device.is_empty() {
             is_announced = true;
+            snapshot.findings.iter().for_each(|finding| say!("finding: {finding}"));
             snapshot.notes.iter().for_each(|note| say!("note: {note}"));
             say!("{}, {}", snapshot.device, counted(snapshot.inputs.len(), "input"));
         }

@@ -85,7 +85,7 @@ pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String 
         results.parts[1].rows,
         results.parts[2].rows,
     );
-    for note in &results.notes {
+    for note in results.findings.iter().chain(&results.notes) {
         _ = writeln!(text, "- {}.", escaped(note));
     }
     errors(&mut text, &target, &results.parts);

@@ -36,6 +36,8 @@ pub struct Snapshot {
     pub network: Option<Arc<Network>>,
     /// True and predicted values: of the validation part during training, of the test part after the end.
     pub predicted: Option<Arc<Predicted>>,
+    /// What a user should decide before training, one line each.
+    pub findings: Arc<[String]>,
     /// Notes on the data, one line each.
     pub notes: Arc<[String]>,
     /// The results, after the end.

@@ -386,6 +386,7 @@ impl<'a> Trainer<'a> {
             inputs: self.prepared.transform.inputs.iter().map(|input| input.label()).collect(),
             network: drawn.map(Arc::new),
             predicted: Some(Arc::clone(&self.predicted)),
+            findings: self.prepared.findings.clone().into(),
             notes: self.prepared.notes.clone().into(),
             results: None,
             run: Some(Arc::new(SavedRun {

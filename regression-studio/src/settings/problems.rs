@@ -116,7 +116,7 @@ impl Found {
                 format!("{name:?} has no value in any row: remove it")
             });
         }
-        for name in data.columns.keys().filter(|name| table.column(name).is_none()) {
+        for name in data.columns.keys().chain(data.missing.keys()).filter(|name| table.column(name).is_none()) {
             self.require(false, Field::Features, || unknown(name));
         }
         let groups = data.columns.values().filter(|role| **role == Role::Group).count();

@@ -53,6 +53,9 @@ pub(crate) fn show(
             number::duration(results.seconds)
         );
         ui.label(RichText::new(facts).small().weak());
+        for finding in &results.findings {
+            ui.label(RichText::new(format!("⚠ {finding}")).small().color(theme::palette(ui).orange));
+        }
         for note in &results.notes {
             ui.label(RichText::new(note).small().weak());
         }

@@ -63,6 +63,7 @@ impl Watched {
             inputs: inputs.into(),
             network: run.model.network.layers().map(|network| Arc::new(network.clone())),
             predicted: Some(Arc::new(run.predicted.clone())),
+            findings: results.as_ref().map_or_else(Vec::new, |results| results.findings.clone()).into(),
             notes: results.as_ref().map_or_else(Vec::new, |results| results.notes.clone()).into(),
             results,
             run: Some(run),

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::DecimalMark;
+use super::csv::number;
 use super::dates::{self, Dates};
 use super::texts::{Dictionary, Texts};
 
@@ -117,6 +119,42 @@ impl Column {
         let missing = missing(&indices);
         let not_dates = days.iter().filter(|days| days.is_nan()).count() - missing;
         Self { name, missing, values: Values::Dates { texts, indices, days, not_dates } }
+    }
+
+    /// Makes these cells missing: texts as they stand in the file, or numbers.
+    pub(crate) fn take_as_missing(&mut self, cells: &[String]) {
+        let mut taken = 0;
+        match &mut self.values {
+            Values::Numbers { values, not_numeric } => {
+                let numbers: Vec<f64> =
+                    cells.iter().filter_map(|cell| number(cell.as_bytes(), DecimalMark::Point)).collect();
+                for value in values.iter_mut().filter(|value| numbers.contains(*value)) {
+                    (*value, taken) = (f64::NAN, taken + 1);
+                }
+                let NotNumeric { cells: others, texts } = not_numeric;
+                let count = others.len();
+                others.retain(|&(_, index)| {
+                    texts.get(index as usize).is_none_or(|text| !cells.iter().any(|cell| cell == text))
+                });
+                taken += count - others.len();
+            }
+            Values::Texts { texts, indices } => {
+                let is_taken: Vec<bool> = texts.iter().map(|text| cells.iter().any(|cell| cell == text)).collect();
+                for index in indices.iter_mut().filter(|index| is_taken.get(**index as usize) == Some(&true)) {
+                    (*index, taken) = (Categories::MISSING, taken + 1);
+                }
+            }
+            Values::Dates { texts, indices, days, not_dates } => {
+                let is_taken: Vec<bool> = texts.iter().map(|text| cells.iter().any(|cell| cell == text)).collect();
+                for (index, days) in indices.iter_mut().zip(days) {
+                    if is_taken.get(*index as usize) == Some(&true) {
+                        *not_dates -= usize::from(days.is_nan());
+                        (*index, *days, taken) = (Categories::MISSING, f64::NAN, taken + 1);
+                    }
+                }
+            }
+        }
+        self.missing += taken;
     }
 
     /// The column's name, from the header.

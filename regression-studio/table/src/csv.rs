@@ -44,7 +44,9 @@ use self::chunks::Context;
 pub use self::error::{CsvError, CsvProblem};
 pub use self::limits::{COLUMN_LIMIT, RECORD_LIMIT};
 use self::limits::{LIMITS, Limits};
+pub use self::notes::toml_key;
 use self::pass::{Outcome, Pass};
+pub(crate) use self::value::number;
 use super::{Column, DecimalMark, Role, Table};
 
 /// What a user says about a file; the cells decide the rest.
@@ -56,6 +58,8 @@ pub struct Declared {
     pub header: Option<bool>,
     /// The roles of columns, by name.
     pub roles: BTreeMap<String, Role>,
+    /// Cells that are missing values, by column: a text as it stands in the file, or a number with a decimal point.
+    pub missing: BTreeMap<String, Vec<String>>,
     /// Whether a table of one column is one; otherwise its separator is taken for an unknown one.
     pub may_have_one_column: bool,
 }
@@ -117,7 +121,7 @@ fn read_within(path: &Path, limits: Limits, options: Options) -> Result<Table, C
         match pass.run(known)? {
             Outcome::Table(table) => {
                 progress(1.0);
-                return Ok(table);
+                return Ok(table.with_missing(&declared.missing));
             }
             Outcome::Misjudged(better) => known = Some(better),
         }

@@ -12,7 +12,10 @@ mod lines;
 mod role;
 mod texts;
 
+use std::collections::BTreeMap;
+
 pub use self::column::{Categories, Column, Kind};
+pub use self::csv::toml_key;
 pub use self::dates::date;
 pub use self::decimal_mark::DecimalMark;
 pub(crate) use self::lines::Lines;
@@ -53,6 +56,15 @@ impl Table {
     /// Sets the line numbers at which the rows begin in the file.
     pub(crate) fn with_lines(self, lines: Lines) -> Self {
         Self { lines: Some(lines), ..self }
+    }
+
+    /// Takes these cells of columns as missing: a text as it stands in the file, or a number with a decimal point.
+    pub fn with_missing(mut self, cells: &BTreeMap<String, Vec<String>>) -> Self {
+        let missing = |column: &Column| cells.get(column.name());
+        self.columns.iter_mut().filter_map(|column| Some((missing(column)?, column))).for_each(|(cells, column)| {
+            column.take_as_missing(cells);
+        });
+        self
     }
 
     /// Sets the notes on how the file was read.

@@ -3,6 +3,7 @@
 mod baselines;
 mod csv_reads;
 mod csv_rejects;
+mod findings;
 mod folds;
 mod notes;
 mod split_and_scale;

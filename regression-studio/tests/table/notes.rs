@@ -83,13 +83,6 @@ fn only_notes_on_columns_that_are_used_are_given() {
 }
 
 #[test]
-fn a_column_that_numbers_the_rows_is_named_unless_it_is_the_only_feature() {
-    let text = rows("id,a,y", 40, |row| format!("{row},{},{}", row * 7 % 11, row * row));
-    assert_eq!(notes(&text, &[], |_| ()), ["id numbers the rows: as a feature it only tells their order"]);
-    assert_eq!(notes(&text, &[], |settings| settings.data.features = vec!["id".to_owned()]), Vec::<String>::new());
-}
-
-#[test]
 fn categories_that_only_later_parts_have_are_counted() {
     let text = rows("month,y", 72, |row| format!("m{},{}", row / 6, 100 * (row / 6) + row % 6));
     let found = notes(&text, &[], |settings| settings.split.order = SplitOrder::Time);

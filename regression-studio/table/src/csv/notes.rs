@@ -54,7 +54,7 @@ impl File<'_> {
     }
 
     fn of_column(&self, index: usize, column: &Column, found: &Found, evidence: &Evidence) -> Vec<String> {
-        let (mut notes, name) = (Vec::new(), key(column.name()));
+        let (mut notes, name) = (Vec::new(), toml_key(column.name()));
         let is_declared = self.roles.get(index).is_some_and(Option::is_some);
         let is_number = column.numbers().is_some() && !column.is_date();
         if let Some(affix) = &found.affix {
@@ -167,8 +167,8 @@ impl File<'_> {
     }
 }
 
-/// A column's name as a key in a settings file.
-fn key(name: &str) -> String {
+/// A column's name as a key in a settings file, which is TOML.
+pub fn toml_key(name: &str) -> String {
     let is_bare = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
     if is_bare { name.to_owned() } else { format!("{name:?}") }
 }

@@ -37,7 +37,7 @@ pub(super) fn is_missing_number(text: &str) -> bool {
 }
 
 /// The cell's value if it is a finite number whose decimal mark is `mark`.
-pub(super) fn number(cell: &[u8], mark: DecimalMark) -> Option<f64> {
+pub(crate) fn number(cell: &[u8], mark: DecimalMark) -> Option<f64> {
     plain(cell, mark).or_else(|| not_plain(cell, mark))
 }
 
