@@ -103,7 +103,7 @@ impl DataSettings {
             header: self.header,
             roles: self.columns.clone(),
             missing: self.missing.clone(),
-            may_have_one_column: false,
+            ..csv::Declared::default()
         }
     }
 

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::DecimalMark;
 use super::csv::number;
-use super::dates::{self, Dates};
+use super::dates::{self, Dates, Reading};
+use super::shown::decimal;
 use super::texts::{Dictionary, Texts};
 
 /// The type of a column's values.
@@ -23,6 +24,9 @@ pub struct Column {
     name: String,
     missing: usize,
     values: Values,
+    unit: Option<String>,
+    indistinct_integers: usize,
+    two_digit_years: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -98,18 +102,20 @@ impl Column {
         index(cells.len());
         let indices: Vec<u32> = cells.iter().map(code).collect();
         let texts = dictionary.into_texts();
-        match dates::of_texts(&texts, &texts.counts(&indices), None, false) {
-            Some(Dates { days, .. }) => Self::from_dates(name.into(), texts, indices, &days),
+        match dates::of_texts(&texts, &texts.counts(&indices), &Reading::default()) {
+            Some(Dates { days, two_digit_year, .. }) => {
+                Self::from_dates(name.into(), texts, indices, &days).with_two_digit_years(two_digit_year.is_some())
+            }
             None => Self::from_texts(name.into(), texts, indices),
         }
     }
 
     pub(crate) fn from_numbers(name: String, values: Vec<f64>, missing: usize, not_numeric: NotNumeric) -> Self {
-        Self { name, missing, values: Values::Numbers { values, not_numeric } }
+        Self::new(name, missing, Values::Numbers { values, not_numeric })
     }
 
     pub(crate) fn from_texts(name: String, texts: Texts, indices: Vec<u32>) -> Self {
-        Self { name, missing: missing(&indices), values: Values::Texts { texts, indices } }
+        Self::new(name, missing(&indices), Values::Texts { texts, indices })
     }
 
     /// A column of dates, of which `days_of_texts` gives each text's days, or NaN.
@@ -118,7 +124,26 @@ impl Column {
         let days: Vec<f64> = indices.iter().map(of_row).collect();
         let missing = missing(&indices);
         let not_dates = days.iter().filter(|days| days.is_nan()).count() - missing;
-        Self { name, missing, values: Values::Dates { texts, indices, days, not_dates } }
+        Self::new(name, missing, Values::Dates { texts, indices, days, not_dates })
+    }
+
+    fn new(name: String, missing: usize, values: Values) -> Self {
+        Self { name, missing, values, unit: None, indistinct_integers: 0, two_digit_years: false }
+    }
+
+    /// Sets what every number has before or behind it.
+    pub(crate) fn with_unit(self, unit: Option<String>) -> Self {
+        Self { unit, ..self }
+    }
+
+    /// Sets the number of cells that [`Column::indistinct_integers`] counts.
+    pub(crate) fn with_indistinct_integers(self, indistinct_integers: usize) -> Self {
+        Self { indistinct_integers, ..self }
+    }
+
+    /// Sets whether a date has a year of two digits.
+    pub(crate) fn with_two_digit_years(self, two_digit_years: bool) -> Self {
+        Self { two_digit_years, ..self }
     }
 
     /// Makes these cells missing: texts as they stand in the file, or numbers.
@@ -175,6 +200,25 @@ impl Column {
         matches!(self.values, Values::Dates { .. })
     }
 
+    /// The currency or unit that every number of the column has, as in the file: `€`, `%`, `m2`; with `…` between if it
+    /// stands on both sides. `None` for bare numbers, dates and texts.
+    pub fn unit(&self) -> Option<&str> {
+        self.unit.as_deref()
+    }
+
+    /// The number of cells with a whole number beyond 2⁵³ whose digits an f64 does not keep, such as 9007199254740993:
+    /// [`Column::number`] gives another number for them, which may be equal for different cells. 0 for texts and dates.
+    pub fn indistinct_integers(&self) -> usize {
+        self.indistinct_integers
+    }
+
+    /// Whether a date of the column has a year of two digits, which [`csv::Declared::first_year`] completes.
+    ///
+    /// [`csv::Declared::first_year`]: super::csv::Declared::first_year
+    pub fn two_digit_years(&self) -> bool {
+        self.two_digit_years
+    }
+
     /// The number of missing cells; [`super::csv`] lists the spellings of a missing value.
     pub fn missing(&self) -> usize {
         self.missing
@@ -209,7 +253,7 @@ impl Column {
     pub fn text(&self, row: usize) -> Cow<'_, str> {
         match &self.values {
             Values::Numbers { values, not_numeric } => match values.get(row) {
-                Some(value) if !value.is_nan() => shown(*value).into(),
+                Some(value) if !value.is_nan() => decimal(*value).into(),
                 _ => not_numeric.text(row).unwrap_or_default().into(),
             },
             Values::Texts { texts, indices } | Values::Dates { texts, indices, .. } => {
@@ -250,14 +294,6 @@ impl NotNumeric {
     }
 }
 
-/// The shortest decimal form that reads back as the same number.
-fn shown(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1e16 || (size > 0.0 && size < 1e-5) => format!("{value:e}"),
-        _ => value.to_string(),
-    }
-}
-
 fn missing(indices: &[u32]) -> usize {
     indices.iter().filter(|&&index| index == Categories::MISSING).count()
 }
@@ -290,14 +326,6 @@ mod tests {
         assert_eq!(categories.indices, [0, Categories::MISSING, 1, 0]);
         assert_eq!(categories.names.iter().collect::<Vec<_>>(), ["EQ", "BE"]);
         assert_eq!((column.text(1), column.text(3), column.number(0)), ("".into(), "EQ".into(), None));
-    }
-
-    #[test]
-    fn very_large_and_very_small_numbers_are_shown_with_an_exponent() {
-        let values = vec![0.0, 9.5e15, 1e16, -1.5e16, 1e-5, 9.5e-6, -2e-300];
-        let column = Column::of_numbers("value", values.clone());
-        let shown: Vec<_> = (0..values.len()).map(|row| column.text(row).into_owned()).collect();
-        assert_eq!(shown, ["0", "9500000000000000", "1e16", "-1.5e16", "0.00001", "9.5e-6", "-2e-300"]);
     }
 
     #[test]

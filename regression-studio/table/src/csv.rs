@@ -47,7 +47,7 @@ use self::limits::{LIMITS, Limits};
 pub use self::notes::toml_key;
 use self::pass::{Outcome, Pass};
 pub(crate) use self::value::number;
-use super::{Column, DecimalMark, Role, Table};
+use super::{Column, DecimalMark, Encoding, Role, Table};
 
 /// What a user says about a file; the cells decide the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +62,10 @@ pub struct Declared {
     pub missing: BTreeMap<String, Vec<String>>,
     /// Whether a table of one column is one; otherwise its separator is taken for an unknown one.
     pub may_have_one_column: bool,
+    /// The encoding of the text; a byte order mark in the file goes before it.
+    pub encoding: Option<Encoding>,
+    /// The first of the hundred years that a year of two digits is in; 1969 if it is not declared.
+    pub first_year: Option<i64>,
 }
 
 /// What is declared, memory limit, progress callback and cancellation of a read.

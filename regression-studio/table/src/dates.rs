@@ -17,13 +17,36 @@ pub(crate) struct Dates {
     pub(crate) days: Vec<f64>,
     /// A text whose order of day and month no cell of the column shows; it was taken as day first.
     pub(crate) ambiguous: Option<String>,
+    /// The index of a text whose year has two digits.
+    pub(crate) two_digit_year: Option<usize>,
+}
+
+/// The first year of the hundred that two digits mean, unless it is declared, as in POSIX.
+pub(crate) const FIRST_YEAR: i64 = 1969;
+
+/// How the texts of a column are read as dates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// The declared order of day and month.
+    pub(crate) order: Option<Order>,
+    /// Whether the column is declared as one of dates.
+    pub(crate) is_declared: bool,
+    /// The first of the hundred years that two digits mean.
+    pub(crate) first_year: i64,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self { order: None, is_declared: false, first_year: FIRST_YEAR }
+    }
 }
 
 /// A column's texts as dates; `counts` gives the cells with each text. `None` if at most half of the cells are dates,
 /// unless the column is declared as one, which also allows 20250131 and 202501. The order of day and month is
 /// `declared`, or that of most cells which show it.
-pub(crate) fn of_texts(texts: &Texts, counts: &[usize], declared: Option<Order>, is_declared: bool) -> Option<Dates> {
-    let parsed: Vec<Option<Parsed>> = texts.iter().map(|text| parse(text, is_declared)).collect();
+pub(crate) fn of_texts(texts: &Texts, counts: &[usize], reading: &Reading) -> Option<Dates> {
+    let &Reading { order: declared, is_declared, .. } = reading;
+    let parsed: Vec<Option<Parsed>> = texts.iter().map(|text| parse(text, reading)).collect();
     let cells = |is_wanted: fn(&Parsed) -> bool| -> usize {
         let wanted = parsed.iter().zip(counts).filter(|(parsed, _)| parsed.as_ref().is_some_and(is_wanted));
         wanted.map(|(_, count)| count).sum()
@@ -42,7 +65,8 @@ pub(crate) fn of_texts(texts: &Texts, counts: &[usize], declared: Option<Order>,
     let is_open = declared.is_none() && day_first == month_first;
     let of_two_orders = |of: &Option<Parsed>| matches!(of, Some(Parsed { day: Day::Unordered { first, second, .. }, .. }) if first != second && *first <= 12 && *second <= 12);
     let ambiguous = parsed.iter().position(of_two_orders).filter(|_| is_open).and_then(|index| texts.get(index));
-    Some(Dates { days, ambiguous: ambiguous.map(str::to_owned) })
+    let two_digit_year = parsed.iter().position(|of| of.as_ref().is_some_and(|of| of.has_short_year));
+    Some(Dates { days, ambiguous: ambiguous.map(str::to_owned), two_digit_year })
 }
 
 /// Whether whole numbers are days such as 20250131, or months such as 202501.
@@ -61,6 +85,8 @@ struct Parsed {
     day: Day,
     /// The part of a day that has passed, less the offset from UTC.
     time: f64,
+    /// Whether the year has two digits.
+    has_short_year: bool,
 }
 
 enum Day {
@@ -84,16 +110,22 @@ impl Parsed {
 /// Dates are 2025-01-31, 2025/01/31, 31-Jan-2025, 31 January 25, Jan 31, 2025, 31.01.2025 and 31/01/2025, with a year of
 /// two or four digits where it is the last part. A time may follow after a space or T: 8:05, 14:30:15.25 or 2:30 pm,
 /// then Z, UTC or an offset such as +01:00.
-fn parse(text: &str, may_be_compact: bool) -> Option<Parsed> {
+fn parse(text: &str, reading: &Reading) -> Option<Parsed> {
     let text = text.trim();
-    if may_be_compact && let Some(days) = compact(text) {
-        return Some(Parsed { day: Day::Known(days), time: 0.0 });
+    if reading.is_declared
+        && let Some(days) = compact(text)
+    {
+        return Some(Parsed { day: Day::Known(days), time: 0.0, has_short_year: false });
     }
-    let Some(colon) = text.find(':') else { return Some(Parsed { day: day(text)?, time: 0.0 }) };
+    let of_day = |date: &str, time: f64| {
+        let (day, has_short_year) = day(date, reading.first_year)?;
+        Some(Parsed { day, time, has_short_year })
+    };
+    let Some(colon) = text.find(':') else { return of_day(text, 0.0) };
     let hours = text[..colon].bytes().rev().take_while(u8::is_ascii_digit).count();
     let (date, time) = text.split_at(colon - hours);
     let date = date.strip_suffix(['T', 't', ' '])?.trim_end().trim_end_matches(',');
-    Some(Parsed { day: day(date)?, time: time_of(time)? })
+    of_day(date, time_of(time)?)
 }
 
 /// A date without separators: 20250131, or 202501 for the first day of a month.
@@ -106,7 +138,8 @@ fn compact(text: &str) -> Option<i64> {
     }
 }
 
-fn day(date: &str) -> Option<Day> {
+/// A day, and whether its year has two digits.
+fn day(date: &str, first_year: i64) -> Option<(Day, bool)> {
     let separator = date.chars().find(|character| !character.is_alphanumeric())?;
     let mut parts = date.split(separator);
     let (first, second, third) = (parts.next()?, parts.next()?, parts.next()?);
@@ -114,7 +147,9 @@ fn day(date: &str) -> Option<Day> {
         return None;
     }
     let known = |year: i64, month: Option<i64>, day: &str| days_of(year, month?, digits(day, 2)?).map(Day::Known);
-    match (separator, first.len(), third.len()) {
+    let year_of = |text: &str| year_of(text, first_year);
+    let has_short_year = first.len() <= 2 && third.len() == 2;
+    let day = match (separator, first.len(), third.len()) {
         ('-' | '/' | '.', 4, 1..=2) => {
             known(digits(first, 4)?, digits(second, 2).or_else(|| month_named(second)), third)
         }
@@ -129,17 +164,14 @@ fn day(date: &str) -> Option<Day> {
             is_day.then_some(Day::Unordered { first, second, year })
         }
         _ => None,
-    }
+    };
+    Some((day?, has_short_year))
 }
 
-/// A year of four digits, or of two, from 1969 to 2068 as in POSIX.
-fn year_of(text: &str) -> Option<i64> {
+/// A year of four digits, or of two, in the hundred years from `first_year` on.
+fn year_of(text: &str, first_year: i64) -> Option<i64> {
     let year = digits(text, 4)?;
-    Some(match (text.len(), year) {
-        (4, _) => year,
-        (_, 69..) => 1900 + year,
-        _ => 2000 + year,
-    })
+    Some(if text.len() == 4 { year } else { first_year + (year - first_year).rem_euclid(100) })
 }
 
 /// A number of at most `length` digits.
@@ -266,7 +298,7 @@ mod tests {
     }
 
     fn days(text: &str) -> Option<f64> {
-        parse(text, false)?.days(Order::DayFirst)
+        parse(text, &Reading::default())?.days(Order::DayFirst)
     }
 
     #[test]
@@ -310,9 +342,33 @@ mod tests {
         let mut dictionary = crate::texts::Dictionary::default();
         let codes: Vec<u32> = texts.iter().map(|text| dictionary.code(text)).collect();
         let texts = dictionary.into_texts();
-        let dates = of_texts(&texts, &texts.counts(&codes), declared, is_declared)?;
+        let reading = Reading { order: declared, is_declared, ..Reading::default() };
+        let dates = of_texts(&texts, &texts.counts(&codes), &reading)?;
         let days = codes.iter().map(|&code| Some(dates.days[code as usize]).filter(|days| !days.is_nan()));
         Some((days.collect(), dates.ambiguous.is_some()))
+    }
+
+    #[test]
+    fn years_of_two_digits_are_in_the_hundred_years_from_the_first_on() {
+        let year = |text: &str, first_year| {
+            let parsed = parse(text, &Reading { first_year, ..Reading::default() }).unwrap();
+            (date(parsed.days(Order::DayFirst).unwrap())[..4].parse::<i64>().unwrap(), parsed.has_short_year)
+        };
+        for (text, first_year, wanted) in [
+            ("05.01.69", 1969, 1969),
+            ("05.01.68", 1969, 2068),
+            ("05.01.68", 1950, 1968),
+            ("05/01/49", 1950, 2049),
+            ("5-Jan-50", 1950, 1950),
+            ("5 January 00", 2000, 2000),
+            ("05.01.99", 1900, 1999),
+            ("05.01.99", 2050, 2099),
+        ] {
+            assert_eq!(year(text, first_year), (wanted, true), "{text} from {first_year}");
+        }
+        for text in ["05.01.1969", "1969-01-05", "1969/1/5", "Jan 5, 1969"] {
+            assert_eq!(year(text, 2000), (1969, false), "{text}");
+        }
     }
 
     #[test]

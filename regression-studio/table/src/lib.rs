@@ -7,9 +7,11 @@ pub mod synthetic;
 mod column;
 mod dates;
 mod decimal_mark;
+mod encoding;
 mod index;
 mod lines;
 mod role;
+mod shown;
 mod texts;
 
 use std::collections::BTreeMap;
@@ -18,8 +20,10 @@ pub use self::column::{Categories, Column, Kind};
 pub use self::csv::toml_key;
 pub use self::dates::date;
 pub use self::decimal_mark::DecimalMark;
+pub use self::encoding::{Encoding, UnknownEncoding};
 pub(crate) use self::lines::Lines;
 pub use self::role::Role;
+pub use self::shown::{decimal, shortened};
 pub use self::statistics::Statistics;
 pub use self::texts::Texts;
 
@@ -30,6 +34,7 @@ pub struct Table {
     rows: usize,
     columns: Vec<Column>,
     lines: Option<Lines>,
+    encoding: Encoding,
     notes: Vec<Note>,
 }
 
@@ -50,7 +55,7 @@ impl Table {
     pub fn new(source: impl Into<String>, columns: Vec<Column>) -> Self {
         let rows = columns.first().map_or(0, Column::rows);
         assert!(columns.iter().all(|column| column.rows() == rows), "a table's columns have the same length");
-        Self { source: source.into(), rows, columns, lines: None, notes: Vec::new() }
+        Self { source: source.into(), rows, columns, lines: None, encoding: Encoding::default(), notes: Vec::new() }
     }
 
     /// Sets the line numbers at which the rows begin in the file.
@@ -67,9 +72,20 @@ impl Table {
         self
     }
 
+    /// Sets the encoding of the file's text.
+    pub(crate) fn with_encoding(self, encoding: Encoding) -> Self {
+        Self { encoding, ..self }
+    }
+
     /// Sets the notes on how the file was read.
     pub(crate) fn with_notes(self, notes: Vec<Note>) -> Self {
         Self { notes, ..self }
+    }
+
+    /// The encoding as which the file's text was read, by its name in the WHATWG Encoding Standard, such as `windows-1250`;
+    /// `UTF-8` for a generated table.
+    pub fn encoding(&self) -> &'static str {
+        self.encoding.name()
     }
 
     /// What a user should know about how the file was read.

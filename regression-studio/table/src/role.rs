@@ -76,7 +76,9 @@ impl Role {
         match self {
             Self::Number | Self::DecimalPoint | Self::DecimalComma => Some(Kind::Number),
             Self::Category | Self::Text | Self::Date | Self::DayFirst | Self::MonthFirst => Some(Kind::Text),
-            Self::Index | Self::Ignore | Self::Group => None,
+            // As written: 00123 and 123 are different rows, and an f64 does not keep twenty digits.
+            Self::Index | Self::Group => Some(Kind::Text),
+            Self::Ignore => None,
         }
     }
 

@@ -64,7 +64,6 @@ fn files_that_are_not_text() {
         advice(b"PK\x03\x04\x14\0\x06\0"),
         "it is a spreadsheet or a ZIP archive; save the table as CSV, or unpack it"
     );
-    assert_eq!(advice(b"\xff\xfea\0,\0b\0"), "it is UTF-16; save it as UTF-8");
     assert_eq!(advice(b"a\0,\0b\0\n\0"), "it contains null bytes; save the table as CSV in UTF-8");
     assert_eq!(
         advice(b"\x7fELF,\x02\n1,2\n"),

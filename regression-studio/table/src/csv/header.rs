@@ -18,9 +18,7 @@ const SEPARATORS: [u8; 3] = [b'\t', b';', b','];
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Magic numbers of files that are not text, and advice for each.
-const NOT_TEXT: [(&[u8], &str); 9] = [
-    (b"\xff\xfe", ": it is UTF-16; save it as UTF-8"),
-    (b"\xfe\xff", ": it is UTF-16; save it as UTF-8"),
+const NOT_TEXT: [(&[u8], &str); 7] = [
     (b"PK\x03\x04", ": it is a spreadsheet or a ZIP archive; save the table as CSV, or unpack it"),
     (b"\xd0\xcf\x11\xe0", ": it is a spreadsheet; save the table as CSV"),
     (b"%PDF", ": it is a PDF document; get the table as CSV"),

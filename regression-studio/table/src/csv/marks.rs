@@ -21,6 +21,8 @@ pub(super) struct Evidence {
     pub(super) with_comma: Shown,
     /// Numbers in parentheses.
     pub(super) accounting: Shown,
+    /// Whole numbers whose digits an f64 does not keep.
+    pub(super) indistinct: Shown,
 }
 
 /// The number of cells of a kind, and the first: its row and text.
@@ -63,6 +65,9 @@ impl Evidence {
         if let Some(shown) = shown {
             shown.add(count, row, text);
         }
+        if value::is_indistinct(text) {
+            self.indistinct.add(count, row, text);
+        }
     }
 
     /// Adds a cell that is counted as a number elsewhere.
@@ -80,6 +85,7 @@ impl Evidence {
         self.with_point.append(other.with_point, row);
         self.with_comma.append(other.with_comma, row);
         self.accounting.append(other.accounting, row);
+        self.indistinct.append(other.indistinct, row);
     }
 
     /// Whether most cells are numbers by one mark or the other.

@@ -18,6 +18,15 @@ pub(super) struct Merged {
     pub(super) found: Found,
 }
 
+/// How a column is read, by what is declared and what its cells show.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    pub(super) mark: DecimalMark,
+    pub(super) role: Option<Role>,
+    /// The first of the hundred years that two digits mean.
+    pub(super) first_year: i64,
+}
+
 /// What a user should know about a column's cells.
 #[derive(Default)]
 pub(super) struct Found {
@@ -25,6 +34,8 @@ pub(super) struct Found {
     pub(super) affix: Option<Affix>,
     /// A date whose order of day and month no cell shows.
     pub(super) ambiguous_date: Option<String>,
+    /// A date with a year of two digits, and its days from 1970-01-01.
+    pub(super) two_digit_year: Option<(String, f64)>,
     /// Cells that are missing by a word: NA in a text column, None among numbers.
     pub(super) words: Shown,
 }
@@ -80,11 +91,17 @@ impl Gathered {
     }
 
     /// The column named `name`, whose decimal mark is `mark`.
-    pub(super) fn into_column(self, name: String, mark: DecimalMark, role: Option<Role>) -> Merged {
-        match self {
-            Self::Numbers(numbers) => numbers.into_column(name, role),
-            Self::Texts(texts, _) => texts.into_column(name, mark, role),
-        }
+    pub(super) fn into_column(self, name: String, reading: Reading) -> Merged {
+        let indistinct = self.evidence().indistinct.count;
+        let merged = match self {
+            Self::Numbers(numbers) => numbers.into_column(name, reading.role),
+            Self::Texts(texts, _) => texts.into_column(name, reading),
+        };
+        let counted = |column: Column| match column.numbers().is_some() && !column.is_date() {
+            true => column.with_indistinct_integers(indistinct),
+            false => column,
+        };
+        Merged { column: merged.column.map(counted), ..merged }
     }
 }
 
@@ -254,15 +271,16 @@ impl TextCells {
     }
 
     /// The column: of numbers if most of its texts are, or if all that are have the same unit; of dates if most are.
-    fn into_column(self, name: String, mark: DecimalMark, role: Option<Role>) -> Merged {
+    fn into_column(self, name: String, Reading { mark, role, first_year }: Reading) -> Merged {
         let (indices, texts) = (self.indices, self.texts.into_texts());
         let counts = texts.counts(&indices);
         let declared = role.and_then(Role::kind);
         let of_texts = TextCounts::of(&texts, &counts, mark);
-        let numbers = |values: &[Option<f64>], affix| {
+        let numbers = |values: &[Option<f64>], affix: Option<Affix>| {
             let mut words = Shown::default();
             let column = numbers(name.clone(), &texts, &indices, values, &mut words);
-            Merged { column: Some(column), found: Found { affix, words, ambiguous_date: None } }
+            let column = column.with_unit(affix.as_ref().map(Affix::shown));
+            Merged { column: Some(column), found: Found { affix, words, ..Found::default() } }
         };
         if declared != Some(Kind::Text) {
             if of_texts.kind() == Kind::Number || declared == Some(Kind::Number) && of_texts.numbers > 0 {
@@ -278,14 +296,24 @@ impl TextCells {
             }
         }
         let is_date = role.is_some_and(Role::is_date);
-        let dates = match is_date || declared.is_none() {
-            true => dates::of_texts(&texts, &counts, role.and_then(Role::order), is_date),
+        // Rows may be identified, and ordered, by their time.
+        let may_be_dates = declared.is_none() || is_date || matches!(role, Some(Role::Index | Role::Group));
+        let dates = match may_be_dates {
+            true => {
+                let reading = dates::Reading { order: role.and_then(Role::order), is_declared: is_date, first_year };
+                dates::of_texts(&texts, &counts, &reading)
+            }
             false => None,
         };
         match dates {
-            Some(Dates { days, ambiguous }) => {
+            Some(Dates { days, ambiguous, two_digit_year }) => {
+                let two_digit_year = two_digit_year
+                    .and_then(|index| Some((texts.get(index)?.to_owned(), *days.get(index)?)))
+                    .filter(|(_, days)| !days.is_nan());
                 let column = Column::from_dates(name, texts, indices, &days);
-                Merged { column: Some(column), found: Found { ambiguous_date: ambiguous, ..Found::default() } }
+                let column = column.with_two_digit_years(two_digit_year.is_some());
+                let found = Found { ambiguous_date: ambiguous, two_digit_year, ..Found::default() };
+                Merged { column: Some(column), found }
             }
             None => {
                 let column = Column::from_texts(name, texts, indices);
@@ -330,7 +358,8 @@ mod tests {
     #[test]
     fn a_column_without_any_number_keeps_its_texts_without_another_reading() {
         let pieces = vec![texts_read_as_numbers(["b", "a"]), texts_read_as_numbers(["a", "c"])];
-        let merged = Gathered::of(6, pieces).into_column("name".to_owned(), DecimalMark::Point, None);
+        let reading = Reading { mark: DecimalMark::Point, role: None, first_year: dates::FIRST_YEAR };
+        let merged = Gathered::of(6, pieces).into_column("name".to_owned(), reading);
         let Some(column) = merged.column else { panic!("it is read again") };
         assert_eq!((column.kind(), column.missing()), (Kind::Text, 2));
         let cells: Vec<_> = (0..6).map(|row| column.text(row).into_owned()).collect();

@@ -20,6 +20,8 @@ pub(super) struct File<'a> {
     pub(super) roles: &'a [Option<Role>],
     /// A number with a zero in front, by column.
     pub(super) leading_zeros: &'a [Option<String>],
+    /// The declared first year of those that two digits mean.
+    pub(super) first_year: Option<i64>,
 }
 
 /// A number such as 01 among the first cells of a column.
@@ -94,6 +96,14 @@ impl File<'_> {
                  \"category\""
             ));
         }
+        if let Some((row, _)) = evidence.indistinct.first.as_ref().filter(|_| column.indistinct_integers() > 0) {
+            let (count, place) = (column.indistinct_integers(), self.place(*row as usize));
+            notes.push(format!(
+                "{} that f64 cannot tell apart (beyond 2^53), first {place}: if they identify rows, declare \
+                 it in [data.columns]: {name} = \"index\" or \"category\"",
+                counted(count, "integer")
+            ));
+        }
         if let Some((_, text)) = &found.words.first {
             let count = counted(found.words.count, "cell");
             notes.push(match column.categories().is_some() {
@@ -108,6 +118,14 @@ impl File<'_> {
             notes.push(format!(
                 "no cell shows the order of day and month: {date:?} is read with the day first; otherwise declare it in \
                  [data.columns]: {name} = \"month-first\""
+            ));
+        }
+        if let (Some((text, days)), None) = (&found.two_digit_year, self.first_year) {
+            let (first, last) = (dates::FIRST_YEAR, dates::FIRST_YEAR + 99);
+            notes.push(format!(
+                "years of two digits are {first} to {last}: {text:?} is {}; declare, for example, first_year = 1950 in \
+                 [data] to read them as 1950 to 2049",
+                dates::date(*days)
             ));
         }
         let numbers = column.numbers().filter(|numbers| is_number && !is_declared && dates::are_compact(numbers));

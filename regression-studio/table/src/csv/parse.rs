@@ -10,6 +10,9 @@ use super::value;
 use crate::texts::{Dictionary, bytes_of};
 use crate::{Categories, DecimalMark, Kind, Lines};
 
+/// 2⁵³, up to which an f64 has every whole number.
+const BEYOND: f64 = 9_007_199_254_740_992.0;
+
 /// The parsed rows of a chunk.
 pub(super) struct Rows {
     /// The chunk's index in file order.
@@ -172,6 +175,9 @@ impl Cells {
             Self::Numbers { values, missing, others, texts, evidence } => match value::plain(cell, plan.mark) {
                 Some(number) => {
                     values.push(number);
+                    if number.abs() >= BEYOND && value::is_indistinct(cell) {
+                        evidence.indistinct.add(1, row, cell);
+                    }
                     if plan.weighs && memchr::memchr2(b'.', b',', cell).is_some() {
                         evidence.add_number(row, cell);
                     }

@@ -14,7 +14,7 @@ use super::merge::{self, Gathered};
 use super::notes::{self, File};
 use super::parse::{Cells, Plan, Rows, Schema};
 use super::source::{FileState, Source};
-use crate::{DecimalMark, Kind, Lines, Role, Table};
+use crate::{DecimalMark, Kind, Lines, Role, Table, dates};
 
 /// A file, what is declared about it and the context of its read.
 pub(super) struct Pass<'a> {
@@ -38,8 +38,8 @@ pub(super) struct Known {
 
 impl Pass<'_> {
     pub(super) fn run(&self, known: Option<Known>) -> Result<Outcome, CsvError> {
-        let source = Source::open(self.path).map_err(|problem| self.error(None, problem))?;
-        let (state, is_repeatable) = (source.state(), source.is_repeatable());
+        let source = Source::open(self.path, self.declared.encoding).map_err(|problem| self.error(None, problem))?;
+        let (state, is_repeatable, encoding) = (source.state(), source.is_repeatable(), source.encoding());
         if known.as_ref().is_some_and(|known| known.state != state) {
             return Err(self.error(None, CsvProblem::Changed));
         }
@@ -54,7 +54,7 @@ impl Pass<'_> {
             kind: Kind::Text,
             mark: DecimalMark::Point,
             weighs: false,
-            keeps_words: *role == Some(Role::Category),
+            keeps_words: matches!(role, Some(Role::Category | Role::Index | Role::Group)),
         };
         let texts: Vec<Plan> = roles.iter().map(as_text).collect();
         let schema = Schema { grammar, plans: &texts, rows_expected: 0, record_limit: limits.record };
@@ -85,8 +85,10 @@ impl Pass<'_> {
             return Ok(Outcome::Misjudged(Known { plans: plans.collect(), state }));
         }
         let named = header.names.into_par_iter().zip(columns).zip(&marks.columns).zip(&roles);
+        let first_year = self.declared.first_year.unwrap_or(dates::FIRST_YEAR);
+        let reading = |&mark, &role| merge::Reading { mark, role, first_year };
         let merged: Vec<_> =
-            named.map(|(((name, column), &mark), &role)| column.into_column(name, mark, role)).collect();
+            named.map(|(((name, column), mark), role)| column.into_column(name, reading(mark, role))).collect();
         if merged.iter().any(|merged| merged.column.is_none()) {
             let kind = |(plan, merged): (&Plan, &merge::Merged)| match merged.column {
                 Some(_) => *plan,
@@ -104,10 +106,14 @@ impl Pass<'_> {
             declared: &declared_marks,
             roles: &roles,
             leading_zeros: &leading_zeros,
+            first_year: self.declared.first_year,
         };
         let notes = file.notes(&merged, &evidence);
         let columns = merged.into_iter().filter_map(|merged| merged.column).collect();
-        let table = Table::new(self.path.display().to_string(), columns).with_lines(lines).with_notes(notes);
+        let table = Table::new(self.path.display().to_string(), columns)
+            .with_lines(lines)
+            .with_notes(notes)
+            .with_encoding(encoding);
         Ok(Outcome::Table(table))
     }
 

@@ -1,4 +1,4 @@
-//! A file's bytes, decompressed if they are gzip.
+//! A file's text in UTF-8: decompressed if it is gzip, and decoded if it has another encoding.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
@@ -7,17 +7,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use encoding_rs::UTF_8;
+use encoding_rs_io::DecodeReaderBytesBuilder;
 use flate2::bufread::MultiGzDecoder;
 
 use super::error::CsvProblem;
+use crate::Encoding;
 
 /// Magic number of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// An open file, its decompressor and its progress.
+/// Longest byte order mark.
+const MARK: usize = 3;
+
+/// An open file, its decompressor, its decoder and its progress.
 pub(super) struct Source {
     bytes: Box<dyn Read + Send>,
     is_gzip: bool,
+    encoding: Encoding,
     progress: Progress,
     file: File,
     state: FileState,
@@ -37,8 +44,9 @@ pub(super) struct FileState {
 }
 
 impl Source {
-    /// Opens a file; gzip is recognised by its content, not by the file's name.
-    pub(super) fn open(path: &Path) -> Result<Self, CsvProblem> {
+    /// Opens a file. Gzip is recognised by its content, not by the file's name. A byte order mark gives the encoding, or
+    /// else what is declared.
+    pub(super) fn open(path: &Path, declared: Option<Encoding>) -> Result<Self, CsvProblem> {
         let open = |error: io::Error| match error.kind() {
             ErrorKind::NotFound => CsvProblem::Missing,
             ErrorKind::IsADirectory => CsvProblem::Directory,
@@ -56,25 +64,35 @@ impl Source {
         (&mut counted).take(GZIP.len() as u64).read_to_end(&mut first).map_err(open)?;
         let is_gzip = first == GZIP;
         let whole = Cursor::new(first).chain(counted);
-        let bytes: Box<dyn Read + Send> = match is_gzip {
+        let mut bytes: Box<dyn Read + Send> = match is_gzip {
             true => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole))),
             false => Box::new(whole),
         };
+        let mut first = Vec::with_capacity(MARK);
+        (&mut bytes).take(MARK as u64).read_to_end(&mut first).map_err(|error| problem(error, is_gzip))?;
+        let marked = encoding_rs::Encoding::for_bom(&first).map(|(encoding, _)| Encoding(encoding));
+        let encoding = marked.or(declared).unwrap_or_default();
+        let whole = Cursor::new(first).chain(bytes);
+        let bytes: Box<dyn Read + Send> = match encoding.0 == UTF_8 {
+            true => Box::new(whole),
+            false => {
+                Box::new(DecodeReaderBytesBuilder::new().encoding(Some(encoding.0)).bom_override(true).build(whole))
+            }
+        };
         let progress = Progress { done, total: metadata.len() };
-        Ok(Self { bytes, is_gzip, progress, file, state: FileState::of(&metadata) })
+        Ok(Self { bytes, is_gzip, encoding, progress, file, state: FileState::of(&metadata) })
     }
 
     /// Appends up to `max` bytes to `buffer`, fewer only at the end of the file. On an error, the bytes read before it
     /// are in `buffer`.
     pub(super) fn read(&mut self, buffer: &mut Vec<u8>, max: usize) -> Result<usize, CsvProblem> {
         buffer.reserve(max);
-        (&mut self.bytes).take(max as u64).read_to_end(buffer).map_err(|error| match error.kind() {
-            ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof if self.is_gzip => {
-                CsvProblem::Gzip(error)
-            }
-            ErrorKind::IsADirectory => CsvProblem::Directory,
-            _ => CsvProblem::Io(error),
-        })
+        (&mut self.bytes).take(max as u64).read_to_end(buffer).map_err(|error| problem(error, self.is_gzip))
+    }
+
+    /// The encoding of the file's text.
+    pub(super) fn encoding(&self) -> Encoding {
+        self.encoding
     }
 
     /// The fraction of the file read so far, 0 … 1; 0 for a pipe, whose length is unknown.
@@ -98,6 +116,17 @@ impl Source {
     /// Whether the file was modified since it was opened; false for a pipe.
     pub(super) fn has_changed(&self) -> bool {
         self.is_repeatable() && !self.file.metadata().is_ok_and(|metadata| FileState::of(&metadata) == self.state)
+    }
+}
+
+/// The problem of a read that failed.
+fn problem(error: io::Error, is_gzip: bool) -> CsvProblem {
+    match error.kind() {
+        ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof if is_gzip => {
+            CsvProblem::Gzip(error)
+        }
+        ErrorKind::IsADirectory => CsvProblem::Directory,
+        _ => CsvProblem::Io(error),
     }
 }
 

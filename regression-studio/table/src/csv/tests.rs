@@ -516,11 +516,88 @@ fn columns_are_read_as_declared() {
     assert_eq!(kinds(Role::Number, "a,b\nx,1\ny,2\n"), (Kind::Number, false, 0, 2, "x y".to_owned()));
     let compact = "a,b\n20250131,1\n202502,2\n";
     assert_eq!(kinds(Role::Date, compact), (Kind::Number, true, 0, 0, "20250131 202502".to_owned()));
-    assert_eq!(kinds(Role::Index, compact), (Kind::Number, false, 0, 0, "20250131 202502".to_owned()));
+    let identifiers = "a,b\n00123,1\n9007199254740993,2\n1.10,3\nNA,4\n8825979190748337887623,5\n";
+    for role in [Role::Index, Role::Group, Role::Category] {
+        let wanted = "00123 9007199254740993 1.10 NA 8825979190748337887623".to_owned();
+        assert_eq!(kinds(role, identifiers), (Kind::Text, false, 0, 0, wanted), "{role:?}");
+    }
+    assert_eq!(
+        kinds(Role::Index, "a,b\n2025-01-31,1\n2025-02-01,2\n"),
+        (Kind::Number, true, 0, 0, "2025-01-31 2025-02-01".to_owned())
+    );
     assert_eq!(
         kinds(Role::MonthFirst, "a,b\n01/31/2025,1\nx,2\n"),
         (Kind::Number, true, 0, 1, "01/31/2025 x".to_owned())
     );
+}
+
+/// The table in `bytes`, read by what is declared.
+fn table_of(bytes: &[u8], declared: &Declared) -> Table {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    let cancel = &AtomicBool::new(false);
+    read_with(file.path(), Options { declared, memory: u64::MAX, progress: &|_| (), cancel }).unwrap()
+}
+
+#[test]
+fn a_column_keeps_the_unit_that_all_of_its_numbers_have() {
+    for (cells, wanted) in [
+        (["$1200", "-$3.5"], Some("$")),
+        (["12 m2", "7 m2"], Some("m2")),
+        (["5%", "7.5 %"], Some("%")),
+        (["12", "7"], None),
+        (["x", "y"], None),
+        (["2025-01-31", "2025-02-01"], None),
+    ] {
+        let table = table_of(format!("a,b\n{},1\n{},2\n", cells[0], cells[1]).as_bytes(), &Declared::default());
+        assert_eq!(table.columns()[0].unit(), wanted, "{cells:?}");
+    }
+}
+
+#[test]
+fn integers_that_f64_cannot_tell_apart_are_counted_whatever_way_they_are_read() {
+    let texts = ["9007199254740993", "5", "12345678901234567890", "9007199254740992", "", "9,007,199,254,740,993"];
+    let rows: String = texts.map(|text| format!("{text:?};x\n")).concat();
+    let text = format!("a;b\n{}", rows.repeat(20));
+    for (chunk, sample) in SIZES {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), &text).unwrap();
+        let table = read_limited(file.path(), Limits { chunk, sample, ..LIMITS }, &|_| ()).unwrap();
+        assert_eq!(table.columns()[0].indistinct_integers(), 60, "chunk {chunk}, sample {sample}");
+        assert_eq!(
+            table.notes().iter().map(|note| &*note.text).collect::<Vec<_>>(),
+            [
+                "a: 60 integers that f64 cannot tell apart (beyond 2^53), first line 2: if they identify rows, declare it in \
+              [data.columns]: a = \"index\" or \"category\""
+            ],
+            "chunk {chunk}, sample {sample}"
+        );
+    }
+    let roles = BTreeMap::from([("a".to_owned(), Role::Category)]);
+    let table = table_of(text.as_bytes(), &Declared { roles, ..Declared::default() });
+    assert_eq!((table.columns()[0].indistinct_integers(), table.notes()), (0, &[][..]));
+}
+
+#[test]
+fn years_of_two_digits_are_stated_unless_declared() {
+    let text = "when,b\n05.01.69,1\n05.01.68,2\n";
+    let table = table_of(text.as_bytes(), &Declared::default());
+    let column = &table.columns()[0];
+    assert!(column.two_digit_years());
+    assert_eq!([0, 1].map(|row| crate::date(column.number(row).unwrap())), ["1969-01-05", "2068-01-05"]);
+    assert_eq!(
+        table.notes().iter().map(|note| &*note.text).collect::<Vec<_>>(),
+        [
+            "when: years of two digits are 1969 to 2068: \"05.01.69\" is 1969-01-05; declare, for example, first_year = 1950 in \
+          [data] to read them as 1950 to 2049"
+        ]
+    );
+    let table = table_of(text.as_bytes(), &Declared { first_year: Some(1950), ..Declared::default() });
+    let column = &table.columns()[0];
+    assert_eq!([0, 1].map(|row| crate::date(column.number(row).unwrap())), ["1969-01-05", "1968-01-05"]);
+    assert_eq!(table.notes(), []);
+    let table = table_of(b"when,b\n05.01.1969,1\n", &Declared::default());
+    assert!(!table.columns()[0].two_digit_years() && table.notes().is_empty());
 }
 
 #[test]
@@ -557,5 +634,28 @@ fn comments_between_rows_are_skipped_and_counted() {
             "{:?}",
             table.notes()
         );
+    }
+}
+
+#[test]
+fn a_byte_order_mark_or_a_declaration_gives_the_encoding() {
+    let text = "name,größe\nŐr,1\nŻółw,2\n";
+    let utf_16 = |bytes: fn(u16) -> [u8; 2]| {
+        "\u{feff}".chars().chain(text.chars()).collect::<String>().encode_utf16().flat_map(bytes).collect::<Vec<u8>>()
+    };
+    let iso_8859_2 = encoding_rs::ISO_8859_2.encode(text).0.into_owned();
+    let declared = |label: &str| Declared { encoding: Some(label.parse().unwrap()), ..Declared::default() };
+    for (bytes, declared, name) in [
+        (utf_16(u16::to_le_bytes), Declared::default(), "UTF-16LE"),
+        (utf_16(u16::to_be_bytes), Declared::default(), "UTF-16BE"),
+        (utf_16(u16::to_be_bytes), declared("latin2"), "UTF-16BE"),
+        (utf_16(u16::to_be_bytes)[2..].to_vec(), declared("utf-16be"), "UTF-16BE"),
+        (format!("\u{feff}{text}").into_bytes(), declared("latin2"), "UTF-8"),
+        (iso_8859_2, declared("latin2"), "ISO-8859-2"),
+    ] {
+        let table = table_of(&bytes, &declared);
+        assert_eq!(table.encoding(), name);
+        assert_eq!((table.columns()[0].name(), table.columns()[1].name()), ("name", "größe"), "{name}");
+        assert_eq!((table.columns()[0].text(0), table.columns()[0].text(1)), ("Őr".into(), "Żółw".into()), "{name}");
     }
 }

@@ -68,6 +68,27 @@ pub(super) fn plain(cell: &[u8], mark: DecimalMark) -> Option<f64> {
     fast_float2::parse::<f64, _>(plain).ok().filter(|value| value.is_finite())
 }
 
+/// Whether a cell is a whole number whose digits an f64 does not keep, such as 9007199254740993; marks between its digits
+/// separate thousands.
+#[cold]
+pub(super) fn is_indistinct(cell: &[u8]) -> bool {
+    const SHORTEST: usize = 16;
+    // A number with one mark is a fraction, or has at most six digits.
+    if cell.len() < SHORTEST || memchr::memchr2_iter(b'.', b',', cell).count() == 1 {
+        return false;
+    }
+    let text = text(cell);
+    let whole = [',', '.'].into_iter().find_map(|thousands| {
+        let text = text.trim().trim_start_matches(['+', '-', '\u{2212}', '(']).trim_end_matches(')');
+        if text.bytes().all(|byte| byte.is_ascii_digit()) { Some(text.into()) } else { ungrouped(text, thousands) }
+    });
+    let Some(whole) = whole else { return false };
+    let digits = whole.trim_start_matches('0');
+    // All digits of the nearest f64: an exact decimal expansion.
+    digits.len() >= SHORTEST
+        && digits.parse().is_ok_and(|nearest: f64| nearest.is_finite() && format!("{nearest:.0}") != digits)
+}
+
 /// What a cell shows about the decimal mark.
 pub(super) fn says(cell: &[u8]) -> Says {
     if let Some(says) = says_simple(cell.trim_ascii()) {
@@ -298,6 +319,32 @@ mod tests {
         ];
         for (cell, wanted) in cases {
             assert_eq!(number(cell.as_bytes(), DecimalMark::Point), wanted, "{cell:?}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_beyond_2_53_are_indistinct_unless_an_f64_keeps_their_digits() {
+        for cell in [
+            "9007199254740993",
+            "-9007199254740993",
+            "12345678901234567890",
+            "9,007,199,254,740,993",
+            "(9007199254740993)",
+        ] {
+            assert!(is_indistinct(cell.as_bytes()), "{cell}");
+        }
+        for cell in [
+            "9007199254740992",
+            "9007199254740994",
+            "100000000000000000000",
+            "0000000000000000007",
+            "0.1234567890123456789",
+            "9007199254740993.5",
+            "1.2379646270918914e300",
+            "2025-01-01 00:00:00",
+            "abcdefghijklmnopqrst",
+        ] {
+            assert!(!is_indistinct(cell.as_bytes()), "{cell}");
         }
     }
 

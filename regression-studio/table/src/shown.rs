@@ -1,0 +1,41 @@
+//! Numbers and texts as notes and errors show them.
+
+use std::borrow::Cow;
+
+/// Longest text that is shown whole, in characters.
+const LONGEST: usize = 60;
+
+/// The shortest decimal form that reads back as the same number, with an exponent if it is below 10⁻⁵ or 10¹⁶ or more.
+pub fn decimal(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e16 || (size > 0.0 && size < 1e-5) => format!("{value:e}"),
+        _ => value.to_string(),
+    }
+}
+
+/// A text of at most 60 characters: a longer one ends in "…".
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(LONGEST) {
+        None => text.into(),
+        Some(_) => text.chars().take(LONGEST - 1).chain(['…']).collect::<String>().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn very_large_and_very_small_numbers_have_an_exponent() {
+        let values = [0.0, 9.5e15, 1e16, -1.5e16, 1e-5, 9.5e-6, -2e-300];
+        assert_eq!(values.map(decimal), ["0", "9500000000000000", "1e16", "-1.5e16", "0.00001", "9.5e-6", "-2e-300"]);
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let longest = "é".repeat(LONGEST);
+        assert_eq!(shortened(&longest), longest);
+        let cut = shortened(&(longest + "x")).into_owned();
+        assert_eq!((cut.chars().count(), cut.ends_with("é…")), (LONGEST, true));
+    }
+}
