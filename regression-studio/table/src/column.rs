@@ -263,6 +263,24 @@ impl Column {
         }
     }
 
+    /// The row of the first cell with a text that `is_wanted`, and the text; a number has none.
+    pub(crate) fn first_text(&self, is_wanted: impl Fn(&str) -> bool) -> Option<(usize, &str)> {
+        let wanted = |texts: &Texts| texts.iter().map(&is_wanted).collect::<Vec<bool>>();
+        let (row, index, texts) = match &self.values {
+            Values::Numbers { not_numeric: NotNumeric { cells, texts }, .. } => {
+                let wanted = wanted(texts);
+                let &(row, index) = cells.iter().find(|cell| wanted.get(cell.1 as usize) == Some(&true))?;
+                (row as usize, index, texts)
+            }
+            Values::Texts { texts, indices } | Values::Dates { texts, indices, .. } => {
+                let wanted = wanted(texts);
+                let row = indices.iter().position(|&index| wanted.get(index as usize) == Some(&true))?;
+                (row, *indices.get(row)?, texts)
+            }
+        };
+        Some((row, texts.get(index as usize)?))
+    }
+
     /// The values of a numeric column, finite or NaN; `None` for a text column.
     pub fn numbers(&self) -> Option<&[f64]> {
         match &self.values {

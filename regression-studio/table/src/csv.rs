@@ -6,8 +6,9 @@
 //!   are numbered. If every row has one cell more than the header, the first column has no name.
 //! - **Cells**: surrounding blanks are removed. Quotes, doubled quotes and line breaks in quotes follow RFC 4180;
 //!   blanks may precede an opening quote. Blank lines are skipped, and lines that begin with # unless they have a cell for
-//!   each column. Lines end with LF or CRLF, or all with CR. Text is UTF-8, with or without a byte order mark; a cell that
-//!   is not valid UTF-8 is decoded as Windows-1252.
+//!   each column. Lines end with LF or CRLF, or all with CR. Text is in the encoding that a byte order mark or a
+//!   declaration gives, or else UTF-8 if most lines that are not ASCII are valid UTF-8, or else what chardetng guesses from
+//!   them; in UTF-8, a cell that is not valid is decoded as Windows-1252.
 //! - **Numbers**: 12, -0.5, .5, 1e-3, with thousands as in 1,234,567.5, 12,34,567.5, 1'234.5 or 1 234.5, (50.00) for −50,
 //!   and with a decimal comma where the file has one: most cells of a column that show their mark decide, then those of
 //!   the whole file. A currency or a unit that all numbers of a column have is left out. Only finite values are numbers.
@@ -21,7 +22,9 @@
 
 mod affix;
 mod chunks;
+mod detect;
 mod error;
+mod foreign;
 mod grammar;
 mod header;
 mod limits;
@@ -112,9 +115,9 @@ pub fn units(column: &Column) -> Vec<String> {
     found.into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }
 
-/// Passes until the kinds and decimal marks of all columns are known: one that assumes them, one that counts what all
-/// cells show, and one for each that was wrong.
-const MAX_PASSES: usize = 6;
+/// Passes until the encoding, and the kinds and decimal marks of all columns are known: one that assumes them, one in the
+/// encoding that was found, one that counts what all cells show, and one for each that was wrong.
+const MAX_PASSES: usize = 7;
 
 fn read_within(path: &Path, limits: Limits, options: Options) -> Result<Table, CsvError> {
     let Options { declared, progress, cancel, .. } = options;

@@ -47,6 +47,11 @@ fn missing_and_empty_files() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(message(&folder.path().join("no.csv")), ": no such file: check the name and the folder");
     assert_eq!(message(folder.path()), ": this is a folder: give a CSV file in it");
+    #[cfg(not(windows))]
+    assert_eq!(
+        message(&folder.path().join("C:\\data\\t.csv")),
+        ": no such file: this is a path of Windows; give the file's path on this computer, with / between folders"
+    );
     let empty = ": the file is empty: a table needs a line of column names and rows below it";
     for bytes in ["", "\n\r\n  \n", "\u{feff}", "\u{feff}\n"] {
         assert_eq!(rejection(bytes.as_bytes()), empty, "{bytes:?}");
@@ -64,7 +69,10 @@ fn files_that_are_not_text() {
         advice(b"PK\x03\x04\x14\0\x06\0"),
         "it is a spreadsheet or a ZIP archive; save the table as CSV, or unpack it"
     );
-    assert_eq!(advice(b"a\0,\0b\0\n\0"), "it contains null bytes; save the table as CSV in UTF-8");
+    assert_eq!(
+        advice(b"a\0,\0b\0\n\0"),
+        "every other byte is zero, as in UTF-16; declare encoding = \"utf-16le\" or \"utf-16be\" in [data], or save it as UTF-8"
+    );
     assert_eq!(
         advice(b"\x7fELF,\x02\n1,2\n"),
         "its first line contains control characters; save the table as CSV in UTF-8"
@@ -75,6 +83,28 @@ fn files_that_are_not_text() {
     );
     let late = [b"a,b\n".as_slice(), &b"1,2\n".repeat(1_000_000), b"3,\0\n"].concat();
     assert_eq!(rejection(&late), ", line 1000002: this is not a text file: there is a null byte in this line");
+}
+
+#[test]
+fn files_of_another_text_format() {
+    assert_eq!(
+        rejection(b"[{\"x\":1,\"b\":2,\"y\":3},\n{\"x\":2}]\n"),
+        ": this is JSON, not a table: convert it to CSV"
+    );
+    assert_eq!(
+        rejection(b"{\"x\":1,\"b\":2}\n{\"x\":2,\"b\":3}\n"),
+        ": this is JSON, not a table: convert it to CSV, with one column for each name"
+    );
+    assert!(rejection(b"<!doctype html>\n<table>\n").starts_with(": this is HTML, not a table: "));
+    assert!(rejection(&gzip(b"<?xml version=\"1.0\"?>\n")).starts_with(": this is XML, not a table: "));
+}
+
+#[test]
+fn a_file_that_is_compressed_twice_is_read() {
+    let (_folder, path) = file(&gzip(&gzip(b"a,b\n1,2\n")));
+    let table = csv::read(&path).unwrap();
+    assert_eq!((table.rows(), table.columns()[0].number(0)), (1, Some(1.0)));
+    assert_eq!(table.notes()[0].text, "the file is compressed 2 times, one around the other");
 }
 
 #[test]

@@ -26,6 +26,9 @@ pub enum CsvProblem {
     /// The path is a folder.
     #[error("this is a folder: give a CSV file in it")]
     Directory,
+    /// The path is one of Windows, on another system.
+    #[error("no such file: this is a path of Windows; give the file's path on this computer, with / between folders")]
+    WindowsPath,
     /// An error of the operating system. The message contains it, so it is not a `source` as well.
     #[error("cannot read the file: {0}")]
     Io(std::io::Error),
@@ -38,6 +41,9 @@ pub enum CsvProblem {
     /// The file contains bytes that do not occur in text.
     #[error("this is not a text file{0}")]
     NotText(&'static str),
+    /// The file is text in another format than CSV: its name, and what to do.
+    #[error("this is {0}, not a table: {1}")]
+    OtherFormat(&'static str, &'static str),
     /// The header contains no separator.
     #[error("there is only one column, \"{0}\": a table needs at least two, separated by commas, semicolons or tabs")]
     OneColumn(String),

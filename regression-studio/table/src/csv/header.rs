@@ -9,6 +9,7 @@ use super::error::CsvProblem;
 use super::grammar::Grammar;
 use super::limits::COLUMN_LIMIT;
 use super::value::{self, Says};
+use super::{detect, foreign};
 use crate::DecimalMark;
 
 /// Candidate separators; on a tie in the header the earlier one is taken, which is rarer in names.
@@ -16,17 +17,6 @@ const SEPARATORS: [u8; 3] = [b'\t', b';', b','];
 
 /// UTF-8's byte order mark.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// Magic numbers of files that are not text, and advice for each.
-const NOT_TEXT: [(&[u8], &str); 7] = [
-    (b"PK\x03\x04", ": it is a spreadsheet or a ZIP archive; save the table as CSV, or unpack it"),
-    (b"\xd0\xcf\x11\xe0", ": it is a spreadsheet; save the table as CSV"),
-    (b"%PDF", ": it is a PDF document; get the table as CSV"),
-    (b"PAR1", ": it is a Parquet file; save the table as CSV"),
-    (b"BZh", ": it is compressed with bzip2; decompress it"),
-    (b"\xfd7zXZ", ": it is compressed with xz; decompress it"),
-    (b"\x28\xb5\x2f\xfd", ": it is compressed with Zstandard; decompress it"),
-];
 
 /// Rows below the header which decide whether it is one, and their maximum size in bytes.
 const ROWS_BELOW: usize = 20;
@@ -42,6 +32,8 @@ pub(super) struct Header {
     pub(super) end: usize,
     /// Line breaks before it.
     pub(super) lines: u64,
+    /// Whether its text may have another encoding than UTF-8.
+    pub(super) may_be_other: bool,
     /// What a user should know about it, one line each.
     pub(super) notes: Vec<String>,
 }
@@ -62,11 +54,8 @@ pub(super) enum Found {
 /// # Errors
 /// The line, counted from 0, and the problem.
 pub(super) fn find(text: &[u8], is_whole: bool, declared: &Declared) -> Result<Found, (Option<u64>, CsvProblem)> {
-    if let Some((_, advice)) = NOT_TEXT.iter().find(|(signature, _)| text.starts_with(signature)) {
-        return Err((None, CsvProblem::NotText(advice)));
-    }
     if memchr(0, text).is_some() {
-        return Err((None, CsvProblem::NotText(": it contains null bytes; save the table as CSV in UTF-8")));
+        return Err((None, CsvProblem::NotText(foreign::null_bytes(text))));
     }
     let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     let above = match Above::of(text, mark, is_whole) {
@@ -135,7 +124,14 @@ pub(super) fn find(text: &[u8], is_whole: bool, declared: &Declared) -> Result<F
         count if count > COLUMN_LIMIT => Err((Some(line), CsvProblem::TooManyColumns(count))),
         _ => {
             let names = named(names).map_err(|problem| (Some(line), problem))?;
-            Ok(Found::Header(Header { names, grammar, end, lines: lines_until(end), notes }))
+            Ok(Found::Header(Header {
+                names,
+                grammar,
+                end,
+                lines: lines_until(end),
+                may_be_other: detect::may_be_other(&text[..end]),
+                notes,
+            }))
         }
     }
 }

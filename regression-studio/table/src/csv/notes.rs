@@ -6,11 +6,18 @@ use super::parse::Cells;
 use super::pass::Comments;
 use super::value;
 use crate::dates;
-use crate::{Column, DecimalMark, Lines, Note, Role};
+use crate::{Column, DecimalMark, Encoding, Lines, Note, Role, shortened};
 
 /// A file and how it was read.
 pub(super) struct File<'a> {
     pub(super) of_header: Vec<String>,
+    /// How many times the file is compressed.
+    pub(super) compressions: usize,
+    pub(super) encoding: Encoding,
+    /// Whether the encoding is a guess.
+    pub(super) is_guess: bool,
+    /// Cells that are not UTF-8.
+    pub(super) damaged: Shown,
     pub(super) comments: Comments,
     pub(super) lines: &'a Lines,
     pub(super) separator: u8,
@@ -37,6 +44,10 @@ impl File<'_> {
     pub(super) fn notes(self, merged: &[Merged], evidence: &[Evidence]) -> Vec<Note> {
         let of_file = |text: String| Note { column: None, text };
         let mut notes: Vec<Note> = self.of_header.iter().cloned().map(of_file).collect();
+        notes.extend(self.of_encoding(merged).into_iter().map(of_file));
+        if self.compressions > 1 {
+            notes.push(of_file(format!("the file is compressed {} times, one around the other", self.compressions)));
+        }
         if let Some(first) = self.comments.first {
             let text = format!(
                 "lines that begin with # are comments: {} skipped, the first line {first}",
@@ -51,6 +62,53 @@ impl File<'_> {
             notes.extend(
                 texts.into_iter().map(|text| Note { column: Some(name.to_owned()), text: format!("{name}: {text}") }),
             );
+        }
+        notes
+    }
+
+    /// How the text was decoded.
+    fn of_encoding(&self, merged: &[Merged]) -> Vec<String> {
+        let (mut notes, encoding) = (Vec::new(), self.encoding);
+        let columns = || merged.iter().filter_map(|merged| merged.column.as_ref());
+        let first = |is_wanted: fn(&str) -> bool| {
+            columns().filter_map(|column| column.first_text(is_wanted)).min_by_key(|(row, _)| *row)
+        };
+        if self.is_guess && encoding != Encoding::default() {
+            let in_names = columns().map(Column::name).find(|name| !name.is_ascii());
+            let example = match (first(|text| !text.is_ascii()), in_names) {
+                (Some((row, text)), _) => Some((shortened(text), self.place(row))),
+                (None, Some(name)) => Some((shortened(name), "a column's name".to_owned())),
+                (None, None) => None,
+            };
+            let otherwise = example.as_ref().and_then(|(text, _)| otherwise(text, encoding));
+            let shown = example.map_or_else(String::new, |(text, place)| format!(": {text:?} ({place})"));
+            notes.push(match otherwise {
+                Some((other, text)) => format!(
+                    "the text is {encoding}{shown}; if it should be {text:?}, declare encoding = \"{other}\" in [data]"
+                ),
+                None => format!("the text is {encoding}{shown}; if not, declare encoding = \"…\" in [data]"),
+            });
+        }
+        if let Some((row, text)) = &self.damaged.first {
+            let (count, are) =
+                (counted(self.damaged.count, "cell"), if self.damaged.count == 1 { "is" } else { "are" });
+            notes.push(format!(
+                "{count} {are} not UTF-8 and read as windows-1252, first {} {:?}: correct the file, or declare encoding = \
+                 \"…\" in [data]",
+                self.place(*row as usize),
+                shortened(text)
+            ));
+        }
+        if encoding != Encoding::default()
+            && let Some((row, text)) = first(|text| text.contains(char::REPLACEMENT_CHARACTER))
+        {
+            notes.push(format!(
+                "the file has bytes that are not {encoding}, shown as {:?}, first {} {:?}: correct the file, or declare \
+                 another encoding in [data]",
+                char::REPLACEMENT_CHARACTER,
+                self.place(row),
+                shortened(text)
+            ));
         }
         notes
     }
@@ -183,6 +241,18 @@ impl File<'_> {
     fn place(&self, row: usize) -> String {
         self.lines.line(row).map_or_else(|| format!("row {}", row + 1), |line| format!("line {line}"))
     }
+}
+
+/// An encoding that is easily mistaken for `encoding`, and what it makes of a text, if that is another.
+fn otherwise(text: &str, encoding: Encoding) -> Option<(Encoding, String)> {
+    let other = match encoding.name() {
+        "windows-1252" => Encoding(encoding_rs::WINDOWS_1250),
+        "windows-1250" | "ISO-8859-2" | "windows-1254" | "windows-1257" => Encoding(encoding_rs::WINDOWS_1252),
+        _ => return None,
+    };
+    let bytes = encoding.0.encode(text).0;
+    let (read, _, has_errors) = other.0.decode(&bytes);
+    (!has_errors && read != text).then(|| (other, read.into_owned()))
 }
 
 /// A column's name as a key in a settings file, which is TOML.

@@ -6,7 +6,7 @@ use super::chunks::{Chunk, Fault};
 use super::error::CsvProblem;
 use super::grammar::Grammar;
 use super::marks::{Evidence, Shown};
-use super::value;
+use super::{detect, value};
 use crate::texts::{Dictionary, bytes_of};
 use crate::{Categories, DecimalMark, Kind, Lines};
 
@@ -26,6 +26,10 @@ pub(super) struct Rows {
     pub(super) columns: Vec<Cells>,
     /// Lines that begin with # and are no rows, and the first, counted from 0 at the chunk's start.
     pub(super) comments: (usize, Option<u64>),
+    /// Whether the text may have another encoding than UTF-8.
+    pub(super) may_be_other: bool,
+    /// Cells that are not UTF-8, and the first as it is read.
+    pub(super) damaged: Shown,
     /// Its line is counted from 0 at the chunk's start.
     pub(super) fault: Option<Fault>,
 }
@@ -80,7 +84,19 @@ impl Rows {
     pub(super) fn of(chunk: &mut Chunk, schema: &Schema) -> Self {
         let columns = schema.plans.iter().map(|plan| Cells::new(plan.kind, schema.rows_expected)).collect();
         let (index, lines) = (chunk.index, Lines::default());
-        let mut rows = Self { index, count: 0, line_breaks: 0, lines, columns, comments: (0, None), fault: None };
+        let may_be_other = detect::may_be_other(&chunk.bytes);
+        let damaged = Shown::default();
+        let mut rows = Self {
+            index,
+            count: 0,
+            line_breaks: 0,
+            lines,
+            columns,
+            comments: (0, None),
+            may_be_other,
+            damaged,
+            fault: None,
+        };
         rows.fault = match memchr(0, &chunk.bytes) {
             Some(zero) => {
                 let line = memchr::memchr_iter(schema.grammar.line_end, &chunk.bytes[..zero]).count() as u64;
@@ -122,6 +138,9 @@ impl Rows {
             let mut found = 0;
             loop {
                 let cell = grammar.cell(text, at);
+                if self.may_be_other && std::str::from_utf8(&cell.bytes).is_err() {
+                    self.damaged.add(1, row, &cell.bytes);
+                }
                 if let Some((column, &plan)) = columns.next() {
                     column.push(row, &cell.bytes, plan);
                 }

@@ -2,19 +2,19 @@
 //! rows are parsed in parallel.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
 use super::Declared;
 use super::chunks::{Chunk, Chunks, Context, Fault};
 use super::error::{CsvError, CsvProblem};
-use super::marks::{self, Evidence};
+use super::marks::{self, Evidence, Shown};
 use super::merge::{self, Gathered};
 use super::notes::{self, File};
 use super::parse::{Cells, Plan, Rows, Schema};
-use super::source::{FileState, Source};
-use crate::{DecimalMark, Kind, Lines, Role, Table, dates};
+use super::source::{Basis, FileState, Source};
+use crate::{DecimalMark, Encoding, Kind, Lines, Role, Table, dates};
 
 /// A file, what is declared about it and the context of its read.
 pub(super) struct Pass<'a> {
@@ -26,25 +26,53 @@ pub(super) struct Pass<'a> {
 /// The result of a pass without errors.
 pub(super) enum Outcome {
     Table(Table),
-    /// A column was read as the wrong kind or by the wrong decimal mark: another pass with these is needed.
+    /// The text was read in the wrong encoding, or a column as the wrong kind or by the wrong decimal mark: another pass
+    /// with these is needed.
     Misjudged(Known),
 }
 
-/// How the columns are to be read by an earlier pass, and the file's state during it.
+/// How the text and the columns are to be read by an earlier pass, and the file's state during it.
 pub(super) struct Known {
-    plans: Vec<Plan>,
+    /// `None` if the text was read in another encoding.
+    plans: Option<Vec<Plan>>,
+    encoding: Encoding,
+    /// Whether the encoding is a guess.
+    is_guess: bool,
     state: FileState,
 }
 
 impl Pass<'_> {
     pub(super) fn run(&self, known: Option<Known>) -> Result<Outcome, CsvError> {
-        let source = Source::open(self.path, self.declared.encoding).map_err(|problem| self.error(None, problem))?;
-        let (state, is_repeatable, encoding) = (source.state(), source.is_repeatable(), source.encoding());
+        let of_file = |problem| self.error(None, problem);
+        let encoding = known.as_ref().map(|known| known.encoding).or(self.declared.encoding);
+        let source = Source::open(self.path, encoding).map_err(of_file)?;
+        let state = source.state();
         if known.as_ref().is_some_and(|known| known.state != state) {
-            return Err(self.error(None, CsvProblem::Changed));
+            return Err(of_file(CsvProblem::Changed));
         }
+        let is_assumed = source.basis() == Basis::Assumption && source.is_repeatable();
+        let may_be_other = AtomicBool::new(false);
+        let outcome = self.read(source, known, &may_be_other);
+        // In another encoding, the characters that separate cells may be parts of others.
+        let may_be_other = may_be_other.load(Ordering::Relaxed)
+            || outcome.as_ref().is_err_and(|error| !matches!(error.problem, CsvProblem::Cancelled));
+        if is_assumed && may_be_other {
+            let encoding = Source::detected(self.path).map_err(of_file)?;
+            if encoding != Encoding::default() {
+                return Ok(Outcome::Misjudged(Known { plans: None, encoding, is_guess: true, state }));
+            }
+        }
+        outcome
+    }
+
+    /// Reads the file once; sets `may_be_other` if its text may have another encoding than UTF-8.
+    fn read(&self, source: Source, known: Option<Known>, may_be_other: &AtomicBool) -> Result<Outcome, CsvError> {
+        let (state, is_repeatable, encoding) = (source.state(), source.is_repeatable(), source.encoding());
+        let is_guess = source.basis() == Basis::Guess || known.as_ref().is_some_and(|known| known.is_guess);
+        let compressions = source.compressions();
         let begun = Chunks::begin(source, self.declared, self.context);
         let (mut chunks, header) = begun.map_err(|Fault { line, problem }| self.error(line, problem))?;
+        may_be_other.store(header.may_be_other, Ordering::Relaxed);
         let (limits, grammar) = (self.context.limits, header.grammar);
         let roles: Vec<Option<Role>> = header.names.iter().map(|name| self.declared.roles.get(name).copied()).collect();
         let declared_marks: Vec<Option<DecimalMark>> =
@@ -59,8 +87,8 @@ impl Pass<'_> {
         let texts: Vec<Plan> = roles.iter().map(as_text).collect();
         let schema = Schema { grammar, plans: &texts, rows_expected: 0, record_limit: limits.record };
         let sample = Rows::of(&mut Chunk { index: 0, bytes: chunks.sample().to_vec(), fault: None }, &schema);
-        let plans = match known {
-            Some(known) => known.plans,
+        let plans = match known.and_then(|known| known.plans) {
+            Some(plans) => plans,
             // A column read as text never needs a second pass.
             None if !is_repeatable => texts.clone(),
             None => guessed(&sample.columns, &texts, &roles, &declared_marks, grammar.separator),
@@ -71,7 +99,8 @@ impl Pass<'_> {
         let schema = Schema { plans: &plans, rows_expected: limits.chunk / bytes_per_row * 9 / 8, ..schema };
         let mut rows = self.rows(&mut chunks, &schema);
 
-        let (count, lines, comments) = self.count(&mut rows, &chunks, header.lines)?;
+        may_be_other.fetch_or(rows.iter().any(|rows| rows.may_be_other), Ordering::Relaxed);
+        let Counted { rows: count, lines, comments, damaged } = self.count(&mut rows, &chunks, header.lines)?;
         let columns = gather(plans.len(), count, rows);
         let evidence: Vec<Evidence> = columns.iter().map(|column| column.evidence().clone()).collect();
         let was_weighed = plans.iter().all(|plan| plan.weighs || plan.kind == Kind::Text);
@@ -82,7 +111,7 @@ impl Pass<'_> {
         let is_read = columns.iter().zip(&plans).zip(&marks.columns).all(is_read_by);
         if marks.has_commas && !was_weighed || !is_read {
             let plans = plans.iter().zip(&marks.columns).map(|(plan, &mark)| Plan { mark, weighs: true, ..*plan });
-            return Ok(Outcome::Misjudged(Known { plans: plans.collect(), state }));
+            return Ok(Outcome::Misjudged(Known { plans: Some(plans.collect()), encoding, is_guess, state }));
         }
         let named = header.names.into_par_iter().zip(columns).zip(&marks.columns).zip(&roles);
         let first_year = self.declared.first_year.unwrap_or(dates::FIRST_YEAR);
@@ -94,11 +123,15 @@ impl Pass<'_> {
                 Some(_) => *plan,
                 None => Plan { kind: Kind::Text, ..*plan },
             };
-            let plans = plans.iter().zip(&merged).map(kind).collect();
-            return Ok(Outcome::Misjudged(Known { plans, state }));
+            let plans = Some(plans.iter().zip(&merged).map(kind).collect());
+            return Ok(Outcome::Misjudged(Known { plans, encoding, is_guess, state }));
         }
         let file = File {
             of_header: header.notes,
+            compressions,
+            encoding,
+            is_guess,
+            damaged,
             comments,
             lines: &lines,
             separator: grammar.separator,
@@ -147,9 +180,9 @@ impl Pass<'_> {
 
     /// The number of rows and their lines, or the first fault in file order. `line` is the number of line breaks before
     /// the first chunk.
-    fn count(&self, rows: &mut [Rows], chunks: &Chunks, mut line: u64) -> Result<(usize, Lines, Comments), CsvError> {
+    fn count(&self, rows: &mut [Rows], chunks: &Chunks, mut line: u64) -> Result<Counted, CsvError> {
         let (mut count, mut lines, mut fault) = (0, Lines::default(), None);
-        let mut comments = Comments::default();
+        let (mut comments, mut damaged) = (Comments::default(), Shown::default());
         for chunk in rows {
             if let Some(Fault { line: within, problem }) = chunk.fault.take() {
                 let problem = match problem {
@@ -162,6 +195,7 @@ impl Pass<'_> {
             lines.append(&chunk.lines, count, line + 1);
             comments.count += chunk.comments.0;
             comments.first = comments.first.or(chunk.comments.1.map(|first| line + 1 + first));
+            damaged.append(std::mem::take(&mut chunk.damaged), count as u32);
             count += chunk.count;
             line += chunk.line_breaks;
         }
@@ -172,9 +206,19 @@ impl Pass<'_> {
             Some((line, problem)) => Err(self.error(line, problem)),
             None if count == 0 => Err(self.error(None, CsvProblem::HeaderOnly)),
             None if count >= u32::MAX as usize => Err(self.error(None, CsvProblem::TooManyRows)),
-            None => Ok((count, lines, comments)),
+            None => Ok(Counted { rows: count, lines, comments, damaged }),
         }
     }
+}
+
+/// What all chunks have together.
+struct Counted {
+    rows: usize,
+    /// The lines at which the rows begin.
+    lines: Lines,
+    comments: Comments,
+    /// Cells that are not UTF-8.
+    damaged: Shown,
 }
 
 /// Lines between the rows that begin with #, and the first, counted from 1.

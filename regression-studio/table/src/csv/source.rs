@@ -12,22 +12,42 @@ use encoding_rs_io::DecodeReaderBytesBuilder;
 use flate2::bufread::MultiGzDecoder;
 
 use super::error::CsvProblem;
+use super::{detect, foreign};
 use crate::Encoding;
 
 /// Magic number of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Longest byte order mark.
-const MARK: usize = 3;
+/// Bytes at the start of a file by which its format and, without a second reading, its encoding is found; of a pipe, which
+/// cannot be read again, they decide.
+const HEAD: u64 = 1 << 16;
+const HEAD_OF_PIPE: u64 = 1 << 20;
+
+/// Maximum number of compressions, one around the other.
+const MAX_GZIP: usize = 4;
 
 /// An open file, its decompressor, its decoder and its progress.
 pub(super) struct Source {
     bytes: Box<dyn Read + Send>,
-    is_gzip: bool,
+    compressions: usize,
     encoding: Encoding,
+    basis: Basis,
     progress: Progress,
     file: File,
     state: FileState,
+}
+
+/// Why a text is taken to have its encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Basis {
+    /// The file has a byte order mark.
+    Mark,
+    /// It is declared, or known from an earlier pass.
+    Known,
+    /// It was guessed from the whole file, or from the start of a pipe.
+    Guess,
+    /// The first bytes are UTF-8.
+    Assumption,
 }
 
 /// Bytes of the file, before decompression.
@@ -45,54 +65,64 @@ pub(super) struct FileState {
 
 impl Source {
     /// Opens a file. Gzip is recognised by its content, not by the file's name. A byte order mark gives the encoding, or
-    /// else what is declared.
-    pub(super) fn open(path: &Path, declared: Option<Encoding>) -> Result<Self, CsvProblem> {
-        let open = |error: io::Error| match error.kind() {
-            ErrorKind::NotFound => CsvProblem::Missing,
-            ErrorKind::IsADirectory => CsvProblem::Directory,
-            _ => CsvProblem::Io(error),
+    /// else what is `known`, or else the text.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or has another format than CSV.
+    pub(super) fn open(path: &Path, known: Option<Encoding>) -> Result<Self, CsvProblem> {
+        let Opened { mut bytes, compressions, file, state, done } = Opened::of(path)?;
+        let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+        let mut head = Vec::new();
+        let length = if is_file { HEAD } else { HEAD_OF_PIPE };
+        (&mut bytes).take(length).read_to_end(&mut head).map_err(|error| problem(error, compressions > 0))?;
+        foreign::check(&head)?;
+        let marked = encoding_rs::Encoding::for_bom(&head).map(|(encoding, _)| Encoding(encoding));
+        let (encoding, basis) = match (marked, known) {
+            (Some(encoding), _) => (encoding, Basis::Mark),
+            (None, Some(encoding)) => (encoding, Basis::Known),
+            (None, None) if !detect::may_be_other(&head) => (Encoding::default(), Basis::Assumption),
+            (None, None) if is_file => (Self::detected(path)?, Basis::Guess),
+            (None, None) => (detect::encoding(&*head), Basis::Guess),
         };
-        // Depending on the system, a directory fails to open or to read.
-        if path.is_dir() {
-            return Err(CsvProblem::Directory);
-        }
-        let file = File::open(path).map_err(open)?;
-        let metadata = file.metadata().map_err(open)?;
-        let done = Arc::new(AtomicU64::new(0));
-        let mut counted = Counted { file: file.try_clone().map_err(open)?, done: done.clone() };
-        let mut first = Vec::with_capacity(GZIP.len());
-        (&mut counted).take(GZIP.len() as u64).read_to_end(&mut first).map_err(open)?;
-        let is_gzip = first == GZIP;
-        let whole = Cursor::new(first).chain(counted);
-        let mut bytes: Box<dyn Read + Send> = match is_gzip {
-            true => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole))),
-            false => Box::new(whole),
-        };
-        let mut first = Vec::with_capacity(MARK);
-        (&mut bytes).take(MARK as u64).read_to_end(&mut first).map_err(|error| problem(error, is_gzip))?;
-        let marked = encoding_rs::Encoding::for_bom(&first).map(|(encoding, _)| Encoding(encoding));
-        let encoding = marked.or(declared).unwrap_or_default();
-        let whole = Cursor::new(first).chain(bytes);
+        let whole = Cursor::new(head).chain(bytes);
         let bytes: Box<dyn Read + Send> = match encoding.0 == UTF_8 {
             true => Box::new(whole),
             false => {
                 Box::new(DecodeReaderBytesBuilder::new().encoding(Some(encoding.0)).bom_override(true).build(whole))
             }
         };
-        let progress = Progress { done, total: metadata.len() };
-        Ok(Self { bytes, is_gzip, encoding, progress, file, state: FileState::of(&metadata) })
+        let progress = Progress { done, total: state.length };
+        Ok(Self { bytes, compressions, encoding, basis, progress, file, state })
+    }
+
+    /// The encoding of a file's text, guessed from all of it.
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub(super) fn detected(path: &Path) -> Result<Encoding, CsvProblem> {
+        Ok(detect::encoding(Opened::of(path)?.bytes))
     }
 
     /// Appends up to `max` bytes to `buffer`, fewer only at the end of the file. On an error, the bytes read before it
     /// are in `buffer`.
     pub(super) fn read(&mut self, buffer: &mut Vec<u8>, max: usize) -> Result<usize, CsvProblem> {
         buffer.reserve(max);
-        (&mut self.bytes).take(max as u64).read_to_end(buffer).map_err(|error| problem(error, self.is_gzip))
+        (&mut self.bytes).take(max as u64).read_to_end(buffer).map_err(|error| problem(error, self.compressions > 0))
     }
 
     /// The encoding of the file's text.
     pub(super) fn encoding(&self) -> Encoding {
         self.encoding
+    }
+
+    /// Why the text is taken to have this encoding.
+    pub(super) fn basis(&self) -> Basis {
+        self.basis
+    }
+
+    /// How many times the file is compressed.
+    pub(super) fn compressions(&self) -> usize {
+        self.compressions
     }
 
     /// The fraction of the file read so far, 0 … 1; 0 for a pipe, whose length is unknown.
@@ -116,6 +146,48 @@ impl Source {
     /// Whether the file was modified since it was opened; false for a pipe.
     pub(super) fn has_changed(&self) -> bool {
         self.is_repeatable() && !self.file.metadata().is_ok_and(|metadata| FileState::of(&metadata) == self.state)
+    }
+}
+
+/// A file's bytes, decompressed.
+struct Opened {
+    bytes: Box<dyn Read + Send>,
+    compressions: usize,
+    file: File,
+    state: FileState,
+    /// The bytes read of the file.
+    done: Arc<AtomicU64>,
+}
+
+impl Opened {
+    fn of(path: &Path) -> Result<Self, CsvProblem> {
+        let open = |error: io::Error| match error.kind() {
+            ErrorKind::NotFound | ErrorKind::InvalidFilename if foreign::is_of_windows(path) => CsvProblem::WindowsPath,
+            ErrorKind::NotFound => CsvProblem::Missing,
+            ErrorKind::IsADirectory => CsvProblem::Directory,
+            _ => CsvProblem::Io(error),
+        };
+        // Depending on the system, a directory fails to open or to read.
+        if path.is_dir() {
+            return Err(CsvProblem::Directory);
+        }
+        let file = File::open(path).map_err(open)?;
+        let metadata = file.metadata().map_err(open)?;
+        let done = Arc::new(AtomicU64::new(0));
+        let counted = Counted { file: file.try_clone().map_err(open)?, done: done.clone() };
+        let (mut bytes, mut compressions): (Box<dyn Read + Send>, _) = (Box::new(counted), 0);
+        loop {
+            let mut first = Vec::with_capacity(GZIP.len());
+            let read = (&mut bytes).take(GZIP.len() as u64).read_to_end(&mut first);
+            read.map_err(|error| if compressions == 0 { open(error) } else { problem(error, true) })?;
+            let is_gzip = first == GZIP && compressions < MAX_GZIP;
+            let whole = Cursor::new(first).chain(bytes);
+            if !is_gzip {
+                return Ok(Self { bytes: Box::new(whole), compressions, file, state: FileState::of(&metadata), done });
+            }
+            bytes = Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole)));
+            compressions += 1;
+        }
     }
 }
 

@@ -296,11 +296,11 @@ fn rows_over_the_limit_are_rejected_with_their_line_at_any_chunk_size() {
 #[test]
 fn progress_is_the_share_of_the_file_that_is_read() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), ["a,b\n".as_bytes(), &b"1,2\n".repeat(999)].concat()).unwrap();
+    std::fs::write(file.path(), ["a,b\n".as_bytes(), &b"1,2\n".repeat(99_999)].concat()).unwrap();
     let shares = Mutex::new(Vec::new());
     let push = |share| shares.lock().unwrap().push(share);
     // The sample is a quarter of the file; then come three chunks, and one that finds the end.
-    read_limited(file.path(), Limits { chunk: 1000, sample: 1000, ..LIMITS }, &push).unwrap();
+    read_limited(file.path(), Limits { chunk: 100_000, sample: 100_000, ..LIMITS }, &push).unwrap();
     let shares = shares.into_inner().unwrap();
     assert!(shares.is_sorted() && shares.len() > 3 && shares[0] <= 0.5 && shares.last() == Some(&1.0), "{shares:?}");
 }
@@ -658,4 +658,118 @@ fn a_byte_order_mark_or_a_declaration_gives_the_encoding() {
         assert_eq!((table.columns()[0].name(), table.columns()[1].name()), ("name", "größe"), "{name}");
         assert_eq!((table.columns()[0].text(0), table.columns()[0].text(1)), ("Őr".into(), "Żółw".into()), "{name}");
     }
+}
+
+/// Names of places in a language, and encodings in which files of that language are written; whether each is found without
+/// a declaration: short Hungarian words are taken for windows-1252, which the note says. KOI8-U has all letters of KOI8-R.
+const LANGUAGES: [(&str, &[(&str, bool)]); 9] = [
+    (
+        "Őriszentpéter,Gödöllő,Székesfehérvár,Hódmezővásárhely,Kőszeg,Győr,Szőlős,Tűzkő,Füzesgyarmat,Törökszentmiklós",
+        &[("windows-1250", false), ("ISO-8859-2", false)],
+    ),
+    (
+        "Świnoujście,Łódź,Gdańsk,Żywiec,Kraków,Wrocław,Częstochowa,Białystok,Rzeszów,Źródła",
+        &[("windows-1250", true), ("ISO-8859-2", true)],
+    ),
+    (
+        "Москва,Санкт-Петербург,Новосибирск,Екатеринбург,Казань,Нижний Новгород,Челябинск,Самара,Омск,Уфа",
+        &[("windows-1251", true), ("KOI8-R", true)],
+    ),
+    ("Düsseldorf,Köln,München,Nürnberg,Straße,Saarbrücken,Lübeck,Göttingen,Tübingen,Façade", &[("windows-1252", true)]),
+    ("Αθήνα,Θεσσαλονίκη,Πάτρα,Ηράκλειο,Λάρισα,Βόλος,Ιωάννινα,Χανιά,Χαλκίδα,Ρόδος", &[("windows-1253", true)]),
+    ("İstanbul,Diyarbakır,Eskişehir,Muğla,Şanlıurfa,Kırşehir,Ağrı,Çanakkale,Iğdır,Niğde", &[("windows-1254", true)]),
+    (
+        "東京都,大阪府,名古屋市,さいたま市,札幌市,ソフトウェア,表示,構成,福岡市,予定",
+        &[("Shift_JIS", true), ("EUC-JP", true), ("ISO-2022-JP", true)],
+    ),
+    (
+        "서울특별시,부산광역시,대구광역시,인천광역시,광주광역시,대전광역시,울산광역시,수원시,고양시,용인시",
+        &[("EUC-KR", true)],
+    ),
+    ("北京市,上海市,广州市,深圳市,成都市,杭州市,武汉市,西安市,南京市,重庆市", &[("GBK", true)]),
+];
+
+#[test]
+fn texts_of_many_encodings_are_read_as_found_or_declared() {
+    let traditional = ("臺北市,高雄市,臺中市,臺南市,桃園市,新竹市,基隆市,嘉義市,花蓮縣,許功蓋", &[("Big5", true)][..]);
+    for (words, encodings) in LANGUAGES.into_iter().chain([traditional]) {
+        let words: Vec<&str> = words.split(',').collect();
+        // The first rows are ASCII: the encoding is found later.
+        let mut text = "place;n\n".to_owned();
+        (0..20).for_each(|row| writeln!(text, "x;{row}").unwrap());
+        words.iter().for_each(|word| writeln!(text, "{word};1").unwrap());
+        for (label, is_found) in encodings {
+            let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).unwrap();
+            let bytes = encoding.encode(&text).0;
+            let declared = Declared { encoding: Some(label.parse().unwrap()), ..Declared::default() };
+            let table = table_of(&bytes, &declared);
+            let places =
+                |table: &Table| (20..30).map(|row| table.columns()[0].text(row).into_owned()).collect::<Vec<_>>();
+            assert_eq!(
+                (table.encoding(), places(&table), table.notes()),
+                (encoding.name(), words.iter().map(|word| (*word).to_owned()).collect(), &[][..])
+            );
+            let found = table_of(&bytes, &Declared::default());
+            let notes: Vec<&str> = found.notes().iter().map(|note| &*note.text).collect();
+            if *is_found {
+                assert_eq!(places(&found), places(&table), "{label}");
+            }
+            assert!(
+                notes[0].starts_with(&format!("the text is {}: {:?} (line 22)", found.encoding(), places(&found)[0])),
+                "{notes:?}"
+            );
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), &*bytes).unwrap();
+            for (chunk, sample) in SIZES {
+                let table = read_limited(file.path(), Limits { chunk, sample, ..LIMITS }, &|_| ()).unwrap();
+                assert_eq!(
+                    (contents(&table), table.encoding(), table.notes()),
+                    (contents(&found), found.encoding(), found.notes()),
+                    "{label} {chunk} {sample}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_few_damaged_characters_do_not_change_the_encoding_of_the_others() {
+    let mut bytes = "place;n\n".as_bytes().to_vec();
+    (0..30).for_each(|row| bytes.extend(format!("Köln;{row}\n").bytes()));
+    bytes.extend(b"K\xf6ln;7\nK\xf6ln;8\n");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &bytes).unwrap();
+    for (chunk, sample) in SIZES {
+        let table = read_limited(file.path(), Limits { chunk, sample, ..LIMITS }, &|_| ()).unwrap();
+        assert_eq!((table.encoding(), table.columns()[0].categories().unwrap().names.len()), ("UTF-8", 1));
+        let notes: Vec<&str> = table.notes().iter().map(|note| &*note.text).collect();
+        assert_eq!(
+            notes,
+            [
+                "2 cells are not UTF-8 and read as windows-1252, first line 32 \"Köln\": correct the file, or declare encoding = \
+              \"…\" in [data]"
+            ],
+            "chunk {chunk}, sample {sample}"
+        );
+    }
+}
+
+#[test]
+fn bytes_outside_of_the_declared_encoding_are_shown() {
+    let declared = Declared { encoding: Some("shift_jis".parse().unwrap()), ..Declared::default() };
+    let notes: Vec<String> =
+        table_of(b"a,b\nx,1\n\xff\xfe,2\n", &declared).notes().iter().map(|note| note.text.clone()).collect();
+    assert!(
+        notes[0].starts_with("the file has bytes that are not Shift_JIS") && notes[0].contains("line 3"),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn a_guess_names_what_another_encoding_would_give() {
+    let table = table_of(b"x,b\n\xd5r,1\n\xd5r,2\n", &Declared::default());
+    assert_eq!(
+        table.notes()[0].text,
+        "the text is windows-1252: \"Õr\" (line 2); if it should be \"Őr\", declare encoding = \"windows-1250\" in [data]"
+    );
 }
