@@ -5,12 +5,14 @@
 //! - **Identifiers**: features that name or number the rows.
 //! - **Copies**: features that are equal in every row.
 //! - **Sentinels**: numbers such as −999, far from all others, which often mean that a value is missing.
+//! - **Order**: rows without a date or a group, where these part the rows.
 //! - **Classes**: a target of two values, or of a few whole numbers.
 //!
 //! Each finding is a question that only the user can answer; some have a remedy that one click applies.
 
 mod identifiers;
 mod leaks;
+mod order;
 mod sentinels;
 
 use std::collections::HashSet;
@@ -26,7 +28,7 @@ const MAX_ROWS: usize = 5000;
 /// Minimum number of different rows for a relation between columns: fewer agree by chance.
 const MIN_ROWS: usize = 20;
 /// Maximum number of different whole numbers of a target that may be codes of classes.
-const MAX_CLASSES: usize = 10;
+pub(crate) const MAX_CLASSES: usize = 10;
 
 /// What a user should decide before training.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +97,7 @@ pub fn find(table: &Table, settings: &Settings) -> Vec<Finding> {
     let used = settings.data.samples.unwrap_or(usize::MAX).min(table.rows());
     let sample = Sample::of(&features, target, used);
     let mut findings = leaks::find(&sample, &features, target, settings);
+    findings.extend(order::find(table, settings, used));
     findings.extend(classes(target, used));
     findings.extend(identifiers::find(table, &features, settings));
     findings.extend(copies(&features, settings));

@@ -20,7 +20,7 @@ pub use self::split::{part_sizes, split};
 pub(crate) use self::transform::signed_log;
 pub use self::transform::{Input, Logarithms, Scale, Transform, suggested_logarithms};
 use self::units::Units;
-pub(crate) use self::units::distinct_rows;
+pub(crate) use self::units::{distinct_rows, time_column};
 use crate::settings::{DataSettings, Fold};
 use crate::{Settings, Table, findings};
 

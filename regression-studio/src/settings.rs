@@ -21,7 +21,7 @@ pub use self::field::Field;
 pub(crate) use self::problems::MIN_ROWS;
 pub use self::problems::Problem;
 use crate::Table;
-use crate::table::{DecimalMark, Role, csv, synthetic};
+use crate::table::{DecimalMark, Encoding, Role, csv, synthetic};
 
 /// All settings of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,12 @@ pub struct DataSettings {
     /// The decimal mark of the file's numbers; `None` if the cells decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decimal_mark: Option<DecimalMark>,
+    /// The encoding of the file's text, such as "windows-1250"; `None` if the text decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<Encoding>,
+    /// The first of the hundred years that years of two digits are in; `None` for 1969.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_year: Option<i64>,
     /// Whether the file's first line has the columns' names; `None` if the rows below it decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<bool>,
@@ -100,6 +106,8 @@ impl DataSettings {
     pub fn declared(&self) -> csv::Declared {
         csv::Declared {
             decimal_mark: self.decimal_mark,
+            encoding: self.encoding,
+            first_year: self.first_year,
             header: self.header,
             roles: self.columns.clone(),
             missing: self.missing.clone(),
@@ -351,6 +359,8 @@ impl Default for DataSettings {
             bad_rows: BadRows::Drop,
             one_hot_limit: 32,
             decimal_mark: None,
+            encoding: None,
+            first_year: None,
             header: None,
             missing: BTreeMap::new(),
             columns: BTreeMap::new(),

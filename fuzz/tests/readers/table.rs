@@ -73,6 +73,7 @@ fn declared(choice: u16) -> csv::Declared {
         header: [None, None, None, Some(true), Some(false)][choice % 5],
         roles: role.iter().flat_map(|&role| names.map(|name| (name.to_owned(), role))).collect(),
         may_have_one_column: choice.is_multiple_of(7),
+        ..csv::Declared::default()
     }
 }
 
@@ -102,7 +103,7 @@ fn require_same_again(table: &Table, declared: &csv::Declared, copy: &Path) {
     };
     let roles = table.columns().iter().filter_map(|column| Some((column.name().to_owned(), role(column)?)));
     let roles = roles.collect::<BTreeMap<_, _>>();
-    let declared = csv::Declared { decimal_mark: None, header: Some(true), roles, may_have_one_column: true };
+    let declared = csv::Declared { decimal_mark: None, header: Some(true), roles, may_have_one_column: true, ..csv::Declared::default() };
     let (declared, cancel) = (&declared, &AtomicBool::new(false));
     let options = csv::Options { declared, memory: u64::MAX, progress: &|_| (), cancel };
     let again = csv::read_with(copy, options).expect("what is written is read again");

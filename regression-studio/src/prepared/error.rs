@@ -73,6 +73,14 @@ pub enum PrepareError {
 /// A table that lacks the columns of a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PredictError {
+    /// The numbers of a column have another currency or unit than in training.
+    #[error("{table}: {reason}")]
+    Unit {
+        /// The table's source.
+        table: String,
+        /// The column and both units.
+        reason: String,
+    },
     /// A feature column is absent or of the wrong kind.
     #[error("{table}: {reason}")]
     Column {

@@ -13,7 +13,7 @@ use super::error::{PredictError, PrepareError};
 use super::rows;
 use crate::Table;
 use crate::settings::{BadRows, DataSettings};
-use crate::table::{Column, Kind, Role, csv};
+use crate::table::{Column, Encoding, Kind, Role, csv};
 
 /// The map from columns to inputs and from the output to the target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,16 @@ pub struct Transform {
     /// The roles of feature columns that were declared; other tables are read by them as well.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, Role>,
+    /// The currency or unit of the numbers of each feature and of the target, if they have one; models of earlier versions
+    /// lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<BTreeMap<String, String>>,
+    /// The encoding of the training's table, unless that was UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<Encoding>,
+    /// The first of the hundred years that years of two digits are in, if it was declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_year: Option<i64>,
     /// Cells that mean a missing value, by feature column; other tables are read by them as well.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<String, Vec<String>>,
@@ -250,7 +260,18 @@ pub(super) fn fit(
     let is_used = |name: &String| *name == data.target || is_feature(name);
     let missing = data.missing.iter().filter(|(name, _)| is_used(name));
     let missing = missing.map(|(name, cells)| (name.clone(), cells.clone())).collect();
-    Ok((Transform { inputs, roles, missing, target: data.target.clone(), target_scale }, notes))
+    let with_unit = |name: &String| Some((name.clone(), table.column(name)?.unit()?.to_owned()));
+    let transform = Transform {
+        inputs,
+        roles,
+        units: Some(data.features.iter().chain([&data.target]).filter_map(with_unit).collect()),
+        encoding: Some(table.encoding()).filter(|encoding| *encoding != Encoding::default()),
+        first_year: data.first_year,
+        missing,
+        target: data.target.clone(),
+        target_scale,
+    };
+    Ok((transform, notes))
 }
 
 /// Notes on the rows of other parts whose category the training part lacks.
@@ -372,7 +393,40 @@ impl Transform {
         let texts = texts.map(|input| (input.column().to_owned(), Role::Text));
         let roles = texts.chain(self.roles.iter().map(|(name, &role)| (name.clone(), role))).collect();
         let missing = self.missing.clone();
-        csv::Declared { roles, missing, may_have_one_column: true, ..csv::Declared::default() }
+        csv::Declared {
+            roles,
+            missing,
+            encoding_unless_utf8: self.encoding,
+            first_year: self.first_year,
+            may_have_one_column: true,
+            ..csv::Declared::default()
+        }
+    }
+
+    /// Checks that the numbers of a table have the currencies and units that they had in training.
+    ///
+    /// # Errors
+    /// The first column with another unit, or with none in place of one.
+    pub fn check_units(&self, table: &Table) -> Result<(), PredictError> {
+        let Some(units) = &self.units else { return Ok(()) };
+        let mut names: Vec<&str> = self.features().into_iter().map(|(name, _)| name).collect();
+        names.push(&self.target);
+        let columns = names.into_iter().filter_map(|name| table.column(name));
+        for column in columns.filter(|column| column.kind() == Kind::Number && column.missing() < table.rows()) {
+            let (name, found, trained) = (column.name(), column.unit(), units.get(column.name()).map(String::as_str));
+            if found != trained {
+                let [found, trained] = [found, trained].map(|unit| match unit {
+                    Some(unit) => format!("{unit:?}"),
+                    None => "no unit".to_owned(),
+                });
+                let reason = format!(
+                    "column {name:?} has {found}, but the model was trained with {trained} in it: convert the numbers, or \
+                     accept them as they are"
+                );
+                return Err(PredictError::Unit { table: table.source().to_owned(), reason });
+            }
+        }
+        Ok(())
     }
 
     /// Encodes rows as inputs, rows × inputs; they lack only what may be missing.

@@ -33,7 +33,7 @@ impl Units {
         }
         let group = data.columns.iter().find(|(_, role)| **role == Role::Group);
         if let Some(column) = group.and_then(|(name, _)| table.column(name)) {
-            let (unit_of, count) = together(&rows, &[column]);
+            let (unit_of, count) = groups(&rows, column);
             notes.push(format!("the rows of each {} are in one part: {}", column.name(), counted(count, "group")));
             let units = Some(by_unit(&rows, &unit_of, count));
             return Self { rows, units, notes };
@@ -61,7 +61,7 @@ impl Units {
 }
 
 /// The column of dates by which the rows are ordered: a feature, or else the first of the table.
-fn time_column<'a>(table: &'a Table, data: &DataSettings) -> Option<&'a Column> {
+pub(crate) fn time_column<'a>(table: &'a Table, data: &DataSettings) -> Option<&'a Column> {
     let features = data.features.iter().filter_map(|name| table.column(name));
     let is_used = |column: &&Column| data.role(column.name()) != Some(Role::Ignore);
     features.chain(table.columns().iter().filter(is_used)).find(|column| column.is_date())
@@ -77,6 +77,20 @@ fn put_in_order(column: &Column, rows: &mut [u32]) -> Option<String> {
     rows.sort_by(|a, b| date(a).total_cmp(&date(b)));
     let order = if descends { "which descends in the file" } else { "which is in no order in the file" };
     Some(format!("the rows are ordered by {}, {order}: the newest are the test part", column.name()))
+}
+
+/// As [`together`] by a column of groups, where each row without a group is one of its own.
+fn groups(rows: &[u32], column: &Column) -> (Vec<u32>, usize) {
+    let (mut unit_of, known) = together(rows, &[column]);
+    // The unit of the first row without a group stays.
+    let (mut count, mut has_first) = (known, false);
+    for (unit, _) in unit_of.iter_mut().zip(rows).filter(|(_, row)| column.text(**row as usize).is_empty()) {
+        if std::mem::replace(&mut has_first, true) {
+            *unit = count as u32;
+            count += 1;
+        }
+    }
+    (unit_of, count)
 }
 
 /// The first of the rows with each combination of values in the columns, in their order.

@@ -106,6 +106,9 @@ pub(crate) struct PredictArguments {
     /// The decimal mark of the table's numbers [default: the one that they show]
     #[arg(long, value_name = "MARK")]
     pub(crate) decimal_mark: Option<Mark>,
+    /// Predict even if the numbers have another currency or unit than in training
+    #[arg(long)]
+    pub(crate) accept_units: bool,
     /// Write the predictions to FILE instead of standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

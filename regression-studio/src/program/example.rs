@@ -21,15 +21,19 @@ const HEAD: &str = "\
 #     file = \"prices.csv\"
 #
 # where the path is relative to this file, and set features and target to columns of the table. What the table's cells
-# don't show, or show wrongly, can be declared above that, in [data], with decimal_mark = \"comma\" (or \"point\") and
-# header = false (or true), and below it for each column, as in
+# don't show, or show wrongly, can be declared above that, in [data], with decimal_mark = \"comma\" (or \"point\"),
+# header = false (or true), encoding = \"windows-1250\" and first_year = 1950 (for years of two digits), and below it for
+# each column, as in
 #
 #     [data.columns]
 #     code = \"category\"
 #
 # where a column is \"number\", \"decimal-point\", \"decimal-comma\", \"category\", \"text\" (a category, but words such as NA are
 # missing), \"date\" (also 20250131), \"day-first\", \"month-first\", \"index\" or \"ignore\" (no feature), or \"group\" (its rows
-# are in one part, such as those of a person).
+# are in one part, such as those of a person). Cells that mean \"missing\" are declared as in
+#
+#     [data.missing]
+#     pressure = [-999, \"n.v.\"]
 ";
 
 /// The default settings, each line preceded by its explanation.

@@ -16,7 +16,7 @@ use super::arguments::PredictArguments;
 use super::{explanation, with_warning};
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
-    let PredictArguments { model, csv: path, decimal_mark, out, interval, explain } = arguments;
+    let PredictArguments { model, csv: path, decimal_mark, accept_units, out, interval, explain } = arguments;
     let file = if model.is_dir() { &model.join(run_folder::MODEL) } else { model };
     let of_run = file.parent().filter(|_| file.ends_with(run_folder::MODEL)).map(run_folder::files_read);
     let inputs: Vec<&PathBuf> = [file, path].into_iter().chain(of_run.iter().flatten()).collect();
@@ -28,6 +28,9 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let model = with_warning(Model::read(file)?);
     let declared = csv::Declared { decimal_mark: decimal_mark.map(Into::into), ..model.transform.declared() };
     let table = Source::File(path.clone()).table_with(&declared, &|_| (), &AtomicBool::new(false))?;
+    if !accept_units {
+        model.transform.check_units(&table).map_err(|error| anyhow::anyhow!("{error}: --accept-units"))?;
+    }
     let predictions = Predictions::with_intervals(&model, rows.as_deref(), &table, *interval)?;
     let explanation = explain.map(|row| explanation::text(&model, &table, &predictions, row)).transpose()?;
     let text = predictions.to_csv();

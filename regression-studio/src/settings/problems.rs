@@ -4,7 +4,8 @@ use neural_net::device::TrainingDevice;
 
 use super::{Field, HiddenActivation, NetworkKind, Settings, Source};
 use crate::Table;
-use crate::table::{Column, Kind, Role, csv};
+use crate::findings::MAX_CLASSES;
+use crate::table::{Column, Kind, Role, csv, shortened};
 
 /// An invalid value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +51,25 @@ fn too_many_categories(column: &Column, texts: usize, limit: usize) -> String {
                 shown.join(", ")
             )
         }
+    }
+}
+
+/// The problem of a target of texts.
+fn not_numeric(column: &Column) -> String {
+    let name = column.name();
+    let texts = column.categories().map(|categories| categories.names.iter().collect::<Vec<_>>()).unwrap_or_default();
+    match &texts[..] {
+        [no, yes] => format!(
+            "{name:?} is a text column of {:?} and {:?}: classification is not offered; give it as 0 and 1 to predict a number \
+             near the share of 1, or choose a numeric column",
+            shortened(no),
+            shortened(yes)
+        ),
+        [_, _, ..] if texts.len() <= MAX_CLASSES => format!(
+            "{name:?} is a text column of {} classes: classification is not offered; choose a numeric column",
+            texts.len()
+        ),
+        _ => format!("{name:?} is a text column: choose a numeric column"),
     }
 }
 
@@ -103,14 +123,16 @@ impl Found {
                 self.require(false, Field::Features, || unknown(name));
                 continue;
             };
+            if let Some(role) = data.role(name).filter(|role| !role.may_be_used()) {
+                let role = role.name();
+                self.require(false, Field::Features, || {
+                    format!("{name:?} is declared as {role:?}: remove it from the features, or declare it otherwise")
+                });
+                continue;
+            }
             let texts = column.categories().map_or(0, |categories| categories.names.len());
             self.require(texts <= data.one_hot_limit, Field::Features, || {
                 too_many_categories(column, texts, data.one_hot_limit)
-            });
-            let role = data.role(name).filter(|role| !role.may_be_used());
-            self.require(role.is_none(), Field::Features, || {
-                let role = role.map_or("", Role::name);
-                format!("{name:?} is declared as {role:?}: remove it from the features, or declare it otherwise")
             });
             self.require(column.missing() < table.rows() || table.rows() == 0, Field::Features, || {
                 format!("{name:?} has no value in any row: remove it")
@@ -132,9 +154,7 @@ impl Found {
         });
         match table.column(&data.target) {
             None => self.require(false, Field::Target, || unknown(&data.target)),
-            Some(column) => self.require(column.kind() == Kind::Number, Field::Target, || {
-                format!("{:?} is a text column: choose a numeric column", data.target)
-            }),
+            Some(column) => self.require(column.kind() == Kind::Number, Field::Target, || not_numeric(column)),
         }
     }
 

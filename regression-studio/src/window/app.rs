@@ -199,7 +199,7 @@ impl App {
             self.fail(
                 "The table could not be predicted",
                 message,
-                "Open a table with the columns that the network was trained on.",
+                "Open a table with the columns and units that the network was trained on.",
             );
         }
         let Some(watched) = &mut self.watched else { return };

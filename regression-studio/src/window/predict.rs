@@ -37,6 +37,8 @@ pub(crate) struct Predict {
     /// The predictions that are being written, and their file.
     saving: Option<Saving>,
     what_if: WhatIf,
+    /// Whether a table had other units than the training's, and whether the user accepts them.
+    units: Option<bool>,
     /// Whether the card of one row is shown where there is no room for both.
     shows_one_row: bool,
 }
@@ -56,7 +58,7 @@ struct Shown {
 impl Predict {
     /// Starts to predict these rows, in place of those before.
     pub(crate) fn start(&mut self, run: Arc<SavedRun>, rows: Rows, context: &Context) {
-        self.job = Some(Job::start(run, rows, context));
+        self.job = Some(Job::start(run, rows, self.units == Some(true), context));
     }
 
     /// Takes the result of the thread. Returns a failure in one line.
@@ -68,7 +70,12 @@ impl Predict {
                 self.shown = Some(Shown { name, of_table, is_unsaved: true });
                 None
             }
-            Err(message) => Some(message),
+            Err(failure) => {
+                if failure.is_of_units {
+                    self.units = Some(false);
+                }
+                Some(failure.message)
+            }
         }
     }
 
@@ -200,6 +207,10 @@ impl Predict {
                 }
             }
         });
+        if let Some(accepts) = &mut self.units {
+            let text = "Accept numbers with another currency or unit than in training";
+            ui.checkbox(accepts, text).on_hover_text("Tick it and predict again: the numbers are taken as they are.");
+        }
         ui.add_space(2.0);
         if let Some(job) = &self.job {
             ui.horizontal(|ui| {

@@ -67,6 +67,8 @@ pub struct Declared {
     pub may_have_one_column: bool,
     /// The encoding of the text; a byte order mark in the file goes before it.
     pub encoding: Option<Encoding>,
+    /// The encoding of a text that is not UTF-8, in place of a guess.
+    pub encoding_unless_utf8: Option<Encoding>,
     /// The first of the hundred years that a year of two digits is in; 1969 if it is not declared.
     pub first_year: Option<i64>,
 }

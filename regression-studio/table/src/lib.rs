@@ -82,10 +82,9 @@ impl Table {
         Self { notes, ..self }
     }
 
-    /// The encoding as which the file's text was read, by its name in the WHATWG Encoding Standard, such as `windows-1250`;
-    /// `UTF-8` for a generated table.
-    pub fn encoding(&self) -> &'static str {
-        self.encoding.name()
+    /// The encoding as which the file's text was read; UTF-8 for a generated table.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
     }
 
     /// What a user should know about how the file was read.

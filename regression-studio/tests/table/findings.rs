@@ -3,8 +3,8 @@
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use regression_studio::findings::{self, Finding, Remedy};
-use regression_studio::settings::Source;
-use regression_studio::table::{Column, Table};
+use regression_studio::settings::{Source, SplitOrder};
+use regression_studio::table::{Column, Role, Table};
 use regression_studio::{Settings, prepare};
 
 const ROWS: usize = 300;
@@ -276,4 +276,56 @@ fn findings_come_before_training_and_are_kept_with_the_results() {
         (&*snapshot.findings, &snapshot.results.as_ref().unwrap().findings[..]),
         (&wanted.map(str::to_owned)[..], &wanted.map(str::to_owned)[..])
     );
+}
+
+#[test]
+fn rows_without_a_date_or_a_group_are_counted() {
+    let days: Vec<String> = (0..ROWS)
+        .map(|row| if row % 50 == 4 { String::new() } else { format!("2024-01-{:02}", 1 + row % 28) })
+        .collect();
+    let people: Vec<String> =
+        (0..ROWS).map(|row| if row % 100 == 7 { String::new() } else { format!("person {}", row % 40) }).collect();
+    let of = |of: OfRow| rows().iter().map(of).collect::<Vec<f64>>();
+    let (table, mut settings) = of_columns(vec![
+        Column::of_texts("when", &days),
+        Column::of_texts("person", &people),
+        Column::of_numbers("a", of(|row| row.a)),
+        Column::of_numbers("y", of(|row| row.a + 9.0 * row.noise)),
+    ]);
+    settings.data.features = vec!["a".to_owned()];
+    assert_eq!(texts(&(table.clone(), settings.clone())), [""; 0]);
+    settings.split.order = SplitOrder::Time;
+    let undated = "6 rows have no date in when, first row 5: they come before all others, in the training part";
+    assert_eq!(prepare(&table, &settings).unwrap().findings, [undated]);
+    settings.data.columns.insert("when".to_owned(), Role::Ignore);
+    let no_dates = "order = \"time\", but no column has dates: the rows stay in the file's order, and the last ones are the \
+                    test part";
+    assert_eq!(prepare(&table, &settings).unwrap().findings, [no_dates]);
+    settings.split.order = SplitOrder::Shuffled;
+    settings.data.columns.insert("person".to_owned(), Role::Group);
+    let prepared = prepare(&table, &settings).unwrap();
+    assert_eq!(prepared.findings, ["3 rows have no person, first row 8: each is taken for a group of its own"]);
+    assert_eq!(prepared.notes, ["the rows of each person are in one part: 43 groups"]);
+}
+
+#[test]
+fn a_target_of_texts_says_that_classification_is_not_offered() {
+    let problem = |cells: [&str; 4]| {
+        let texts: Vec<&str> = (0..40).map(|row| cells[row % 4]).collect();
+        let numbers = (0..40).map(|row| f64::from(row * 7 % 13)).collect();
+        let (table, settings) = of_columns(vec![Column::of_numbers("a", numbers), Column::of_texts("y", &texts)]);
+        settings.problems(Some(&table)).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        problem(["FALSE", "TRUE", "TRUE", "FALSE"]),
+        [
+            "Target: \"y\" is a text column of \"FALSE\" and \"TRUE\": classification is not offered; give it as 0 and 1 to \
+             predict a number near the share of 1, or choose a numeric column"
+        ]
+    );
+    assert_eq!(
+        problem(["cat", "dog", "owl", "dog"]),
+        ["Target: \"y\" is a text column of 3 classes: classification is not offered; choose a numeric column"]
+    );
+    assert_eq!(problem([""; 4]), ["Target: \"y\" is a text column: choose a numeric column"]);
 }

@@ -5,6 +5,7 @@ mod csv_reads;
 mod csv_rejects;
 mod findings;
 mod folds;
+mod memory;
 mod notes;
 mod split_and_scale;
 #[path = "../support/mod.rs"]

@@ -29,20 +29,28 @@ pub(super) struct Predicted {
     pub(super) measured_rows: String,
 }
 
+/// Why there are no predictions.
+pub(super) struct Failure {
+    /// One line.
+    pub(super) message: String,
+    /// Whether the numbers have another currency or unit than in training, which the user may accept.
+    pub(super) is_of_units: bool,
+}
+
 /// A prediction in progress. It cannot be cancelled: the largest table takes seconds.
 pub(super) struct Job {
     name: String,
-    result: Task<Result<Predicted, String>>,
+    result: Task<Result<Predicted, Failure>>,
 }
 
 impl Job {
     /// Starts a thread, which requests a repaint at its end.
-    pub(super) fn start(run: Arc<SavedRun>, rows: Rows, context: &Context) -> Self {
+    pub(super) fn start(run: Arc<SavedRun>, rows: Rows, accepts_units: bool, context: &Context) -> Self {
         let name = match &rows {
             Rows::Loaded(_, name) => name.clone(),
             Rows::File(path) => Source::File(path.clone()).name(),
         };
-        Self { name, result: Task::start(context, move || predict(&run, rows)) }
+        Self { name, result: Task::start(context, move || predict(&run, rows, accepts_units)) }
     }
 
     /// Name of the table.
@@ -51,22 +59,31 @@ impl Job {
     }
 
     /// Name and result, if the thread has ended.
-    pub(super) fn poll(&self) -> Option<(String, Result<Predicted, String>)> {
-        let failed = |Panicked| Err(format!("{}: the predicting thread ended unexpectedly", self.name));
+    pub(super) fn poll(&self) -> Option<(String, Result<Predicted, Failure>)> {
+        let failed = |Panicked| {
+            let message = format!("{}: the predicting thread ended unexpectedly", self.name);
+            Err(Failure { message, is_of_units: false })
+        };
         Some((self.name.clone(), self.result.poll()?.unwrap_or_else(failed)))
     }
 }
 
-fn predict(run: &SavedRun, rows: Rows) -> Result<Predicted, String> {
+fn predict(run: &SavedRun, rows: Rows, accepts_units: bool) -> Result<Predicted, Failure> {
+    let failure = |message| Failure { message, is_of_units: false };
     let table = match rows {
         Rows::Loaded(table, _) => table,
         Rows::File(path) => {
             let (declared, cancel) = (run.model.transform.declared(), AtomicBool::new(false));
             let table = Source::File(path).table_with(&declared, &|_| (), &cancel);
-            Arc::new(table.map_err(|error| error.to_string())?)
+            Arc::new(table.map_err(|error| failure(error.to_string()))?)
         }
     };
-    let predictions = Predictions::of(&run.model, run.rows.as_deref(), &table).map_err(|error| error.to_string())?;
+    if !accepts_units {
+        let checked = run.model.transform.check_units(&table);
+        checked.map_err(|error| Failure { message: error.to_string(), is_of_units: true })?;
+    }
+    let predictions = Predictions::of(&run.model, run.rows.as_deref(), &table);
+    let predictions = predictions.map_err(|error| failure(error.to_string()))?;
     let (notes, measured_rows) = (predictions.notes(), predictions.measured_rows());
     Ok(Predicted { table, predictions: Arc::new(predictions), notes, measured_rows })
 }

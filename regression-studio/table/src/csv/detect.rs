@@ -25,8 +25,8 @@ fn has_escape(text: &[u8]) -> bool {
 }
 
 /// The encoding of a text: UTF-8 if most lines that are not ASCII are valid UTF-8, so that a few damaged characters do not
-/// change the others, and otherwise the guess of chardetng. Errors end the text.
-pub(super) fn encoding(text: impl Read) -> Encoding {
+/// change the others, and otherwise `unless_utf8` or the guess of chardetng. Errors end the text.
+pub(super) fn encoding(text: impl Read, unless_utf8: Option<Encoding>) -> Encoding {
     let mut text = BufReader::with_capacity(1 << 16, text);
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     let (mut fed, mut valid, mut invalid, mut escaped) = (0, 0_usize, 0_usize, false);
@@ -50,5 +50,5 @@ pub(super) fn encoding(text: impl Read) -> Encoding {
     detector.feed(&[], true);
     let guess = detector.guess(None, Utf8Detection::Deny);
     let is_other = invalid > valid || escaped && guess == ISO_2022_JP;
-    Encoding(if is_other { guess } else { UTF_8 })
+    if is_other { unless_utf8.unwrap_or(Encoding(guess)) } else { Encoding(UTF_8) }
 }

@@ -45,7 +45,7 @@ impl Pass<'_> {
     pub(super) fn run(&self, known: Option<Known>) -> Result<Outcome, CsvError> {
         let of_file = |problem| self.error(None, problem);
         let encoding = known.as_ref().map(|known| known.encoding).or(self.declared.encoding);
-        let source = Source::open(self.path, encoding).map_err(of_file)?;
+        let source = Source::open(self.path, encoding, self.declared.encoding_unless_utf8).map_err(of_file)?;
         let state = source.state();
         if known.as_ref().is_some_and(|known| known.state != state) {
             return Err(of_file(CsvProblem::Changed));
@@ -57,7 +57,7 @@ impl Pass<'_> {
         let may_be_other = may_be_other.load(Ordering::Relaxed)
             || outcome.as_ref().is_err_and(|error| !matches!(error.problem, CsvProblem::Cancelled));
         if is_assumed && may_be_other {
-            let encoding = Source::detected(self.path).map_err(of_file)?;
+            let encoding = Source::detected(self.path, self.declared.encoding_unless_utf8).map_err(of_file)?;
             if encoding != Encoding::default() {
                 return Ok(Outcome::Misjudged(Known { plans: None, encoding, is_guess: true, state }));
             }

@@ -65,11 +65,15 @@ pub(super) struct FileState {
 
 impl Source {
     /// Opens a file. Gzip is recognised by its content, not by the file's name. A byte order mark gives the encoding, or
-    /// else what is `known`, or else the text.
+    /// else what is `known`, or else the text; `unless_utf8` takes the place of a guess.
     ///
     /// # Errors
     /// If the file cannot be read, or has another format than CSV.
-    pub(super) fn open(path: &Path, known: Option<Encoding>) -> Result<Self, CsvProblem> {
+    pub(super) fn open(
+        path: &Path,
+        known: Option<Encoding>,
+        unless_utf8: Option<Encoding>,
+    ) -> Result<Self, CsvProblem> {
         let Opened { mut bytes, compressions, file, state, done } = Opened::of(path)?;
         let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
         let mut head = Vec::new();
@@ -81,8 +85,8 @@ impl Source {
             (Some(encoding), _) => (encoding, Basis::Mark),
             (None, Some(encoding)) => (encoding, Basis::Known),
             (None, None) if !detect::may_be_other(&head) => (Encoding::default(), Basis::Assumption),
-            (None, None) if is_file => (Self::detected(path)?, Basis::Guess),
-            (None, None) => (detect::encoding(&*head), Basis::Guess),
+            (None, None) if is_file => (Self::detected(path, unless_utf8)?, Basis::Guess),
+            (None, None) => (detect::encoding(&*head, unless_utf8), Basis::Guess),
         };
         let whole = Cursor::new(head).chain(bytes);
         let bytes: Box<dyn Read + Send> = match encoding.0 == UTF_8 {
@@ -99,8 +103,8 @@ impl Source {
     ///
     /// # Errors
     /// If the file cannot be opened.
-    pub(super) fn detected(path: &Path) -> Result<Encoding, CsvProblem> {
-        Ok(detect::encoding(Opened::of(path)?.bytes))
+    pub(super) fn detected(path: &Path, unless_utf8: Option<Encoding>) -> Result<Encoding, CsvProblem> {
+        Ok(detect::encoding(Opened::of(path)?.bytes, unless_utf8))
     }
 
     /// Appends up to `max` bytes to `buffer`, fewer only at the end of the file. On an error, the bytes read before it

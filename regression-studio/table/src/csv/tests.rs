@@ -654,7 +654,7 @@ fn a_byte_order_mark_or_a_declaration_gives_the_encoding() {
         (iso_8859_2, declared("latin2"), "ISO-8859-2"),
     ] {
         let table = table_of(&bytes, &declared);
-        assert_eq!(table.encoding(), name);
+        assert_eq!(table.encoding().name(), name);
         assert_eq!((table.columns()[0].name(), table.columns()[1].name()), ("name", "größe"), "{name}");
         assert_eq!((table.columns()[0].text(0), table.columns()[0].text(1)), ("Őr".into(), "Żółw".into()), "{name}");
     }
@@ -706,7 +706,7 @@ fn texts_of_many_encodings_are_read_as_found_or_declared() {
             let places =
                 |table: &Table| (20..30).map(|row| table.columns()[0].text(row).into_owned()).collect::<Vec<_>>();
             assert_eq!(
-                (table.encoding(), places(&table), table.notes()),
+                (table.encoding().name(), places(&table), table.notes()),
                 (encoding.name(), words.iter().map(|word| (*word).to_owned()).collect(), &[][..])
             );
             let found = table_of(&bytes, &Declared::default());
@@ -715,7 +715,11 @@ fn texts_of_many_encodings_are_read_as_found_or_declared() {
                 assert_eq!(places(&found), places(&table), "{label}");
             }
             assert!(
-                notes[0].starts_with(&format!("the text is {}: {:?} (line 22)", found.encoding(), places(&found)[0])),
+                notes[0].starts_with(&format!(
+                    "the text is {}: {:?} (line 22)",
+                    found.encoding().name(),
+                    places(&found)[0]
+                )),
                 "{notes:?}"
             );
             let file = tempfile::NamedTempFile::new().unwrap();
@@ -723,8 +727,8 @@ fn texts_of_many_encodings_are_read_as_found_or_declared() {
             for (chunk, sample) in SIZES {
                 let table = read_limited(file.path(), Limits { chunk, sample, ..LIMITS }, &|_| ()).unwrap();
                 assert_eq!(
-                    (contents(&table), table.encoding(), table.notes()),
-                    (contents(&found), found.encoding(), found.notes()),
+                    (contents(&table), table.encoding().name(), table.notes()),
+                    (contents(&found), found.encoding().name(), found.notes()),
                     "{label} {chunk} {sample}"
                 );
             }
@@ -741,7 +745,7 @@ fn a_few_damaged_characters_do_not_change_the_encoding_of_the_others() {
     std::fs::write(file.path(), &bytes).unwrap();
     for (chunk, sample) in SIZES {
         let table = read_limited(file.path(), Limits { chunk, sample, ..LIMITS }, &|_| ()).unwrap();
-        assert_eq!((table.encoding(), table.columns()[0].categories().unwrap().names.len()), ("UTF-8", 1));
+        assert_eq!((table.encoding().name(), table.columns()[0].categories().unwrap().names.len()), ("UTF-8", 1));
         let notes: Vec<&str> = table.notes().iter().map(|note| &*note.text).collect();
         assert_eq!(
             notes,
