@@ -14,6 +14,7 @@ mod console;
 mod curves;
 mod dashboard;
 mod dialogs;
+mod findings;
 mod form;
 mod frame_times;
 mod loading;

@@ -7,6 +7,8 @@ use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 pub(crate) enum Tab {
     /// The table's rows.
     Data,
+    /// What to decide before training.
+    Findings,
     /// The training run and its results.
     Training,
     /// Predictions with the network of the run.
@@ -51,7 +53,7 @@ const CTRL: Modifiers = Modifiers::COMMAND;
 const CTRL_SHIFT: Modifiers = Modifiers { shift: true, ..Modifiers::COMMAND };
 
 /// All keyboard shortcuts. A shortcut with Shift precedes the same one without, which would match too.
-pub(crate) const KEYS: [(KeyboardShortcut, Action); 21] = [
+pub(crate) const KEYS: [(KeyboardShortcut, Action); 22] = [
     (KeyboardShortcut::new(CTRL_SHIFT, Key::O), Action::OpenRun),
     (KeyboardShortcut::new(CTRL, Key::O), Action::OpenData),
     (KeyboardShortcut::new(CTRL, Key::S), Action::SaveRun),
@@ -66,9 +68,10 @@ pub(crate) const KEYS: [(KeyboardShortcut, Action); 21] = [
     (KeyboardShortcut::new(Modifiers::SHIFT, Key::F10), Action::SwitchKind),
     (KeyboardShortcut::new(Modifiers::NONE, Key::F10), Action::TryOtherKind),
     (KeyboardShortcut::new(CTRL, Key::Num1), Action::Show(Tab::Data)),
-    (KeyboardShortcut::new(CTRL, Key::Num2), Action::Show(Tab::Training)),
-    (KeyboardShortcut::new(CTRL, Key::Num3), Action::Show(Tab::Predict)),
-    (KeyboardShortcut::new(CTRL, Key::Num4), Action::Show(Tab::Compare)),
+    (KeyboardShortcut::new(CTRL, Key::Num2), Action::Show(Tab::Findings)),
+    (KeyboardShortcut::new(CTRL, Key::Num3), Action::Show(Tab::Training)),
+    (KeyboardShortcut::new(CTRL, Key::Num4), Action::Show(Tab::Predict)),
+    (KeyboardShortcut::new(CTRL, Key::Num5), Action::Show(Tab::Compare)),
     (KeyboardShortcut::new(CTRL, Key::D), Action::SwitchTheme),
     (KeyboardShortcut::new(Modifiers::NONE, Key::F1), Action::Help),
     (KeyboardShortcut::new(CTRL, Key::Q), Action::Quit),
@@ -103,6 +106,7 @@ impl Action {
             Self::Redo => "Redo",
             Self::Reset => "Reset",
             Self::Show(Tab::Data) => "Data",
+            Self::Show(Tab::Findings) => "Findings",
             Self::Show(Tab::Training) => "Training",
             Self::Show(Tab::Predict) => "Predict",
             Self::Show(Tab::Compare) => "Compare runs",
@@ -141,6 +145,7 @@ impl Action {
             Self::Redo => "Make an undone change again",
             Self::Reset => "Set all settings except data set, target and features to their defaults",
             Self::Show(Tab::Data) => "Show the table's rows",
+            Self::Show(Tab::Findings) => "Show what to decide before training, and how the file was read",
             Self::Show(Tab::Training) => "Show network, curves and results",
             Self::Show(Tab::Predict) => "Predict rows with the trained network, and vary one row",
             Self::Show(Tab::Compare) => "Compare curves, settings and results of up to six runs",

@@ -17,6 +17,7 @@ use super::checks::{Checks, MAX_UNASKED_ROWS};
 use super::compare::Runs;
 use super::curves::ErrorScale;
 use super::dialogs::{self, Failure, PathDialog};
+use super::findings::Findings;
 use super::form::Form;
 use super::loading::{LoadOutcome, Loading, WatchedFile};
 use super::predict::{Predict, Rows};
@@ -86,6 +87,7 @@ pub struct App {
     tab: Tab,
     scale: ErrorScale,
     preview: Preview,
+    findings: Findings,
     predict: Predict,
     failures: VecDeque<Failure>,
     path_dialog: Option<PathDialog>,
@@ -122,6 +124,7 @@ impl App {
             tab: Tab::Data,
             scale: ErrorScale::default(),
             preview: Preview::default(),
+            findings: Findings::default(),
             predict: Predict::default(),
             failures: VecDeque::new(),
             path_dialog: None,
@@ -145,6 +148,7 @@ impl App {
         self.poll_files(&context);
         self.poll_checks(&context);
         self.keep_copy(&context);
+        self.findings.follow(self.table.as_ref(), self.form.settings(), &context);
         if context.input(|input| input.viewport().close_requested())
             && (self.closing != Closing::Confirmed || self.is_writing())
         {

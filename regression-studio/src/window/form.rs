@@ -89,9 +89,10 @@ impl Form {
     /// Sets everything except data set, target and features to its default, and the logarithms to those that suit the
     /// table.
     pub(crate) fn reset(&mut self, table: Option<&Table>) {
-        let DataSettings { source, decimal_mark, header, columns, features, target, .. } = self.settings.data.clone();
         let defaults = Settings::default();
-        let data = DataSettings { source, decimal_mark, header, columns, features, target, ..defaults.data };
+        let DataSettings { samples, log_target, log_features, bad_rows, one_hot_limit, .. } = defaults.data;
+        let kept = self.settings.data.clone();
+        let data = DataSettings { samples, log_target, log_features, bad_rows, one_hot_limit, ..kept };
         self.change(|form| {
             form.replace(Settings { data, ..defaults });
             if let Some(table) = table {
@@ -148,7 +149,8 @@ impl Form {
             // Columns of another table cannot be brought back, and what is declared about it does not hold.
             self.undoer = Undoer::default();
             let data = &mut self.settings.data;
-            (data.decimal_mark, data.header, data.columns) = (None, None, BTreeMap::new());
+            (data.decimal_mark, data.encoding, data.first_year, data.header) = (None, None, None, None);
+            (data.columns, data.missing) = (BTreeMap::new(), BTreeMap::new());
             if matches!(source, Source::Synthetic { .. }) {
                 // What the paper's network learns from them, not columns that only suit any table.
                 let DataSettings { features, target, .. } = DataSettings::default();

@@ -40,7 +40,7 @@ fn a_better_kind_is_offered_and_one_button_switches_to_it() {
     assert!(window.shows_part("Finished") && window.shows_part("On unseen rows the network explains"));
     assert!(!window.shows("Switch to the better kind"));
     assert!(window.is_enabled("Save run…"));
-    window.press(Modifiers::COMMAND, Key::Num4);
+    window.press(Modifiers::COMMAND, Key::Num5);
     assert!(window.shows("Run 1") && window.shows("Run 2"), "both runs are there");
     // The change of the settings can be undone.
     window.click("Undo");

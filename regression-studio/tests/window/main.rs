@@ -2,6 +2,7 @@
 
 mod checks;
 mod data;
+mod findings;
 mod form;
 mod harness;
 mod predict;

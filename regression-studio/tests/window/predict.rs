@@ -10,7 +10,7 @@ const OPEN_HINT: &str = "Path of a .csv, .tsv or .csv.gz file";
 fn trained() -> Window {
     let mut window = Window::open(small());
     window.train();
-    window.press(Modifiers::COMMAND, Key::Num3);
+    window.press(Modifiers::COMMAND, Key::Num4);
     window
 }
 

@@ -15,7 +15,7 @@ fn runs_are_compared() {
     window.train();
     window.fill("Learning rate", "0.01");
     window.train();
-    window.press(Modifiers::COMMAND, Key::Num4);
+    window.press(Modifiers::COMMAND, Key::Num5);
     assert!(window.shows("Error curves of the runs"));
     assert!(window.shows("0.003") && window.shows("0.01"), "the differing values");
     assert!(window.shows("Test RMSE"));
@@ -26,7 +26,7 @@ fn runs_are_compared() {
         window.fill("Epochs", epochs);
         window.train();
     }
-    window.press(Modifiers::COMMAND, Key::Num4);
+    window.press(Modifiers::COMMAND, Key::Num5);
     window.check("Run 1");
     assert!(!window.shows("0.003"), "the first run's learning rate is not among those compared");
     window.check("Run 3");

@@ -82,7 +82,7 @@ fn a_run_that_still_improves_goes_on_and_keeps_its_name() {
     window.click("Still improving: train longer");
     window.wait_until("six epochs are done", |window| window.shows("6 / 6") && window.shows_part("Finished"));
     assert_eq!(window.settings().training.epochs, 6);
-    window.press(eframe::egui::Modifiers::COMMAND, eframe::egui::Key::Num4);
+    window.press(eframe::egui::Modifiers::COMMAND, eframe::egui::Key::Num5);
     assert!(window.shows_part("A comparison needs two runs"), "it is the same run");
 }
 

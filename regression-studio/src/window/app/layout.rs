@@ -49,6 +49,12 @@ impl App {
                             self.form.toggle_feature(&name, table);
                         }
                     }
+                    Tab::Findings => {
+                        let is_active = self.watched.as_ref().is_some_and(super::Watched::is_active);
+                        if let Some(remedy) = self.findings.show(ui, self.table.as_deref(), is_active) {
+                            self.apply(&remedy, ui.ctx());
+                        }
+                    }
                     Tab::Training => {
                         let mut suggestions = vec![Action::UseLogarithms, Action::TrainLonger, Action::SwitchKind];
                         suggestions.retain(|&suggestion| self.disabled_reason(suggestion).is_none());
@@ -131,9 +137,13 @@ impl App {
     fn tabs(&self, ui: &mut Ui) -> Option<Action> {
         let mut action = None;
         ui.horizontal(|ui| {
-            for tab in [Tab::Data, Tab::Training, Tab::Predict, Tab::Compare] {
+            for tab in [Tab::Data, Tab::Findings, Tab::Training, Tab::Predict, Tab::Compare] {
                 let show = Action::Show(tab);
-                let button = egui::Button::selectable(self.tab == tab, show.label());
+                let label = match (tab, self.findings.count()) {
+                    (Tab::Findings, 1..) => format!("⚠ {} ({})", show.label(), self.findings.count()),
+                    _ => show.label().to_owned(),
+                };
+                let button = egui::Button::selectable(self.tab == tab, label);
                 if ui.add(button).on_hover_text(show.tooltip(ui.ctx())).clicked() {
                     action = Some(show);
                 }

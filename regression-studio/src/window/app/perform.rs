@@ -7,6 +7,7 @@ use eframe::egui::{Context, Theme, ViewportCommand};
 use neural_net::model_file::Loaded;
 
 use super::{App, Closing};
+use crate::findings::Remedy;
 use crate::run_folder::{self, RunFolderError};
 use crate::saved_run::SavedRun;
 use crate::session::State;
@@ -229,6 +230,18 @@ impl App {
             None => DataSettings { source, ..DataSettings::default() },
         };
         self.loading = Some(Loading::start(&data, settings, context));
+    }
+
+    /// Changes the settings as a finding proposes; where other cells are missing now, the table is read again.
+    pub(super) fn apply(&mut self, remedy: &Remedy, context: &Context) {
+        match (remedy, &self.table) {
+            (Remedy::RemoveFeature(name), Some(table)) => self.form.toggle_feature(name, table),
+            _ => {
+                let mut settings = self.form.settings().clone();
+                remedy.apply(&mut settings);
+                self.load(settings.data.source.clone(), Some(settings), context);
+            }
+        }
     }
 
     /// Predicts rows with the network of the run that is shown.
