@@ -15,13 +15,20 @@
 //! many errors are as large as a half width, as those of a feature of two values that is missing. If the network errs more
 //! on the validation part than those of the folds on the same rows, the half widths grow by the ratio.
 //!
+//! Rows that belong together, such as the rows of a person or equal rows, are not exchangeable one by one. There each group
+//! counts once, with its rows' scores in equal shares, and n is the number of groups (R. Dunn et al., "Distribution-Free
+//! Prediction Sets for Two-Layer Hierarchical Models", Journal of the American Statistical Association 118, 2023, where
+//! this is the pooled distribution). For groups of equal rows that is exact.
+//!
 //! Scores and half widths are those of the standardised target, and thus of its logarithm if that is learned: an
 //! interval's ends are converted to the target's unit by [`Scale::original`], which preserves their order.
+
+use std::collections::HashMap;
 
 use neural_net::training::InvalidValue;
 use serde::{Deserialize, Serialize};
 
-use crate::prepared::{Part, Scale};
+use crate::prepared::{Part, Scale, Transform};
 
 /// The probabilities for which there are intervals, in percent.
 pub const PERCENTS: [u8; 5] = [50, 80, 90, 95, 99];
@@ -49,6 +56,9 @@ pub struct Intervals {
     /// Number of folds whose rows are the calibration rows; `None` if those are the validation part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folds: Option<usize>,
+    /// Number of groups of calibration rows that belong together; `None` if each row is one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<usize>,
     /// One for each of [`PERCENTS`] for which there are enough rows, ascending.
     pub half_widths: Vec<HalfWidth>,
 }
@@ -77,30 +87,45 @@ pub fn min_rows(percent: u8) -> usize {
 
 impl Intervals {
     /// Calibrates the intervals by `residuals`, the truth minus the prediction of each calibration row, standardised.
-    /// With `spreads`, one positive value for each row, scores are residuals divided by them.
+    /// With `spreads`, one positive value for each row, scores are residuals divided by them. `groups` has the group of
+    /// each row; without, each row is one of its own.
     ///
     /// # Panics
-    /// If the number of spreads is not that of the residuals.
-    pub fn calibrate(residuals: &[f64], spreads: Option<&[f64]>) -> Self {
-        let mut scores = scores(residuals, spreads);
-        scores.sort_unstable_by(f64::total_cmp);
+    /// If the number of spreads or groups is not that of the residuals.
+    pub fn calibrate(residuals: &[f64], spreads: Option<&[f64]>, groups: Option<&[u32]>) -> Self {
+        let (shares, count) = shares(residuals.len(), groups);
+        let mut scores: Vec<(f64, f64)> = scores(residuals, spreads).into_iter().zip(shares).collect();
+        scores.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let of_percent = |percent| {
-            let half_width = scores[rank(scores.len(), percent)? - 1];
+            let (rank, mut sum) = (rank(count, percent)? as f64, 0.0);
+            // Shares of a third do not add up to 1 exactly.
+            let is_reached = |&&(_, share): &&(f64, f64)| {
+                sum += share;
+                sum > rank - 1e-6
+            };
+            let half_width = scores.iter().find(is_reached)?.0;
             half_width.is_finite().then_some(HalfWidth { percent, half_width })
         };
         let half_widths = PERCENTS.into_iter().filter_map(of_percent).collect();
-        Self { rows: residuals.len(), is_normalised: spreads.is_some(), added_spread: 0.0, folds: None, half_widths }
+        Self {
+            rows: residuals.len(),
+            is_normalised: spreads.is_some(),
+            added_spread: 0.0,
+            folds: None,
+            groups: groups.map(|_| count),
+            half_widths,
+        }
     }
 
     /// As [`Intervals::calibrate`], by the standard deviations of a network's members for each row. A row's spread is its
     /// deviation plus their mean. Without deviations, or if all are 0, all intervals have the same width.
-    pub fn of_members(residuals: &[f64], deviations: Option<&[f64]>) -> Self {
+    pub fn of_members(residuals: &[f64], deviations: Option<&[f64]>, groups: Option<&[u32]>) -> Self {
         let mean = deviations.map_or(0.0, |of| of.iter().sum::<f64>() / of.len() as f64);
         let Some(deviations) = deviations.filter(|_| mean > 0.0 && mean.is_finite()) else {
-            return Self::calibrate(residuals, None);
+            return Self::calibrate(residuals, None, groups);
         };
         let spreads: Vec<f64> = deviations.iter().map(|deviation| deviation + mean).collect();
-        Self { added_spread: mean, ..Self::calibrate(residuals, Some(&spreads)) }
+        Self { added_spread: mean, ..Self::calibrate(residuals, Some(&spreads), groups) }
     }
 
     /// The same intervals, whose calibration rows are those of folds.
@@ -132,18 +157,26 @@ impl Intervals {
         Some([output - half_width, output + half_width])
     }
 
-    /// The share of rows with these residuals and spreads whose interval contains the true value. `None` without rows,
-    /// or in the cases of [`Intervals::interval`].
-    pub fn coverage(&self, percent: u8, residuals: &[f64], spreads: Option<&[f64]>) -> Option<f64> {
+    /// The share of rows with these residuals and spreads whose interval contains the true value; with `groups`, the mean
+    /// of the groups' shares. `None` without rows, or in the cases of [`Intervals::interval`].
+    pub fn coverage(
+        &self,
+        percent: u8,
+        residuals: &[f64],
+        spreads: Option<&[f64]>,
+        groups: Option<&[u32]>,
+    ) -> Option<f64> {
         let half_width = self.half_width(percent).filter(|_| !residuals.is_empty())?;
         let scores = scores(residuals, if self.is_normalised { Some(spreads?) } else { None });
-        let inside = scores.iter().filter(|score| **score <= half_width).count();
-        Some(inside as f64 / scores.len() as f64)
+        let (shares, count) = shares(scores.len(), groups);
+        let inside: f64 =
+            scores.iter().zip(shares).filter(|(score, _)| **score <= half_width).map(|(_, share)| share).sum();
+        Some(inside / count as f64)
     }
 
     /// The reason for which there are no intervals of this probability, in one line.
     pub fn why_none(&self, percent: u8) -> Option<String> {
-        self.half_width(percent).is_none().then(|| too_few(percent, self.rows, self.folds))
+        self.half_width(percent).is_none().then(|| too_few(percent, (self.rows, self.groups), self.folds))
     }
 
     /// Checks that a model file's intervals are consistent.
@@ -187,8 +220,23 @@ fn scores(residuals: &[f64], spreads: Option<&[f64]>) -> Vec<f64> {
     }
 }
 
-fn too_few(percent: u8, rows: usize, folds: Option<usize>) -> String {
+/// The share of its group that each row counts, and the number of groups.
+fn shares(rows: usize, groups: Option<&[u32]>) -> (Vec<f64>, usize) {
+    let Some(groups) = groups else { return (vec![1.0; rows], rows) };
+    assert_eq!(rows, groups.len(), "one group for each row");
+    let mut sizes = HashMap::new();
+    groups.iter().for_each(|group| *sizes.entry(group).or_insert(0_usize) += 1);
+    (groups.iter().map(|group| 1.0 / sizes[group] as f64).collect(), sizes.len())
+}
+
+fn too_few(percent: u8, (rows, groups): (usize, Option<usize>), folds: Option<usize>) -> String {
     let (min, rows) = (min_rows(percent), command_line::counted(rows, "row"));
+    if let Some(groups) = groups {
+        let groups = command_line::counted(groups, "group");
+        return format!(
+            "no {percent} % intervals: they need at least {min} groups of rows, and there were {rows} in {groups}"
+        );
+    }
     let which = if folds.is_some() { "rows of training and validation" } else { "validation rows" };
     format!("no {percent} % intervals: they need at least {min} {which}, and there were {rows}")
 }
@@ -197,6 +245,15 @@ fn too_few(percent: u8, rows: usize, folds: Option<usize>) -> String {
 pub(crate) fn residuals(part: &Part, outputs: &[f32], scale: &Scale) -> Vec<f64> {
     let residual = |(&truth, &output): (&f64, &f32)| scale.in_deviations(truth) - f64::from(output);
     part.truth.iter().zip(outputs).map(residual).collect()
+}
+
+/// A small value of the target, below which a factor of 1 + |value| is not one of the value; `None` if values are far from
+/// 0, up to one in twenty.
+fn small_value(truth: &[f64]) -> Option<f64> {
+    const NEAR_ZERO: f64 = 20.0;
+    let mut sizes: Vec<f64> = truth.iter().map(|value| value.abs()).filter(|size| size.is_finite()).collect();
+    sizes.sort_unstable_by(f64::total_cmp);
+    sizes.get(sizes.len() / 20).copied().filter(|size| *size < NEAR_ZERO)
 }
 
 /// The intervals of a run, and their coverage on its test part.
@@ -217,6 +274,14 @@ pub struct MeasuredIntervals {
     /// Whether the half width is that of the logarithm.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_logarithmic: bool,
+    /// Numbers of groups of rows that belong together, among the calibration and the test rows; their rows count in equal
+    /// shares. `None` if each row is one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<[usize; 2]>,
+    /// With a logarithmic target near 0: a small prediction and the ends of its interval, since the factor is that of
+    /// 1 + |value|.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near_zero: Option<[f64; 3]>,
     /// The share of test rows whose interval contains the true value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<f64>,
@@ -224,29 +289,52 @@ pub struct MeasuredIntervals {
 
 impl MeasuredIntervals {
     /// Measures intervals of [`PERCENT`] on test rows with these residuals and spreads.
-    pub(crate) fn of(intervals: &Intervals, residuals: &[f64], spreads: Option<&[f64]>, scale: &Scale) -> Self {
+    pub(crate) fn of(
+        intervals: &Intervals,
+        test: &Part,
+        residuals: &[f64],
+        spreads: Option<&[f64]>,
+        transform: &Transform,
+    ) -> Self {
+        let scale = &transform.target_scale;
         let half_width = intervals.half_width(PERCENT).filter(|_| !intervals.is_normalised);
+        let groups = test.groups.as_deref();
+        let near_zero = half_width.zip(small_value(&test.truth)).filter(|_| scale.log).map(|(half_width, small)| {
+            let output = scale.in_deviations(small);
+            let [low, high] = [output - half_width, output + half_width].map(|end| transform.end(end));
+            [small, low, high]
+        });
         Self {
             percent: PERCENT,
             rows: intervals.rows,
             folds: intervals.folds,
+            groups: intervals.groups.map(|of_calibration| [of_calibration, shares(residuals.len(), groups).1]),
+            near_zero,
             half_width: half_width.map(|half_width| half_width * scale.deviation),
             is_logarithmic: scale.log,
-            coverage: intervals.coverage(PERCENT, residuals, spreads),
+            coverage: intervals.coverage(PERCENT, residuals, spreads, groups),
         }
     }
 
     /// One sentence for the user; `number` formats a value of the target.
     pub fn in_words(&self, number: impl Fn(f64) -> String) -> String {
-        let Self { percent, rows, folds, half_width, is_logarithmic, coverage } = self;
+        let Self { percent, rows, folds, groups, near_zero, half_width, is_logarithmic, coverage } = self;
         let Some(coverage) = coverage else {
-            let text = too_few(*percent, *rows, *folds);
+            let text = too_few(*percent, (*rows, groups.map(|[of_calibration, _]| of_calibration)), *folds);
             return format!("{}{}.", text[..1].to_uppercase(), &text[1..]);
         };
         let within = match half_width {
-            // Of 1 + |value|, see Scale; the difference matters near 0 only.
             Some(half_width) if *is_logarithmic => {
-                format!("within a factor of {:.3} of the prediction", half_width.exp())
+                let factor = half_width.exp();
+                match near_zero {
+                    Some([small, low, high]) => format!(
+                        "within a factor of {factor:.3} of the prediction, if 1 is added to both: from {} to {} for a prediction of {}",
+                        number(*low),
+                        number(*high),
+                        number(*small)
+                    ),
+                    None => format!("within a factor of {factor:.3} of the prediction"),
+                }
             }
             Some(half_width) => format!("within ±{} of the prediction", number(*half_width)),
             None => {
@@ -254,6 +342,17 @@ impl MeasuredIntervals {
             }
         };
         let measured = 100.0 * coverage;
-        format!("{percent} % of new rows like these are {within}; of the test part, {measured:.1} % of the rows are.")
+        match groups {
+            None => {
+                format!(
+                    "{percent} % of new rows like these are {within}; of the test part, {measured:.1} % of the rows are."
+                )
+            }
+            Some([_, of_test]) => format!(
+                "{percent} % of new rows like these are {within}; of the test part, {measured:.1} % of the rows are, if each of \
+                 its {} counts once.",
+                command_line::counted(*of_test, "group")
+            ),
+        }
     }
 }

@@ -104,7 +104,7 @@ impl Model {
     pub(crate) fn interval(&self, percent: u8, output: Output, widening: f64) -> Option<[f64; 2]> {
         let Output { value, spread } = output;
         let interval = self.intervals.as_ref()?.interval(percent, f64::from(value), spread, widening)?;
-        Some(interval.map(|end| self.transform.target_scale.original(end)))
+        Some(interval.map(|end| self.transform.end(end)))
     }
 
     /// The reason for which predictions have no intervals of this probability, in one line.

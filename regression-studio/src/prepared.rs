@@ -54,6 +54,8 @@ pub struct Part {
     pub rows: Arc<[u32]>,
     /// The targets in their own unit.
     pub truth: Arc<[f64]>,
+    /// The group of each sample, if some belong together.
+    pub groups: Option<Arc<[u32]>>,
 }
 
 /// Splits and standardises a table's complete rows, and fits the baselines.
@@ -69,6 +71,7 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
     let (complete, incomplete) = rows::complete(table, data)?;
     let (used, dropped) = (complete.len() + incomplete.rows(), incomplete.rows());
     let units = Units::of(table, settings, complete);
+    let group_of = units.units.as_deref().and_then(groups_of_rows);
     let [train, validation, test] = match (units.units, settings.split.fold) {
         (None, None) => split(units.rows, &settings.split),
         (Some(units), None) => split::split_units(units, &settings.split),
@@ -96,7 +99,24 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
     notes.extend(of_columns);
     notes.extend(transform::unseen_categories(table, data, &train, [("validation", &validation), ("test", &test)]));
     let findings = findings::find(table, settings).into_iter().map(|finding| finding.text).collect();
-    Ok(Prepared { findings, ..of_parts(table, data, transform, [train, validation, test], (dropped, notes)) })
+    Ok(Prepared {
+        findings,
+        ..of_parts(table, data, transform, ([train, validation, test], group_of), (dropped, notes))
+    })
+}
+
+/// Largest share of groups among the rows for which rows of a group are not counted as rows of their own.
+const MAX_GROUPS: f64 = 0.95;
+
+/// The group of each row, by the rows of each group; `None` if nearly every row is one of its own.
+fn groups_of_rows(groups: &[Vec<u32>]) -> Option<Vec<u32>> {
+    let rows: usize = groups.iter().map(Vec::len).sum();
+    let last = groups.iter().flatten().max().filter(|_| groups.len() as f64 <= MAX_GROUPS * rows as f64)?;
+    let mut group_of = vec![0; *last as usize + 1];
+    for (group, rows) in (0..).zip(groups) {
+        rows.iter().for_each(|&row| group_of[row as usize] = group);
+    }
+    Some(group_of)
 }
 
 /// Encodes and standardises the rows of training, validation and test part, and fits the baselines.
@@ -104,10 +124,14 @@ fn of_parts(
     table: &Table,
     data: &DataSettings,
     transform: Transform,
-    rows: [Vec<u32>; 3],
+    (rows, group_of): ([Vec<u32>; 3], Option<Vec<u32>>),
     (dropped, notes): (usize, Vec<String>),
 ) -> Prepared {
-    let [train, validation, test] = rows.map(|rows| part(table, data, &transform, rows));
+    let groups = |rows: &[u32]| -> Option<Arc<[u32]>> {
+        group_of.as_ref().map(|group_of| rows.iter().map(|&row| group_of[row as usize]).collect())
+    };
+    let part = |rows: Vec<u32>| Part { groups: groups(&rows), ..part(table, data, &transform, rows) };
+    let [train, validation, test] = rows.map(part);
     let baselines = Baselines::fit(&train.samples);
     Prepared { train, validation, test, transform, dropped, findings: Vec::new(), notes, baselines }
 }
@@ -126,13 +150,14 @@ pub(crate) fn without_fold(
     let mut rows = [&*prepared.train.rows, &*prepared.validation.rows].concat();
     rows.sort_unstable();
     let units = Units::of(table, settings, rows);
+    let group_of = units.units.as_deref().and_then(groups_of_rows);
     let units = units.units.unwrap_or_else(|| units.rows.into_iter().map(|row| vec![row]).collect());
     let [train, validation, test] = folds::split(units, &settings.split, fold);
     if [&train, &validation, &test].iter().any(|part| part.is_empty()) {
         return Err(PrepareError::EmptyFold { table: table.source().to_owned() });
     }
     let (transform, _) = transform::fit(table, &settings.data, &train, [&validation, &test])?;
-    Ok(of_parts(table, &settings.data, transform, [train, validation, test], (0, Vec::new())))
+    Ok(of_parts(table, &settings.data, transform, ([train, validation, test], group_of), (0, Vec::new())))
 }
 
 /// What a user should know about how the table and the columns that are used were read.
@@ -148,7 +173,7 @@ fn part(table: &Table, data: &DataSettings, transform: &Transform, rows: Vec<u32
     let targets: Vec<f32> = truth.iter().map(|&value| transform.target_scale.standardised(value)).collect();
     let targets = Array2::from_shape_vec((targets.len(), 1), targets).expect("one column");
     let samples = Samples::new(inputs, targets).expect("inputs and targets have the same number of rows");
-    Part { samples, rows: rows.into(), truth: truth.into() }
+    Part { samples, rows: rows.into(), truth: truth.into(), groups: None }
 }
 
 impl Prepared {

@@ -303,7 +303,10 @@ pub(crate) fn of(
             prepared.test.samples.inputs().view(),
             prepared.test.samples.targets().view(),
         ),
-        intervals: model.intervals.as_ref().map(|of| MeasuredIntervals::of(of, &residuals, spreads, &scale)),
+        intervals: model
+            .intervals
+            .as_ref()
+            .map(|of| MeasuredIntervals::of(of, &prepared.test, &residuals, spreads, &prepared.transform)),
     }
 }
 

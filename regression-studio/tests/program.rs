@@ -226,6 +226,30 @@ fn a_prediction_is_explained_by_contributions_that_add_up() {
     assert!(rejected(&["--explain", "2"]).contains("row 2 has no prediction"));
 }
 
+/// The value in place of a missing cell is not shown as the cell's.
+#[test]
+fn a_value_in_place_of_a_missing_one_is_shown_as_one() {
+    for by in ["mean", "median"] {
+        let row = |i: u32| match i % 10 {
+            0 => format!(",{},{i}\n", i % 5),
+            _ => format!("{},{},{i}\n", i % 17, i % 5),
+        };
+        let folder = folder("a,b,c\n".to_owned() + &(0..200).map(row).collect::<String>());
+        let set = format!("data.bad_rows={by}");
+        let (stdout, ..) =
+            output(program(folder.path()).args(["train", "config.toml", "--set", &set, "--set", "split.order=time"]));
+        assert!(stdout.contains("a is missing in 14 rows of the training part"), "{stdout}");
+        let explain =
+            |row: &str| output(program(folder.path()).args(["predict", "config-run", "data.csv", "--explain", row])).0;
+        let of_missing = explain("11");
+        assert!(
+            of_missing.contains("  missing, taken as ") && of_missing.contains(&format!("({by})")),
+            "{of_missing}"
+        );
+        assert!(!explain("2").contains("missing"), "{}", explain("2"));
+    }
+}
+
 #[test]
 fn folds_measure_without_saving_a_run() {
     let folder = folder(good_data());

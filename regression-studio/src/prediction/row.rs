@@ -5,6 +5,8 @@ use ndarray::Array2;
 use crate::Table;
 use crate::model::{Model, Output};
 use crate::prepared::Input;
+use crate::settings::BadRows;
+use crate::table::{date, decimal};
 
 /// The value of a feature in a row that a user has entered.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +34,25 @@ impl Model {
             }
             (Some(column), _) => Cell::Text(column.text(row).into_owned()),
             (None, _) => Cell::Number(f64::NAN),
+        }
+    }
+
+    /// A feature's value in a row of a table as a user sees it: of a number that is missing, also the value in its place.
+    pub fn shown_cell(&self, table: &Table, name: &str, row: usize) -> String {
+        let column = table.column(name);
+        let is_date = column.is_some_and(|column| column.is_date());
+        let shown = |value: f64| if is_date { date(value) } else { decimal(value) };
+        match self.cell(table, name, row) {
+            Cell::Number(value) if column.is_none_or(|column| column.number(row).is_none()) && value.is_finite() => {
+                let by = match self.transform.filled_by {
+                    Some(BadRows::Mean) => " (mean)",
+                    Some(BadRows::Median) => " (median)",
+                    _ => "",
+                };
+                format!("missing, taken as {}{by}", shown(value))
+            }
+            Cell::Number(value) => shown(value),
+            Cell::Text(text) => text,
         }
     }
 

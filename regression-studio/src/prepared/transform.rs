@@ -37,10 +37,16 @@ pub struct Transform {
     /// Cells that mean a missing value, by feature column; other tables are read by them as well.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<String, Vec<String>>,
+    /// How values in place of missing ones were chosen, if some are; models of earlier versions lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filled_by: Option<BadRows>,
     /// The target's name.
     pub target: String,
     /// The target's standardisation.
     pub target_scale: Scale,
+    /// The smallest and the largest target of all rows that were used; models of earlier versions lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_range: Option<[f64; 2]>,
 }
 
 /// One input of the network.
@@ -247,6 +253,8 @@ pub(super) fn fit(
     let Some(target_scale) = fit(&data.target, &values, data.log_target)? else {
         return Err(PrepareError::ConstantTarget { table: source(), target: data.target.clone(), value: values[0] });
     };
+    let of_others = others.iter().flat_map(|rows| table.column(&data.target).map(|column| numbers(column, rows)));
+    let target_range = Some(range(of_others.flatten().chain(values.iter().copied())));
     let mut notes: Vec<String> = notes.into_iter().flatten().collect();
     if !data.log_target && is_heavy_tailed(values) {
         let target = &data.target;
@@ -268,8 +276,10 @@ pub(super) fn fit(
         encoding: Some(table.encoding()).filter(|encoding| *encoding != Encoding::default()),
         first_year: data.first_year,
         missing,
+        filled_by: Some(data.bad_rows).filter(|bad_rows| bad_rows.fills()),
         target: data.target.clone(),
         target_scale,
+        target_range,
     };
     Ok((transform, notes))
 }
@@ -473,6 +483,17 @@ impl Transform {
         };
         let ranges: Vec<Range<usize>> = columns.map(feature).collect();
         ranges.into_iter().map(|range| (self.inputs[range.start].column(), range)).collect()
+    }
+
+    /// Converts the end of an interval to the target's unit: not below 0 if the target never was in the table, and not above
+    /// if it never was.
+    pub(crate) fn end(&self, output: f64) -> f64 {
+        let end = self.target_scale.original(output);
+        match self.target_range {
+            Some([low, _]) if low >= 0.0 => end.max(0.0),
+            Some([_, high]) if high <= 0.0 => end.min(0.0),
+            _ => end,
+        }
     }
 
     /// Converts a network output to the target's unit.

@@ -4,8 +4,6 @@ use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use regression_studio::contributions::{Contribution, Contributions};
-use regression_studio::prediction::Cell;
-use regression_studio::table::date;
 use regression_studio::{Model, Predictions, Table};
 
 /// A table of the columns, the largest contribution first, whose contributions add up to the prediction. `row` is
@@ -22,12 +20,8 @@ pub(super) fn text(model: &Model, table: &Table, predictions: &Predictions, row:
     }
     let cell = |name: &str| model.cell(table, name, index);
     let contributions = model.contributions(&model.inputs_of_row(cell))?;
-    let shown = |name: &str| match cell(name) {
-        Cell::Number(value) if table.column(name).is_some_and(|column| column.is_date()) => date(value),
-        Cell::Number(value) => value.to_string(),
-        Cell::Text(text) => text,
-    };
-    let rows: Vec<(&str, String)> = model.columns().into_iter().map(|name| (name, shown(name))).collect();
+    let shown = |name| (name, model.shown_cell(table, name, index));
+    let rows: Vec<(&str, String)> = model.columns().into_iter().map(shown).collect();
     let (scale, target) = (model.transform.target_scale, &predictions.target);
     let mut text = laid_out(&rows, &contributions, scale.log);
     let unit = if scale.log { format!("of ln(1 + {target})") } else { format!("in the unit of {target}") };

@@ -58,6 +58,8 @@ struct FoldErrors {
     /// The table's rows.
     rows: Vec<u32>,
     residuals: Vec<f64>,
+    /// The group of each row, if some belong together.
+    groups: Option<Vec<u32>>,
     /// The standard deviations of the members' outputs, of networks with members, as multiples of their mean over the fold:
     /// one network's members may differ less than another's, up to those of which linear least squares has all the share.
     deviations: Option<Vec<f64>>,
@@ -77,7 +79,7 @@ impl FoldErrors {
             let mean = mean(of_network);
             multiples.iter().map(|multiple| multiple * mean).collect::<Vec<f64>>()
         });
-        Intervals::of_members(&scaled, in_unit.as_deref()).by_folds(intervals::FOLDS)
+        Intervals::of_members(&scaled, in_unit.as_deref(), self.groups.as_deref()).by_folds(intervals::FOLDS)
     }
 }
 
@@ -199,7 +201,7 @@ impl<'a> Trainer<'a> {
         let unit = self.prepared.transform.target_scale;
         let mut settings = self.settings.clone();
         settings.training.device = self.learner.same_device(settings.training.device);
-        let mut errors = FoldErrors { rows: Vec::new(), residuals: Vec::new(), deviations: None };
+        let mut errors = FoldErrors { rows: Vec::new(), residuals: Vec::new(), groups: None, deviations: None };
         for index in 0..intervals::FOLDS {
             let fold = Fold { index, count: intervals::FOLDS };
             let Ok(prepared) = prepared::without_fold(table, &self.settings, self.prepared, fold) else {
@@ -213,6 +215,9 @@ impl<'a> Trainer<'a> {
             let (scale, test) = (prepared.transform.target_scale, &prepared.test);
             let outputs = trainer.outputs_of_best(test);
             errors.rows.extend(&*test.rows);
+            if let Some(groups) = &test.groups {
+                errors.groups.get_or_insert_default().extend(&**groups);
+            }
             errors.residuals.extend(outputs.iter().zip(&*test.truth).map(|(&output, &truth)| {
                 unit.in_deviations(truth) - (scale.learned(f64::from(output)) - unit.mean) / unit.deviation
             }));
@@ -339,7 +344,7 @@ impl<'a> Trainer<'a> {
         let deviations = self.best.predictor().deviations(validation.samples.inputs().view());
         let intervals = match errors {
             Some(errors) => errors.intervals(&validation.rows, &of_validation, deviations.as_deref()),
-            None => Intervals::of_members(&of_validation, deviations.as_deref()),
+            None => Intervals::of_members(&of_validation, deviations.as_deref(), validation.groups.as_deref()),
         };
         Model {
             intervals: Some(intervals),

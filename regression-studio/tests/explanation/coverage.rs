@@ -63,12 +63,12 @@ fn intervals_that_are_normalised_by_the_spread_cover_each_part_alike() {
     };
     let ((residuals, spreads), (new, of_new)) = (rows(2000), rows(20_000));
     let (plain, normalised) =
-        (Intervals::calibrate(&residuals, None), Intervals::calibrate(&residuals, Some(&spreads)));
+        (Intervals::calibrate(&residuals, None, None), Intervals::calibrate(&residuals, Some(&spreads), None));
     let every_second = |values: &[f64]| -> Vec<f64> { values.iter().copied().step_by(2).collect() };
     let narrow = (every_second(&new), every_second(&of_new));
-    assert_eq!(plain.coverage(90, &narrow.0, None), Some(1.0));
+    assert_eq!(plain.coverage(90, &narrow.0, None, None), Some(1.0));
     for (residuals, spreads) in [(&new, &of_new), (&narrow.0, &narrow.1)] {
-        let coverage = normalised.coverage(90, residuals, Some(spreads)).unwrap();
+        let coverage = normalised.coverage(90, residuals, Some(spreads), None).unwrap();
         assert!((coverage - 0.9).abs() < 0.03, "{coverage}");
     }
 }
@@ -82,6 +82,76 @@ fn splits_by_time_and_by_groups_have_intervals() {
     for settings in [by_time, by_person] {
         let measured = measured(noisy_table(700, 2), settings);
         assert!((0.7..=1.0).contains(&measured.coverage.unwrap()), "{measured:?}");
+    }
+}
+
+/// Each row five times: intervals are as wide as if each were there once, and cover the groups as stated.
+#[test]
+fn intervals_cover_groups_of_equal_rows() {
+    let mut coverages = Vec::new();
+    for seed in 0..20 {
+        let once = noisy_table(260, 7);
+        let repeated = once.columns().iter().map(|column| {
+            let rows = (0..1300).map(|row| row / 5);
+            match column.numbers() {
+                Some(numbers) => Column::of_numbers(column.name(), rows.map(|row| numbers[row]).collect()),
+                None => Column::of_texts(column.name(), &rows.map(|row| column.text(row)).collect::<Vec<_>>()),
+            }
+        });
+        let mut settings = settings();
+        (settings.split.seed, settings.training.seed) = (seed, seed);
+        (settings.split.train, settings.split.validation, settings.split.test) = (40.0, 30.0, 30.0);
+        let measured = measured(Table::new("repeated rows", repeated.collect()), settings);
+        let [of_calibration, of_test] = measured.groups.unwrap();
+        assert!((75..=81).contains(&of_calibration) && (75..=81).contains(&of_test), "{measured:?}");
+        assert!(
+            measured
+                .in_words(|value| value.to_string())
+                .ends_with(&format!("if each of its {of_test} groups counts once."))
+        );
+        coverages.push(measured.coverage.unwrap());
+    }
+    let (mean, deviation) = (coverages.iter().sum::<f64>() / 20.0, (0.09 * 2.0 / 78.0_f64).sqrt());
+    assert!((mean - 0.9).abs() < 4.0 * deviation / 20.0_f64.sqrt(), "{mean}: {coverages:?}");
+}
+
+/// A target that is never negative, near 0, by its logarithm and by itself.
+#[test]
+fn the_ends_of_an_interval_have_the_sign_of_the_target() {
+    let table = noisy_table(600, 5);
+    let positive = |sign: f64| {
+        let column = |column: &Column| match column.name() {
+            "target" => {
+                let numbers = column.numbers().unwrap().iter().map(|target| sign * (target - 1.0).exp());
+                Column::of_numbers("target", numbers.collect())
+            }
+            _ => column.clone(),
+        };
+        Table::new("a table", table.columns().iter().map(column).collect())
+    };
+    for (sign, log) in [(1.0, false), (1.0, true), (-1.0, false), (-1.0, true)] {
+        let mut settings = settings();
+        settings.data.log_target = log;
+        let snapshot = trained(positive(sign), settings);
+        let (results, run) = (snapshot.results.as_ref().unwrap(), snapshot.run.as_ref().unwrap());
+        let predictions = Predictions::of(&run.model, None, &positive(sign)).unwrap();
+        let ends = predictions.intervals.as_ref().unwrap().iter().flatten();
+        assert!(ends.clone().all(|[low, high]| low <= high && sign * low >= 0.0 && sign * high >= 0.0));
+        assert!(ends.flatten().any(|end| *end == 0.0), "{sign}, {log}: none is cut off");
+        let measured = results.intervals.as_ref().unwrap();
+        let words = measured.in_words(|value| format!("{value:.3}"));
+        assert_eq!(measured.near_zero.is_some(), log);
+        if let Some([small, low, high]) = measured.near_zero {
+            let factor = measured.half_width.unwrap().exp();
+            let wanted = [((1.0 + small) / factor - 1.0).max(0.0), (1.0 + small) * factor - 1.0];
+            if sign > 0.0 {
+                assert!((low - wanted[0]).abs() < 1e-6 && (high - wanted[1]).abs() < 1e-6, "{measured:?}");
+            }
+            let part = format!(
+                "if 1 is added to both: from {low:.3} to {high:.3} for a prediction of {small:.3}; of the test part"
+            );
+            assert!(words.contains(&part), "{words}");
+        }
     }
 }
 

@@ -20,21 +20,68 @@ proptest! {
         let spreads: Vec<f64> = (0..residuals.len()).map(|row| f64::from(1 + (row as u32 * spread) % 5)).collect();
         let plain: Vec<f64> = residuals.iter().map(|residual| residual.abs()).collect();
         let divided: Vec<f64> = plain.iter().zip(&spreads).map(|(score, spread)| score / spread).collect();
-        let intervals = Intervals::calibrate(&residuals, None);
-        let normalised = Intervals::calibrate(&residuals, Some(&spreads));
+        let intervals = Intervals::calibrate(&residuals, None, None);
+        let normalised = Intervals::calibrate(&residuals, Some(&spreads), None);
         for percent in PERCENTS {
             prop_assert_eq!(intervals.half_width(percent), slow_half_width(&plain, percent));
             prop_assert_eq!(normalised.half_width(percent), slow_half_width(&divided, percent));
             prop_assert_eq!(intervals.half_width(percent).is_some(), residuals.len() >= min_rows(percent));
             // Of the calibration rows themselves, at least that share is covered.
             for (of, spreads) in [(&intervals, None), (&normalised, Some(&spreads[..]))] {
-                if let Some(coverage) = of.coverage(percent, &residuals, spreads) {
+                if let Some(coverage) = of.coverage(percent, &residuals, spreads, None) {
                     prop_assert!(coverage >= f64::from(percent) / 100.0);
                 }
             }
         }
         prop_assert!(intervals.validate().is_ok() && normalised.validate().is_ok());
     }
+
+    /// Rows that repeat others show nothing of new ones; groups of several scores count once each.
+    #[test]
+    fn groups_count_once_each(
+        residuals in prop::collection::vec((-30_i32..30).prop_map(|value| f64::from(value) / 4.0), 0..60),
+        times in 1_u32..5,
+    ) {
+        let repeated: Vec<f64> = residuals.iter().flat_map(|&residual| vec![residual; times as usize]).collect();
+        let groups: Vec<u32> = (0..residuals.len() as u32).flat_map(|group| vec![group; times as usize]).collect();
+        let (alone, grouped) =
+            (Intervals::calibrate(&residuals, None, None), Intervals::calibrate(&repeated, None, Some(&groups)));
+        prop_assert_eq!(&grouped.half_widths, &alone.half_widths);
+        prop_assert_eq!((grouped.rows, grouped.groups), (repeated.len(), Some(residuals.len())));
+        // Other residuals, the first of each pair in a group of its own: the weights of a pair add up to 1.
+        let pairs: Vec<u32> = (0..residuals.len() as u32).map(|row| row / 2).collect();
+        let of_pairs = Intervals::calibrate(&residuals, None, Some(&pairs));
+        let count = residuals.len().div_ceil(2);
+        for percent in PERCENTS {
+            let needed = f64::from(percent) / 100.0 * (count as f64 + 1.0);
+            let share = |q: f64| -> f64 {
+                let share = |(row, residual): (usize, &f64)| {
+                    let is_alone = row + 1 == residuals.len() && row.is_multiple_of(2);
+                    if residual.abs() <= q { if is_alone { 1.0 } else { 0.5 } } else { 0.0 }
+                };
+                residuals.iter().enumerate().map(share).sum()
+            };
+            let scores = residuals.iter().map(|residual| residual.abs());
+            let slow = scores.filter(|&q| share(q) + 1e-9 >= needed.ceil()).min_by(f64::total_cmp);
+            prop_assert_eq!(of_pairs.half_width(percent), slow);
+            let of_groups = grouped.coverage(percent, &repeated, None, Some(&groups));
+            let of_rows = alone.coverage(percent, &residuals, None, None);
+            prop_assert_eq!(of_groups.is_some(), of_rows.is_some());
+            // Shares of a third do not add up to 1 exactly.
+            let is_close = of_groups.zip(of_rows).is_none_or(|(of_groups, of_rows)| (of_groups - of_rows).abs() < 1e-12);
+            prop_assert!(is_close);
+        }
+    }
+}
+
+#[test]
+fn too_few_groups_give_a_reason() {
+    let groups: Vec<u32> = (0..40).map(|row| row / 5).collect();
+    let intervals = Intervals::calibrate(&[0.5; 40], None, Some(&groups));
+    assert_eq!(
+        intervals.why_none(90).unwrap(),
+        "no 90 % intervals: they need at least 9 groups of rows, and there were 40 rows in 8 groups"
+    );
 }
 
 #[test]
@@ -45,7 +92,7 @@ fn the_rank_is_that_of_the_papers() {
 
 #[test]
 fn too_few_rows_give_no_interval_but_a_reason() {
-    let intervals = Intervals::calibrate(&[0.5; 8], None);
+    let intervals = Intervals::calibrate(&[0.5; 8], None, None);
     assert_eq!(intervals.interval(90, 0.0, None, 1.0), None);
     assert_eq!(
         intervals.why_none(90).unwrap(),
@@ -53,7 +100,7 @@ fn too_few_rows_give_no_interval_but_a_reason() {
     );
     assert_eq!((intervals.interval(80, 1.0, None, 1.0), intervals.why_none(80)), (Some([0.5, 1.5]), None));
     // A residual that is not a number is as large as can be.
-    let broken = Intervals::calibrate(&[vec![0.5; 8], vec![f64::NAN]].concat(), None);
+    let broken = Intervals::calibrate(&[vec![0.5; 8], vec![f64::NAN]].concat(), None, None);
     assert_eq!((broken.half_width(80), broken.half_width(90)), (Some(0.5), None));
 }
 
@@ -61,26 +108,26 @@ fn too_few_rows_give_no_interval_but_a_reason() {
 fn normalised_intervals_are_multiples_of_the_spread() {
     let spreads = [1.0, 2.0, 4.0, 8.0, 1.0, 2.0, 4.0, 8.0, 16.0];
     let residuals = spreads.map(|spread| 1.5 * spread);
-    let intervals = Intervals::calibrate(&residuals, Some(&spreads));
+    let intervals = Intervals::calibrate(&residuals, Some(&spreads), None);
     assert_eq!(intervals.interval(90, 10.0, Some(2.0), 1.0), Some([7.0, 13.0]));
     assert_eq!(intervals.interval(90, 10.0, Some(2.0), 3.0), Some([1.0, 19.0]));
-    assert_eq!((intervals.interval(90, 10.0, None, 1.0), intervals.coverage(90, &residuals, None)), (None, None));
-    assert_eq!(intervals.coverage(90, &[1.5, 3.5], Some(&[1.0, 2.0])), Some(0.5));
+    assert_eq!((intervals.interval(90, 10.0, None, 1.0), intervals.coverage(90, &residuals, None, None)), (None, None));
+    assert_eq!(intervals.coverage(90, &[1.5, 3.5], Some(&[1.0, 2.0]), None), Some(0.5));
 }
 
 #[test]
 fn members_that_differ_have_wider_intervals() {
     let deviations = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
     let residuals = deviations.map(|deviation| 0.5 * (deviation + 4.0));
-    let intervals = Intervals::of_members(&residuals, Some(&deviations));
+    let intervals = Intervals::of_members(&residuals, Some(&deviations), None);
     assert_eq!((intervals.added_spread, intervals.half_width(90)), (4.0, Some(0.5)));
     let of = |deviation: f64| intervals.interval(90, 0.0, intervals.spread(deviation), 1.0).unwrap();
     assert_eq!([of(0.0), of(4.0)], [[-2.0, 2.0], [-4.0, 4.0]]);
     // Without members, or if they agree everywhere, all have one width.
-    let plain = Intervals::calibrate(&residuals, None);
-    assert_eq!(Intervals::of_members(&residuals, None), plain);
-    assert_eq!(Intervals::of_members(&residuals, Some(&[0.0; 9])), plain);
-    assert_eq!((plain.spread(2.0), Intervals::of_members(&[], Some(&[])).rows), (None, 0));
+    let plain = Intervals::calibrate(&residuals, None, None);
+    assert_eq!(Intervals::of_members(&residuals, None, None), plain);
+    assert_eq!(Intervals::of_members(&residuals, Some(&[0.0; 9]), None), plain);
+    assert_eq!((plain.spread(2.0), Intervals::of_members(&[], Some(&[]), None).rows), (None, 0));
 }
 
 #[test]
@@ -103,7 +150,7 @@ fn the_excess_is_the_distance_from_the_range_in_its_widths() {
 fn outside_the_range_agreeing_members_make_no_narrow_interval() {
     let (residuals, deviations): (Vec<f64>, Vec<f64>) =
         (0..100).map(|row| (f64::from(row) / 50.0 - 1.0, 0.1 + f64::from(row % 10) / 50.0)).unzip();
-    let intervals = Intervals::of_members(&residuals, Some(&deviations));
+    let intervals = Intervals::of_members(&residuals, Some(&deviations), None);
     let mean = deviations.iter().sum::<f64>() / 100.0;
     let width = |deviation: f64, widening: f64| {
         let [low, high] = intervals.interval(90, 0.0, intervals.spread(deviation), widening).unwrap();

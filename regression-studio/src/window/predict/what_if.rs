@@ -108,7 +108,10 @@ impl WhatIf {
         if let Some(taken) = self.row.iter().map(of_table).collect::<Option<Vec<_>>>() {
             self.row.clone_from(&taken);
             self.start = taken;
-            self.name = format!("Row {}", number::count(row + 1));
+            let is_filled = |name: &&str| table.column(name).is_some_and(|column| column.text(row).is_empty());
+            let filled: Vec<&str> = self.start.iter().map(|(name, _)| name.as_str()).filter(is_filled).collect();
+            let filled = if filled.is_empty() { String::new() } else { format!(", missing: {}", filled.join(", ")) };
+            self.name = format!("Row {}{filled}", number::count(row + 1));
         }
     }
 
