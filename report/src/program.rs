@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use command_line::{CHECK_FAILED, one_of};
+use command_line::{CHECK_FAILED, one_of, parse_seed};
 use gpu::{Device, DeviceChoice};
 use neural_net::data::{Dataset, find_mnist, idx};
 use neural_net::files::{create_directory, require_distinct, require_writable, write_atomically};
@@ -60,7 +60,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "seed", "device", "python", "no_python", "data"])]
     figures: Option<PathBuf>,
     /// Seed of the random input
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = parse_seed)]
     seed: u64,
     /// Device of the GPU versions; the simulator and the PTX interpreter check them, but are never timed
     #[arg(long, default_value_t, value_parser = one_of(&DeviceChoice::ALL, DeviceChoice::name, DeviceChoice::description))]

@@ -43,15 +43,37 @@ pub const MAX_REPEATS: usize = 1_000_000;
 /// Maximum count of steps, epochs or samples: the product of two fits 64 bits.
 pub const MAX_COUNT: usize = u32::MAX as usize;
 
-/// Parses the program's arguments. On an error the program prints clap's message with control characters escaped and
-/// ends with exit code 2.
+/// Parses the program's arguments, by [`parse_arguments`]. On an error the program prints clap's message with control
+/// characters escaped and ends with exit code 2.
 pub fn arguments<A: clap::Parser>() -> A {
-    A::try_parse().unwrap_or_else(|error| {
+    parse_arguments(std::env::args_os()).unwrap_or_else(|error| {
         // Parse again with the arguments' control characters escaped: the message keeps clap's colours, but none of a
         // file name.
         let shown = std::env::args_os().map(|argument| printable_line(&argument.to_string_lossy()).into_owned());
-        A::try_parse_from(shown).err().unwrap_or(error).exit()
+        parse_arguments::<A, _>(shown).err().unwrap_or(error).exit()
     })
+}
+
+/// Parses a program's arguments, its name first. A negative number is an option's value, which its parser judges, and not
+/// an unknown option. The values of a list may be separated by spaces instead of commas.
+///
+/// # Errors
+/// If the arguments are invalid; also for `--help` and `--version`.
+pub fn parse_arguments<A: clap::Parser, T: Into<OsString> + Clone>(
+    arguments: impl IntoIterator<Item = T>,
+) -> Result<A, clap::Error> {
+    let mut command = with_lenient_values(A::command());
+    let mut matches = command.try_get_matches_from_mut(arguments)?;
+    A::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+fn with_lenient_values(command: clap::Command) -> clap::Command {
+    let lenient = |argument: clap::Arg| match argument.get_action().takes_values() && !argument.is_positional() {
+        true if argument.get_value_delimiter().is_some() => argument.num_args(1..).allow_negative_numbers(true),
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    };
+    command.mut_args(lenient).mut_subcommands(with_lenient_values)
 }
 
 /// Runs a program's body. An error is printed as one line on stderr, its causes joined by colons, and the exit code is
@@ -94,7 +116,7 @@ pub struct HomeworkOptions {
     #[arg(long, value_name = "N", default_value = "20", value_parser = parse_repeats)]
     pub repeats: NonZeroUsize,
     /// Seed of the random input
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = parse_seed)]
     pub seed: u64,
     /// Print one JSON object instead of text; times in seconds per call
     #[arg(long)]
@@ -154,6 +176,22 @@ pub fn parse_size(text: &str) -> Result<NonZeroUsize, String> {
 /// If it is not a whole number from 1 to [`MAX_COUNT`].
 pub fn parse_count(text: &str) -> Result<NonZeroUsize, String> {
     parse_up_to(text, MAX_COUNT).ok_or_else(|| format!("a whole number of 1 or more is needed, at most {MAX_COUNT}"))
+}
+
+/// Reads the value of `--seed`.
+///
+/// # Errors
+/// If it is not a whole number from 0 to 2⁶⁴ − 1.
+pub fn parse_seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
+}
+
+/// Reads a number that may be 0.
+///
+/// # Errors
+/// If it is not a whole number of 0 or more, or does not fit into 64 bits.
+pub fn parse_whole(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| format!("a whole number from 0 to {} is needed", usize::MAX))
 }
 
 fn parse_up_to(text: &str, max: usize) -> Option<NonZeroUsize> {
@@ -242,6 +280,58 @@ mod tests {
         assert_eq!(parse_repeats("1000000").unwrap().get(), MAX_REPEATS);
         assert!(["0", "4294967296", "18446744073709551615"].into_iter().all(|text| parse_count(text).is_err()));
         assert_eq!(parse_count("4294967295").unwrap().get(), MAX_COUNT);
+    }
+
+    #[derive(Debug, clap::Parser)]
+    struct Program {
+        #[command(subcommand)]
+        command: Option<Sub>,
+        #[command(flatten)]
+        homework: HomeworkOptions,
+        #[arg(long, value_delimiter = ',', value_parser = parse_size)]
+        sizes: Vec<NonZeroUsize>,
+    }
+
+    #[derive(Debug, clap::Subcommand)]
+    enum Sub {
+        Inner {
+            #[arg(long, value_parser = parse_size)]
+            size: NonZeroUsize,
+        },
+    }
+
+    fn parse(text: &str) -> Result<Program, String> {
+        parse_arguments(text.split(' ')).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_negative_number_is_a_value_that_its_parser_rejects() {
+        for (line, expected) in [
+            ("program --seed -1", "a seed is a whole number from 0 to 18446744073709551615"),
+            ("program --seed 18446744073709551616", "a seed is a whole number from 0 to 18446744073709551615"),
+            ("program --repeats -1.5e3", "at least 1 repeat is needed"),
+            ("program -c -1", "at least 1 worker thread is needed"),
+            ("program --sizes -1", "a size is a whole number of 1 or more"),
+            ("program inner --size -1", "a size is a whole number of 1 or more"),
+        ] {
+            let error = parse(line).unwrap_err();
+            assert!(error.contains("invalid value '") && error.contains(expected), "{line}: {error}");
+            assert!(!error.contains("unexpected argument"), "{line}: {error}");
+        }
+        assert!(parse("program --unknown").unwrap_err().contains("unexpected argument '--unknown'"));
+        assert!(parse("program --seed --json").unwrap_err().contains("a value is required"));
+    }
+
+    #[test]
+    fn the_values_of_a_list_are_separated_by_commas_or_spaces() {
+        for line in
+            ["program --sizes 40001,1,7", "program --sizes 40001 1 7", "program --sizes 40001 1 --sizes 7 --json"]
+        {
+            let sizes: Vec<usize> = parse(line).unwrap().sizes.iter().map(|size| size.get()).collect();
+            assert_eq!(sizes, [40001, 1, 7], "{line}");
+        }
+        let inner = parse("program inner --size 2").unwrap().command;
+        assert!(matches!(inner, Some(Sub::Inner { size }) if size.get() == 2));
     }
 
     /// Thread-local state with a slow destructor, as some libraries have; the destructor counts its thread as ended.

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use command_line::{BAD_INPUT, CHECK_FAILED, counted, parse_ranks, parse_repeats, require_memory};
+use command_line::{
+    BAD_INPUT, CHECK_FAILED, counted, parse_ranks, parse_repeats, parse_seed, parse_whole, require_memory,
+};
 use command_line::{note, say};
 use distributed_functions::{FUNCTIONS, Measured, Model, bytes_by_formula, measure};
 use mpi_driver::{Communicator, Error, Interruption, Ranks, run_again_as_ranks, threads};
@@ -18,13 +20,14 @@ pub(crate) struct MeasureArguments {
     #[arg(short = 'n', long, value_name = "N", default_value = "4", value_parser = parse_ranks)]
     ranks: NonZeroUsize,
     /// Lengths of the buffers
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values = ["4096", "32768", "262144", "2097152"])]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_whole)]
+    #[arg(default_values = ["4096", "32768", "262144", "2097152"])]
     lengths: Vec<usize>,
     /// Timed calls of each function, after one that is checked; at most 1000000
     #[arg(long, value_name = "N", default_value = "10", value_parser = parse_repeats)]
     repeats: NonZeroUsize,
     /// Seed of the random input
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = parse_seed)]
     seed: u64,
     /// Use threads of one process as ranks, even if there is an MPI
     #[arg(long)]

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use command_line::say;
-use command_line::{counted, parse_count, parse_size};
+use command_line::{counted, parse_count, parse_seed, parse_size};
 use distributed_functions::simulation::{Asynchronous, Network, Workload, asynchronous, synchronous_on};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -52,7 +52,7 @@ pub(crate) struct SimulateArguments {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     cores: Option<NonZeroUsize>,
     /// Seed of the delays
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = parse_seed)]
     seed: u64,
     /// Also draw the speed-ups to an SVG file
     #[arg(long, value_name = "FILE.svg", value_parser = plot::parse_path)]
