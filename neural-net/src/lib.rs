@@ -4,6 +4,7 @@
 //!   implementation.
 //! - [`engine`]: the interface to the CPU and GPU implementations. [`predictor`] is the fast path for inference alone.
 //! - [`training`]: epochs, sample permutations, history; [`preset`] holds the homework's and the notebook's settings.
+//! - [`diagnosis`]: why a training run fails, and what to change.
 //! - [`one_class`]: why a network assigns all samples to one class.
 //! - [`augmented`]: training on distorted images.
 //! - [`distributed`]: training by ranks that exchange messages; [`asynchronous`]: by workers and masters.
@@ -29,7 +30,7 @@ pub mod png;
 pub use gpu_engine::GpuEngine;
 pub use perceptron::{
     Activation, Architecture, CpuEngine, Engine, Hyperparameters, InputRow, Loss, Network, Predictor, Samples, Scalar,
-    Training, activation, loss, names, network, one_class, predictor, preset, reference, samples, training,
+    Training, activation, diagnosis, loss, names, network, one_class, predictor, preset, reference, samples, training,
 };
 /// The interface to the implementations of training and evaluation, and those on the CPU and on a GPU.
 pub mod engine {

@@ -4,12 +4,14 @@
 //!   implementation.
 //! - [`engine`]: the interface to the implementations, and that on the CPU. [`predictor`] is the fast path for inference alone.
 //! - [`training`]: epochs, sample permutations, history; [`preset`] holds the homework's and the notebook's settings.
+//! - [`diagnosis`]: why a training run fails, and what to change.
 //! - [`one_class`]: why a network assigns all samples to one class.
 //!
 //! It does no file I/O and prints nothing. It is a crate of its own, re-exported by `neural-net`, so that the numerical
 //! code is optimised in every build profile while the rest compiles fast.
 
 pub mod activation;
+pub mod diagnosis;
 pub mod engine;
 pub mod loss;
 pub mod names;

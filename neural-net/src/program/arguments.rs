@@ -2,7 +2,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use command_line::{one_of, parse_cores, parse_count, parse_ranks, parse_size};
+use command_line::{one_of, parse_cores, parse_count, parse_ranks, parse_seed, parse_size, parse_whole};
 use distributed_functions::AllReduce;
 use neural_net::asynchronous::Staleness;
 use neural_net::device::TrainingDevice;
@@ -82,7 +82,7 @@ pub(crate) struct TrainArguments {
     #[arg(requires = "distributed")]
     pub(crate) staleness: Staleness,
     /// Maximum staleness of a gradient that masters use [default: 4 times the number of workers]
-    #[arg(long, value_name = "N", requires = "distributed")]
+    #[arg(long, value_name = "N", value_parser = parse_whole, requires = "distributed")]
     pub(crate) max_staleness: Option<usize>,
     /// Sum of the ranks' gradients
     #[arg(long, default_value_t, value_parser = one_of(&AllReduce::ALL, AllReduce::name, AllReduce::description))]
@@ -190,14 +190,14 @@ pub(crate) struct SettingsArguments {
     #[arg(long, conflicts_with = "distributed")]
     pub(crate) augment: bool,
     /// Seed of the initial weights and the permutations [default: 0]
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = parse_seed)]
     pub(crate) seed: Option<u64>,
     /// Number of training images, the first ones of the training set [default: 50000, for the notebook 10000]
     #[arg(long, value_name = "N", value_parser = parse_size)]
     pub(crate) train_images: Option<NonZeroUsize>,
     /// Number of validation images, those after the training images; with 0 the accuracy is that on the training
     /// images [default: 10000, for the notebook 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_whole)]
     pub(crate) validation_images: Option<usize>,
 }
 
@@ -273,17 +273,23 @@ pub(crate) struct DigitsArguments {
     #[arg(long)]
     pub(crate) force: bool,
     /// Seed of the digits
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = parse_seed)]
     pub(crate) seed: u64,
 }
 
 fn parse_number(text: &str, accepts: impl Fn(f64) -> bool, expected: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|&number| accepts(number));
-    number.ok_or_else(|| format!("must be {expected}"))
+    number.ok_or_else(|| format!("must be {expected}, got {text}"))
 }
 
 fn parse_positive(text: &str) -> Result<f64, String> {
-    parse_number(text, |number| number > 0.0 && number.is_finite(), "a number above 0")
+    let number = parse_number(text, |number| number > 0.0 && number.is_finite(), "a number above 0")?;
+    // The engines compute in f32, where a smaller number is 0 and a larger one infinite.
+    let range = f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX);
+    match range.contains(&number) {
+        true => Ok(number),
+        false => Err(format!("must be a 32-bit number, from {:e} to {:e}, got {text}", range.start(), range.end())),
+    }
 }
 
 fn parse_not_negative(text: &str) -> Result<f64, String> {
@@ -297,7 +303,11 @@ fn parse_momentum(text: &str) -> Result<f64, String> {
 /// A percentage as a share, 0 … 1. The decimal point is moved instead of dividing: 95.7 / 100 rounds to slightly more
 /// than 957 / 1000, so that an accuracy of 957 of 1000 would not reach it.
 fn parse_percent(text: &str) -> Result<f64, String> {
-    let percent = parse_number(text, |number| (0.0..=100.0).contains(&number), "a number from 0 to 100")?;
+    let percent = parse_number(text, |number| (0.0..=100.0).contains(&number), "a number from 0 to 100, in percent")?;
+    if percent > 0.0 && percent <= 1.0 {
+        let meant = format!("{text}e2").parse().unwrap_or(100.0 * percent);
+        return Err(format!("is in percent, and any network reads more than {text} %: for {meant} % give {meant}"));
+    }
     Ok(format!("{percent}e-2").parse().unwrap_or(percent / 100.0))
 }
 

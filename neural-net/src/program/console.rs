@@ -1,6 +1,7 @@
 //! The observer of a training run: progress on the terminal, checkpoints, and Ctrl-C.
 
 use std::cell::LazyCell;
+use std::mem::{Discriminant, discriminant};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use neural_net::checkpoint::{self, Checkpoint, Run};
-use neural_net::engine::Engine;
-use neural_net::one_class::OneClass;
+use neural_net::diagnosis::{Cause, Diagnosis, Examined};
+use neural_net::engine::{DeviceError, Engine};
 use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Observer, Progress, Training};
 use neural_net::{Network, Samples};
 
-use super::warnings;
+use super::warnings::Diagnosed;
 
 /// Shows progress, writes checkpoints, and stops on Ctrl-C.
 pub(super) struct Console<'a> {
@@ -24,10 +25,12 @@ pub(super) struct Console<'a> {
     pub(super) interrupted: Arc<AtomicBool>,
     /// Whether warnings are shown: by one rank only.
     pub(super) warns: bool,
-    /// The number of training images.
-    pub(super) images: usize,
-    /// Images by which a network is examined after the first measured epoch.
-    pub(super) examined: Examined<'a>,
+    /// What a diagnosis depends on.
+    pub(super) diagnosed: Diagnosed<'a>,
+    /// Images by which a network is examined: training images, and validation images if there are any.
+    pub(super) examined: ExaminedImages<'a>,
+    /// The causes of which the user was warned.
+    pub(super) warned: Vec<Discriminant<Cause>>,
     /// The directory of checkpoints.
     pub(super) checkpoint: Option<PathBuf>,
     /// The checkpoints' settings, without the progress.
@@ -38,21 +41,66 @@ pub(super) struct Console<'a> {
 /// only.
 pub(super) type LazyRun<'a> = LazyCell<Run, Box<dyn FnOnce() -> Run + 'a>>;
 
-/// Images by which a network is examined.
-pub(super) type Examined<'a> = Box<dyn Fn() -> Samples + 'a>;
+/// Some training images, and validation images if there are any. They are evaluated lazily, because only the rank that
+/// warns needs them.
+pub(super) type ExaminedImages<'a> =
+    LazyCell<(Samples, Option<Samples>), Box<dyn FnOnce() -> (Samples, Option<Samples>) + 'a>>;
 
 impl Console<'_> {
-    /// Warns if the network reads the images as one class.
-    fn examine<E: Engine>(&self, training: &Training<E>) -> anyhow::Result<()> {
-        let network = training.engine().parameters()?.network;
-        let hyperparameters = training.hyperparameters();
-        let found = OneClass::find(&network, hyperparameters.loss, &(self.examined)());
-        let warning =
-            found.and_then(|found| warnings::of_one_class(&found, training.progress(), hyperparameters, self.images));
-        if let Some(warning) = warning {
+    /// Warns if training fails, once of each cause. With `test`, the accuracy on the test images and their number, at the
+    /// end of a run that has had no warning.
+    pub(super) fn examine<E: Engine>(
+        &mut self,
+        training: &Training<E>,
+        test: Option<(f64, usize)>,
+    ) -> Result<(), DeviceError> {
+        if !self.warns || (test.is_some() && !self.warned.is_empty()) {
+            return Ok(());
+        }
+        if let Some((diagnosis, epoch)) = self.diagnose(training, test)?
+            && self.is_new(&diagnosis)
+        {
+            let warning = self.diagnosed.in_words(&diagnosis, epoch);
             self.bar.suspend(|| command_line::note!("warning: {warning}"));
         }
         Ok(())
+    }
+
+    /// Notes what a resumed run was warned of before.
+    pub(super) fn resume<E: Engine>(&mut self, training: &Training<E>) -> Result<(), DeviceError> {
+        if self.warns
+            && let Some((diagnosis, _)) = self.diagnose(training, None)?
+        {
+            self.is_new(&diagnosis);
+        }
+        Ok(())
+    }
+
+    fn is_new(&mut self, diagnosis: &Diagnosis) -> bool {
+        let cause = discriminant(&diagnosis.cause);
+        let is_new = !self.warned.contains(&cause);
+        self.warned.push(cause);
+        is_new
+    }
+
+    /// The diagnosis and the epoch, counted from 1.
+    fn diagnose<E: Engine>(
+        &self,
+        training: &Training<E>,
+        test: Option<(f64, usize)>,
+    ) -> Result<Option<(Diagnosis, usize)>, DeviceError> {
+        let (network, loss) = (training.engine().parameters()?.network, training.hyperparameters().loss);
+        let (images, apart) = &*self.examined;
+        let validation = self.diagnosed.settings.images.1;
+        let others = test.map(|(_, count)| count).or((validation > 0).then_some(validation));
+        let examined = Examined::new(&network, loss, images, apart.as_ref().unwrap_or(images), others);
+        let history = &training.progress().history;
+        let Some(last) = history.last() else { return Ok(None) };
+        let tested = test.map(|(accuracy, _)| EpochRecord { accuracy, ..*last });
+        // The accuracies of other images are not compared.
+        let history = tested.as_ref().map_or(&history[..], std::slice::from_ref);
+        let found = Diagnosis::find(&self.diagnosed.setup(), history, &examined, test.is_some());
+        Ok(found.map(|diagnosis| (diagnosis, last.epoch.max(1))))
     }
 
     /// Writes a checkpoint of `training` to `directory`. A network that is not finite is not saved: it cannot be
@@ -108,9 +156,7 @@ impl<E: Engine> Observer<E> for Console<'_> {
             let word = self.preset.epoch_word();
             self.bar.suspend(|| command_line::say!("{word} {epoch}, accuracy {:.2} %.", 100.0 * accuracy));
         }
-        if self.warns && training.progress().history.len() == 1 {
-            self.examine(training)?;
-        }
+        self.examine(training, None)?;
         match &self.checkpoint {
             Some(directory) => self.save_checkpoint(directory, training),
             None => Ok(()),

@@ -70,6 +70,14 @@ pub(super) fn settings_flags(arguments: &TrainArguments, world: Option<&Communic
     Ok(flags)
 }
 
+/// Number of asynchronous workers; 1 for other training.
+pub(super) fn workers(arguments: &TrainArguments, world: Option<&Communicator>) -> usize {
+    match (arguments.distributed, world) {
+        (Some(Distributed::Async), Some(world)) => world.size().saturating_sub(arguments.masters.get()).max(1),
+        _ => 1,
+    }
+}
+
 /// What all ranks must have in common besides the settings.
 pub(super) fn mode(arguments: &TrainArguments) -> String {
     let TrainArguments { distributed, masters, staleness, max_staleness, allreduce, reproducible, device, .. } =
@@ -121,7 +129,7 @@ pub(super) fn by_masters<'a>(
     let (ranks, masters, hyperparameters) = (world.size(), arguments.masters.get(), &settings.hyperparameters);
     if masters >= ranks {
         bail!(
-            "with --masters {masters}, {} leave no worker: choose fewer masters, or more --ranks",
+            "with --masters {masters}, no worker is left of {}: choose fewer masters, or more --ranks",
             counted(ranks, "rank")
         );
     }
@@ -149,6 +157,12 @@ pub(super) fn by_masters<'a>(
     let served = served.sum(world)?;
     if world.rank() == 0 && !arguments.json {
         command_line::say!("{}", staleness_in_words(&served));
+        if ranks - masters > 1 {
+            command_line::say!(
+                "The order of the workers' updates depends on their speed: results differ from run to run. With \
+                 --distributed sync they do not."
+            );
+        }
     }
     Ok(ended)
 }

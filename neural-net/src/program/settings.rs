@@ -58,8 +58,21 @@ impl Settings {
         };
         let mut wanted = kept.overridden(flags)?;
         wanted.preset = preset.unwrap_or(kept.preset);
-        if let Some(flag) = first_difference(&kept, &wanted) {
-            bail!("{flag} differs from the checkpoint: omit it to resume, or start again without --resume");
+        let mut differences = kept.differences(&wanted);
+        differences.retain(|(flag, ..)| *flag != EPOCHS);
+        if !differences.is_empty() {
+            let flags: Vec<&str> = differences.iter().map(|(flag, ..)| shown_flag(flag)).collect();
+            let values: Vec<String> = differences
+                .iter()
+                .map(|(flag, kept, wanted)| {
+                    format!("{} differs from the checkpoint ({kept} there, {wanted} here)", shown_flag(flag))
+                })
+                .collect();
+            bail!(
+                "{}: omit {} to resume, or start a new run in another directory of --checkpoint",
+                values.join(", "),
+                flags.join(" and ")
+            );
         }
         Ok(wanted)
     }
@@ -101,6 +114,7 @@ impl Settings {
             seed: flags.seed.unwrap_or(old.seed),
         };
         architecture.require_loss(hyperparameters.loss)?;
+        require_stable_decay(&hyperparameters)?;
         let train = flags.train_images.map_or(images.0, NonZeroUsize::get);
         let validation = flags.validation_images.unwrap_or(images.1);
         Ok(Self {
@@ -113,28 +127,74 @@ impl Settings {
     }
 }
 
-/// The flag of the first setting that differs, among those that must be equal.
-fn first_difference(a: &Settings, b: &Settings) -> Option<&'static str> {
-    let (x, y) = (&a.hyperparameters, &b.hyperparameters);
-    let pairs = [
-        ("--preset", a.preset == b.preset),
-        ("--layers", a.architecture.sizes() == b.architecture.sizes()),
-        ("--activation", a.architecture.hidden_activation() == b.architecture.hidden_activation()),
-        ("--output-activation", a.architecture.output_activation() == b.architecture.output_activation()),
-        ("--loss", x.loss == y.loss),
-        ("--optimizer", x.optimizer == y.optimizer),
-        ("--learning-rate", x.learning_rate == y.learning_rate),
-        ("--schedule", x.schedule == y.schedule),
-        ("--momentum", x.momentum == y.momentum),
-        ("--weight-decay", x.weight_decay == y.weight_decay),
-        ("--batch-size or --batch-per-rank", x.batch_size == y.batch_size),
-        ("--gradient", x.gradient == y.gradient),
-        ("--shuffle", x.shuffle == y.shuffle),
-        ("--initialization", x.initialization == y.initialization),
-        ("--seed", x.seed == y.seed),
-        ("--augment", a.augment == b.augment),
-        ("--train-images", a.images.0 == b.images.0),
-        ("--validation-images", a.images.1 == b.images.1),
-    ];
-    pairs.into_iter().find(|(_, same)| !same).map(|(flag, _)| flag)
+impl Settings {
+    /// The flags whose values differ in `other`, with the values of `self` and of `other`, among those that a resumed run
+    /// must not change, and `--epochs` last.
+    fn differences(&self, other: &Self) -> Vec<(&'static str, String, String)> {
+        let both = self.values().into_iter().zip(other.values());
+        let all = both.map(|((flag, own), (_, others))| (flag, own, others));
+        all.filter(|(_, own, others)| own != others).collect()
+    }
+
+    /// The flags, as they are written on the command line, that make these settings the others.
+    pub(super) fn flags_to(&self, architecture: &Architecture, hyperparameters: &Hyperparameters) -> String {
+        let other =
+            Self { architecture: architecture.clone(), hyperparameters: hyperparameters.clone(), ..self.clone() };
+        let flags = self.differences(&other).into_iter().map(|(flag, _, value)| format!("{flag} {value}"));
+        flags.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Each flag with its value.
+    fn values(&self) -> [(&'static str, String); 19] {
+        let (architecture, x) = (&self.architecture, &self.hyperparameters);
+        [
+            ("--preset", self.preset.name().to_owned()),
+            ("--layers", joined(architecture.sizes())),
+            ("--activation", architecture.hidden_activation().name().to_owned()),
+            ("--output-activation", architecture.output_activation().name().to_owned()),
+            ("--loss", x.loss.name().to_owned()),
+            ("--optimizer", x.optimizer.name().to_owned()),
+            ("--learning-rate", x.learning_rate.to_string()),
+            ("--schedule", x.schedule.name().to_owned()),
+            ("--momentum", x.momentum.to_string()),
+            ("--weight-decay", x.weight_decay.to_string()),
+            ("--batch-size", x.batch_size.map_or("full".to_owned(), |size| size.to_string())),
+            ("--gradient", x.gradient.name().to_owned()),
+            ("--shuffle", x.shuffle.to_string()),
+            ("--initialization", x.initialization.name().to_owned()),
+            ("--seed", x.seed.to_string()),
+            ("--augment", self.augment.to_string()),
+            ("--train-images", self.images.0.to_string()),
+            ("--validation-images", self.images.1.to_string()),
+            (EPOCHS, x.epochs.to_string()),
+        ]
+    }
+}
+
+/// Checks that the weight decay alone does not make the weights grow. A step multiplies a weight by 1 − learning rate ·
+/// weight decay; with momentum, the weights grow from a product of 2 · (1 + momentum) on (B. T. Polyak, "Some methods of
+/// speeding up the convergence of iteration methods", 1964). Adam's decay has no momentum.
+fn require_stable_decay(hyperparameters: &Hyperparameters) -> Result<()> {
+    let Hyperparameters { optimizer, learning_rate, weight_decay, momentum, .. } = *hyperparameters;
+    let momentum = if optimizer == Optimizer::Adam { 0.0 } else { momentum };
+    let max = 2.0 * (1.0 + momentum) / learning_rate;
+    if weight_decay >= max {
+        bail!(
+            "--weight-decay {weight_decay} with --learning-rate {learning_rate} makes the weights grow in every step until \
+             training diverges: it must be below {max}, and useful values are far smaller, for example 0.001"
+        );
+    }
+    Ok(())
+}
+
+/// The flags that may have set a value.
+fn shown_flag(flag: &'static str) -> &'static str {
+    if flag == "--batch-size" { "--batch-size or --batch-per-rank" } else { flag }
+}
+
+/// The flag that a resumed run may change.
+const EPOCHS: &str = "--epochs";
+
+fn joined(sizes: &[usize]) -> String {
+    sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }

@@ -13,6 +13,7 @@ use neural_net::augmented::AugmentedEngine;
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::data::{Dataset, ToSamples};
 use neural_net::device::{ChosenEngine, TrainingDevice};
+use neural_net::diagnosis::Cause;
 use neural_net::distributed::CommunicatorRanks;
 use neural_net::engine::{Engine, Parameters};
 use neural_net::files::{DirectoryLock, require_distinct};
@@ -25,13 +26,14 @@ use neural_net::{Architecture, Samples};
 use serde_json::json;
 
 use super::arguments::{Distributed, SaveFor, TrainArguments};
-use super::console::{Console, INTERRUPTED, LazyRun, interrupt_flag, progress_bar};
+use super::console::{Console, ExaminedImages, INTERRUPTED, LazyRun, interrupt_flag, progress_bar};
 use super::dataset;
 use super::device;
 use super::distributed;
 use super::failure::{device_failed, failed, not_measured};
 use super::settings::Settings;
-use super::{warnings, with_warning};
+use super::warnings::Diagnosed;
+use super::with_warning;
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     match arguments.distributed {
@@ -106,8 +108,13 @@ pub(super) fn run_on(
             bar: progress_bar(steps_done(&settings, settings.hyperparameters.epochs, 0), quiet),
             interrupted,
             warns: is_first,
-            images: settings.images.0,
-            examined: Box::new(|| examined(&dataset, settings.images)),
+            diagnosed: Diagnosed {
+                settings: &settings,
+                workers: distributed::workers(arguments, world),
+                available: dataset.train.len(),
+            },
+            examined: ExaminedImages::new(Box::new(|| examined(&dataset, settings.images))),
+            warned: Vec::new(),
             checkpoint: directory.map(Path::to_path_buf),
             run: LazyRun::new(Box::new(|| run_of(&settings, &dataset))),
         };
@@ -219,9 +226,14 @@ impl TrainingRun<'_> {
         // A resumed run keeps its settings.
         if is_first
             && (training.progress().epoch, training.progress().step) == (0, 0)
-            && let Some(warning) = warnings::of_effective_step(&settings.hyperparameters, settings.images.0)
+            && let Some(warning) = console.diagnosed.of_steps()
         {
             command_line::note!("warning: {warning}");
+        }
+        if !training.progress().history.is_empty()
+            && let Err(error) = console.resume(&training)
+        {
+            return Err(device_failed(&console, "the network could not be examined", &error));
         }
         // The first checkpoint is written before the first step, so that a killed process always leaves one.
         if let Some(directory) = &console.checkpoint
@@ -244,8 +256,11 @@ impl TrainingRun<'_> {
             Ok(Outcome::Stopped) | Err(TrainingError::Diverged { .. }) if !is_first => return Ok(ExitCode::SUCCESS),
             Ok(Outcome::Stopped) => return interrupted(&console, &training).or_else(|error| failed(&console, error)),
             Err(TrainingError::Observer(error)) => return failed(&console, error),
-            Err(error @ TrainingError::Diverged { .. }) => {
-                command_line::note!("error: {error}");
+            Err(TrainingError::Diverged { epoch, diverged }) => {
+                let ways_out = console.diagnosed.flags_for(Cause::LargeSteps);
+                command_line::note!(
+                    "error: training diverged in epoch {epoch}: {diverged}; choose a smaller learning rate: {ways_out}"
+                );
                 return Ok(ExitCode::from(CHECK_FAILED));
             }
             Err(error @ TrainingError::Communication { .. }) => bail!("{error}"),
@@ -281,6 +296,12 @@ impl TrainingRun<'_> {
             Ok(evaluation) => evaluation.accuracy(),
             Err(error) => return Err(not_measured(arguments.save.as_deref(), &console, &error)),
         };
+        // A run that is as good as was asked for has not failed.
+        let is_enough =
+            training.reached().is_some() || arguments.target_accuracy.is_some_and(|target| accuracy >= target);
+        if !is_enough && let Err(error) = console.examine(&training, Some((accuracy, dataset.test.len()))) {
+            return Err(not_measured(arguments.save.as_deref(), &console, &error));
+        }
         let (reached, history) = (training.reached(), &training.progress().history);
         let result = TrainingReport { settings, dataset, history, reached, accuracy, threads };
         if !is_first {
@@ -315,13 +336,11 @@ fn split(dataset: &Dataset, images: (usize, usize)) -> Result<(Samples, Option<S
     Ok((dataset.train.samples(0, train), apart))
 }
 
-/// Some images on which a network is examined: validation images if there are any, else training images.
-fn examined(dataset: &Dataset, (train, validation): (usize, usize)) -> Samples {
+/// Some images on which a network is examined: training images, and validation images if there are any.
+fn examined(dataset: &Dataset, (train, validation): (usize, usize)) -> (Samples, Option<Samples>) {
     const MAX_IMAGES: usize = 500;
-    match validation {
-        0 => dataset.train.samples(0, train.min(MAX_IMAGES)),
-        _ => dataset.train.samples(train, validation.min(MAX_IMAGES)),
-    }
+    let apart = (validation > 0).then(|| dataset.train.samples(train, validation.min(MAX_IMAGES)));
+    (dataset.train.samples(0, train.min(MAX_IMAGES)), apart)
 }
 
 /// The initial parameters and progress: the checkpoint's, which must be of the same images, or new ones.

@@ -108,7 +108,7 @@ fn part1_program_trains_by_workers_and_masters() {
     assert!(run.stdout.contains("Resuming after epoch 3 and 0 steps."), "{}", run.stdout);
     assert!(run.stdout.contains("mean 0.00; 0: 100.0 %"), "a single worker: {}", run.stdout);
     for (flags, part) in [
-        (["-n", "2", "--masters", "2"], "with --masters 2, 2 ranks leave no worker"),
+        (["-n", "2", "--masters", "2"], "with --masters 2, no worker is left of 2 ranks"),
         (["-n", "3", "--optimizer", "adam"], "--distributed async trains by --optimizer sgd"),
     ] {
         let run = on_threads(&sandbox, 1, &[&more[..4], &flags].concat());

@@ -3,6 +3,7 @@
 mod checkpoint;
 mod concurrent_runs;
 mod devices;
+mod diagnoses;
 mod distributed;
 mod loses_gpu;
 mod reads_digits;
