@@ -46,7 +46,11 @@ fn from_files(directory: &Path) -> Result<(Dataset, String)> {
     })?;
     let (train, test) = (dataset.train.len(), dataset.test.len());
     let (name, directory) = (&dataset.name, directory.display());
-    let target = if dataset.is_mnist { "" } else { " They are not MNIST's, so there is no target accuracy." };
+    let target = if dataset.is_mnist {
+        ""
+    } else {
+        " Target accuracy: none, since their checksums are not those of the original MNIST."
+    };
     let line = format!("Data: {name} from {directory}, {train} training and {test} test images.{target}");
     Ok((dataset, line))
 }

@@ -184,23 +184,46 @@ fn staleness_in_words(served: &Served) -> String {
     format!("Staleness of gradients: mean {:.2}; {}{unused}", served.mean().unwrap_or(0.0), shares.join(", "))
 }
 
-/// Checks that all ranks train the same: `digest` is of everything that the result depends on.
-pub(super) fn require_equal(world: &Communicator, digest: u32) -> Result<()> {
-    // As a signed number; the maximum of all complements is the complement of the minimum.
-    let digest = digest as i32;
-    let mut extremes = [digest, !digest];
-    world.all_reduce_in_place(&mut extremes, Operation::Maximum)?;
-    if extremes[0] == !extremes[1] {
+/// A warning if ranks have no images in any step of synchronous training.
+pub(super) fn idle_ranks(arguments: &TrainArguments, world: &Communicator, settings: &Settings) -> Option<String> {
+    let (images, ranks) = (settings.images.0, world.size());
+    let batch = settings.hyperparameters.batch_size.map_or(images, |size| size.min(images));
+    let is_idle = arguments.distributed == Some(Distributed::Sync) && batch < ranks;
+    is_idle.then(|| {
+        format!(
+            "{ranks} ranks share batches of {}: {} no image, and every step waits for all ranks; choose a --batch-size of \
+             at least {ranks}, or -n {batch}",
+            counted(batch, "image"),
+            if ranks - batch == 1 { "1 rank has".to_owned() } else { format!("{} ranks have", ranks - batch) }
+        )
+    })
+}
+
+/// What the ranks must have in common, in the order of their digests.
+pub(super) const DIGESTED: [&str; 3] = ["another version of the program", "other flags", "other images"];
+
+/// Checks that all ranks train the same, by digests in the order of [`DIGESTED`].
+pub(super) fn require_equal(world: &Communicator, digests: [u32; DIGESTED.len()]) -> Result<()> {
+    // As signed numbers; the maximum of all complements is the complement of the minimum.
+    let digests = digests.map(|digest| digest as i32);
+    let mut maxima = digests;
+    let mut minima = digests.map(|digest| !digest);
+    world.all_reduce_in_place(&mut maxima, Operation::Maximum)?;
+    world.all_reduce_in_place(&mut minima, Operation::Maximum)?;
+    if maxima == minima.map(|digest| !digest) {
         return Ok(());
     }
-    match world.gather(&[digest], 0)? {
-        Some(digests) => {
-            let rank = digests.iter().position(|&other| other != digest).context("the digests differ")?;
-            bail!("rank {rank} has other images, flags or another version than rank 0: start all ranks alike")
-        }
-        None => {
-            let reason = "the ranks differ".to_owned();
-            Err(Error { operation: "MPI_Gather", peer: Some(0), reason }.into())
-        }
-    }
+    let Some(all) = world.gather(&digests, 0)? else {
+        let reason = "the ranks differ".to_owned();
+        return Err(Error { operation: "MPI_Gather", peer: Some(0), reason }.into());
+    };
+    let (all, _) = all.as_chunks::<{ DIGESTED.len() }>();
+    let rank = all.iter().position(|other| *other != digests).context("the digests differ")?;
+    let pairs = DIGESTED.iter().zip(all[rank].iter().zip(&digests));
+    let differences: Vec<&str> = pairs.filter(|(_, (other, own))| other != own).map(|(&what, _)| what).collect();
+    bail!(
+        "rank {rank} has {} than rank 0: start all ranks alike, with the same program, flags and --data, and in the same \
+         folder if paths are relative",
+        differences.join(" and ")
+    )
 }

@@ -69,20 +69,18 @@ struct Prediction<'a> {
     /// The predicted class.
     digit: usize,
     outputs: Vec<f32>,
-    /// One for each digit, with the sum 1. None if the output activation does not give probabilities.
+    /// One for each digit, with the sum 1. None if the output activation is not softmax.
     probabilities: Option<Vec<f32>>,
 }
 
 impl<'a> Prediction<'a> {
-    /// Softmax outputs are a distribution; sigmoid outputs, which are separate probabilities, are divided by their sum.
+    /// Only softmax outputs are probabilities of the digits. Sigmoid outputs are separate, and may all be nearly 0: divided by
+    /// their sum, they would state a certainty that the network does not have.
     fn new(image: &'a str, label: Option<u8>, predictor: &mut Predictor, pixels: &[u8]) -> Self {
         let inputs: Vec<f32> = pixels.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
         let outputs = predictor.predict(&inputs).to_vec();
-        let total: f32 = outputs.iter().sum();
-        let probable =
-            matches!(predictor.architecture().output_activation(), Activation::Softmax | Activation::Sigmoid);
-        let probabilities =
-            (probable && total.is_normal()).then(|| outputs.iter().map(|output| output / total).collect());
+        let is_distribution = predictor.architecture().output_activation() == Activation::Softmax;
+        let probabilities = is_distribution.then(|| outputs.clone());
         Self { image, label, changes: Vec::new(), digit: argmax(&outputs), outputs, probabilities }
     }
 
@@ -101,9 +99,9 @@ impl<'a> Prediction<'a> {
                 }
             }
             None => {
-                say!("{image}: {digit}{label}");
+                say!("{image}: {digit} with output {:.4}{label}", self.outputs[*digit]);
                 for (digit, output) in self.outputs.iter().enumerate() {
-                    say!("  {digit}  output {output}");
+                    say!("  {digit}  output {output:.4}");
                 }
             }
         }

@@ -121,8 +121,11 @@ pub(super) fn run_on(
         let (train, validation) = split(&dataset, settings.images)?;
         let (parameters, progress) = start(&settings, &console.run, kept)?;
         if let Some(world) = world {
+            if is_first && let Some(warning) = distributed::idle_ranks(arguments, world, &settings) {
+                command_line::note!("warning: {warning}");
+            }
             let mode = distributed::mode(arguments);
-            distributed::require_equal(world, digest(&console.run, &progress, &settings, &mode))?;
+            distributed::require_equal(world, digests(&console.run, &progress, &settings, &mode))?;
         }
         let run =
             TrainingRun { arguments, is_first, settings: &settings, dataset: &dataset, validation, console, threads };
@@ -175,10 +178,11 @@ fn require_other_files(arguments: &TrainArguments) -> Result<()> {
     Ok(require_distinct(outputs, &dataset::files(&arguments.data))?)
 }
 
-/// A digest of everything that a run's result depends on.
-fn digest(run: &Run, progress: &Progress, settings: &Settings, mode: &str) -> u32 {
-    let all = format!("{} {run:?} {progress:?} {settings:?} {mode}", env!("CARGO_PKG_VERSION"));
-    crc32fast::hash(all.as_bytes())
+/// Digests of everything that a run's result depends on, in the order of [`distributed::DIGESTED`].
+fn digests(run: &Run, progress: &Progress, settings: &Settings, mode: &str) -> [u32; distributed::DIGESTED.len()] {
+    let images = format!("{} {} {:?}", run.dataset, run.data_checksum, run.convention);
+    let flags = format!("{settings:?} {progress:?} {mode}");
+    [env!("CARGO_PKG_VERSION"), &flags, &images].map(|text| crc32fast::hash(text.as_bytes()))
 }
 
 /// The checkpoint to resume from. An existing checkpoint without `--resume` is an error, because it would be

@@ -118,6 +118,23 @@ fn part1_program_trains_by_workers_and_masters() {
 }
 
 #[test]
+fn part1_program_warns_of_ranks_without_images() {
+    let sandbox = Sandbox::new();
+    for (ranks, batch, warning) in [
+        ("7", "3", "warning: 7 ranks share batches of 3 images: 4 ranks have no image, and"),
+        ("3", "2", "warning: 3 ranks share batches of 2 images: 1 rank has no image, and"),
+    ] {
+        let more = ["--distributed", "sync", "-n", ranks, "--batch-size", batch, "--target-accuracy", "0"];
+        let run = on_threads(&sandbox, 1, &more);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert_eq!(run.stderr.matches("warning").count(), 1, "{run:?}");
+        assert!(run.stderr.contains(warning) && run.stderr.contains(&format!(" or -n {batch}")), "{}", run.stderr);
+    }
+    let run = on_threads(&sandbox, 1, &["--distributed", "sync", "-n", "3", "--batch-size", "3"]);
+    assert!(!run.stderr.contains("warning"), "{run:?}");
+}
+
+#[test]
 fn part1_program_rejects_flags_that_ranks_cannot_have() {
     let sandbox = Sandbox::new();
     for (more, part) in [
@@ -171,11 +188,23 @@ fn part1_program_trains_on_the_ranks_of_mpiexec() {
     assert!(run.stdout.contains("Staleness of gradients: mean "), "{}", run.stdout);
 
     // Ranks that do not train the same.
-    let mut command = ranks_by(&mpiexec, 1);
-    sandbox.isolate(&mut command).arg(program()).args(training(2, &more)).args([":", "-n", "1"]);
-    let run = ProgramRun::of(command.arg(program()).args(training(2, &more)).args(["--seed", "7"]).output().unwrap());
-    assert_eq!(run.code, Some(2), "{run:?}");
-    assert!(run.stderr.contains("rank 1 has other images, flags or another version than rank 0"), "{}", run.stderr);
+    let mut other = crate::support::small_dataset();
+    other.train.pixels[[3, 300]] ^= 1;
+    crate::support::write_dataset(&sandbox.path("other"), &other);
+    for (flags, what) in [
+        (&["--seed", "7"][..], "rank 1 has other flags than rank 0"),
+        (&["--data", "other"], "rank 1 has other images than rank 0"),
+        (&["--data", "other", "--seed", "7"], "rank 1 has other flags and other images than rank 0"),
+    ] {
+        let mut command = ranks_by(&mpiexec, 1);
+        sandbox.isolate(&mut command).arg(program()).args(training(2, &more)).args([":", "-n", "1"]);
+        let own = training(2, &more).into_iter().filter(|argument| argument != "--data" && argument != "digits");
+        let data = if flags.contains(&"--data") { &[][..] } else { &["--data", "digits"] };
+        command.arg(program()).args(own).args(data).args(flags);
+        let run = ProgramRun::of(command.output().unwrap());
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stderr.contains(what), "{what}: {}", run.stderr);
+    }
 }
 
 /// The processes whose command line has this part, with their programs.

@@ -39,7 +39,7 @@ fn part1_program_evaluates_what_it_saved_to_the_same_accuracy() {
     let trained = sandbox.save_model();
     let accuracy = trained.stdout.lines().last().unwrap();
     let run = sandbox.run(&["evaluate", "model.safetensors", "--data", "digits"]).success();
-    let origin = "Data: digits from digits, 600 training and 200 test images. They are not MNIST's, so there is no target accuracy.";
+    let origin = "Data: digits from digits, 600 training and 200 test images. Target accuracy: none, since their checksums are not those of the original MNIST.";
     assert_eq!(run.stdout.lines().collect::<Vec<_>>(), [origin, "Trained on: digits", accuracy]);
 
     let run = sandbox.run(&["evaluate", "model.safetensors", "--data", "digits", "--json", "-c", "1"]).success();
@@ -121,20 +121,26 @@ fn part1_program_reads_test_images_as_the_library_does() {
         assert_eq!(prediction["image"], index.to_string());
         assert_eq!(prediction["label"], test.labels[index]);
         assert_eq!(prediction["digit"], argmax(&outputs));
-        let total: f32 = outputs.iter().sum();
-        let probabilities = probabilities(prediction);
-        assert_eq!(probabilities.len(), 10);
-        assert!((probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-5, "{probabilities:?}");
-        for (probability, output) in probabilities.iter().zip(&outputs) {
-            assert!((probability - f64::from(output / total)).abs() < 1e-6, "{probabilities:?} and {outputs:?}");
+        // The outputs of a sigmoid are not the probabilities of ten digits.
+        assert_eq!(prediction["probabilities"], Value::Null);
+        let read: Vec<f64> = serde_json::from_value(prediction["outputs"].clone()).unwrap();
+        assert_eq!(read.len(), 10);
+        for (read, output) in read.iter().zip(&outputs) {
+            assert!((read - f64::from(*output)).abs() < 1e-6, "{read} and {output}");
         }
     }
 }
 
 #[test]
-fn part1_program_prints_a_digit_and_ten_probabilities() {
+fn part1_program_prints_the_probabilities_of_softmax_and_other_outputs_as_they_are() {
     let sandbox = Sandbox::new();
     sandbox.save_model();
+    let run = sandbox.run(&["predict", "model.safetensors", "0", "--data", "digits"]).success();
+    assert!(run.stdout.contains(" with output 0.") && !run.stdout.contains('%'), "{}", run.stdout);
+    let softmax = ["--output-activation", "softmax", "--save", "model.safetensors", "--target-accuracy", "0"];
+    sandbox.train(3, &softmax).success();
+    let read = probabilities(&predictions(&sandbox, &["0"])[0]);
+    assert!((read.iter().sum::<f64>() - 1.0).abs() < 1e-5, "{read:?}");
     let digit = predictions(&sandbox, &["0"])[0]["digit"].clone();
     let run = sandbox.run(&["predict", "model.safetensors", "0", "--data", "digits"]).success();
     let lines: Vec<&str> = run.stdout.lines().collect();
@@ -170,7 +176,7 @@ fn part1_program_reads_a_png_file_as_it_reads_the_test_image() {
     assert_eq!(read.len(), 4);
     for prediction in &read {
         assert_eq!(prediction["digit"], read[0]["digit"], "{}", prediction["image"]);
-        assert_eq!(probabilities(prediction), probabilities(&read[0]), "{}", prediction["image"]);
+        assert_eq!(prediction["outputs"], read[0]["outputs"], "{}", prediction["image"]);
     }
     assert_eq!(read[1]["label"], Value::Null);
 }

