@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let [source, line, condition] = breakpoint {
         let lines = session.lines().clone();
         let condition = Some(condition.parse()?);
-        let set = session.breakpoints().set_lines(&lines, source, [(line.parse()?, condition)]);
+        let set = session.breakpoints().set_lines((&launch, &lines), source, [(line.parse()?, condition)]);
         println!("breakpoint at line {set:?}");
     }
     let steps = STEPS.iter().flat_map(|(name, resume, count)| std::iter::repeat_n((*name, *resume), *count));

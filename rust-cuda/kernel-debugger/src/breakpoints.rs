@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use kernel_launch::Launch;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Access, ObservedAccess};
+use thiserror::Error;
 
-use crate::condition::Condition;
-use crate::lines::{Line, Lines};
+use crate::condition::{Condition, ConditionError};
+use crate::lines::{Line, LineError, Lines};
+use crate::names::Scope;
 
 /// A breakpoint at a line or at the kernel's entry.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,10 +19,21 @@ pub struct Breakpoint {
     pub condition: Option<Condition>,
 }
 
+/// Why a breakpoint cannot be set.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum BreakpointError {
+    /// There is no such line.
+    #[error(transparent)]
+    Line(#[from] LineError),
+    /// The condition has no value there, or never holds.
+    #[error(transparent)]
+    Condition(#[from] ConditionError),
+}
+
 /// Where a session stops.
 #[derive(Clone, Debug, Default)]
 pub struct Breakpoints {
-    lines: HashMap<Line, Breakpoint>,
+    lines: HashMap<Line, Vec<Breakpoint>>,
     /// At the kernel's first instruction.
     entry: Option<Breakpoint>,
     watches: Vec<Range<u64>>,
@@ -28,27 +42,44 @@ pub struct Breakpoints {
 
 impl Breakpoints {
     /// Replaces the breakpoints of a file by those at `wanted` lines, each with a condition or none; each moves to the
-    /// next line with instructions. Returns where they are; None for one without such a line.
+    /// next line with instructions. Returns where they are, or why one has not been set.
     pub fn set_lines(
         &mut self,
-        lines: &Lines,
+        (launch, lines): (&Launch, &Lines),
         path: &str,
         wanted: impl IntoIterator<Item = (u32, Option<Condition>)>,
-    ) -> Vec<Option<u32>> {
-        if let Some(file) = lines.nearest(path, 0).and_then(|(file, line)| lines.find(file, line)) {
-            self.lines.retain(|(other, _), _| *other != file.0);
+    ) -> Vec<Result<u32, BreakpointError>> {
+        if let Ok((file, _)) = lines.file(path) {
+            self.lines.retain(|(other, _), _| *other != file);
         }
-        let mut set = |(line, condition)| {
+        let mut set = |(line, condition): (u32, Option<Condition>)| {
             let (file, line) = lines.nearest(path, line)?;
-            self.lines.insert(lines.find(file, line)?, Breakpoint { condition });
-            Some(line)
+            let at = lines.find(file, line).expect("the kernel has this file");
+            if let Some(condition) = &condition {
+                condition.check(&Scope::of_line(launch, lines, at))?;
+            }
+            // Two may move to the same line.
+            self.lines.entry(at).or_default().push(Breakpoint { condition });
+            Ok(line)
         };
         wanted.into_iter().map(&mut set).collect()
     }
 
     /// Sets or removes the breakpoint at the kernel's first instruction.
-    pub fn set_entry(&mut self, breakpoint: Option<Breakpoint>) {
+    ///
+    /// # Errors
+    /// If its condition has no value there, or never holds. Then there is none.
+    pub fn set_entry(
+        &mut self,
+        (launch, lines): (&Launch, &Lines),
+        breakpoint: Option<Breakpoint>,
+    ) -> Result<(), ConditionError> {
+        self.entry = None;
+        if let Some(condition) = breakpoint.as_ref().and_then(|breakpoint| breakpoint.condition.as_ref()) {
+            condition.check(&Scope::at(launch, lines, 0))?;
+        }
         self.entry = breakpoint;
+        Ok(())
     }
 
     /// Whether the launch stops at a fault, as it does unless told otherwise, before the fault ends it.
@@ -61,11 +92,11 @@ impl Breakpoints {
         self.passes_faults
     }
 
-    /// The breakpoints at an instruction: that at the entry and that at the line.
+    /// The breakpoints at an instruction: at the entry and at the line.
     pub(crate) fn at(&self, pc: usize, line: Option<Line>, begins_line: bool) -> impl Iterator<Item = &Breakpoint> {
         let entry = self.entry.as_ref().filter(|_| pc == 0);
         let line = line.filter(|_| begins_line).and_then(|line| self.lines.get(&line));
-        entry.into_iter().chain(line)
+        entry.into_iter().chain(line.into_iter().flatten())
     }
 
     /// Whether there is no breakpoint, watched ranges aside.

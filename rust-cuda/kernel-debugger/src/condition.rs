@@ -3,17 +3,19 @@
 
 use std::cmp::Ordering;
 
-use cuda_launch::Dim3;
-use kernel_launch::{ElementType, debug_information::RegisterKind};
+use cuda_launch::{Dim3, LaunchConfig};
+use kernel_launch::{Argument, ElementType, debug_information::RegisterKind};
 use ptx_interpreter::StoppedWarp;
 use ptx_interpreter::semantics::LANES;
 use thiserror::Error;
 
 use crate::expression::{Binary, Cast, Expression, Unary};
+use crate::names::{Meaning, Scope};
 use crate::query::{Query, QueryError, Slice};
 use crate::register_kind::sign_extended;
 use crate::stopped::Stopped;
-use crate::values::{Register, Value};
+use crate::values::{Register, Value, rows_and_columns};
+use crate::variables::no_part;
 
 /// A condition on a lane: an expression in Rust's syntax whose value is true or false.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,37 +24,54 @@ pub struct Condition(Expression);
 /// A part of a lane's position.
 type Position = fn(&Lane<'_>) -> u64;
 
-/// Names of the parts of a lane's position.
-const POSITIONS: [(&str, Position); 28] = [
-    ("lane", |lane| lane.index as u64),
-    ("warp", |lane| lane.warp.number().into()),
-    ("block", |lane| lane.stopped.block.number().into()),
-    ("thread", |lane| lane.thread()),
-    ("block.x", |lane| lane.stopped.block.index().x.into()),
-    ("block.y", |lane| lane.stopped.block.index().y.into()),
-    ("block.z", |lane| lane.stopped.block.index().z.into()),
-    ("thread.x", |lane| lane.thread_index().x.into()),
-    ("thread.y", |lane| lane.thread_index().y.into()),
-    ("thread.z", |lane| lane.thread_index().z.into()),
+/// The least and the greatest value of a part in a launch.
+type Bounds = fn(LaunchConfig) -> (u64, u64);
+
+const LANE: Bounds = |config| (0, config.block.count().saturating_sub(1).min(LANES as u64 - 1));
+const WARP: Bounds = |config| (0, config.block.count().saturating_sub(1) / LANES as u64);
+const BLOCK: Bounds = |config| (0, config.grid.count().saturating_sub(1));
+const THREAD: Bounds = |config| (0, config.block.count().saturating_sub(1));
+const WARP_SIZE: Bounds = |_| (LANES as u64, LANES as u64);
+
+const fn below(extent: u32) -> (u64, u64) {
+    (0, extent.saturating_sub(1) as u64)
+}
+
+const fn exactly(extent: u32) -> (u64, u64) {
+    (extent as u64, extent as u64)
+}
+
+/// Names of the parts of a lane's position, the first ten those that messages list.
+const POSITIONS: [(&str, Position, Bounds); 28] = [
+    ("lane", |lane| lane.index as u64, LANE),
+    ("warp", |lane| lane.warp.number().into(), WARP),
+    ("block", |lane| lane.stopped.block.number().into(), BLOCK),
+    ("thread", |lane| lane.thread(), THREAD),
+    ("block.x", |lane| lane.stopped.block.index().x.into(), |config| below(config.grid.x)),
+    ("block.y", |lane| lane.stopped.block.index().y.into(), |config| below(config.grid.y)),
+    ("block.z", |lane| lane.stopped.block.index().z.into(), |config| below(config.grid.z)),
+    ("thread.x", |lane| lane.thread_index().x.into(), |config| below(config.block.x)),
+    ("thread.y", |lane| lane.thread_index().y.into(), |config| below(config.block.y)),
+    ("thread.z", |lane| lane.thread_index().z.into(), |config| below(config.block.z)),
     // CUDA's names.
-    ("laneId", |lane| lane.index as u64),
-    ("laneid", |lane| lane.index as u64),
-    ("warpId", |lane| lane.warp.number().into()),
-    ("warpid", |lane| lane.warp.number().into()),
-    ("threadIdx.x", |lane| lane.thread_index().x.into()),
-    ("threadIdx.y", |lane| lane.thread_index().y.into()),
-    ("threadIdx.z", |lane| lane.thread_index().z.into()),
-    ("blockIdx.x", |lane| lane.stopped.block.index().x.into()),
-    ("blockIdx.y", |lane| lane.stopped.block.index().y.into()),
-    ("blockIdx.z", |lane| lane.stopped.block.index().z.into()),
-    ("blockDim.x", |lane| lane.stopped.block.config().block.x.into()),
-    ("blockDim.y", |lane| lane.stopped.block.config().block.y.into()),
-    ("blockDim.z", |lane| lane.stopped.block.config().block.z.into()),
-    ("gridDim.x", |lane| lane.stopped.block.config().grid.x.into()),
-    ("gridDim.y", |lane| lane.stopped.block.config().grid.y.into()),
-    ("gridDim.z", |lane| lane.stopped.block.config().grid.z.into()),
-    ("warpSize", |_| LANES as u64),
-    ("WARP_SZ", |_| LANES as u64),
+    ("laneId", |lane| lane.index as u64, LANE),
+    ("laneid", |lane| lane.index as u64, LANE),
+    ("warpId", |lane| lane.warp.number().into(), WARP),
+    ("warpid", |lane| lane.warp.number().into(), WARP),
+    ("threadIdx.x", |lane| lane.thread_index().x.into(), |config| below(config.block.x)),
+    ("threadIdx.y", |lane| lane.thread_index().y.into(), |config| below(config.block.y)),
+    ("threadIdx.z", |lane| lane.thread_index().z.into(), |config| below(config.block.z)),
+    ("blockIdx.x", |lane| lane.stopped.block.index().x.into(), |config| below(config.grid.x)),
+    ("blockIdx.y", |lane| lane.stopped.block.index().y.into(), |config| below(config.grid.y)),
+    ("blockIdx.z", |lane| lane.stopped.block.index().z.into(), |config| below(config.grid.z)),
+    ("blockDim.x", |lane| lane.stopped.block.config().block.x.into(), |config| exactly(config.block.x)),
+    ("blockDim.y", |lane| lane.stopped.block.config().block.y.into(), |config| exactly(config.block.y)),
+    ("blockDim.z", |lane| lane.stopped.block.config().block.z.into(), |config| exactly(config.block.z)),
+    ("gridDim.x", |lane| lane.stopped.block.config().grid.x.into(), |config| exactly(config.grid.x)),
+    ("gridDim.y", |lane| lane.stopped.block.config().grid.y.into(), |config| exactly(config.grid.y)),
+    ("gridDim.z", |lane| lane.stopped.block.config().grid.z.into(), |config| exactly(config.grid.z)),
+    ("warpSize", |_| LANES as u64, WARP_SIZE),
+    ("WARP_SZ", |_| LANES as u64, WARP_SIZE),
 ];
 
 /// A lane of a stopped warp.
@@ -92,12 +111,22 @@ pub enum ConditionError {
     /// An operand has no value.
     #[error(transparent)]
     Query(#[from] QueryError),
-    /// The compiler has removed a variable where the condition is evaluated, or it is no number.
-    #[error("`{0}` is no number here, or is optimised out")]
-    Removed(String),
+    /// Nothing has an operand's name.
+    #[error("nothing is called `{name}`; there are {known}, and the positions {}", positions())]
+    Unknown {
+        /// The name.
+        name: String,
+        /// What there is.
+        known: String,
+    },
     /// An operand is no single number.
-    #[error("`{0}` is not one number")]
+    #[error(
+        "`{0}` is not one number: compare an element, a field or a register, as in `x[0][0] == 1`, `x.rows == 1` or `%r1 == 1`"
+    )]
     NoNumber(String),
+    /// No lane of the launch fulfils the condition.
+    #[error("the condition never holds: {0}")]
+    Never(String),
     /// An operator's operands have other types than it needs.
     #[error("{0}")]
     Types(&'static str),
@@ -115,6 +144,8 @@ impl std::str::FromStr for Condition {
             Expression::Integer(_) | Expression::Float(_) | Expression::Name(_) if !is_bool_name(&expression) => {
                 Err(ConditionError::Syntax(text.to_owned()))
             }
+            Expression::Cast(..) | Expression::Unary(Unary::Negate, _) => Err(ConditionError::NotBool),
+            Expression::Binary(operator, _) if operator.is_arithmetic() => Err(ConditionError::NotBool),
             expression => Ok(Self(expression)),
         }
     }
@@ -122,7 +153,17 @@ impl std::str::FromStr for Condition {
 
 /// Whether a name alone may be a truth value: every name but those of positions.
 fn is_bool_name(expression: &Expression) -> bool {
-    matches!(expression, Expression::Name(name) if !POSITIONS.iter().any(|(position, _)| position == name))
+    matches!(expression, Expression::Name(name) if bounds_of(name).is_none())
+}
+
+/// The bounds of a part of a lane's position; None for other names.
+fn bounds_of(name: &str) -> Option<Bounds> {
+    POSITIONS.iter().find(|(position, ..)| *position == name).map(|(.., bounds)| *bounds)
+}
+
+/// The positions that messages list.
+fn positions() -> String {
+    POSITIONS.map(|(position, ..)| position)[..10].join(", ")
 }
 
 /// The value of an expression in a lane; None if it depends on an element that was never written.
@@ -134,8 +175,8 @@ fn value(expression: &Expression, lane: &Lane<'_>) -> Result<Option<Number>, Con
         Expression::Integer(value) => Some(Number::Integer(*value)),
         Expression::Float(value) => Some(Number::Float(*value)),
         Expression::Bool(value) => Some(Number::Bool(*value)),
-        Expression::Name(name) => match POSITIONS.iter().find(|(position, _)| position == name) {
-            Some((_, position)) => Some(Number::Integer(position(lane).into())),
+        Expression::Name(name) => match POSITIONS.iter().find(|(position, ..)| position == name) {
+            Some((_, position, _)) => Some(Number::Integer(position(lane).into())),
             None => lane.ask(&Query::of_name(name.clone(), Vec::new()))?,
         },
         Expression::View(query) => lane.ask(query)?,
@@ -183,6 +224,94 @@ fn value(expression: &Expression, lane: &Lane<'_>) -> Result<Option<Number>, Con
         }
         Expression::Cast(inner, cast) => value(inner, lane)?.map(|inner| inner.cast(*cast)),
     })
+}
+
+/// Checks that the operands of an expression exist, and are numbers.
+fn check(expression: &Expression, scope: &Scope<'_>) -> Result<(), ConditionError> {
+    match expression {
+        Expression::Integer(_) | Expression::Float(_) | Expression::Bool(_) => Ok(()),
+        Expression::Name(name) if bounds_of(name).is_some() => Ok(()),
+        Expression::Name(name) => check_operand(&Query::of_name(name.clone(), Vec::new()), 0, scope),
+        Expression::View(query) => check_operand(query, query.slices.len(), scope),
+        Expression::Element(name, indices) => {
+            indices.iter().try_for_each(|index| check(index, scope))?;
+            let slice = |index: &Expression| match index {
+                Expression::Integer(index) => Slice::of_index(*index),
+                _ => None,
+            };
+            // The indices before one that is computed have no meaning without it.
+            let slices: Vec<Slice> = indices.iter().map(slice).collect::<Option<_>>().unwrap_or_default();
+            check_operand(&Query::of_name(name.clone(), slices), indices.len(), scope)
+        }
+        Expression::Unary(_, inner) | Expression::Cast(inner, _) => check(inner, scope),
+        Expression::Binary(_, sides) => sides.iter().try_for_each(|side| check(side, scope)),
+    }
+}
+
+/// Checks an operand with this number of indices, of which `query` has the constant ones.
+fn check_operand(query: &Query, indices: usize, scope: &Scope<'_>) -> Result<(), ConditionError> {
+    let no_number = || ConditionError::NoNumber(query.name.clone());
+    let meaning = scope.find(&query.name).map_err(|error| match error {
+        QueryError::Unknown { name, known } => ConditionError::Unknown { name, known },
+        other => other.into(),
+    })?;
+    match meaning {
+        Meaning::Argument(Argument::Buffer { shape, .. }) if query.slices.len() == indices => {
+            let shape = query.shape.as_ref().unwrap_or(shape);
+            let (_, rows, columns) = rows_and_columns(query, shape)?;
+            if (rows.len(), columns.len()) == (1, 1) { Ok(()) } else { Err(no_number()) }
+        }
+        Meaning::Variable(variable) => {
+            let information = scope.lines().information();
+            let (mut r#type, mut name) = (variable.r#type, variable.name.clone());
+            let fields = query.name.split('.').skip(1).map(|field| (format!(".{field}"), field.to_owned()));
+            let elements = query.slices.iter().map(|slice| (slice.to_string(), slice.to_string()));
+            for (shown, part) in fields.chain(elements) {
+                let parts = information.parts(r#type);
+                let known: Vec<String> = parts.iter().map(|(name, ..)| name.clone()).collect();
+                let found = parts.into_iter().find(|(name, ..)| *name == part);
+                r#type = found.ok_or_else(|| no_part(&name, &part, known))?.2;
+                name.push_str(&shown);
+            }
+            let of = information.type_of(r#type);
+            let is_number = of.element().is_some() || of.is_bool() || query.slices.len() < indices;
+            if is_number { Ok(()) } else { Err(no_number()) }
+        }
+        Meaning::Shared if indices == 0 => Err(no_number()),
+        Meaning::Argument(Argument::Structure { .. }) => Err(no_number()),
+        Meaning::Register | Meaning::Argument(Argument::Value { .. }) if indices > 0 => Err(no_number()),
+        Meaning::Argument(_) | Meaning::Register | Meaning::Shared => Ok(()),
+    }
+}
+
+/// Why no lane of a launch fulfils a condition: it compares a position with a number that no lane has. None if some lane may.
+fn never(expression: &Expression, config: LaunchConfig) -> Option<String> {
+    let Expression::Binary(operator, sides) = expression else { return None };
+    match (operator, &**sides) {
+        (Binary::And, [left, right]) => never(left, config).or_else(|| never(right, config)),
+        (Binary::Or, [left, right]) => never(left, config).filter(|_| never(right, config).is_some()),
+        (_, [Expression::Name(name), Expression::Integer(number)]) => out_of_bounds(name, *operator, *number, config),
+        (_, [Expression::Integer(number), Expression::Name(name)]) => {
+            out_of_bounds(name, operator.mirrored(), *number, config)
+        }
+        _ => None,
+    }
+}
+
+/// Why a position is never related to a number in a launch; None if it is, in some lane, or the name is no position.
+fn out_of_bounds(name: &str, relation: Binary, number: i128, config: LaunchConfig) -> Option<String> {
+    let (least, greatest) = bounds_of(name)?(config);
+    let holds = match relation {
+        Binary::Equal => (least.into()..=greatest.into()).contains(&number),
+        Binary::Unequal => least != greatest || number != least.into(),
+        Binary::Less => i128::from(least) < number,
+        Binary::AtMost => i128::from(least) <= number,
+        Binary::Greater => i128::from(greatest) > number,
+        Binary::AtLeast => i128::from(greatest) >= number,
+        _ => true,
+    };
+    let range = if least == greatest { least.to_string() } else { format!("{least} to {greatest}") };
+    (!holds).then(|| format!("{name} is {range} in this launch"))
 }
 
 fn computed(operator: Binary, left: Number, right: Number) -> Result<Number, ConditionError> {
@@ -241,8 +370,10 @@ impl Lane<'_> {
         };
         let text = match self.stopped.evaluate(query, self.warp, None)? {
             Value::Variable(variable) => {
-                let removed = || ConditionError::Removed(query.name.clone());
-                let of = self.stopped.number(&variable, self.index).ok_or_else(removed)?;
+                if self.stopped.is_removed(&variable) {
+                    return Err(self.stopped.scope(self.warp, None).removed(&query.name).into());
+                }
+                let of = self.stopped.number(&variable, self.index).ok_or_else(no_number)?;
                 return Ok(Some(Number::of(of)));
             }
             Value::Register(register) => {
@@ -357,6 +488,16 @@ impl std::fmt::Display for Number {
 }
 
 impl Condition {
+    /// Checks a condition before the launch comes to it: whether its operands exist at one of the place's instructions, and whether it
+    /// can hold at all. Indices and values that are computed are checked when it is evaluated.
+    ///
+    /// # Errors
+    /// If an operand has no value there, or no lane of the launch has the position.
+    pub(crate) fn check(&self, scope: &Scope<'_>) -> Result<(), ConditionError> {
+        check(&self.0, scope)?;
+        never(&self.0, scope.launch().config()).map_or(Ok(()), |reason| Err(ConditionError::Never(reason)))
+    }
+
     /// The first of the lanes at the instruction that fulfils the condition. One that depends on an element that was never written
     /// does not hold.
     ///
@@ -422,6 +563,34 @@ mod tests {
         }
         for text in ["", "lane", "5", "2.5", "lane = 5", "lane ==", "a == b == c", "|| lane < 1"] {
             assert_eq!(text.parse::<Condition>(), Err(ConditionError::Syntax(text.to_owned())), "{text}");
+        }
+        for text in ["lane + 1", "-lane", "lane as f32", "x[0] * 2", "1 << lane"] {
+            assert_eq!(text.parse::<Condition>(), Err(ConditionError::NotBool), "{text}");
+        }
+    }
+
+    #[test]
+    fn positions_that_no_lane_has_are_found() {
+        // 6 blocks of 250 threads.
+        let config = LaunchConfig::new((3, 2), (50, 5));
+        let reason = |text: &str| never(&text.parse::<Condition>().unwrap().0, config);
+        for (text, expected) in [
+            ("lane == 32", "lane is 0 to 31 in this launch"),
+            ("warp >= 8", "warp is 0 to 7 in this launch"),
+            ("6 == block", "block is 0 to 5 in this launch"),
+            ("250 <= thread", "thread is 0 to 249 in this launch"),
+            ("threadIdx.x == 50 && lane == 3", "threadIdx.x is 0 to 49 in this launch"),
+            ("lane == 3 && blockIdx.y > 1", "blockIdx.y is 0 to 1 in this launch"),
+            ("block.x == 3 || block.y == 2", "block.x is 0 to 2 in this launch"),
+            ("blockDim.y != 5", "blockDim.y is 5 in this launch"),
+            ("lane < 0", "lane is 0 to 31 in this launch"),
+        ] {
+            assert_eq!(reason(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in
+            ["lane == 31", "thread > 248", "block.x == 3 || lane == 1", "!(lane == 32)", "!(5 < block)", "x == 99"]
+        {
+            assert_eq!(reason(text), None, "{text}");
         }
     }
 

@@ -235,6 +235,23 @@ fn view<'t>(name: &str, after: &'t str) -> Option<(Query, &'t str)> {
 }
 
 impl Binary {
+    /// Whether its value is never true or false.
+    pub(crate) fn is_arithmetic(self) -> bool {
+        let is_logic = matches!(self, Self::Or | Self::And | Self::BitOr | Self::BitXor | Self::BitAnd);
+        !is_logic && !self.compares()
+    }
+
+    /// The comparison with exchanged sides; other operators are their own.
+    pub(crate) fn mirrored(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::AtMost => Self::AtLeast,
+            Self::Greater => Self::Less,
+            Self::AtLeast => Self::AtMost,
+            other => other,
+        }
+    }
+
     pub(crate) fn compares(self) -> bool {
         matches!(self, Self::Equal | Self::Unequal | Self::Less | Self::AtMost | Self::Greater | Self::AtLeast)
     }

@@ -13,6 +13,7 @@ mod expression;
 mod front;
 mod goal;
 mod lines;
+mod names;
 mod part;
 mod presentation;
 mod query;
@@ -32,12 +33,14 @@ mod variables;
 mod writers;
 
 pub use accesses::LastAccesses;
-pub use breakpoints::{Breakpoint, Breakpoints};
+pub use breakpoints::{Breakpoint, BreakpointError, Breakpoints};
 pub use condition::{Condition, ConditionError};
 pub use front::{End, Front, Resume};
-pub use lines::Lines;
+pub use lines::{LineError, Lines};
 pub use query::{Query, QueryError};
 pub use session::Session;
+#[cfg(feature = "fronts")]
+pub use sources::{NoSourceRoot, parse_source_root};
 pub use stopped::{Stop, StopReason, Stopped};
 pub use timeline::SnapshotPolicy;
 pub use values::{Matrix, Register, Value};

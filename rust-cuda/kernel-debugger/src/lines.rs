@@ -1,6 +1,6 @@
 //! The source lines of a kernel's instructions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kernel_launch::{
@@ -8,11 +8,47 @@ use kernel_launch::{
     debug_information::{DebugInformation, RegisterKind},
 };
 use ptx_interpreter::Place;
+use thiserror::Error;
 
+use crate::names::{listed, ranges};
 use crate::register_kind::RegisterKinds;
 
 /// A line of a source file, by the file's index.
 pub(crate) type Line = (u32, u32);
+
+/// Why there is no place for a breakpoint at a line.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum LineError {
+    /// The PTX has no lines.
+    #[error("the PTX names no source lines: step by instructions, or build it with lines, as `nvcc -lineinfo` does")]
+    NoLines,
+    /// The kernel has no instructions from a file.
+    #[error("the kernel has no instructions from {path}: its files are {files}")]
+    NoFile {
+        /// The requested file.
+        path: String,
+        /// The files in the PTX.
+        files: String,
+    },
+    /// Several files have a name with this end.
+    #[error("{path} is the end of several names: write one of {files}")]
+    SeveralFiles {
+        /// The requested file.
+        path: String,
+        /// The files in the PTX with this end.
+        files: String,
+    },
+    /// A file has no instructions from a line on.
+    #[error("the kernel has no instructions at line {line} of {file} or after it: its last line there is {last}")]
+    NoLine {
+        /// The file's name in the PTX.
+        file: String,
+        /// The requested line.
+        line: u32,
+        /// The last line that has instructions.
+        last: u32,
+    },
+}
 
 /// The source lines of a kernel's instructions.
 #[derive(Clone, Debug)]
@@ -119,16 +155,56 @@ impl Lines {
     }
 
     /// The first line from `line` on of a file that has instructions. The file's name may be a longer path that ends in
-    /// the name in the PTX, as editors have it.
-    pub fn nearest(&self, path: &str, line: u32) -> Option<(&str, u32)> {
+    /// the name in the PTX, as editors have it, or the end of that name, as users type it.
+    ///
+    /// # Errors
+    /// If the kernel has no such file, several of them, or no such line.
+    pub fn nearest(&self, path: &str, line: u32) -> Result<(&str, u32), LineError> {
+        let (file, name) = self.file(path)?;
+        let numbers = || self.lines.iter().flatten().filter(|(at, _)| *at == file).map(|(_, number)| *number);
+        let no_line = || LineError::NoLine { file: name.to_owned(), line, last: numbers().max().unwrap_or(0) };
+        let line = numbers().filter(|number| *number >= line).min().ok_or_else(no_line)?;
+        Ok((name, line))
+    }
+
+    /// The file of a path, by its index and its name in the PTX.
+    ///
+    /// # Errors
+    /// If the kernel has no such file, or several of them.
+    pub(crate) fn file(&self, path: &str) -> Result<(u32, &str), LineError> {
         let path = path.replace('\\', "/");
-        let is_named = |file: &Arc<str>| {
-            path.strip_suffix(&**file).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        let ends_in = |whole: &str, end: &str| {
+            whole.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
         };
-        let file = self.files.iter().position(is_named)? as u32;
-        let later = self.lines.iter().flatten().filter(|(at, number)| *at == file && *number >= line);
-        let (_, line) = later.min()?;
-        Some((&self.files[file as usize], *line))
+        let longer = self.files.iter().enumerate().filter(|(_, file)| ends_in(&path, file));
+        let shorter: Vec<_> = self.files.iter().enumerate().filter(|(_, file)| ends_in(file, &path)).collect();
+        let found = longer.max_by_key(|(_, file)| file.len()).or(match shorter[..] {
+            [only] if !path.is_empty() => Some(only),
+            _ => None,
+        });
+        let names = |files: &[Arc<str>]| listed(files.iter().map(|file| file.to_string()));
+        match found {
+            Some((index, file)) => Ok((index as u32, file)),
+            None if self.files.is_empty() => Err(LineError::NoLines),
+            None if shorter.len() > 1 && !path.is_empty() => {
+                let files: Vec<Arc<str>> = shorter.into_iter().map(|(_, file)| Arc::clone(file)).collect();
+                Err(LineError::SeveralFiles { path, files: names(&files) })
+            }
+            None => Err(LineError::NoFile { path, files: names(&self.files) }),
+        }
+    }
+
+    /// The source lines of instructions in words, such as `lines 60 to 62, 70 of src/lib.rs`; empty if there are none.
+    pub(crate) fn describe(&self, pcs: impl Iterator<Item = usize>) -> String {
+        let mut of_files: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        for (file, line) in pcs.filter_map(|pc| self.lines[pc]) {
+            of_files.entry(file).or_default().insert(line);
+        }
+        let describe = |(file, lines): (u32, BTreeSet<u32>)| {
+            let plural = if lines.len() == 1 { "" } else { "s" };
+            format!("line{plural} {} of {}", listed(ranges(&lines).into_iter()), self.files[file as usize])
+        };
+        listed(of_files.into_iter().map(describe).collect::<Vec<_>>().into_iter())
     }
 
     pub(crate) fn find(&self, file: &str, line: u32) -> Option<Line> {

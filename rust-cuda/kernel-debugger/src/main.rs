@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use kernel_debugger::{dap, terminal};
+use kernel_debugger::{dap, parse_source_root, terminal};
 use kernel_launch::{LaunchFile, Order};
 
 /// Serves an editor by the Debug Adapter Protocol, on standard input and output
@@ -31,7 +31,7 @@ enum Command {
         #[arg(value_name = "LAUNCH.json")]
         launch: PathBuf,
         /// Directory at which the sources' names begin
-        #[arg(long, value_name = "DIR", default_value = ".")]
+        #[arg(long, value_name = "DIR", default_value = ".", value_parser = parse_source_root)]
         source_root: PathBuf,
         /// The order in which warps execute: lines, warps, or the one that a fault names, such as descending@3 [default: that of the launch
         /// file, or lines]

@@ -5,6 +5,8 @@ use ptx_interpreter::memory::{from_generic, space_of};
 use ptx_interpreter::{StoppedWarp, WarpPath, uninitialised_register};
 
 use crate::register_kind::sign_extended;
+#[cfg(feature = "fronts")]
+use crate::{ConditionError, Query, QueryError, Value, condition::in_all_lanes};
 use crate::{Register, Stopped};
 
 impl Stopped<'_> {
@@ -14,6 +16,56 @@ impl Stopped<'_> {
         let stops = |path: &WarpPath| warp.number() == step.warp && path.lanes & step.path != 0;
         let can_run = |path: &WarpPath| path.waits.is_none();
         warp.paths().find(stops).or_else(|| warp.paths().find(can_run)).or_else(|| warp.paths().next())
+    }
+}
+
+/// What an expression asks for.
+#[cfg(feature = "fronts")]
+pub(crate) enum Asked {
+    /// What a name is.
+    Value(Value),
+    /// What is computed of names, as text in each lane; `?` in a lane without a value.
+    Lanes(Vec<String>),
+}
+
+#[cfg(feature = "fronts")]
+impl Stopped<'_> {
+    /// The value of an expression: of a name, as in `x[0..4]`, or of what a condition may say, as in `lane + 1`.
+    ///
+    /// # Errors
+    /// Why it has none, in one line.
+    pub(crate) fn ask(&self, text: &str, warp: &StoppedWarp<'_>, frame: Option<usize>) -> Result<Asked, String> {
+        let query = text.parse::<Query>();
+        let value = query.and_then(|query| self.evaluate(&query, warp, frame));
+        let error = match value {
+            Ok(value) => return Ok(Asked::Value(value)),
+            Err(error) => error,
+        };
+        match (in_all_lanes(text, self, warp), &error) {
+            (Ok(values), _) => {
+                Ok(Asked::Lanes(values.into_iter().map(|value| value.unwrap_or_else(|| "?".to_owned())).collect()))
+            }
+            // What is wrong with an operand says more than that it is not a name alone.
+            (Err(computed), QueryError::Syntax(_)) if !matches!(computed, ConditionError::Syntax(_)) => {
+                Err(computed.to_string())
+            }
+            _ => Err(error.to_string()),
+        }
+    }
+
+    /// Whether a warp can be stepped.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub(crate) fn check_runs(&self, warp: &StoppedWarp<'_>) -> Result<(), String> {
+        match self.path(warp) {
+            Some(_) => Ok(()),
+            None => {
+                let (number, block) = (warp.number(), self.block.index());
+                let way_out = "step another warp, continue, or step back";
+                Err(format!("warp {number} of block {block} has ended: {way_out}"))
+            }
+        }
     }
 }
 

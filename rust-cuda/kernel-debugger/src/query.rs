@@ -1,5 +1,6 @@
 //! Expressions that ask for values: `x[0..4][8..16]`, `shared0 as f32 32x33`, `%r5`.
 
+use std::fmt;
 use std::ops::Range;
 
 use kernel_launch::ElementType;
@@ -35,12 +36,22 @@ impl Slice {
     }
 
     /// The indices within a dimension of this extent.
-    pub(crate) fn within(self, extent: usize) -> Result<Range<usize>, QueryError> {
+    pub(crate) fn within(self, name: &str, extent: usize) -> Result<Range<usize>, QueryError> {
         let end = self.end.unwrap_or(extent);
         if self.start > end || end > extent {
-            return Err(QueryError::OutOfBounds { start: self.start, end, extent });
+            return Err(QueryError::OutOfBounds { name: name.to_owned(), slice: self.to_string(), extent });
         }
         Ok(self.start..end)
+    }
+}
+
+impl fmt::Display for Slice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.index(), self.end) {
+            (Some(index), _) => write!(f, "[{index}]"),
+            (None, Some(end)) => write!(f, "[{}..{end}]", self.start),
+            (None, None) => write!(f, "[{}..]", self.start),
+        }
     }
 }
 
@@ -58,19 +69,51 @@ pub enum QueryError {
         /// What there is.
         known: String,
     },
+    /// A variable of another place.
+    #[error("there is no variable `{name}` {place}; there is one at {lines}")]
+    OutOfScope {
+        /// The name.
+        name: String,
+        /// Where it is looked for.
+        place: String,
+        /// The source lines at which it has a value.
+        lines: String,
+    },
+    /// A variable that the compiler has removed where it is looked for.
+    #[error("`{name}` is optimized out {place}: {way_out}")]
+    Removed {
+        /// The name.
+        name: String,
+        /// Where it is looked for.
+        place: String,
+        /// Where it has a value, or what to do without one.
+        way_out: String,
+    },
     /// A field or an element that a variable does not have.
-    #[error("`{0}` has no such field or element; a field is `x.rows`, an element of an array `sums[2]`")]
-    NoPart(String),
+    #[error("`{name}` has no part `{part}`: {known}")]
+    NoPart {
+        /// The variable, or the part of one.
+        name: String,
+        /// The field or the element.
+        part: String,
+        /// What there is.
+        known: String,
+    },
     /// A value or a register where memory is asked for.
-    #[error("`{0}` is not in memory")]
-    NotMemory(String),
+    #[error("`{name}` is not in memory: ask for it without a type, a shape and indices, or for an element of {known}")]
+    NotMemory {
+        /// The name.
+        name: String,
+        /// The memories, or that there are none.
+        known: String,
+    },
     /// A slice beyond the end of its dimension.
-    #[error("[{start}..{end}] is not within 0..{extent}")]
+    #[error("{name} has no {slice}: this dimension is 0..{extent}")]
     OutOfBounds {
-        /// First index.
-        start: usize,
-        /// Index after the last.
-        end: usize,
+        /// The name.
+        name: String,
+        /// The indices, in brackets.
+        slice: String,
         /// Extent of the dimension.
         extent: usize,
     },
@@ -87,14 +130,16 @@ pub enum QueryError {
         bytes: u64,
     },
     /// Very many elements.
-    #[error("more than {limit} elements; ask for a part, as in `x[0..100]`")]
+    #[error("more than {limit} elements; ask for a part of them, as in `x[0..100]`")]
     TooMany {
         /// The limit.
         limit: usize,
     },
     /// More slices than dimensions.
-    #[error("{slices} slices of {dimensions} dimensions; give the shape, as in `x as 28x28`")]
+    #[error("{slices} slices of the {dimensions} dimensions of {name}; give the shape, as in `{name} as 28x28`")]
     Dimensions {
+        /// The name.
+        name: String,
         /// Number of slices.
         slices: usize,
         /// Number of dimensions.
@@ -198,8 +243,10 @@ mod tests {
         {
             assert_eq!(text.parse::<Query>(), Err(QueryError::Syntax(text.to_owned())), "{text}");
         }
-        assert_eq!(slice(2, 5).within(4), Err(QueryError::OutOfBounds { start: 2, end: 5, extent: 4 }));
-        assert!(slice(3, 2).within(4).is_err());
-        assert_eq!(slice(2, None).within(4), Ok(2..4));
+        let error = |slice: Slice| slice.within("x", 4).unwrap_err().to_string();
+        assert_eq!(error(slice(2, 5)), "x has no [2..5]: this dimension is 0..4");
+        assert_eq!(error(slice(4, 5)), "x has no [4]: this dimension is 0..4");
+        assert!(slice(3, 2).within("x", 4).is_err());
+        assert_eq!(slice(2, None).within("x", 4), Ok(2..4));
     }
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use kernel_debugger::Query;
 use kernel_debugger::record::{DEFAULT_INSTRUCTIONS, Options, parse_shape, record};
+use kernel_debugger::{Query, parse_source_root};
 use kernel_launch::{LaunchFile, Order};
 
 /// Arguments of `kernel-debugger record`.
@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE.html")]
     output: PathBuf,
     /// Directory of the source files that the PTX names
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    #[arg(long, value_name = "DIR", default_value = ".", value_parser = parse_source_root)]
     source_root: PathBuf,
     /// Number of the block to record, where x varies fastest [default: the one with the fault, or 0]
     #[arg(long, value_name = "N")]

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use thiserror::Error;
+
 /// The path of a source file by its name in the PTX. The name begins at the source root or, for the crates of
 /// `rust-cuda/`, at that directory. The path of a file that is in neither is the one below the source root.
 pub(crate) fn find(source_root: &Path, file: &str) -> PathBuf {
@@ -9,4 +11,18 @@ pub(crate) fn find(source_root: &Path, file: &str) -> PathBuf {
     let found = candidates.iter().position(|path| path.exists());
     let [first, second] = candidates;
     if found == Some(1) { second } else { first }
+}
+
+/// A source root that is no directory.
+#[derive(Debug, Error)]
+#[error("{} is no directory: name the one at which the sources' names in the PTX begin", .0.display())]
+pub struct NoSourceRoot(PathBuf);
+
+/// Reads the option that names the source root.
+///
+/// # Errors
+/// If there is no such directory.
+pub fn parse_source_root(text: &str) -> Result<PathBuf, NoSourceRoot> {
+    let path = PathBuf::from(text);
+    if path.is_dir() { Ok(path) } else { Err(NoSourceRoot(path)) }
 }

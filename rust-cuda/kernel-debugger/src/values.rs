@@ -7,6 +7,7 @@ use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{MemoryRange, ObservedAccess, StoppedWarp};
 
+use crate::names::{Scope, is_register, listed};
 use crate::query::{Query, QueryError};
 use crate::stopped::Stopped;
 use crate::variables::Named;
@@ -75,17 +76,34 @@ impl Stopped<'_> {
                 return Ok(Value::Variable(variable));
             }
         }
-        let plain = query.name.trim_start_matches('%');
-        if let Some(register) = self.registers(warp, |name| name.trim_start_matches('%') == plain).next() {
-            return Ok(Value::Register(Box::new(register)));
+        if let Some((range, element, shape)) = self.memory(query) {
+            return View::new(query, range, element, &shape)?.matrix().map(Value::Matrix);
         }
-        if let Some(Argument::Value { element, bytes, .. }) = argument {
-            return Ok(Value::Scalar(element.show(bytes)));
+        let register = self.registers(warp, |name| is_register(name, &query.name)).next();
+        let value = match (register, argument) {
+            (Some(register), _) => Value::Register(Box::new(register)),
+            (None, Some(Argument::Value { element, bytes, .. })) => Value::Scalar(element.show(bytes)),
+            _ => return Err(self.scope(warp, frame).unknown(&query.name)),
+        };
+        match is_view || !query.slices.is_empty() {
+            true => Err(self.not_memory(&query.name)),
+            false => Ok(value),
         }
-        match self.memory(query) {
-            Some((range, element, shape)) => View::new(query, range, element, &shape)?.matrix().map(Value::Matrix),
-            None => Err(self.unknown(query)),
-        }
+    }
+
+    /// What has a name where a warp is, in a frame of this index and its callers or in the innermost frame.
+    pub(crate) fn scope(&self, warp: &StoppedWarp<'_>, frame: Option<usize>) -> Scope<'_> {
+        let pc = self.path(warp).map_or(self.stop.step.pc, |path| path.pc);
+        Scope::at(self.launch, self.lines, pc).in_frame(frame)
+    }
+
+    fn not_memory(&self, name: &str) -> QueryError {
+        let buffers = self.launch.arguments().iter().filter(|argument| matches!(argument, Argument::Buffer { .. }));
+        let names = self.shared().map(|(name, _)| name).chain(buffers.map(Argument::name));
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        let known =
+            if names.is_empty() { "a buffer, of which there is none".to_owned() } else { listed(names.into_iter()) };
+        QueryError::NotMemory { name: name.to_owned(), known }
     }
 
     /// The registers of a warp whose names are wanted, in the order of their declaration.
@@ -108,11 +126,7 @@ impl Stopped<'_> {
     /// # Errors
     /// If it shows none.
     pub fn addresses(&self, query: &Query) -> Result<Vec<(u64, u64)>, QueryError> {
-        let Some((range, element, shape)) = self.memory(query) else {
-            let warp = self.block.warps().next();
-            let is_known = warp.is_some_and(|warp| self.evaluate(query, &warp, None).is_ok());
-            return Err(if is_known { QueryError::NotMemory(query.name.clone()) } else { self.unknown(query) });
-        };
+        let (range, element, shape) = self.memory(query).ok_or_else(|| self.no_memory(query))?;
         View::new(query, range, element, &shape)?.addresses()
     }
 
@@ -122,7 +136,7 @@ impl Stopped<'_> {
     /// If it shows none.
     #[cfg(feature = "fronts")]
     pub(crate) fn view(&self, query: &Query) -> Result<View<'_>, QueryError> {
-        let (range, element, shape) = self.memory(query).ok_or_else(|| self.unknown(query))?;
+        let (range, element, shape) = self.memory(query).ok_or_else(|| self.no_memory(query))?;
         View::new(query, range, element, &shape)
     }
 
@@ -143,11 +157,10 @@ impl Stopped<'_> {
         Some((range, element, vec![range.extent.bytes as usize / element.bytes()]))
     }
 
-    fn unknown(&self, query: &Query) -> QueryError {
-        let arguments = self.launch.arguments().iter().map(|argument| argument.name().to_owned());
-        let known = arguments.chain(self.shared().map(|(name, _)| name.to_owned()));
-        let known: Vec<String> = known.chain(["registers such as %r1".to_owned()]).collect();
-        QueryError::Unknown { name: query.name.clone(), known: known.join(", ") }
+    /// Why an expression shows no memory: it is another value, has been removed, or nothing has its name.
+    fn no_memory(&self, query: &Query) -> QueryError {
+        let scope = Scope::at(self.launch, self.lines, self.stop.step.pc);
+        scope.find(&query.name).err().unwrap_or_else(|| self.not_memory(&query.name))
     }
 
     /// The thread that last wrote a shown element, by its index in the matrix's cells; None if no thread of the launch
@@ -201,18 +214,7 @@ impl<'a> View<'a> {
             let (name, bytes) = (query.name.clone(), range.extent.bytes);
             return Err(QueryError::TooLarge { name, asked, element: element.name(), bytes });
         }
-        let (rows, columns) = match shape {
-            [] => (1, 1),
-            [columns] => (1, *columns),
-            [.., columns] => (asked.checked_div(*columns).unwrap_or(0), *columns),
-        };
-        let (shown_rows, shown_columns) = match query.slices[..] {
-            [] => (0..rows, 0..columns),
-            [slice] if rows == 1 => (0..1, slice.within(columns)?),
-            [slice] => (slice.within(rows)?, 0..columns),
-            [row, column] => (row.within(rows)?, column.within(columns)?),
-            _ => return Err(QueryError::Dimensions { slices: query.slices.len(), dimensions: 2 }),
-        };
+        let (columns, shown_rows, shown_columns) = rows_and_columns(query, shape)?;
         Ok(Self { range, element, columns, shown_rows, shown_columns })
     }
 
@@ -251,6 +253,31 @@ impl<'a> View<'a> {
         let start = |row| self.range.extent.start + self.offset(row, self.shown_columns.start) as u64;
         Ok(self.shown_rows.clone().map(|row| (start(row), bytes)).collect())
     }
+}
+
+/// The number of columns of a memory of this shape, and the rows and the columns that an expression asks for.
+///
+/// # Errors
+/// If it asks for others than there are.
+pub(crate) fn rows_and_columns(
+    query: &Query,
+    shape: &[usize],
+) -> Result<(usize, Range<usize>, Range<usize>), QueryError> {
+    let elements = shape.iter().fold(1_usize, |all, extent| all.saturating_mul(*extent));
+    let (rows, columns) = match shape {
+        [] => (1, 1),
+        [columns] => (1, *columns),
+        [.., columns] => (elements.checked_div(*columns).unwrap_or(0), *columns),
+    };
+    let name = || query.name.clone();
+    let (shown_rows, shown_columns) = match query.slices[..] {
+        [] => (0..rows, 0..columns),
+        [slice] if rows == 1 => (0..1, slice.within(&name(), columns)?),
+        [slice] => (slice.within(&name(), rows)?, 0..columns),
+        [row, column] => (row.within(&name(), rows)?, column.within(&name(), columns)?),
+        _ => return Err(QueryError::Dimensions { name: name(), slices: query.slices.len(), dimensions: 2 }),
+    };
+    Ok((columns, shown_rows, shown_columns))
 }
 
 impl Matrix {

@@ -11,6 +11,7 @@ use ptx_interpreter::memory::{from_generic, space_of};
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 
+use crate::names::listed;
 use crate::query::{Query, QueryError};
 use crate::stopped::Stopped;
 
@@ -33,6 +34,15 @@ pub struct CallFrame {
     pub function: String,
     /// File, line and column of its next instruction, or of its call of the inner function; None if they are unknown.
     pub place: Option<(String, u32, u32)>,
+}
+
+/// The error for a field or an element that is not among the `known` ones of a variable, or of a part of one.
+pub(crate) fn no_part(name: &str, part: &str, known: Vec<String>) -> QueryError {
+    let known = match known.is_empty() {
+        true => "it is a single value".to_owned(),
+        false => format!("its parts are {}", listed(known.into_iter())),
+    };
+    QueryError::NoPart { name: name.to_owned(), part: part.to_owned(), known }
 }
 
 impl Stopped<'_> {
@@ -97,11 +107,12 @@ impl Stopped<'_> {
         let mut found = frames.flat_map(|frame| self.variables_that(warp, frame, |other| other == name));
         let Some(mut named) = found.next() else { return Ok(None) };
         let fields = words.map(str::to_owned);
-        let indices = query.slices.iter().map(|slice| slice.index().map(|index| format!("[{index}]")));
-        for part in fields.map(Some).chain(indices) {
-            let no_part = || QueryError::NoPart(query.name.clone());
-            let part = part.ok_or_else(no_part)?;
-            named = self.parts(&named).into_iter().find(|(name, _)| *name == part).ok_or_else(no_part)?.1;
+        let indices = query.slices.iter().map(|slice| slice.to_string());
+        for part in fields.chain(indices) {
+            let parts = self.parts(&named);
+            let known: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
+            let found = parts.into_iter().find(|(name, _)| *name == part);
+            named = found.ok_or_else(|| no_part(&named.name, &part, known))?.1;
         }
         Ok(Some(named))
     }
@@ -127,6 +138,11 @@ impl Stopped<'_> {
             (name, whole)
         };
         information.parts(of.r#type).into_iter().map(part).collect()
+    }
+
+    /// Whether the compiler has removed a variable: no lane has any of its bytes.
+    pub(crate) fn is_removed(&self, named: &Named) -> bool {
+        named.lanes.iter().flatten().all(Option::is_none)
     }
 
     /// The name of a variable's type in Rust.

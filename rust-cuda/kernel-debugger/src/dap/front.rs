@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use emmy_dap_types::events::{ContinuedEventBody, Event, StoppedEventBody};
 use emmy_dap_types::prelude::{Command, ResponseBody};
 use emmy_dap_types::requests::{
-    SetBreakpointsArguments, SetDataBreakpointsArguments, SetExceptionBreakpointsArguments,
-    SetFunctionBreakpointsArguments,
+    ContinueArguments, ReverseContinueArguments, SetBreakpointsArguments, SetDataBreakpointsArguments,
+    SetExceptionBreakpointsArguments, SetFunctionBreakpointsArguments, StepInArguments,
 };
 use emmy_dap_types::responses::{
     ContinueResponse, DataBreakpointInfoResponse, EvaluateResponse, ExceptionInfoResponse, ScopesResponse,
@@ -16,9 +16,10 @@ use emmy_dap_types::responses::{
     SetFunctionBreakpointsResponse, StackTraceResponse, ThreadsResponse, VariablesResponse,
 };
 use emmy_dap_types::types::{
-    Breakpoint, DataBreakpoint, DataBreakpointAccessType, ExceptionBreakMode, FunctionBreakpoint, SteppingGranularity,
-    StoppedEventReason,
+    Breakpoint, DataBreakpoint, DataBreakpointAccessType, ExceptionBreakMode, FunctionBreakpoint, SourceBreakpoint,
+    SteppingGranularity, StoppedEventReason,
 };
+use kernel_launch::Launch;
 
 use super::present::Presenter;
 use super::{Client, Received, ServeError};
@@ -73,15 +74,17 @@ impl<'c, W: Write> DapFront<'c, W> {
     /// Answers requests until the client has set its breakpoints. Returns false if it leaves before.
     pub(crate) fn configure(
         &mut self,
-        kernel: &str,
+        launch: &Launch,
         lines: &Lines,
         breakpoints: &mut Breakpoints,
     ) -> Result<bool, ServeError> {
         while let Some(request) = self.client.next()? {
             match &request.command {
-                Command::SetBreakpoints(arguments) => self.set_breakpoints(&request, arguments, lines, breakpoints)?,
+                Command::SetBreakpoints(arguments) => {
+                    self.set_breakpoints(&request, arguments, (launch, lines), breakpoints)?;
+                }
                 Command::SetFunctionBreakpoints(arguments) => {
-                    self.set_function_breakpoints(&request, arguments, kernel, breakpoints)?;
+                    self.set_function_breakpoints(&request, arguments, (launch, lines), breakpoints)?;
                 }
                 Command::SetExceptionBreakpoints(arguments) => {
                     self.client.succeed(&request, set_exception_breakpoints(arguments, breakpoints))?;
@@ -114,24 +117,21 @@ impl<'c, W: Write> DapFront<'c, W> {
         &mut self,
         request: &Received,
         arguments: &SetBreakpointsArguments,
-        lines: &Lines,
+        (launch, lines): (&Launch, &Lines),
         breakpoints: &mut Breakpoints,
     ) -> Result<(), ServeError> {
-        let path = arguments.source.path.as_deref().unwrap_or_default();
+        let path = arguments.source.path.as_deref().or(arguments.source.name.as_deref()).unwrap_or_default();
         let wanted = arguments.breakpoints.as_deref().unwrap_or_default();
-        let conditions: Vec<_> = wanted.iter().map(|wanted| condition(wanted.condition.as_deref())).collect();
-        let valid = wanted.iter().zip(&conditions).filter_map(|(wanted, condition)| {
-            Some((u32::try_from(wanted.line).unwrap_or(0), condition.as_ref().ok()?.clone()))
-        });
-        let mut set = breakpoints.set_lines(lines, path, valid).into_iter();
-        let answer = |condition: &Result<_, String>| match condition {
+        let read: Vec<_> = wanted.iter().map(line_and_condition).collect();
+        let mut set = breakpoints.set_lines((launch, lines), path, read.iter().flatten().cloned()).into_iter();
+        let answer = |read: &Result<_, String>| match read {
             Err(error) => refused(error.clone()),
-            Ok(_) => match set.next().flatten() {
-                Some(line) => Breakpoint { verified: true, line: Some(line.into()), ..Default::default() },
-                None => refused("the kernel has no instructions of this line or a later one".to_owned()),
+            Ok(_) => match set.next().expect("each valid breakpoint has an answer") {
+                Ok(line) => Breakpoint { verified: true, line: Some(line.into()), ..Default::default() },
+                Err(error) => refused(error.to_string()),
             },
         };
-        let body = SetBreakpointsResponse { breakpoints: conditions.iter().map(answer).collect() };
+        let body = SetBreakpointsResponse { breakpoints: read.iter().map(answer).collect() };
         self.client.succeed(request, ResponseBody::SetBreakpoints(body))
     }
 
@@ -140,20 +140,26 @@ impl<'c, W: Write> DapFront<'c, W> {
         &mut self,
         request: &Received,
         arguments: &SetFunctionBreakpointsArguments,
-        kernel: &str,
+        (launch, lines): (&Launch, &Lines),
         breakpoints: &mut Breakpoints,
     ) -> Result<(), ServeError> {
-        let mut entry = None;
-        let mut set = |wanted: &FunctionBreakpoint| match condition(wanted.condition.as_deref()) {
-            _ if wanted.name != kernel => refused(format!("the launch's kernel is {kernel}")),
-            Err(error) => refused(error),
-            Ok(condition) => {
-                entry = Some(crate::Breakpoint { condition });
-                Breakpoint { verified: true, ..Default::default() }
+        // Without a condition it cannot fail.
+        let _ = breakpoints.set_entry((launch, lines), None);
+        let set = |wanted: &FunctionBreakpoint| {
+            let kernel = launch.kernel();
+            if wanted.name != kernel {
+                let name = &wanted.name;
+                let way_out = "break at a line of a function that it calls";
+                return Err(format!("`{name}` is not the launch's kernel, which is `{kernel}`: {way_out}"));
             }
+            without_hits(wanted.hit_condition.as_deref())?;
+            let condition = condition(wanted.condition.as_deref())?;
+            let entry = Some(crate::Breakpoint { condition });
+            breakpoints.set_entry((launch, lines), entry).map_err(|error| error.to_string())
         };
-        let body = SetFunctionBreakpointsResponse { breakpoints: arguments.breakpoints.iter().map(&mut set).collect() };
-        breakpoints.set_entry(entry);
+        let body = SetFunctionBreakpointsResponse {
+            breakpoints: arguments.breakpoints.iter().map(set).map(verified).collect(),
+        };
         self.client.succeed(request, ResponseBody::SetFunctionBreakpoints(body))
     }
 
@@ -166,15 +172,21 @@ impl<'c, W: Write> DapFront<'c, W> {
         breakpoints: &mut Breakpoints,
     ) -> Result<(), ServeError> {
         let mut watches = Vec::new();
-        let set = |wanted: &DataBreakpoint| match presenter.addresses(&wanted.data_id) {
-            _ if wanted.condition.is_some() => refused("data breakpoints have no conditions".to_owned()),
-            Err(error) => refused(error),
-            Ok(ranges) => {
-                watches.extend(ranges);
-                Breakpoint { verified: true, ..Default::default() }
+        let set = |wanted: &DataBreakpoint| {
+            if wanted.condition.as_deref().is_some_and(|condition| !condition.trim().is_empty()) {
+                return Err(
+                    "a data breakpoint has no condition: set a breakpoint with one at the line that writes".to_owned()
+                );
             }
+            without_hits(wanted.hit_condition.as_deref())?;
+            if !matches!(wanted.access_type, None | Some(DataBreakpointAccessType::Write)) {
+                return Err("a data breakpoint stops at writes only: choose the access type `write`".to_owned());
+            }
+            watches.extend(presenter.addresses(&wanted.data_id)?);
+            Ok(())
         };
-        let body = SetDataBreakpointsResponse { breakpoints: arguments.breakpoints.iter().map(set).collect() };
+        let body =
+            SetDataBreakpointsResponse { breakpoints: arguments.breakpoints.iter().map(set).map(verified).collect() };
         breakpoints.set_watches(&watches);
         self.client.succeed(request, ResponseBody::SetDataBreakpoints(body))
     }
@@ -243,6 +255,10 @@ impl<'c, W: Write> DapFront<'c, W> {
         breakpoints: &mut Breakpoints,
         presenter: &mut Presenter<'_>,
     ) -> Result<Option<Resume>, ServeError> {
+        if let Err(message) = check_thread(&request.command, presenter) {
+            self.client.fail(request, message)?;
+            return Ok(None);
+        }
         let by = |granularity: &Option<SteppingGranularity>, step| match granularity {
             Some(SteppingGranularity::Instruction) => Resume::StepInstruction,
             _ => step,
@@ -262,7 +278,11 @@ impl<'c, W: Write> DapFront<'c, W> {
             Command::StepOut(arguments) => {
                 (Ok(ResponseBody::StepOut), Some(by(&arguments.granularity, Resume::StepOut)))
             }
-            Command::StepInTargets(_) => {
+            Command::StepInTargets(arguments) => {
+                if let Err(message) = presenter.scopes(arguments.frame_id) {
+                    self.client.fail(request, message)?;
+                    return Ok(None);
+                }
                 let targets = serde_json::json!({"targets": [{"id": NEXT_BARRIER, "label": "the next barrier"}]});
                 self.client.succeed_with(request, &targets)?;
                 return Ok(None);
@@ -277,11 +297,11 @@ impl<'c, W: Write> DapFront<'c, W> {
             }
             Command::Pause(_) => (Ok(ResponseBody::Pause), None),
             Command::SetBreakpoints(arguments) => {
-                self.set_breakpoints(request, arguments, stopped.lines, breakpoints)?;
+                self.set_breakpoints(request, arguments, (stopped.launch, stopped.lines), breakpoints)?;
                 return Ok(None);
             }
             Command::SetFunctionBreakpoints(arguments) => {
-                self.set_function_breakpoints(request, arguments, stopped.launch.kernel(), breakpoints)?;
+                self.set_function_breakpoints(request, arguments, (stopped.launch, stopped.lines), breakpoints)?;
                 return Ok(None);
             }
             Command::SetDataBreakpoints(arguments) => {
@@ -339,16 +359,12 @@ impl<'c, W: Write> DapFront<'c, W> {
                 }
                 _ => (Err("the kernel has stopped without a fault".to_owned()), None),
             },
-            _ => (Err("this request is not supported".to_owned()), None),
+            _ => {
+                let command = request.name();
+                (Err(format!("`{command}` is not supported by this debugger, which does not announce it either")), None)
+            }
         };
-        let thread = match &request.command {
-            Command::Next(arguments) => Some(arguments.thread_id),
-            Command::StepIn(arguments) => Some(arguments.thread_id),
-            Command::StepOut(arguments) => Some(arguments.thread_id),
-            Command::StepBack(arguments) => Some(arguments.thread_id),
-            _ => None,
-        };
-        self.warp = thread.and_then(|thread| presenter.warp_of(thread));
+        self.warp = stepped_thread(&request.command).and_then(|thread| presenter.warp_of(thread).ok());
         match body {
             Ok(body) => self.client.succeed(request, body)?,
             Err(message) => self.client.fail(request, message)?,
@@ -363,10 +379,66 @@ impl<'c, W: Write> DapFront<'c, W> {
     }
 }
 
+/// The thread that a request steps.
+fn stepped_thread(command: &Command) -> Option<i64> {
+    match command {
+        Command::Next(arguments) => Some(arguments.thread_id),
+        Command::StepIn(arguments) => Some(arguments.thread_id),
+        Command::StepOut(arguments) => Some(arguments.thread_id),
+        Command::StepBack(arguments) => Some(arguments.thread_id),
+        _ => None,
+    }
+}
+
+/// # Errors
+/// If a request resumes a thread that cannot be resumed, or steps into a target that does not exist.
+fn check_thread(command: &Command, presenter: &Presenter<'_>) -> Result<(), String> {
+    match command {
+        Command::StepIn(StepInArguments { target_id: Some(target), .. }) if *target != NEXT_BARRIER => {
+            Err(format!("there is no target {target} to step into: the only one is {NEXT_BARRIER}, the next barrier"))
+        }
+        Command::StepBack(arguments) => presenter.warp_of(arguments.thread_id).map(drop),
+        Command::Continue(ContinueArguments { thread_id, .. })
+        | Command::ReverseContinue(ReverseContinueArguments { thread_id, .. }) => presenter.check_exists(*thread_id),
+        _ => stepped_thread(command).map_or(Ok(()), |thread| presenter.check_runs(thread)),
+    }
+}
+
 /// The condition of a breakpoint; editors send an empty one where there is none.
 fn condition(text: Option<&str>) -> Result<Option<Condition>, String> {
     let text = text.filter(|text| !text.trim().is_empty());
     text.map(str::parse).transpose().map_err(|error: crate::ConditionError| error.to_string())
+}
+
+/// The line of a breakpoint and its condition.
+///
+/// # Errors
+/// If it asks for what no breakpoint of this debugger does.
+fn line_and_condition(wanted: &SourceBreakpoint) -> Result<(u32, Option<Condition>), String> {
+    let line = u32::try_from(wanted.line).ok().filter(|line| *line > 0);
+    let line = line.ok_or_else(|| format!("there is no line {}: lines are counted from 1", wanted.line))?;
+    without_hits(wanted.hit_condition.as_deref())?;
+    if wanted.log_message.as_deref().is_some_and(|message| !message.is_empty()) {
+        return Err("this debugger logs no messages: stop at the breakpoint, and watch the expression".to_owned());
+    }
+    Ok((line, condition(wanted.condition.as_deref())?))
+}
+
+/// # Errors
+/// If a breakpoint is to stop only after a number of hits.
+fn without_hits(hit_condition: Option<&str>) -> Result<(), String> {
+    match hit_condition.filter(|text| !text.trim().is_empty()) {
+        None => Ok(()),
+        Some(_) => Err("this debugger counts no hits: write a condition, such as `block.x == 3`".to_owned()),
+    }
+}
+
+/// The answer for a breakpoint that has been set, or cannot be.
+fn verified(set: Result<(), String>) -> Breakpoint {
+    match set {
+        Ok(()) => Breakpoint { verified: true, ..Default::default() },
+        Err(message) => refused(message),
+    }
 }
 
 /// A breakpoint that cannot be set.
@@ -379,7 +451,12 @@ fn set_exception_breakpoints(
     breakpoints: &mut Breakpoints,
 ) -> ResponseBody {
     breakpoints.set_stops_at_faults(arguments.filters.iter().any(|filter| filter == FAULTS));
-    ResponseBody::SetExceptionBreakpoints(SetExceptionBreakpointsResponse { breakpoints: None })
+    let answer = |filter: &String| match filter == FAULTS {
+        true => verified(Ok(())),
+        false => refused(format!("there is no filter `{filter}`: the only one is `{FAULTS}`")),
+    };
+    let breakpoints = Some(arguments.filters.iter().map(answer).collect());
+    ResponseBody::SetExceptionBreakpoints(SetExceptionBreakpointsResponse { breakpoints })
 }
 
 impl<W: Write> Front for DapFront<'_, W> {

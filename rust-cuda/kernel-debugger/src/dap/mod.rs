@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::{End, Session};
+use crate::{End, Session, parse_source_root};
 use front::DapFront;
 
 /// Why the server has ended without a session's end.
@@ -47,7 +47,7 @@ struct LaunchArguments {
     /// The launch file.
     launch_file: PathBuf,
     /// The directory that the sources' names begin at.
-    source_root: Option<PathBuf>,
+    source_root: Option<String>,
     /// Whether to stop at the first instruction.
     #[serde(default)]
     stop_on_entry: bool,
@@ -77,8 +77,8 @@ pub fn serve(input: impl BufRead + Send + 'static, output: impl Write) -> Result
     }
     let mut session = Session::new(&launch);
     let lines = session.lines().clone();
-    let mut front = DapFront::new(&mut client, arguments.source_root, arguments.stop_on_entry);
-    if !front.configure(launch.kernel(), &lines, session.breakpoints())? {
+    let mut front = DapFront::new(&mut client, arguments.source_root.map(PathBuf::from), arguments.stop_on_entry);
+    if !front.configure(&launch, &lines, session.breakpoints())? {
         return Ok(());
     }
     let end = session.run(&mut front);
@@ -115,6 +115,9 @@ impl<W: Write> Client<W> {
         while let Some(request) = self.next()? {
             let raw = &request.raw;
             match &request.command {
+                Command::Initialize(arguments) if arguments.lines_start_at1 == Some(false) => {
+                    self.fail(&request, "this debugger counts lines from 1: send `linesStartAt1` as true".to_owned())?;
+                }
                 Command::Initialize(_) => self.succeed(&request, ResponseBody::Initialize(capabilities()))?,
                 Command::Launch(_) | Command::Attach(_) => match open(raw) {
                     Ok(opened) => {
@@ -198,8 +201,7 @@ impl<W: Write> Client<W> {
     }
 
     pub(crate) fn fail(&mut self, request: &Received, message: String) -> Result<(), ServeError> {
-        let command = request.raw.get("command").and_then(Value::as_str).unwrap_or("unknown").to_owned();
-        self.refuse(request.seq, &command, &message)
+        self.refuse(request.seq, request.name(), &message)
     }
 
     /// Answers a request with an error. The protocol's types have no response without a body that names its command.
@@ -256,6 +258,11 @@ pub(crate) struct Received {
 }
 
 impl Received {
+    /// The command's name in the protocol.
+    pub(crate) fn name(&self) -> &str {
+        self.raw.get("command").and_then(Value::as_str).unwrap_or("unknown")
+    }
+
     /// What a client that has left would have sent.
     fn disconnect() -> Self {
         Self { seq: 0, command: Command::Disconnect(Default::default()), raw: Value::Null }
@@ -273,6 +280,9 @@ fn open(raw: &Value) -> Result<(Launch, LaunchArguments), String> {
     let arguments = raw.get("arguments").cloned().unwrap_or_default();
     let arguments: LaunchArguments =
         serde_json::from_value(arguments).map_err(|error| format!("the launch configuration: {error}"))?;
+    if let Some(root) = &arguments.source_root {
+        parse_source_root(root).map_err(|error| format!("sourceRoot: {error}"))?;
+    }
     let launch = LaunchFile::open(Path::new(&arguments.launch_file));
     let launch = launch.map_err(|error: LaunchFileError| error.to_string())?;
     Ok((launch, arguments))

@@ -7,7 +7,7 @@ use kernel_launch::Argument;
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::{StoppedWarp, Waits};
 
-use crate::condition::in_all_lanes;
+use crate::presentation::Asked;
 use crate::{CallFrame, Matrix, Named, Query, Register, Stopped, Value, sources};
 
 /// Maximum number of rows of a matrix in one line of text or as children.
@@ -94,12 +94,40 @@ impl<'s> Presenter<'s> {
     /// The warp of a thread of the block.
     fn warp(&self, thread: i64) -> Result<StoppedWarp<'s>, String> {
         let found = self.stopped.block.warps().find(|warp| self.thread_of(warp.number()) == thread);
-        found.ok_or_else(|| format!("thread {thread} is no warp of the block that runs"))
+        found.ok_or_else(|| {
+            let (block, count) = (self.stopped.block.index(), self.warps_per_block());
+            let first = self.thread_of(0);
+            let runs = format!("block {block} runs, with threads {first} to {}, one for each warp", first + count - 1);
+            match self.check_exists(thread) {
+                Ok(()) => format!("thread {thread} is a warp of another block: {runs}"),
+                Err(_) => format!("there is no thread {thread}: {runs}"),
+            }
+        })
     }
 
-    /// Index in its block of the warp that a thread is; None for threads of other blocks.
-    pub(crate) fn warp_of(&self, thread: i64) -> Option<u32> {
-        self.warp(thread).ok().map(|warp| warp.number())
+    /// Index in its block of the warp that a thread is.
+    ///
+    /// # Errors
+    /// If it is none of the block that runs.
+    pub(crate) fn warp_of(&self, thread: i64) -> Result<u32, String> {
+        self.warp(thread).map(|warp| warp.number())
+    }
+
+    /// # Errors
+    /// If the launch has no such thread in any block.
+    pub(crate) fn check_exists(&self, thread: i64) -> Result<(), String> {
+        let all = i128::from(self.stopped.block.config().grid.count()) * i128::from(self.warps_per_block());
+        match (1..=all).contains(&thread.into()) {
+            true => Ok(()),
+            false => Err(format!("there is no thread {thread}: the launch has threads 1 to {all}, one for each warp")),
+        }
+    }
+
+    /// # Errors
+    /// If a thread is no warp of the block that runs, or has ended.
+    pub(crate) fn check_runs(&self, thread: i64) -> Result<(), String> {
+        let warp = self.warp(thread)?;
+        self.stopped.check_runs(&warp)
     }
 
     pub(crate) fn frames(&self, thread: i64) -> Result<Vec<StackFrame>, String> {
@@ -130,7 +158,7 @@ impl<'s> Presenter<'s> {
 
     /// The warp of a frame, and the frame's index in the debug information.
     fn of_frame(&self, frame: i64) -> Result<(StoppedWarp<'s>, usize), String> {
-        let no_frame = || format!("there is no frame {frame}");
+        let no_frame = || format!("there is no frame {frame} at this stop: ask for the stack trace again");
         let (number, depth) = frame
             .checked_sub(1)
             .map(|id| (id.div_euclid(MAX_FRAMES), id.rem_euclid(MAX_FRAMES)))
@@ -138,7 +166,7 @@ impl<'s> Presenter<'s> {
         let found = self.stopped.block.warps().find(|warp| i64::from(warp.number()) == number);
         let warp = found.ok_or_else(no_frame)?;
         let frames = self.stopped.path(&warp).map(|path| self.stopped.frames(path.pc)).unwrap_or_default();
-        let index = frames.get(depth as usize).map_or(0, |frame| frame.index);
+        let index = frames.get(depth as usize).ok_or_else(no_frame)?.index;
         Ok((warp, index))
     }
 
@@ -303,21 +331,17 @@ impl<'s> Presenter<'s> {
             Some(frame) => self.of_frame(frame).map(|(warp, frame)| (warp, Some(frame)))?,
             None => (self.warp(self.current_thread())?, None),
         };
-        let query = expression.parse().map_err(|error: crate::QueryError| error.to_string());
-        let asked = query
-            .and_then(|query: Query| self.stopped.evaluate(&query, &warp, frame).map_err(|error| error.to_string()));
-        let value = match asked {
-            Ok(value) => value,
-            // What a condition may say: a position, or something computed.
-            Err(error) => {
-                let values = in_all_lanes(expression, self.stopped, &warp).map_err(|_| error)?;
-                let values: Vec<String> =
-                    values.into_iter().map(|value| value.unwrap_or_else(|| "?".to_owned())).collect();
+        let value = match self.stopped.ask(expression, &warp, frame)? {
+            Asked::Value(value) => value,
+            Asked::Lanes(values) => {
                 return Ok((show_lanes(&values), self.refer(Reference::Lanes(warp.number(), values))));
             }
         };
         Ok(match value {
             Value::Scalar(text) => (text, 0),
+            Value::Variable(named) if self.stopped.is_removed(&named) => {
+                return Err(self.stopped.scope(&warp, frame).removed(&named.name).to_string());
+            }
             Value::Variable(named) => {
                 let shown = self.in_all_lanes(String::new(), warp.number(), &named);
                 (shown.value, shown.variables_reference)

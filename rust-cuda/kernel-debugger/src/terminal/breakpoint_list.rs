@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Breakpoints, Condition, Lines};
+use crate::names::Scope;
+use crate::{Breakpoints, Condition, Stopped};
 
 /// A condition, with its text.
 pub(super) type Conditional = Option<(Condition, String)>;
@@ -23,15 +24,20 @@ impl BreakpointList {
     /// it has done.
     ///
     /// # Errors
-    /// If there is no such line.
+    /// If there is no such line, or the condition has no value there or never holds.
     pub(super) fn toggle(
         &mut self,
-        (lines, breakpoints): (&Lines, &mut Breakpoints),
-        (file, line): (&str, u32),
+        stopped: &Stopped<'_>,
+        breakpoints: &mut Breakpoints,
+        (file, asked): (&str, u32),
         condition: Conditional,
     ) -> Result<String, String> {
-        let no_line = || format!("the kernel has no instructions at line {line} of {file} or after it");
-        let (file, line) = lines.nearest(file, line).ok_or_else(no_line)?;
+        let lines = stopped.lines;
+        let (file, line) = lines.nearest(file, asked).map_err(|error| error.to_string())?;
+        if let Some((read, _)) = &condition {
+            let at = lines.find(file, line).expect("the line has instructions");
+            read.check(&Scope::of_line(stopped.launch, lines, at)).map_err(|error| error.to_string())?;
+        }
         let of_file = self.files.entry(file.to_owned()).or_default();
         let text = condition.as_ref().map(|(_, text)| format!(" if {text}")).unwrap_or_default();
         let done = if of_file.get(&line) == Some(&condition) || condition.is_none() && of_file.contains_key(&line) {
@@ -39,10 +45,13 @@ impl BreakpointList {
             format!("no breakpoint at line {line}")
         } else {
             of_file.insert(line, condition);
-            format!("breakpoint at line {line}{text}")
+            let moved =
+                if line == asked { String::new() } else { format!(", the first from {asked} on with instructions") };
+            format!("breakpoint at line {line}{text}{moved}")
         };
         let wanted = of_file.iter().map(|(line, condition)| (*line, condition.as_ref().map(|(read, _)| read.clone())));
-        breakpoints.set_lines(lines, file, wanted);
+        // Each of them has been checked.
+        breakpoints.set_lines((stopped.launch, lines), file, wanted);
         Ok(done)
     }
 }

@@ -162,11 +162,22 @@ where
         Ok(None)
     }
 
-    /// After a fault there is only the way back.
+    /// After a fault there is only the way back, and a warp that has ended takes no steps.
     fn resume(&mut self, resume: Resume, stopped: &Stopped<'_>) -> Option<Resume> {
         let is_back = matches!(resume, Resume::StepBack | Resume::ContinueBack | Resume::Restart | Resume::Quit);
         if matches!(stopped.stop.reason, StopReason::Fault(_)) && !is_back {
             self.state.message = Some(Err("the fault has ended the launch: S, C and r lead back".to_owned()));
+            return None;
+        }
+        let steps = matches!(
+            resume,
+            Resume::StepLine | Resume::StepOver | Resume::StepOut | Resume::StepInstruction | Resume::ToBarrier
+        );
+        if steps
+            && let Some(warp) = self.state.selected(stopped)
+            && let Err(error) = stopped.check_runs(&warp)
+        {
+            self.state.message = Some(Err(error));
             return None;
         }
         Some(resume)
@@ -226,7 +237,7 @@ where
         let line = self.state.cursor.or(listing.line(stopped, pc));
         self.state.message = Some(match (listing.file, line) {
             (Some(file), Some(line)) if listing.is_source => {
-                self.state.breakpoints.toggle((stopped.lines, breakpoints), (file, line as u32), None)
+                self.state.breakpoints.toggle(stopped, breakpoints, (file, line as u32), None)
             }
             (Some(_), _) => Err("there is no cursor without the source; enter `:break 65`".to_owned()),
             (None, _) => Err("the PTX names no source lines".to_owned()),

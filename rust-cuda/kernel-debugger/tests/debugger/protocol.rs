@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use crate::session;
 use crate::support::{self, TILE_ROWS, x};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -249,7 +250,7 @@ fn a_tile_is_shown_as_a_matrix() {
     assert_eq!(part["result"], format!("2 × 2 f32\n{}\n{}", row(2, 38..40), row(3, 38..40)));
     assert_eq!(editor.ask("evaluate", json!({"expression": "out[0][..2]"}))["result"], "1 × 2 f32\n–, –");
     assert!(editor.refusal("evaluate", json!({"expression": "y"})).starts_with("nothing is called `y`; there are x, "));
-    assert!(editor.refusal("evaluate", json!({"expression": "x[48]"})).contains("not within 0..48"));
+    assert_eq!(editor.refusal("evaluate", json!({"expression": "x[48]"})), "x has no [48]: this dimension is 0..48");
 
     editor.ask("setBreakpoints", json!({"source": {"path": path}, "breakpoints": []}));
     let mut line_after = |command: &str| {
@@ -312,7 +313,10 @@ fn breakpoints_have_conditions_and_watch_memory() {
     assert_eq!(answers["breakpoints"][1], json!({"verified": true, "line": barrier}));
     let functions = json!({"breakpoints": [{"name": "main"}, {"name": "matmul_tiles_f32", "condition": "warp == 1"}]});
     let answers = editor.ask("setFunctionBreakpoints", functions);
-    assert_eq!(answers["breakpoints"][0]["message"], "the launch's kernel is matmul_tiles_f32");
+    assert_eq!(
+        answers["breakpoints"][0]["message"],
+        "`main` is not the launch's kernel, which is `matmul_tiles_f32`: break at a line of a function that it calls"
+    );
     assert_eq!(answers["breakpoints"][1]["verified"], true);
     // Warp 1 at its first instruction, then warp 2 at the barrier.
     for expected in [2, 3] {
@@ -347,11 +351,11 @@ fn breakpoints_have_conditions_and_watch_memory() {
         let scopes = editor.ask("scopes", json!({"frameId": frame}))["scopes"].clone();
         assert_eq!(scopes[0]["name"], lane, "{condition}");
     }
-    editor.ask("setBreakpoints", set(&[at("y == 1")]));
+    editor.ask("setBreakpoints", set(&[at("out[lane + 48][0] == 1")]));
     editor.ask("continue", json!({"threadId": thread}));
     let stopped = editor.event("stopped");
     assert_eq!(stopped["description"], "The condition has no value");
-    assert!(stopped["text"].as_str().unwrap().starts_with("nothing is called `y`"), "{stopped}");
+    assert!(stopped["text"].as_str().unwrap().starts_with("out has no [48]"), "{stopped}");
 
     // A row of the result, as a child of its matrix, and one element.
     editor.ask("setBreakpoints", set(&[]));
@@ -363,7 +367,12 @@ fn breakpoints_have_conditions_and_watch_memory() {
         let info = editor.ask("dataBreakpointInfo", json!({"name": name}));
         assert_eq!(
             (&info["dataId"], &info["description"]),
-            (&Value::Null, &json!(format!("`{name}` is not in memory")))
+            (
+                &Value::Null,
+                &json!(format!(
+                    "`{name}` is not in memory: ask for it without a type, a shape and indices, or for an element of a_tile, b_tile, x, out"
+                ))
+            )
         );
     }
     // An element of a row of the whole, and one of a single row.
@@ -416,6 +425,10 @@ fn wrong_requests_are_refused() {
     let missing = editor.refusal("launch", json!({"launchFile": "/nowhere/launch.json"}));
     assert!(missing.starts_with("/nowhere/launch.json: "), "{missing}");
     assert!(editor.refusal("shrug", json!({})).starts_with("`shrug` is not supported"));
+    let nowhere = editor.refusal("launch", json!({"launchFile": "/nowhere/launch.json", "sourceRoot": "/nowhere"}));
+    assert!(nowhere.starts_with("sourceRoot: /nowhere is no directory: name the one"), "{nowhere}");
+    let from_0 = editor.refusal("initialize", json!({"adapterID": "kernel", "linesStartAt1": false}));
+    assert!(from_0.starts_with("this debugger counts lines from 1"), "{from_0}");
     let (ptx, launch) = support::matmul_files();
     editor.launch(ptx, &launch);
     for (command, arguments) in [
@@ -439,6 +452,129 @@ fn wrong_requests_are_refused() {
     }
     editor.ask("terminate", Value::Null);
     editor.event("terminated");
+    editor.leave();
+}
+
+/// What each request says of a name or a number that there is not, when it is sent.
+#[test]
+fn unknown_names_and_numbers_are_refused_at_once() {
+    if support::is_stale() {
+        return;
+    }
+    let (mut editor, thread, path, barrier) = Editor::at_the_product();
+    let mut answer = |path: &str, breakpoint: Value| {
+        let set = json!({"source": {"path": path}, "breakpoints": [breakpoint]});
+        let answer = editor.ask("setBreakpoints", set)["breakpoints"][0].clone();
+        assert_eq!(answer["verified"], false, "{answer}");
+        let message = answer["message"].as_str().unwrap().to_owned();
+        assert_eq!(message.lines().count(), 1, "{message}");
+        message
+    };
+    let file = "test_kernels/src/stepping.rs";
+    let unknown = answer("/home/user/project/main.rs", json!({"line": 3}));
+    assert!(unknown.starts_with("the kernel has no instructions from /home/user/project/main.rs: its files are "));
+    assert!(unknown.contains(file), "{unknown}");
+    let beyond = answer(&path, json!({"line": 9999}));
+    let last = beyond.strip_prefix(&format!(
+        "the kernel has no instructions at line 9999 of {file} or after it: its last line there is "
+    ));
+    assert!(last.is_some_and(|last| last.parse::<u32>().is_ok()), "{beyond}");
+    assert!(answer(&path, json!({"line": -1})).starts_with("there is no line -1"));
+    assert!(answer(&path, json!({"line": barrier, "hitCondition": "3"})).starts_with("this debugger counts no hits"));
+    assert!(answer(&path, json!({"line": barrier, "logMessage": "x"})).starts_with("this debugger logs no messages"));
+    let mut refused = |condition: &str| answer(&path, json!({"line": barrier, "condition": condition}));
+    let unknown = refused("tid == 3");
+    assert!(unknown.starts_with("nothing is called `tid`; there are x, rows, columns, out, "), "{unknown}");
+    assert!(unknown.ends_with(
+        "and the positions lane, warp, block, thread, block.x, block.y, block.z, thread.x, thread.y, thread.z"
+    ));
+    assert_eq!(refused("lane == 3 && warp == 32"), "the condition never holds: warp is 0 to 31 in this launch");
+    assert!(refused("lane + 3").starts_with("a condition is true or false"));
+    assert!(refused("x[0][40] == 1").starts_with("x has no [40]"));
+    let functions = |condition: &str| json!({"breakpoints": [{"name": "matmul_tiles_f32", "condition": condition}]});
+    let set = editor.ask("setFunctionBreakpoints", functions("y == 3"));
+    assert!(set["breakpoints"][0]["message"].as_str().unwrap().starts_with("nothing is called `y`"), "{set}");
+    let filters = editor.ask("setExceptionBreakpoints", json!({"filters": ["faults", "panics"]}));
+    assert_eq!(
+        (&filters["breakpoints"][0]["verified"], &filters["breakpoints"][1]["verified"]),
+        (&json!(true), &json!(false))
+    );
+    assert_eq!(filters["breakpoints"][1]["message"], "there is no filter `panics`: the only one is `faults`");
+    for command in ["next", "stepIn", "stepOut", "stepBack", "stackTrace"] {
+        let unknown = editor.refusal(command, json!({"threadId": 99}));
+        let expected = "there is no thread 99: block (0, 0, 0) runs, with threads 1 to 32, one for each warp";
+        assert_eq!(unknown, expected, "{command}");
+    }
+    for command in ["continue", "reverseContinue"] {
+        let unknown = editor.refusal(command, json!({"threadId": 99}));
+        assert_eq!(unknown, "there is no thread 99: the launch has threads 1 to 32, one for each warp", "{command}");
+    }
+    let target = editor.refusal("stepIn", json!({"threadId": thread, "targetId": 7}));
+    assert_eq!(target, "there is no target 7 to step into: the only one is 1, the next barrier");
+    for (command, arguments) in [
+        ("stepInTargets", json!({"frameId": 9999})),
+        ("scopes", json!({"frameId": 60})),
+        ("evaluate", json!({"expression": "x", "frameId": 60})),
+    ] {
+        let unknown = editor.refusal(command, arguments);
+        assert!(unknown.ends_with("at this stop: ask for the stack trace again"), "{command}: {unknown}");
+    }
+    let watches =
+        json!({"breakpoints": [{"dataId": "y"}, {"dataId": "out[48]"}, {"dataId": "out", "accessType": "read"}]});
+    let watches = editor.ask("setDataBreakpoints", watches)["breakpoints"].clone();
+    for (number, expected) in
+        ["nothing is called `y`", "out has no [48]", "a data breakpoint stops at writes only"].iter().enumerate()
+    {
+        assert_eq!(watches[number]["verified"], false);
+        assert!(watches[number]["message"].as_str().unwrap().starts_with(expected), "{watches}");
+    }
+    assert!(editor.refusal("goto", json!({"threadId": 1, "targetId": 3})).starts_with("`goto` is not supported"));
+    // Nothing of it has moved the launch.
+    editor.ask("continue", json!({"threadId": thread}));
+    editor.event("terminated");
+    editor.leave();
+}
+
+/// A variable that the compiler has removed has no value: a watch, a condition and a data breakpoint say where it has one.
+#[test]
+fn a_removed_variable_says_where_it_has_a_value() {
+    if support::is_stale() {
+        return;
+    }
+    let (mut editor, thread, path, _) = Editor::at_the_product();
+    let frame = editor.frame(thread);
+    // A variable of a later scope.
+    let watched = editor.refusal("evaluate", json!({"expression": "sum", "frameId": frame}));
+    assert!(watched.contains("`sum`") && watched.contains(" of test_kernels/src/stepping.rs"), "{watched}");
+    // The first line has no value of `sum` for a condition either, and the line of the product has.
+    let (_, line) = editor.place(thread);
+    let at = |line: u64| json!({"source": {"path": path}, "breakpoints": [{"line": line, "condition": "sum >= 0.0"}]});
+    let refused = editor.ask("setBreakpoints", at(line))["breakpoints"][0].clone();
+    assert_eq!((&refused["verified"], &refused["message"]), (&json!(false), &json!(watched)));
+    let product = session::line_with("test_kernels/src/stepping.rs", "sum = math::fma", 0);
+    let set = editor.ask("setBreakpoints", at(product.into()))["breakpoints"][0].clone();
+    assert_eq!(set["verified"], true, "{set}");
+    editor.ask("setBreakpoints", json!({"source": {"path": path}, "breakpoints": []}));
+    // The first step after which the compiler has removed a variable.
+    let is_removed = |variable: &&Value| variable["value"] == "optimized out";
+    let found = (0..100).find_map(|_| {
+        editor.ask("stepIn", json!({"threadId": thread}));
+        editor.event("stopped");
+        let frame = editor.frame(thread);
+        let scopes = editor.ask("scopes", json!({"frameId": frame}))["scopes"].clone();
+        let variables = editor.ask("variables", json!({"variablesReference": scopes[0]["variablesReference"]}));
+        let name = variables["variables"].as_array().unwrap().iter().find(is_removed)?["name"].clone();
+        Some((name.as_str().unwrap().to_owned(), frame))
+    });
+    let (name, frame) = found.unwrap();
+    let watched = editor.refusal("evaluate", json!({"expression": name, "frameId": frame}));
+    let (what, way_out) = watched.split_once(": ").unwrap();
+    assert!(what.starts_with(&format!("`{name}` is optimized out at ")), "{watched}");
+    assert!(
+        ["it has a value at line", "the compiler keeps its value nowhere"].iter().any(|it| way_out.starts_with(it))
+    );
+    let watched = editor.ask("dataBreakpointInfo", json!({"name": name}))["description"].clone();
+    assert!(watched.as_str().unwrap().starts_with(what), "{watched}");
     editor.leave();
 }
 

@@ -28,7 +28,9 @@ fn a_tile_is_seen_and_stepped_over_in_both_directions() {
     let mut at_barrier = None;
     let (end, seen) = run(
         &launch,
-        |breakpoints, lines| assert_eq!(breakpoints.set_lines(lines, TILES, [(barrier, None)]), [Some(barrier)]),
+        |breakpoints, lines| {
+            assert_eq!(breakpoints.set_lines((launch.launch(), lines), TILES, [(barrier, None)]), [Ok(barrier)]);
+        },
         |number, seen, stopped, breakpoints| match number {
             0 => {
                 assert_eq!((&seen.reason, seen.time, seen.warp), (&StopReason::Entry, 0, (0, 0)));
@@ -50,7 +52,7 @@ fn a_tile_is_seen_and_stepped_over_in_both_directions() {
                     }
                     assert!(!tile.is_written(32 * 4, 4), "nothing is written to the padding");
                 }
-                breakpoints.set_lines(stopped.lines, TILES, []);
+                breakpoints.set_lines((stopped.launch, stopped.lines), TILES, []);
                 at_barrier = Some(seen.time);
                 Resume::StepLine
             }
@@ -121,7 +123,7 @@ fn back_to_the_previous_breakpoint_and_to_the_beginning() {
     let mut times = Vec::new();
     let (end, _) = run(
         &launch,
-        |breakpoints, lines| _ = breakpoints.set_lines(lines, TILES, [(barrier, None)]),
+        |breakpoints, lines| _ = breakpoints.set_lines((launch.launch(), lines), TILES, [(barrier, None)]),
         |number, seen, _, _| {
             times.push(seen.time);
             match number {
@@ -243,15 +245,19 @@ fn a_breakpoint_stops_where_its_condition_holds() {
     let (end, seen) = run(
         &launch,
         |breakpoints, lines| {
-            let set = breakpoints.set_lines(lines, path, [(line, condition("block == 3 && lane == 27 && warp < 2"))]);
-            assert_eq!(set, [Some(line)]);
-            breakpoints.set_entry(Some(at("thread.x == 64 && block.x == 2 && out_ == 1")));
+            let of = (launch.launch(), lines);
+            let set = breakpoints.set_lines(of, path, [(line, condition("block == 3 && lane == 27 && warp < 2"))]);
+            assert_eq!(set, [Ok(line)]);
+            breakpoints.set_entry(of, Some(at("thread.x == 64 && block.x == 2 && out[lane + 1000][0] == 1"))).unwrap();
         },
         |number, _, stopped, breakpoints| match number {
-            // All comparisons before the one with an unknown name hold.
+            // All comparisons before the one of an element that does not exist hold.
             1 => {
-                assert!(matches!(&stopped.stop.reason, StopReason::BadCondition(text) if text.contains("`out_`")));
-                breakpoints.set_entry(Some(at("thread.x == 64 && block.x == 399 || a[399][0] < 0")));
+                assert!(
+                    matches!(&stopped.stop.reason, StopReason::BadCondition(text) if text == "out has no [1000]: this dimension is 0..1000")
+                );
+                let of = (stopped.launch, stopped.lines);
+                breakpoints.set_entry(of, Some(at("thread.x == 64 && block.x == 399 || a[399][0] < 0"))).unwrap();
                 Resume::Continue
             }
             2 | 3 => {

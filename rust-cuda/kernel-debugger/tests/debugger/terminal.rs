@@ -459,17 +459,26 @@ fn expressions_and_breakpoints_are_entered() {
     assert_shows(&after(":y\n"), "nothing is called `y`; there are x, rows, columns, out, a_tile, b_tile");
     assert_shows(&after(":x as 100x100\n"), "10000 elements of f32 need more than the 7680 bytes of x");
     assert_shows(&after(":x +\n"), "write a name, as in `x`");
-    assert_shows(&after(":break\n"), "`break`: write `break 65` or `break 65 if lane == 5`");
-    assert_shows(&after(":break 9999\n"), "the kernel has no instructions at line 9999");
+    for wrong in ["break", "break 0", "break -1", "break x", "break 65 if", "break lib.rs", "break 65 lane == 5"] {
+        assert_shows(&after(&format!(":{wrong}\n")), &format!("`{wrong}`: write `break 65`, `break lib.rs:65` or "));
+    }
+    assert_shows(
+        &after(":break 9999\n"),
+        &format!("no instructions at line 9999 of {TILES} or after it: its last line"),
+    );
+    assert_shows(&after(":lane + 1\n"), "lane + 1 = 1 in lane 0; in all: 1, 2, 3");
     let line = session::barrier_line(0);
     assert_shows(&after(&format!(":break {line} if lane = 5\n")), "write a condition as in Rust");
     assert_shows(&after(&format!(":break {line} if lane == 5\n")), &format!("breakpoint at line {line} if lane == 5"));
     let stopped = after(&format!(":break {line} if lane == 5 && warp == 2\nc"));
     assert_shows(&stopped, &format!("◆{line:>3}"));
     assert_shows(&stopped, "at a breakpoint: block (0, 0, 0), warp 2, lane 5, thread (69, 0, 0)");
+    let refused = after(&format!(":break {line} if nothing == 5\n"));
+    assert_shows(&refused, "nothing is called `nothing`; there are x, rows, columns, out");
+    assert!(find(&refused, &format!("◆{line:>3}")).is_none());
     assert_shows(
-        &after(&format!(":break {line} if nothing == 5\nc")),
-        "the condition has no value: nothing is called `nothing`",
+        &after(&format!(":break {line} if out[lane + 48][0] == 5\nc")),
+        "the condition has no value: out has no [48]: this dimension is 0..48",
     );
     let twice = after(&format!(":break {line}\n:break {line}\n"));
     assert_shows(&twice, &format!("no breakpoint at line {line}"));
@@ -480,6 +489,68 @@ fn expressions_and_breakpoints_are_entered() {
     assert_shows(&typed, "rows = 48");
     let cancelled = screen_in(launch.launch(), NORMAL, keys(":q").chain([KeyCode::Esc]), root(), true);
     assert_eq!(cancelled, after(""));
+}
+
+/// What a user of another debugger types, files and numbers that there are not: each has one line with the way out.
+#[test]
+fn unknown_names_and_numbers_are_refused_with_the_way_out() {
+    if support::is_stale() {
+        return;
+    }
+    let launch = matmul();
+    let after = |keys: &str| screen(&launch, (400, 40), keys);
+    let line = session::barrier_line(0);
+    for (entered, expected) in [
+        ("break other.rs:65", "the kernel has no instructions from other.rs: its files are "),
+        ("break /nowhere/lib.rs:65", "the kernel has no instructions from /nowhere/lib.rs: its files are "),
+        (&format!("break stepping.rs:{line}"), &format!("breakpoint at line {line}")),
+        (&format!("break {line} if lane == 32"), "the condition never holds: lane is 0 to 31 in this launch"),
+        (
+            &format!("break {line} if thread.x == 1024"),
+            "the condition never holds: thread.x is 0 to 1023 in this launch",
+        ),
+        (&format!("break {line} if x[48][0] == 1"), "x has no [48]: this dimension is 0..48"),
+        (&format!("break {line} if x == 1"), "`x` is not one number: compare an element"),
+        (&format!("break {line} if %r9999 == 1"), "nothing is called `%r9999`; there are x, rows, columns, out"),
+        ("%r9999", "%r0 to %r"),
+        ("rows[3]", "`rows` is not in memory: ask for it without a type, a shape and indices"),
+        ("out[48]", "out has no [48]: this dimension is 0..48"),
+        ("lane + nothing", "nothing is called `nothing`; there are x, "),
+        ("print x", "there is no command `print`: enter the expression alone"),
+        ("watch out", "there is no command `watch`: enter the name of a memory"),
+        ("delete 7", "there is no command `delete`: enter `break 65` again"),
+        ("until 70", "there is no command `until`: enter `break 65`, then press c"),
+        ("next 3", "there is no command `next`: press n"),
+        ("thread 99", "there is no command `thread`: press w or a digit"),
+        ("list foo.rs", "there is no command `list`: press j and k"),
+        ("b 65", "there is no command `b`: enter `break 65`"),
+    ] {
+        assert_shows(&after(&format!(":{entered}\n")), expected);
+    }
+    let first = session::line_with(TILES, "a_tile.set(", 0);
+    let moved = after(&format!(":break {}\n", first - 1));
+    if find(&moved, &format!("breakpoint at line {}", first - 1)).is_none() {
+        assert_shows(&moved, &format!(", the first from {} on with instructions", first - 1));
+    }
+    // Without source lines there is no line to break at.
+    assert_shows(
+        &screen(&strided(1, 4), (400, 40), ":break 5\n"),
+        "the PTX names no source lines: step by instructions",
+    );
+}
+
+/// A warp that has ended takes no steps.
+#[test]
+fn a_warp_that_has_ended_is_not_stepped() {
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry two() {\n.reg .b32 %r<3>;\n\
+               mov.u32 %r1, 1;\nmov.u32 %r2, 2;\nret;\n}\n";
+    let text = r#"{"ptx": "kernels.ptx", "kernel": "two", "order": "warps", "block": [64, 1, 1], "arguments": []}"#;
+    let case = support::Case::open(ptx, text);
+    // Warp 0 has run to its end when warp 1 begins.
+    for key in ["s", "n", "o", "i", "b"] {
+        let shown = screen(&case, (200, 40), &format!("1i0{key}"));
+        assert_shows(&shown, "warp 0 of block (0, 0, 0) has ended: step another warp, continue, or step back");
+    }
 }
 
 #[test]
@@ -581,6 +652,14 @@ fn the_program_rejects_in_one_line() {
         r#"{"ptx": "kernels.ptx", "kernel": "empty", "block": [32, 1, 1], "arguments": []}"#,
     );
     let missing = directory.path().join("missing.json");
+    let nowhere = directory.path().join("nowhere");
+    let output = Command::new(env!("CARGO_BIN_EXE_kernel-debugger"))
+        .args(["terminal".as_ref(), path.as_os_str(), "--source-root".as_ref(), nowhere.as_os_str()])
+        .output()
+        .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("nowhere is no directory: name the one at which the sources' names"), "{error}");
     for (path, expected) in [(&path, "Error: the view needs a terminal"), (&missing, "missing.json: ")] {
         let output = Command::new(env!("CARGO_BIN_EXE_kernel-debugger"))
             .arg("terminal")

@@ -338,9 +338,11 @@ impl<'r> Walker<'r> {
         known.dedup();
         self.breakpoints = (0..self.below(3)).map(|_| known[self.below(known.len())]).collect();
         let condition = || Some("warp == 1".parse().unwrap());
-        breakpoints.set_lines(&self.lines, &file, self.breakpoints.iter().map(|line| (*line, condition())));
         self.has_entry = self.below(5) == 0;
-        breakpoints.set_entry(self.has_entry.then(Breakpoint::default));
+        let of = (self.launch, &self.lines);
+        // Where there is one warp, they are rejected, and would never stop.
+        breakpoints.set_lines(of, &file, self.breakpoints.iter().map(|line| (*line, condition())));
+        breakpoints.set_entry(of, self.has_entry.then(Breakpoint::default)).unwrap();
         let writes = self.record.accesses.iter().filter(|(_, access)| access.access != Access::Read);
         let writes: Vec<u64> = writes.map(|(_, access)| access.address).collect();
         self.watch = (self.below(2) == 0 && !writes.is_empty()).then(|| (writes[self.below(writes.len())], 4));

@@ -227,6 +227,11 @@ impl DebugInformation {
         visible
     }
 
+    /// Whether the compiler keeps a variable, or a part of it, at a line of the PTX.
+    pub fn has_value(&self, variable: &Variable, line: u32) -> bool {
+        variable.pieces_at(line).is_some_and(|pieces| pieces.iter().any(|piece| !piece.words.is_empty()))
+    }
+
     /// The arrays in shared memory of a frame that have this size in bytes, in the order of their declaration.
     pub(crate) fn shared_arrays(&self, frame: usize, bytes: u64) -> Vec<SharedMemory> {
         self.shared_memory(frame, |of| {

@@ -18,7 +18,7 @@ pub type Bytes = Vec<Option<u8>>;
 pub type Show<'s> = dyn Fn(u64) -> Option<String> + 's;
 
 /// Text of a value that no register holds.
-const REMOVED: &str = "optimised out";
+const REMOVED: &str = "optimized out";
 
 impl DebugInformation {
     /// The bytes of a variable in each lane, at a line of the PTX. `register` has the bits of a register in each lane.
@@ -234,9 +234,9 @@ mod tests {
         let mut pair = known(&[&half[..], &[0; 4], &7_u16.to_le_bytes(), &[0; 2]].concat());
         assert_eq!(shown(&information, 4, &pair), "{value: 0.5, 1: 7}");
         pair[1] = None;
-        assert_eq!(shown(&information, 4, &pair), "{value: optimised out, 1: 7}");
+        assert_eq!(shown(&information, 4, &pair), "{value: optimized out, 1: 7}");
         assert_eq!(shown(&information, 5, &known(&half)), "0.5");
-        assert_eq!(shown(&information, 6, &[known(&half), vec![None; 4]].concat()), "[0.5, optimised out]");
+        assert_eq!(shown(&information, 6, &[known(&half), vec![None; 4]].concat()), "[0.5, optimized out]");
         assert_eq!(shown(&information, 7, &known(&[1; 16])), format!("0x{}", "01".repeat(16)));
         assert_eq!(shown(&information, 0, &[None; 4]), REMOVED);
         // A type that contains itself, which no compiler makes, ends.
