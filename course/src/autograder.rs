@@ -12,6 +12,7 @@ use command_line::say;
 use whole_files::{require_distinct, write_atomically};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
+use crate::shell::quoted;
 use crate::starter::read;
 use crate::workspace_root;
 
@@ -107,11 +108,6 @@ fn filled(script: &str, options: &Options, grade: &str) -> Result<String> {
     let text = read(&workspace_root().join("course/autograder").join(script))?;
     let text = text.replace("GIT_URL", &options.git).replace("GIT_REV", &options.rev);
     Ok(text.replace("= GRADE_LIST", &format!("= {grade}")).replace(" GRADE_OPTIONS\n", &format!(" {grade}\n")))
-}
-
-/// A word of a shell's command.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// A URL without letters that a shell or Python would not take for themselves.

@@ -7,6 +7,7 @@ pub mod grade;
 #[cfg(not(unix))]
 #[path = "grade_elsewhere.rs"]
 pub mod grade;
+mod shell;
 pub mod starter;
 
 use std::path::Path;

@@ -11,7 +11,7 @@ use clap::Args;
 use command_line::{one_of, say};
 use whole_files::write_atomically;
 
-use crate::workspace_root;
+use crate::{shell, workspace_root};
 
 /// What `cargo course starter` is asked to do.
 #[derive(Args)]
@@ -209,7 +209,8 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     };
     write_from(directory, &parts, &tools_for(&parts), *solutions, source)?;
     let names: Vec<&str> = parts.iter().map(|part| part.package()).collect();
-    say!("{}: {}. Next: cd {0} && cargo check-homework", directory.display(), names.join(", "));
+    let (shown, folder) = (directory.display(), shell::folder(&directory.to_string_lossy(), cfg!(windows)));
+    say!("{shown}: {}. Next: cd {folder} && cargo check-homework", names.join(", "));
     Ok(ExitCode::SUCCESS)
 }
 
