@@ -5,6 +5,8 @@
 //! fails with the sentence of the smallest input that fails. [`call`] makes a panic of the code under test a sentence with its file
 //! and line, and [`not_written!`] stands where that code is still to be written.
 
+mod source;
+
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
@@ -15,6 +17,8 @@ use std::time::{Duration, Instant};
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+
+pub use source::{divides_work, has_own_loops};
 
 /// The sentence that a test fails with. `Debug`, by which the harness prints it, is the sentence itself.
 #[derive(Clone, PartialEq, Eq)]
@@ -83,11 +87,12 @@ pub fn call<T, E: fmt::Display>(function: impl FnOnce() -> Result<T, E>) -> Resu
         let others = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             if let Some(location) = info.location() {
+                let place = if is_reported_by_call() { place_in_own_code(location) } else { place(location) };
                 let mut panics = LAST_PANICS.lock().unwrap_or_else(PoisonError::into_inner);
                 if panics.len() == MAX_PANICS {
                     panics.remove(0);
                 }
-                panics.push((message_of(info.payload()).to_owned(), place(location)));
+                panics.push((message_of(info.payload()).to_owned(), place));
             }
             if !is_reported_by_call() {
                 others(info);
@@ -131,6 +136,36 @@ fn with_place(message: &str) -> String {
 /// The file and line.
 fn place(location: &Location<'_>) -> String {
     format!("{}:{}", without_root(&location.file().replace('\\', "/")), location.line())
+}
+
+/// The file and line; of a panic in a library, those of the nearest caller in the workspace, with the library's.
+fn place_in_own_code(location: &Location<'_>) -> String {
+    let place = place(location);
+    let file = location.file().replace('\\', "/");
+    if without_root(&file) == file {
+        return place;
+    }
+    let folder = std::env::current_dir().unwrap_or_default().to_string_lossy().replace('\\', "/");
+    match own_caller(&std::backtrace::Backtrace::force_capture().to_string(), &folder) {
+        Some(caller) => format!("{caller}, in {place}"),
+        None => place,
+    }
+}
+
+/// File and line of the innermost frame of a backtrace in the code of the package in `folder`, the tests' own frames aside. None without
+/// line tables.
+fn own_caller(backtrace: &str, folder: &str) -> Option<String> {
+    let (workspace, package) = folder.rsplit_once('/')?;
+    backtrace.replace('\\', "/").lines().find_map(|line| {
+        let at = line.trim_start().strip_prefix("at ")?;
+        let (file, _column) = at.rsplit_once(':')?;
+        let file = match file.strip_prefix("./") {
+            Some(file) => format!("{package}/{file}"),
+            None => file.strip_prefix(workspace)?.strip_prefix('/')?.to_owned(),
+        };
+        let is_own = file.split_once('/').is_some_and(|(_, file)| file.starts_with("src/"));
+        is_own.then_some(file)
+    })
 }
 
 /// The file without the folders in which a dependency or the standard library was compiled.
@@ -245,6 +280,26 @@ mod tests {
         assert_eq!(without_root(ndarray), "ndarray-0.17.1/src/arraytraits.rs");
         assert_eq!(without_root("/rustc/59807616e1fa/library/core/src/option.rs"), "core/src/option.rs");
         assert_eq!(without_root("max_functions/src/parallel.rs"), "max_functions/src/parallel.rs");
+    }
+
+    #[test]
+    fn a_panic_in_a_library_names_the_callers_line() {
+        let backtrace = "   0: core::panicking::panic_fmt
+             at /rustc/59807616e1fa/library/core/src/panicking.rs:80:14
+   1: ndarray::dimension::do_slice
+             at /home/s/.cargo/registry/src/index-1949/ndarray-0.17.1/src/dimension/mod.rs:400:9
+   2: max_functions::trivial::max_cpu
+             at ./src/trivial.rs:17:20
+   3: public::CPU
+             at ./tests/public.rs:31:43";
+        let of = |backtrace: &str| own_caller(backtrace, "/home/s/my homework/max_functions");
+        assert_eq!(of(backtrace).as_deref(), Some("max_functions/src/trivial.rs:17"));
+        let absolute = backtrace.replace("./src", "/home/s/my homework/max_functions/src");
+        assert_eq!(of(&absolute).as_deref(), Some("max_functions/src/trivial.rs:17"));
+        let of_another = backtrace.replace("./src", "/home/s/my homework/utils/src");
+        assert_eq!(of(&of_another).as_deref(), Some("utils/src/trivial.rs:17"));
+        assert_eq!(of("   0: max_functions::trivial::max_cpu\n   1: main"), None);
+        assert_eq!(of(&backtrace.replace("./src/", "./tests/")), None);
     }
 
     #[test]
