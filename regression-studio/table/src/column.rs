@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::DecimalMark;
 use super::csv::number;
 use super::dates::{self, Dates, Reading};
+use super::looks;
 use super::shown::decimal;
 use super::texts::{Dictionary, Texts};
 
@@ -40,14 +41,15 @@ enum Values {
         texts: Texts,
         indices: Vec<u32>,
     },
-    /// Texts of which most are dates.
-    Dates {
+    /// Texts of which most are dates, or numbers in a form that is kept.
+    Spelled {
         texts: Texts,
         indices: Vec<u32>,
-        /// Days since 1970-01-01, NaN in rows without a date.
-        days: Vec<f64>,
-        /// Cells that are neither missing nor a date.
-        not_dates: usize,
+        /// For dates, the days since 1970-01-01; NaN in rows without a date or number.
+        values: Vec<f64>,
+        /// Cells that are neither missing nor a date or number.
+        others: usize,
+        is_date: bool,
     },
 }
 
@@ -103,9 +105,8 @@ impl Column {
         let indices: Vec<u32> = cells.iter().map(code).collect();
         let texts = dictionary.into_texts();
         match dates::of_texts(&texts, &texts.counts(&indices), &Reading::default()) {
-            Some(Dates { days, two_digit_year, .. }) => {
-                Self::from_dates(name.into(), texts, indices, &days).with_two_digit_years(two_digit_year.is_some())
-            }
+            Some(Dates { days, two_digit_year, .. }) => Self::from_spelled(name.into(), texts, indices, &days, true)
+                .with_two_digit_years(two_digit_year.is_some()),
             None => Self::from_texts(name.into(), texts, indices),
         }
     }
@@ -118,13 +119,19 @@ impl Column {
         Self::new(name, missing(&indices), Values::Texts { texts, indices })
     }
 
-    /// A column of dates, of which `days_of_texts` gives each text's days, or NaN.
-    pub(crate) fn from_dates(name: String, texts: Texts, indices: Vec<u32>, days_of_texts: &[f64]) -> Self {
-        let of_row = |&index: &u32| days_of_texts.get(index as usize).copied().unwrap_or(f64::NAN);
-        let days: Vec<f64> = indices.iter().map(of_row).collect();
+    /// A column of dates or numbers, of which `values_of_texts` gives each text's value, or NaN.
+    pub(crate) fn from_spelled(
+        name: String,
+        texts: Texts,
+        indices: Vec<u32>,
+        values_of_texts: &[f64],
+        is_date: bool,
+    ) -> Self {
+        let of_row = |&index: &u32| values_of_texts.get(index as usize).copied().unwrap_or(f64::NAN);
+        let values: Vec<f64> = indices.iter().map(of_row).collect();
         let missing = missing(&indices);
-        let not_dates = days.iter().filter(|days| days.is_nan()).count() - missing;
-        Self::new(name, missing, Values::Dates { texts, indices, days, not_dates })
+        let others = values.iter().filter(|value| value.is_nan()).count() - missing;
+        Self::new(name, missing, Values::Spelled { texts, indices, values, others, is_date })
     }
 
     fn new(name: String, missing: usize, values: Values) -> Self {
@@ -190,14 +197,14 @@ impl Column {
     /// The type of its values.
     pub fn kind(&self) -> Kind {
         match self.values {
-            Values::Numbers { .. } | Values::Dates { .. } => Kind::Number,
+            Values::Numbers { .. } | Values::Spelled { .. } => Kind::Number,
             Values::Texts { .. } => Kind::Text,
         }
     }
 
     /// Whether its numbers are dates: days since 1970-01-01.
     pub fn is_date(&self) -> bool {
-        matches!(self.values, Values::Dates { .. })
+        matches!(self.values, Values::Spelled { is_date: true, .. })
     }
 
     /// The currency or unit that every number of the column has, as in the file: `€`, `%`, `m2`; with `…` between if it
@@ -229,7 +236,7 @@ impl Column {
         match &self.values {
             Values::Numbers { not_numeric, .. } => not_numeric.cells.len(),
             Values::Texts { .. } => 0,
-            Values::Dates { not_dates, .. } => *not_dates,
+            Values::Spelled { others, .. } => *others,
         }
     }
 
@@ -238,8 +245,8 @@ impl Column {
         match &self.values {
             Values::Numbers { not_numeric, .. } => not_numeric.cells.first().map(|cell| cell.0 as usize),
             Values::Texts { .. } => None,
-            Values::Dates { indices, days, .. } => {
-                indices.iter().zip(days).position(|(&index, days)| days.is_nan() && index != Categories::MISSING)
+            Values::Spelled { indices, values, .. } => {
+                indices.iter().zip(values).position(|(&index, value)| value.is_nan() && index != Categories::MISSING)
             }
         }
     }
@@ -249,18 +256,25 @@ impl Column {
         self.numbers()?.get(row).copied().filter(|value| !value.is_nan())
     }
 
-    /// The cell in row `row` as text: empty if it is missing, the original text if it is a date or not numeric.
+    /// The cell in row `row` as text: empty if it is missing, the original text if it is a date, a duration or not
+    /// numeric.
     pub fn text(&self, row: usize) -> Cow<'_, str> {
         match &self.values {
             Values::Numbers { values, not_numeric } => match values.get(row) {
                 Some(value) if !value.is_nan() => decimal(*value).into(),
                 _ => not_numeric.text(row).unwrap_or_default().into(),
             },
-            Values::Texts { texts, indices } | Values::Dates { texts, indices, .. } => {
+            Values::Texts { texts, indices } | Values::Spelled { texts, indices, .. } => {
                 let text = indices.get(row).and_then(|&index| texts.get(index as usize));
                 text.unwrap_or_default().into()
             }
         }
+    }
+
+    /// What most texts of a text column look like, and what to do to have them read: "a fraction such as 1/2: …". `None` if
+    /// they have no form that is known, and for columns of numbers or dates.
+    pub fn looks_like(&self) -> Option<String> {
+        looks::of_texts(self.categories()?.names)
     }
 
     /// The row of the first cell with a text that `is_wanted`, and the text; a number has none.
@@ -272,7 +286,7 @@ impl Column {
                 let &(row, index) = cells.iter().find(|cell| wanted.get(cell.1 as usize) == Some(&true))?;
                 (row as usize, index, texts)
             }
-            Values::Texts { texts, indices } | Values::Dates { texts, indices, .. } => {
+            Values::Texts { texts, indices } | Values::Spelled { texts, indices, .. } => {
                 let wanted = wanted(texts);
                 let row = indices.iter().position(|&index| wanted.get(index as usize) == Some(&true))?;
                 (row, *indices.get(row)?, texts)
@@ -284,7 +298,7 @@ impl Column {
     /// The values of a numeric column, finite or NaN; `None` for a text column.
     pub fn numbers(&self) -> Option<&[f64]> {
         match &self.values {
-            Values::Numbers { values, .. } | Values::Dates { days: values, .. } => Some(values),
+            Values::Numbers { values, .. } | Values::Spelled { values, .. } => Some(values),
             Values::Texts { .. } => None,
         }
     }
@@ -292,7 +306,7 @@ impl Column {
     /// The categories of a text column; `None` for a numeric column.
     pub fn categories(&self) -> Option<Categories<'_>> {
         match &self.values {
-            Values::Numbers { .. } | Values::Dates { .. } => None,
+            Values::Numbers { .. } | Values::Spelled { .. } => None,
             Values::Texts { texts, indices } => Some(Categories { names: texts, indices }),
         }
     }
@@ -300,7 +314,7 @@ impl Column {
     pub(super) fn rows(&self) -> usize {
         match &self.values {
             Values::Numbers { values, .. } => values.len(),
-            Values::Texts { indices, .. } | Values::Dates { indices, .. } => indices.len(),
+            Values::Texts { indices, .. } | Values::Spelled { indices, .. } => indices.len(),
         }
     }
 }

@@ -11,7 +11,9 @@
 //!   them; in UTF-8, a cell that is not valid is decoded as Windows-1252.
 //! - **Numbers**: 12, -0.5, .5, 1e-3, with thousands as in 1,234,567.5, 12,34,567.5, 1'234.5 or 1 234.5, (50.00) for −50,
 //!   and with a decimal comma where the file has one: most cells of a column that show their mark decide, then those of
-//!   the whole file. A currency or a unit that all numbers of a column have is left out. Only finite values are numbers.
+//!   the whole file. A currency or a unit that all numbers of a column have is left out. Powers of
+//!   ten (5K), durations (1:23:45, in seconds) and the marks of spreadsheets ('123) are read where a whole column has them.
+//!   Only finite values are numbers.
 //! - **Missing values**: an empty cell, `-`, `?`, `NA`, `N/A`, `#N/A`, `NaN` and `null`, ignoring case; among numbers also
 //!   `None`, `missing`, `unknown` and similar words.
 //! - **Columns**: numeric if more than half of the cells that are not missing are numbers, of dates if more than half are
@@ -25,6 +27,7 @@ mod chunks;
 mod detect;
 mod error;
 mod foreign;
+mod forms;
 mod grammar;
 mod header;
 mod limits;

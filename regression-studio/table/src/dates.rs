@@ -17,6 +17,9 @@ pub(crate) struct Dates {
     pub(crate) days: Vec<f64>,
     /// A text whose order of day and month no cell of the column shows; it was taken as day first.
     pub(crate) ambiguous: Option<String>,
+    /// Cells that are a date only with the day first, and only with the month first, and the index of a text of each, if
+    /// both occur and neither is declared.
+    pub(crate) both_orders: Option<[(usize, usize); 2]>,
     /// The index of a text whose year has two digits.
     pub(crate) two_digit_year: Option<usize>,
 }
@@ -51,8 +54,9 @@ pub(crate) fn of_texts(texts: &Texts, counts: &[usize], reading: &Reading) -> Op
         let wanted = parsed.iter().zip(counts).filter(|(parsed, _)| parsed.as_ref().is_some_and(is_wanted));
         wanted.map(|(_, count)| count).sum()
     };
-    let day_first = cells(|of| matches!(of.day, Day::Unordered { first, .. } if first > 12));
-    let month_first = cells(|of| matches!(of.day, Day::Unordered { second, .. } if second > 12));
+    let is_day_first: fn(&Parsed) -> bool = |of| matches!(of.day, Day::Unordered { first, .. } if first > 12);
+    let is_month_first: fn(&Parsed) -> bool = |of| matches!(of.day, Day::Unordered { second, .. } if second > 12);
+    let (day_first, month_first) = (cells(is_day_first), cells(is_month_first));
     let order = if month_first > day_first { Order::MonthFirst } else { Order::DayFirst };
     let order = declared.unwrap_or(order);
     let days: Vec<f64> =
@@ -65,8 +69,13 @@ pub(crate) fn of_texts(texts: &Texts, counts: &[usize], reading: &Reading) -> Op
     let is_open = declared.is_none() && day_first == month_first;
     let of_two_orders = |of: &Option<Parsed>| matches!(of, Some(Parsed { day: Day::Unordered { first, second, .. }, .. }) if first != second && *first <= 12 && *second <= 12);
     let ambiguous = parsed.iter().position(of_two_orders).filter(|_| is_open).and_then(|index| texts.get(index));
+    let first = |is_wanted: fn(&Parsed) -> bool| parsed.iter().position(|of| of.as_ref().is_some_and(is_wanted));
+    let both_orders = match (first(is_day_first), first(is_month_first)) {
+        (Some(day), Some(month)) if declared.is_none() => Some([(day_first, day), (month_first, month)]),
+        _ => None,
+    };
     let two_digit_year = parsed.iter().position(|of| of.as_ref().is_some_and(|of| of.has_short_year));
-    Some(Dates { days, ambiguous: ambiguous.map(str::to_owned), two_digit_year })
+    Some(Dates { days, ambiguous: ambiguous.map(str::to_owned), both_orders, two_digit_year })
 }
 
 /// Whether whole numbers are days such as 20250131, or months such as 202501.
@@ -218,9 +227,10 @@ fn time_of(text: &str) -> Option<f64> {
         }
     };
     let zone = zone.trim_start().to_ascii_lowercase();
-    let (hours, zone) = match (hours, &*zone) {
-        (1..=12, "am" | "a.m.") => (hours % 12, ""),
-        (1..=12, "pm" | "p.m.") => (hours % 12 + 12, ""),
+    let half = |names: [&str; 2]| names.iter().find_map(|name| zone.strip_prefix(name)).map(str::trim_start);
+    let (hours, zone) = match (hours, half(["am", "a.m."]), half(["pm", "p.m."])) {
+        (1..=12, Some(rest), _) => (hours % 12, rest),
+        (1..=12, _, Some(rest)) => (hours % 12 + 12, rest),
         _ => (hours, &*zone),
     };
     let minutes = digits(minutes, 2)?;
@@ -229,10 +239,46 @@ fn time_of(text: &str) -> Option<f64> {
     is_time.then_some(seconds / 86_400.0)
 }
 
-/// The minutes of an offset from UTC: none, Z, UTC, +01, +0100 or -05:30.
+/// Names of time zones with one offset from UTC in common use, and its minutes. Others have several: IST is used in India,
+/// Ireland and Israel, BST in Britain and Bangladesh, CST in America, China and Cuba, AST in America and Arabia.
+const ZONES: [(&str, i64); 31] = [
+    ("", 0),
+    ("z", 0),
+    ("utc", 0),
+    ("gmt", 0),
+    ("wet", 0),
+    ("west", 60),
+    ("cet", 60),
+    ("cest", 120),
+    ("mez", 60),
+    ("mesz", 120),
+    ("eet", 120),
+    ("eest", 180),
+    ("msk", 180),
+    ("edt", -240),
+    ("est", -300),
+    ("cdt", -300),
+    ("mdt", -360),
+    ("mst", -420),
+    ("pdt", -420),
+    ("pst", -480),
+    ("akdt", -480),
+    ("akst", -540),
+    ("hst", -600),
+    ("jst", 540),
+    ("kst", 540),
+    ("hkt", 480),
+    ("sgt", 480),
+    ("aest", 600),
+    ("aedt", 660),
+    ("nzst", 720),
+    ("nzdt", 780),
+];
+
+/// The minutes of an offset from UTC: a name in [`ZONES`], +01, +0100 or -05:30.
 fn offset(zone: &str) -> Option<i64> {
-    if matches!(zone, "" | "z" | "utc" | "gmt") {
-        return Some(0);
+    if let Some((_, minutes)) = ZONES.iter().find(|(name, _)| *name == zone) {
+        return Some(*minutes);
     }
     let (sign, rest) = match zone.strip_prefix('+') {
         Some(rest) => (1, rest),
@@ -327,6 +373,11 @@ mod tests {
             ("2000-02-29T18:00:00Z", 11_016.75),
             ("2000-02-29 18:00:00.000 UTC", 11_016.75),
             ("2000-02-29T18:00:00+06:00", 11_016.5),
+            ("2000-02-29 19:00 CET", 11_016.75),
+            ("2000-02-29 20:00:00 CEST", 11_016.75),
+            ("2000-02-29 13:00 EST", 11_016.75),
+            ("2000-02-29 10:00 am PST", 11_016.75),
+            ("2000-03-01 03:00 JST", 11_016.75),
             ("2000-02-29T18:00:00-0600", 11_017.0),
             ("2000-02-29 18:00:00+00", 11_016.75),
             ("2000-02-29 00:00:43.2", 11_016.000_5),
@@ -428,7 +479,8 @@ mod tests {
     fn other_texts_are_no_dates() {
         let texts = "EQ|2025|2025-13-01|2025-02-29|31-Apr-2025|13/13/2025|2025-1|2025-01|2025-01-01-01|12:30|2025-01-01 24:00|\
                      2025-01-01 10:61|20250101|31-Foo-2025|31-anf-2025|+025-01-01|2025-01-01x|é1:30|2025-01-01 10:00:00:00|\
-                     1-2-25|2025-01-01 10:00 XY|2025-01-01 10:00+99:00|2025-01-01 1:5|2025-01-01 13:00 pm|Fooary 1, 2025|1/2/3";
+                     1-2-25|2025-01-01 10:00 XY|2025-01-01 10:00 IST|\
+                     2025-01-01 10:00 CST|2025-01-01 10:00+99:00|2025-01-01 1:5|2025-01-01 13:00 pm|Fooary 1, 2025|1/2/3";
         for text in texts.split('|').chain([""]) {
             assert_eq!(days(text), None, "{text:?}");
         }

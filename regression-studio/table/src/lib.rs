@@ -10,6 +10,7 @@ mod decimal_mark;
 mod encoding;
 mod index;
 mod lines;
+mod looks;
 mod role;
 mod shown;
 mod texts;

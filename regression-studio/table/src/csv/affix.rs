@@ -40,8 +40,15 @@ impl Affix {
             character.is_ascii_digit() || " \u{a0}\u{2007}\u{2009}\u{202f}.,'\u{2019}".contains(character)
         };
         let mut end = rest.find(|character| !is_part(character)).unwrap_or(rest.len());
+        // Amounts without cents, as in 5.– or 5,-.
+        let dashes = if rest[..end].ends_with(['.', ',']) { value::dashes(&rest[end..]) } else { 0 };
+        end += dashes;
         // Inches and feet.
-        end = rest[..end].trim_end_matches(|character: char| !character.is_ascii_digit() && character != '.').len();
+        end = if dashes > 0 {
+            end
+        } else {
+            rest[..end].trim_end_matches(|character: char| !character.is_ascii_digit() && character != '.').len()
+        };
         let (digits, behind) = rest.split_at(end);
         let is_direct = !behind.starts_with(char::is_whitespace);
         let (before, behind) = (before.trim(), behind.trim());
@@ -94,6 +101,11 @@ fn sign(text: &str) -> (&'static str, &str) {
     }
 }
 
+/// Whether a text is a currency's sign, code or name.
+pub(super) fn is_currency(text: &str) -> bool {
+    !text.is_empty() && is_currency_or_empty(text)
+}
+
 fn is_currency_or_empty(text: &str) -> bool {
     // A sign of Unicode's currency symbols, alone or behind letters as in US$.
     const SIGNS: [char; 12] = ['$', '€', '£', '¥', '₹', '₩', '₽', '₺', '₪', '₫', '฿', '¢'];
@@ -127,6 +139,8 @@ mod tests {
             ("Rs. 5", "Rs.", "", "5"),
             ("1.200,50 €", "", "€", "1.200,50"),
             ("300 EUR", "", "EUR", "300"),
+            ("CHF 32'190.–", "CHF", "", "32'190.–"),
+            ("1.250,- €", "", "€", "1.250,-"),
             ("12.5%", "", "%", "12.5"),
             ("12.5 %", "", "%", "12.5"),
             ("\u{2212}3%", "", "%", "-3"),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::limits::{COLUMN_LIMIT, RECORD_LIMIT};
+use crate::shortened;
 
 /// A failed read of a table. Its message is one line with the file, the line number if known, the problem and a remedy.
 #[derive(Debug)]
@@ -45,10 +46,10 @@ pub enum CsvProblem {
     #[error("this is {0}, not a table: {1}")]
     OtherFormat(&'static str, &'static str),
     /// The header contains no separator.
-    #[error("there is only one column, \"{0}\": a table needs at least two, separated by commas, semicolons or tabs")]
+    #[error("there is only one column, {:?}: a table needs at least two, separated by commas, semicolons or tabs", shortened(.0))]
     OneColumn(String),
     /// Two columns have the same name.
-    #[error("columns {} and {} are both named {name:?}: rename one of them", places[0], places[1])]
+    #[error("columns {} and {} are both named {:?}: rename one of them", places[0], places[1], shortened(name))]
     DuplicateName {
         /// The name.
         name: String,

@@ -118,8 +118,7 @@ pub(super) fn find(text: &[u8], is_whole: bool, declared: &Declared) -> Result<F
     match names.len() {
         0 => Err((Some(line), CsvProblem::OneColumn(String::new()))),
         1 if !declared.may_have_one_column => {
-            let name = names.first().map_or(String::new(), |name| name.chars().take(40).collect());
-            Err((Some(line), CsvProblem::OneColumn(name)))
+            Err((Some(line), CsvProblem::OneColumn(names.into_iter().next().unwrap_or_default())))
         }
         count if count > COLUMN_LIMIT => Err((Some(line), CsvProblem::TooManyColumns(count))),
         _ => {

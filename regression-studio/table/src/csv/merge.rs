@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::affix::Affix;
+use super::forms::{self, Form, Formed};
 use super::marks::{Evidence, Shown};
 use super::parse::Cells;
 use super::value;
@@ -22,9 +23,17 @@ pub(super) struct Merged {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
     pub(super) mark: DecimalMark,
+    /// Whether no number may have the other mark: it is declared, or some numbers have a value by either.
+    pub(super) keeps_mark: bool,
     pub(super) role: Option<Role>,
     /// The first of the hundred years that two digits mean.
     pub(super) first_year: i64,
+}
+
+impl Reading {
+    fn of_forms<'a>(&self, name: &'a str, numbers: usize) -> forms::Column<'a> {
+        forms::Column { name, mark: self.mark, keeps_mark: self.keeps_mark, numbers }
+    }
 }
 
 /// What a user should know about a column's cells.
@@ -32,8 +41,13 @@ pub(super) struct Reading {
 pub(super) struct Found {
     /// What every number has before or behind it.
     pub(super) affix: Option<Affix>,
+    /// The form of numbers that are not plain, and an example with its value.
+    pub(super) form: Option<(Form, String, f64)>,
     /// A date whose order of day and month no cell shows.
     pub(super) ambiguous_date: Option<String>,
+    /// Cells that are a date only with the day first, and only with the month first: their number, and the row and text of
+    /// one.
+    pub(super) both_orders: Option<[(usize, usize, String); 2]>,
     /// A date with a year of two digits, and its days from 1970-01-01.
     pub(super) two_digit_year: Option<(String, f64)>,
     /// Cells that are missing by a word: NA in a text column, None among numbers.
@@ -92,9 +106,11 @@ impl Gathered {
 
     /// The column named `name`, whose decimal mark is `mark`.
     pub(super) fn into_column(self, name: String, reading: Reading) -> Merged {
-        let indistinct = self.evidence().indistinct.count;
+        let (indistinct, either) = (self.evidence().indistinct.count, self.evidence());
+        let is_open = either.with_point.count + either.with_comma.count > 0;
+        let reading = Reading { keeps_mark: reading.keeps_mark || is_open, ..reading };
         let merged = match self {
-            Self::Numbers(numbers) => numbers.into_column(name, reading.role),
+            Self::Numbers(numbers) => numbers.into_column(name, reading),
             Self::Texts(texts, _) => texts.into_column(name, reading),
         };
         let counted = |column: Column| match column.numbers().is_some() && !column.is_date() {
@@ -139,9 +155,7 @@ fn evidence(indices: &[u32], texts: &Texts) -> Evidence {
     }
     let bare = evidence_of(&counted, texts, |text| text.into());
     match bare.numbers {
-        0 => {
-            evidence_of(&counted, texts, |text| Affix::part(text).map_or_else(String::new, |(_, number)| number).into())
-        }
+        0 => evidence_of(&counted, texts, forms::bare),
         _ => bare,
     }
 }
@@ -223,14 +237,36 @@ impl Numbers {
         TextCells { indices, texts: self.texts, words: Shown::default() }
     }
 
-    fn into_column(mut self, name: String, role: Option<Role>) -> Merged {
+    fn into_column(mut self, name: String, reading: Reading) -> Merged {
+        let role = reading.role;
         let numbers = self.values.len() - self.missing - self.others.len();
         let words = self.without_missing_numbers();
+        let form = self.read_forms(&name, &reading, numbers);
         let is_number =
             role.and_then(Role::kind) == Some(Kind::Number) || kind(numbers, self.others.len()) == Kind::Number;
         let not_numeric = NotNumeric { cells: self.others, texts: self.texts.into_texts() };
         let column = is_number.then(|| Column::from_numbers(name, self.values, self.missing, not_numeric));
-        Merged { column, found: Found { words, ..Found::default() } }
+        Merged { column, found: Found { words, form, ..Found::default() } }
+    }
+
+    /// Reads the other cells as numbers if all of them share a form. Returns it, and an example with its value.
+    fn read_forms(&mut self, name: &str, reading: &Reading, numbers: usize) -> Option<(Form, String, f64)> {
+        if self.others.is_empty() {
+            return None;
+        }
+        // Texts that are missing by a word are in the dictionary, but in no cell.
+        let texts: Vec<&str> = self.texts.texts().iter().collect();
+        let mut counts = vec![0; texts.len()];
+        self.others.iter().for_each(|&(_, index)| counts[index as usize] += 1);
+        let formed = Formed::of(&texts, &counts, &vec![None; texts.len()], &reading.of_forms(name, numbers))?;
+        let example = (formed.form, texts[formed.example].to_owned(), formed.values[formed.example]?);
+        for (row, index) in std::mem::take(&mut self.others) {
+            match formed.values.get(index as usize).copied().flatten() {
+                Some(value) => self.values[row as usize] = value,
+                None => self.others.push((row, index)),
+            }
+        }
+        Some(example)
     }
 
     /// Counts cells such as None as missing.
@@ -271,7 +307,8 @@ impl TextCells {
     }
 
     /// The column: of numbers if most of its texts are, or if all that are have the same unit; of dates if most are.
-    fn into_column(self, name: String, Reading { mark, role, first_year }: Reading) -> Merged {
+    fn into_column(self, name: String, reading: Reading) -> Merged {
+        let Reading { mark, role, first_year, .. } = reading;
         let (indices, texts) = (self.indices, self.texts.into_texts());
         let counts = texts.counts(&indices);
         let declared = role.and_then(Role::kind);
@@ -283,6 +320,11 @@ impl TextCells {
             Merged { column: Some(column), found: Found { affix, words, ..Found::default() } }
         };
         if declared != Some(Kind::Text) {
+            if of_texts.others > 0
+                && let Some(merged) = formed(&name, &texts, &indices, &counts, &of_texts, &reading)
+            {
+                return merged;
+            }
             if of_texts.kind() == Kind::Number || declared == Some(Kind::Number) && of_texts.numbers > 0 {
                 return numbers(&of_texts.values, None);
             }
@@ -306,13 +348,18 @@ impl TextCells {
             false => None,
         };
         match dates {
-            Some(Dates { days, ambiguous, two_digit_year }) => {
+            Some(Dates { days, ambiguous, both_orders, two_digit_year }) => {
+                let shown = |(count, index): (usize, usize)| {
+                    let row = indices.iter().position(|&of_row| of_row as usize == index).unwrap_or(0);
+                    (count, row, texts.get(index).unwrap_or_default().to_owned())
+                };
+                let both_orders = both_orders.map(|both| both.map(shown));
                 let two_digit_year = two_digit_year
                     .and_then(|index| Some((texts.get(index)?.to_owned(), *days.get(index)?)))
                     .filter(|(_, days)| !days.is_nan());
-                let column = Column::from_dates(name, texts, indices, &days);
+                let column = Column::from_spelled(name, texts, indices, &days, true);
                 let column = column.with_two_digit_years(two_digit_year.is_some());
-                let found = Found { ambiguous_date: ambiguous, two_digit_year, ..Found::default() };
+                let found = Found { ambiguous_date: ambiguous, both_orders, two_digit_year, ..Found::default() };
                 Merged { column: Some(column), found }
             }
             None => {
@@ -321,6 +368,54 @@ impl TextCells {
             }
         }
     }
+}
+
+/// A column whose numbers share a form, if they do.
+fn formed(
+    name: &str,
+    texts: &Texts,
+    indices: &[u32],
+    counts: &[usize],
+    of_texts: &TextCounts,
+    reading: &Reading,
+) -> Option<Merged> {
+    let list: Vec<&str> = texts.iter().collect();
+    let column = &reading.of_forms(name, of_texts.numbers);
+    let Formed { form, values, example, affix } = Formed::of(&list, counts, &of_texts.values, column)?;
+    let mut words = Shown::default();
+    let column = match form {
+        Form::OtherMark | Form::Magnitude => numbers(name.to_owned(), texts, indices, &values, &mut words),
+        // The cells stay as they are written: 00123 has leading zeros.
+        Form::Marked | Form::Duration => {
+            let mut cells = Dictionary::default();
+            let text = |index: usize| {
+                let text = list.get(index).copied()?;
+                let is_word = values.get(index).copied().flatten().is_none() && value::is_missing_number(text);
+                (!is_word).then(|| if form == Form::Marked { forms::unmarked(text).unwrap_or(text) } else { text })
+            };
+            let codes: Vec<u32> =
+                (0..list.len()).map(|index| text(index).map_or(Categories::MISSING, |text| cells.code(text))).collect();
+            let mut of_codes = vec![f64::NAN; cells.texts().len()];
+            for (&code, value) in codes.iter().zip(&values) {
+                if let (Some(of_code), Some(value)) = (of_codes.get_mut(code as usize), value) {
+                    *of_code = *value;
+                }
+            }
+            for (row, &index) in (0..).zip(indices) {
+                if codes.get(index as usize) == Some(&Categories::MISSING) {
+                    words.add(1, row, list[index as usize].as_bytes());
+                }
+            }
+            let code = |&index: &u32| codes.get(index as usize).copied().unwrap_or(Categories::MISSING);
+            let indices = indices.iter().map(code).collect();
+            Column::from_spelled(name.to_owned(), cells.into_texts(), indices, &of_codes, false)
+        }
+    };
+    let affix = Some(affix).filter(|affix| *affix != Affix::default());
+    let unit = if form == Form::Duration { Some("s".to_owned()) } else { affix.as_ref().map(Affix::shown) };
+    let example = (form, list[example].to_owned(), values[example]?);
+    let found = Found { affix, words, form: Some(example), ..Found::default() };
+    Some(Merged { column: Some(column.with_unit(unit)), found })
 }
 
 /// A column of the texts' values; adds the cells that are missing by a word to `words`.
@@ -358,7 +453,8 @@ mod tests {
     #[test]
     fn a_column_without_any_number_keeps_its_texts_without_another_reading() {
         let pieces = vec![texts_read_as_numbers(["b", "a"]), texts_read_as_numbers(["a", "c"])];
-        let reading = Reading { mark: DecimalMark::Point, role: None, first_year: dates::FIRST_YEAR };
+        let reading =
+            Reading { mark: DecimalMark::Point, keeps_mark: false, role: None, first_year: dates::FIRST_YEAR };
         let merged = Gathered::of(6, pieces).into_column("name".to_owned(), reading);
         let Some(column) = merged.column else { panic!("it is read again") };
         assert_eq!((column.kind(), column.missing()), (Kind::Text, 2));

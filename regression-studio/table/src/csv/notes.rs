@@ -1,12 +1,16 @@
 //! What a user should know about how a file was read.
 
+use super::forms::Form;
 use super::marks::{Evidence, Marks, Shown};
 use super::merge::{Found, Merged};
 use super::parse::Cells;
 use super::pass::Comments;
-use super::value;
+use super::value::{self, Says};
 use crate::dates;
-use crate::{Column, DecimalMark, Encoding, Lines, Note, Role, shortened};
+use crate::{Column, DecimalMark, Encoding, Lines, Note, Role, decimal, shortened};
+
+/// Distinct texts beyond which a column's form is named; fewer are categories.
+const MANY: usize = 32;
 
 /// A file and how it was read.
 pub(super) struct File<'a> {
@@ -60,7 +64,9 @@ impl File<'_> {
             let texts = self.of_column(index, column, found, evidence);
             let name = column.name();
             notes.extend(
-                texts.into_iter().map(|text| Note { column: Some(name.to_owned()), text: format!("{name}: {text}") }),
+                texts
+                    .into_iter()
+                    .map(|text| Note { column: Some(name.to_owned()), text: format!("{}: {text}", shortened(name)) }),
             );
         }
         notes
@@ -123,10 +129,11 @@ impl File<'_> {
                 shown => format!("every number has {shown:?}, which is left out"),
             });
         }
+        notes.extend(found.form.as_ref().map(|(form, text, value)| of_form(*form, text, *value, column)));
         if is_number {
             notes.extend(self.of_mark(index, evidence));
             if let Some((row, text)) = &evidence.accounting.first {
-                let (count, place) = (evidence.accounting.count, self.place(*row as usize));
+                let (count, place, text) = (evidence.accounting.count, self.place(*row as usize), shortened(text));
                 notes.push(format!(
                     "numbers in parentheses are negative: {}, first {place} {text:?}",
                     counted(count, "cell")
@@ -147,8 +154,14 @@ impl File<'_> {
                 true => format!("; if these are codes, declare it in [data.columns]: {name} = \"category\""),
                 false => String::new(),
             };
-            notes.push(format!("{} {are} {what}, first {} {text:?}{hint}", counted(count, "cell"), self.place(row)));
+            notes.push(format!(
+                "{} {are} {what}, first {} {:?}{hint}",
+                counted(count, "cell"),
+                self.place(row),
+                shortened(&text)
+            ));
         } else if let Some(Some(code)) = self.leading_zeros.get(index).filter(|_| is_number && !is_declared) {
+            let code = shortened(code);
             notes.push(format!(
                 "numbers such as {code:?} begin with a zero; if these are codes, declare it in [data.columns]: {name} = \
                  \"category\""
@@ -163,7 +176,7 @@ impl File<'_> {
             ));
         }
         if let Some((_, text)) = &found.words.first {
-            let count = counted(found.words.count, "cell");
+            let (count, text) = (counted(found.words.count, "cell"), shortened(text));
             notes.push(match column.categories().is_some() {
                 true => format!(
                     "missing by a word such as {text:?}: {count}; to make it a category, declare it in [data.columns]: \
@@ -172,10 +185,26 @@ impl File<'_> {
                 false => format!("missing by a word such as {text:?}: {count}"),
             });
         }
+        if !is_declared {
+            notes.extend(self.of_text(column, &name));
+        }
         if let Some(date) = &found.ambiguous_date {
+            let date = shortened(date);
             notes.push(format!(
                 "no cell shows the order of day and month: {date:?} is read with the day first; otherwise declare it in \
                  [data.columns]: {name} = \"month-first\""
+            ));
+        }
+        if let Some([(days, day_row, day), (months, month_row, month)]) = &found.both_orders {
+            let order = if months > days { "month" } else { "day" };
+            notes.push(format!(
+                "both orders of day and month occur: {} with the day first ({}, {day:?}) and {} with the month first ({}, \
+                 {month:?}); all dates are read with the {order} first, which may be wrong for others: write them as \
+                 2025-01-31",
+                counted(*days, "cell"),
+                self.place(*day_row),
+                counted(*months, "cell"),
+                self.place(*month_row)
             ));
         }
         if let (Some((text, days)), None) = (&found.two_digit_year, self.first_year) {
@@ -197,6 +226,32 @@ impl File<'_> {
         notes
     }
 
+    /// Why a column is read as text, if it may be meant as another.
+    fn of_text(&self, column: &Column, name: &str) -> Option<String> {
+        let categories = column.categories()?;
+        if categories.names.len() > MANY
+            && let Some(looks) = column.looks_like()
+        {
+            return Some(looks);
+        }
+        let is_number = |text: &str| value::says(text.as_bytes()) != Says::NoNumber;
+        let counts = categories.names.counts(categories.indices);
+        let of_numbers = categories.names.iter().zip(&counts).filter(|(text, _)| is_number(text));
+        let (numbers, given) = (of_numbers.map(|(_, count)| count).sum::<usize>(), counts.iter().sum::<usize>());
+        // Below this share the numbers are names, too.
+        if numbers == 0 || 4 * numbers < given {
+            return None;
+        }
+        let (row, text) = column.first_text(|text| !is_number(text) && !value::is_missing_number(text))?;
+        Some(format!(
+            "{numbers} of {} are numbers, but the column is read as text, since others are not, first {} {:?}: correct them, \
+             or declare it in [data.columns]: {name} = \"number\"",
+            counted(given, "cell"),
+            self.place(row),
+            shortened(text)
+        ))
+    }
+
     /// How numbers were read that either mark makes a number, or that have another mark than other columns.
     fn of_mark(&self, index: usize, evidence: &Evidence) -> Option<String> {
         let mark = *self.marks.columns.get(index)?;
@@ -215,7 +270,7 @@ impl File<'_> {
                 return None;
             }
             let other = mark.other();
-            let otherwise = in_doubt.first.as_ref().and_then(|(_, text)| value::spelled(text, other))?;
+            let otherwise = in_doubt.first.as_ref().and_then(|(_, text)| value::spelled(text, other)).map(decimal)?;
             return Some(format!(
                 "no number shows the decimal mark: {example}; decimal_mark = \"{}\" in [data] reads {otherwise}",
                 other.name()
@@ -225,7 +280,7 @@ impl File<'_> {
             return None;
         }
         let by = match &shown.first {
-            Some((row, text)) => format!(" ({text:?}, {})", self.place(*row as usize)),
+            Some((row, text)) => format!(" ({:?}, {})", shortened(text), self.place(*row as usize)),
             None => ", as in other columns".to_owned(),
         };
         Some(format!("the decimal mark is the {}{by}, so that {example}", mark.name()))
@@ -235,11 +290,30 @@ impl File<'_> {
     fn example(&self, shown: &Shown, mark: DecimalMark) -> Option<String> {
         let (row, text) = shown.first.as_ref()?;
         let number = value::spelled(text, mark)?;
-        Some(format!("{text:?} ({}) is {number}", self.place(*row as usize)))
+        Some(format!("{:?} ({}) is {}", shortened(text), self.place(*row as usize), decimal(number)))
     }
 
     fn place(&self, row: usize) -> String {
         self.lines.line(row).map_or_else(|| format!("row {}", row + 1), |line| format!("line {line}"))
+    }
+}
+
+/// How numbers of a form are read.
+fn of_form(form: Form, text: &str, value: f64, column: &Column) -> String {
+    let (text, value) = (shortened(text), decimal(value));
+    match form {
+        Form::OtherMark => {
+            format!("both decimal marks occur, and each number is read by its own: {text:?} is {value}")
+        }
+        Form::Magnitude => format!("numbers with a suffix such as K, M or B are multiplied by it: {text:?} is {value}"),
+        Form::Marked => format!("numbers that a spreadsheet marks as texts are read as numbers: {text:?} is {value}"),
+        Form::Duration if text.matches(':').count() == 2 => {
+            format!("durations are read as seconds: {text:?} is {value}")
+        }
+        Form::Duration => format!(
+            "minutes and seconds are read as seconds: {text:?} is {value}; if {name} is a time of the day, write {text}:00",
+            name = column.name()
+        ),
     }
 }
 
@@ -258,7 +332,7 @@ fn otherwise(text: &str, encoding: Encoding) -> Option<(Encoding, String)> {
 /// A column's name as a key in a settings file, which is TOML.
 pub fn toml_key(name: &str) -> String {
     let is_bare = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-    if is_bare { name.to_owned() } else { format!("{name:?}") }
+    if is_bare { shortened(name).into_owned() } else { format!("{:?}", shortened(name)) }
 }
 
 fn counted(count: usize, noun: &str) -> String {

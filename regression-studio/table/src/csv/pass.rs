@@ -115,7 +115,10 @@ impl Pass<'_> {
         }
         let named = header.names.into_par_iter().zip(columns).zip(&marks.columns).zip(&roles);
         let first_year = self.declared.first_year.unwrap_or(dates::FIRST_YEAR);
-        let reading = |&mark, &role| merge::Reading { mark, role, first_year };
+        let reading = |&mark, &role: &Option<Role>| {
+            let keeps_mark = role.and_then(Role::decimal_mark).or(self.declared.decimal_mark).is_some();
+            merge::Reading { mark, keeps_mark, role, first_year }
+        };
         let merged: Vec<_> =
             named.map(|(((name, column), mark), role)| column.into_column(name, reading(mark, role))).collect();
         if merged.iter().any(|merged| merged.column.is_none()) {

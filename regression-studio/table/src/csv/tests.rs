@@ -777,3 +777,138 @@ fn a_guess_names_what_another_encoding_would_give() {
         "the text is windows-1252: \"Õr\" (line 2); if it should be \"Őr\", declare encoding = \"windows-1250\" in [data]"
     );
 }
+
+/// The values of a column of these cells, its cells as texts, its unit and the notes on it, read at several chunk sizes.
+fn spelled(cells: &[&str]) -> (Vec<Option<f64>>, Vec<String>, Option<String>, Vec<String>) {
+    let rows: String = cells.iter().map(|cell| format!("\"{}\";1\n", cell.replace('"', "\"\""))).collect();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), format!("x;b\n{rows}")).unwrap();
+    let read = |(chunk, sample)| {
+        let table = read_limited(file.path(), Limits { chunk, sample, ..LIMITS }, &|_| ()).unwrap();
+        let column = &table.columns()[0];
+        let rows = || 0..table.rows();
+        (
+            rows().map(|row| column.number(row)).collect::<Vec<_>>(),
+            rows().map(|row| column.text(row).into_owned()).collect::<Vec<_>>(),
+            column.unit().map(str::to_owned),
+            table.notes().iter().map(|note| note.text.clone()).collect::<Vec<_>>(),
+        )
+    };
+    let found = SIZES.map(read);
+    assert!(found.iter().all(|other| other == &found[0]), "{cells:?}: {found:?}");
+    found[0].clone()
+}
+
+#[test]
+fn numbers_that_people_and_spreadsheets_write_are_read() {
+    for (cells, wanted, unit, note) in [
+        (["5K", "619M", "1.5K"], [5000.0, 619e6, 1500.0], None, "multiplied"),
+        (["5k", "7k", "1.5k"], [5000.0, 7000.0, 1500.0], None, "\"5k\" is 5000"),
+        (["1200", "5K", "1.1M"], [1200.0, 5000.0, 1.1e6], None, "multiplied"),
+        (["800", "950", "1.2K"], [800.0, 950.0, 1200.0], None, "\"1.2K\" is 1200"),
+        (["5K", "2B", "3M"], [5000.0, 2e9, 3e6], None, "multiplied"),
+        (["$5K", "$1.2M", "$500"], [5000.0, 1.2e6, 500.0], Some("$"), "multiplied"),
+        (["5 Mio. €", "1,5 Mrd. €", "7 Mio. €"], [5e6, 1.5e9, 7e6], Some("€"), "multiplied"),
+        (["1.1 million", "2 billion", "3 million"], [1.1e6, 2e9, 3e6], None, "multiplied"),
+        (["12'345.–", "7.–", "1'250.50"], [12345.0, 7.0, 1250.5], None, ""),
+        (["CHF 32'190.–", "CHF 2'725.–", "CHF 1'000.50"], [32190.0, 2725.0, 1000.5], Some("CHF"), "CHF"),
+        (["1.250,-", "50,--", "7,25"], [1250.0, 50.0, 7.25], None, ""),
+        (["4.85", "6,87", "2.5"], [4.85, 6.87, 2.5], None, "both decimal marks"),
+        (["4.85", "6,87", "8,43"], [4.85, 6.87, 8.43], None, "both decimal marks"),
+        (["1,234.5", "1.234,5", "7"], [1234.5, 1234.5, 7.0], None, "both decimal marks"),
+        (["1:23:45", "0:37:34", "12:00:00"], [5025.0, 2254.0, 43200.0], Some("s"), "durations are read as seconds"),
+        (["12:30", "59:10", "0:07"], [750.0, 3550.0, 7.0], Some("s"), "minutes and seconds"),
+        (["59:10", "1:02:33", "58:01"], [3550.0, 3753.0, 3481.0], Some("s"), "seconds"),
+        (["0 days 00:37:34", "0 days 01:00:00", "1 days 00:00:00.5"], [2254.0, 3600.0, 86400.5], Some("s"), "seconds"),
+        (["'123", "'7", "'0.5"], [123.0, 7.0, 0.5], None, "spreadsheet"),
+        (["=\"00123\"", "=\"00007\"", "=\"12\""], [123.0, 7.0, 12.0], None, "spreadsheet"),
+    ] {
+        let (values, _, of_column, notes) = spelled(&cells);
+        assert_eq!((values, of_column.as_deref()), (some(wanted), unit), "{cells:?} {notes:?}");
+        assert!(
+            notes.iter().any(|of| of.contains(note)) || note.is_empty() && notes.is_empty(),
+            "{cells:?}: {notes:?}"
+        );
+    }
+    // The text stays as it is written.
+    assert_eq!(spelled(&["=\"00123\"", "=\"007\""]).1, ["00123", "007"]);
+    assert_eq!(spelled(&["'00123", "'007", "unknown"]).1, ["00123", "007", ""]);
+    assert_eq!(spelled(&["1:23:45", "0:00:01"]).1, ["1:23:45", "0:00:01"]);
+}
+
+#[test]
+fn suffixes_that_may_be_units_or_codes_are_no_powers_of_ten() {
+    for cells in [["5m", "7m", "12m"], ["300 K", "310 K", "280 K"], ["5t", "7t", "1t"]] {
+        let (values, _, unit, _) = spelled(&cells);
+        assert!(unit.is_some() && values[0].is_some_and(|value| value < 1000.0), "{cells:?}: {values:?} {unit:?}");
+    }
+    for cells in [["3A", "5B", "7K"], ["5B", "7B", "12B"], ["12", "13", "3A"], ["1.250", "6,87", "4.85"]] {
+        let (values, ..) = spelled(&cells);
+        assert!(values.iter().flatten().all(|value| *value < 1000.0), "{cells:?}: {values:?}");
+    }
+    // Kelvin by the column's name.
+    let table = table_of(b"temp;b\n300K;1\n310K;2\n", &Declared::default());
+    assert_eq!((table.columns()[0].number(0), table.columns()[0].unit()), (Some(300.0), Some("K")));
+    // Times of the day in two forms stay open.
+    assert_eq!(spelled(&["8:05", "8:05:30", "9:15"]).0, [None; 3]);
+    // A declared mark is the only one.
+    let declared = Declared { decimal_mark: Some(DecimalMark::Point), ..Declared::default() };
+    let table = table_of(b"x;b\n4.85;1\n6,87;2\n2.5;3\n", &declared);
+    assert_eq!(table.columns()[0].not_numeric(), 1);
+}
+
+#[test]
+fn dates_with_names_of_time_zones_are_read_or_named() {
+    let (values, .., notes) = spelled(&["2025-03-01 01:00 CET", "2025-03-01 00:00 UTC", "2025-02-28 19:00 EST"]);
+    assert_eq!((values, notes), (some([20_148.0; 3]), vec![]));
+    let cells: Vec<String> = (1..60).map(|row| format!("2025-03-01 {:02}:{:02} IST", row % 24, row)).collect();
+    let (values, .., notes) = spelled(&cells.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(values.iter().all(Option::is_none));
+    assert_eq!(
+        notes,
+        [
+            "x: \"2025-03-01 01:01 IST\" looks like a date with a time-zone name that is not understood: convert it to UTC, or \
+          write an offset such as +05:30"
+        ]
+    );
+}
+
+#[test]
+fn both_orders_of_day_and_month_are_stated_with_lines() {
+    let (values, .., notes) = spelled(&["31/01/2025", "01/02/2025", "01/31/2025", "25/12/2025"]);
+    assert_eq!(values.iter().flatten().count(), 3);
+    assert_eq!(
+        notes,
+        [
+            "x: 1 cell is not a date, first line 4 \"01/31/2025\"",
+            "x: both orders of day and month occur: 2 cells with the day first (line 2, \"31/01/2025\") and 1 cell with the \
+             month first (line 4, \"01/31/2025\"); all dates are read with the day first, which may be wrong for others: \
+             write them as 2025-01-31"
+        ]
+    );
+}
+
+#[test]
+fn a_word_that_makes_a_small_column_text_is_named_with_its_line() {
+    let (values, .., notes) = spelled(&["1", "abc"]);
+    assert_eq!(values, [None; 2]);
+    assert_eq!(
+        notes,
+        [
+            "x: 1 of 2 cells are numbers, but the column is read as text, since others are not, first line 3 \"abc\": correct \
+          them, or declare it in [data.columns]: x = \"number\""
+        ]
+    );
+    assert_eq!(spelled(&["A1", "B2", "C3", "D4", "E5", "7"]).3, Vec::<String>::new());
+}
+
+#[test]
+fn long_texts_are_shortened_in_notes() {
+    let long = "y".repeat(200_000);
+    for cells in [&["1", "2", &long][..], &["1", &long], &["2025-01-01", "2025-01-02", &long]] {
+        let notes = spelled(cells).3;
+        assert!(!notes.is_empty() && notes.iter().all(|note| note.chars().count() < 400), "{cells:?}");
+    }
+    let error = read_bytes(format!("{long}\n1\n").as_bytes(), LIMITS.chunk, LIMITS.sample, false).unwrap_err();
+    assert!(error.len() < 300, "{error}");
+}

@@ -128,8 +128,19 @@ fn may_be_number(cell: &[u8]) -> bool {
 }
 
 /// The value of a number as people write it: 1,234,567.5, 12,34,567.5, 1'234'567.5, 1 234 567.5 or, where the comma is
-/// the decimal mark, 1.234.567,5; (50.00) and −50 are negative. A group after a leading zero separates no thousands.
+/// the decimal mark, 1.234.567,5; (50.00) and −50 are negative; 5.– and 5,- have no cents. A group after a leading zero separates no thousands.
 pub(super) fn spelled(text: &str, mark: DecimalMark) -> Option<f64> {
+    spelled_times(text, mark, 0)
+}
+
+/// The length of one or two dashes in place of cents, as in 5.– or 5,--; 0 if there are none.
+pub(super) fn dashes(text: &str) -> usize {
+    let length = text.find(|character: char| !"-\u{2013}\u{2014}".contains(character)).unwrap_or(text.len());
+    if text[..length].chars().count() <= 2 { length } else { 0 }
+}
+
+/// The value of a number as people write it, times ten to the power of `power`.
+pub(super) fn spelled_times(text: &str, mark: DecimalMark, power: i32) -> Option<f64> {
     let text = text.trim();
     let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     let unsigned = inner.map_or(text, str::trim);
@@ -149,12 +160,18 @@ pub(super) fn spelled(text: &str, mark: DecimalMark) -> Option<f64> {
         None => (digits, ""),
     };
     let (whole, fraction) = mantissa.split_once(decimal).unwrap_or((mantissa, ""));
+    let has_dashes = !fraction.is_empty() && !whole.is_empty() && dashes(fraction) == fraction.len();
+    let fraction = if has_dashes { "" } else { fraction };
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let is_grouped = !is_digits(whole);
     let whole = if is_grouped { ungrouped(whole, other)? } else { Cow::Borrowed(whole) };
-    if !is_digits(fraction) || whole.len() + fraction.len() == 0 || is_grouped && !exponent.is_empty() {
+    if !is_digits(fraction)
+        || whole.len() + fraction.len() == 0
+        || (is_grouped || power != 0 || has_dashes) && !exponent.is_empty()
+    {
         return None;
     }
+    let exponent = if power == 0 { exponent.into() } else { Cow::Owned(format!("e{power}")) };
     let sign = if is_negative { "-" } else { "" };
     let value: f64 = fast_float2::parse(format!("{sign}{whole}.{fraction}{exponent}")).ok()?;
     value.is_finite().then_some(value)
@@ -237,6 +254,11 @@ mod tests {
             ("1,234.5", None),
             ("1,234,567", None),
             ("1.23.456", None),
+            ("1.250,-", Some(1250.0)),
+            ("50,--", Some(50.0)),
+            ("50.-", None),
+            (",-", None),
+            ("50,---", None),
             (",", None),
             ("1000000000000000000000000000000000,5", Some(1e33)),
         ];
