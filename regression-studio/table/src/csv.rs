@@ -3,7 +3,8 @@
 //! - **Header**: the first line that is neither blank nor a comment. Its most frequent of comma, semicolon and tab is the
 //!   file's separator, unless a line `sep=;` above it says otherwise. Names are trimmed; empty ones become "column 3"; a
 //!   name that occurs twice is an error. A first line with a number over each column of numbers is a row, and the columns
-//!   are numbered. If every row has one cell more than the header, the first column has no name.
+//!   are numbered. If every row has one cell more than the header, the first column has no name. Lines above
+//!   names over numbers that have fewer cells are a title.
 //! - **Cells**: surrounding blanks are removed. Quotes, doubled quotes and line breaks in quotes follow RFC 4180;
 //!   blanks may precede an opening quote. Blank lines are skipped, and lines that begin with # unless they have a cell for
 //!   each column. Lines end with LF or CRLF, or all with CR. Text is in the encoding that a byte order mark or a

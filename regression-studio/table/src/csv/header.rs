@@ -10,7 +10,7 @@ use super::grammar::Grammar;
 use super::limits::COLUMN_LIMIT;
 use super::value::{self, Says};
 use super::{detect, foreign};
-use crate::DecimalMark;
+use crate::{DecimalMark, shortened};
 
 /// Candidate separators; on a tie in the header the earlier one is taken, which is rarer in names.
 const SEPARATORS: [u8; 3] = [b'\t', b';', b','];
@@ -63,7 +63,15 @@ pub(super) fn find(text: &[u8], is_whole: bool, declared: &Declared) -> Result<F
         None if is_whole => return Err((None, CsvProblem::Empty)),
         None => return Ok(Found::Incomplete),
     };
-    let start = above.end;
+    let title = match declared.header {
+        None => Title::above(text, above.end, above.separator, is_whole),
+        Some(_) => Title::None,
+    };
+    let start = match title {
+        Title::Until(end) => end,
+        Title::None => above.end,
+        Title::NeedsRows => return Ok(Found::NeedsRows),
+    };
     let Some(extent) = Extent::of(text, start, is_whole) else { return Ok(Found::Incomplete) };
     let lines_until = |end: usize| memchr::memchr_iter(extent.line_end, &text[..end]).count() as u64;
     let line = lines_until(start);
@@ -78,11 +86,7 @@ pub(super) fn find(text: &[u8], is_whole: bool, declared: &Declared) -> Result<F
     }
     let below = &text[extent.end..];
     let below = &below[..below.len().min(BYTES_BELOW)];
-    // A header of one column may be that of a table with row names: then the first row has the separators.
-    let separator = above.separator.or_else(|| extent.separator()).or_else(|| {
-        let first = below.iter().position(|byte| !byte.is_ascii_whitespace())?;
-        Extent::of(below, first, is_whole)?.separator()
-    });
+    let separator = above.separator.or_else(|| extent.separator_here_or_in(below, is_whole));
     let grammar = Grammar { separator: separator.unwrap_or(b','), line_end: extent.line_end };
     let first = cells(grammar, &text[start..extent.end]);
     let rows = rows(grammar, below, first.len(), is_whole);
@@ -95,6 +99,16 @@ pub(super) fn find(text: &[u8], is_whole: bool, declared: &Declared) -> Result<F
         names.len() == first.len() && first.len() > 1 && is_text && names.iter().any(|name| !is_number(name))
     });
     let mut notes = Vec::new();
+    if start > above.end {
+        let title = value::text(&text[above.end..start]);
+        let first = title.trim().lines().next().unwrap_or_default().trim_end_matches([',', ';', '\t', ' ']);
+        notes.push(format!(
+            "line {} looks like a title ({:?}): the header is line {}; header = true in [data] takes the first line for it",
+            lines_until(above.end) + 1,
+            shortened(first.trim_matches('"')),
+            line + 1
+        ));
+    }
     let is_header = declared.header.unwrap_or(likeness != Likeness::LikeRows);
     let names_in_comment = comment.is_some() && likeness != Likeness::Header && declared.header != Some(false);
     let skipped = above.comments - usize::from(names_in_comment);
@@ -168,6 +182,98 @@ impl Above {
             }
             above.end = line_end;
         }
+    }
+}
+
+/// Lines above the header that are no part of the table, such as "Export of 2026".
+#[derive(Debug, PartialEq, Eq)]
+enum Title {
+    None,
+    /// The header begins at this offset.
+    Until(usize),
+    /// More bytes are needed.
+    NeedsRows,
+}
+
+impl Title {
+    /// Maximum number of its lines.
+    const LINES: usize = 10;
+
+    /// Finds the first line below `start` that can be a header, if the line at `start` cannot: each line above it has fewer
+    /// cells, each row below it has as many, and it has names over numbers.
+    fn above(text: &[u8], start: usize, separator: Option<u8>, is_whole: bool) -> Self {
+        let Some(first) = Record::at(text, start, separator, is_whole) else { return Self::None };
+        if !first.is_complete {
+            return Self::NeedsRows;
+        }
+        let filled = first.cells.iter().filter(|cell| !cell.is_empty()).count();
+        let longest = first.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let is_padded = filled == 1 && first.cells.len() > 2 && !first.cells[0].is_empty();
+        let is_even = first.rows.iter().all(|row| row.len() == longest);
+        let has_row_names = is_even && longest == first.cells.len() + 1;
+        if first.rows.is_empty() || is_even && longest == first.cells.len() && !is_padded {
+            return Self::None;
+        }
+        let mut above = vec![&text[start..first.end]];
+        let mut at = first.end;
+        for _ in 0..=Self::LINES {
+            let Some(next) = text[at..].iter().position(|byte| !byte.is_ascii_whitespace()).map(|offset| at + offset)
+            else {
+                return Self::None;
+            };
+            let Some(record) = Record::at(text, next, separator, is_whole) else {
+                let may_end = !is_whole && text.len() - next < BYTES_BELOW;
+                return if may_end { Self::NeedsRows } else { Self::None };
+            };
+            if !record.is_complete {
+                return Self::NeedsRows;
+            }
+            let count = record.cells.len();
+            let is_shorter =
+                |line: &&[u8]| cells(record.grammar, line).iter().filter(|cell| !cell.is_empty()).count() < count;
+            let is_name = |cell: &String| !value::is_missing(cell.as_bytes()) && !is_number(cell);
+            let is_header = count > 1
+                && !record.rows.is_empty()
+                && record.rows.iter().all(|row| row.len() == count)
+                && record.cells.iter().all(is_name)
+                && above.iter().all(is_shorter)
+                && Likeness::of(&record.cells, &record.rows) == Likeness::Header;
+            if is_header {
+                return Self::Until(next);
+            }
+            if has_row_names {
+                return Self::None;
+            }
+            above.push(&text[next..record.end]);
+            at = record.end;
+        }
+        Self::None
+    }
+}
+
+/// A line as a header, and the rows below it.
+struct Record {
+    grammar: Grammar,
+    cells: Vec<String>,
+    rows: Vec<Vec<String>>,
+    /// The offset behind it.
+    end: usize,
+    /// Whether there are enough rows for a decision.
+    is_complete: bool,
+}
+
+impl Record {
+    /// `None` if it is incomplete, or no record.
+    fn at(text: &[u8], start: usize, separator: Option<u8>, is_whole: bool) -> Option<Self> {
+        let extent = Extent::of(text, start, is_whole).filter(|extent| extent.open_quote.is_none())?;
+        let below = &text[extent.end..];
+        let below = &below[..below.len().min(BYTES_BELOW)];
+        let separator = separator.or_else(|| extent.separator_here_or_in(below, is_whole)).unwrap_or(b',');
+        let grammar = Grammar { separator, line_end: extent.line_end };
+        let cells = cells(grammar, &text[start..extent.end]);
+        let rows = rows(grammar, below, cells.len(), is_whole);
+        let is_complete = rows.len() >= ROWS_BELOW || below.len() >= BYTES_BELOW || is_whole;
+        Some(Self { grammar, cells, rows, end: extent.end, is_complete })
     }
 }
 
@@ -317,6 +423,17 @@ impl Extent {
         let max = self.counts.iter().copied().max().filter(|&max| max > 0)?;
         let found = SEPARATORS.iter().zip(&self.counts).find(|(_, count)| **count == max);
         found.map(|(&separator, _)| separator)
+    }
+}
+
+impl Extent {
+    /// The most frequent separator, or else that of the first row in `below`: a header of one column may be that of a table
+    /// with row names.
+    fn separator_here_or_in(&self, below: &[u8], is_whole: bool) -> Option<u8> {
+        self.separator().or_else(|| {
+            let first = below.iter().position(|byte| !byte.is_ascii_whitespace())?;
+            Self::of(below, first, is_whole)?.separator()
+        })
     }
 }
 
@@ -493,6 +610,60 @@ mod tests {
         // A separator at the end of each row, or a single longer row, is an error of the rows.
         assert_eq!(named_in("a,b\n1,2,\n3,4,\n").0, names(["a", "b"]));
         assert_eq!(named_in("a,b\n1,2,3\n3,4\n").0, names(["a", "b"]));
+    }
+
+    #[test]
+    fn titles_above_the_header_are_skipped_and_stated() {
+        for (text, wanted, line) in [
+            ("Export of 2026\n\nx,b,y\n15,2.96,7\n30,3.13,9\n", &["x", "b", "y"][..], 2),
+            ("Export of 2026\nx,b\n15,2.96\n30,3.13\n", &["x", "b"], 1),
+            ("Sales, by region\nx;b;y\n15;2,96;7\n30;3,13;9\n", &["x", "b", "y"], 1),
+            ("Report,,\nx,b,y\n15,2.96,7\n30,3.13,9\n", &["x", "b", "y"], 1),
+            ("Station:,Berlin\nUnit:,°C\n\ndate,temp,hum\na,1,2\nb,3,4\n", &["date", "temp", "hum"], 3),
+            ("\"A title\"\r\nx\tb\r\n1\t2\r\n", &["x", "b"], 1),
+        ] {
+            let header = header(text);
+            assert_eq!(
+                (&*header.names, header.lines),
+                (&*wanted.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), line + 1),
+                "{text:?}"
+            );
+            let note = format!(": the header is line {}; ", line + 1);
+            assert!(header.notes.len() == 1 && header.notes[0].contains(&note), "{text:?}: {:?}", header.notes);
+        }
+        let title = header("Export of 2026\n\nx,b,y\n15,2.96,7\n").notes;
+        assert!(
+            title[0].starts_with("line 1 looks like a title (\"Export of 2026\"): the header is line 3"),
+            "{title:?}"
+        );
+    }
+
+    #[test]
+    fn tables_and_damaged_rows_have_no_title() {
+        for text in [
+            "a,b,c\n1,2,3\n4,5\n6\n",
+            "a,b\n1,2,3\n4,5,6\nx,y,z\n",
+            "\"x\"\n\"1\",NA\n\"2\",5\n",
+            ",x,y\n0,1,2\n1,3,4\n",
+            "a,,\n1,2,3\n4,5,6\n",
+            "name,town\nann,york\nbob,oslo\n",
+            "a,b\nm,kg\n1,2\n3,4\n",
+        ] {
+            let header = header(text);
+            assert!(!header.notes.iter().any(|note| note.contains("title")), "{text:?}: {:?}", header.notes);
+        }
+    }
+
+    #[test]
+    fn a_title_is_found_whatever_the_bytes_read_first() {
+        let whole = "Export\n\nx,b,y\n".to_owned() + &"1,2,3\n".repeat(40);
+        let wanted = found(whole.as_bytes(), true);
+        for end in 1..whole.len() {
+            match found(&whole.as_bytes()[..end], false) {
+                Found::Incomplete | Found::NeedsRows => {}
+                header => assert_eq!(header, wanted, "{end}"),
+            }
+        }
     }
 
     #[test]
