@@ -41,6 +41,9 @@ pub(super) fn problems(settings: &Settings, table: Option<&Table>) -> Vec<Proble
 fn too_many_categories(column: &Column, texts: usize, limit: usize) -> String {
     let name = column.name();
     match &csv::units(column)[..] {
+        [] if let Some(looks) = column.looks_like() => {
+            format!("{name:?} is read as text with {texts} categories, more than the limit of {limit}: {looks}")
+        }
         [] => format!("{name:?} has {texts} categories, more than the limit of {limit}: remove it or raise the limit"),
         units => {
             let shown: Vec<String> = units.iter().take(4).map(|unit| format!("{unit:?}")).collect();
@@ -55,7 +58,7 @@ fn too_many_categories(column: &Column, texts: usize, limit: usize) -> String {
 }
 
 /// The problem of a target of texts.
-fn not_numeric(column: &Column) -> String {
+fn not_numeric(column: &Column, table: &Table) -> String {
     let name = column.name();
     let texts = column.categories().map(|categories| categories.names.iter().collect::<Vec<_>>()).unwrap_or_default();
     match &texts[..] {
@@ -69,8 +72,18 @@ fn not_numeric(column: &Column) -> String {
             "{name:?} is a text column of {} classes: classification is not offered; choose a numeric column",
             texts.len()
         ),
-        _ => format!("{name:?} is a text column: choose a numeric column"),
+        _ => {
+            let note = table.notes().iter().find(|note| note.column.as_deref() == Some(name));
+            let note = note.map_or_else(String::new, |note| format!(" ({})", note.text));
+            format!("{name:?} is a text column: choose a numeric column{note}")
+        }
     }
+}
+
+/// The column whose name differs from `name` by case and blanks alone.
+fn meant<'a>(table: &'a Table, name: &str) -> Option<&'a str> {
+    let folded = |name: &str| name.to_lowercase().split_whitespace().collect::<String>();
+    table.columns().iter().map(Column::name).find(|column| folded(column) == folded(name))
 }
 
 struct Found(Vec<Problem>);
@@ -116,6 +129,9 @@ impl Found {
             let names: Vec<&str> = table.columns().iter().map(Column::name).take(20).collect();
             let more = if table.columns().len() > names.len() { ", …" } else { "" };
             let notes = table.notes_on(|_| false).map(|note| format!(" ({note})")).collect::<String>();
+            if let Some(meant) = meant(table, name) {
+                return format!("{} has no column {name:?}: did you mean {meant:?}?", table.source());
+            }
             format!("{} has no column {name:?}; its columns are {}{more}{notes}", table.source(), names.join(", "))
         };
         for name in &data.features {
@@ -154,7 +170,7 @@ impl Found {
         });
         match table.column(&data.target) {
             None => self.require(false, Field::Target, || unknown(&data.target)),
-            Some(column) => self.require(column.kind() == Kind::Number, Field::Target, || not_numeric(column)),
+            Some(column) => self.require(column.kind() == Kind::Number, Field::Target, || not_numeric(column, table)),
         }
     }
 

@@ -113,8 +113,12 @@ pub fn read_with(path: &Path, options: Options) -> Result<Table, CsvError> {
 /// The currencies and units that the texts of a column have beside numbers, if most of them are numbers with one.
 pub fn units(column: &Column) -> Vec<String> {
     let Some(categories) = column.categories() else { return Vec::new() };
-    let found: Vec<String> =
-        categories.names.iter().filter_map(affix::Affix::part).map(|(affix, _)| affix.shown()).collect();
+    let unit = |text: &str| {
+        let (affix, number) = affix::Affix::part(text)?;
+        let is_number = value::says(number.as_bytes()) != value::Says::NoNumber;
+        is_number.then(|| affix.shown())
+    };
+    let found: Vec<String> = categories.names.iter().filter_map(unit).collect();
     if 2 * found.len() <= categories.names.len() {
         return Vec::new();
     }

@@ -320,3 +320,49 @@ fn small_tables_have_more_and_smaller_steps_by_default() {
     settings.fit_to(&Table::new("table", vec![Column::of_numbers("a", vec![0.0; 240])]));
     assert_eq!((settings.training.batch_size, settings.training.epochs), (8, 286));
 }
+
+/// The error of preparing the table in `text`.
+fn refused(text: &str, change: impl FnOnce(&mut Settings)) -> String {
+    prepared(text, &[], change).unwrap_err().to_string()
+}
+
+#[test]
+fn a_column_that_is_read_as_text_is_refused_by_what_its_cells_look_like() {
+    for (cell, looks) in [
+        ((|row| format!("{}/{}", row % 7 + 1, row + 2)) as fn(usize) -> String, "a fraction"),
+        (|row| format!("{}-{}", row, row + 10), "a range"),
+        (|row| format!("Q{} {}", row % 4 + 1, 1980 + row), "a quarter"),
+        (|row| format!("2025-03-01 10:{row:02} IST"), "a date with a time-zone name that is not understood"),
+        (|row| format!("{row}:{:02} pm", row % 60), "a time of the day"),
+        (|row| format!("{}'{}\"\"", row % 9, row), "feet and inches"),
+    ] {
+        let text = rows("x,y", 59, |row| format!("\"{}\",{row}", cell(row)));
+        let error = refused(&text, |_| ());
+        assert!(error.contains(&format!("looks like {looks}: ")) && !error.contains("raise the limit"), "{error}");
+    }
+    let names = rows("x,y", 59, |row| format!("{},{row}", "abcdefgh".repeat(1 + row)));
+    assert!(refused(&names, |_| ()).contains("59 categories, more than the limit of 32: remove it or raise the limit"));
+}
+
+#[test]
+fn a_name_that_differs_by_case_or_blanks_is_proposed() {
+    let text = rows("Price  (EUR),area,y", 40, |row| format!("{row},{},{}", row * 7 % 11, row * row));
+    for name in ["price (eur)", "PRICE(EUR)", "Price (EUR) "] {
+        let error = refused(&text, |settings| settings.data.features = vec![name.to_owned()]);
+        assert!(error.contains(&format!("has no column {name:?}: did you mean \"Price (EUR)\"?")), "{error}");
+    }
+    let error = refused(&text, |settings| settings.data.target = "Y".to_owned());
+    assert!(error.contains("did you mean \"y\"?"), "{error}");
+    let error = refused(&text, |settings| settings.data.features = vec!["cost".to_owned()]);
+    assert!(error.contains("its columns are Price (EUR), area, y"), "{error}");
+    // A file without names says so.
+    let text = rows("1,2", 40, |row| format!("{row},{}", row * row));
+    let error = refused(&text, |settings| settings.data.features = vec!["area".to_owned()]);
+    assert!(error.contains("has no column \"area\"") && error.contains("line 1 holds numbers"), "{error}");
+}
+
+#[test]
+fn a_target_that_one_word_makes_text_is_refused_with_its_line() {
+    let error = refused("a,y\n1,2\n2,abc\n3,x\n4,8\n5,z\n", |_| ());
+    assert!(error.contains("\"y\" is a text column") && error.contains("first line 3 \"abc\""), "{error}");
+}
