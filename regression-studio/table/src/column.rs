@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::DecimalMark;
 use super::csv::number;
-use super::dates::{self, Dates, Reading};
+use super::dates::{self, Dates, Order, Reading};
 use super::looks;
+use super::role::Role;
 use super::shown::decimal;
 use super::texts::{Dictionary, Texts};
 
@@ -28,6 +29,7 @@ pub struct Column {
     unit: Option<String>,
     indistinct_integers: usize,
     two_digit_years: bool,
+    date_order: Option<Role>,
 }
 
 #[derive(Clone, Debug)]
@@ -105,8 +107,9 @@ impl Column {
         let indices: Vec<u32> = cells.iter().map(code).collect();
         let texts = dictionary.into_texts();
         match dates::of_texts(&texts, &texts.counts(&indices), &Reading::default()) {
-            Some(Dates { days, two_digit_year, .. }) => Self::from_spelled(name.into(), texts, indices, &days, true)
-                .with_two_digit_years(two_digit_year.is_some()),
+            Some(Dates { days, two_digit_year, order, .. }) => {
+                Self::from_spelled(name.into(), texts, indices, &days, true).with_dates(two_digit_year.is_some(), order)
+            }
             None => Self::from_texts(name.into(), texts, indices),
         }
     }
@@ -135,7 +138,7 @@ impl Column {
     }
 
     fn new(name: String, missing: usize, values: Values) -> Self {
-        Self { name, missing, values, unit: None, indistinct_integers: 0, two_digit_years: false }
+        Self { name, missing, values, unit: None, indistinct_integers: 0, two_digit_years: false, date_order: None }
     }
 
     /// Sets what every number has before or behind it.
@@ -148,9 +151,9 @@ impl Column {
         Self { indistinct_integers, ..self }
     }
 
-    /// Sets whether a date has a year of two digits.
-    pub(crate) fn with_two_digit_years(self, two_digit_years: bool) -> Self {
-        Self { two_digit_years, ..self }
+    /// Sets how its dates were read.
+    pub(crate) fn with_dates(self, two_digit_years: bool, order: Option<Order>) -> Self {
+        Self { two_digit_years, date_order: order.map(Role::of_order), ..self }
     }
 
     /// Makes these cells missing: texts as they stand in the file, or numbers.
@@ -224,6 +227,12 @@ impl Column {
     /// [`csv::Declared::first_year`]: super::csv::Declared::first_year
     pub fn two_digit_years(&self) -> bool {
         self.two_digit_years
+    }
+
+    /// The order of day and month in which dates such as 01/02/2025 of the column were read: [`Role::DayFirst`] or
+    /// [`Role::MonthFirst`], which declares it for another table. `None` if it has no such dates.
+    pub fn date_order(&self) -> Option<Role> {
+        self.date_order
     }
 
     /// The number of missing cells; [`super::csv`] lists the spellings of a missing value.

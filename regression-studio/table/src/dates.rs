@@ -17,6 +17,8 @@ pub(crate) struct Dates {
     pub(crate) days: Vec<f64>,
     /// A text whose order of day and month no cell of the column shows; it was taken as day first.
     pub(crate) ambiguous: Option<String>,
+    /// The order in which dates such as 01/02/2025 are read; `None` if there are none.
+    pub(crate) order: Option<Order>,
     /// Cells that are a date only with the day first, and only with the month first, and the index of a text of each, if
     /// both occur and neither is declared.
     pub(crate) both_orders: Option<[(usize, usize); 2]>,
@@ -74,8 +76,15 @@ pub(crate) fn of_texts(texts: &Texts, counts: &[usize], reading: &Reading) -> Op
         (Some(day), Some(month)) if declared.is_none() => Some([(day_first, day), (month_first, month)]),
         _ => None,
     };
+    let is_ordered = first(|of| matches!(of.day, Day::Unordered { .. })).is_some();
     let two_digit_year = parsed.iter().position(|of| of.as_ref().is_some_and(|of| of.has_short_year));
-    Some(Dates { days, ambiguous: ambiguous.map(str::to_owned), both_orders, two_digit_year })
+    Some(Dates {
+        days,
+        ambiguous: ambiguous.map(str::to_owned),
+        order: is_ordered.then_some(order),
+        both_orders,
+        two_digit_year,
+    })
 }
 
 /// Whether whole numbers are days such as 20250131, or months such as 202501.

@@ -100,6 +100,14 @@ impl Role {
         }
     }
 
+    /// The role that declares an order of day and month.
+    pub(crate) fn of_order(order: Order) -> Self {
+        match order {
+            Order::DayFirst => Self::DayFirst,
+            Order::MonthFirst => Self::MonthFirst,
+        }
+    }
+
     /// Whether the column is one of dates.
     pub(crate) fn is_date(self) -> bool {
         matches!(self, Self::Date | Self::DayFirst | Self::MonthFirst)

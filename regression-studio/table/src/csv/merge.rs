@@ -348,7 +348,7 @@ impl TextCells {
             false => None,
         };
         match dates {
-            Some(Dates { days, ambiguous, both_orders, two_digit_year }) => {
+            Some(Dates { days, ambiguous, order, both_orders, two_digit_year }) => {
                 let shown = |(count, index): (usize, usize)| {
                     let row = indices.iter().position(|&of_row| of_row as usize == index).unwrap_or(0);
                     (count, row, texts.get(index).unwrap_or_default().to_owned())
@@ -358,7 +358,7 @@ impl TextCells {
                     .and_then(|index| Some((texts.get(index)?.to_owned(), *days.get(index)?)))
                     .filter(|(_, days)| !days.is_nan());
                 let column = Column::from_spelled(name, texts, indices, &days, true);
-                let column = column.with_two_digit_years(two_digit_year.is_some());
+                let column = column.with_dates(two_digit_year.is_some(), order);
                 let found = Found { ambiguous_date: ambiguous, both_orders, two_digit_year, ..Found::default() };
                 Merged { column: Some(column), found }
             }

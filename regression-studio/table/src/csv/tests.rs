@@ -912,3 +912,17 @@ fn long_texts_are_shortened_in_notes() {
     let error = read_bytes(format!("{long}\n1\n").as_bytes(), LIMITS.chunk, LIMITS.sample, false).unwrap_err();
     assert!(error.len() < 300, "{error}");
 }
+
+#[test]
+fn a_column_keeps_the_order_in_which_its_dates_were_read() {
+    for (cells, wanted) in [
+        (["31/01/2025", "01/02/2025"], Some(Role::DayFirst)),
+        (["01/31/2025", "01/02/2025"], Some(Role::MonthFirst)),
+        (["01/02/2025", "03/04/2025"], Some(Role::DayFirst)),
+        (["2025-01-31", "2025-02-01"], None),
+        (["1", "2"], None),
+    ] {
+        let table = table_of(format!("x,b\n{},1\n{},2\n", cells[0], cells[1]).as_bytes(), &Declared::default());
+        assert_eq!(table.columns()[0].date_order(), wanted, "{cells:?}");
+    }
+}
