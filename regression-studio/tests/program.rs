@@ -242,10 +242,7 @@ fn a_value_in_place_of_a_missing_one_is_shown_as_one() {
         let explain =
             |row: &str| output(program(folder.path()).args(["predict", "config-run", "data.csv", "--explain", row])).0;
         let of_missing = explain("11");
-        assert!(
-            of_missing.contains("  missing, taken as ") && of_missing.contains(&format!("({by})")),
-            "{of_missing}"
-        );
+        assert!(of_missing.contains("  missing, taken as ") && of_missing.contains(&format!("({by})")), "{of_missing}");
         assert!(!explain("2").contains("missing"), "{}", explain("2"));
     }
 }

@@ -21,7 +21,8 @@ use crate::table::{Column, Encoding, Kind, Role, csv};
 pub struct Transform {
     /// The network's inputs, in order.
     pub inputs: Vec<Input>,
-    /// The roles of feature columns that were declared; other tables are read by them as well.
+    /// The roles of feature columns that were declared, and the order of day and month that their dates showed; other tables
+    /// are read by them as well.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, Role>,
     /// The currency or unit of the numbers of each feature and of the target, if they have one; models of earlier versions
@@ -263,8 +264,11 @@ pub(super) fn fit(
         ));
     }
     let is_feature = |name: &String| data.features.contains(name);
-    let roles = data.columns.iter().filter(|(name, _)| is_feature(name));
-    let roles = roles.map(|(name, &role)| (name.clone(), role)).collect();
+    // Another table may not show the order of day and month.
+    let date_order = |name: &String| table.column(name).and_then(Column::date_order);
+    let shown = data.features.iter().filter_map(|name| Some((name.clone(), date_order(name)?)));
+    let declared = data.columns.iter().filter(|(name, _)| is_feature(name)).map(|(name, &role)| (name.clone(), role));
+    let roles = declared.chain(shown).collect();
     let is_used = |name: &String| *name == data.target || is_feature(name);
     let missing = data.missing.iter().filter(|(name, _)| is_used(name));
     let missing = missing.map(|(name, cells)| (name.clone(), cells.clone())).collect();

@@ -61,7 +61,9 @@ fn too_many_categories(column: &Column, texts: usize, limit: usize) -> String {
 fn not_numeric(column: &Column, table: &Table) -> String {
     let name = column.name();
     let texts = column.categories().map(|categories| categories.names.iter().collect::<Vec<_>>()).unwrap_or_default();
+    let note = table.notes().iter().find(|note| note.column.as_deref() == Some(name));
     match &texts[..] {
+        _ if let Some(note) = note => format!("{name:?} is a text column: choose a numeric column ({})", note.text),
         [no, yes] => format!(
             "{name:?} is a text column of {:?} and {:?}: classification is not offered; give it as 0 and 1 to predict a number \
              near the share of 1, or choose a numeric column",
@@ -72,11 +74,7 @@ fn not_numeric(column: &Column, table: &Table) -> String {
             "{name:?} is a text column of {} classes: classification is not offered; choose a numeric column",
             texts.len()
         ),
-        _ => {
-            let note = table.notes().iter().find(|note| note.column.as_deref() == Some(name));
-            let note = note.map_or_else(String::new, |note| format!(" ({})", note.text));
-            format!("{name:?} is a text column: choose a numeric column{note}")
-        }
+        _ => format!("{name:?} is a text column: choose a numeric column"),
     }
 }
 

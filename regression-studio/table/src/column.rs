@@ -159,10 +159,9 @@ impl Column {
     /// Makes these cells missing: texts as they stand in the file, or numbers.
     pub(crate) fn take_as_missing(&mut self, cells: &[String]) {
         let mut taken = 0;
+        let numbers: Vec<f64> = cells.iter().filter_map(|cell| number(cell.as_bytes(), DecimalMark::Point)).collect();
         match &mut self.values {
             Values::Numbers { values, not_numeric } => {
-                let numbers: Vec<f64> =
-                    cells.iter().filter_map(|cell| number(cell.as_bytes(), DecimalMark::Point)).collect();
                 for value in values.iter_mut().filter(|value| numbers.contains(*value)) {
                     (*value, taken) = (f64::NAN, taken + 1);
                 }
@@ -179,12 +178,13 @@ impl Column {
                     (*index, taken) = (Categories::MISSING, taken + 1);
                 }
             }
-            Values::Dates { texts, indices, days, not_dates } => {
+            Values::Spelled { texts, indices, values, others, is_date } => {
                 let is_taken: Vec<bool> = texts.iter().map(|text| cells.iter().any(|cell| cell == text)).collect();
-                for (index, days) in indices.iter_mut().zip(days) {
-                    if is_taken.get(*index as usize) == Some(&true) {
-                        *not_dates -= usize::from(days.is_nan());
-                        (*index, *days, taken) = (Categories::MISSING, f64::NAN, taken + 1);
+                for (index, value) in indices.iter_mut().zip(values) {
+                    let is_number = !*is_date && numbers.contains(value);
+                    if is_number || is_taken.get(*index as usize) == Some(&true) {
+                        *others -= usize::from(value.is_nan());
+                        (*index, *value, taken) = (Categories::MISSING, f64::NAN, taken + 1);
                     }
                 }
             }

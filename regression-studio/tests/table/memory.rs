@@ -135,3 +135,15 @@ fn cells_declared_as_missing_are_missing_in_other_tables_too() {
     assert_eq!((column("x"), column("b")), (vec![None, None, Some(7.0)], vec![Some(1.0), Some(2.0), Some(-999.0)]));
     assert_eq!(model.predict(&table).unwrap().iter().map(Option::is_some).collect::<Vec<_>>(), [false, false, true]);
 }
+
+#[test]
+fn day_and_month_have_the_order_of_the_training() {
+    let shown = |row: usize| format!("{:02}/{:02}/2024", 1 + row % 12, 1 + row % 28);
+    let day_first = |row: usize| format!("{:02}/{:02}/2024", 1 + row % 28, 1 + row % 12);
+    for (model, of_march) in [(trained(rows(shown), |_| ()), 0), (trained(rows(day_first), |_| ()), 1)] {
+        // 4 March and 3 April, or 3 April and 4 March.
+        let table = read(&model, "x,b\n03/04/2024,1\n04/03/2024,2\n");
+        let day = |row: usize| table.column("x").unwrap().number(row).unwrap();
+        assert_eq!((day(of_march), day(1 - of_march)), (19_786.0, 19_816.0));
+    }
+}

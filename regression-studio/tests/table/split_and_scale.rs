@@ -3,7 +3,7 @@
 use crate::support::{small_settings, small_table};
 use ndarray::Axis;
 use proptest::prelude::*;
-use regression_studio::prepared::{Input, PrepareError, Prepared, Scale, part_sizes, prepare, split};
+use regression_studio::prepared::{Input, PrepareError, Prepared, Scale, Transform, part_sizes, prepare, split};
 use regression_studio::settings::{BadRows, SplitOrder, SplitSettings};
 use regression_studio::table::{Column, Table};
 
@@ -82,9 +82,9 @@ fn validation_and_test_do_not_leak_into_training() {
     let (a, b) = (prepare(&table, &settings).unwrap(), prepare(&Table::new("mixed", columns), &settings).unwrap());
     assert_eq!(a.train.samples.inputs(), b.train.samples.inputs());
     assert_eq!(a.train.samples.targets(), b.train.samples.targets());
-    // The ranges, by which predictions are marked, are those of all rows.
+    // The ranges, by which predictions are marked and intervals end, are those of all rows.
     let without_ranges = |prepared: &Prepared| {
-        let mut transform = prepared.transform.clone();
+        let mut transform = Transform { target_range: None, ..prepared.transform.clone() };
         for input in &mut transform.inputs {
             if let Input::Number { range, .. } = input {
                 *range = None;
