@@ -1,5 +1,7 @@
 //! The public tests of the filters. `cargo test -p filters`
 
+use std::path::Path;
+
 use filters::{
     EDGES, NEIGHBOURS, SOBEL, correlation_gpu, correlation_rayon, correlation_trivial, sobel_operator, verify,
     verify_edges,
@@ -8,7 +10,7 @@ use gpu::{Device, SimulatorOptions};
 use ndarray::{Array2, arr2, array, s};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use teaching_tests::{Failure, call, check, for_any, seed_of_the_tests};
+use teaching_tests::{Failure, call, check, divides_work, for_any, seed_of_the_tests};
 
 fn matrix(rows: usize, columns: usize, seed: u64) -> Array2<f32> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed_of_the_tests() + seed);
@@ -55,7 +57,8 @@ fn correlation_trivial_is_right() -> Result<(), Failure> {
 
 #[test]
 fn correlation_rayon_is_right() -> Result<(), Failure> {
-    is_right_for_all(RAYON)
+    is_right_for_all(RAYON)?;
+    check("correlation_rayon", divides_work(Path::new(env!("CARGO_MANIFEST_DIR")), "src/parallel.rs"))
 }
 
 #[test]

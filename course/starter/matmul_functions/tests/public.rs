@@ -1,13 +1,14 @@
 //! The public tests of part 3. `cargo test -p matmul_functions`
 
 use std::convert::Infallible;
+use std::path::Path;
 
 use gpu::{Device, SimulatorOptions};
 use matmul_functions::{matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial, verify};
 use ndarray::Array2;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use teaching_tests::{Failure, call, check, for_any, seed_of_the_tests};
+use teaching_tests::{Failure, call, check, divides_work, for_any, has_own_loops, seed_of_the_tests};
 
 fn matrix(rows: usize, columns: usize, seed: u64) -> Array2<f32> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed_of_the_tests() + seed);
@@ -41,12 +42,14 @@ fn is_right_for_all(version: Version) -> Result<(), Failure> {
 
 #[test]
 fn matmul_transpose_trivial_is_right() -> Result<(), Failure> {
-    is_right_for_all(TRIVIAL)
+    is_right_for_all(TRIVIAL)?;
+    check("matmul_transpose_trivial", has_own_loops(Path::new(env!("CARGO_MANIFEST_DIR")), "src/trivial.rs"))
 }
 
 #[test]
 fn matmul_transpose_rayon_is_right() -> Result<(), Failure> {
-    is_right_for_all(RAYON)
+    is_right_for_all(RAYON)?;
+    check("matmul_transpose_rayon", divides_work(Path::new(env!("CARGO_MANIFEST_DIR")), "src/parallel.rs"))
 }
 
 #[test]

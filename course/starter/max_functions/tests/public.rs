@@ -1,11 +1,13 @@
 //! The public tests of part 2. `cargo test -p max_functions`
 
+use std::path::Path;
+
 use gpu::{Device, SimulatorOptions};
 use max_functions::{max_cpu, max_gpu, max_rayon, verify};
 use ndarray::{Array2, array, s};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use teaching_tests::{Failure, call, check, for_any, seed_of_the_tests};
+use teaching_tests::{Failure, call, check, divides_work, for_any, seed_of_the_tests};
 
 fn matrix(rows: usize, columns: usize, seed: u64) -> Array2<i32> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed_of_the_tests() + seed);
@@ -46,7 +48,8 @@ fn max_cpu_is_right() -> Result<(), Failure> {
 
 #[test]
 fn max_rayon_is_right() -> Result<(), Failure> {
-    is_right_for_all(RAYON)
+    is_right_for_all(RAYON)?;
+    check("max_rayon", divides_work(Path::new(env!("CARGO_MANIFEST_DIR")), "src/parallel.rs"))
 }
 
 #[test]

@@ -19,7 +19,13 @@ fn in_brackets(matrices: &[Array2<f64>]) -> String {
     matrices.iter().map(rows).collect::<Vec<_>>().join(" and ")
 }
 
-fn are_close(name: &str, found: Result<Array2<f64>, String>, expected: &Array2<f64>) -> Result<(), Failure> {
+/// Compares a function's values for each element of `x`.
+fn are_close(
+    name: &str,
+    x: &Array2<f64>,
+    found: Result<Array2<f64>, String>,
+    expected: &Array2<f64>,
+) -> Result<(), Failure> {
     let found = found.map_err(|error| format!("{name}: {error}"))?;
     if found.dim() != expected.dim() {
         return Err(format!("{name}: the shape is {:?}, expected {:?}", found.dim(), expected.dim()).into());
@@ -27,7 +33,8 @@ fn are_close(name: &str, found: Result<Array2<f64>, String>, expected: &Array2<f
     for ((index, &found), &expected) in found.indexed_iter().zip(expected) {
         let is_close = (found - expected).abs() <= 1e-15;
         if !is_close {
-            return Err(format!("{name}: element {index:?} is {found}, expected {expected}").into());
+            let x = x[index];
+            return Err(format!("{name}: for x = {x} it is {found}, expected {expected} (element {index:?})").into());
         }
     }
     Ok(())
@@ -38,14 +45,14 @@ fn sigmoid_has_known_values() -> Result<(), Failure> {
     let x = array![[0.0, 1.0, -5.0], [-1000.0, 1000.0, 2.0]];
     let expected =
         array![[0.5, 0.731_058_578_630_004_9, 0.006_692_850_924_284_855], [0.0, 1.0, 0.880_797_077_977_882_4]];
-    are_close("sigmoid", of(|| sigmoid(&x)), &expected)
+    are_close("sigmoid", &x, of(|| sigmoid(&x)), &expected)
 }
 
 #[test]
 fn sigmoid_prime_has_known_values() -> Result<(), Failure> {
     let x = array![[0.0, 1.0], [-1000.0, 2.0]];
     let expected = array![[0.25, 0.196_611_933_241_481_85], [0.0, 0.104_993_585_403_506_5]];
-    are_close("sigmoid_prime", of(|| sigmoid_prime(&x)), &expected)
+    are_close("sigmoid_prime", &x, of(|| sigmoid_prime(&x)), &expected)
 }
 
 #[test]
@@ -78,17 +85,24 @@ fn random_weights_have_the_shapes_the_bounds_and_the_seed() -> Result<(), Failur
 #[test]
 fn zeros_have_the_shapes() -> Result<(), Failure> {
     let weights = of(|| zeros_weights(&[4, 3, 2])).map_err(|error| format!("zeros_weights: {error}"))?;
-    if weights != [Array2::zeros((4, 3)), Array2::zeros((3, 2))] {
-        return Err(format!("zeros_weights: for sizes [4, 3, 2] they are {}", in_brackets(&weights)).into());
+    let shapes: Vec<_> = weights.iter().map(Array2::dim).collect();
+    if shapes != [(4, 3), (3, 2)] {
+        let expected = "expected [(4, 3), (3, 2)]";
+        return Err(format!("zeros_weights: for sizes [4, 3, 2] the shapes are {shapes:?}, {expected}").into());
+    }
+    if weights.iter().flatten().any(|weight| *weight != 0.0) {
+        return Err(
+            format!("zeros_weights: for sizes [4, 3, 2] they are {}, expected zeros", in_brackets(&weights)).into()
+        );
     }
     let biases = of(|| zeros_biases(&[4, 3, 2])).map_err(|error| format!("zeros_biases: {error}"))?;
-    match biases.iter().map(|biases| (biases.len(), biases.sum())).collect::<Vec<_>>()[..] {
-        [(3, 0.0), (2, 0.0)] => Ok(()),
-        _ => Err(format!(
-            "zeros_biases: for sizes [4, 3, 2] they are {:?}",
-            biases.iter().map(|layer| layer.to_vec()).collect::<Vec<_>>()
-        )
-        .into()),
+    let lengths: Vec<_> = biases.iter().map(|biases| biases.len()).collect();
+    if lengths != [3, 2] {
+        return Err(format!("zeros_biases: for sizes [4, 3, 2] the lengths are {lengths:?}, expected [3, 2]").into());
+    }
+    match biases.iter().flatten().find(|bias| **bias != 0.0) {
+        None => Ok(()),
+        Some(bias) => Err(format!("zeros_biases: for sizes [4, 3, 2] one is {bias}, expected zeros").into()),
     }
 }
 
@@ -120,7 +134,10 @@ fn lists_are_added_pair_by_pair() -> Result<(), Failure> {
     let sums = of(|| add_elementwise(&a, &b));
     let is_right = |sums: Vec<Array2<f64>>| match sums == [array![[11.0, 22.0]], array![[33.0]]] {
         true => Ok(()),
-        false => Err(format!("[[1, 2]], [[3]] and [[10, 20]], [[30]] give {}", in_brackets(&sums))),
+        false => {
+            let found = in_brackets(&sums);
+            Err(format!("[[1, 2]], [[3]] and [[10, 20]], [[30]] give {found}, expected [[11, 22]] and [[33]]"))
+        }
     };
     check("add_elementwise", sums.and_then(is_right))
 }
