@@ -6,6 +6,9 @@ use wgpu::{Backend, Backends, DeviceType};
 
 use crate::ShaderError;
 
+/// The environment variable that restricts the search, which wgpu reads.
+const BACKEND_VARIABLE: &str = "WGPU_BACKEND";
+
 /// An open device with its queue, and the first error that it reported.
 #[derive(Debug)]
 pub struct Gpu {
@@ -24,8 +27,16 @@ impl Gpu {
     /// search.
     ///
     /// # Errors
-    /// If no adapter is found, none matches `wanted`, or the chosen one cannot be opened.
+    /// If `WGPU_BACKEND` has an unknown name, no adapter is found, none matches `wanted`, or the chosen one cannot be
+    /// opened.
     pub fn open(wanted: Option<&str>) -> Result<Self, ShaderError> {
+        let variable = std::env::var(BACKEND_VARIABLE).ok();
+        // wgpu ignores unknown names.
+        if let Some(name) =
+            variable.iter().flat_map(|names| names.split(',')).find(|name| Backends::from_comma_list(name).is_empty())
+        {
+            return Err(ShaderError::UnknownBackend { name: name.trim().to_owned() });
+        }
         let asked_for = wgpu::InstanceDescriptor::new_without_display_handle_from_env().backends;
         // OpenGL last: enumerating it prints warnings on systems without a display.
         let (mut all, mut usable) = (Vec::new(), Vec::new());
@@ -43,9 +54,12 @@ impl Gpu {
         }
         if usable.is_empty() {
             let unfit: Vec<String> = all.iter().map(|adapter| describe(&adapter.get_info())).collect();
-            let reason = match unfit.is_empty() {
-                true => "neither Vulkan, Metal, DirectX 12 nor OpenGL found one".to_owned(),
-                false => format!("there are: {}", unfit.join("; ")),
+            let reason = match (unfit.is_empty(), &variable) {
+                (true, Some(names)) => {
+                    format!("{BACKEND_VARIABLE}={names} restricts the search: unset it to search all")
+                }
+                (true, None) => "neither Vulkan, Metal, DirectX 12 nor OpenGL found one".to_owned(),
+                (false, _) => format!("there are: {}", unfit.join("; ")),
             };
             return Err(ShaderError::NoAdapter { reason });
         }

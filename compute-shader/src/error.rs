@@ -15,6 +15,15 @@ pub enum ShaderError {
         /// The back ends searched, or the adapters found that are unsuitable.
         reason: String,
     },
+    /// `WGPU_BACKEND` has a name that is no back end's.
+    #[error(
+        "the environment variable WGPU_BACKEND has {name:?}, which is no back end: choose among vulkan, metal, dx12 and gl, \
+         separated by commas, or unset it"
+    )]
+    UnknownBackend {
+        /// The name.
+        name: String,
+    },
     /// No adapter matches the requested name.
     #[error("no adapter matches {wanted:?}; available: {}", found.iter().map(describe).collect::<Vec<_>>().join("; "))]
     NoSuchAdapter {

@@ -7,13 +7,14 @@ mod plot;
 mod row;
 mod table;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use command_line::{HomeworkOptions, with_worker_threads};
+use command_line::{HomeworkOptions, counted, note, parse_count, with_worker_threads};
 use compute_shader::{Gpu, ShaderNetwork};
 use neural_net::Predictor;
 use serde_json::json;
@@ -22,7 +23,7 @@ use timing::{Report, format_seconds, measure};
 use self::input::Input;
 use self::row::Row;
 
-/// The batch sizes of the table, ascending.
+/// The batch sizes of the table by default, ascending.
 const BATCHES: [usize; 5] = [1, 10, 100, 1000, 10_000];
 
 /// Time a network's forward pass as a compute shader against the CPU, and find the break-even batch size
@@ -40,12 +41,26 @@ struct Arguments {
     /// Part of the adapter's name, driver or back end, such as nvidia, vulkan or software [default: the best adapter]
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
+    /// Batch sizes to check and time, whose images repeat those of the test set; a batch beyond the adapter's limits is
+    /// split into several dispatches [default: 1,10,100,1000,10000]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_count)]
+    batch: Vec<NonZeroUsize>,
     /// Also evaluate the test set with the data kept on the device and only the number of correct images read back
     #[arg(long)]
     keep_on_device: bool,
     /// Plot images per second over the batch size
     #[arg(long, value_name = "FILE.svg", value_parser = plot::parse_path)]
     plot: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// The batch sizes, ascending and each once.
+    fn batches(&self) -> Vec<usize> {
+        match self.batch.is_empty() {
+            true => BATCHES.to_vec(),
+            false => self.batch.iter().map(|size| size.get()).collect::<BTreeSet<_>>().into_iter().collect(),
+        }
+    }
 }
 
 pub(crate) fn main() -> ExitCode {
@@ -86,12 +101,26 @@ fn run(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
 
     let mut shader = ShaderNetwork::new(&gpu, &input.network)?;
     let mut predictor = Predictor::new(&input.network);
-    checks::run(&mut report, &mut shader, &predictor, &input)?;
+    let batches = arguments.batches();
+    if let Some(&batch) = batches.last()
+        && batch > shader.largest_batch()
+    {
+        let (dispatches, largest) = (batch.div_ceil(shader.largest_batch()), shader.largest_batch());
+        report.remark(
+            "split",
+            &format!(
+                "Split: {batch} images are {dispatches} dispatches, since the adapter takes at most {largest} at once"
+            ),
+        );
+    }
+    note!("checking the shaders against the CPU, {} …", counted(batches.len(), "batch size"));
+    checks::run(&mut report, &mut shader, &predictor, &input, &batches)?;
     if !report.all_passed() {
         return Ok(report.finish());
     }
     let mut rows = Vec::new();
-    for batch in BATCHES {
+    for (index, &batch) in batches.iter().enumerate() {
+        note!("timing batches of {}, {} of {} …", counted(batch, "image"), index + 1, batches.len());
         rows.push(Row::measure(&mut shader, &mut predictor, input.batch(batch), repeats)?);
     }
     report.fact("batches", rows.iter().map(Row::to_json).collect::<Vec<_>>());
@@ -99,6 +128,7 @@ fn run(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
         table::print(&rows, threads, gpu.has_timestamps());
     }
     let break_even = break_even::find(&rows, |batch| {
+        note!("searching the break-even batch size: {} …", counted(batch, "image"));
         Ok(Row::measure(&mut shader, &mut predictor, input.batch(batch), repeats)?.ratio())
     })?;
     report.fact("break_even_batch", break_even.batch());

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use ndarray::ArrayView2;
+use ndarray::{ArrayView2, Axis};
 
+use crate::network::Path;
 use crate::{ShaderError, ShaderNetwork};
 
 /// Elapsed times of one prediction's phases, in seconds; the phases do not overlap.
@@ -19,18 +20,28 @@ pub struct Phases {
 
 impl ShaderNetwork<'_> {
     /// Predicts, and times each phase with a wait after it. The sum exceeds the time of [`ShaderNetwork::predict`],
-    /// which waits once.
+    /// which waits once. An input of more rows than [`ShaderNetwork::largest_batch`] is split, and its times are summed.
     ///
     /// # Errors
     /// If the device fails.
     ///
     /// # Panics
-    /// If `inputs` does not have as many columns as the network has inputs, or more rows than
-    /// [`ShaderNetwork::largest_batch`].
+    /// If `inputs` does not have as many columns as the network has inputs.
     pub fn time_phases(&mut self, inputs: ArrayView2<f32>) -> Result<Phases, ShaderError> {
-        let rows = inputs.nrows();
-        assert!(rows <= self.largest_batch(), "time_phases: more rows than the largest batch");
-        let (gpu, path) = (self.gpu, self.path_for(rows));
+        let path = self.path_for(inputs.nrows());
+        let mut sum = Phases { upload: 0.0, compute: self.gpu.has_timestamps().then_some(0.0), read_back: 0.0 };
+        for part in inputs.axis_chunks_iter(Axis(0), self.largest_batch()) {
+            let Phases { upload, compute, read_back } = self.time_part(path, part)?;
+            sum.upload += upload;
+            sum.compute = sum.compute.zip(compute).map(|(sum, compute)| sum + compute);
+            sum.read_back += read_back;
+        }
+        Ok(sum)
+    }
+
+    /// [`ShaderNetwork::time_phases`] of at most [`ShaderNetwork::largest_batch`] rows.
+    fn time_part(&mut self, path: Path, inputs: ArrayView2<f32>) -> Result<Phases, ShaderError> {
+        let (gpu, rows) = (self.gpu, inputs.nrows());
         self.reserve(rows);
         gpu.wait()?;
 

@@ -7,7 +7,6 @@ use neural_net::network::argmax;
 use neural_net::{Network, Predictor};
 use timing::Report;
 
-use super::BATCHES;
 use super::input::Input;
 
 /// Maximum error of an output: absolute for magnitudes up to 1, relative beyond.
@@ -15,10 +14,16 @@ const TOLERANCE: f32 = 1e-5;
 /// Number of samples that are also checked against plain loops, on both paths.
 const PLAIN_SAMPLES: usize = 200;
 
-pub(super) fn run(report: &mut Report, shader: &mut ShaderNetwork, predictor: &Predictor, input: &Input) -> Result<()> {
+pub(super) fn run(
+    report: &mut Report,
+    shader: &mut ShaderNetwork,
+    predictor: &Predictor,
+    input: &Input,
+    batches: &[usize],
+) -> Result<()> {
     let expected = predictor.predict_all(input.inputs.view());
     let mut outputs = Array2::zeros((0, 0));
-    for batch in BATCHES {
+    for &batch in batches {
         let samples = input.batch(batch);
         outputs = shader.predict(samples)?;
         let outcome = compare(outputs.view(), expected.slice(s![..samples.nrows(), ..]));

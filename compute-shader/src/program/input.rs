@@ -1,7 +1,7 @@
 //! The network and the samples that the program checks and times.
 
 use anyhow::{Context, Result, ensure};
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{Array2, ArrayView2, Axis, s};
 use neural_net::data::{Dataset, ToSamples};
 use neural_net::network::argmax;
 use neural_net::preset::Preset;
@@ -9,7 +9,7 @@ use neural_net::{Network, model_file};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::{Arguments, BATCHES};
+use super::Arguments;
 
 /// Full-batch training steps, as in the notebook.
 const STEPS: usize = 1000;
@@ -43,6 +43,7 @@ impl Input {
                      other files with --data, or a network with --weights",
                     dataset.name
                 );
+                command_line::note!("training the notebook's network, {STEPS} steps …");
                 let network = compute_shader::notebook::train(&dataset.train, STEPS)
                     .context("training of the notebook's network")?;
                 (network, format!("trained for {STEPS} steps on {}", dataset.name))
@@ -52,7 +53,11 @@ impl Input {
         let sizes: Vec<String> = architecture.sizes().iter().map(ToString::to_string).collect();
         let (hidden, output) = (architecture.hidden_activation().name(), architecture.output_activation().name());
         let network_line = format!("{}, {hidden} then {output}, {origin}", sizes.join("-"));
-        let max_batch = BATCHES[BATCHES.len() - 1];
+        let max_batch = arguments.batches().last().copied().unwrap_or(1);
+        // The inputs, and the outputs of both devices.
+        let values = architecture.inputs() + 3 * architecture.outputs();
+        let bytes = values.checked_mul(4).and_then(|bytes| bytes.checked_mul(max_batch));
+        command_line::require_memory(&format!("a batch of {max_batch} images"), bytes.map(|bytes| bytes as u64))?;
         if architecture.inputs() != rows * columns {
             let data_line =
                 format!("{max_batch} random samples, since the network's inputs are not {rows} × {columns} pixels");
@@ -63,10 +68,14 @@ impl Input {
         }
         let count = dataset.test.len().min(max_batch);
         let samples = dataset.test.samples(0, count);
-        let labels = dataset.test.labels[..count].to_vec();
+        // Only batches that were asked for repeat images.
+        let rows = if arguments.batch.is_empty() { count } else { max_batch };
+        let indices: Vec<usize> = (0..rows).map(|row| row % count.max(1)).collect();
+        let labels = indices.iter().map(|&index| dataset.test.labels[index]).collect::<Vec<_>>();
         let reads_digits = architecture.outputs() == neural_net::data::CLASSES;
-        let data_line = format!("{count} test images of {}", dataset.name);
-        let inputs = samples.inputs().clone();
+        let repeated = if rows > count { format!(", repeated to {rows}") } else { String::new() };
+        let data_line = format!("{count} test images of {}{repeated}", dataset.name);
+        let inputs = samples.inputs().select(Axis(0), &indices);
         Ok(Self { network, inputs, labels: reads_digits.then_some(labels), network_line, data_line })
     }
 

@@ -56,6 +56,9 @@ fn shader_splits_batches_that_are_too_large() {
         let mut shader = ShaderNetwork::new(&gpu, &network).unwrap().with_largest_batch(rows.try_into().unwrap());
         assert_eq!(shader.largest_batch(), rows);
         assert_eq!(shader.predict(inputs.view()).unwrap(), whole, "{rows} at a time");
+        let phases = shader.time_phases(inputs.view()).unwrap();
+        assert!(phases.upload > 0.0 && phases.read_back > 0.0, "{phases:?}");
+        assert_eq!(phases.compute.is_some(), gpu.has_timestamps());
     }
 }
 

@@ -67,6 +67,53 @@ fn shader_program_prints_one_json_object_for_a_network_of_any_size() {
     assert!(object["kept_on_device"].as_str().unwrap().contains("random inputs have no labels"));
 }
 
+/// A batch that the adapter does not take at once agrees with the CPU; progress is on stderr.
+#[test]
+fn shader_program_splits_a_batch_beyond_the_adapters_limits() {
+    let Some(gpu) = gpu() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("small.safetensors");
+    let network = network(&[784, 10], neural_net::Activation::Tanh, neural_net::Activation::Softmax, 3);
+    let largest = compute_shader::ShaderNetwork::new(&gpu, &network).unwrap().largest_batch();
+    neural_net::model_file::save(
+        &file,
+        &neural_net::model_file::Model { network, dataset: "none".to_owned(), convention: Default::default() },
+    )
+    .unwrap();
+    let batch = (largest + 1).to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_compute-shader"));
+    command.env_remove("MNIST_DIR").args(["--repeats", "1", "--batch", &batch, "64", "--weights"]).arg(&file);
+    let output = command.assert().success().get_output().clone();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains(&format!("Split: {batch} images are 2 dispatches, since the adapter takes at most {largest}")),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!("[+] shader_batch_{batch} passed")) && text.contains("[+] shader_batch_64 passed"),
+        "{text}"
+    );
+    let progress = String::from_utf8(output.stderr).unwrap();
+    for part in ["checking the shaders against the CPU", "timing batches of 64 images, 1 of 2", "2 of 2"] {
+        assert!(progress.contains(part), "{part}: {progress}");
+    }
+}
+
+#[test]
+fn shader_program_rejects_an_unknown_back_end() {
+    for names in ["vulcan", "vulkan,opengI", ""] {
+        let output = program().env("WGPU_BACKEND", names).assert().code(2).get_output().clone();
+        let error = String::from_utf8(output.stderr).unwrap();
+        let name = names.rsplit(',').next().unwrap();
+        assert!(
+            error.starts_with("error: the environment variable WGPU_BACKEND has ")
+                && error.contains(&format!("{name:?}")),
+            "{error}"
+        );
+        assert!(error.contains("choose among vulkan, metal, dx12 and gl") && error.lines().count() == 1, "{error}");
+    }
+}
+
 #[test]
 fn shader_program_reports_usage_errors_in_one_line() {
     let missing = ["--weights", "no/such/file.safetensors"];
