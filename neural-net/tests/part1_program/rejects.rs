@@ -206,6 +206,14 @@ fn part1_program_rejects_to_resume_with_other_settings() {
         let message = sandbox.rejection(&training(2, &["--checkpoint", "run", "--resume", flag, value]));
         assert_has(&message, &[flag, "differs from the checkpoint"]);
     }
+    let both = ["--checkpoint", "run", "--resume", "--layers", "784,10", "--seed", "1"];
+    let message = sandbox.rejection(&training(2, &both));
+    let values = ["(784,128,64,10 there, 784,10 here)", "--seed differs from the checkpoint (0 there, 1 here)"];
+    assert_has(&message, &values);
+    assert_has(
+        &message,
+        &["omit --layers and --seed to resume, or start a new run in another directory of --checkpoint"],
+    );
     let fewer = ["--data", "digits", "--checkpoint", "run", "--resume", "--train-images", "400"];
     assert_has(&sandbox.rejection(&fewer), &["--train-images"]);
 }
