@@ -12,7 +12,7 @@ const TRIED: usize = 1000;
 /// Pattern, name and advice of each form; the first that most texts have is named. Months are those of German, French,
 /// Spanish, Italian, Portuguese, Dutch and Polish.
 #[rustfmt::skip]
-const FORMS: [(&str, &str, &str); 30] = [
+const FORMS: [(&str, &str, &str); 34] = [
     (r"^[-+−]?\d+( days?,?)? ?\d*:\d\d(:\d\d([.,]\d+)?)?$", "a duration or a time of the day", "write all in one form, such as 1:23:45, or convert them to seconds"),
     (r"(?i)^\d{1,2}(:\d\d){0,2} ?[ap]\.?m\.?$", "a time of the day", "write it as 14:30:00"),
     (r"(?i)^-?(\d+([.,]\d+)? ?(d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)[ ,]*){2,}$", "a duration", "convert it to seconds"),
@@ -42,6 +42,10 @@ const FORMS: [(&str, &str, &str); 30] = [
     (r"^[\[{(].*[\]})]$", "a list or JSON", "give each value a column of its own"),
     (r"^\d+([.,]\d+)?([;|/] ?\d+([.,]\d+)?)+$", "several numbers in a cell", "give each number a column of its own"),
     (r"^\d+([.,]\d+)? ?[x×] ?\d+([.,]\d+)?( ?[x×] ?\d+([.,]\d+)?)?( ?[a-z]+)?$", "several dimensions", "give each number a column of its own"),
+    (r"^\d[\d.,']*[-−]$", "a number with its minus behind it", "write it as -12.5"),
+    (r"^[-+−]?\d{1,3}(_\d{3})+([.,]\d+)?$", "a number with underscores", "write it as 1234567"),
+    (r"^[-+−]?[٠-٩۰-۹०-९０-９][٠-٩۰-۹०-९０-９.,٫٬．，]*$", "a number in digits of another script", "write it as 1234.5"),
+    (r"^\d+[€$£]\d\d$", "an amount with its currency in place of the decimal mark", "write it as 12.50"),
     (r"^[-+−]?\d[\d.,' ]*%.*[A-Za-z]", "a percentage with a text", "write the percentage alone"),
 ];
 
@@ -62,7 +66,12 @@ const LAST: [(&str, &str, &str); 3] = [
 
 /// What most of the first texts look like, with an example and advice.
 pub(crate) fn of_texts(texts: &Texts) -> Option<String> {
-    let tried: Vec<&str> = texts.iter().take(TRIED).map(str::trim).collect();
+    // Plain numbers may stand beside any form.
+    let is_plain = |text: &str| {
+        let digits = text.strip_prefix('-').unwrap_or(text).replacen(['.', ','], "", 1);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let tried: Vec<&str> = texts.iter().take(TRIED).map(str::trim).filter(|text| !is_plain(text)).collect();
     let is_most = |pattern: &Regex| 2 * tried.iter().filter(|text| pattern.is_match(text)).count() > tried.len();
     let (pattern, name, advice) = PATTERNS.iter().find(|(pattern, ..)| is_most(pattern))?;
     let example = tried.iter().find(|text| pattern.is_match(text))?;
@@ -116,6 +125,11 @@ mod tests {
             (["[1, 2]", "[3]", "{\"a\": 1}"], "list"),
             (["12;13;14", "7|8", "1;2"], "several numbers"),
             (["10 x 20 cm", "5x7 cm", "3 × 4 × 5 cm"], "several dimensions"),
+            (["12.5-", "3.25", "7-"], "minus behind"),
+            (["1_000", "12_000", "7"], "underscores"),
+            (["١٢", "٣٫٥", "７"], "another script"),
+            (["5€50", "12€00", "7€25"], "currency in place"),
+            (["5*", "7", "12*"], "text behind"),
             (["5% of sales", "7% off", "12% up"], "percentage"),
             (["$5", "7 €", "£3.50"], "different currencies"),
             (
