@@ -24,8 +24,8 @@ fn has_escape(text: &[u8]) -> bool {
     memmem::find(text, b"\x1b$").is_some()
 }
 
-/// The encoding of a text: UTF-8 if most lines that are not ASCII are valid UTF-8, so that a few damaged characters do not
-/// change the others, and otherwise `unless_utf8` or the guess of chardetng. Errors end the text.
+/// The encoding of a text: UTF-8 if most lines that are not ASCII are valid UTF-8, and otherwise
+/// `unless_utf8` or the guess of chardetng. A few damaged characters do not change how the others are read. Errors end the text.
 pub(super) fn encoding(text: impl Read, unless_utf8: Option<Encoding>) -> Encoding {
     let mut text = BufReader::with_capacity(1 << 16, text);
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
