@@ -20,6 +20,7 @@ use std::collections::HashSet;
 use rayon::prelude::*;
 
 use crate::prepared::distinct_rows;
+use crate::settings::MAX_CLASSES;
 use crate::table::{Column, Kind};
 use crate::{Settings, Table};
 
@@ -27,8 +28,6 @@ use crate::{Settings, Table};
 const MAX_ROWS: usize = 5000;
 /// Minimum number of different rows for a relation between columns: fewer agree by chance.
 const MIN_ROWS: usize = 20;
-/// Maximum number of different whole numbers of a target that may be codes of classes.
-pub(crate) const MAX_CLASSES: usize = 10;
 
 /// What a user should decide before training.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,8 +18,8 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use self::field::Field;
-pub(crate) use self::problems::MIN_ROWS;
 pub use self::problems::Problem;
+pub(crate) use self::problems::{MAX_CLASSES, MIN_ROWS};
 use crate::Table;
 use crate::table::{DecimalMark, Encoding, Role, csv, synthetic};
 

@@ -4,7 +4,6 @@ use neural_net::device::TrainingDevice;
 
 use super::{Field, HiddenActivation, NetworkKind, Settings, Source};
 use crate::Table;
-use crate::findings::MAX_CLASSES;
 use crate::table::{Column, Kind, Role, csv, shortened};
 
 /// An invalid value.
@@ -25,6 +24,8 @@ impl std::fmt::Display for Problem {
 /// Maximum numbers of hidden layers and of neurons per layer.
 const MAX_LAYERS: usize = 8;
 pub(crate) const MAX_NEURONS: usize = 1024;
+/// Maximum number of different texts or whole numbers of a target that may be classes.
+pub(crate) const MAX_CLASSES: usize = 10;
 /// Minimum number of rows: two to train on, one to validate, one to test.
 pub(crate) const MIN_ROWS: usize = 4;
 
