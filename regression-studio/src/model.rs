@@ -68,6 +68,20 @@ pub(crate) struct Output {
     pub(crate) spread: Option<f64>,
 }
 
+/// The standardised predictions for a table's rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Outputs {
+    /// NaN for an incomplete row, and where the network overflows.
+    pub(crate) values: Vec<f32>,
+    /// The rows' spreads, if intervals are normalised.
+    pub(crate) spreads: Option<Vec<f64>>,
+    /// Whether each row has a value of every feature.
+    pub(crate) is_complete: Vec<bool>,
+}
+
+/// Rows that are encoded at a time.
+const BLOCK: usize = 1 << 15;
+
 impl Model {
     /// A prediction per row in the target's unit; `None` if a feature of the row is missing or not numeric. A text that
     /// did not occur in training is encoded as none of the known categories.
@@ -75,15 +89,29 @@ impl Model {
     /// # Errors
     /// If the table lacks a feature column, or a numeric feature is a text column there.
     pub fn predict(&self, table: &Table) -> Result<Vec<Option<f64>>, PredictError> {
-        let outputs = self.outputs(table)?.into_iter();
-        Ok(outputs.map(|output| output.map(|output| self.transform.target_of(output.value))).collect())
+        let Outputs { values, is_complete, .. } = self.outputs(table)?;
+        let rows = values.into_iter().zip(is_complete);
+        Ok(rows.map(|(value, is_complete)| is_complete.then(|| self.transform.target_of(value))).collect())
     }
 
     /// [`Model::predict`], standardised, with what the interval needs.
-    pub(crate) fn outputs(&self, table: &Table) -> Result<Vec<Option<Output>>, PredictError> {
-        let (inputs, complete) = self.transform.inputs(table)?;
-        let mut outputs = self.outputs_of(inputs.view()).into_iter();
-        Ok(complete.into_iter().map(|is_complete| if is_complete { outputs.next() } else { None }).collect())
+    pub(crate) fn outputs(&self, table: &Table) -> Result<Outputs, PredictError> {
+        let is_complete = self.transform.complete_rows(table)?;
+        let mut values = vec![f32::NAN; table.rows()];
+        let mut spreads = self.intervals.as_ref().filter(|of| of.is_normalised).map(|_| vec![f64::NAN; table.rows()]);
+        // Blocks keep the memory of the inputs small.
+        for first in (0..table.rows()).step_by(BLOCK) {
+            let block = first..(first + BLOCK).min(table.rows());
+            let rows: Vec<u32> = block.filter(|row| is_complete[*row]).map(|row| row as u32).collect();
+            let outputs = self.outputs_of(self.transform.encode(table, &rows).view());
+            for (&row, output) in rows.iter().zip(outputs) {
+                values[row as usize] = output.value;
+                if let (Some(spreads), Some(spread)) = (&mut spreads, output.spread) {
+                    spreads[row as usize] = spread;
+                }
+            }
+        }
+        Ok(Outputs { values, spreads, is_complete })
     }
 
     /// The outputs for standardised inputs, rows × inputs.

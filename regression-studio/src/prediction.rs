@@ -6,48 +6,50 @@ mod row;
 
 use command_line::counted;
 
+pub use self::csv::WriteError;
 use self::outside::{Outside, unseen};
 pub use self::row::Cell;
 use crate::Table;
 use crate::intervals;
-use crate::model::{Model, PredictError};
-use crate::prepared::Incomplete;
-use crate::results::{self, Metrics, TableRows};
-use crate::table::Kind;
+use crate::intervals::Intervals;
+use crate::model::{Model, Outputs, PredictError};
+use crate::prepared::{Incomplete, Scale, end_of_interval};
+use crate::results::{self, Metrics, Parts, TableRows};
+use crate::table::{Column, Kind};
 
-/// The predictions for a table.
-#[derive(Clone, Debug, PartialEq)]
+/// The predictions for a table. They take a few bytes for each row.
+#[derive(Clone, Debug)]
 pub struct Predictions {
     /// The target's name.
     pub target: String,
-    /// A prediction for each row, in the target's unit; `None` if a feature is missing or not a number.
-    pub predicted: Vec<Option<f64>>,
     /// The probability of the intervals, in percent.
     pub percent: u8,
-    /// The ends of each prediction's interval, in the target's unit, or the reason in one line for which there are
-    /// none. Outside the range of training an interval is wider, see [`Input::excess`](crate::prepared::Input::excess),
-    /// and has no guarantee.
-    pub intervals: Result<Vec<Option<[f64; 2]>>, String>,
+    /// The reason in one line for which there are no intervals.
+    pub why_no_intervals: Option<String>,
     /// The share of the rows of [`Predictions::metrics`] whose interval contains the true value.
     pub coverage: Option<f64>,
-    /// The target of each row, if the table has that column as numbers.
-    pub truth: Option<Vec<Option<f64>>>,
     /// The metrics over the rows with a prediction and a true value, if there are any; of a run's own table, over those of the test
     /// part.
     pub metrics: Option<Metrics>,
-    /// The part of each row, if the table is the one that the network was trained on: "training", "validation" or "test", and
-    /// empty for a row that is not used.
-    pub parts: Option<Vec<&'static str>>,
-    /// The number of rows without a prediction.
+    /// The number of rows without a prediction, since a feature is missing or not a number.
     pub skipped: usize,
     /// The reasons of [`Predictions::skipped`], in words.
     why_skipped: String,
-    /// For each row, the features whose value is outside the range of the training part.
-    pub outside: Vec<Vec<String>>,
-    /// The first of them in words.
-    first_outside: Option<String>,
     /// The text columns with categories that did not occur in training.
     pub unseen: Vec<Unseen>,
+    /// Whether the target's true values are known.
+    pub has_truth: bool,
+    outputs: Outputs,
+    scale: Scale,
+    target_range: Option<[f64; 2]>,
+    intervals: Option<Intervals>,
+    /// The rows' parts, if the table is the one that the network was trained on.
+    parts: Option<Parts>,
+    outside: Outside,
+    /// The rows whose prediction is not finite, and the first in words.
+    not_finite: (usize, String),
+    /// The columns that identify rows, in the table's order.
+    identifiers: Vec<String>,
 }
 
 /// A text column with categories that did not occur in training; the network sees such a row as having no category.
@@ -83,75 +85,137 @@ impl Predictions {
         percent: u8,
     ) -> Result<Self, PredictError> {
         let outputs = model.outputs(table)?;
-        let predicted: Vec<Option<f64>> =
-            outputs.iter().map(|output| output.map(|output| model.transform.target_of(output.value))).collect();
-        let outside = Outside::of(model, table);
-        let intervals = match model.why_no_intervals(percent) {
-            Some(reason) => Err(reason),
-            None => {
-                let rows = outputs.iter().zip(&outside.widening);
-                Ok(rows.map(|(output, &widening)| model.interval(percent, (*output)?, widening)).collect())
-            }
-        };
+        let (scale, outside) = (model.transform.target_scale, Outside::of(model, table));
         let target = &model.transform.target;
         let truth = table.column(target).filter(|column| column.kind() == Kind::Number);
-        let truth: Option<Vec<Option<f64>>> =
-            truth.map(|column| (0..table.rows()).map(|row| column.number(row)).collect());
-        let parts = rows.zip(truth.as_deref()).and_then(|(rows, truth)| rows.parts_of(truth));
-        let counts = |row: usize| parts.as_ref().is_none_or(|parts| parts[row] == "test");
-        let pairs = predicted.iter().zip(truth.iter().flatten()).enumerate().filter(|(row, _)| counts(*row));
-        let measured: Vec<(usize, f64, f64)> =
-            pairs.filter_map(|(row, (predicted, truth))| Some((row, (*truth)?, (*predicted)?))).collect();
-        let (known, of_known): (Vec<f64>, Vec<f64>) = measured.iter().map(|(_, truth, of)| (*truth, *of)).unzip();
-        let is_inside = |intervals: &Vec<Option<[f64; 2]>>, row: usize, truth: f64| {
-            intervals[row].is_some_and(|[low, high]| low <= truth && truth <= high)
-        };
-        let coverage = intervals.as_ref().ok().filter(|_| !measured.is_empty()).map(|intervals| {
-            let inside = measured.iter().filter(|(row, truth, _)| is_inside(intervals, *row, *truth)).count();
-            inside as f64 / measured.len() as f64
-        });
-        let is_log = model.transform.target_scale.log;
-        let metrics = (!known.is_empty()).then(|| results::metrics(&known, &of_known, is_log));
-        let is_predicted: Vec<bool> = predicted.iter().map(Option::is_some).collect();
+        let parts = rows.filter(|rows| truth.is_some_and(|truth| rows.are_of(truth)));
         let columns = model.columns();
-        let incomplete = Incomplete::of(columns.iter().filter_map(|name| table.column(name)), &is_predicted);
-        Ok(Self {
+        let incomplete = Incomplete::of(columns.iter().filter_map(|name| table.column(name)), &outputs.is_complete);
+        let identifies = |column: &&Column| model.transform.identifiers.iter().any(|name| name == column.name());
+        let identifiers = table.columns().iter().filter(identifies).map(|column| column.name().to_owned()).collect();
+        let mut predictions = Self {
             target: target.clone(),
-            predicted,
             percent,
-            intervals,
-            coverage,
-            truth,
-            metrics,
-            parts,
+            why_no_intervals: model.why_no_intervals(percent),
+            coverage: None,
+            metrics: None,
             skipped: incomplete.rows(),
             why_skipped: incomplete.in_words(),
-            outside: outside.features,
-            first_outside: outside.first,
             unseen: unseen(model, table),
-        })
+            has_truth: truth.is_some(),
+            outputs,
+            scale,
+            target_range: model.transform.target_range,
+            intervals: model.intervals.clone(),
+            parts: parts.map(TableRows::letters),
+            outside,
+            not_finite: (0, String::new()),
+            identifiers,
+        };
+        predictions.measure(truth);
+        predictions.find_not_finite(model, table);
+        Ok(predictions)
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.outputs.values.len()
+    }
+
+    /// The prediction for a row, in the target's unit; `None` if a feature is missing or not a number, or the prediction
+    /// is not finite.
+    pub fn predicted(&self, row: usize) -> Option<f64> {
+        let predicted = self.scale.original(f64::from(self.outputs.values[row]));
+        Some(predicted).filter(|predicted| predicted.is_finite())
+    }
+
+    /// The ends of the interval of a row's prediction, in the target's unit. Outside the range of training it is wider, see
+    /// [`Input::excess`](crate::prepared::Input::excess), and has no guarantee.
+    pub fn interval(&self, row: usize) -> Option<[f64; 2]> {
+        let predicted = self.predicted(row).map(|_| f64::from(self.outputs.values[row]))?;
+        let spread = self.outputs.spreads.as_ref().map(|spreads| spreads[row]);
+        let interval =
+            self.intervals.as_ref()?.interval(self.percent, predicted, spread, self.outside.widening(row))?;
+        Some(interval.map(|end| end_of_interval(end, &self.scale, self.target_range)))
+            .filter(|ends| ends.iter().all(|end| end.is_finite()))
+    }
+
+    /// The target of a row of the table that is predicted, if it has it as a number.
+    pub fn truth(&self, table: &Table, row: usize) -> Option<f64> {
+        table.column(&self.target)?.number(row)
+    }
+
+    /// The part of a row, if the table is the one that the network was trained on: "training", "validation" or "test", and
+    /// empty for a row that is not used.
+    pub fn part(&self, row: usize) -> Option<&'static str> {
+        Some(self.parts.as_ref()?.of_row(row))
+    }
+
+    /// The features of a row whose value is outside the range of the training part.
+    pub fn outside(&self, row: usize) -> Vec<&str> {
+        self.outside.features(row)
+    }
+
+    /// Computes metrics and coverage by the true values.
+    fn measure(&mut self, truth: Option<&Column>) {
+        let is_measured = |row: &usize| self.part(*row).is_none_or(|part| part == "test");
+        let measured = (0..self.rows()).filter(is_measured);
+        let measured = measured.filter_map(|row| Some((row, truth?.number(row)?, self.predicted(row)?)));
+        let (mut known, mut of_known, mut inside) = (Vec::new(), Vec::new(), 0);
+        for (row, truth, predicted) in measured {
+            inside += usize::from(self.interval(row).is_some_and(|[low, high]| low <= truth && truth <= high));
+            known.push(truth);
+            of_known.push(predicted);
+        }
+        if !known.is_empty() {
+            let coverage = inside as f64 / known.len() as f64;
+            self.coverage = self.why_no_intervals.is_none().then_some(coverage);
+            self.metrics = Some(results::metrics(&known, &of_known, self.scale.log));
+        }
+    }
+
+    /// Finds the complete rows whose prediction overflows, and says of the first which value is the farthest.
+    fn find_not_finite(&mut self, model: &Model, table: &Table) {
+        let is_lost = |row: &usize| self.outputs.is_complete[*row] && self.predicted(*row).is_none();
+        let count = (0..self.rows()).filter(is_lost).count();
+        let Some(row) = (0..self.rows()).find(is_lost) else { return };
+        let inputs = model.transform.inputs.iter().filter_map(|input| {
+            let value = table.column(input.column())?.number(row)?;
+            Some((input, value, input.scale().in_deviations(value).abs()))
+        });
+        let farthest = inputs.max_by(|(_, _, a), (_, _, b)| a.total_cmp(b));
+        let value =
+            farthest.map_or_else(String::new, |(input, value, _)| format!(": {}", outside::described(input, value)));
+        self.not_finite = (count, format!("row {}{}{value}", row + 1, outside::line(table, row)));
     }
 
     /// What a user should know about these predictions, one line each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let (skipped, rows) = (self.skipped, self.predicted.len());
+        let (skipped, rows) = (self.skipped, self.rows());
         if skipped > 0 {
             let have = if skipped == 1 { "has" } else { "have" };
             notes.push(format!("{skipped} of {rows} rows {have} no prediction: {}", self.why_skipped));
         }
+        if let (count @ 1.., first) = &self.not_finite {
+            let has = if *count == 1 { "has" } else { "have" };
+            notes.push(format!(
+                "{} {has} no prediction, since it is not a finite number, first {first}: correct the value",
+                counted(*count, "row")
+            ));
+        }
         if let Some(parts) = &self.parts {
-            let seen = parts.iter().filter(|part| matches!(**part, "training" | "validation")).count();
+            let seen = parts.iter().filter(|(_, part)| *part != "test").count();
             notes.push(format!(
                 "this is the table that the network was trained on: {} of training and validation do not count for R² and the errors",
                 counted(seen, "row")
             ));
         }
-        if let Some(first) = &self.first_outside {
-            let count = self.outside.iter().filter(|features| !features.is_empty()).count();
+        if let Some(first) = &self.outside.first {
+            let count = self.outside.rows();
             let are = if count == 1 { "is" } else { "are" };
             let intervals =
-                if self.intervals.is_ok() { ": their intervals are wider, but without guarantee" } else { "" };
+                if self.why_no_intervals.is_none() { ": their intervals are wider, but without guarantee" } else { "" };
             notes.push(format!(
                 "{} {are} outside the range of training, first {first}{intervals}",
                 counted(count, "row")
@@ -170,7 +234,9 @@ impl Predictions {
     pub fn measured_rows(&self) -> String {
         match &self.parts {
             None => "the rows with a true value".to_owned(),
-            Some(parts) => format!("the {}", counted(parts.iter().filter(|part| **part == "test").count(), "test row")),
+            Some(parts) => {
+                format!("the {}", counted(parts.iter().filter(|(_, part)| *part == "test").count(), "test row"))
+            }
         }
     }
 }

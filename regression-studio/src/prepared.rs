@@ -17,8 +17,8 @@ pub use self::error::{PredictError, PrepareError};
 pub use self::linear::Baselines;
 pub(crate) use self::rows::Incomplete;
 pub use self::split::{part_sizes, split};
-pub(crate) use self::transform::signed_log;
-pub use self::transform::{Input, Logarithms, Scale, Transform, suggested_logarithms};
+pub use self::transform::{Constant, Input, Logarithms, Scale, Transform, suggested_logarithms};
+pub(crate) use self::transform::{end_of_interval, signed_log};
 use self::units::Units;
 pub(crate) use self::units::{distinct_rows, time_column};
 use crate::settings::{DataSettings, Fold};
@@ -41,8 +41,6 @@ pub struct Prepared {
     pub findings: Vec<String>,
     /// Notes on the data, one line each: constant columns, dropped rows.
     pub notes: Vec<String>,
-    /// The mean and the linear model.
-    pub baselines: Baselines,
 }
 
 /// One part of the split.
@@ -58,7 +56,7 @@ pub struct Part {
     pub groups: Option<Arc<[u32]>>,
 }
 
-/// Splits and standardises a table's complete rows, and fits the baselines.
+/// Splits and standardises a table's complete rows.
 ///
 /// # Errors
 /// If the settings have problems, a cell is bad and `bad_rows` is `error`, or the remaining rows are too few or
@@ -119,7 +117,7 @@ fn groups_of_rows(groups: &[Vec<u32>]) -> Option<Vec<u32>> {
     Some(group_of)
 }
 
-/// Encodes and standardises the rows of training, validation and test part, and fits the baselines.
+/// Encodes and standardises the rows of training, validation and test part.
 fn of_parts(
     table: &Table,
     data: &DataSettings,
@@ -132,8 +130,7 @@ fn of_parts(
     };
     let part = |rows: Vec<u32>| Part { groups: groups(&rows), ..part(table, data, &transform, rows) };
     let [train, validation, test] = rows.map(part);
-    let baselines = Baselines::fit(&train.samples);
-    Prepared { train, validation, test, transform, dropped, findings: Vec::new(), notes, baselines }
+    Prepared { train, validation, test, transform, dropped, findings: Vec::new(), notes }
 }
 
 /// The rows of the training and validation part of `prepared`, of which the test part is now a fold: what a network says

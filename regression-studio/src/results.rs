@@ -7,7 +7,8 @@ use crate::Model;
 use crate::importance::{self, Importance};
 use crate::intervals::{self, MeasuredIntervals, PERCENT};
 use crate::model::Output;
-use crate::prepared::{Part, Prepared, Transform, signed_log};
+use crate::prepared::{Baselines, Part, Prepared, Transform, signed_log};
+use crate::table::Column;
 
 /// The metrics of one epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -150,6 +151,30 @@ pub struct TableRows {
 /// The letters of the parts, in the order of [`Prepared::parts`].
 const PART_LETTERS: [(u8, &str); 3] = [(b'l', "training"), (b'v', "validation"), (b't', "test")];
 
+/// The part of each row of a run's table.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts(String);
+
+impl Parts {
+    /// Number and part of each row that is used, counted from 0.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &'static str)> {
+        parts_of(&self.0)
+    }
+
+    /// The part of a row, empty for a row that is not used.
+    pub(crate) fn of_row(&self, row: usize) -> &'static str {
+        self.0.as_bytes().get(row).and_then(|letter| part_of(*letter)).unwrap_or_default()
+    }
+}
+
+fn part_of(letter: u8) -> Option<&'static str> {
+    PART_LETTERS.iter().find(|(of_part, _)| *of_part == letter).map(|(_, name)| *name)
+}
+
+fn parts_of(letters: &str) -> impl Iterator<Item = (usize, &'static str)> {
+    letters.bytes().enumerate().filter_map(|(row, letter)| Some((row, part_of(letter)?)))
+}
+
 impl TableRows {
     /// The rows of prepared samples; `outputs` are the model's for the test part, `spreads` those of its rows if intervals
     /// are normalised.
@@ -172,10 +197,7 @@ impl TableRows {
 
     /// Number and part of each row that is used, counted from 0.
     pub fn parts(&self) -> impl Iterator<Item = (usize, &'static str)> {
-        self.parts.bytes().enumerate().filter_map(|(row, letter)| {
-            let (_, name) = PART_LETTERS.iter().find(|(of_part, _)| *of_part == letter)?;
-            Some((row, *name))
-        })
+        parts_of(&self.parts)
     }
 
     /// Number, true value and prediction of each test row, counted from 0.
@@ -189,16 +211,16 @@ impl TableRows {
         &self.intervals
     }
 
-    /// The part of each row of a table with these true values, empty for a row that is not used. None if it is another table: its
-    /// test rows have other values.
-    pub(crate) fn parts_of(&self, truth: &[Option<f64>]) -> Option<Vec<&'static str>> {
-        let is_same = |(row, [of_test, _]): (usize, [f64; 2])| truth.get(row).copied().flatten() == Some(of_test);
-        if self.parts.len() > truth.len() || self.test.is_empty() || !self.test().all(is_same) {
-            return None;
-        }
-        let mut parts = vec![""; truth.len()];
-        self.parts().for_each(|(row, part)| parts[row] = part);
-        Some(parts)
+    /// Whether a table with this column as its target is the one of the run: its test rows have the same values.
+    pub(crate) fn are_of(&self, truth: &Column) -> bool {
+        let is_same = |(row, [of_test, _]): (usize, [f64; 2])| truth.number(row) == Some(of_test);
+        let rows = truth.numbers().map_or(0, <[f64]>::len);
+        self.parts.len() <= rows && !self.test.is_empty() && self.test().all(is_same)
+    }
+
+    /// The rows' parts alone.
+    pub(crate) fn letters(&self) -> Parts {
+        Parts(self.parts.clone())
     }
 
     /// Checks that there is a pair for each test row, and an interval for each or none.
@@ -270,7 +292,7 @@ pub(crate) fn of(
     best_epoch: usize,
     device: String,
 ) -> Results {
-    let (scale, baselines) = (prepared.transform.target_scale, &prepared.baselines);
+    let (scale, baselines) = (prepared.transform.target_scale, Baselines::fit(&prepared.train.samples));
     let mut of_parts = outputs.iter();
     let parts = prepared.parts().map(|(name, part)| {
         let of_part = of_parts.next().into_iter().flatten();

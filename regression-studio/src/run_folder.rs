@@ -116,8 +116,8 @@ const OF_THE_END: [&str; 6] = [RESULTS, PREDICTED, SPLIT, CARD, ERRORS_PLOT, PRE
 const PREDICTED: &str = "predicted.csv";
 /// The file name of the rows' parts.
 const SPLIT: &str = "split.csv";
-/// The model card's file name.
-const CARD: &str = "model-card.md";
+/// The model card's file name in a run's folder.
+pub const CARD: &str = "model-card.md";
 /// The file name of the plot of the epochs' errors.
 const ERRORS_PLOT: &str = "errors.svg";
 /// The file name of the plot of predictions.

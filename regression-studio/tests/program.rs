@@ -136,6 +136,72 @@ fn a_run_is_saved_and_predicts() {
     assert!(message.contains("has another [network]"), "{message}");
 }
 
+#[test]
+fn identifiers_and_true_values_are_written_as_they_are_in_the_file() {
+    let row = |i: u32| format!("{i},g{},{},{}\n", i % 40, i % 17, (i % 17) * 2);
+    let folder = folder("id,person,a,c\n".to_owned() + &(0..200).map(row).collect::<String>());
+    let columns = "features = [\"a\"]\ncolumns = { id = \"index\", person = \"group\" }";
+    fs::write(folder.path().join("config.toml"), CONFIG.replace("features = [\"a\", \"b\"]", columns)).unwrap();
+    let (_, stderr, code) = output(program(folder.path()).args(["train", "config.toml"]));
+    assert_eq!(code, 0, "{stderr}");
+    let new = "# exported\nid;c;a;person\n00123;1.10;1;\"a;1\"\n\n9007199254740993;12345678901234567890;2;\"say \"\"x\"\"\"\n\
+               1.10;0,30;3;\"two\nlines\"\n1e5;;4; g \n-0;1E+2;5;NA\n2468013579246801357924;+7;6;\"1,5\"\n";
+    fs::write(folder.path().join("new.csv"), new).unwrap();
+    let (printed, _, code) = output(program(folder.path()).args(["predict", "config-run", "new.csv"]));
+    assert_eq!(code, 0, "{printed}");
+    let mut found = csv::Reader::from_reader(printed.as_bytes());
+    assert_eq!(
+        found.headers().unwrap(),
+        ["row", "id", "person", "predicted c", "lower 90 %", "upper 90 %", "c"].as_slice()
+    );
+    let copied: Vec<[String; 3]> =
+        found.records().map(|row| [1, 2, 6].map(|of| row.as_ref().unwrap()[of].to_owned())).collect();
+    let expected = [
+        ["00123", "a;1", "1.10"],
+        ["9007199254740993", "say \"x\"", "12345678901234567890"],
+        ["1.10", "two\nlines", "0,30"],
+        ["1e5", "g", ""],
+        ["-0", "NA", "1E+2"],
+        ["2468013579246801357924", "1,5", "+7"],
+    ];
+    assert_eq!(copied, expected);
+    // Without these columns, the predictions are the same.
+    fs::write(folder.path().join("bare.csv"), "a\n1\n2\n").unwrap();
+    let (bare, _, code) = output(program(folder.path()).args(["predict", "config-run", "bare.csv"]));
+    assert_eq!((code, bare.lines().next()), (0, Some("row,predicted c,lower 90 %,upper 90 %")));
+    let predicted = |line: &str, column: usize| line.split(',').nth(column).unwrap().to_owned();
+    assert_eq!(predicted(bare.lines().nth(1).unwrap(), 1), predicted(printed.lines().nth(1).unwrap(), 3));
+}
+
+#[test]
+fn many_features_are_listed_briefly_and_all_time_is_reported() {
+    let header: Vec<String> = (0..30).map(|column| format!("x{column}")).collect();
+    let row = |i: u32| {
+        let cells: Vec<String> = (0..30).map(|column| ((i * 7 + column * i * i) % 23).to_string()).collect();
+        format!("{},{}\n", cells.join(","), i % 23)
+    };
+    let folder = folder(format!("{},c\n", header.join(",")) + &(0..200).map(row).collect::<String>());
+    let features = format!("features = {header:?}");
+    fs::write(folder.path().join("config.toml"), CONFIG.replace("features = [\"a\", \"b\"]", &features)).unwrap();
+    let (stdout, _, code) = output(program(folder.path()).args(["train", "config.toml"]));
+    assert_eq!(code, 0, "{stdout}");
+    assert_eq!(stdout.lines().filter(|line| line.starts_with("  x")).count(), 10, "{stdout}");
+    assert!(
+        stdout.lines().any(|line| line.starts_with("  and 20 more: see config-run") && line.ends_with("model-card.md"))
+    );
+    assert!(stdout.lines().all(|line| line.len() < 300), "{stdout}");
+    // The parts make up the whole.
+    let line = stdout.lines().last().unwrap();
+    let seconds: Vec<f64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
+    let (all, parts) = seconds.split_first().unwrap();
+    assert!((all - parts.iter().sum::<f64>()).abs() < 0.1, "{line}");
+    for part in
+        ["in all", "read the table", "for the epochs", "for metrics, intervals and importance", "to save the run"]
+    {
+        assert!(line.contains(part), "{line}");
+    }
+}
+
 /// Where hard links are known to be the same file.
 #[cfg(unix)]
 #[test]

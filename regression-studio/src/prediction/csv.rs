@@ -1,56 +1,151 @@
 //! Predictions as a CSV file.
 
-use std::fmt::Write;
+use std::borrow::Cow;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use neural_net::files::Replacement;
 
 use super::Predictions;
+use crate::Table;
+use crate::table::csv::{CsvError, Declared, for_each_row};
+use crate::table::decimal;
+
+/// Predictions that cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The output cannot be written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The file cannot be written; an earlier one is unchanged.
+    #[error("{}: cannot write: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The table's file cannot be read again.
+    #[error(transparent)]
+    Csv(#[from] CsvError),
+    /// The table's file has another number of rows than when it was read.
+    #[error("{source_name}: the file has changed while its rows were predicted: predict it again")]
+    Changed {
+        /// Name of the table.
+        source_name: String,
+    },
+}
 
 impl Predictions {
-    /// The predictions as CSV: the row, counted from 1, the prediction, the ends of its interval if there are any, the
-    /// true value if the table has it, the part if the table is the one of the training, and the features outside the
-    /// range of training if there are any.
-    pub fn to_csv(&self) -> String {
-        let mut text = format!("row,{}", csv_cell(&format!("predicted {}", self.target)));
-        let percent = self.percent;
-        if self.intervals.is_ok() {
-            text += &format!(",lower {percent} %,upper {percent} %");
+    /// [`Predictions::write_csv`] to a file, which is replaced atomically.
+    ///
+    /// # Errors
+    /// As [`Predictions::write_csv`].
+    pub fn save_csv(&self, path: &Path, table: &Table, declared: &Declared) -> Result<(), WriteError> {
+        let of_file = |source| WriteError::File { path: path.to_path_buf(), source };
+        let mut file = Replacement::begin(path).map_err(of_file)?;
+        let mut buffered = BufWriter::with_capacity(1 << 18, file.file());
+        self.write_csv(table, declared, &mut buffered).map_err(|error| match error {
+            WriteError::Io(source) => of_file(source),
+            error => error,
+        })?;
+        buffered.flush().map_err(of_file)?;
+        drop(buffered);
+        file.commit().map_err(of_file)
+    }
+
+    /// Writes the predictions as CSV: the row, counted from 1, the columns that identify it, the prediction, the ends of its
+    /// interval if there are any, the true value if the table has it, the part if the table is the one of the training, and
+    /// the features outside the range of training if there are any. A number has an exponent if it is very small or large.
+    ///
+    /// Cells of `table` are written as they are in its file, with the same spelling of numbers. The file is read again by
+    /// what is declared about it, row by row. Without a file that can be read twice, they are written as the table has them.
+    ///
+    /// # Errors
+    /// If the output cannot be written, or the file cannot be read again or has changed.
+    pub fn write_csv(&self, table: &Table, declared: &Declared, out: &mut impl Write) -> Result<(), WriteError> {
+        self.write_header(out)?;
+        let truth = self.has_truth.then_some(&self.target);
+        let copied: Vec<&str> = self.identifiers.iter().chain(truth).map(String::as_str).collect();
+        let (path, mut row) = (Path::new(table.source()), 0);
+        if copied.is_empty() || !path.is_file() {
+            let columns: Vec<_> = copied.iter().filter_map(|name| table.column(name)).collect();
+            for row in 0..self.rows() {
+                let cells: Vec<Cow<str>> = columns.iter().map(|column| column.text(row)).collect();
+                self.write_row(row, &cells, out)?;
+            }
+            return Ok(());
         }
-        if self.truth.is_some() {
-            text += &format!(",{}", csv_cell(&self.target));
+        let changed = || WriteError::Changed { source_name: table.source().to_owned() };
+        for_each_row(path, declared, table.encoding(), &copied, |cells| {
+            if row == self.rows() {
+                return Err(changed());
+            }
+            self.write_row(row, cells, out)?;
+            row += 1;
+            Ok(())
+        })?;
+        if row == self.rows() { Ok(()) } else { Err(changed()) }
+    }
+
+    fn write_header(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(b"row")?;
+        for name in &self.identifiers {
+            write!(out, ",{}", csv_cell(name))?;
+        }
+        write!(out, ",{}", csv_cell(&format!("predicted {}", self.target)))?;
+        let percent = self.percent;
+        if self.why_no_intervals.is_none() {
+            write!(out, ",lower {percent} %,upper {percent} %")?;
+        }
+        if self.has_truth {
+            write!(out, ",{}", csv_cell(&self.target))?;
         }
         if self.parts.is_some() {
-            text += ",part";
+            out.write_all(b",part")?;
         }
-        let marks_outside = self.first_outside.is_some();
-        if marks_outside {
-            text += ",outside the range of training";
+        if self.outside.first.is_some() {
+            out.write_all(b",outside the range of training")?;
         }
-        text.push('\n');
-        let cell = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-        for (row, predicted) in self.predicted.iter().enumerate() {
-            _ = write!(text, "{},{}", row + 1, cell(*predicted));
-            if let Ok(intervals) = &self.intervals {
-                let interval = intervals[row];
-                _ = write!(text, ",{},{}", cell(interval.map(|[low, _]| low)), cell(interval.map(|[_, high]| high)));
-            }
-            if let Some(truth) = &self.truth {
-                _ = write!(text, ",{}", cell(truth[row]));
-            }
-            if let Some(parts) = &self.parts {
-                _ = write!(text, ",{}", parts[row]);
-            }
-            if marks_outside {
-                _ = write!(text, ",{}", csv_cell(&self.outside[row].join("; ")));
-            }
-            text.push('\n');
+        out.write_all(b"\n")
+    }
+
+    /// Writes a row; `cells` are its identifiers and its true value, if they are written.
+    fn write_row(&self, row: usize, cells: &[Cow<str>], out: &mut impl Write) -> io::Result<()> {
+        let (identifiers, truth) = cells.split_at(self.identifiers.len());
+        write!(out, "{}", row + 1)?;
+        for cell in identifiers {
+            write!(out, ",{}", csv_cell(cell))?;
         }
-        text
+        write_number(out, self.predicted(row))?;
+        if self.why_no_intervals.is_none() {
+            let interval = self.interval(row);
+            write_number(out, interval.map(|[low, _]| low))?;
+            write_number(out, interval.map(|[_, high]| high))?;
+        }
+        for cell in truth {
+            write!(out, ",{}", csv_cell(cell))?;
+        }
+        if let Some(part) = self.part(row) {
+            write!(out, ",{part}")?;
+        }
+        if self.outside.first.is_some() {
+            write!(out, ",{}", csv_cell(&self.outside(row).join("; ")))?;
+        }
+        out.write_all(b"\n")
     }
 }
 
-/// A text as a CSV cell, quoted if necessary.
-fn csv_cell(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
+fn write_number(out: &mut impl Write, value: Option<f64>) -> io::Result<()> {
+    out.write_all(b",")?;
+    value.map_or(Ok(()), |value| out.write_all(decimal(value).as_bytes()))
+}
+
+/// A text as a CSV cell, quoted if necessary: also a text with blanks around it or a quote that begins a cell.
+fn csv_cell(text: &str) -> Cow<'_, str> {
+    let is_quoted = text.contains([',', '"', '\n', '\r']) || text.trim() != text;
+    match is_quoted {
+        true => format!("\"{}\"", text.replace('"', "\"\"")).into(),
+        false => text.into(),
     }
 }

@@ -16,8 +16,9 @@ pub struct Baselines {
 
 /// Rows per block of the matrix product.
 const BLOCK: usize = 1024;
-/// Partial sums computed in parallel and added in a fixed order, so that the bits do not depend on the threads.
-const PARTS: usize = 16;
+/// Maximum number of partial sums, which are computed in parallel and added in a fixed order: the bits do not depend on the
+/// threads. Each has a whole block of rows.
+const MAX_PARTS: usize = 16;
 
 impl Baselines {
     /// Fits both baselines to samples with one target.
@@ -44,11 +45,12 @@ impl Baselines {
 /// AᵀA for the matrix A whose columns are the inputs, ones, and the targets.
 fn products(inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Array2<f64> {
     let (rows, columns) = (inputs.nrows(), inputs.ncols());
+    let parts = (rows / BLOCK).clamp(1, MAX_PARTS);
     let part = |part: usize| {
         let (mut sum, mut block) =
             (Array2::<f64>::zeros((columns + 2, columns + 2)), Array2::ones((BLOCK, columns + 2)));
-        let end = rows * (part + 1) / PARTS;
-        for first in (rows * part / PARTS..end).step_by(BLOCK) {
+        let end = rows * (part + 1) / parts;
+        for first in (rows * part / parts..end).step_by(BLOCK) {
             let count = BLOCK.min(end - first);
             let mut block = block.slice_mut(s![..count, ..]);
             block.slice_mut(s![.., ..columns]).zip_mut_with(
@@ -64,6 +66,6 @@ fn products(inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Array2<f64> {
         }
         sum
     };
-    let parts: Vec<Array2<f64>> = (0..PARTS).into_par_iter().map(part).collect();
-    parts.iter().fold(Array2::zeros((columns + 2, columns + 2)), |sum, part| sum + part)
+    let sums: Vec<Array2<f64>> = (0..parts).into_par_iter().map(part).collect();
+    sums.iter().fold(Array2::zeros((columns + 2, columns + 2)), |sum, part| sum + part)
 }

@@ -1,6 +1,6 @@
 //! The map from a table's columns to the network's inputs, and from its output to the target.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use command_line::counted;
@@ -13,7 +13,7 @@ use super::error::{PredictError, PrepareError};
 use super::rows;
 use crate::Table;
 use crate::settings::{BadRows, DataSettings};
-use crate::table::{Column, Encoding, Kind, Role, csv};
+use crate::table::{Column, Encoding, Kind, Role, csv, date, decimal};
 
 /// The map from columns to inputs and from the output to the target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +41,12 @@ pub struct Transform {
     /// How values in place of missing ones were chosen, if some are; models of earlier versions lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filled_by: Option<BadRows>,
+    /// Feature columns that were constant in the training part: the network does not see them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constants: Vec<Constant>,
+    /// The columns that were declared to identify rows or groups: predictions are written beside them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identifiers: Vec<String>,
     /// The target's name.
     pub target: String,
     /// The target's standardisation.
@@ -48,6 +54,28 @@ pub struct Transform {
     /// The smallest and the largest target of all rows that were used; models of earlier versions lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_range: Option<[f64; 2]>,
+}
+
+/// A feature column that was removed, since it is constant in the training part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Constant {
+    /// A numeric column.
+    Number {
+        /// The column's name.
+        column: String,
+        /// The smallest and the largest value of all rows that were used.
+        range: [f64; 2],
+        /// Whether its numbers are dates.
+        is_date: bool,
+    },
+    /// A text column.
+    Text {
+        /// The column's name.
+        column: String,
+        /// The texts of all rows that were used.
+        texts: Vec<String>,
+    },
 }
 
 /// One input of the network.
@@ -179,6 +207,9 @@ pub fn suggested_logarithms(table: &Table, data: &DataSettings) -> Logarithms {
     Logarithms { target: suits(&data.target), features: data.features.iter().any(suits) }
 }
 
+/// A feature column's inputs, notes on it, and the column if it is constant.
+type OfColumn = (Vec<Input>, Vec<String>, Option<Constant>);
+
 /// Fits the transform to the training rows. Columns that are constant there are removed, with a note.
 pub(super) fn fit(
     table: &Table,
@@ -190,37 +221,41 @@ pub(super) fn fit(
         let too_large = |NotFinite| PrepareError::TooLarge { table: table.source().to_owned(), column: name.clone() };
         Scale::fit(values, log).map_err(too_large)
     };
-    let inputs_of = |name: &String| -> Result<(Vec<Input>, Vec<String>), PrepareError> {
-        let Some(column) = table.column(name) else { return Ok((vec![], vec![])) };
-        let (mut inputs, mut notes) = (vec![], vec![]);
+    let inputs_of = |name: &String| -> Result<OfColumn, PrepareError> {
+        let Some(column) = table.column(name) else { return Ok((vec![], vec![], None)) };
+        let (mut inputs, mut notes, mut constant) = (vec![], vec![], None);
         match column.categories() {
             None => {
                 let mut values = numbers(column, train);
                 let missing = values.iter().filter(|value| !value.is_finite()).count();
                 if missing == values.len() {
-                    return Ok((vec![], vec![format!("{name} is missing in the whole training part and was removed")]));
+                    let note = format!("{name} is missing in the whole training part and was removed");
+                    return Ok((vec![], vec![note], None));
                 }
                 let fill = replacement(&values, data.bad_rows);
                 if let Some(fill) = fill.filter(|_| missing > 0) {
                     values.iter_mut().filter(|value| !value.is_finite()).for_each(|value| *value = fill);
                     notes.push(format!(
-                        "{name} is missing in {} of the training part, filled in as {fill}",
-                        counted(missing, "row")
+                        "{name} is missing in {} of the training part, filled in as {}",
+                        counted(missing, "row"),
+                        if column.is_date() { date(fill) } else { decimal(fill) }
                     ));
                 }
+                let of_others = others.iter().flat_map(|rows| numbers(column, rows));
+                let range = range(of_others.chain(values.iter().copied()));
+                let is_date = column.is_date();
                 match fit(name, &values, data.log_features)? {
                     Some(scale) => inputs.push(Input::Number {
                         column: name.clone(),
                         scale,
                         fill,
-                        range: Some(range(
-                            others.iter().flat_map(|rows| numbers(column, rows)).chain(values.iter().copied()),
-                        )),
-                        is_date: Some(column.is_date()),
+                        range: Some(range),
+                        is_date: Some(is_date),
                     }),
                     None => {
-                        notes
-                            .push(format!("{name} is {} in every row of the training part and was removed", values[0]));
+                        let value = if is_date { date(values[0]) } else { decimal(values[0]) };
+                        notes.push(format!("{name} is {value} in every row of the training part and was removed"));
+                        constant = Some(Constant::Number { column: name.clone(), range, is_date });
                     }
                 }
                 if !data.log_features && is_heavy_tailed(values) {
@@ -238,14 +273,23 @@ pub(super) fn fit(
                 }
                 if inputs.is_empty() {
                     notes.push(format!("{name} is the same text in every row of the training part and was removed"));
+                    let used = others.into_iter().chain([train]).flatten();
+                    let indices: BTreeSet<u32> = used.map(|&row| categories.indices[row as usize]).collect();
+                    let texts = indices.into_iter().filter_map(|index| categories.names.get(index as usize));
+                    let texts = texts.map(str::to_owned).collect();
+                    constant = Some(Constant::Text { column: name.clone(), texts });
                 }
             }
         }
-        Ok((inputs, notes))
+        Ok((inputs, notes, constant))
     };
     let found: Vec<_> = data.features.par_iter().map(inputs_of).collect::<Result<_, _>>()?;
-    let (inputs, notes): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-    let inputs: Vec<Input> = inputs.into_iter().flatten().collect();
+    let (mut inputs, mut notes, mut constants) = (Vec::new(), Vec::new(), Vec::new());
+    for (of_column, of_notes, constant) in found {
+        inputs.extend(of_column);
+        notes.extend(of_notes);
+        constants.extend(constant);
+    }
     let source = || table.source().to_owned();
     if inputs.is_empty() {
         return Err(PrepareError::ConstantFeatures { table: source() });
@@ -256,7 +300,6 @@ pub(super) fn fit(
     };
     let of_others = others.iter().flat_map(|rows| table.column(&data.target).map(|column| numbers(column, rows)));
     let target_range = Some(range(of_others.flatten().chain(values.iter().copied())));
-    let mut notes: Vec<String> = notes.into_iter().flatten().collect();
     if !data.log_target && is_heavy_tailed(values) {
         let target = &data.target;
         notes.push(format!(
@@ -273,6 +316,8 @@ pub(super) fn fit(
     let missing = data.missing.iter().filter(|(name, _)| is_used(name));
     let missing = missing.map(|(name, cells)| (name.clone(), cells.clone())).collect();
     let with_unit = |name: &String| Some((name.clone(), table.column(name)?.unit()?.to_owned()));
+    let identifies = |column: &&Column| matches!(data.role(column.name()), Some(Role::Index | Role::Group));
+    let identifiers = table.columns().iter().filter(identifies).map(|column| column.name().to_owned()).collect();
     let transform = Transform {
         inputs,
         roles,
@@ -280,6 +325,8 @@ pub(super) fn fit(
         encoding: Some(table.encoding()).filter(|encoding| *encoding != Encoding::default()),
         first_year: data.first_year,
         missing,
+        constants,
+        identifiers,
         filled_by: Some(data.bad_rows).filter(|bad_rows| bad_rows.fills()),
         target: data.target.clone(),
         target_scale,
@@ -372,11 +419,11 @@ impl Transform {
         Ok(())
     }
 
-    /// The inputs of the table's complete rows, rows × inputs, and whether each row is complete.
+    /// Whether each row of a table has a value for each input.
     ///
     /// # Errors
     /// If the table lacks a feature column, or a numeric feature is a text column there.
-    pub fn inputs(&self, table: &Table) -> Result<(Array2<f32>, Vec<bool>), PredictError> {
+    pub fn complete_rows(&self, table: &Table) -> Result<Vec<bool>, PredictError> {
         let mut is_complete = vec![true; table.rows()];
         for input in &self.inputs {
             let name = input.column();
@@ -396,15 +443,27 @@ impl Transform {
                 rows::mark_incomplete(column, &mut is_complete);
             }
         }
-        let rows: Vec<u32> =
-            (0..).zip(&is_complete).filter(|(_, is_complete)| **is_complete).map(|(row, _)| row).collect();
-        Ok((self.encode(table, &rows), is_complete))
+        Ok(is_complete)
+    }
+
+    /// The inputs of the table's complete rows, rows × inputs, and whether each row is complete.
+    ///
+    /// # Errors
+    /// As [`Transform::complete_rows`].
+    pub fn inputs(&self, table: &Table) -> Result<(Array2<f32>, Vec<bool>), PredictError> {
+        let is_complete = self.complete_rows(table)?;
+        let rows = (0..).zip(&is_complete).filter(|(_, is_complete)| **is_complete);
+        Ok((self.encode(table, &rows.map(|(row, _)| row).collect::<Vec<u32>>()), is_complete))
     }
 
     /// How other tables are read: a column whose categories the network knows is one of texts, also if all are numbers.
     pub fn declared(&self) -> csv::Declared {
         let texts = self.inputs.iter().filter(|input| matches!(input, Input::Text { .. }));
-        let texts = texts.map(|input| (input.column().to_owned(), Role::Text));
+        let constants = self.constants.iter().filter_map(|constant| match constant {
+            Constant::Text { column, .. } => Some(&**column),
+            Constant::Number { .. } => None,
+        });
+        let texts = texts.map(Input::column).chain(constants).map(|name| (name.to_owned(), Role::Text));
         let roles = texts.chain(self.roles.iter().map(|(name, &role)| (name.clone(), role))).collect();
         let missing = self.missing.clone();
         csv::Declared {
@@ -444,7 +503,7 @@ impl Transform {
     }
 
     /// Encodes rows as inputs, rows × inputs; they lack only what may be missing.
-    pub(super) fn encode(&self, table: &Table, rows: &[u32]) -> Array2<f32> {
+    pub(crate) fn encode(&self, table: &Table, rows: &[u32]) -> Array2<f32> {
         let mut inputs = Array2::zeros((rows.len(), self.inputs.len()));
         for (index, input) in self.inputs.iter().enumerate() {
             let Some(column) = table.column(input.column()) else { continue };
@@ -489,20 +548,25 @@ impl Transform {
         ranges.into_iter().map(|range| (self.inputs[range.start].column(), range)).collect()
     }
 
-    /// Converts the end of an interval to the target's unit: not below 0 if the target never was in the table, and not above
-    /// if it never was.
+    /// [`end_of_interval`] of this target.
     pub(crate) fn end(&self, output: f64) -> f64 {
-        let end = self.target_scale.original(output);
-        match self.target_range {
-            Some([low, _]) if low >= 0.0 => end.max(0.0),
-            Some([_, high]) if high <= 0.0 => end.min(0.0),
-            _ => end,
-        }
+        end_of_interval(output, &self.target_scale, self.target_range)
     }
 
     /// Converts a network output to the target's unit.
     pub fn target_of(&self, output: f32) -> f64 {
         self.target_scale.original(f64::from(output))
+    }
+}
+
+/// Converts the end of an interval to the target's unit: not below 0 if the target never was in training, and not above 0
+/// if it never was.
+pub(crate) fn end_of_interval(output: f64, scale: &Scale, target_range: Option<[f64; 2]>) -> f64 {
+    let end = scale.original(output);
+    match target_range {
+        Some([low, _]) if low >= 0.0 => end.max(0.0),
+        Some([_, high]) if high <= 0.0 => end.min(0.0),
+        _ => end,
     }
 }
 

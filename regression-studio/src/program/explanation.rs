@@ -12,7 +12,7 @@ pub(super) fn text(model: &Model, table: &Table, predictions: &Predictions, row:
     let Some(index) = row.checked_sub(1).filter(|index| *index < table.rows()) else {
         bail!("{}: row {row} is out of range: give --explain a row from 1 to {}", table.source(), table.rows());
     };
-    if predictions.predicted[index].is_none() {
+    if predictions.predicted(index).is_none() {
         bail!(
             "{}: row {row} has no prediction, since a feature is missing or not a number: choose another",
             table.source()
@@ -35,17 +35,18 @@ pub(super) fn text(model: &Model, table: &Table, predictions: &Predictions, row:
             [contributions.mean, contributions.predicted].map(|value| super::number(scale.of_learned(value)));
         _ = writeln!(text, "{target}: {mean} at the mean, {predicted} predicted; a factor is that of 1 + {target}.");
     }
-    match &predictions.intervals {
-        Ok(intervals) => {
-            if let Some([low, high]) = intervals[index] {
+    match &predictions.why_no_intervals {
+        None => {
+            if let Some([low, high]) = predictions.interval(index) {
                 let [low, high] = [low, high].map(super::number);
                 _ = writeln!(text, "{} % interval of the prediction: {low} to {high}", predictions.percent);
             }
         }
-        Err(reason) => _ = writeln!(text, "{reason}"),
+        Some(reason) => _ = writeln!(text, "{reason}"),
     }
-    if !predictions.outside[index].is_empty() {
-        let features = predictions.outside[index].join(", ");
+    let outside = predictions.outside(index);
+    if !outside.is_empty() {
+        let features = outside.join(", ");
         _ = writeln!(text, "outside the range of training: {features}: prediction and interval have no guarantee");
     }
     Ok(text)

@@ -1,12 +1,13 @@
 //! `regression-studio predict`: applies a trained network to a new table.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use command_line::say;
-use neural_net::files::{require_distinct, write_atomically};
+use neural_net::files::require_distinct;
 use regression_studio::results::Metrics;
 use regression_studio::settings::Source;
 use regression_studio::table::csv;
@@ -33,13 +34,14 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     }
     let predictions = Predictions::with_intervals(&model, rows.as_deref(), &table, *interval)?;
     let explanation = explain.map(|row| explanation::text(&model, &table, &predictions, row)).transpose()?;
-    let text = predictions.to_csv();
     match out {
-        Some(path) => {
-            write_atomically(path, text.as_bytes()).with_context(|| format!("{}: cannot write", path.display()))?;
-        }
+        Some(path) => predictions.save_csv(path, &table, &declared)?,
         None if explanation.is_some() => {}
-        None => command_line::print_line(format_args!("{}", text.trim_end_matches('\n'))),
+        None => {
+            let mut text = Printer::default();
+            predictions.write_csv(&table, &declared, &mut text)?;
+            text.flush()?;
+        }
     }
     if let Some(explanation) = explanation {
         explanation.lines().for_each(|line| say!("{line}"));
@@ -53,19 +55,54 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
         }
     }
     let percent = predictions.percent;
-    match (&predictions.intervals, predictions.coverage) {
-        (Err(reason), _) => command_line::note!("note: {reason}"),
-        (Ok(_), Some(coverage)) => {
+    match (&predictions.why_no_intervals, predictions.coverage) {
+        (Some(reason), _) => command_line::note!("note: {reason}"),
+        (None, Some(coverage)) => {
             let over = predictions.measured_rows();
             command_line::note!(
                 "the {percent} % intervals contain the true value in {:.1} % of {over}",
                 100.0 * coverage
             );
         }
-        (Ok(_), None) => {}
+        (None, None) => {}
     }
     let columns = model.columns();
     table.notes_on(|name| columns.contains(&name)).for_each(|note| command_line::note!("note: {note}"));
     predictions.notes().iter().for_each(|note| command_line::note!("warning: {note}"));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints whole lines to stdout, some at a time.
+#[derive(Default)]
+struct Printer {
+    text: Vec<u8>,
+}
+
+/// Bytes of lines that are printed together.
+const PRINTED: usize = 1 << 16;
+
+impl Write for Printer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.extend_from_slice(bytes);
+        if self.text.len() >= PRINTED && bytes.ends_with(b"\n") {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // Text without anything to escape is written as it is, which is several times faster.
+        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+        let text = String::from_utf8_lossy(&self.text);
+        if self.text.iter().all(is_plain) {
+            match io::stdout().lock().write_all(&self.text) {
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
+                _ => {}
+            }
+        } else if !text.is_empty() {
+            command_line::print_line(format_args!("{}", text.trim_end_matches('\n')));
+        }
+        self.text.clear();
+        Ok(())
+    }
 }

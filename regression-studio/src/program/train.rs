@@ -24,10 +24,50 @@ use super::{folds, number, with_warning};
 
 /// Exit code of an interrupted run: 128 + SIGINT, as in shells.
 const INTERRUPTED: u8 = 130;
+/// What a run does after its epochs.
+const AFTER_EPOCHS: &str = "for metrics, intervals and importance";
+
+/// What the time of a run is spent on: all that the user waits for.
+struct Times {
+    start: Instant,
+    /// The end of each part, since the start, and what it was for.
+    parts: Vec<(Duration, &'static str)>,
+}
+
+impl Times {
+    fn start() -> Self {
+        Self { start: Instant::now(), parts: Vec::new() }
+    }
+
+    /// Ends a part now, which began at the end of the one before. Parts of the same name that follow each other are one.
+    fn end(&mut self, part: &'static str) {
+        if self.parts.last().is_some_and(|(_, of)| *of == part) {
+            self.parts.pop();
+        }
+        self.parts.push((self.start.elapsed(), part));
+    }
+
+    fn in_all(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// As "5.1 s in all: 1.0 s to read the table, …".
+    fn in_words(&self) -> String {
+        let mut before = Duration::ZERO;
+        let part = |&(end, part): &(Duration, &str)| {
+            let seconds = (end - std::mem::replace(&mut before, end)).as_secs_f64();
+            format!("{seconds:.2} s {part}")
+        };
+        let parts: Vec<String> = self.parts.iter().map(part).collect();
+        format!("{:.2} s in all: {}.", self.in_all().as_secs_f64(), parts.join(", "))
+    }
+}
+
 /// Interval between checkpoints.
 const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
+    let mut times = Times::start();
     let mut values = arguments.set.clone();
     values.extend(arguments.epochs.map(|epochs| format!("training.epochs={epochs}")));
     values.extend(arguments.seed.map(|seed| format!("training.seed={seed}")));
@@ -47,6 +87,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     let run_folder = RunFolder::lock(&folder)?;
     let run = run_to_resume(&folder, &settings, arguments.resume)?;
     let table = Arc::new(settings.data.table()?);
+    times.end("to read the table");
     match &run {
         Some(run) => settings.training.fit_to_run(&run.settings.training),
         None => settings.fit_to(&table),
@@ -67,7 +108,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         Some(run) => Session::resume(table, SavedRun { settings, ..run }),
         None => Session::start(table, settings),
     };
-    let snapshot = watch(session, &run_folder, shown, is_text)?;
+    let snapshot = watch(session, &run_folder, shown, is_text, &mut times)?;
     let code = match &snapshot.state {
         State::Failed(message) => bail!("{message}"),
         State::Diverged(message) => {
@@ -85,22 +126,28 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     if let Some(run) = &run {
         run_folder.save(run)?;
     }
+    times.end("to save the run");
     let to_compare = to_compare.filter(|_| code == ExitCode::SUCCESS);
     if let (Some(table), Some(of_run), true) = (&to_compare, &mut run, arguments.trees) {
         *of_run = Arc::new(trees::add(table, of_run).map_err(anyhow::Error::msg)?);
         run_folder.save(of_run)?;
+        times.end("for the trees");
     }
     let results = run.as_ref().and_then(|run| run.ended.as_ref()).map(|(_, results)| results);
     if let Some(results) = results.filter(|_| is_text) {
-        show(results, &snapshot.state, kind);
+        show(results, &snapshot.state, kind, &folder);
         say!("saved to {}", folder.display());
     }
     let comparison = match (&to_compare, &run) {
         (Some(table), Some(run)) if arguments.compare_kinds => compared(table, run)?,
         _ => None,
     };
+    if arguments.compare_kinds {
+        times.end("for the other kind of network");
+    }
     if let Some(results) = results.filter(|_| !is_text) {
         let mut results = serde_json::to_value(results)?;
+        results["elapsed_seconds"] = times.in_all().as_secs_f64().into();
         if let Some(comparison) = comparison {
             results["comparison"] = serde_json::to_value(comparison)?;
         }
@@ -112,6 +159,9 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
             let other = serde_json::to_string(&comparison.kind.other())?;
             say!("To train it: --set network.kind={other} --out FOLDER.");
         }
+    }
+    if is_text {
+        say!("{}", times.in_words());
     }
     if code == ExitCode::from(INTERRUPTED) {
         command_line::note!("interrupted: repeat the command with --resume to continue");
@@ -175,7 +225,13 @@ fn difference(kept: &Settings, wanted: &Settings) -> Option<&'static str> {
 }
 
 /// Prints the run's epochs from `shown` on, if `is_text`, until it ends; saves it periodically, and stops it on Ctrl-C.
-fn watch(session: Session, folder: &RunFolder, mut shown: usize, is_text: bool) -> Result<Arc<Snapshot>> {
+fn watch(
+    session: Session,
+    folder: &RunFolder,
+    mut shown: usize,
+    is_text: bool,
+    times: &mut Times,
+) -> Result<Arc<Snapshot>> {
     let (sender, receiver) = channel();
     let on_interrupt = Mutex::new(sender.clone());
     session.set_wake(Box::new(move || {
@@ -193,7 +249,7 @@ fn watch(session: Session, folder: &RunFolder, mut shown: usize, is_text: bool) 
     })?;
     let style = ProgressStyle::with_template("training {wide_bar} {percent} %, {msg}");
     let bar = ProgressBar::new(1).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let (mut saved, mut is_announced): (Option<Instant>, _) = (None, false);
+    let (mut saved, mut is_announced, mut is_prepared): (Option<Instant>, _, _) = (None, false, false);
     loop {
         // The timeout covers snapshots published before the callback was set.
         match receiver.recv_timeout(Duration::from_millis(200)) {
@@ -202,6 +258,10 @@ fn watch(session: Session, folder: &RunFolder, mut shown: usize, is_text: bool) 
             Err(RecvTimeoutError::Disconnected) => return Ok(session.wait()),
         }
         let snapshot = session.snapshot();
+        if !is_prepared && !snapshot.device.is_empty() {
+            is_prepared = true;
+            times.end("to prepare its rows");
+        }
         if is_text && !is_announced && !snapshot.device.is_empty() {
             is_announced = true;
             snapshot.findings.iter().for_each(|finding| say!("finding: {finding}"));
@@ -219,11 +279,15 @@ fn watch(session: Session, folder: &RunFolder, mut shown: usize, is_text: bool) 
                 );
             });
         }
+        if snapshot.history.len() > shown {
+            times.end("for the epochs");
+        }
         shown = snapshot.history.len();
         bar.set_length((snapshot.epochs * snapshot.steps).max(1) as u64);
         bar.set_position((snapshot.epoch * snapshot.steps + snapshot.step) as u64);
         bar.set_message(snapshot.seconds_left.map(|seconds| format!("{seconds:.0} s left")).unwrap_or_default());
         if snapshot.state.has_ended() {
+            times.end(AFTER_EPOCHS);
             bar.finish_and_clear();
             return Ok(snapshot);
         }
@@ -241,7 +305,10 @@ fn save_is_due(since_last: Option<Duration>) -> bool {
     since_last.is_none_or(|elapsed| elapsed >= SAVE_INTERVAL)
 }
 
-fn show(results: &Results, state: &State, kind: NetworkKind) {
+/// Features whose importance is printed.
+const SHOWN_FEATURES: usize = 10;
+
+fn show(results: &Results, state: &State, kind: NetworkKind, folder: &Path) {
     let why = match state {
         State::Finished(Ending::EarlyStopped) => "the validation error no longer decreases",
         State::Finished(Ending::Stopped) => "interrupted",
@@ -278,9 +345,14 @@ fn show(results: &Results, state: &State, kind: NetworkKind) {
         say!("{}", intervals.in_words(number));
     }
     if !results.importance.is_empty() {
-        let features: Vec<String> =
-            results.importance.iter().map(|of| format!("{} × {:.2}", of.column, of.error_factor)).collect();
-        say!("Importance, by the error if a feature's values are exchanged between rows: {}.", features.join(", "));
+        say!("Importance, by the error if a feature's values are exchanged between rows:");
+        for of in results.importance.iter().take(SHOWN_FEATURES) {
+            say!("  {} × {:.2}", of.column, of.error_factor);
+        }
+        let more = results.importance.len().saturating_sub(SHOWN_FEATURES);
+        if more > 0 {
+            say!("  and {more} more: see {}", folder.join(run_folder::CARD).display());
+        }
     }
 }
 

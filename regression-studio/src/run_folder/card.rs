@@ -10,6 +10,7 @@ use crate::prepared::Input;
 use crate::results::{Ending, Metrics, PartResult, Results};
 use crate::saved_run::SavedRun;
 use crate::settings::{NetworkKind, SplitOrder};
+use crate::table::date;
 use crate::trained::Trained;
 use crate::{Model, Settings};
 
@@ -173,7 +174,8 @@ fn inputs(text: &mut String, model: &Model) {
         let values: Vec<String> = of_column
             .map(|input| match input {
                 Input::Text { text, .. } => escaped(text),
-                Input::Number { scale, fill, range, .. } => {
+                Input::Number { scale, fill, range, is_date, .. } => {
+                    let number = |value: f64| if *is_date == Some(true) { date(value) } else { number(value) };
                     let filled = fill.map(|fill| format!("; {} if missing", number(fill))).unwrap_or_default();
                     let values = match range {
                         Some(range) => range.map(number).join(" to "),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use eframe::egui::{self, Context, Rect, RichText, Ui};
-use neural_net::files::{require_distinct, write_atomically};
+use neural_net::files::require_distinct;
 
 pub(crate) use self::job::Rows;
 use self::job::{Job, Predicted};
@@ -20,8 +20,9 @@ use self::what_if::WhatIf;
 use super::action::Action;
 use super::task::{Panicked, Task};
 use super::{number, theme, unsaved};
-use crate::Predictions;
 use crate::saved_run::SavedRun;
+use crate::table::csv::Declared;
+use crate::{Predictions, Table};
 
 /// Width of the card for one row.
 const FORM_WIDTH: f32 = 330.0;
@@ -97,9 +98,10 @@ impl Predict {
 
     /// Starts to write the predictions.
     pub(crate) fn save(&mut self, path: PathBuf, context: &Context) {
-        let Some(Shown { of_table: Predicted { predictions, table, .. }, .. }) = &self.shown else { return };
+        let Some(Shown { of_table: Predicted { predictions, table, declared, .. }, .. }) = &self.shown else { return };
         let (of_thread, table, file) = (Arc::clone(predictions), Arc::clone(table), path.clone());
-        let task = Task::start(context, move || write(&file, &of_thread, table.source()));
+        let declared = declared.clone();
+        let task = Task::start(context, move || write(&file, &of_thread, &table, &declared));
         self.saving = Some((Arc::clone(predictions), path, task));
     }
 
@@ -222,7 +224,7 @@ impl Predict {
         match &self.shown {
             Some(shown) => {
                 summary(ui, shown);
-                if let Some(row) = list::show(ui, &shown.of_table.predictions) {
+                if let Some(row) = list::show(ui, &shown.of_table.predictions, &shown.of_table.table) {
                     self.what_if.take_row(&shown.of_table.table, row);
                     self.shows_one_row = true;
                 }
@@ -240,19 +242,18 @@ impl Predict {
     }
 }
 
-/// Writes predictions for the rows of `table`, which is a path if it was read from a file.
-fn write(path: &Path, predictions: &Predictions, table: &str) -> Result<(), String> {
-    require_distinct([("saving", path)], &[table]).map_err(|error| error.to_string())?;
+/// Writes predictions for the rows of `table`, from a file that was read by `declared`.
+fn write(path: &Path, predictions: &Predictions, table: &Table, declared: &Declared) -> Result<(), String> {
+    require_distinct([("saving", path)], &[table.source()]).map_err(|error| error.to_string())?;
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    folder
-        .and_then(|()| write_atomically(path, predictions.to_csv().as_bytes()))
-        .map_err(|error| format!("{}: cannot write: {error}", path.display()))
+    folder.map_err(|error| format!("{}: cannot write: {error}", path.display()))?;
+    predictions.save_csv(path, table, declared).map_err(|error| error.to_string())
 }
 
 fn summary(ui: &mut Ui, shown: &Shown) {
     let palette = theme::palette(ui);
     let Predicted { predictions, notes, measured_rows, .. } = &shown.of_table;
-    let predicted = predictions.predicted.len() - predictions.skipped;
+    let predicted = predictions.rows() - predictions.skipped;
     ui.label(format!("{}: {} rows predicted", shown.name, number::count(predicted)));
     if let Some(metrics) = predictions.metrics {
         ui.label(format!(
@@ -262,13 +263,13 @@ fn summary(ui: &mut Ui, shown: &Shown) {
             number::short(metrics.mae)
         ));
     }
-    match (&predictions.intervals, predictions.coverage) {
-        (Err(reason), _) => _ = ui.add(egui::Label::new(RichText::new(reason).weak()).wrap()),
-        (Ok(_), Some(coverage)) => {
+    match (&predictions.why_no_intervals, predictions.coverage) {
+        (Some(reason), _) => _ = ui.add(egui::Label::new(RichText::new(reason).weak()).wrap()),
+        (None, Some(coverage)) => {
             let percent = predictions.percent;
             ui.label(format!("The {percent} % intervals contain the true value in {:.1} % of them", 100.0 * coverage));
         }
-        (Ok(_), None) => {}
+        (None, None) => {}
     }
     for note in notes {
         ui.add(egui::Label::new(RichText::new(format!("⚠ {note}")).color(palette.orange)).wrap());

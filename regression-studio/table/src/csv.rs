@@ -24,6 +24,7 @@
 //! threads take in file order and parse in parallel. The table does not depend on the chunk boundaries.
 
 mod affix;
+mod cells;
 mod chunks;
 mod detect;
 mod error;
@@ -47,6 +48,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
+pub use self::cells::for_each_row;
 use self::chunks::Context;
 pub use self::error::{CsvError, CsvProblem};
 pub use self::limits::{COLUMN_LIMIT, RECORD_LIMIT};

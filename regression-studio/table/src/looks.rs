@@ -19,7 +19,7 @@ const FORMS: [(&str, &str, &str); 34] = [
     (r"^-?P(\d+[YMWD])*(T(\d+([.,]\d+)?[HMS])+)?$", "a duration", "convert it to seconds"),
     (r"^\d{4}-W\d\d(-\d)?$|^(?i:kw|week|wk|w) ?\d{1,2}[ /-]\d{2,4}$", "a week", "write its first day as 2025-01-31"),
     (r"(?i)^(q[1-4][ /-]?(\d\d|\d{4})|(\d\d|\d{4})[ /-]?q[1-4]|[1-4]q[ /-]?(\d\d|\d{4}))$", "a quarter", "write its first day as 2025-01-31, or its number as a column"),
-    (r"(?i)^[a-zäéûç]{3,10}\.?[ /-]'?(\d\d|\d{4})$|^(\d{4})[ /-][a-z]{3,9}$", "a month and a year", "write its first day as 2025-01-31"),
+    (r"(?i)^((\d{4})[ /-])?(jan(uary|uar|vier)?|ene(ro)?|feb(ruary|ruar|rero)?|fév(rier)?|mar(ch|s|zo)?|märz?|apr(ile?)?|avr(il)?|abr(il)?|may|mayo|mai|june?|juni|junio|juin|july?|juli|julio|juil(let)?|aug(ust)?|août|ago(sto)?|sept?(ember|iembre|embre)?|oct(ober|obre|ubre)?|okt(ober)?|nov(ember|embre|iembre)?|dec(ember)?|dez(ember)?|déc(embre)?|dic(iembre)?)\.?([ /-]'?(\d\d|\d{4}))?$", "a month and a year", "write its first day as 2025-01-31"),
     (r"^\d{1,2}[/.-]\d{4}$|^\d{4}[/.-]\d{1,2}$", "a month and a year", "write its first day as 2025-01-31"),
     (r"(?i)\d{1,2}:\d\d(:\d\d([.,]\d+)?)? ?([ap]m )?[a-z]{2,5}$", "a date with a time-zone name that is not understood", "convert it to UTC, or write an offset such as +05:30"),
     (r"(?i)^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d", "a date with a day of the week", "write it as 2025-01-31"),
@@ -148,9 +148,13 @@ mod tests {
 
     #[test]
     fn words_and_codes_have_no_form() {
-        for texts in
-            [["red", "green", "blue"], ["A12", "B07", "C99"], ["New York", "Łódź", "São Paulo"], ["EQ", "BE", "SM"]]
-        {
+        for texts in [
+            ["red", "green", "blue"],
+            ["name 10", "name 11", "name 2024"],
+            ["A12", "B07", "C99"],
+            ["New York", "Łódź", "São Paulo"],
+            ["EQ", "BE", "SM"],
+        ] {
             assert_eq!(Column::of_texts("x", &texts).looks_like(), None, "{texts:?}");
         }
         let numbers = Column::of_numbers("x", vec![1.0]);

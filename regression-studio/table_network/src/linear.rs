@@ -1,6 +1,7 @@
 //! Linear least squares on the inputs as they are given: what is left of a table that is too small for a network.
 
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, aview1, s};
 
 use crate::semidefinite::solve_semidefinite;
 
@@ -15,29 +16,59 @@ pub(crate) struct Linear {
     pub(crate) share: f32,
 }
 
-/// Is added to the diagonal, as a part of it, so that inputs that depend on each other have coefficients too.
+/// The penalty of a coefficient's square, as a fraction of its input's sum of squares: inputs that depend on each other
+/// share their effect.
 const RIDGE: f64 = 1e-6;
+
+/// Rows that are centred at a time.
+const BLOCK: usize = 512;
+
+/// The penalty of each coefficient by the sum of squares of its centred input. A constant input has one too.
+fn penalties(squares: ArrayView1<f64>) -> Array1<f64> {
+    let largest = squares.iter().copied().fold(0.0, f64::max);
+    squares.mapv(|square| square * RIDGE + largest * RIDGE * RIDGE)
+}
+
+/// The coefficients c with the least ‖C·c − t‖² + Σ dⱼ·cⱼ², for the penalties d, the inputs C, rows × columns, after their
+/// `means` are subtracted, and the centred targets t: (CᵀC + D)·c = Cᵀt, a system of columns × columns.
+fn by_columns(inputs: ArrayView2<f32>, means: &Array1<f64>, targets: &[f64]) -> Vec<f64> {
+    let (rows, columns) = inputs.dim();
+    let (mut products, mut of_target) = (Array2::<f64>::zeros((columns, columns)), vec![0.0; columns]);
+    for first in (0..rows).step_by(BLOCK) {
+        let block = first..(first + BLOCK).min(rows);
+        let centred = inputs.slice(s![block.clone(), ..]).mapv(f64::from) - means;
+        general_mat_mul(1.0, &centred.t(), &centred, 1.0, &mut products);
+        for (row, &target) in centred.outer_iter().zip(&targets[block]) {
+            of_target.iter_mut().zip(row).for_each(|(sum, &x)| *sum += x * target);
+        }
+    }
+    let penalties = penalties(products.diag());
+    products.diag_mut().zip_mut_with(&penalties, |square, penalty| *square += penalty);
+    solve_semidefinite(products, of_target)
+}
+
+/// As [`by_columns`], by a system of rows × rows, which is smaller if there are more columns: c = D⁻¹Cᵀ·a, where
+/// (C·D⁻¹Cᵀ + 1)·a = t (Hastie, Tibshirani and Friedman, "The Elements of Statistical Learning", 2009, section 18.3.5).
+fn by_rows(inputs: ArrayView2<f32>, means: &Array1<f64>, targets: &[f64]) -> Vec<f64> {
+    let mut centred = inputs.mapv(f64::from) - means;
+    let squares = centred.fold_axis(Axis(0), 0.0, |sum, value| sum + value * value);
+    // An input whose penalty is 0 is constant, as all are: its coefficient is 0.
+    let scales = penalties(squares.view()).mapv(|penalty| if penalty > 0.0 { penalty.sqrt().recip() } else { 0.0 });
+    centred *= &scales;
+    let mut products = centred.dot(&centred.t());
+    products.diag_mut().map_inplace(|product| *product += 1.0);
+    let of_rows = solve_semidefinite(products, targets.to_vec());
+    (centred.t().dot(&aview1(&of_rows)) * scales).to_vec()
+}
 
 impl Linear {
     /// Fits `inputs`, rows × inputs, to `targets`, rows × 1, all finite, with at least one row. The share is 0.
     pub(crate) fn fit(inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Self {
         let (rows, columns) = inputs.dim();
-        let (means, mean) = (inputs.mapv(f64::from).sum_axis(ndarray::Axis(0)) / rows as f64, mean(targets.column(0)));
-        let mut products = Array2::<f64>::zeros((columns, columns));
-        let mut of_target = vec![0.0; columns];
-        const BLOCK: usize = 512;
-        for first in (0..rows).step_by(BLOCK) {
-            let block = ndarray::s![first..(first + BLOCK).min(rows), ..];
-            let centred = inputs.slice(block).mapv(f64::from) - &means;
-            ndarray::linalg::general_mat_mul(1.0, &centred.t(), &centred, 1.0, &mut products);
-            for (row, &target) in centred.outer_iter().zip(targets.slice(block).iter()) {
-                let target = f64::from(target) - mean;
-                of_target.iter_mut().zip(row).for_each(|(sum, &x)| *sum += x * target);
-            }
-        }
-        let largest = products.diag().iter().copied().fold(0.0, f64::max);
-        products.diag_mut().map_inplace(|square| *square = *square * (1.0 + RIDGE) + largest * RIDGE * RIDGE);
-        let coefficients = solve_semidefinite(products, of_target);
+        let (means, mean) = (inputs.mapv(f64::from).sum_axis(Axis(0)) / rows as f64, mean(targets.column(0)));
+        let fit = if rows < columns { by_rows } else { by_columns };
+        let coefficients =
+            fit(inputs, &means, &targets.iter().map(|&target| f64::from(target) - mean).collect::<Vec<_>>());
         let intercept = mean - coefficients.iter().zip(&means).map(|(c, x)| c * x).sum::<f64>();
         let coefficients = coefficients.into_iter().chain([intercept]).map(|value| value as f32).collect();
         let range = targets
@@ -82,6 +113,8 @@ fn mean(values: ArrayView1<f32>) -> f64 {
 #[cfg(test)]
 mod tests {
     use ndarray::array;
+    use rand::rngs::ChaCha8Rng;
+    use rand::{RngExt, SeedableRng};
 
     use super::*;
 
@@ -96,6 +129,34 @@ mod tests {
         let linear = Linear::fit(inputs.view(), targets.view());
         for (row, target) in inputs.outer_iter().zip(&targets) {
             assert!((linear.predict(row) - target).abs() < 1e-3, "{linear:?}");
+        }
+    }
+
+    #[test]
+    fn both_systems_have_the_same_solution() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for (rows, columns) in [(1, 1), (1, 4), (3, 2), (20, 41), (41, 20), (33, 33), (70, 200)] {
+            let mut inputs = Array2::from_shape_simple_fn((rows, columns), || rng.random_range(-1.0..1.0_f32));
+            if columns > 3 {
+                // A constant and a copy; rows that repeat with other targets.
+                inputs.column_mut(1).fill(2.0);
+                let copied = inputs.column(0).to_owned();
+                inputs.column_mut(2).assign(&copied);
+            }
+            if rows > 2 {
+                let copied = inputs.row(0).to_owned();
+                inputs.row_mut(1).assign(&copied);
+            }
+            let targets: Vec<f64> = (0..rows).map(|_| rng.random_range(-1.0..1.0)).collect();
+            let means = inputs.mapv(f64::from).mean_axis(Axis(0)).unwrap();
+            let expected = by_columns(inputs.view(), &means, &targets);
+            let found = by_rows(inputs.view(), &means, &targets);
+            for (found, expected) in found.iter().zip(&expected) {
+                assert!(
+                    (found - expected).abs() < 1e-5 * (1.0 + expected.abs()),
+                    "{rows} × {columns}: {found} {expected}"
+                );
+            }
         }
     }
 

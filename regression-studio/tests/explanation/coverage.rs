@@ -7,7 +7,7 @@ use regression_studio::settings::SplitOrder;
 use regression_studio::table::{Column, Role, Table};
 use regression_studio::{Predictions, Settings};
 
-use crate::support::{small_settings, small_table, trained};
+use crate::support::{csv_of, small_settings, small_table, trained};
 
 /// As [`small_table`], with noise whose size depends on x, and a column `person`.
 pub(super) fn noisy_table(rows: usize, seed: u64) -> Table {
@@ -135,9 +135,11 @@ fn the_ends_of_an_interval_have_the_sign_of_the_target() {
         let snapshot = trained(positive(sign), settings);
         let (results, run) = (snapshot.results.as_ref().unwrap(), snapshot.run.as_ref().unwrap());
         let predictions = Predictions::of(&run.model, None, &positive(sign)).unwrap();
-        let ends = predictions.intervals.as_ref().unwrap().iter().flatten();
-        assert!(ends.clone().all(|[low, high]| low <= high && sign * low >= 0.0 && sign * high >= 0.0));
-        assert!(ends.flatten().any(|end| *end == 0.0), "{sign}, {log}: none is cut off");
+        let ends: Vec<[f64; 2]> = (0..predictions.rows()).filter_map(|row| predictions.interval(row)).collect();
+        assert!(
+            ends.len() == 600 && ends.iter().all(|[low, high]| low <= high && sign * low >= 0.0 && sign * high >= 0.0)
+        );
+        assert!(ends.iter().flatten().any(|end| *end == 0.0), "{sign}, {log}: none is cut off");
         let measured = results.intervals.as_ref().unwrap();
         let words = measured.in_words(|value| format!("{value:.3}"));
         assert_eq!(measured.near_zero.is_some(), log);
@@ -166,10 +168,12 @@ fn few_validation_rows_are_said_in_place_of_an_interval() {
         "No 90 % intervals: they need at least 9 validation rows, and there were 6 rows."
     );
     let predictions = Predictions::of(model, None, &small_table(3, 1)).unwrap();
-    assert!(predictions.intervals.as_ref().is_err_and(|reason| reason.contains("at least 9 validation rows")));
-    assert!(!predictions.to_csv().contains("lower"));
+    assert!(predictions.why_no_intervals.as_ref().is_some_and(|reason| reason.contains("at least 9 validation rows")));
+    assert!(!csv_of(&predictions, &small_table(3, 1)).contains("lower"));
     let predictions = Predictions::with_intervals(model, None, &small_table(3, 1), 80).unwrap();
-    assert!(predictions.to_csv().starts_with("row,predicted target,lower 80 %,upper 80 %,target\n1,"));
+    assert!(
+        csv_of(&predictions, &small_table(3, 1)).starts_with("row,predicted target,lower 80 %,upper 80 %,target\n1,")
+    );
 }
 
 #[test]
@@ -183,16 +187,16 @@ fn predictions_outside_the_range_have_wider_intervals() {
     ];
     let table = Table::new("new.csv", columns);
     let predictions = Predictions::of(&model, None, &table).unwrap();
-    let intervals = predictions.intervals.as_ref().unwrap();
-    let width = |row: usize| intervals[row].map(|[low, high]| high - low).unwrap();
+    let width = |row: usize| predictions.interval(row).map(|[low, high]| high - low).unwrap();
     let factors = [1, 2, 3].map(|row| width(row) / width(0));
     // The range is about −1 to 1.
     assert!((factors[0] - 1.0).abs() < 0.01 && (factors[1] - 2.0).abs() < 0.02, "{factors:?}");
     assert!((factors[2] - 3.0).abs() < 0.02, "{factors:?}");
     assert!(predictions.notes()[0].ends_with(": their intervals are wider, but without guarantee"));
-    for (row, interval) in intervals.iter().enumerate() {
+    for row in 0..rows.len() {
+        let interval = predictions.interval(row);
         let (predicted, alone) = model.predict_row_within(90, |name| model.cell(&table, name, row));
-        assert_eq!((Some(predicted), alone), (predictions.predicted[row], *interval));
+        assert_eq!((Some(predicted), alone), (predictions.predicted(row), interval));
         assert!(interval.is_some_and(|[low, high]| low < predicted && predicted < high));
     }
 }

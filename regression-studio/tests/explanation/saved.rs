@@ -9,7 +9,7 @@ use regression_studio::{Model, Predictions};
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
 
-use crate::support::{small_settings, small_table, trained};
+use crate::support::{csv_of, small_settings, small_table, trained};
 
 /// The file of a model, and the model.
 fn saved() -> (Vec<u8>, Model) {
@@ -39,7 +39,7 @@ fn a_model_file_alone_has_the_same_intervals_and_contributions() {
     let table = small_table(50, 9);
     let of = |model: &Model| {
         let row = model.inputs_of_row(|name| model.cell(&table, name, 7));
-        (Predictions::of(model, None, &table).unwrap(), model.contributions(&row).unwrap())
+        (csv_of(&Predictions::of(model, None, &table).unwrap(), &table), model.contributions(&row).unwrap())
     };
     assert_eq!(of(&loaded), of(&model));
 }
@@ -51,7 +51,7 @@ fn an_older_file_predicts_and_says_what_it_lacks() {
     assert_eq!((&older.network, older.intervals.is_none()), (&model.network, true));
     let predictions = Predictions::of(&older, None, &small_table(5, 1)).unwrap();
     assert_eq!(
-        predictions.intervals.unwrap_err(),
+        predictions.why_no_intervals.unwrap(),
         "no 90 % intervals: the run has not ended, or is of an earlier version: resume it to its end"
     );
     assert_eq!(older.contributions(&[0.0; 4]), Err(ExplanationError::NoBackground));

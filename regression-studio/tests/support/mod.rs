@@ -10,8 +10,16 @@ use neural_net::training::{Optimizer, Schedule};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use regression_studio::settings::{HiddenActivation, Settings};
+use regression_studio::table::csv::Declared;
 use regression_studio::table::{Column, Table};
-use regression_studio::{Session, Snapshot};
+use regression_studio::{Predictions, Session, Snapshot};
+
+/// The predictions for a table as CSV.
+pub(crate) fn csv_of(predictions: &Predictions, table: &Table) -> String {
+    let mut text = Vec::new();
+    predictions.write_csv(table, &Declared::default(), &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
 
 /// A table of `rows` rows: x and y in [−1, 1), direction "up" or "down", and target = sin(3x) + y² + (1 if "up").
 pub(crate) fn small_table(rows: usize, seed: u64) -> Table {

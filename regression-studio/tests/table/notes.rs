@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use regression_studio::prepared::{PrepareError, Prepared};
 use regression_studio::settings::{DataSettings, Duplicates, Source, SplitOrder};
+use regression_studio::table::csv::Declared;
 use regression_studio::table::{Column, Role, Table};
 use regression_studio::{Model, Predictions, Session, Settings, prepare};
 
@@ -192,6 +193,18 @@ fn predicted(model: &Model, text: &str) -> Result<Predictions, String> {
     Predictions::of(model, None, &table.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
 }
 
+/// The predictions as CSV, without reading their file again.
+fn csv_of(predictions: &Predictions) -> String {
+    let mut text = Vec::new();
+    predictions.write_csv(&Table::default(), &Declared::default(), &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+/// Number of rows with a prediction.
+fn count(predictions: &Predictions) -> usize {
+    (0..predictions.rows()).filter(|&row| predictions.predicted(row).is_some()).count()
+}
+
 #[test]
 fn predictions_outside_the_range_of_training_are_marked() {
     let model = trained(&rows("area,rooms,price", 60, |row| format!("{},{},{row}", row + 8, row % 5)), &[]);
@@ -203,13 +216,14 @@ fn predictions_outside_the_range_of_training_are_marked() {
           without guarantee"
         ]
     );
-    assert_eq!(predictions.outside, [&[][..], &["area"], &["area", "rooms"], &[], &[]]);
+    let outside: Vec<Vec<&str>> = (0..5).map(|row| predictions.outside(row)).collect();
+    assert_eq!(outside, [&[][..], &["area"], &["area", "rooms"], &[], &[]]);
     let lines: Vec<String> =
-        predictions.to_csv().lines().map(|line| line.split(',').next_back().unwrap().to_owned()).collect();
+        csv_of(&predictions).lines().map(|line| line.split(',').next_back().unwrap().to_owned()).collect();
     assert_eq!(lines, ["outside the range of training", "", "area", "area; rooms", "", ""]);
     let inside = predicted(&model, "area,rooms\n20,3\n").unwrap();
     assert_eq!(
-        (inside.notes(), inside.to_csv().lines().next()),
+        (inside.notes(), csv_of(&inside).lines().next()),
         (vec![], Some("row,predicted price,lower 90 %,upper 90 %"))
     );
     let dates = trained(&rows("when,y", 56, |row| format!("2024-{:02}-{:02},{row}", 1 + row / 28, 1 + row % 28)), &[]);
@@ -242,18 +256,49 @@ fn dates_and_numbers_are_not_taken_for_each_other() {
     let text = rows("when,y", 56, |row| format!("2024{:02}{:02},{row}", 1 + row / 28, 1 + row % 28));
     let compact = trained(&text, &[("when", Role::Date)]);
     assert_eq!(
-        predicted(&compact, "when\n20240115\n").unwrap().predicted,
-        predicted(&compact, "when\n2024-01-15\n").unwrap().predicted
+        predicted(&compact, "when\n20240115\n").unwrap().predicted(0),
+        predicted(&compact, "when\n2024-01-15\n").unwrap().predicted(0)
     );
+}
+
+#[test]
+fn values_that_a_constant_feature_did_not_have_are_marked() {
+    let text = rows("x,kind,since,b,y", 60, |row| format!("5,a,2024-01-31,{row},{row}"));
+    let model = trained(&text, &[]);
+    let predictions =
+        predicted(&model, "x,kind,since,b\n5,a,2024-01-31,1\n6,a,2024-01-31,2\n5,b,2025-01-31,3\n").unwrap();
+    let outside: Vec<Vec<&str>> = (0..3).map(|row| predictions.outside(row)).collect();
+    assert_eq!(outside, [&[][..], &["x"], &["since"]]);
+    let notes = predictions.notes();
+    assert!(notes[0].contains("first row 2 (line 3): x 6, training only 5"), "{notes:?}");
+    assert!(notes[1].contains("1 row with a kind that did not occur in training, such as \"b\""), "{notes:?}");
+    // They are not needed.
+    assert_eq!(predicted(&model, "b\n3\n").unwrap().notes(), Vec::<String>::new());
+}
+
+#[test]
+fn predictions_that_are_not_finite_are_empty_and_counted() {
+    let model = trained(&rows("x,b,y", 60, |row| format!("{row},{},{row}", row * 7 % 60)), &[]);
+    let predictions = predicted(&model, "x,b\n1,1\n1e308,-1e308\n2,2\n-1e300,1e300\n").unwrap();
+    let text = csv_of(&predictions);
+    assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    assert_eq!((predictions.predicted(1), predictions.interval(1)), (None, None));
+    assert_eq!(count(&predictions), 2);
+    let note = &predictions.notes()[0];
+    assert!(
+        note.starts_with("2 rows have no prediction, since it is not a finite number, first row 2 (line 3): "),
+        "{note}"
+    );
+    assert!(note.contains("1e308, training 0 to 59: correct the value"), "{note}");
 }
 
 #[test]
 fn small_tables_are_predicted() {
     let model = trained(&rows("x,y", 40, |row| format!("{row},{}", 2 * row)), &[]);
-    assert_eq!(predicted(&model, "x\n3\n4\n").unwrap().predicted.iter().flatten().count(), 2);
+    assert_eq!(count(&predicted(&model, "x\n3\n4\n").unwrap()), 2);
     let two = trained(&rows("area,rooms,y", 40, |row| format!("{row},{},{}", row * 7 % 11, 2 * row)), &[]);
     let predictions = predicted(&two, "area,rooms\n3,\n").unwrap();
-    assert_eq!(predictions.predicted, [None]);
+    assert_eq!((predictions.rows(), predictions.predicted(0)), (1, None));
     assert_eq!(predictions.notes(), ["1 of 1 rows has no prediction: 1 lacks a value"]);
     let predictions = predicted(&two, "area,rooms\n3,4\nTBD,4\n5,6\n,2\n").unwrap();
     assert_eq!(
@@ -269,7 +314,7 @@ fn codes_are_categories_in_other_tables_as_in_training() {
     assert_eq!(model.transform.inputs.len(), 4);
     // All cells of this table are numbers, and NA is a category.
     let predictions = predicted(&model, "code\n01\n02\nNA\n1\n").unwrap();
-    assert_eq!(predictions.predicted.iter().flatten().count(), 4);
+    assert_eq!(count(&predictions), 4);
     assert_eq!(predictions.unseen.len(), 1);
     assert_eq!((predictions.unseen[0].rows, &*predictions.unseen[0].example), (1, "1"));
 }
@@ -285,7 +330,7 @@ fn an_older_model_without_ranges_predicts_as_before() {
     }
     let older = Model { transform: serde_json::from_value(transform).unwrap(), ..model.clone() };
     let found = predicted(&older, "a\n99\n").unwrap();
-    assert_eq!((found.notes(), &found.predicted), (vec![], &predicted(&model, "a\n99\n").unwrap().predicted));
+    assert_eq!((found.notes(), found.predicted(0)), (vec![], predicted(&model, "a\n99\n").unwrap().predicted(0)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! One-hot encoding: a text column becomes one input per category of the training part.
 
-use crate::support::{small_settings, trained};
+use crate::support::{csv_of, small_settings, trained};
 use regression_studio::Predictions;
 use regression_studio::prediction::{Cell, Unseen};
 use regression_studio::prepared::{Input, prepare};
@@ -85,19 +85,19 @@ fn predictions_count_the_rows_of_unseen_categories_and_agree_with_single_rows() 
     let predictions = Predictions::of(model, None, &other).unwrap();
     assert_eq!(predictions.unseen, [Unseen { column: "text".to_owned(), example: "new".to_owned(), rows: 3 }]);
     assert!(predictions.notes()[0].starts_with("3 rows with a text that did not occur in training, such as \"new\""));
-    assert_eq!(predictions.truth.as_ref().unwrap()[3], Some(3.0));
-    assert!(predictions.to_csv().starts_with("row,predicted target,target\n1,"));
+    assert_eq!(predictions.truth(&other, 3), Some(3.0));
+    assert!(csv_of(&predictions, &other).starts_with("row,predicted target,target\n1,"));
     for row in 0..5 {
         let cell = |name: &str| {
             let column = other.column(name).unwrap();
             column.number(row).map_or_else(|| Cell::Text(column.text(row).into_owned()), Cell::Number)
         };
-        assert_eq!(Some(model.predict_row(cell)), predictions.predicted[row], "row {row}");
+        assert_eq!(Some(model.predict_row(cell)), predictions.predicted(row), "row {row}");
     }
     // Without the target's column there are no true values.
     let bare = Table::new("bare.csv", vec![Column::of_texts("text", &["b"]), Column::of_numbers("number", vec![1.0])]);
     let predictions = Predictions::of(model, None, &bare).unwrap();
-    assert_eq!((predictions.truth, predictions.metrics), (None, None));
+    assert_eq!((predictions.has_truth, predictions.metrics), (false, None));
 }
 
 #[test]

@@ -101,13 +101,12 @@ fn a_run_is_read_as_saved() {
         assert_eq!(parts.iter().filter(|(_, name)| *name == part.name).count(), part.rows);
     }
     let of_table = Predictions::of(&run.model, run.rows.as_deref(), &table).unwrap();
-    let intervals = of_table.intervals.as_ref().unwrap();
     let tests: Vec<usize> = parts.iter().filter(|(_, name)| name == "test").map(|(row, _)| *row).collect();
     let predicted: Vec<(usize, String)> = read("predicted.csv").lines().skip(1).map(row_and_text).collect();
     assert_eq!(predicted.iter().map(|(row, _)| *row).collect::<Vec<_>>(), tests);
     for (row, values) in predicted {
         let truth = table.column("target").unwrap().number(row - 1).unwrap();
-        let (predicted, [low, high]) = (of_table.predicted[row - 1].unwrap(), intervals[row - 1].unwrap());
+        let (predicted, [low, high]) = (of_table.predicted(row - 1).unwrap(), of_table.interval(row - 1).unwrap());
         assert_eq!(values, format!("{truth},{predicted},{low},{high}"), "row {row}");
     }
     let card = read("model-card.md");

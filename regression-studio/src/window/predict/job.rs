@@ -8,6 +8,7 @@ use eframe::egui::Context;
 
 use crate::saved_run::SavedRun;
 use crate::settings::Source;
+use crate::table::csv::Declared;
 use crate::window::task::{Panicked, Task};
 use crate::{Predictions, Table};
 
@@ -22,6 +23,8 @@ pub(crate) enum Rows {
 /// The predictions for a table, with what depends on all its rows.
 pub(super) struct Predicted {
     pub(super) table: Arc<Table>,
+    /// What is declared about the table's file.
+    pub(super) declared: Declared,
     pub(super) predictions: Arc<Predictions>,
     /// [`Predictions::notes`].
     pub(super) notes: Vec<String>,
@@ -70,12 +73,12 @@ impl Job {
 
 fn predict(run: &SavedRun, rows: Rows, accepts_units: bool) -> Result<Predicted, Failure> {
     let failure = |message| Failure { message, is_of_units: false };
-    let table = match rows {
-        Rows::Loaded(table, _) => table,
+    let (table, declared) = match rows {
+        Rows::Loaded(table, _) => (table, run.settings.data.declared()),
         Rows::File(path) => {
             let (declared, cancel) = (run.model.transform.declared(), AtomicBool::new(false));
             let table = Source::File(path).table_with(&declared, &|_| (), &cancel);
-            Arc::new(table.map_err(|error| failure(error.to_string()))?)
+            (Arc::new(table.map_err(|error| failure(error.to_string()))?), declared)
         }
     };
     if !accepts_units {
@@ -85,5 +88,5 @@ fn predict(run: &SavedRun, rows: Rows, accepts_units: bool) -> Result<Predicted,
     let predictions = Predictions::of(&run.model, run.rows.as_deref(), &table);
     let predictions = predictions.map_err(|error| failure(error.to_string()))?;
     let (notes, measured_rows) = (predictions.notes(), predictions.measured_rows());
-    Ok(Predicted { table, predictions: Arc::new(predictions), notes, measured_rows })
+    Ok(Predicted { table, declared, predictions: Arc::new(predictions), notes, measured_rows })
 }

@@ -2,20 +2,20 @@
 
 use eframe::egui::{self, Align2, Color32, Rect, Sense, TextStyle, Ui, pos2, vec2};
 
-use crate::Predictions;
 use crate::window::{number, theme};
+use crate::{Predictions, Table};
 
 const ROW_HEIGHT: f32 = 24.0;
 const NUMBER_WIDTH: f32 = 76.0;
 
 /// The rows with their predictions. Returns the row that was clicked.
-pub(super) fn show(ui: &mut Ui, predictions: &Predictions) -> Option<usize> {
+pub(super) fn show(ui: &mut Ui, predictions: &Predictions, table: &Table) -> Option<usize> {
     let palette = theme::palette(ui);
     let mut columns = vec![("predicted", palette.blue)];
-    if predictions.truth.is_some() {
+    if predictions.has_truth {
         columns.extend([("true", ui.visuals().text_color()), ("error", palette.grey)]);
     }
-    columns.extend(predictions.parts.is_some().then_some(("part", palette.grey)));
+    columns.extend(predictions.part(0).is_some().then_some(("part", palette.grey)));
     let width = |ui: &Ui| ((ui.available_width() - NUMBER_WIDTH) / columns.len() as f32).clamp(70.0, 150.0);
     let line = |ui: &Ui, area: Rect, width: f32, number: &str, cells: &[(String, Color32)]| {
         let font = TextStyle::Body.resolve(ui.style());
@@ -36,7 +36,7 @@ pub(super) fn show(ui: &mut Ui, predictions: &Predictions) -> Option<usize> {
 
     let mut clicked = None;
     let scroll = egui::ScrollArea::vertical().id_salt("predictions").auto_shrink(false);
-    scroll.show_rows(ui, ROW_HEIGHT - ui.spacing().item_spacing.y, predictions.predicted.len(), |ui, rows| {
+    scroll.show_rows(ui, ROW_HEIGHT - ui.spacing().item_spacing.y, predictions.rows(), |ui, rows| {
         for row in rows {
             let size = vec2(ui.available_width(), ROW_HEIGHT - ui.spacing().item_spacing.y);
             let (area, response) = ui.allocate_exact_size(size, Sense::click());
@@ -48,19 +48,20 @@ pub(super) fn show(ui: &mut Ui, predictions: &Predictions) -> Option<usize> {
             if let Some(color) = background {
                 ui.painter().rect_filled(area.expand2(vec2(0.0, ui.spacing().item_spacing.y / 2.0)), 0.0, color);
             }
-            let predicted = predictions.predicted[row];
+            let predicted = predictions.predicted(row);
             let shown = |value: Option<f64>| value.map_or("–".to_owned(), number::short);
             let mut cells = vec![shown(predicted)];
-            if let Some(truth) = &predictions.truth {
-                let error = predicted.zip(truth[row]).map(|(predicted, truth)| predicted - truth);
-                cells.extend([shown(truth[row]), shown(error)]);
+            if predictions.has_truth {
+                let truth = predictions.truth(table, row);
+                let error = predicted.zip(truth).map(|(predicted, truth)| predicted - truth);
+                cells.extend([shown(truth), shown(error)]);
             }
-            cells.extend(predictions.parts.as_ref().map(|parts| parts[row].to_owned()));
+            cells.extend(predictions.part(row).map(str::to_owned));
             let spoken: Vec<String> =
                 columns.iter().zip(&cells).map(|((name, _), cell)| format!("{name} {cell}")).collect();
-            let outside = predictions.outside.get(row).filter(|features| !features.is_empty());
-            let mark = outside.map(|features| format!("outside the range of training: {}", features.join(", ")));
-            let interval = predictions.intervals.as_ref().ok().and_then(|intervals| intervals[row]);
+            let outside = predictions.outside(row);
+            let mark = (!outside.is_empty()).then(|| format!("outside the range of training: {}", outside.join(", ")));
+            let interval = predictions.interval(row);
             let interval = interval.map(|ends| {
                 let [low, high] = ends.map(number::short);
                 format!("{} % interval {low} to {high}", predictions.percent)

@@ -1,0 +1,75 @@
+//! The cells of some columns as they are written in a file.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+use super::chunks::{Chunks, Context, Fault};
+use super::error::{CsvError, CsvProblem};
+use super::limits::LIMITS;
+use super::source::Source;
+use super::{Declared, value};
+use crate::Encoding;
+
+/// Calls `each` with the texts of `columns` in each row of a file, in the order of the rows: without quotes and surrounding
+/// blanks, and otherwise as they are written, whatever kind the columns are of. With the `encoding` of the table, the rows
+/// are the same as those of [`super::read_with`]. The memory does not depend on their number.
+///
+/// # Errors
+/// If the file cannot be read, lacks a column, or changes meanwhile, and those of `each`.
+pub fn for_each_row<E: From<CsvError>>(
+    path: &Path,
+    declared: &Declared,
+    encoding: Encoding,
+    columns: &[&str],
+    mut each: impl FnMut(&[Cow<'_, str>]) -> Result<(), E>,
+) -> Result<(), E> {
+    let error =
+        |line: Option<u64>, problem| CsvError { path: path.to_path_buf(), line: line.map(|line| line + 1), problem };
+    let source = Source::open(path, Some(encoding), None).map_err(|problem| error(None, problem))?;
+    let (buffers, stop, cancel) = (&Mutex::new(Vec::new()), &AtomicBool::new(false), &AtomicBool::new(false));
+    let context = Context { limits: LIMITS, buffers, stop, progress: &|_| (), cancel };
+    let begun = Chunks::begin(source, declared, context);
+    let (mut chunks, header) = begun.map_err(|Fault { line, problem }| error(line, problem))?;
+    let grammar = header.grammar;
+    let place = |name: &&str| header.names.iter().position(|of| of == name);
+    let Some(places) = columns.iter().map(place).collect::<Option<Vec<usize>>>() else {
+        return Err(error(None, CsvProblem::Changed).into());
+    };
+    for chunk in chunks.by_ref() {
+        if let Some(Fault { problem, .. }) = chunk.fault {
+            return Err(error(None, problem).into());
+        }
+        let (text, mut at) = (&chunk.bytes[..], 0);
+        while at < text.len() {
+            if let Some(next) = grammar.blank_line(text, at) {
+                at = next;
+                continue;
+            }
+            if let Some((next, _)) = grammar.comment(text, at, header.names.len()) {
+                at = next;
+                continue;
+            }
+            let mut cells: Vec<Cow<str>> = vec![Cow::Borrowed(""); places.len()];
+            for column in 0.. {
+                let cell = grammar.cell(text, at);
+                at = cell.next;
+                for (_, of_place) in places.iter().zip(&mut cells).filter(|(place, _)| **place == column) {
+                    *of_place = match &cell.bytes {
+                        Cow::Borrowed(bytes) => value::text(bytes),
+                        Cow::Owned(bytes) => value::text(bytes).into_owned().into(),
+                    };
+                }
+                if cell.is_last {
+                    break;
+                }
+            }
+            each(&cells)?;
+        }
+        if let Ok(mut buffers) = buffers.lock() {
+            buffers.push(chunk.bytes);
+        }
+    }
+    if chunks.has_changed() { Err(error(None, CsvProblem::Changed).into()) } else { Ok(()) }
+}
