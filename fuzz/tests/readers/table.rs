@@ -103,7 +103,13 @@ fn require_same_again(table: &Table, declared: &csv::Declared, copy: &Path) {
     };
     let roles = table.columns().iter().filter_map(|column| Some((column.name().to_owned(), role(column)?)));
     let roles = roles.collect::<BTreeMap<_, _>>();
-    let declared = csv::Declared { decimal_mark: None, header: Some(true), roles, may_have_one_column: true, ..csv::Declared::default() };
+    let declared = csv::Declared {
+        decimal_mark: None,
+        header: Some(true),
+        roles,
+        may_have_one_column: true,
+        ..csv::Declared::default()
+    };
     let (declared, cancel) = (&declared, &AtomicBool::new(false));
     let options = csv::Options { declared, memory: u64::MAX, progress: &|_| (), cancel };
     let again = csv::read_with(copy, options).expect("what is written is read again");
