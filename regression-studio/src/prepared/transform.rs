@@ -13,7 +13,7 @@ use super::error::{PredictError, PrepareError};
 use super::rows;
 use crate::Table;
 use crate::settings::{BadRows, DataSettings};
-use crate::table::{Column, Encoding, Kind, Role, csv, date, decimal};
+use crate::table::{Column, Encoding, Kind, Role, csv, date, decimal, shortened};
 
 /// The map from columns to inputs and from the output to the target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -435,7 +435,7 @@ impl Transform {
             };
             if let Input::Number { is_date, .. } = input
                 && column.missing() < table.rows()
-                && let Some(reason) = other_kind(column, *is_date)
+                && let Some(reason) = other_kind(table, column, *is_date)
             {
                 return Err(error(reason));
             }
@@ -571,12 +571,21 @@ pub(crate) fn end_of_interval(output: f64, scale: &Scale, target_range: Option<[
 }
 
 /// The reason for which a column does not fit an input of numbers, or of dates.
-fn other_kind(column: &Column, is_date: Option<bool>) -> Option<String> {
+fn other_kind(table: &Table, column: &Column, is_date: Option<bool>) -> Option<String> {
     let name = column.name();
     let (found, trained, hint) = match (column.kind(), is_date) {
         (Kind::Text, Some(true)) => ("texts", "dates", "write them as 2025-01-31"),
         (Kind::Text, _) => {
-            return Some(format!("column {name:?} is a text column, but the model was trained with numbers in it"));
+            let is_other = |text: &str| !text.is_empty() && text.parse::<f64>().is_err();
+            let first = (0..table.rows()).find(|&row| is_other(&column.text(row)));
+            let first = first.map_or_else(String::new, |row| {
+                let place = table.line(row).map_or_else(|| format!("row {}", row + 1), |line| format!("line {line}"));
+                format!(" ({place}: {:?})", shortened(&column.text(row)))
+            });
+            return Some(format!(
+                "column {name:?} is a text column{first}, but the model was trained with numbers in it: correct these \
+                 cells, or leave them empty"
+            ));
         }
         (Kind::Number, Some(true)) if !column.is_date() => ("numbers", "dates", "write them as 2025-01-31"),
         (Kind::Number, Some(false)) if column.is_date() => ("dates", "numbers", "give it as numbers"),

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use regression_studio::settings::{DataSettings, Source};
 use regression_studio::table::Table;
-use regression_studio::{Model, Session, Settings};
+use regression_studio::{Model, Predictions, Session, Settings};
 
 fn written(folder: &Path, bytes: impl AsRef<[u8]>) -> Source {
     let path = folder.join("table.csv");
@@ -146,4 +146,21 @@ fn day_and_month_have_the_order_of_the_training() {
         let day = |row: usize| table.column("x").unwrap().number(row).unwrap();
         assert_eq!((day(of_march), day(1 - of_march)), (19_786.0, 19_816.0));
     }
+}
+
+#[test]
+fn infinite_cells_are_numbers_that_cannot_be_used() {
+    let model = trained(rows(|row| (row % 40).to_string()), |_| ());
+    let table = read(&model, "x,b\ninf,1\n-Infinity,2\n1e308,1\n1e400,1\nnan,1\n7,1\n");
+    let predictions = Predictions::of(&model, None, &table).unwrap();
+    let predicted: Vec<bool> = (0..6).map(|row| predictions.predicted(row).is_some()).collect();
+    assert_eq!(predicted, [false, false, false, false, false, true]);
+    assert_eq!(table.notes()[0].text, "x: 3 cells are not numbers, first line 2 \"inf\"");
+    let notes = predictions.notes().join("\n");
+    assert!(notes.contains("x 1e308, training 0 to 39"), "{notes}");
+    let error = model.predict(&read(&model, "x,b\n3,1\nabout 5,2\nunder 7,1\n")).unwrap_err().to_string();
+    assert!(error.ends_with(
+        "column \"x\" is a text column (line 3: \"about 5\"), but the model was trained with numbers in it: correct these \
+         cells, or leave them empty"
+    ), "{error}");
 }

@@ -59,7 +59,8 @@ fn rows_with_a_missing_feature_have_no_prediction_and_other_columns_are_ignored(
     let expected = "new.csv: the model needs a column \"x\", which the table lacks: rename a column or add it";
     assert_eq!(message(vec![columns[0].clone(), columns[3].clone()]), expected);
     let texts = vec![Column::of_texts("x", &["a"; 5]), columns[0].clone(), columns[3].clone()];
-    let expected = "new.csv: column \"x\" is a text column, but the model was trained with numbers in it";
+    let expected = "new.csv: column \"x\" is a text column (row 1: \"a\"), but the model was trained with numbers in it: correct \
+                    these cells, or leave them empty";
     assert_eq!(message(texts), expected);
 }
 

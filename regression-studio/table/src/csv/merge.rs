@@ -180,13 +180,19 @@ struct TextCounts {
 impl TextCounts {
     fn of(texts: &Texts, counts: &[usize], mark: DecimalMark) -> Self {
         let values: Vec<Option<f64>> = texts.iter().map(|text| value::number(text.as_bytes(), mark)).collect();
-        let (mut numbers, mut others) = (0, 0);
+        let (mut numbers, mut others, mut infinite) = (0, 0, 0);
         for ((text, count), value) in texts.iter().zip(counts).zip(&values) {
             match value {
                 Some(_) => numbers += count,
                 None if value::is_missing_number(text) => {}
+                None if value::is_infinite(text) => infinite += count,
                 None => others += count,
             }
+        }
+        // Infinite numbers alone are no column of numbers.
+        match numbers {
+            0 => others += infinite,
+            _ => numbers += infinite,
         }
         Self { values, numbers, others }
     }
@@ -242,8 +248,10 @@ impl Numbers {
         let numbers = self.values.len() - self.missing - self.others.len();
         let words = self.without_missing_numbers();
         let form = self.read_forms(&name, &reading, numbers);
-        let is_number =
-            role.and_then(Role::kind) == Some(Kind::Number) || kind(numbers, self.others.len()) == Kind::Number;
+        let is_infinite: Vec<bool> = self.texts.texts().iter().map(value::is_infinite).collect();
+        let infinite = self.others.iter().filter(|(_, index)| is_infinite[*index as usize]).count();
+        let is_number = role.and_then(Role::kind) == Some(Kind::Number)
+            || kind(numbers + infinite, self.others.len() - infinite) == Kind::Number;
         let not_numeric = NotNumeric { cells: self.others, texts: self.texts.into_texts() };
         let column = is_number.then(|| Column::from_numbers(name, self.values, self.missing, not_numeric));
         Merged { column, found: Found { words, form, ..Found::default() } }

@@ -181,7 +181,9 @@ fn expected(file: &File) -> Contents {
         let missing = column.iter().filter(|cell| is_missing(cell)).count();
         let numbers = column.iter().filter(|cell| number(cell).is_some()).count();
         let others = column.len() - missing - numbers;
-        let is_number = numbers > others;
+        let is_infinite = |cell: &&String| cell.trim().parse::<f64>().is_ok_and(f64::is_infinite);
+        let infinite = column.iter().filter(is_infinite).count();
+        let is_number = numbers > 0 && numbers + infinite > others - infinite;
         let content = |cell: &String| match number(cell) {
             Some(number) if is_number => (Some(number.to_bits()), None),
             _ if is_missing(cell) => (None, Some(String::new())),

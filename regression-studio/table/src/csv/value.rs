@@ -36,6 +36,11 @@ pub(super) fn is_missing_number(text: &str) -> bool {
     MISSING_NUMBER.iter().any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
+/// Whether a text is a number beyond the range of f64, or infinity: among numbers it is one that cannot be used.
+pub(super) fn is_infinite(text: &str) -> bool {
+    text.trim().parse::<f64>().is_ok_and(f64::is_infinite)
+}
+
 /// The cell's value if it is a finite number whose decimal mark is `mark`.
 pub(crate) fn number(cell: &[u8], mark: DecimalMark) -> Option<f64> {
     plain(cell, mark).or_else(|| not_plain(cell, mark))
