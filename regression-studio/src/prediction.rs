@@ -15,7 +15,7 @@ use crate::intervals::Intervals;
 use crate::model::{Model, Outputs, PredictError};
 use crate::prepared::{Incomplete, Scale, end_of_interval};
 use crate::results::{self, Metrics, Parts, TableRows};
-use crate::table::{Column, Kind};
+use crate::table::{Column, Kind, shortened};
 
 /// The predictions for a table. They take a few bytes for each row.
 #[derive(Clone, Debug)]
@@ -59,6 +59,8 @@ pub struct Unseen {
     pub column: String,
     /// The first such category.
     pub example: String,
+    /// A category that occurred, and differs from it by case and blanks alone.
+    pub alike: Option<String>,
     /// The number of rows.
     pub rows: usize,
 }
@@ -221,10 +223,12 @@ impl Predictions {
                 counted(count, "row")
             ));
         }
-        for Unseen { column, example, rows } in &self.unseen {
+        for Unseen { column, example, alike, rows } in &self.unseen {
+            let alike = alike.as_ref().map_or_else(String::new, |alike| format!(" (training has {alike:?})"));
             notes.push(format!(
-                "{} with a {column} that did not occur in training, such as {example:?}: unreliable predictions",
-                counted(*rows, "row")
+                "{} with a {column} that did not occur in training, such as {:?}{alike}: unreliable predictions",
+                counted(*rows, "row"),
+                shortened(example)
             ));
         }
         notes

@@ -4,7 +4,7 @@ use super::Unseen;
 use crate::Table;
 use crate::model::Model;
 use crate::prepared::{Constant, Input};
-use crate::table::{date, decimal};
+use crate::table::{are_alike, date, decimal};
 
 /// The rows of a table outside the range of training.
 #[derive(Clone, Debug)]
@@ -123,7 +123,9 @@ pub(super) fn unseen(model: &Model, table: &Table) -> Vec<Unseen> {
         let rows = (0..table.rows()).map(|row| column.text(row)).filter(|text| !text.is_empty());
         let mut rows = rows.filter(|text| !known.contains(&&**text));
         if let Some(example) = rows.next() {
-            found.push(Unseen { column: name.to_owned(), example: example.into_owned(), rows: 1 + rows.count() });
+            let alike = known.iter().find(|text| are_alike(text, &example)).map(|text| (*text).to_owned());
+            let (column, example) = (name.to_owned(), example.into_owned());
+            found.push(Unseen { column, example, alike, rows: 1 + rows.count() });
         }
     }
     found

@@ -4,7 +4,7 @@ use neural_net::device::TrainingDevice;
 
 use super::{Field, HiddenActivation, NetworkKind, Settings, Source};
 use crate::Table;
-use crate::table::{Column, Kind, Role, csv, shortened};
+use crate::table::{Column, Kind, Role, are_alike, csv, shortened};
 
 /// An invalid value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,8 +81,7 @@ fn not_numeric(column: &Column, table: &Table) -> String {
 
 /// The column whose name differs from `name` by case and blanks alone.
 fn meant<'a>(table: &'a Table, name: &str) -> Option<&'a str> {
-    let folded = |name: &str| name.to_lowercase().split_whitespace().collect::<String>();
-    table.columns().iter().map(Column::name).find(|column| folded(column) == folded(name))
+    table.columns().iter().map(Column::name).find(|column| are_alike(column, name))
 }
 
 struct Found(Vec<Problem>);

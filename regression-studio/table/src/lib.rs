@@ -24,7 +24,7 @@ pub use self::decimal_mark::DecimalMark;
 pub use self::encoding::{Encoding, UnknownEncoding};
 pub(crate) use self::lines::Lines;
 pub use self::role::Role;
-pub use self::shown::{decimal, shortened};
+pub use self::shown::{are_alike, decimal, shortened};
 pub use self::statistics::Statistics;
 pub use self::texts::Texts;
 

@@ -13,6 +13,12 @@ pub fn decimal(value: f64) -> String {
     }
 }
 
+/// Whether two texts differ by case and blanks at most.
+pub fn are_alike(a: &str, b: &str) -> bool {
+    let folded = |text: &str| text.to_lowercase().split_whitespace().collect::<String>();
+    folded(a) == folded(b)
+}
+
 /// A text of at most 60 characters: a longer one ends in "…".
 pub fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(LONGEST) {

@@ -164,3 +164,17 @@ fn infinite_cells_are_numbers_that_cannot_be_used() {
          cells, or leave them empty"
     ), "{error}");
 }
+
+#[test]
+fn a_category_in_another_spelling_is_compared_with_those_of_the_training() {
+    let model = trained(rows(|row| ["New York", "Łódź"][row % 2].to_owned()), |_| ());
+    let note = |text: &str| Predictions::of(&model, None, &read(&model, format!("x,b\n{text},1\n"))).unwrap().notes();
+    for (text, alike) in [("new york", "New York"), ("NewYork", "New York"), ("ŁÓDŹ", "Łódź")] {
+        let wanted = format!(
+            "1 row with a x that did not occur in training, such as {text:?} (training has {alike:?}): unreliable predictions"
+        );
+        assert_eq!(note(text), [wanted]);
+    }
+    assert!(note("Lodz")[0].contains("such as \"Lodz\": unreliable"));
+    assert!(note(&"x".repeat(200_000))[0].len() < 200);
+}

@@ -83,7 +83,10 @@ fn predictions_count_the_rows_of_unseen_categories_and_agree_with_single_rows() 
     assert_eq!(model.columns(), ["text", "number"]);
     let other = table(&["a", "new", "b", "other", "new"]);
     let predictions = Predictions::of(model, None, &other).unwrap();
-    assert_eq!(predictions.unseen, [Unseen { column: "text".to_owned(), example: "new".to_owned(), rows: 3 }]);
+    assert_eq!(
+        predictions.unseen,
+        [Unseen { column: "text".to_owned(), example: "new".to_owned(), alike: None, rows: 3 }]
+    );
     assert!(predictions.notes()[0].starts_with("3 rows with a text that did not occur in training, such as \"new\""));
     assert_eq!(predictions.truth(&other, 3), Some(3.0));
     assert!(csv_of(&predictions, &other).starts_with("row,predicted target,target\n1,"));
