@@ -256,6 +256,14 @@ fn small_value(truth: &[f64]) -> Option<f64> {
     sizes.get(sizes.len() / 20).copied().filter(|size| *size < NEAR_ZERO)
 }
 
+/// Whether a coverage of [`PERCENT`] % intervals is more than three deviations too small: those that a share of the test rows
+/// has by chance, with intervals of as many calibration rows.
+fn is_below_chance(coverage: f64, [of_calibration, of_test]: [usize; 2]) -> bool {
+    let wanted = f64::from(PERCENT) / 100.0;
+    let by_chance = wanted * (1.0 - wanted) * (1.0 / of_calibration.max(1) as f64 + 1.0 / of_test.max(1) as f64);
+    coverage < wanted - 3.0 * by_chance.sqrt()
+}
+
 /// The intervals of a run, and their coverage on its test part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -282,6 +290,9 @@ pub struct MeasuredIntervals {
     /// 1 + |value|.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near_zero: Option<[f64; 3]>,
+    /// Whether the coverage is smaller than chance explains: the intervals do not hold for this table.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_too_narrow: bool,
     /// The share of test rows whose interval contains the true value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<f64>,
@@ -304,21 +315,26 @@ impl MeasuredIntervals {
             let [low, high] = [output - half_width, output + half_width].map(|end| transform.end(end));
             [small, low, high]
         });
+        let coverage = intervals.coverage(PERCENT, residuals, spreads, groups);
+        let counts = [intervals.groups.unwrap_or(intervals.rows), shares(residuals.len(), groups).1];
+        let is_too_narrow = coverage.is_some_and(|coverage| is_below_chance(coverage, counts));
         Self {
             percent: PERCENT,
             rows: intervals.rows,
             folds: intervals.folds,
             groups: intervals.groups.map(|of_calibration| [of_calibration, shares(residuals.len(), groups).1]),
             near_zero,
+            is_too_narrow,
             half_width: half_width.map(|half_width| half_width * scale.deviation),
             is_logarithmic: scale.log,
-            coverage: intervals.coverage(PERCENT, residuals, spreads, groups),
+            coverage,
         }
     }
 
     /// One sentence for the user; `number` formats a value of the target.
     pub fn in_words(&self, number: impl Fn(f64) -> String) -> String {
-        let Self { percent, rows, folds, groups, near_zero, half_width, is_logarithmic, coverage } = self;
+        let Self { percent, rows, folds, groups, near_zero, is_too_narrow, half_width, is_logarithmic, coverage } =
+            self;
         let Some(coverage) = coverage else {
             let text = too_few(*percent, (*rows, groups.map(|[of_calibration, _]| of_calibration)), *folds);
             return format!("{}{}.", text[..1].to_uppercase(), &text[1..]);
@@ -342,17 +358,16 @@ impl MeasuredIntervals {
             }
         };
         let measured = 100.0 * coverage;
-        match groups {
-            None => {
-                format!(
-                    "{percent} % of new rows like these are {within}; of the test part, {measured:.1} % of the rows are."
-                )
-            }
-            Some([_, of_test]) => format!(
-                "{percent} % of new rows like these are {within}; of the test part, {measured:.1} % of the rows are, if each of \
-                 its {} counts once.",
-                command_line::counted(*of_test, "group")
-            ),
-        }
+        let by_group = groups.map_or_else(String::new, |[_, of_test]| {
+            format!(", if each of its {} counts once", command_line::counted(of_test, "group"))
+        });
+        let is_valid = match is_too_narrow {
+            false => "",
+            true => " That is fewer than chance explains: these intervals are too narrow for this table.",
+        };
+        format!(
+            "{percent} % of new rows like these are {within}; of the test part, {measured:.1} % of the rows are{by_group}.\
+             {is_valid}"
+        )
     }
 }

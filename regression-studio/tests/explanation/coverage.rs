@@ -115,6 +115,32 @@ fn intervals_cover_groups_of_equal_rows() {
     assert!((mean - 0.9).abs() < 4.0 * deviation / 20.0_f64.sqrt(), "{mean}: {coverages:?}");
 }
 
+/// The test part's errors are larger than those of the rows before it.
+#[test]
+fn intervals_that_do_not_hold_are_named() {
+    let table = |factor: f64| {
+        let table = noisy_table(1000, 3);
+        let column = |column: &Column| match column.name() {
+            "target" => {
+                let later = |(row, target): (usize, &f64)| if row < 850 { *target } else { factor * target };
+                Column::of_numbers("target", column.numbers().unwrap().iter().enumerate().map(later).collect())
+            }
+            _ => column.clone(),
+        };
+        Table::new("a table", table.columns().iter().map(column).collect())
+    };
+    for (factor, is_too_narrow) in [(1.0, false), (4.0, true)] {
+        let mut settings = settings();
+        settings.split.order = SplitOrder::Time;
+        let measured = measured(table(factor), settings);
+        let words = measured.in_words(|value| value.to_string());
+        assert_eq!(
+            (measured.is_too_narrow, words.ends_with("too narrow for this table.")),
+            (is_too_narrow, is_too_narrow)
+        );
+    }
+}
+
 /// A target that is never negative, near 0, by its logarithm and by itself.
 #[test]
 fn the_ends_of_an_interval_have_the_sign_of_the_target() {
