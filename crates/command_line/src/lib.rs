@@ -55,7 +55,8 @@ pub fn arguments<A: clap::Parser>() -> A {
 }
 
 /// Parses a program's arguments, its name first. A negative number is an option's value, which its parser judges, and not
-/// an unknown option. The values of a list may be separated by spaces instead of commas.
+/// an unknown option. The values of a list may be separated by spaces instead of commas, in commands that take no values
+/// without an option.
 ///
 /// # Errors
 /// If the arguments are invalid; also for `--help` and `--version`.
@@ -68,12 +69,16 @@ pub fn parse_arguments<A: clap::Parser, T: Into<OsString> + Clone>(
 }
 
 fn with_lenient_values(command: clap::Command) -> clap::Command {
+    // A list with blanks would also take the files behind it.
+    let has_positionals = command.get_positionals().next().is_some();
     let lenient = |argument: clap::Arg| match argument.get_action().takes_values() && !argument.is_positional() {
-        true if argument.get_value_delimiter().is_some() => argument.num_args(1..).allow_negative_numbers(true),
+        true if argument.get_value_delimiter().is_some() && !has_positionals => {
+            argument.num_args(1..).allow_negative_numbers(true)
+        }
         true => argument.allow_negative_numbers(true),
         false => argument,
     };
-    command.mut_args(lenient).mut_subcommands(with_lenient_values)
+    command.subcommand_precedence_over_arg(true).mut_args(lenient).mut_subcommands(with_lenient_values)
 }
 
 /// Runs a program's body. An error is printed as one line on stderr, its causes joined by colons, and the exit code is
@@ -250,6 +255,36 @@ mod tests {
             );
         }
         assert_eq!((parse_cores("8").unwrap().get(), parse_cores("1024").unwrap().get()), (8, 1024));
+    }
+
+    /// A program with a list, files and a subcommand.
+    #[derive(Debug, PartialEq, clap::Parser)]
+    struct WithFiles {
+        #[arg(long, value_delimiter = ',')]
+        sizes: Vec<i32>,
+        #[command(subcommand)]
+        command: Option<OfFiles>,
+    }
+
+    #[derive(Debug, PartialEq, clap::Subcommand)]
+    enum OfFiles {
+        Grade {
+            #[arg(long, value_delimiter = ',')]
+            part: Vec<String>,
+            files: Vec<String>,
+        },
+    }
+
+    #[test]
+    fn a_list_takes_neither_the_files_nor_the_command_behind_it() {
+        let parsed = |text: &str| parse_arguments::<WithFiles, _>(text.split(' ')).unwrap();
+        let graded = |part: &[&str], files: &[&str]| {
+            let [part, files] = [part, files].map(|texts| texts.iter().map(|text| (*text).to_owned()).collect());
+            Some(OfFiles::Grade { part, files })
+        };
+        assert_eq!(parsed("p --sizes 3 -1 2,5"), WithFiles { sizes: vec![3, -1, 2, 5], command: None });
+        let command = graded(&["1", "2"], &["a.zip", "b.zip"]);
+        assert_eq!(parsed("p --sizes 3 grade --part 1,2 a.zip b.zip"), WithFiles { sizes: vec![3], command });
     }
 
     #[test]
