@@ -41,7 +41,7 @@ struct Arguments {
     /// Part of the adapter's name, driver or back end, such as nvidia, vulkan or software [default: the best adapter]
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
-    /// Batch sizes to check and time, whose images repeat those of the test set; a batch beyond the adapter's limits is
+    /// Batch sizes to check and time; they repeat the images of the test set; a batch beyond the adapter's limits is
     /// split into several dispatches [default: 1,10,100,1000,10000]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_count)]
     batch: Vec<NonZeroUsize>,

@@ -1,7 +1,7 @@
 //! Findings before training: what in a table makes a network useless, or its figures misleading.
 //!
-//! - **Leaks**: features that determine the target, alone or as a sum or product. A network that has them learns an
-//!   arithmetic that a formula does better, or is told the answer.
+//! - **Leaks**: features that determine the target, alone or as a sum or product. A network then learns arithmetic that
+//!   a formula does better, or sees the answer.
 //! - **Identifiers**: features that name or number the rows.
 //! - **Copies**: features that are equal in every row.
 //! - **Sentinels**: numbers such as −999, far from all others, which often mean that a value is missing.

@@ -91,7 +91,7 @@ impl Intervals {
     /// each row; without, each row is one of its own.
     ///
     /// # Panics
-    /// If the number of spreads or groups is not that of the residuals.
+    /// If there are not as many spreads or groups as residuals.
     pub fn calibrate(residuals: &[f64], spreads: Option<&[f64]>, groups: Option<&[u32]>) -> Self {
         let (shares, count) = shares(residuals.len(), groups);
         let mut scores: Vec<(f64, f64)> = scores(residuals, spreads).into_iter().zip(shares).collect();
@@ -286,7 +286,7 @@ pub struct MeasuredIntervals {
     /// shares. `None` if each row is one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<[usize; 2]>,
-    /// With a logarithmic target near 0: a small prediction and the ends of its interval, since the factor is that of
+    /// With a logarithmic target near 0, an example: a small prediction and the ends of its interval. The factor multiplies
     /// 1 + |value|.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near_zero: Option<[f64; 3]>,

@@ -13,7 +13,7 @@ use crate::Table;
 use crate::intervals;
 use crate::intervals::Intervals;
 use crate::model::{Model, Outputs, PredictError};
-use crate::prepared::{Incomplete, Scale, end_of_interval};
+use crate::prepared::{Incomplete, Transform};
 use crate::results::{self, Metrics, Parts, TableRows};
 use crate::table::{Column, Kind, shortened};
 
@@ -40,8 +40,7 @@ pub struct Predictions {
     /// Whether the target's true values are known.
     pub has_truth: bool,
     outputs: Outputs,
-    scale: Scale,
-    target_range: Option<[f64; 2]>,
+    transform: Transform,
     intervals: Option<Intervals>,
     /// The rows' parts, if the table is the one that the network was trained on.
     parts: Option<Parts>,
@@ -87,7 +86,7 @@ impl Predictions {
         percent: u8,
     ) -> Result<Self, PredictError> {
         let outputs = model.outputs(table)?;
-        let (scale, outside) = (model.transform.target_scale, Outside::of(model, table));
+        let outside = Outside::of(model, table);
         let target = &model.transform.target;
         let truth = table.column(target).filter(|column| column.kind() == Kind::Number);
         let parts = rows.filter(|rows| truth.is_some_and(|truth| rows.are_of(truth)));
@@ -106,8 +105,7 @@ impl Predictions {
             unseen: unseen(model, table),
             has_truth: truth.is_some(),
             outputs,
-            scale,
-            target_range: model.transform.target_range,
+            transform: model.transform.clone(),
             intervals: model.intervals.clone(),
             parts: parts.map(TableRows::letters),
             outside,
@@ -127,7 +125,7 @@ impl Predictions {
     /// The prediction for a row, in the target's unit; `None` if a feature is missing or not a number, or the prediction
     /// is not finite.
     pub fn predicted(&self, row: usize) -> Option<f64> {
-        let predicted = self.scale.original(f64::from(self.outputs.values[row]));
+        let predicted = self.transform.target_of(self.outputs.values[row]);
         Some(predicted).filter(|predicted| predicted.is_finite())
     }
 
@@ -138,8 +136,7 @@ impl Predictions {
         let spread = self.outputs.spreads.as_ref().map(|spreads| spreads[row]);
         let interval =
             self.intervals.as_ref()?.interval(self.percent, predicted, spread, self.outside.widening(row))?;
-        Some(interval.map(|end| end_of_interval(end, &self.scale, self.target_range)))
-            .filter(|ends| ends.iter().all(|end| end.is_finite()))
+        Some(interval.map(|end| self.transform.end(end))).filter(|ends| ends.iter().all(|end| end.is_finite()))
     }
 
     /// The target of a row of the table that is predicted, if it has it as a number.
@@ -172,7 +169,7 @@ impl Predictions {
         if !known.is_empty() {
             let coverage = inside as f64 / known.len() as f64;
             self.coverage = self.why_no_intervals.is_none().then_some(coverage);
-            self.metrics = Some(results::metrics(&known, &of_known, self.scale.log));
+            self.metrics = Some(results::metrics(&known, &of_known, self.transform.target_scale.log));
         }
     }
 

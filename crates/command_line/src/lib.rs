@@ -257,36 +257,6 @@ mod tests {
         assert_eq!((parse_cores("8").unwrap().get(), parse_cores("1024").unwrap().get()), (8, 1024));
     }
 
-    /// A program with a list, files and a subcommand.
-    #[derive(Debug, PartialEq, clap::Parser)]
-    struct WithFiles {
-        #[arg(long, value_delimiter = ',')]
-        sizes: Vec<i32>,
-        #[command(subcommand)]
-        command: Option<OfFiles>,
-    }
-
-    #[derive(Debug, PartialEq, clap::Subcommand)]
-    enum OfFiles {
-        Grade {
-            #[arg(long, value_delimiter = ',')]
-            part: Vec<String>,
-            files: Vec<String>,
-        },
-    }
-
-    #[test]
-    fn a_list_takes_neither_the_files_nor_the_command_behind_it() {
-        let parsed = |text: &str| parse_arguments::<WithFiles, _>(text.split(' ')).unwrap();
-        let graded = |part: &[&str], files: &[&str]| {
-            let [part, files] = [part, files].map(|texts| texts.iter().map(|text| (*text).to_owned()).collect());
-            Some(OfFiles::Grade { part, files })
-        };
-        assert_eq!(parsed("p --sizes 3 -1 2,5"), WithFiles { sizes: vec![3, -1, 2, 5], command: None });
-        let command = graded(&["1", "2"], &["a.zip", "b.zip"]);
-        assert_eq!(parsed("p --sizes 3 grade --part 1,2 a.zip b.zip"), WithFiles { sizes: vec![3], command });
-    }
-
     #[test]
     fn one_of_several_values_is_read_by_its_name() {
         fn name(value: bool) -> &'static str {
@@ -333,6 +303,11 @@ mod tests {
             #[arg(long, value_parser = parse_size)]
             size: NonZeroUsize,
         },
+        Grade {
+            #[arg(long, value_delimiter = ',')]
+            part: Vec<String>,
+            files: Vec<String>,
+        },
     }
 
     fn parse(text: &str) -> Result<Program, String> {
@@ -365,8 +340,20 @@ mod tests {
             let sizes: Vec<usize> = parse(line).unwrap().sizes.iter().map(|size| size.get()).collect();
             assert_eq!(sizes, [40001, 1, 7], "{line}");
         }
+        let sizes = |line: &str| parse(line).unwrap().sizes.iter().map(|size| size.get()).collect::<Vec<usize>>();
+        assert_eq!(sizes("program --sizes 3 1 2,5"), [3, 1, 2, 5]);
         let inner = parse("program inner --size 2").unwrap().command;
         assert!(matches!(inner, Some(Sub::Inner { size }) if size.get() == 2));
+    }
+
+    #[test]
+    fn a_list_takes_neither_the_files_nor_the_command_behind_it() {
+        let Program { sizes, command, .. } = parse("program --sizes 3 grade --part 1,2 a.zip b.zip").unwrap();
+        let Some(Sub::Grade { part, files }) = command else { panic!("{command:?}") };
+        assert_eq!(
+            (sizes.len(), part, files),
+            (1, vec!["1".to_owned(), "2".into()], vec!["a.zip".into(), "b.zip".into()])
+        );
     }
 
     /// Thread-local state with a slow destructor, as some libraries have; the destructor counts its thread as ended.

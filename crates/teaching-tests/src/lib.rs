@@ -138,7 +138,7 @@ fn place(location: &Location<'_>) -> String {
     format!("{}:{}", without_root(&location.file().replace('\\', "/")), location.line())
 }
 
-/// The file and line; of a panic in a library, those of the nearest caller in the workspace, with the library's.
+/// The file and line; for a panic in a library, first the nearest caller in the workspace.
 fn place_in_own_code(location: &Location<'_>) -> String {
     let place = place(location);
     let file = location.file().replace('\\', "/");

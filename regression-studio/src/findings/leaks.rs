@@ -12,14 +12,14 @@ use crate::table::Column;
 /// Largest unexplained share 1 − R² of the target's variance for a line or a weighted sum that determines it: rounding
 /// to a hundredth of the range leaves less.
 const LINEAR: f64 = 1e-4;
-/// The same for a sum of products, of which there are many more.
+/// The same for a sum of products: there are many more of these.
 const PRODUCTS: f64 = 1e-6;
 /// The same for the logarithms of a product: products of quantities and prices that are only alike leave 1e-6.
 const LOGARITHMS: f64 = 1e-7;
 /// Maximum numbers of columns for a weighted sum, and for a sum of products.
 const MAX_SUMMANDS: usize = 200;
 const MAX_FACTORS: usize = 10;
-/// Maximum number of columns that are named as those of a sum.
+/// Maximum number of columns that are named for a sum.
 const MAX_NAMED: usize = 12;
 /// Minimum number of different values of a feature and of a target that only rises or falls with it.
 const MIN_STEPS: usize = 30;

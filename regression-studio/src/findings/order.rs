@@ -45,6 +45,5 @@ pub(super) fn find(table: &Table, settings: &Settings, used: usize) -> Vec<Findi
 fn without(table: &Table, used: usize, lacks: impl Fn(usize) -> bool) -> Option<(String, String)> {
     let mut rows = (0..used).filter(|&row| lacks(row));
     let first = rows.next()?;
-    let place = table.line(first).map_or_else(|| format!("row {}", first + 1), |line| format!("line {line}"));
-    Some((counted(1 + rows.count(), "row"), place))
+    Some((counted(1 + rows.count(), "row"), table.place(first)))
 }

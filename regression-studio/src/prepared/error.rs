@@ -73,15 +73,7 @@ pub enum PrepareError {
 /// A table that lacks the columns of a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PredictError {
-    /// The numbers of a column have another currency or unit than in training.
-    #[error("{table}: {reason}")]
-    Unit {
-        /// The table's source.
-        table: String,
-        /// The column and both units.
-        reason: String,
-    },
-    /// A feature column is absent or of the wrong kind.
+    /// A feature column is absent or of the wrong kind, or the numbers of a column have another currency or unit.
     #[error("{table}: {reason}")]
     Column {
         /// The table's source.

@@ -98,10 +98,7 @@ fn first_bad_cell(table: &Table, data: &DataSettings, row: usize) -> PrepareErro
         mark_incomplete(column, &mut is_complete);
         !is_complete[row]
     };
-    let place = match table.line(row) {
-        Some(line) => format!("{}, line {line}", table.source()),
-        None => format!("{}, row {}", table.source(), row + 1),
-    };
+    let place = format!("{}, {}", table.source(), table.place(row));
     let Some(column) = columns(table, data).find(is_bad) else {
         return PrepareError::Problem(format!("{place}: the row is incomplete"));
     };

@@ -446,16 +446,6 @@ impl Transform {
         Ok(is_complete)
     }
 
-    /// The inputs of the table's complete rows, rows × inputs, and whether each row is complete.
-    ///
-    /// # Errors
-    /// As [`Transform::complete_rows`].
-    pub fn inputs(&self, table: &Table) -> Result<(Array2<f32>, Vec<bool>), PredictError> {
-        let is_complete = self.complete_rows(table)?;
-        let rows = (0..).zip(&is_complete).filter(|(_, is_complete)| **is_complete);
-        Ok((self.encode(table, &rows.map(|(row, _)| row).collect::<Vec<u32>>()), is_complete))
-    }
-
     /// How other tables are read: a column whose categories the network knows is one of texts, also if all are numbers.
     pub fn declared(&self) -> csv::Declared {
         let texts = self.inputs.iter().filter(|input| matches!(input, Input::Text { .. }));
@@ -496,14 +486,14 @@ impl Transform {
                     "column {name:?} has {found}, but the model was trained with {trained} in it: convert the numbers, or \
                      accept them as they are"
                 );
-                return Err(PredictError::Unit { table: table.source().to_owned(), reason });
+                return Err(PredictError::Column { table: table.source().to_owned(), reason });
             }
         }
         Ok(())
     }
 
     /// Encodes rows as inputs, rows × inputs; they lack only what may be missing.
-    pub(crate) fn encode(&self, table: &Table, rows: &[u32]) -> Array2<f32> {
+    pub fn encode(&self, table: &Table, rows: &[u32]) -> Array2<f32> {
         let mut inputs = Array2::zeros((rows.len(), self.inputs.len()));
         for (index, input) in self.inputs.iter().enumerate() {
             let Some(column) = table.column(input.column()) else { continue };
@@ -548,25 +538,20 @@ impl Transform {
         ranges.into_iter().map(|range| (self.inputs[range.start].column(), range)).collect()
     }
 
-    /// [`end_of_interval`] of this target.
+    /// Converts the end of an interval to the target's unit: not below 0 if the target never was in training, and not above
+    /// 0 if it never was.
     pub(crate) fn end(&self, output: f64) -> f64 {
-        end_of_interval(output, &self.target_scale, self.target_range)
+        let end = self.target_scale.original(output);
+        match self.target_range {
+            Some([low, _]) if low >= 0.0 => end.max(0.0),
+            Some([_, high]) if high <= 0.0 => end.min(0.0),
+            _ => end,
+        }
     }
 
     /// Converts a network output to the target's unit.
     pub fn target_of(&self, output: f32) -> f64 {
         self.target_scale.original(f64::from(output))
-    }
-}
-
-/// Converts the end of an interval to the target's unit: not below 0 if the target never was in training, and not above 0
-/// if it never was.
-pub(crate) fn end_of_interval(output: f64, scale: &Scale, target_range: Option<[f64; 2]>) -> f64 {
-    let end = scale.original(output);
-    match target_range {
-        Some([low, _]) if low >= 0.0 => end.max(0.0),
-        Some([_, high]) if high <= 0.0 => end.min(0.0),
-        _ => end,
     }
 }
 
@@ -578,10 +563,8 @@ fn other_kind(table: &Table, column: &Column, is_date: Option<bool>) -> Option<S
         (Kind::Text, _) => {
             let is_other = |text: &str| !text.is_empty() && text.parse::<f64>().is_err();
             let first = (0..table.rows()).find(|&row| is_other(&column.text(row)));
-            let first = first.map_or_else(String::new, |row| {
-                let place = table.line(row).map_or_else(|| format!("row {}", row + 1), |line| format!("line {line}"));
-                format!(" ({place}: {:?})", shortened(&column.text(row)))
-            });
+            let first = first
+                .map_or_else(String::new, |row| format!(" ({}: {:?})", table.place(row), shortened(&column.text(row))));
             return Some(format!(
                 "column {name:?} is a text column{first}, but the model was trained with numbers in it: correct these \
                  cells, or leave them empty"

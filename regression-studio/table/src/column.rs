@@ -122,7 +122,7 @@ impl Column {
         Self::new(name, missing(&indices), Values::Texts { texts, indices })
     }
 
-    /// A column of dates or numbers, of which `values_of_texts` gives each text's value, or NaN.
+    /// A column of dates or numbers. `values_of_texts` has the value of each text, or NaN.
     pub(crate) fn from_spelled(
         name: String,
         texts: Texts,
@@ -160,6 +160,8 @@ impl Column {
     pub(crate) fn take_as_missing(&mut self, cells: &[String]) {
         let mut taken = 0;
         let numbers: Vec<f64> = cells.iter().filter_map(|cell| number(cell.as_bytes(), DecimalMark::Point)).collect();
+        let is_text = |text: &str| cells.iter().any(|cell| cell == text);
+        let are_taken = |texts: &Texts| texts.iter().map(is_text).collect::<Vec<bool>>();
         match &mut self.values {
             Values::Numbers { values, not_numeric } => {
                 for value in values.iter_mut().filter(|value| numbers.contains(*value)) {
@@ -167,19 +169,17 @@ impl Column {
                 }
                 let NotNumeric { cells: others, texts } = not_numeric;
                 let count = others.len();
-                others.retain(|&(_, index)| {
-                    texts.get(index as usize).is_none_or(|text| !cells.iter().any(|cell| cell == text))
-                });
+                others.retain(|&(_, index)| !texts.get(index as usize).is_some_and(is_text));
                 taken += count - others.len();
             }
             Values::Texts { texts, indices } => {
-                let is_taken: Vec<bool> = texts.iter().map(|text| cells.iter().any(|cell| cell == text)).collect();
+                let is_taken = are_taken(texts);
                 for index in indices.iter_mut().filter(|index| is_taken.get(**index as usize) == Some(&true)) {
                     (*index, taken) = (Categories::MISSING, taken + 1);
                 }
             }
             Values::Spelled { texts, indices, values, others, is_date } => {
-                let is_taken: Vec<bool> = texts.iter().map(|text| cells.iter().any(|cell| cell == text)).collect();
+                let is_taken = are_taken(texts);
                 for (index, value) in indices.iter_mut().zip(values) {
                     let is_number = !*is_date && numbers.contains(value);
                     if is_number || is_taken.get(*index as usize) == Some(&true) {

@@ -119,6 +119,11 @@ impl Table {
         &self.source
     }
 
+    /// Where `row` is in the file, in words: "line 3", or "row 2" without a file.
+    pub fn place(&self, row: usize) -> String {
+        lines::place(self.line(row), row)
+    }
+
     /// The line, counted from 1, at which `row` begins in the file; `None` without a file or beyond the last row.
     pub fn line(&self, row: usize) -> Option<u64> {
         self.lines.as_ref().filter(|_| row < self.rows).and_then(|lines| lines.line(row))

@@ -28,6 +28,11 @@ impl Lines {
         crate::texts::bytes_of(&self.runs)
     }
 
+    /// Where `row` is in the file, in words: "line 3".
+    pub(crate) fn place(&self, row: usize) -> String {
+        place(self.line(row), row)
+    }
+
     /// The line at which `row` begins.
     pub(crate) fn line(&self, row: usize) -> Option<u64> {
         // `push` asks for rows behind the last run.
@@ -37,6 +42,11 @@ impl Lines {
         };
         Some(run.1 + (row - run.0) as u64)
     }
+}
+
+/// "line 3", or "row 2" if the line of the row, counted from 0, is not known.
+pub(crate) fn place(line: Option<u64>, row: usize) -> String {
+    line.map_or_else(|| format!("row {}", row + 1), |line| format!("line {line}"))
 }
 
 #[cfg(test)]

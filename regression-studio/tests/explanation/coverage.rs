@@ -115,7 +115,7 @@ fn intervals_cover_groups_of_equal_rows() {
     assert!((mean - 0.9).abs() < 4.0 * deviation / 20.0_f64.sqrt(), "{mean}: {coverages:?}");
 }
 
-/// The test part's errors are larger than those of the rows before it.
+/// The network errs more on the test part than on the rows before it.
 #[test]
 fn intervals_that_do_not_hold_are_named() {
     let table = |factor: f64| {

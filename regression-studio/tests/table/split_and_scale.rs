@@ -219,7 +219,8 @@ fn missing_features_are_filled_in_from_the_training_part() {
             }
         }
         // The same rows are complete in a prediction, which needs no target.
-        let (inputs, is_complete) = prepared.transform.inputs(&table).unwrap();
+        let is_complete = prepared.transform.complete_rows(&table).unwrap();
+        let inputs = prepared.transform.encode(&table, &(0..table.rows() as u32).collect::<Vec<_>>());
         assert!(is_complete.iter().all(|is_complete| *is_complete) && inputs.iter().all(|input| input.is_finite()));
     }
 

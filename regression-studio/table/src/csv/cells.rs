@@ -13,11 +13,11 @@ use super::{Declared, value};
 use crate::Encoding;
 
 /// Calls `each` with the texts of `columns` in each row of a file, in the order of the rows: without quotes and surrounding
-/// blanks, and otherwise as they are written, whatever kind the columns are of. With the `encoding` of the table, the rows
-/// are the same as those of [`super::read_with`]. The memory does not depend on their number.
+/// blanks, and otherwise as they are written, whatever kind the columns are of. With the `encoding` of the table, these
+/// are the rows that [`super::read_with`] reads. The memory does not depend on their number.
 ///
 /// # Errors
-/// If the file cannot be read, lacks a column, or changes meanwhile, and those of `each`.
+/// If the file cannot be read, lacks a column, or changes meanwhile; or if `each` fails.
 pub fn for_each_row<E: From<CsvError>>(
     path: &Path,
     declared: &Declared,
@@ -25,8 +25,7 @@ pub fn for_each_row<E: From<CsvError>>(
     columns: &[&str],
     mut each: impl FnMut(&[Cow<'_, str>]) -> Result<(), E>,
 ) -> Result<(), E> {
-    let error =
-        |line: Option<u64>, problem| CsvError { path: path.to_path_buf(), line: line.map(|line| line + 1), problem };
+    let error = |line, problem| CsvError::at(path, line, problem);
     let source = Source::open(path, Some(encoding), None).map_err(|problem| error(None, problem))?;
     let (buffers, stop, cancel) = (&Mutex::new(Vec::new()), &AtomicBool::new(false), &AtomicBool::new(false));
     let context = Context { limits: LIMITS, buffers, stop, progress: &|_| (), cancel };

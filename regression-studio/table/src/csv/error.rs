@@ -1,7 +1,7 @@
 //! Errors of the CSV reader.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::limits::{COLUMN_LIMIT, RECORD_LIMIT};
 use crate::shortened;
@@ -15,6 +15,13 @@ pub struct CsvError {
     pub line: Option<u64>,
     /// The problem.
     pub problem: CsvProblem,
+}
+
+impl CsvError {
+    /// A problem in a file, in a line counted from 0 if it is known.
+    pub(super) fn at(path: &Path, line: Option<u64>, problem: CsvProblem) -> Self {
+        Self { path: path.to_path_buf(), line: line.map(|line| line + 1), problem }
+    }
 }
 
 /// The problem of a file.

@@ -294,7 +294,7 @@ impl File<'_> {
     }
 
     fn place(&self, row: usize) -> String {
-        self.lines.line(row).map_or_else(|| format!("row {}", row + 1), |line| format!("line {line}"))
+        self.lines.place(row)
     }
 }
 

@@ -154,7 +154,7 @@ impl Pass<'_> {
     }
 
     pub(super) fn error(&self, line: Option<u64>, problem: CsvProblem) -> CsvError {
-        CsvError { path: self.path.to_path_buf(), line: line.map(|line| line + 1), problem }
+        CsvError::at(self.path, line, problem)
     }
 
     /// Parses all chunks in parallel; the result is in file order.
