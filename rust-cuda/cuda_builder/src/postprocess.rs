@@ -76,7 +76,7 @@ pub(crate) fn postprocess(
     }
     marked.text = with_last_cluster_barriers(&text);
     let traced = marked.trace();
-    let debug = debug_information::of(&raw, &traced);
+    let debug = debug_information::contents(&raw, &traced);
     Ok(Postprocessed { ptx: traced.text, debug })
 }
 

@@ -45,7 +45,7 @@ const TITLE: &str = "debug information, format 2";
 
 /// The file's contents for a PTX text. `raw` is what the compiler wrote, `traced` the same without debug information. If
 /// that cannot be read, the file says why: kernels run without it. Empty if the compiler wrote none.
-pub(crate) fn of(raw: &str, traced: &Traced) -> String {
+pub(crate) fn contents(raw: &str, traced: &Traced) -> String {
     let labels = traced.labels.iter().map(|(label, line)| (label.as_str(), *line)).collect();
     let described = match Sections::read(raw, &labels) {
         None => Err("its sections have lines of an unknown form".to_owned()),
@@ -71,7 +71,7 @@ fn describe(dies: &Dies, traced: &Traced) -> String {
         }
         let lines = function.lines.iter().map(|(line, frame)| format!("\t{}:{frame}", line - base));
         let _ = writeln!(functions, "lines{}", lines.collect::<String>());
-        for variable in variables::of(dies, &function, &mut types) {
+        for variable in variables::of_function(dies, &function, &mut types) {
             let (from, to) = variable.scope;
             let (frame, r#type, name) = (variable.frame, variable.r#type, &variable.name);
             let _ = write!(functions, "variable\t{frame}\t{}-{}\t{type}\t{name}", from - base, to - base);

@@ -18,7 +18,7 @@ pub(super) struct Variable {
 }
 
 /// The variables of all frames of a function, in the order of their declaration.
-pub(super) fn of(dies: &Dies, function: &Function, types: &mut Types<'_>) -> Vec<Variable> {
+pub(super) fn of_function(dies: &Dies, function: &Function, types: &mut Types<'_>) -> Vec<Variable> {
     let mut found = Vec::new();
     for (number, frame) in function.frames.iter().enumerate() {
         let scope = dies.entries[frame.entry].lines.unwrap_or_default();
