@@ -155,13 +155,13 @@ impl<'a> Functions<'a> {
                 let (code, comment) = line.split_once("//").unwrap_or((line, ""));
                 let code = code.trim();
                 if let Some(operands) = code.strip_prefix(".loc") {
-                    place = places.of(operands, comment.trim());
+                    place = places.chain(operands, comment.trim());
                 } else if code == TRAP && open.is_none() {
                     traps.push(Rc::clone(&place));
                 } else if line.trim_start().starts_with(SEQUENCE) {
                     open = Some(Site { callee: "", arguments: Vec::new(), places: Rc::default() });
                 } else if let Some(site) = &mut open {
-                    site.read(code);
+                    site.add_line(code);
                     if line.trim_start().starts_with('}') {
                         site.places = Rc::clone(&place);
                         sites.extend(open.take());
@@ -234,7 +234,7 @@ impl<'a> Functions<'a> {
 
 impl<'a> Site<'a> {
     /// Reads a line of a call: `st.param.b64 [param1], %rd5;` or `call.uni NAME, (param0, param1);`.
-    fn read(&mut self, code: &'a str) {
+    fn add_line(&mut self, code: &'a str) {
         let words =
             |code: &'a str| code.split(|c: char| !is_in_identifier(c) && c != '-').filter(|word| !word.is_empty());
         if code.starts_with("st.param") {

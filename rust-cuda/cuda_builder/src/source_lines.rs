@@ -196,7 +196,7 @@ impl<'n> Places<'n> {
     }
 
     /// The inlined-at chain of a directive, innermost function first. The directives are passed in their order.
-    pub(crate) fn of(&mut self, operands: &str, comment: &str) -> Rc<[Place]> {
+    pub(crate) fn chain(&mut self, operands: &str, comment: &str) -> Rc<[Place]> {
         let frames = frames_of(operands, comment, &mut self.calls, &mut self.paths);
         let wholes = &self.paths.wholes;
         frames.iter().map(|frame| (Rc::clone(&wholes[&frame.file]), frame.line, frame.column)).collect()
