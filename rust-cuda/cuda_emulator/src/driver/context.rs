@@ -82,7 +82,7 @@ impl Context {
 }
 
 pub(crate) fn create(context: Out<Handle>, flags: c_uint, device: c_int) -> Result {
-    let (ordinal, _) = device::of(device)?;
+    let (ordinal, _) = device::with_ordinal(device)?;
     if context.is_null() || flags & !ALL_FLAGS != 0 {
         return Err(Error::INVALID_VALUE);
     }
@@ -301,7 +301,7 @@ impl State {
 }
 
 pub(crate) fn retain_primary(context: Out<Handle>, device: c_int) -> Result {
-    let (ordinal, _) = device::of(device)?;
+    let (ordinal, _) = device::with_ordinal(device)?;
     if context.is_null() {
         return Err(Error::INVALID_VALUE);
     }
@@ -312,7 +312,7 @@ pub(crate) fn retain_primary(context: Out<Handle>, device: c_int) -> Result {
 }
 
 pub(crate) fn release_primary(device: c_int) -> Result {
-    let (ordinal, _) = device::of(device)?;
+    let (ordinal, _) = device::with_ordinal(device)?;
     if state()?.primaries[ordinal].retained == 1 {
         pending::wait(Until::Device(ordinal))?;
     }
@@ -328,14 +328,14 @@ pub(crate) fn release_primary(device: c_int) -> Result {
 
 /// Destroys what the primary context has. It remains retained as often as it was.
 pub(crate) fn reset_primary(device: c_int) -> Result {
-    let (ordinal, _) = device::of(device)?;
+    let (ordinal, _) = device::with_ordinal(device)?;
     pending::wait(Until::Device(ordinal))?;
     state()?.destroy_primary(ordinal);
     Ok(())
 }
 
 pub(crate) fn set_primary_flags(device: c_int, flags: c_uint) -> Result {
-    let (ordinal, _) = device::of(device)?;
+    let (ordinal, _) = device::with_ordinal(device)?;
     if flags & !ALL_FLAGS != 0 {
         return Err(Error::INVALID_VALUE);
     }
@@ -350,7 +350,7 @@ pub(crate) fn set_primary_flags(device: c_int, flags: c_uint) -> Result {
 }
 
 pub(crate) fn primary_state(device: c_int, flags: Out<c_uint>, is_active: Out<c_int>) -> Result {
-    let (ordinal, _) = device::of(device)?;
+    let (ordinal, _) = device::with_ordinal(device)?;
     let state = state()?;
     let primary = &state.primaries[ordinal];
     flags.set(primary.flags)?;

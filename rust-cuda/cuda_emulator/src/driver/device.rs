@@ -30,7 +30,7 @@ fn host_bytes() -> Option<u64> {
 ///
 /// # Errors
 /// `INVALID_DEVICE`
-pub(crate) fn of(ordinal: c_int) -> Result<(usize, Architecture)> {
+pub(crate) fn with_ordinal(ordinal: c_int) -> Result<(usize, Architecture)> {
     let index = usize::try_from(ordinal).map_err(|_| Error::INVALID_DEVICE)?;
     let architecture = driver()?.options.devices.get(index).ok_or(Error::INVALID_DEVICE)?;
     Ok((index, *architecture))
@@ -41,32 +41,32 @@ pub(crate) fn count(count: Out<c_int>) -> Result {
 }
 
 pub(crate) fn get(device: Out<c_int>, ordinal: c_int) -> Result {
-    of(ordinal)?;
+    with_ordinal(ordinal)?;
     device.set(ordinal)
 }
 
 pub(crate) fn name(name: Out<c_char>, length: c_int, device: c_int) -> Result {
-    name.set_text(length, &of(device)?.1.device_name())
+    name.set_text(length, &with_ordinal(device)?.1.device_name())
 }
 
 pub(crate) fn uuid(uuid: Out<Uuid>, device: c_int) -> Result {
-    uuid.set(Uuid { bytes: of(device)?.1.uuid() })
+    uuid.set(Uuid { bytes: with_ordinal(device)?.1.uuid() })
 }
 
 pub(crate) fn total_memory(bytes: Out<usize>, device: c_int) -> Result {
-    of(device)?;
+    with_ordinal(device)?;
     bytes.set(memory_bytes() as usize)
 }
 
 pub(crate) fn attribute(value: Out<c_int>, attribute: c_int, device: c_int) -> Result {
-    let (_, architecture) = of(device)?;
+    let (_, architecture) = with_ordinal(device)?;
     let known = architecture.attribute(attribute, architecture.number).ok_or(Error::INVALID_VALUE)?;
     value.set(known as c_int)
 }
 
 /// The attributes that programs of early CUDA versions ask for.
 pub(crate) fn properties(properties: Out<DeviceProperties>, device: c_int) -> Result {
-    let (_, architecture) = of(device)?;
+    let (_, architecture) = with_ordinal(device)?;
     let value = |attribute| architecture.attribute(attribute, architecture.number).map_or(0, |value| value as c_int);
     properties.set(DeviceProperties {
         block_threads: value(1),
@@ -84,7 +84,7 @@ pub(crate) fn properties(properties: Out<DeviceProperties>, device: c_int) -> Re
 
 /// No context can have a part of the multiprocessors.
 pub(crate) fn affinity_support(support: Out<c_int>, affinity: c_int, device: c_int) -> Result {
-    of(device)?;
+    with_ordinal(device)?;
     // `CU_EXEC_AFFINITY_TYPE_SM_COUNT`
     if affinity != 0 {
         return Err(Error::INVALID_VALUE);
@@ -93,14 +93,14 @@ pub(crate) fn affinity_support(support: Out<c_int>, affinity: c_int, device: c_i
 }
 
 pub(crate) fn compute_capability(major: Out<c_int>, minor: Out<c_int>, device: c_int) -> Result {
-    let (_, architecture) = of(device)?;
+    let (_, architecture) = with_ordinal(device)?;
     major.set(architecture.major as c_int)?;
     minor.set(architecture.minor as c_int)
 }
 
 /// The address of a device on a bus that does not exist.
 pub(crate) fn bus_id(id: Out<c_char>, length: c_int, device: c_int) -> Result {
-    id.set_text(length, &bus_address(of(device)?.1))
+    id.set_text(length, &bus_address(with_ordinal(device)?.1))
 }
 
 pub(crate) fn by_bus_id(device: Out<c_int>, id: Text) -> Result {
@@ -116,7 +116,7 @@ fn bus_address(device: Architecture) -> String {
 
 /// Every device can access every other one's memory.
 pub(crate) fn can_access_peer(can: Out<c_int>, device: c_int, peer: c_int) -> Result {
-    let ((device, _), (peer, _)) = (of(device)?, of(peer)?);
+    let ((device, _), (peer, _)) = (with_ordinal(device)?, with_ordinal(peer)?);
     can.set(c_int::from(device != peer))
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn peer_attribute(value: Out<c_int>, attribute: c_int, device: c_int,
     if device == peer || !(1..=5).contains(&attribute) {
         return Err(Error::INVALID_VALUE);
     }
-    of(device)?;
-    of(peer)?;
+    with_ordinal(device)?;
+    with_ordinal(peer)?;
     value.set(c_int::from(matches!(attribute, 2 | 3)))
 }

@@ -116,7 +116,7 @@ pub(crate) fn add_allocation(
         journal::unsupported("an allocation in a graph that is not of one device alone");
         return Err(Error::NOT_SUPPORTED);
     }
-    let (ordinal, _) = device::of(asked.pool.location.id)?;
+    let (ordinal, _) = device::with_ordinal(asked.pool.location.id)?;
     let mut state = state()?;
     let context = state.graphs.get(graph)?.context;
     let allocation = state.reserve(graph, context, ordinal, asked.bytes)?;
@@ -185,7 +185,7 @@ pub(crate) fn free_in_stream(address: u64, stream: Handle, otherwise: impl FnOnc
 
 /// Bytes of a device that graphs have, now or at most: all that are reserved are used.
 pub(crate) fn attribute(device: c_int, attribute: c_int, value: Out<u64>) -> Result {
-    let (ordinal, _) = device::of(device)?;
+    let (ordinal, _) = device::with_ordinal(device)?;
     let state = state()?;
     value.set(match attribute {
         0 | 2 => state.used_by_graphs(ordinal),
@@ -196,7 +196,7 @@ pub(crate) fn attribute(device: c_int, attribute: c_int, value: Out<u64>) -> Res
 
 /// Forgets the maximum, for which the value must be 0.
 pub(crate) fn set_attribute(device: c_int, attribute: c_int, value: u64) -> Result {
-    let (ordinal, _) = device::of(device)?;
+    let (ordinal, _) = device::with_ordinal(device)?;
     if !matches!(attribute, 1 | 3) || value != 0 {
         return Err(Error::INVALID_VALUE);
     }
@@ -208,7 +208,7 @@ pub(crate) fn set_attribute(device: c_int, attribute: c_int, value: u64) -> Resu
 
 /// Gives back what no graph uses, which is nothing.
 pub(crate) fn trim(device: c_int) -> Result {
-    device::of(device).map(drop)
+    device::with_ordinal(device).map(drop)
 }
 
 impl State {

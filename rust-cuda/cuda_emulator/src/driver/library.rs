@@ -208,7 +208,7 @@ impl State {
 
     /// The current context if it is one of the device, else the device's primary one.
     fn context_on(&self, device: c_int) -> Result<Handle> {
-        let (ordinal, _) = device::of(device)?;
+        let (ordinal, _) = device::with_ordinal(device)?;
         let current = context::current().filter(|context| self.usable(*context) == Ok(ordinal));
         current.or_else(|| self.primaries[ordinal].handle()).ok_or(Error::INVALID_CONTEXT)
     }

@@ -17,7 +17,7 @@ export! {
     fn cuArray3DGetDescriptor_v2(descriptor: Out<Array3DDescriptor>, array: Handle) =>
         descriptor.set(array::descriptor_3d(array)?);
     fn cuDeviceGetTexture1DLinearMaxWidth(texels: Out<usize>, format: c_int, channels: c_uint, device: c_int) => {
-        device::of(device)?;
+        device::with_ordinal(device)?;
         array::max_linear_width(texels, format, channels)
     };
 

@@ -60,7 +60,7 @@ pub(crate) fn set_flags(flags: c_uint) -> Result {
 /// Makes a device's primary context (`cudaInitDevice`), with its flags if `has_flags` is not 0.
 pub(crate) fn prepare(ordinal: c_int, flags: c_uint, has_flags: c_uint) -> Result {
     super::initialise()?;
-    device::of(ordinal)?;
+    device::with_ordinal(ordinal)?;
     if has_flags != 0 {
         context::set_primary_flags(ordinal, flags)?;
     }

@@ -57,7 +57,7 @@ pub(crate) fn bind() -> Result<Handle> {
 /// `INVALID_DEVICE`
 pub(crate) fn set_device(ordinal: i32) -> Result {
     initialise()?;
-    let (ordinal, _) = device::of(ordinal)?;
+    let (ordinal, _) = device::with_ordinal(ordinal)?;
     DEVICE.set(ordinal);
     make_current(ordinal).map(drop)
 }
@@ -81,7 +81,7 @@ pub(crate) fn reset_device() -> Result {
 /// # Errors
 /// `INVALID_DEVICE`
 pub(crate) fn primary(ordinal: i32) -> Result<Handle> {
-    let (ordinal, _) = device::of(ordinal)?;
+    let (ordinal, _) = device::with_ordinal(ordinal)?;
     Ok(state()?.primary_of_runtime(ordinal))
 }
 

@@ -206,7 +206,7 @@ impl Content {
 
 /// Writes what a device is.
 pub(crate) fn write(to: HostAddress, layout: Layout, ordinal: c_int) -> Result {
-    let (_, architecture) = device::of(ordinal)?;
+    let (_, architecture) = device::with_ordinal(ordinal)?;
     let mut bytes = Vec::new();
     for (_, offset, content) in fields(layout) {
         bytes.resize(offset, 0);

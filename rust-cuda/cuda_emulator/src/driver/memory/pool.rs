@@ -52,10 +52,10 @@ impl Pool {
     /// `INVALID_VALUE` if there is no such location or type; `INVALID_DEVICE`.
     fn of(allocation_type: c_int, location: MemoryLocation) -> Result<Self> {
         match (allocation_type, location.kind) {
-            (PINNED, ON_DEVICE) => Ok(Self::Device(device::of(location.id)?.0)),
+            (PINNED, ON_DEVICE) => Ok(Self::Device(device::with_ordinal(location.id)?.0)),
             (PINNED, ON_HOST..=ON_CURRENT_NODE) => Ok(Self::Host),
             // Its location is a preference.
-            (MANAGED, ON_DEVICE) => device::of(location.id).map(|_| Self::Managed),
+            (MANAGED, ON_DEVICE) => device::with_ordinal(location.id).map(|_| Self::Managed),
             (MANAGED, NOWHERE | ON_HOST..=ON_CURRENT_NODE) => Ok(Self::Managed),
             _ => Err(Error::INVALID_VALUE),
         }
@@ -64,7 +64,7 @@ impl Pool {
     fn may_access(self, location: MemoryLocation) -> bool {
         match (self, location.kind) {
             (Self::Device(ordinal), ON_DEVICE) => usize::try_from(location.id) == Ok(ordinal),
-            (Self::Managed | Self::Host, ON_DEVICE) => device::of(location.id).is_ok(),
+            (Self::Managed | Self::Host, ON_DEVICE) => device::with_ordinal(location.id).is_ok(),
             (Self::Managed | Self::Host, ON_HOST..=ON_CURRENT_NODE) => true,
             _ => false,
         }
@@ -73,7 +73,7 @@ impl Pool {
 
 /// The default pool of a device, which is also its current one.
 pub(crate) fn default_pool(pool: Out<Handle>, device: c_int) -> Result {
-    let (ordinal, _) = device::of(device)?;
+    let (ordinal, _) = device::with_ordinal(device)?;
     let state = state()?;
     let found = state.pools.iter().nth(ordinal);
     pool.set(found.ok_or(Error::INVALID_DEVICE)?.0)
