@@ -156,11 +156,11 @@ pub(crate) fn launch(executable: Handle, stream: Handle) -> Result {
         }
         (state.context_of(stream)?, operations)
     };
-    run(context, operations.iter().map(|operation| &*operation.work))
+    run_in_order(context, operations.iter().map(|operation| &*operation.work))
 }
 
 /// Runs the work of a graph in its order. After a fault the rest does not run, and the next call returns the error.
-fn run<'a>(context: Handle, works: impl Iterator<Item = &'a dyn Work>) -> Result {
+fn run_in_order<'a>(context: Handle, works: impl Iterator<Item = &'a dyn Work>) -> Result {
     for work in works {
         work.run()?;
         if state()?.usable(context).is_err() {
@@ -179,7 +179,7 @@ struct Launch {
 
 impl Work for Launch {
     fn run(&self) -> Result {
-        run(self.context, self.works.iter().map(|work| &**work))
+        run_in_order(self.context, self.works.iter().map(|work| &**work))
     }
 
     /// `CU_GRAPH_NODE_TYPE_GRAPH`
