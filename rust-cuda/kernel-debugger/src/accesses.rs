@@ -59,7 +59,7 @@ impl LastAccesses {
     }
 
     /// The accesses of a warp's last instruction that accessed shared or else global memory; by lanes, in order.
-    pub fn of(&self, (block, warp): (u32, u32), space: Space) -> &[ObservedAccess] {
+    pub fn last_of_warp(&self, (block, warp): (u32, u32), space: Space) -> &[ObservedAccess] {
         self.last.get(&(block, warp, space == Space::Shared)).map_or(&[], Vec::as_slice)
     }
 }

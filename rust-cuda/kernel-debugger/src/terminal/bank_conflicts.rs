@@ -23,7 +23,7 @@ impl<'s> LastAccess<'s> {
     /// The last access of a warp of the block to a memory of this space; None if there is none.
     pub(super) fn of(stopped: &'s Stopped<'_>, warp: u32, space: Space) -> Option<Self> {
         let block = stopped.block.number();
-        let all = stopped.accesses.of((block, warp), space);
+        let all = stopped.accesses.last_of_warp((block, warp), space);
         let first = all.first()?;
         let head = head(stopped, first);
         let (text, conflict) = match addresses(all) {

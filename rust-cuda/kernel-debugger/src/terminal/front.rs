@@ -208,7 +208,7 @@ where
         let lane = self.state.lane;
         let shown = self.state.memory.expression(stopped).and_then(|(_, query)| stopped.view(&query).ok());
         let space = shown.map_or(Space::Global, |view| view.range.extent.space);
-        let accesses = stopped.accesses.of((stopped.block.number(), self.state.warp), space);
+        let accesses = stopped.accesses.last_of_warp((stopped.block.number(), self.state.warp), space);
         let access = accesses.iter().rfind(|access| access.step.lanes >> lane & 1 == 1);
         let Some((name, offset)) = access.and_then(|access| accessed_memory(stopped, access)) else {
             let text = format!("the warp's last access to {} memory is none of lane {lane}", name_of(space));
