@@ -104,7 +104,7 @@ impl Lines {
 
     /// What a register's bits are before an instruction; None if nothing says it.
     pub(crate) fn register_kind(&self, register: &str, pc: usize) -> Option<RegisterKind> {
-        self.registers.of(register, self.places[pc].line)
+        self.registers.kind_at(register, self.places[pc].line)
     }
 
     /// The frame of an instruction, by its index in the [`information`](Self::information).

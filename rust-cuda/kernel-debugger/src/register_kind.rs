@@ -31,7 +31,7 @@ impl RegisterKinds {
     }
 
     /// The kind of a register where the instruction at a line of the PTX is next; None if nothing says it.
-    pub(crate) fn of(&self, register: &str, line: u32) -> Option<RegisterKind> {
+    pub(crate) fn kind_at(&self, register: &str, line: u32) -> Option<RegisterKind> {
         let variables = self.by_variable.get(register).map(Vec::as_slice).unwrap_or_default();
         let here = variables.iter().find(|(from, to, _)| (*from..*to).contains(&line));
         let found = here.or(variables.first()).map(|(.., kind)| *kind);
