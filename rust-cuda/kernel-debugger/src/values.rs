@@ -167,7 +167,7 @@ impl Stopped<'_> {
     /// has written it. Of an element that several have written in part, the writer of its first bytes.
     pub fn writer(&self, matrix: &Matrix, cell: usize) -> Option<Writer> {
         let (space, address) = matrix.place(cell);
-        self.writers.of((space == Space::Shared).then_some(self.block.number()), address)
+        self.writers.last_writer((space == Space::Shared).then_some(self.block.number()), address)
     }
 
     /// A writer in words: the thread, and its line.

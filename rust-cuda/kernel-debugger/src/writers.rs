@@ -99,7 +99,7 @@ impl Writers {
     }
 
     /// The last writer of the word at an address of global memory, or of a block's shared memory.
-    pub(crate) fn of(&self, owner: Option<u32>, address: u64) -> Option<Writer> {
+    pub(crate) fn last_writer(&self, owner: Option<u32>, address: u64) -> Option<Writer> {
         let word = address / 4;
         Writer::unpacked(self.pages.get(&(owner, word / PAGE_WORDS as u64))?[word as usize % PAGE_WORDS])
     }
