@@ -63,12 +63,12 @@ fn shown_name(name: &str) -> String {
 }
 
 fn text(options: &Options, name: &str) -> Option<String> {
-    options.sources.get(name).cloned().or_else(|| read(&options.source_root, name))
+    options.sources.get(name).cloned().or_else(|| read_within(&options.source_root, name))
 }
 
 /// The text of a file in the source root, where crates of rust-cuda/ are named without that directory. A file outside
 /// of it is not read, whatever the PTX names.
-fn read(root: &Path, name: &str) -> Option<String> {
+fn read_within(root: &Path, name: &str) -> Option<String> {
     let path = Path::new(name);
     let within = path.strip_prefix(root).unwrap_or(path);
     let is_within = within.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
