@@ -41,7 +41,7 @@ impl Locations {
 
     /// The line to mark. Of an inlined function and the calls around it, the innermost that is in a file below the root, so that it is
     /// the user's and not a library's; without line information, that of the PTX.
-    pub fn of(&self, place: &Place) -> Location {
+    pub fn line_to_mark(&self, place: &Place) -> Location {
         let Some(source) = place.source.as_ref().filter(|source| source.line > 0) else {
             return Location { path: self.ptx.clone(), line: place.line, column: None };
         };
@@ -130,7 +130,7 @@ mod tests {
 
     fn location(source: Option<SourcePlace>) -> String {
         let locations = Locations { root: Some("/home/me/kernels".to_owned()), ptx: "out/k.ptx".to_owned() };
-        locations.of(&Place { line: 9, text: "ret;".into(), source }).to_string()
+        locations.line_to_mark(&Place { line: 9, text: "ret;".into(), source }).to_string()
     }
 
     #[test]
@@ -151,8 +151,8 @@ mod tests {
         std::fs::write(root.path().join("kernel.py"), "").unwrap();
         let locations = Locations::new(root.path(), Path::new("k.ptx"));
         let place = |call| Place { line: 9, text: "ret;".into(), source: Some(source("standard.py", 3, Some(call))) };
-        assert_eq!(locations.of(&place(source("kernel.py", 7, None))).to_string(), "kernel.py:7:5");
-        assert_eq!(locations.of(&place(source("other.py", 7, None))).to_string(), "standard.py:3:5");
+        assert_eq!(locations.line_to_mark(&place(source("kernel.py", 7, None))).to_string(), "kernel.py:7:5");
+        assert_eq!(locations.line_to_mark(&place(source("other.py", 7, None))).to_string(), "standard.py:3:5");
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl SarifResult {
         locations: &Locations,
     ) -> Self {
         let location = |place: &Place, message: Option<String>| {
-            let location = locations.of(place);
+            let location = locations.line_to_mark(place);
             SarifLocation {
                 physical_location: PhysicalLocation {
                     artifact_location: ArtifactLocation { uri: location.uri() },

@@ -12,11 +12,11 @@ use crate::check::{Accesses, Counts, Outcome};
 pub fn describe(outcome: &Outcome, fidelity: bool) -> String {
     let mut lines: Vec<String> = outcome.printed.iter().map(ToString::to_string).collect();
     for fault in &outcome.faults {
-        let location = outcome.locations.of(&fault.place);
+        let location = outcome.locations.line_to_mark(&fault.place);
         lines.push(format!("{location}: error: {fault} [{}]", fault.kind.id()));
     }
     for note in &outcome.notes {
-        let location = outcome.locations.of(&note.place);
+        let location = outcome.locations.line_to_mark(&note.place);
         lines.push(format!("{location}: note: {note} [{}]", note.kind.id()));
     }
     let mut places = outcome.faults.iter().chain(&outcome.notes).map(|fault| &fault.place);
