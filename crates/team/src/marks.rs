@@ -67,7 +67,7 @@ impl Marks {
     }
 
     /// The mark of `member`, for that member itself: it acquires nothing.
-    pub fn of(&self, member: usize) -> usize {
+    pub fn own(&self, member: usize) -> usize {
         self.marks[member].0.load(Relaxed) / ONE
     }
 
@@ -114,7 +114,7 @@ impl Marks {
     /// If a member has left whose mark is lower.
     pub fn meet(&self, member: usize) -> Result<Waited, Broken> {
         self.raise(member);
-        let mark = self.of(member);
+        let mark = self.own(member);
         let others = (0..self.marks.len()).filter(|&other| other != member);
         others.map(|other| self.wait_for(other, mark)).try_fold(Waited::No, |longest, waited| Ok(longest.max(waited?)))
     }

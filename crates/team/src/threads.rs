@@ -64,7 +64,7 @@ impl Member<'_> {
 
     /// Its mark: how often it has called [`Self::pass`] and [`Self::wait`]. Equal for all members at the beginning.
     pub fn mark(&self) -> usize {
-        self.marks.of(self.index)
+        self.marks.own(self.index)
     }
 
     /// Raises its mark by one, and goes on.
