@@ -45,7 +45,7 @@ impl Loss {
     }
 
     /// The loss of one sample.
-    pub fn of<F: Scalar>(self, activation: Activation, outputs: &[F], targets: &[F]) -> f64 {
+    pub fn of_sample<F: Scalar>(self, activation: Activation, outputs: &[F], targets: &[F]) -> f64 {
         // Clamps p away from 0; a NaN passes through.
         let ln = |p: f64| libm::log(if p < f64::MIN_POSITIVE { f64::MIN_POSITIVE } else { p });
         let pairs = outputs.iter().zip(targets).map(|(a, y)| (a.into_f64(), y.into_f64()));

@@ -69,7 +69,7 @@ fn backpropagated(network: &Network<f64>, inputs: ArrayView2<f64>, targets: Arra
     let mut total_loss = 0.0;
     for ((mut error, output), target) in errors.outer_iter_mut().zip(outputs.outer_iter()).zip(targets.outer_iter()) {
         let (output, target) = (output.to_vec(), target.to_vec());
-        total_loss += loss.of(architecture.output_activation(), &output, &target);
+        total_loss += loss.of_sample(architecture.output_activation(), &output, &target);
         let error = error.as_slice_mut().expect("a new array is stored row by row");
         loss.output_error(architecture.output_activation(), &output, &target, error);
     }

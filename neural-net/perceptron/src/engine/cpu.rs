@@ -234,7 +234,7 @@ impl<'a> CpuEngine<'a> {
         let (mut loss, mut correct) = (0.0, 0);
         for (row, index) in range.enumerate() {
             let (output, target) = (chunk.output(row), samples.target(index));
-            loss += self.hyperparameters.loss.of(self.model.architecture.output_activation(), output, target);
+            loss += self.hyperparameters.loss.of_sample(self.model.architecture.output_activation(), output, target);
             correct += usize::from(argmax(output) == argmax(target));
         }
         (loss, correct)

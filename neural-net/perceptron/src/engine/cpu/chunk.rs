@@ -283,7 +283,7 @@ impl Chunk {
         self.losses.clear();
         let (set, stride) = (model.instruction_set, self.errors[last].stride());
         for (row, index) in indices.clone().enumerate() {
-            self.losses.push(loss.of(activation, self.activations[last].row(row), samples.target(index)));
+            self.losses.push(loss.of_sample(activation, self.activations[last].row(row), samples.target(index)));
         }
         // After the losses, which need the logarithms of small outputs; before the errors, which have products of them.
         flush_in_place(set, &mut self.activations[last].padded_mut()[..self.count * stride]);

@@ -260,7 +260,7 @@ impl FullBatch {
                 activation.apply(output);
             }
             if column < samples {
-                loss += self.loss.of(activation, output, target);
+                loss += self.loss.of_sample(activation, output, target);
                 // As in a chunk's backward pass: after the loss, before the products.
                 output.iter_mut().for_each(|output| *output = flushed(*output));
                 self.loss.output_error(activation, output, target, error);
