@@ -183,7 +183,7 @@ fn make(package: &Package, system: &System, out: &Path) -> Result<PathBuf> {
         let asked = system.glibc.unwrap_or(needed);
         ensure!(needed <= asked, "{name} needs glibc {needed}, and {asked} was asked for");
     }
-    let notices = notices::of(*workspace, name, &system.triple)?;
+    let notices = notices::listing(*workspace, name, &system.triple)?;
     std::fs::write(folder.join("THIRD-PARTY.txt"), notices)?;
     if *name == "kernel-debugger" {
         extension::make(program, &system.executable(name), &system.triple, &folder)?;

@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 ///
 /// # Errors
 /// If cargo does not list the crates, or a file cannot be read.
-pub(super) fn of(workspace: Workspace, package: &str, triple: &str) -> Result<String> {
+pub(super) fn listing(workspace: Workspace, package: &str, triple: &str) -> Result<String> {
     let arguments = ["metadata", "--format-version=1", "--locked", "--filter-platform", triple];
     let listed = stdout_of(cargo(workspace).args(arguments))?;
     let metadata: Metadata = serde_json::from_str(&listed).context("cargo metadata prints another format")?;
@@ -25,7 +25,7 @@ pub(super) fn of(workspace: Workspace, package: &str, triple: &str) -> Result<St
     for Crate { name, version, license, repository, manifest_path, .. } in crates {
         let license = license.as_deref().unwrap_or("see its notice");
         writeln!(text, "{name} {version}: {license} {}", repository.as_deref().unwrap_or_default())?;
-        for notice in read(manifest_path)? {
+        for notice in license_texts(manifest_path)? {
             notices.entry(notice).or_default().push(format!("{name} {version}"));
         }
     }
@@ -36,7 +36,7 @@ pub(super) fn of(workspace: Workspace, package: &str, triple: &str) -> Result<St
 }
 
 /// The texts of the license files beside a Cargo.toml.
-fn read(manifest: &Path) -> Result<Vec<String>> {
+fn license_texts(manifest: &Path) -> Result<Vec<String>> {
     let folder = manifest.parent().context("a Cargo.toml has a folder")?;
     let is_notice = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
