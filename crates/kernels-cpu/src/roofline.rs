@@ -7,7 +7,7 @@ use crate::{InstructionSet, Real};
 
 /// The wrapping sum of all values of `a` and `b`, each read up to the shorter one's length. It has the lowest possible
 /// arithmetic intensity, so it is bound by memory reads.
-pub fn read(set: InstructionSet, a: &[i32], b: &[i32]) -> i32 {
+pub fn sum_of_reads(set: InstructionSet, a: &[i32], b: &[i32]) -> i32 {
     set.dispatch(Read { a, b })
 }
 

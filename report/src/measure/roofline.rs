@@ -1,7 +1,7 @@
 //! The processor's roofs: bandwidth of reads, and rate of multiply-adds in registers.
 
 use kernels_cpu::InstructionSet;
-use kernels_cpu::roofline::{multiply_adds, read};
+use kernels_cpu::roofline::{multiply_adds, sum_of_reads};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -20,7 +20,7 @@ pub(super) fn measure(plan: &Plan, pools: &[ThreadPool], a: &[i32], b: &[i32]) -
     let reading = pools.iter().map(|pool| {
         Version::new("reading", plan.repeats(), pool, || {
             let parts = a.par_chunks(ELEMENTS_PER_TASK).zip(b.par_chunks(ELEMENTS_PER_TASK));
-            parts.map(|(a, b)| read(set, a, b)).reduce(|| 0, i32::wrapping_add)
+            parts.map(|(a, b)| sum_of_reads(set, a, b)).reduce(|| 0, i32::wrapping_add)
         })
     });
     let arithmetic = pools.iter().map(|pool| {

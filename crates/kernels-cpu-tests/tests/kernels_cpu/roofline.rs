@@ -1,7 +1,7 @@
 //! The two roofline kernels do the work that they count.
 
 use kernels_cpu::InstructionSet;
-use kernels_cpu::roofline::{multiply_adds, read};
+use kernels_cpu::roofline::{multiply_adds, sum_of_reads};
 use proptest::prelude::*;
 
 proptest! {
@@ -10,7 +10,7 @@ proptest! {
         let (a, b) = values.split_at(values.len() / 2);
         let sum = values[..2 * a.len()].iter().fold(0_i32, |sum, &value| sum.wrapping_add(value));
         for set in InstructionSet::available() {
-            prop_assert_eq!(read(set, a, b), sum, "{}", set.name());
+            prop_assert_eq!(sum_of_reads(set, a, b), sum, "{}", set.name());
         }
     }
 
