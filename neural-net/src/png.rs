@@ -112,7 +112,7 @@ impl fmt::Display for Change {
 
 /// The digit in a PNG file, as `side` × `side` pixels, light on dark.
 ///
-/// [`drawing::read`] finds it. Transparent pixels are white, unless all others have one brightness: then the opacity is
+/// [`drawing::find_digit`] finds it. Transparent pixels are white, unless all others have one brightness: then the opacity is
 /// the ink, of whatever colour, and `background` has no effect.
 ///
 /// # Errors
@@ -138,7 +138,7 @@ pub fn read_digit(path: &Path, side: u32, background: Background) -> Result<Digi
     }
     let (image, is_opacity) = decoded(decoder).map_err(not_png)?;
     let background = if is_opacity { Background::Auto } else { background };
-    let digit = drawing::read(image, side as usize, background)
+    let digit = drawing::find_digit(image, side as usize, background)
         .map_err(|reason| PngError::NoDigit { path: path_of(), reason })?;
     let brightness = match (is_opacity, digit.is_inverted) {
         (true, _) => Some(Change::FromOpacity),

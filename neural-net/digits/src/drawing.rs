@@ -64,7 +64,7 @@ pub enum NoDigit {
 ///
 /// # Errors
 /// If there is no digit, or several objects of which none stands out.
-pub fn read(drawing: Array2<u8>, side: usize, background: Background) -> Result<Digit, NoDigit> {
+pub fn find_digit(drawing: Array2<u8>, side: usize, background: Background) -> Result<Digit, NoDigit> {
     let drawing = format::shrunk(drawing, WORKING_SIDE);
     let (ink, is_inverted) = paper::ink(&drawing, background).ok_or(NoDigit::Blank)?;
     let (mask, other_objects) = match objects::find(&ink) {

@@ -2,7 +2,7 @@
 
 use draw::network;
 use ndarray::{Array2, s};
-use neural_net::data::drawing::{Background, Digit, NoDigit, read};
+use neural_net::data::drawing::{Background, Digit, NoDigit, find_digit};
 use neural_net::data::{LabelledImages, builtin_digits, idx};
 use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
@@ -20,7 +20,7 @@ const SCALE: usize = 7;
 fn digits() -> Vec<(u8, Image)> {
     let (pixels, labels) = builtin_digits::draw(40, 3);
     let images = pixels.chunks(SIDE * SIDE).map(|pixels| Image::from_shape_vec((SIDE, SIDE), pixels.to_vec()).unwrap());
-    labels.into_iter().zip(images.map(|image| read(image, SIDE, Background::Dark).unwrap().pixels)).collect()
+    labels.into_iter().zip(images.map(|image| find_digit(image, SIDE, Background::Dark).unwrap().pixels)).collect()
 }
 
 /// The first two digits of each class in MNIST's test images.
@@ -198,7 +198,7 @@ fn difference(a: &Image, b: &Image) -> f64 {
 }
 
 fn read_auto(image: Image) -> Digit {
-    read(image, SIDE, Background::Auto).unwrap()
+    find_digit(image, SIDE, Background::Auto).unwrap()
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn part1_mnists_images_keep_their_pixels() {
     let LabelledImages { pixels, .. } = idx::read_labelled_images(&directory, "t10k").unwrap();
     let is_kept = |pixels: ndarray::ArrayView1<u8>| {
         let image = Image::from_shape_vec((SIDE, SIDE), pixels.to_vec()).unwrap();
-        read(image.clone(), SIDE, Background::Auto).is_ok_and(|found| found.pixels == image)
+        find_digit(image.clone(), SIDE, Background::Auto).is_ok_and(|found| found.pixels == image)
     };
     let kept = pixels.rows().into_iter().filter(|pixels| is_kept(*pixels)).count();
     println!("{kept} of {}", pixels.nrows());
@@ -281,7 +281,7 @@ fn part1_of_two_digits_one_is_read_and_the_other_counted() {
         let differences = [&image, &beside].map(|one| difference(&found.pixels, &read_auto(one.clone()).pixels));
         assert!(differences[0].min(differences[1]) < 0.15, "a {digit} and a {other}: {differences:?}");
         let five = ndarray::concatenate![ndarray::Axis(1), image, image, image, image, image];
-        let many = read(five, SIDE, Background::Auto);
+        let many = find_digit(five, SIDE, Background::Auto);
         assert!(matches!(many, Err(NoDigit::Many { objects: 5.. })), "five times {digit}: {many:?}");
     }
 }
@@ -312,7 +312,7 @@ fn part1_a_sheet_without_a_digit_is_blank() {
     let blank = [0, 100, 255].map(|grey| ("nothing", Image::from_elem((SIDE, SIDE), grey)));
     for (kind, sheet) in sheets.into_iter().chain(blank) {
         for sheet in [inverted(&sheet), sheet] {
-            assert_eq!(read(sheet, SIDE, Background::Auto), Err(NoDigit::Blank), "{kind}");
+            assert_eq!(find_digit(sheet, SIDE, Background::Auto), Err(NoDigit::Blank), "{kind}");
         }
     }
 }
@@ -332,7 +332,7 @@ proptest! {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let image = Image::from_shape_simple_fn((height, width), || (rng.random_range(0..levels) * 255 / (levels - 1)) as u8);
         for background in [Background::Auto, Background::Dark, Background::Light] {
-            if let Ok(digit) = read(image.clone(), side, background) {
+            if let Ok(digit) = find_digit(image.clone(), side, background) {
                 prop_assert_eq!(digit.pixels.dim(), (side, side));
             }
         }

@@ -137,7 +137,7 @@ fn part1_a_blank_drawing_is_an_error() {
 fn digit() -> image::GrayImage {
     let (pixels, _) = builtin_digits::draw(1, 3);
     let drawn = ndarray::Array2::from_shape_vec((28, 28), pixels).unwrap();
-    let digit = drawing::read(drawn, 28, Background::Dark).unwrap();
+    let digit = drawing::find_digit(drawn, 28, Background::Dark).unwrap();
     image::GrayImage::from_raw(28, 28, digit.pixels.into_iter().collect()).unwrap()
 }
 

@@ -160,7 +160,7 @@ fn part1_program_reads_a_png_file_as_it_reads_the_test_image() {
     // In MNIST's format, the file keeps its pixels.
     let mut dataset = crate::support::small_dataset();
     let drawn = Array2::from_shape_vec((28, 28), test_image(3).into_raw()).unwrap();
-    let digit = drawing::read(drawn, 28, Background::Dark).unwrap().pixels;
+    let digit = drawing::find_digit(drawn, 28, Background::Dark).unwrap().pixels;
     dataset.test.pixels.row_mut(3).assign(&digit.flatten());
     sandbox.damage("t10k-images-idx3-ubyte", &images_file(&dataset.test));
     let light_on_dark = GrayImage::from_raw(28, 28, digit.into_iter().collect()).unwrap();
