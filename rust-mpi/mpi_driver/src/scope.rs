@@ -92,12 +92,12 @@ impl<'scope> Scope<'scope, '_> {
         to: usize,
         tag: u16,
     ) -> Result<SendMutRequest<'scope, T>, Error> {
-        let lent = Lent::new(buffer);
-        // SAFETY: the buffer is borrowed for the scope, and `lent`, which alone has it now, changes it only after the request is
+        let held = HeldBuffer::new(buffer);
+        // SAFETY: the buffer is borrowed for the scope, and `held`, which alone has it now, changes it only after the request is
         // complete: the operation no longer uses this slice then.
         let SendRequest { waiter } =
-            self.send(unsafe { std::slice::from_raw_parts(lent.data, lent.length) }, to, tag)?;
-        Ok(SendMutRequest { waiter, lent })
+            self.send(unsafe { std::slice::from_raw_parts(held.data, held.length) }, to, tag)?;
+        Ok(SendMutRequest { waiter, held })
     }
 
     /// Starts to receive a message of at most the buffer's length.
@@ -111,16 +111,16 @@ impl<'scope> Scope<'scope, '_> {
         tag: u16,
     ) -> Result<ReceiveRequest<'scope, T>, Error> {
         self.communicator.require_message("MPI_Irecv", from.rank(), tag)?;
-        let mut lent = Lent::new(buffer);
+        let mut held = HeldBuffer::new(buffer);
         // SAFETY: this operation is the first, and the only one.
-        let buffer = unsafe { lent.for_operation() };
+        let buffer = unsafe { held.for_operation() };
         let pending = match &self.communicator.backend {
             // SAFETY: the buffer is borrowed for the scope, which completes the request before it ends.
             Backend::Mpi(mpi) => Pending::MpiReceive(unsafe { mpi.start_receive(buffer, from, tag) }?),
             Backend::Threads(_) => Pending::ThreadsReceive(PostedReceive::new(buffer, from, tag)),
         };
         let of = Expected { received: Some(T::KIND), peer: from.rank() };
-        Ok(ReceiveRequest { waiter: self.waiter(pending, of), lent })
+        Ok(ReceiveRequest { waiter: self.waiter(pending, of), held })
     }
 
     fn waiter(&'scope self, pending: Pending, of: Expected) -> Waiter<'scope> {
@@ -222,13 +222,13 @@ impl Waiter<'_> {
 
 /// A buffer that an operation has borrowed until it is complete. What the operation has is derived from the pointer here: a borrow of the
 /// buffer beside it would make the pointer invalid.
-struct Lent<'scope, T> {
+struct HeldBuffer<'scope, T> {
     data: *mut T,
     length: usize,
     buffer: PhantomData<&'scope mut [T]>,
 }
 
-impl<'scope, T> Lent<'scope, T> {
+impl<'scope, T> HeldBuffer<'scope, T> {
     /// Borrows the buffer for 'scope, so that its owner cannot use it beside this.
     fn new(buffer: &'scope mut [T]) -> Self {
         Self { length: buffer.len(), data: buffer.as_mut_ptr(), buffer: PhantomData }
@@ -247,7 +247,7 @@ impl<'scope, T> Lent<'scope, T> {
     ///
     /// # Safety
     /// It was borrowed for 'scope, and its operation must be complete.
-    unsafe fn back(self) -> &'scope mut [T] {
+    unsafe fn into_slice(self) -> &'scope mut [T] {
         // SAFETY: the caller guarantees that it is borrowed, and that the operation no longer uses what it has of it.
         unsafe { std::slice::from_raw_parts_mut(self.data, self.length) }
     }
@@ -273,7 +273,7 @@ impl SendRequest<'_> {
 #[must_use = "the scope waits for a send that is dropped"]
 pub struct SendMutRequest<'scope, T> {
     waiter: Waiter<'scope>,
-    lent: Lent<'scope, T>,
+    held: HeldBuffer<'scope, T>,
 }
 
 impl<'scope, T: Datatype> SendMutRequest<'scope, T> {
@@ -284,7 +284,7 @@ impl<'scope, T: Datatype> SendMutRequest<'scope, T> {
     pub fn wait(self) -> Result<&'scope mut [T], Error> {
         self.waiter.wait()?;
         // SAFETY: the request has borrowed the buffer for 'scope, and is complete.
-        Ok(unsafe { self.lent.back() })
+        Ok(unsafe { self.held.into_slice() })
     }
 
     /// Whether [`Self::wait`] returns at once. MPI makes progress in such calls.
@@ -297,7 +297,7 @@ impl<'scope, T: Datatype> SendMutRequest<'scope, T> {
 #[must_use = "the scope cancels a receive that is dropped"]
 pub struct ReceiveRequest<'scope, T> {
     waiter: Waiter<'scope>,
-    lent: Lent<'scope, T>,
+    held: HeldBuffer<'scope, T>,
 }
 
 impl<'scope, T: Datatype> ReceiveRequest<'scope, T> {
@@ -308,7 +308,7 @@ impl<'scope, T: Datatype> ReceiveRequest<'scope, T> {
     pub fn wait(self) -> Result<(Received, &'scope mut [T]), Error> {
         let received = self.waiter.wait()?;
         // SAFETY: the request has borrowed the buffer for 'scope, and is complete.
-        Ok((received, unsafe { self.lent.back() }))
+        Ok((received, unsafe { self.held.into_slice() }))
     }
 
     /// Whether [`Self::wait`] returns at once. MPI makes progress in such calls. Among threads, false while a receive

@@ -27,7 +27,7 @@ const RUNNER: &str = "xtask";
 /// Maximum size of the packed folder for Linux in bytes.
 const MAX_PACKED: u64 = 28 << 20;
 
-/// What a lent machine takes at most in all, and what is to be left of it.
+/// Maximum size of what a borrowed machine gets, and the room to leave in it, in bytes.
 #[cfg(test)]
 const MAX_SENT: u64 = 64 << 20;
 #[cfg(test)]
@@ -155,7 +155,7 @@ pub(super) fn make(target: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// The size of the files that git knows or does not ignore, which a lent machine gets with the packed folder.
+/// The size of the files that git knows or does not ignore, which a borrowed machine gets with the packed folder.
 #[cfg(test)]
 fn bytes_of_tree() -> Result<u64> {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
