@@ -5,7 +5,7 @@ use super::divergence::{Path, PathState};
 use super::fault::{Failure, FaultKind};
 use super::lanes::{ALL, lanes_of};
 use super::warp::{Next, Warp};
-use crate::memory::races::{BarrierOf, Phase};
+use crate::memory::races::{BarrierOf, Threads};
 use crate::program::instruction::{Barrier, BarrierReduction};
 use crate::semantics::LANES;
 
@@ -60,9 +60,9 @@ impl Warp {
         context.state.complete_if_all_arrived(number as usize);
         if !barrier.waits {
             let barrier = BarrierOf::Block { block: context.state.number, number: number as u8 };
-            let lanes = self.lanes_of_phase(active, context);
+            let threads = self.threads(active, context);
             if let Some(races) = &mut context.races {
-                races.detector.arrive(barrier, lanes);
+                races.detector.arrive(barrier, threads);
             }
             return Ok(Next::Advance);
         }
@@ -130,9 +130,9 @@ impl Warp {
         }
         self.cluster_arrived |= active;
         context.state.cluster_arrived += active.count_ones();
-        let (barrier, lanes) = (context.cluster_barrier(), self.lanes_of_phase(active, context));
+        let (barrier, threads) = (context.cluster_barrier(), self.threads(active, context));
         if let (Some(races), true) = (&mut context.races, context.kernel.splits_cluster_barriers) {
-            races.detector.arrive(barrier, lanes);
+            races.detector.arrive(barrier, threads);
         }
         Ok(())
     }
@@ -175,14 +175,14 @@ impl Warp {
 
     /// Registers that lanes have waited at the cluster's barrier.
     fn note_cluster_wait(&self, active: u32, context: &mut Context<'_>) {
-        let (barrier, lanes) = (context.cluster_barrier(), self.lanes_of_phase(active, context));
+        let (barrier, threads) = (context.cluster_barrier(), self.threads(active, context));
         if let (Some(races), true) = (&mut context.races, context.kernel.splits_cluster_barriers) {
-            races.detector.pass(barrier, lanes);
+            races.detector.pass(barrier, threads);
         }
     }
 
-    /// Lanes for the race detector, as the whole warp if no others are left.
-    pub(super) fn lanes_of_phase(&self, lanes: u32, context: &Context<'_>) -> (Phase, u32) {
-        (context.phase(self), if lanes == self.live() { ALL } else { lanes })
+    /// The threads of these lanes for the race detector: the whole warp's if no others are left.
+    pub(super) fn threads(&self, lanes: u32, context: &Context<'_>) -> Threads {
+        Threads { phase: context.phase(self), lanes: if lanes == self.live() { ALL } else { lanes } }
     }
 }

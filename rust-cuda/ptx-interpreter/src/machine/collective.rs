@@ -5,6 +5,7 @@ use super::divergence::{Path, PathState};
 use super::fault::{Failure, FaultKind};
 use super::lanes::{ALL, groups, lanes_of};
 use super::warp::{Next, Warp};
+use crate::memory::races::Threads;
 use crate::program::Kernel;
 use crate::program::instruction::{Action, DecodedInstruction, Register, Shuffle, ShuffleMode, Vote, VoteMode};
 use crate::semantics::{LANES, Lanes};
@@ -150,9 +151,9 @@ impl Warp {
         match &instruction.action {
             Action::WarpBarrier { .. } if present == self.live() => self.warp_syncs += 1,
             Action::WarpBarrier { .. } => {
-                let phase = context.phase(self);
+                let threads = Threads { phase: context.phase(self), lanes: present };
                 if let Some(races) = &mut context.races {
-                    races.detector.synchronise_lanes(phase, present);
+                    races.detector.synchronise_lanes(threads);
                 }
             }
             Action::Shuffle(shuffle) => self.shuffle(shuffle, present, context.launch.options.strict)?,

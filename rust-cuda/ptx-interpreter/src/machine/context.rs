@@ -15,7 +15,7 @@ use super::options::{Options, Uninitialised};
 use super::race::RaceChecker;
 use super::residents::Residents;
 use super::warp::Warp;
-use crate::memory::races::{BarrierOf, Phase, Scope};
+use crate::memory::races::{BarrierOf, Fence, Phase, Thread};
 use crate::program::{Kernel, Place};
 use crate::syntax::Space;
 
@@ -190,12 +190,17 @@ impl Context<'_> {
         }
     }
 
-    pub(super) fn fence(&mut self, scope: (Scope, bool), warp: &Warp, active: u32) {
+    /// A thread of the warp, for the race detector.
+    pub(super) fn thread(&self, warp: &Warp, lane: usize) -> Thread {
+        Thread { phase: self.phase(warp), lane: lane as u32 }
+    }
+
+    pub(super) fn fence(&mut self, fence: Fence, warp: &Warp, active: u32) {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         let phase = self.phase(warp);
         if let Some(races) = &mut self.races {
             for lane in lanes_of(active) {
-                races.detector.fence((phase, lane as u32), scope);
+                races.detector.fence(Thread { phase, lane: lane as u32 }, fence);
             }
         }
     }

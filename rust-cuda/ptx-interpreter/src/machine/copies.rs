@@ -96,7 +96,7 @@ impl Warp {
             (after_others || region.is_initialised(range.start, range.len()))
                 && range.zip(&data[written]).all(|(offset, byte)| region.load(offset, 1) as u8 == *byte)
         };
-        context.record(self, lane, target, recorded, (Some(data), same_value))
+        context.record(self, lane, target, recorded, Some(data), same_value)
     }
 
     /// Completes the copies of the active lanes, except those of the last `groups` groups; all of them if None.

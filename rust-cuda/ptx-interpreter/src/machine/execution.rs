@@ -416,7 +416,7 @@ impl Warp {
             Action::BulkWait { groups, reads_only } => {
                 self.wait_for_bulk_copies((*groups, *reads_only), active, context);
             }
-            Action::Fence { scope, is_sc } => context.fence((*scope, *is_sc), self, active),
+            Action::Fence(fence) => context.fence(*fence, self, active),
             Action::WarpBarrier { .. }
             | Action::Shuffle(_)
             | Action::Vote(_)

@@ -46,7 +46,7 @@ impl Context<'_> {
             && let Some(watched) = self.watched(Memory::Global(index), warp)
             && let Some(races) = &mut self.races
         {
-            races.detector.forget_range((watched, offset), bytes);
+            races.detector.forget_range(watched.at(offset), bytes);
         }
         to_generic(Space::Global, heap.start() + offset as u64)
     }

@@ -6,9 +6,8 @@ use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::{LaneAddress, LaneAddresses, Memory};
 use super::lanes::{groups, lanes_in, lanes_of};
-use super::race::StoreInFlight;
 use super::warp::Warp;
-use crate::memory::races::BarrierOf;
+use crate::memory::races::{BarrierOf, CopyAccess};
 use crate::program::instruction::{
     AccessSpace, Arrival, EffectiveAddress, MBARRIER_BYTES as BYTES, Mbarrier, MbarrierOperation, MemoryOrdering,
     PhaseOperand, StoreAsync,
@@ -221,19 +220,16 @@ impl Warp {
         let (is_complete, before, state) = changed.map_err(|error| context.mbarrier_failure(lane, place, error))?;
         context.region(place.0, self).store_whole(place.1, BYTES, state.to_bits());
         context.note_change();
-        let thread = self.lanes_of_phase(1 << lane, context);
+        let (thread, threads) = (context.thread(self, lane), self.threads(1 << lane, context));
         let Some(barrier) = context.barrier_at(place, self) else { return Ok(before) };
         let Some(races) = &mut context.races else { return Ok(before) };
         match orders {
             Orders::Nothing => {}
-            Orders::Performed => races.detector.arrive_async(barrier, (thread.0, lane as u32)),
-            Orders::All => races.detector.arrive(barrier, thread),
+            Orders::Performed => races.detector.arrive_async(barrier, thread),
+            Orders::All => races.detector.arrive(barrier, threads),
         }
         if is_complete {
             races.detector.complete(barrier);
-            for store in races.async_stores.remove(&barrier).into_iter().flatten() {
-                races.detector.land(store.target, store.bytes, true, store.thread);
-            }
         }
         Ok(before)
     }
@@ -249,21 +245,19 @@ impl Warp {
     ) {
         let Some(watched) = context.watched(memory, self) else { return };
         let Some(barrier) = context.barrier_at(barrier, self) else { return };
-        let store = StoreInFlight { target: (watched, offset), bytes, thread: (context.phase(self), lane as u32) };
-        let mut data = [0; 16];
+        let (thread, mut data) = (context.thread(self, lane), [0; 16]);
         context.region(memory, self).read(offset, &mut data[..bytes]);
+        let store = CopyAccess { location: watched.at(offset), bytes, data: Some(&data[..bytes]), thread };
         let Some(races) = &mut context.races else { return };
-        races.detector.store_async(barrier, store.target, bytes, store.thread, pc as u32);
-        races.detector.take_off(store.target, bytes, Some(&data[..bytes]), store.thread, pc as u32);
-        races.async_stores.entry(barrier).or_default().push(store);
+        races.detector.store_async(barrier, store, pc as u32);
     }
 
     fn note_phase_waited_for(&self, place: LaneAddress, lanes: u32, context: &mut Context<'_>) {
-        let lanes = self.lanes_of_phase(lanes, context);
+        let threads = self.threads(lanes, context);
         if let Some(barrier) = context.barrier_at(place, self)
             && let Some(races) = &mut context.races
         {
-            races.detector.pass(barrier, lanes);
+            races.detector.pass(barrier, threads);
         }
     }
 }
@@ -289,7 +283,7 @@ impl Context<'_> {
 
     /// The mbarrier at a place, for the race detector.
     fn barrier_at(&mut self, (memory, offset): LaneAddress, warp: &Warp) -> Option<BarrierOf> {
-        self.watched(memory, warp).map(|watched| BarrierOf::Memory(watched, offset))
+        self.watched(memory, warp).map(|watched| BarrierOf::Memory(watched.at(offset)))
     }
 
     #[cold]

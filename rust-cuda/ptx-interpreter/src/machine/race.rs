@@ -1,11 +1,9 @@
 //! The race checker of a launch: the detector, and what it has found.
 
-use std::collections::HashMap;
-
 use super::fault::Access;
 use super::launch::Launch;
 use crate::memory::Region;
-use crate::memory::races::{BarrierOf, Phase, RaceDetector, Watched};
+use crate::memory::races::{RaceDetector, Watched};
 use crate::program::instruction::MemoryOrdering;
 
 /// The race detector of a launch and the regions that it watches.
@@ -14,17 +12,6 @@ pub(super) struct RaceChecker {
     pub(super) detector: RaceDetector,
     /// By the index of an allocation; None if it has not been accessed so far.
     pub(super) global: Vec<Option<Watched>>,
-    /// Of each mbarrier, the asynchronous stores that its current phase has not completed.
-    pub(super) async_stores: HashMap<BarrierOf, Vec<StoreInFlight>>,
-}
-
-/// An asynchronous store.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StoreInFlight {
-    pub(super) target: (Watched, usize),
-    pub(super) bytes: usize,
-    /// The storing thread, by its lane.
-    pub(super) thread: (Phase, u32),
 }
 
 impl RaceChecker {
@@ -33,7 +20,7 @@ impl RaceChecker {
         let detector = RaceDetector::with_sizes(launch.config.cluster, narrow, launch.kernel.access_sizes())
             .silent_stores(!launch.options.strict);
         let global = vec![None; launch.view.allocations().len()];
-        Self { detector, global, async_stores: HashMap::new() }
+        Self { detector, global }
     }
 
     /// Watches the shared memory of a block: its static arrays and its dynamic part.
@@ -45,7 +32,6 @@ impl RaceChecker {
     pub(super) fn end_block(&mut self, number: u32, watched: Option<[Watched; 2]>) {
         for watched in watched.into_iter().flatten() {
             self.detector.forget(watched);
-            self.async_stores.retain(|barrier, _| !matches!(barrier, BarrierOf::Memory(of, _) if *of == watched));
         }
         self.detector.end_block(number);
     }

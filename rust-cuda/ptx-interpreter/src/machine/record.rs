@@ -4,13 +4,15 @@ use std::ops::Range;
 
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind, RaceReason};
-use super::lane_addresses::{LaneAddresses, Memory};
+use super::lane_addresses::{LaneAddress, LaneAddresses, Memory};
 use super::pending_copies::PendingCopy;
 use super::race::RecordedAccess;
 use super::resolve;
 use super::warp::Warp;
 use crate::memory::Region;
-use crate::memory::races::{AccessKind, Conflict, Observation, Publication, WarpAccess, Watched, Why};
+use crate::memory::races::{
+    AccessKind, Conflict, CopyAccess, LaneAccess, Observation, Publication, WarpAccess, Watched, Why,
+};
 use crate::program::instruction::{Action, MemoryOrdering, Register};
 
 impl Context<'_> {
@@ -38,13 +40,14 @@ impl Context<'_> {
 
     /// Registers that an asynchronous copy has begun, by an instruction, or that it has ended.
     pub(super) fn note_flight(&mut self, warp: &Warp, copy: &PendingCopy, begun_by: Option<usize>) {
-        let thread = (self.phase(warp), copy.lane as u32);
+        let thread = self.thread(warp, copy.lane);
         for ((memory, offset), bytes, data) in copy.accesses() {
             let Some(watched) = self.watched(memory, warp) else { continue };
             let Some(races) = &mut self.races else { return };
+            let access = CopyAccess { location: watched.at(offset), bytes, data, thread };
             match begun_by {
-                Some(pc) => races.detector.take_off((watched, offset), bytes, data, thread, pc as u32),
-                None => races.detector.land((watched, offset), bytes, data.is_some(), thread),
+                Some(pc) => races.detector.begin_copy(access, pc as u32),
+                None => races.detector.end_copy(access),
             }
         }
     }
@@ -81,8 +84,9 @@ impl Context<'_> {
         races.detector.record_warp(access, active, |lane| resolved.of(lane as usize).1, silence)
     }
 
-    /// Records a lane's access in the race detector, with what an asynchronous copy writes. `same_value` says whether the access leaves a
-    /// range of bytes of its region unchanged, as for [`RaceDetector::record_value`](crate::memory::races::RaceDetector::record_value).
+    /// Records a lane's access in the race detector. `copied` is what an asynchronous copy writes; None for another access. `same_value`
+    /// says whether the access leaves a range of bytes of its region unchanged, as for
+    /// [`RaceDetector::record_value`](crate::memory::races::RaceDetector::record_value).
     ///
     /// # Errors
     /// The race with an earlier access, if it is a fault.
@@ -90,58 +94,76 @@ impl Context<'_> {
         &mut self,
         warp: &Warp,
         lane: usize,
-        (memory, offset): (Memory, usize),
+        place: LaneAddress,
         recorded: RecordedAccess,
-        (copied, same_value): (Option<&[u8]>, impl Fn(&Region, Range<usize>, bool) -> bool),
+        copied: Option<&[u8]>,
+        same_value: impl Fn(&Region, Range<usize>, bool) -> bool,
     ) -> Result<(), Failure> {
-        let RecordedAccess { pc, access, ordering, bytes } = recorded;
-        let phase = self.phase(warp);
+        let (memory, offset) = place;
+        let thread = self.thread(warp, lane);
         let Some(watched) = self.watched(memory, warp) else { return Ok(()) };
         let region = resolve::region(memory, self.launch, &self.state, &self.residents, warp);
-        let (Some(races), thread) = (&mut self.races, (phase, lane as u32)) else { return Ok(()) };
-        let MemoryOrdering { volatile, scope, acquire, release, .. } = ordering;
+        let Some(races) = &mut self.races else { return Ok(()) };
+        let RecordedAccess { pc, access, ordering, bytes } = recorded;
         let kind = kind_of(access, ordering, self.launch.options.volatile_is_plain);
+        let recorded_access = LaneAccess { location: watched.at(offset), bytes, kind, thread, instruction: pc as u32 };
         let same_value = |range, after_others| same_value(region, range, after_others);
-        let (at, is_update) = ((watched, offset), access == Access::Atomic);
-        let conflict = match copied {
-            Some(data) => races.detector.record_copy(at, data, thread, pc as u32, same_value),
-            None => races.detector.record_value(at, bytes, kind, thread, pc as u32, same_value),
+        let found = match copied {
+            Some(data) => races.detector.record_copy(recorded_access, data, same_value),
+            None => races.detector.record_value(recorded_access, same_value),
         };
-        if kind.scope().is_some() && (access == Access::Read || is_update) {
+        if kind.scope().is_some() {
+            self.record_synchronisation(warp, recorded_access, recorded);
+        }
+        match found {
+            Ok(None) => Ok(()),
+            Ok(Some(conflict)) if conflict.why != Why::MissingFence => {
+                self.same_value_race(warp, lane, place, recorded, conflict)
+            }
+            Ok(Some(conflict)) | Err(conflict) => self.race(warp, lane, place, recorded, kind, conflict),
+        }
+    }
+
+    /// Registers what a strong access of a lane acquires and releases.
+    fn record_synchronisation(&mut self, warp: &Warp, recorded: LaneAccess, access: RecordedAccess) {
+        let Some(races) = &mut self.races else { return };
+        let LaneAccess { location, kind, thread, .. } = recorded;
+        let MemoryOrdering { volatile, scope, acquire, release, .. } = access.ordering;
+        let is_update = access.access == Access::Atomic;
+        if access.access == Access::Read || is_update {
             let counts = is_update
-                && matches!(&self.kernel.instructions[pc].action, Action::Atomic(atomic)
-                if atomic.counts && warp.registers[atomic.operands[0] as usize][lane] != 0);
-            races.detector.observe(at, thread, Observation { scope, acquires: acquire, counts });
+                && matches!(&self.kernel.instructions[access.pc].action, Action::Atomic(atomic)
+                if atomic.counts && warp.registers[atomic.operands[0] as usize][thread.lane as usize] != 0);
+            races.detector.observe(location, thread, Observation { scope, acquires: acquire, counts });
         }
-        if kind.scope().is_some() && kind.writes() {
+        if kind.writes() {
             let publication = Publication { scope, releases: release, is_update, is_volatile: volatile };
-            races.detector.publish(at, thread, publication);
+            races.detector.publish(location, thread, publication);
         }
-        let conflict = match conflict {
-            Ok(None) => return Ok(()),
-            Ok(Some(conflict)) if conflict.why == Why::MissingFence => conflict,
-            Ok(Some(conflict)) => return self.same_value_race(warp, lane, (memory, offset), recorded, conflict),
-            Err(conflict) => conflict,
-        };
-        let (extent, start) = self.extent_at(memory, offset);
-        let other_access = access_of(conflict.kind);
-        let reason = match (conflict.why, kind, conflict.kind) {
-            (Why::InFlight, ..) => Some(RaceReason::InFlight),
-            (Why::ReadOnly, ..) => Some(RaceReason::ReadOnly),
-            (Why::Size, ..) => Some(RaceReason::Size),
-            (Why::MissingFence, ..) => Some(RaceReason::MissingFence),
-            (_, AccessKind::VolatileWrite, AccessKind::VolatileWrite) => Some(RaceReason::Volatile),
-            (_, one, other) => match (one.scope(), other.scope()) {
-                (Some(one), Some(other)) => Some(RaceReason::Scope(one.min(other))),
-                _ => None,
-            },
-        };
+    }
+
+    /// Reports a race of a lane's access of this kind.
+    ///
+    /// # Errors
+    /// The race, if it is a fault with which the launch ends.
+    #[cold]
+    fn race(
+        &mut self,
+        warp: &Warp,
+        lane: usize,
+        (memory, offset): LaneAddress,
+        RecordedAccess { pc, access, bytes, .. }: RecordedAccess,
+        kind: AccessKind,
+        conflict: Conflict,
+    ) -> Result<(), Failure> {
+        let reason = reason_of(kind, &conflict);
+        let (extent, address) = self.extent_at(memory, offset);
         let kind = FaultKind::Race {
-            address: start,
+            address,
             bytes,
             memory: Box::new(extent),
             access,
-            other_access,
+            other_access: access_of(conflict.kind),
             reason,
             other_block: self.launch.block_index(u64::from(conflict.block)),
             other_thread: self.thread_index(conflict.thread),
@@ -176,7 +198,7 @@ impl Context<'_> {
         &mut self,
         warp: &Warp,
         lane: usize,
-        (memory, offset): (Memory, usize),
+        (memory, offset): LaneAddress,
         RecordedAccess { pc, bytes, access, .. }: RecordedAccess,
         conflict: Conflict,
     ) -> Result<(), Failure> {
@@ -215,6 +237,18 @@ fn kind_of(access: Access, ordering: MemoryOrdering, volatile_is_plain: bool) ->
         (Access::Write, true, _) => AccessKind::Write,
         (Access::Write, _, true) => AccessKind::VolatileWrite,
         (Access::Write | Access::Atomic, ..) => AccessKind::AtomicWrite(scope),
+    }
+}
+
+/// Why an access of this kind and an earlier one race although both synchronise threads, or although one happens before the other.
+fn reason_of(kind: AccessKind, conflict: &Conflict) -> Option<RaceReason> {
+    match (conflict.why, kind, conflict.kind) {
+        (Why::InFlight, ..) => Some(RaceReason::InFlight),
+        (Why::ReadOnly, ..) => Some(RaceReason::ReadOnly),
+        (Why::Size, ..) => Some(RaceReason::Size),
+        (Why::MissingFence, ..) => Some(RaceReason::MissingFence),
+        (_, AccessKind::VolatileWrite, AccessKind::VolatileWrite) => Some(RaceReason::Volatile),
+        (_, one, other) => Some(RaceReason::Scope(one.scope()?.min(other.scope()?))),
     }
 }
 

@@ -171,7 +171,7 @@ impl Warp {
                             && region.is_initialised(range.start, range.len())
                     }
                 };
-                context.record(self, lane, resolved.of(lane), recorded, (None, same_value))?;
+                context.record(self, lane, resolved.of(lane), recorded, None, same_value)?;
             }
         }
         if context.observer.is_some() {

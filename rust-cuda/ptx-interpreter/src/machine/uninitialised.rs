@@ -701,7 +701,7 @@ impl Action {
             | Self::CopyAsyncWait(_)
             | Self::BulkCommit
             | Self::BulkWait { .. }
-            | Self::Fence { .. }
+            | Self::Fence(_)
             | Self::Branch { .. }
             | Self::Exit
             | Self::Trap(_)
@@ -773,7 +773,7 @@ impl Action {
             | Self::BulkCommit
             | Self::BulkWait { .. }
             | Self::StoreAsync(_)
-            | Self::Fence { .. }
+            | Self::Fence(_)
             | Self::Branch { .. }
             | Self::BranchTable { .. }
             | Self::BranchToFunction { .. }

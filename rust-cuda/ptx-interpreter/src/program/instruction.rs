@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cuda_launch::trap::Bounded;
 
 use super::image::ImageAccess;
-use crate::memory::races::Scope;
+use crate::memory::races::{Fence, Scope};
 use crate::semantics::{self, Carry, Class, Value};
 use crate::syntax::{Location, Space};
 
@@ -166,11 +166,7 @@ pub(crate) enum Action {
         reads_only: bool,
     },
     /// A memory fence.
-    Fence {
-        scope: Scope,
-        /// Whether it is sequentially consistent.
-        is_sc: bool,
-    },
+    Fence(Fence),
     Branch {
         target: Target,
         reconvergence: Option<Target>,
@@ -267,7 +263,7 @@ impl Action {
         match self {
             Self::Load(load) => load.ordering.strong,
             Self::Store(store) => store.ordering.strong,
-            Self::Atomic(_) | Self::Fence { .. } | Self::Mbarrier(_) => true,
+            Self::Atomic(_) | Self::Fence(_) | Self::Mbarrier(_) => true,
             Self::StoreAsync(_) | Self::BulkCopy(_) | Self::TensorCopy(_) => true,
             _ => false,
         }

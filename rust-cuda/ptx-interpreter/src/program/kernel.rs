@@ -8,7 +8,7 @@ use super::ranges::Ranges;
 use super::registers::{Initial, NamedRegister};
 use super::symbols::DYNAMIC_SHARED_START;
 use crate::memory::Extent;
-use crate::memory::races::Scope;
+use crate::memory::races::{Fence, Scope};
 
 /// A decoded kernel.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Kernel {
                 Action::Load(Load { ordering, .. })
                 | Action::Store(Store { ordering, .. })
                 | Action::Atomic(Atomic { ordering, .. }) => ordering.scope,
-                Action::Fence { scope, .. } => *scope,
+                Action::Fence(Fence { scope, .. }) => *scope,
                 _ => Scope::Device,
             };
             scope != Scope::Device

@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use proptest::prelude::*;
 use ptx_interpreter::memory::races::{
-    AccessKind, BarrierOf, Conflict, Observation, Phase, Publication, RaceDetector, Scope,
+    self, AccessKind, BarrierOf, Conflict, Fence, LaneAccess, Observation, Phase, Publication, RaceDetector, Scope,
+    Threads,
 };
 
 const LANES: u32 = 2;
@@ -332,6 +333,11 @@ enum Instructions {
     OfSizes,
 }
 
+/// A thread without the others of its warp.
+fn alone(races::Thread { phase, lane }: races::Thread) -> Threads {
+    Threads { phase, lanes: 1 << lane }
+}
+
 /// The detector's result for each event.
 fn detect(log: &[Event], words: usize, instructions: Instructions) -> Vec<Result<(), Conflict>> {
     let size = |event: &Event| if let Event::Access { bytes, .. } = event { *bytes as u8 } else { 4 };
@@ -347,49 +353,49 @@ fn detect(log: &[Event], words: usize, instructions: Instructions) -> Vec<Result
         let who = |(block, warp, lane): Thread| {
             let barriers = barriers.get(&block).copied().unwrap_or(0);
             let warp_syncs = warp_syncs.get(&(block, warp)).copied().unwrap_or(0);
-            (Phase { block, warp, barriers, warp_syncs }, lane)
+            races::Thread { phase: Phase { block, warp, barriers, warp_syncs }, lane }
         };
         let mut result = Ok(());
         match *event {
             Event::Access { thread, offset, bytes, kind } => {
-                result = detector.record((data, offset), bytes, kind, who(thread), instruction_of(number));
+                let (thread, instruction) = (who(thread), instruction_of(number));
+                result = detector.record(LaneAccess { location: data.at(offset), bytes, kind, thread, instruction });
             }
             Event::Observe { thread, location, scope, acquires } => {
                 let observation = Observation { scope, acquires, counts: false };
-                detector.observe((flags, 4 * location), who(thread), observation);
+                detector.observe(flags.at(4 * location), who(thread), observation);
             }
             Event::Publish { thread, location, scope, releases, is_update } => {
                 let publication = Publication { scope, releases, is_update, is_volatile: false };
-                detector.publish((flags, 4 * location), who(thread), publication);
+                detector.publish(flags.at(4 * location), who(thread), publication);
             }
             Event::Store { thread, location } => {
-                let (at, kind) = ((flags, 4 * location), AccessKind::VolatileWrite);
-                result = detector.record(at, 4, kind, who(thread), instruction_of(number));
+                let (location, thread) = (flags.at(4 * location), who(thread));
+                let (kind, instruction) = (AccessKind::VolatileWrite, instruction_of(number));
+                result = detector.record(LaneAccess { location, bytes: 4, kind, thread, instruction });
                 let publication =
                     Publication { scope: Scope::Device, releases: false, is_update: false, is_volatile: true };
-                detector.publish(at, who(thread), publication);
+                detector.publish(location, thread, publication);
             }
-            Event::Fence { thread, scope, is_sc } => detector.fence(who(thread), (scope, is_sc)),
+            Event::Fence { thread, scope, is_sc } => detector.fence(who(thread), Fence { scope, is_sc }),
             Event::Meet { block, threads } => {
-                let phase_of = |warp| who((block, warp, 0)).0;
+                let meeting = |warp, lanes| Threads { phase: who((block, warp, 0)).phase, lanes };
                 match groups(threads).collect::<Vec<_>>()[..] {
-                    [(warp, lanes)] => detector.synchronise_lanes(phase_of(warp), lanes),
+                    [(warp, lanes)] => detector.synchronise_lanes(meeting(warp, lanes)),
                     ref groups => {
                         let barrier = BarrierOf::Block { block, number: 3 };
-                        groups.iter().for_each(|&(warp, lanes)| detector.arrive(barrier, (phase_of(warp), lanes)));
+                        groups.iter().for_each(|&(warp, lanes)| detector.arrive(barrier, meeting(warp, lanes)));
                         detector.complete(barrier);
-                        groups.iter().for_each(|&(warp, lanes)| detector.pass(barrier, (phase_of(warp), lanes)));
+                        groups.iter().for_each(|&(warp, lanes)| detector.pass(barrier, meeting(warp, lanes)));
                     }
                 }
             }
             Event::Arrive { thread } => {
-                let (phase, lane) = who(thread);
-                detector.arrive(BarrierOf::Cluster(0), (phase, 1 << lane));
+                detector.arrive(BarrierOf::Cluster(0), alone(who(thread)));
             }
             Event::Complete => detector.complete(BarrierOf::Cluster(0)),
             Event::Wait { thread } => {
-                let (phase, lane) = who(thread);
-                detector.pass(BarrierOf::Cluster(0), (phase, 1 << lane));
+                detector.pass(BarrierOf::Cluster(0), alone(who(thread)));
             }
             Event::WarpSync { block, warp } => *warp_syncs.entry((block, warp)).or_default() += 1,
             Event::Barrier { block } => *barriers.entry(block).or_default() += 1,

@@ -1,7 +1,8 @@
 //! Synchronisation patterns of kernels, correct and incorrect.
 
 use ptx_interpreter::memory::races::{
-    AccessKind, AccessKind::*, Conflict, Observation, Phase, Publication, RaceDetector, Scope, Watched, Why,
+    AccessKind, AccessKind::*, Conflict, Fence, LaneAccess, Observation, Phase, Publication, RaceDetector, Scope,
+    Thread, Watched, Why,
 };
 
 const ACQUIRE: Observation = Observation { scope: Scope::Device, acquires: true, counts: false };
@@ -24,37 +25,39 @@ impl Launch {
         Self { detector, data, flags }
     }
 
-    fn access(&mut self, who: (Phase, u32), offset: usize, bytes: usize, kind: AccessKind) -> Result<(), Conflict> {
-        self.detector.record((self.data, offset), bytes, kind, who, 7)
+    fn access(&mut self, who: Thread, offset: usize, bytes: usize, kind: AccessKind) -> Result<(), Conflict> {
+        self.detector.record(LaneAccess { location: self.data.at(offset), bytes, kind, thread: who, instruction: 7 })
     }
 
-    fn read(&mut self, who: (Phase, u32)) -> Result<(), Conflict> {
+    fn read(&mut self, who: Thread) -> Result<(), Conflict> {
         self.access(who, 0, 4, Read)
     }
 
-    fn write(&mut self, who: (Phase, u32)) -> Result<(), Conflict> {
+    fn write(&mut self, who: Thread) -> Result<(), Conflict> {
         self.access(who, 0, 4, Write)
     }
 
     /// A relaxed atomic operation on a flag.
-    fn atomic(&mut self, who: (Phase, u32)) {
-        self.detector.observe((self.flags, 0), who, RELAXED);
-        self.detector.publish((self.flags, 0), who, UPDATE);
+    fn atomic(&mut self, who: Thread) {
+        self.detector.observe(self.flags.at(0), who, RELAXED);
+        self.detector.publish(self.flags.at(0), who, UPDATE);
     }
 }
 
-fn at(block: u32, thread: u32, barriers: u32) -> (Phase, u32) {
-    (Phase { block, warp: thread / 32, barriers, warp_syncs: 0 }, thread % 32)
+fn at(block: u32, thread: u32, barriers: u32) -> Thread {
+    Thread { phase: Phase { block, warp: thread / 32, barriers, warp_syncs: 0 }, lane: thread % 32 }
 }
 
-fn synced(block: u32, thread: u32, warp_syncs: u32) -> (Phase, u32) {
-    (Phase { block, warp: thread / 32, barriers: 0, warp_syncs }, thread % 32)
+fn synced(block: u32, thread: u32, warp_syncs: u32) -> Thread {
+    Thread { phase: Phase { block, warp: thread / 32, barriers: 0, warp_syncs }, lane: thread % 32 }
 }
 
 #[test]
 fn a_conflict_names_thread_access_and_offset() {
     let mut launch = Launch::new();
-    assert_eq!(launch.detector.record((launch.data, 8), 16, Write, at(3, 45, 2), 1234), Ok(()));
+    let (location, thread) = (launch.data.at(8), at(3, 45, 2));
+    let access = LaneAccess { location, bytes: 16, kind: Write, thread, instruction: 1234 };
+    assert_eq!(launch.detector.record(access), Ok(()));
     let conflict = launch.access(at(3, 77, 2), 16, 4, Read);
     let expected = Conflict { block: 3, thread: 45, kind: Write, instruction: 1234, offset: 16, why: Why::Unordered };
     assert_eq!(conflict, Err(expected));
@@ -172,13 +175,13 @@ fn last_block_adds_up(fences: bool, barrier: bool) -> bool {
         ordered &= launch.access(at(block, 40, 0), 4 * block as usize, 4, Write).is_ok();
         let leader = at(block, 0, u32::from(barrier));
         if fences {
-            launch.detector.fence(leader, (Scope::Device, false));
+            launch.detector.fence(leader, Fence { scope: Scope::Device, is_sc: false });
         }
         launch.atomic(leader);
     }
     let barriers = u32::from(barrier);
     if fences {
-        launch.detector.fence(at(2, 0, barriers), (Scope::Device, false));
+        launch.detector.fence(at(2, 0, barriers), Fence { scope: Scope::Device, is_sc: false });
     }
     for block in 0..3 {
         ordered &= launch.access(at(2, 9, barriers + 1), 4 * block as usize, 4, Read).is_ok();
@@ -206,11 +209,11 @@ fn a_barrier_of_the_grid_orders_all_blocks() {
             }
             assert_eq!(launch.access(at(block, 50, barriers), 128 + 4 * block as usize, 4, Write), Ok(()));
             let leader = at(block, 0, barriers + 1);
-            launch.detector.observe((launch.flags, 0), leader, ACQUIRE);
-            launch.detector.publish((launch.flags, 0), leader, RELEASE);
+            launch.detector.observe(launch.flags.at(0), leader, ACQUIRE);
+            launch.detector.publish(launch.flags.at(0), leader, RELEASE);
         }
         for block in 0..4 {
-            launch.detector.observe((launch.flags, 0), at(block, 0, barriers + 1), ACQUIRE);
+            launch.detector.observe(launch.flags.at(0), at(block, 0, barriers + 1), ACQUIRE);
         }
         // Reads the neighbour's value of this round, after the block's next barrier.
         for block in 0..4 {
@@ -229,37 +232,37 @@ fn a_barrier_of_the_grid_orders_all_blocks() {
 fn an_acquire_extends_to_the_warp_after_synchronisation() {
     let release = |launch: &mut Launch| {
         launch.write(synced(0, 0, 0)).unwrap();
-        launch.detector.publish((launch.flags, 4), synced(0, 0, 0), RELEASE);
+        launch.detector.publish(launch.flags.at(4), synced(0, 0, 0), RELEASE);
     };
     let mut launch = Launch::new();
     release(&mut launch);
-    launch.detector.observe((launch.flags, 4), synced(1, 3, 5), ACQUIRE);
+    launch.detector.observe(launch.flags.at(4), synced(1, 3, 5), ACQUIRE);
     assert_eq!(launch.read(synced(1, 3, 5)), Ok(()));
     assert!(launch.read(synced(1, 4, 5)).is_err(), "not synchronised");
     let mut launch = Launch::new();
     release(&mut launch);
-    launch.detector.observe((launch.flags, 4), synced(1, 3, 5), ACQUIRE);
+    launch.detector.observe(launch.flags.at(4), synced(1, 3, 5), ACQUIRE);
     assert_eq!(launch.read(synced(1, 4, 6)), Ok(()));
     assert!(launch.read(synced(1, 40, 6)).is_err(), "another warp");
     let mut launch = Launch::new();
     release(&mut launch);
-    launch.detector.observe((launch.flags, 8), synced(1, 3, 5), ACQUIRE);
+    launch.detector.observe(launch.flags.at(8), synced(1, 3, 5), ACQUIRE);
     assert!(launch.read(synced(1, 3, 5)).is_err(), "another location");
 }
 
 #[test]
 fn accesses_after_a_release_are_not_released() {
     let mut launch = Launch::new();
-    launch.detector.publish((launch.flags, 0), at(0, 0, 0), RELEASE);
+    launch.detector.publish(launch.flags.at(0), at(0, 0, 0), RELEASE);
     assert_eq!(launch.write(at(0, 0, 0)), Ok(()));
-    launch.detector.observe((launch.flags, 0), at(1, 0, 0), ACQUIRE);
+    launch.detector.observe(launch.flags.at(0), at(1, 0, 0), ACQUIRE);
     assert!(launch.read(at(1, 0, 0)).is_err());
     // Nor are accesses between a fence and the store after it.
     let mut launch = Launch::new();
-    launch.detector.fence(at(0, 0, 0), (Scope::Device, false));
+    launch.detector.fence(at(0, 0, 0), Fence { scope: Scope::Device, is_sc: false });
     assert_eq!(launch.write(at(0, 0, 0)), Ok(()));
     launch.atomic(at(0, 0, 0));
-    launch.detector.observe((launch.flags, 0), at(1, 0, 0), ACQUIRE);
+    launch.detector.observe(launch.flags.at(0), at(1, 0, 0), ACQUIRE);
     assert!(launch.read(at(1, 0, 0)).is_err());
 }
 
@@ -268,8 +271,8 @@ fn a_release_covers_its_warps_accesses_before_their_synchronisation() {
     for (syncs, ordered) in [(0, false), (1, true)] {
         let mut launch = Launch::new();
         launch.write(synced(0, 5, 0)).unwrap();
-        launch.detector.publish((launch.flags, 0), synced(0, 0, syncs), RELEASE);
-        launch.detector.observe((launch.flags, 0), synced(1, 0, 0), ACQUIRE);
+        launch.detector.publish(launch.flags.at(0), synced(0, 0, syncs), RELEASE);
+        launch.detector.observe(launch.flags.at(0), synced(1, 0, 0), ACQUIRE);
         assert_eq!(launch.read(synced(1, 0, 0)).is_ok(), ordered);
     }
 }
@@ -280,10 +283,10 @@ fn several_threads_of_a_block_may_release() {
         let mut launch = Launch::new();
         for thread in order {
             launch.access(at(0, thread, 0), 4 * thread as usize, 4, Write).unwrap();
-            launch.detector.observe((launch.flags, 0), at(0, thread, 0), ACQUIRE);
-            launch.detector.publish((launch.flags, 0), at(0, thread, 0), RELEASE);
+            launch.detector.observe(launch.flags.at(0), at(0, thread, 0), ACQUIRE);
+            launch.detector.publish(launch.flags.at(0), at(0, thread, 0), RELEASE);
         }
-        launch.detector.observe((launch.flags, 0), at(1, 0, 0), ACQUIRE);
+        launch.detector.observe(launch.flags.at(0), at(1, 0, 0), ACQUIRE);
         for thread in order {
             assert_eq!(launch.access(at(1, 0, 0), 4 * thread as usize, 4, Read), Ok(()));
         }
@@ -293,11 +296,11 @@ fn several_threads_of_a_block_may_release() {
 #[test]
 fn a_second_acquire_does_not_extend_to_the_warp_before_synchronisation() {
     let mut launch = Launch::new();
-    launch.detector.publish((launch.flags, 0), synced(0, 0, 0), RELEASE);
-    launch.detector.observe((launch.flags, 0), synced(1, 3, 0), ACQUIRE);
+    launch.detector.publish(launch.flags.at(0), synced(0, 0, 0), RELEASE);
+    launch.detector.observe(launch.flags.at(0), synced(1, 3, 0), ACQUIRE);
     launch.write(synced(0, 0, 0)).unwrap();
-    launch.detector.publish((launch.flags, 0), synced(0, 0, 0), RELEASE);
-    launch.detector.observe((launch.flags, 0), synced(1, 3, 1), ACQUIRE);
+    launch.detector.publish(launch.flags.at(0), synced(0, 0, 0), RELEASE);
+    launch.detector.observe(launch.flags.at(0), synced(1, 3, 1), ACQUIRE);
     assert!(launch.read(synced(1, 4, 1)).is_err());
 }
 
@@ -307,10 +310,10 @@ fn a_lock_orders_its_holders() {
     for thread in [0, 33, 64, 1, 0] {
         for block in [0, 1] {
             let who = at(block, thread, 0);
-            launch.detector.observe((launch.flags, 0), who, ACQUIRE);
+            launch.detector.observe(launch.flags.at(0), who, ACQUIRE);
             assert_eq!(launch.read(who), Ok(()));
             assert_eq!(launch.write(who), Ok(()));
-            launch.detector.publish((launch.flags, 0), who, RELEASE);
+            launch.detector.publish(launch.flags.at(0), who, RELEASE);
         }
     }
     assert!(launch.write(at(1, 99, 0)).is_err());
@@ -320,12 +323,12 @@ fn a_lock_orders_its_holders() {
 fn forgotten_regions_and_blocks_leave_nothing_behind() {
     let mut launch = Launch::new();
     launch.write(at(0, 0, 0)).unwrap();
-    launch.detector.publish((launch.data, 16), at(0, 0, 0), RELEASE);
+    launch.detector.publish(launch.data.at(16), at(0, 0, 0), RELEASE);
     launch.detector.forget(launch.data);
     launch.detector.end_block(0);
-    let other = launch.detector.watch(16);
-    assert_eq!(launch.detector.record((other, 0), 4, Write, at(1, 0, 0), 0), Ok(()));
+    launch.data = launch.detector.watch(16);
+    assert_eq!(launch.write(at(1, 0, 0)), Ok(()));
     // The accesses of a block are kept after its end.
     launch.detector.end_block(1);
-    assert_eq!(launch.detector.record((other, 0), 4, Write, at(2, 0, 0), 0).unwrap_err().block, 1);
+    assert_eq!(launch.write(at(2, 0, 0)).unwrap_err().block, 1);
 }

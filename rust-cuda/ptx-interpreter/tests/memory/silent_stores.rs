@@ -1,7 +1,7 @@
 //! Silent stores: the detector agrees with the definition, by which a read that finds one value in any order does not race.
 
 use proptest::prelude::*;
-use ptx_interpreter::memory::races::{AccessKind, Phase, RaceDetector};
+use ptx_interpreter::memory::races::{AccessKind, LaneAccess, Phase, RaceDetector, Thread};
 
 const BLOCKS: u32 = 2;
 const LANES: u32 = 2;
@@ -118,8 +118,9 @@ fn compare(events: &[Event], knows_silent_stores: bool) -> Result<(), TestCaseEr
                 let kind = if stored.is_some() { AccessKind::Write } else { AccessKind::Read };
                 let same_value =
                     |mut range: std::ops::Range<usize>, _: bool| range.all(|byte| Some(values[byte]) == stored);
-                let found =
-                    detector.record_value((word, offset), length, kind, (phase, lane), number as u32, same_value);
+                let (location, thread, instruction) = (word.at(offset), Thread { phase, lane }, number as u32);
+                let access = LaneAccess { location, bytes: length, kind, thread, instruction };
+                let found = detector.record_value(access, same_value);
                 let found = match found {
                     Ok(None) => Verdict::Ordered,
                     Ok(Some(_)) => Verdict::SameValue,

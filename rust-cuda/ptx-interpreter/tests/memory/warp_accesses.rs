@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use ptx_interpreter::memory::races::{
-    AccessKind, Conflict, Observation, Phase, Publication, RaceDetector, Scope, WarpAccess, Watched, Why,
+    AccessKind, Conflict, Fence, LaneAccess, Observation, Phase, Publication, RaceDetector, Scope, Thread, WarpAccess,
+    Watched, Why,
 };
 
 const BYTES: usize = 128;
@@ -98,6 +99,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 1..40)
 }
 
+const FENCE: Fence = Fence { scope: Scope::Device, is_sc: false };
+
 /// A detector with the memory that it watches.
 struct Detector {
     detector: RaceDetector,
@@ -155,13 +158,14 @@ impl Detector {
                 is_plain_write
                     && range.all(|byte| value(lane) == if after_others { before(byte) } else { memory[byte] })
             };
-            let place = (self.region, offset_of(lane));
-            let result = self.detector.record_value(place, bytes, kind, (phase, lane), instruction, same_value);
+            let (location, thread) = (self.region.at(offset_of(lane)), Thread { phase, lane });
+            let access = LaneAccess { location, bytes, kind, thread, instruction };
+            let result = self.detector.record_value(access, same_value);
             if result != Ok(None) {
                 found.push((lane, result));
             }
             if kind.scope().is_some() {
-                self.synchronise((phase, lane), offset_of(lane), false);
+                self.synchronise(thread, offset_of(lane), false);
             }
         }
         for lane in (0..32).filter(|lane| is_plain_write && lanes >> lane & 1 == 1) {
@@ -171,12 +175,12 @@ impl Detector {
     }
 
     /// A lane's atomic operation orders what comes before and after it.
-    fn synchronise(&mut self, (phase, lane): (Phase, u32), offset: usize, releases: bool) {
+    fn synchronise(&mut self, thread: Thread, offset: usize, releases: bool) {
         let scope = Scope::Device;
         let observation = Observation { scope, acquires: releases, counts: false };
         let publication = Publication { scope, releases, is_update: true, is_volatile: false };
-        self.detector.observe((self.region, offset), (phase, lane), observation);
-        self.detector.publish((self.region, offset), (phase, lane), publication);
+        self.detector.observe(self.region.at(offset), thread, observation);
+        self.detector.publish(self.region.at(offset), thread, publication);
     }
 }
 
@@ -214,12 +218,12 @@ fn compare(events: &[Event], silent_stores: bool) -> Result<usize, TestCaseError
             Event::Barrier { block } => barriers[block as usize] += 1,
             Event::WarpSync { warp: (block, warp) } => syncs[block as usize][warp as usize] += 1,
             Event::Fence { thread: (warp, lane) } => {
-                together.detector.fence((phase(warp), lane), (Scope::Device, false));
-                one_by_one.detector.fence((phase(warp), lane), (Scope::Device, false));
+                together.detector.fence(Thread { phase: phase(warp), lane }, FENCE);
+                one_by_one.detector.fence(Thread { phase: phase(warp), lane }, FENCE);
             }
             Event::Release { thread: (warp, lane), offset } => {
-                together.synchronise((phase(warp), lane), offset, true);
-                one_by_one.synchronise((phase(warp), lane), offset, true);
+                together.synchronise(Thread { phase: phase(warp), lane }, offset, true);
+                one_by_one.synchronise(Thread { phase: phase(warp), lane }, offset, true);
             }
         }
     }

@@ -76,6 +76,21 @@ impl AccessKind {
     }
 }
 
+/// What a lane does by one instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneAccess {
+    /// Its first byte.
+    pub location: Location,
+    /// Its size.
+    pub bytes: usize,
+    /// Its kind.
+    pub kind: AccessKind,
+    /// The thread.
+    pub thread: Thread,
+    /// The number of the instruction.
+    pub instruction: u32,
+}
+
 /// What lanes of a warp do by one instruction, each at an address of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpAccess {
@@ -115,9 +130,34 @@ pub struct Publication {
     pub is_volatile: bool,
 }
 
+/// A lane's fence (`fence`, `membar`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fence {
+    /// Its scope.
+    pub scope: Scope,
+    /// Whether it is sequentially consistent.
+    pub is_sc: bool,
+}
+
 /// Handle of a watched region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Watched(pub(super) u32);
+
+impl Watched {
+    /// The byte at an offset of the region.
+    pub fn at(self, offset: usize) -> Location {
+        Location { region: self, offset }
+    }
+}
+
+/// A byte of a watched region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Location {
+    /// The region.
+    pub region: Watched,
+    /// The byte's offset in it.
+    pub offset: usize,
+}
 
 /// The number of the first agent that makes asynchronous accesses, above those of all blocks.
 pub(super) const FIRST_AGENT: u32 = 1 << 31;
@@ -133,6 +173,36 @@ pub struct Phase {
     pub barriers: u32,
     /// Number of `bar.warp.sync`s that the warp has passed.
     pub warp_syncs: u32,
+}
+
+/// A thread in a phase of its warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// The warp's phase.
+    pub phase: Phase,
+    /// The thread's lane.
+    pub lane: u32,
+}
+
+impl Thread {
+    /// The thread's number in its block.
+    pub(super) fn number(self) -> u32 {
+        self.phase.warp * 32 + self.lane
+    }
+
+    /// The mask of its lane.
+    pub(super) fn mask(self) -> u32 {
+        1 << self.lane
+    }
+}
+
+/// Some threads of a warp in one of its phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads {
+    /// The warp's phase.
+    pub phase: Phase,
+    /// Bit i is lane i.
+    pub lanes: u32,
 }
 
 /// A thread's execution in one phase, between two releases of its block.

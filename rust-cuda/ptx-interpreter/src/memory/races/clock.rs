@@ -1,6 +1,6 @@
 //! A sparse vector clock over blocks: the accesses that happen before a point in a thread's execution.
 
-use super::access::{FIRST_AGENT, Phase, ThreadEpoch, Watched};
+use super::access::{FIRST_AGENT, Location, Phase, ThreadEpoch};
 
 /// The accesses of a block that a release by one of its threads publishes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Released {
 /// A volatile store that was released: where, and by which thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stored {
-    location: (Watched, usize),
+    location: Location,
     block: u32,
     thread: u32,
 }
@@ -98,12 +98,12 @@ impl Clock {
     }
 
     /// Adds a thread's volatile store.
-    pub(super) fn add_store(&mut self, location: (Watched, usize), thread: ThreadEpoch) {
+    pub(super) fn add_store(&mut self, location: Location, thread: ThreadEpoch) {
         self.add_stored(Stored::by(location, thread), thread.number.get());
     }
 
     /// Whether a thread's volatile store happens before the clock.
-    pub(super) fn covers_store(&self, location: (Watched, usize), earlier: ThreadEpoch) -> bool {
+    pub(super) fn covers_store(&self, location: Location, earlier: ThreadEpoch) -> bool {
         let index = self.stored.binary_search_by_key(&Stored::by(location, earlier), |(stored, _)| *stored);
         index.is_ok_and(|index| earlier.number.get() <= self.stored[index].1)
     }
@@ -171,7 +171,7 @@ fn add_to(list: &mut Vec<Released>, released: &Released) {
 }
 
 impl Stored {
-    fn by(location: (Watched, usize), thread: ThreadEpoch) -> Self {
+    fn by(location: Location, thread: ThreadEpoch) -> Self {
         let phase = thread.phase;
         Self { location, block: phase.block, thread: phase.warp * 32 + thread.lane }
     }

@@ -4,7 +4,10 @@ use std::num::NonZero;
 
 use rustc_hash::FxHashMap;
 
-use super::access::{AccessKind, FIRST_AGENT, Observation, Phase, Publication, Record, Scope, ThreadEpoch, Watched};
+use super::access::{
+    AccessKind, FIRST_AGENT, Fence, Location, Observation, Phase, Publication, Record, Scope, Thread, ThreadEpoch,
+    Threads, Watched,
+};
 use super::clock::Clock;
 
 /// Maximum number of phases kept at a time: a phase number and a lane fit 32 bits, and the table 128 MiB.
@@ -55,8 +58,15 @@ pub enum BarrierOf {
     },
     /// The barrier of the cluster of this number.
     Cluster(u32),
-    /// The mbarrier at this offset of a region.
-    Memory(Watched, usize),
+    /// The mbarrier that begins at this byte.
+    Memory(Location),
+}
+
+impl BarrierOf {
+    /// Whether it is an mbarrier in this region.
+    pub(super) fn is_in(self, region: Watched) -> bool {
+        matches!(self, Self::Memory(location) if location.region == region)
+    }
 }
 
 /// Clocks of a thread's relaxed accesses that a fence turns into an acquire or a release.
@@ -69,7 +79,7 @@ struct Pending {
     /// Observed by its relaxed operations that count.
     counted: Clock,
     /// What it has observed last at some locations, with the state of the location: to observe it again has no effect.
-    observed: Vec<((Watched, usize), Observation, u64)>,
+    observed: Vec<(Location, Observation, u64)>,
 }
 
 /// Maximum number of locations of which a thread's last observation is kept.
@@ -77,7 +87,7 @@ const MAX_OBSERVED: usize = 8;
 
 impl Pending {
     /// Keeps an observation. Returns whether it was kept before.
-    fn has_observed(&mut self, location: (Watched, usize), observation: Observation, version: u64) -> bool {
+    fn has_observed(&mut self, location: Location, observation: Observation, version: u64) -> bool {
         match self.observed.iter_mut().find(|(of, ..)| *of == location) {
             Some(known) => {
                 (known.1, known.2) == (observation, version) || {
@@ -98,7 +108,7 @@ impl Pending {
 
 /// What was released at a location.
 #[derive(Debug, Default)]
-struct Location {
+struct ReleasedAt {
     /// Another number after each release.
     version: u64,
     /// By writes of scope device.
@@ -201,7 +211,7 @@ pub(super) struct HappensBefore {
     /// Index of the latest phase of each warp.
     latest: FxHashMap<(u32, u32), usize>,
     blocks: FxHashMap<u32, BlockSync>,
-    locations: FxHashMap<(Watched, usize), Location>,
+    locations: FxHashMap<Location, ReleasedAt>,
     /// Number of releases so far.
     releases: u64,
     barriers: FxHashMap<BarrierOf, SplitBarrier>,
@@ -222,7 +232,7 @@ impl HappensBefore {
 
     /// Whether an atomic access overlaps an earlier one in part: they are not morally strong then (PTX ISA, Memory Consistency Model,
     /// Morally Strong Operations). Volatile accesses are not atomic.
-    pub(super) fn differ_in_size(&self, (kind, bytes): (AccessKind, usize), earlier: Record) -> bool {
+    pub(super) fn differ_in_size(&self, kind: AccessKind, bytes: usize, earlier: Record) -> bool {
         let size = self.sizes.get(earlier.instruction() as usize).copied().unwrap_or(0);
         let is_volatile = kind.is_volatile() || earlier.strong_write().is_volatile();
         !is_volatile && size != 0 && usize::from(size) != bytes
@@ -269,12 +279,7 @@ impl HappensBefore {
     }
 
     /// Whether an earlier volatile store was released and the later thread has acquired it.
-    pub(super) fn has_acquired_store(
-        &self,
-        location: (Watched, usize),
-        earlier: ThreadEpoch,
-        later: ThreadEpoch,
-    ) -> bool {
+    pub(super) fn has_acquired_store(&self, location: Location, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
         self.has_acquired(later, |clock| clock.covers_store(location, earlier))
     }
 
@@ -285,7 +290,7 @@ impl HappensBefore {
 
     /// The current epoch of a thread.
     #[inline]
-    pub(super) fn thread_epoch(&mut self, phase: Phase, lane: u32) -> ThreadEpoch {
+    pub(super) fn thread_epoch(&mut self, Thread { phase, lane }: Thread) -> ThreadEpoch {
         let release = if self.blocks.is_empty() { 0 } else { self.releases(phase.block) };
         if self.phases.get(self.recent) != Some(&(phase, release)) {
             self.recent = self.index(phase, release);
@@ -406,8 +411,8 @@ impl HappensBefore {
     }
 
     pub(super) fn forget_locations(&mut self, watched: Watched) {
-        self.locations.retain(|location, _| location.0 != watched);
-        let of_region = |barrier: &BarrierOf, _: &mut _| matches!(barrier, BarrierOf::Memory(of, _) if *of == watched);
+        self.locations.retain(|location, _| location.region != watched);
+        let of_region = |barrier: &BarrierOf, _: &mut _| barrier.is_in(watched);
         let agents: Vec<u32> = self
             .barriers
             .extract_if(of_region)
@@ -425,7 +430,8 @@ impl HappensBefore {
         self.latest.retain(|warp, _| warp.0 != block);
     }
 
-    pub(super) fn observe(&mut self, location: (Watched, usize), phase: Phase, lane: u32, observation: Observation) {
+    pub(super) fn observe(&mut self, location: Location, thread: Thread, observation: Observation) {
+        let Thread { phase, lane } = thread;
         let Observation { scope, acquires, counts } = observation;
         let scope = self.effective(scope);
         let Some(released) = self.locations.get(&location) else { return };
@@ -443,7 +449,7 @@ impl HappensBefore {
             };
             let Some(clock) = clock else { continue };
             if acquires {
-                block.acquire(phase, 1 << lane, clock);
+                block.acquire(phase, thread.mask(), clock);
             } else {
                 let pending = block.pending.entry((phase.warp, lane)).or_default();
                 pending.seen[within as usize].join(clock);
@@ -456,7 +462,8 @@ impl HappensBefore {
         }
     }
 
-    pub(super) fn publish(&mut self, location: (Watched, usize), phase: Phase, lane: u32, publication: Publication) {
+    pub(super) fn publish(&mut self, location: Location, thread: Thread, publication: Publication) {
+        let Thread { phase, lane } = thread;
         let Publication { scope, releases, is_update, is_volatile } = publication;
         if !is_update {
             // A store begins another release sequence.
@@ -464,7 +471,7 @@ impl HappensBefore {
         }
         let scope = self.effective(scope);
         if releases {
-            let clock = self.release(phase, 1 << lane);
+            let clock = self.release(phase, thread.mask());
             self.add_release(location, phase, scope, &clock);
             return;
         }
@@ -481,7 +488,7 @@ impl HappensBefore {
             }
             publishes = true;
             if is_volatile {
-                clock.add_store(location, self.thread_epoch(phase, lane));
+                clock.add_store(location, self.thread_epoch(thread));
             }
             self.add_release(location, phase, within, clock);
         }
@@ -492,7 +499,7 @@ impl HappensBefore {
     }
 
     /// Adds what a write of this scope releases.
-    fn add_release(&mut self, location: (Watched, usize), phase: Phase, scope: Scope, clock: &Clock) {
+    fn add_release(&mut self, location: Location, phase: Phase, scope: Scope, clock: &Clock) {
         let (cluster, has_narrow_scopes) = (phase.block / self.cluster, self.has_narrow_scopes);
         let location = self.locations.entry(location).or_default();
         self.releases += 1;
@@ -508,21 +515,22 @@ impl HappensBefore {
         }
     }
 
-    pub(super) fn fence(&mut self, phase: Phase, lane: u32, (scope, is_sc): (Scope, bool)) {
+    pub(super) fn fence(&mut self, thread: Thread, Fence { scope, is_sc }: Fence) {
+        let Thread { phase, lane } = thread;
         let scope = self.effective(scope);
         let scopes = || Scope::ALL.into_iter().filter(|within| *within <= scope).map(|within| within as usize);
         let block = self.blocks.entry(phase.block).or_default();
         for within in scopes() {
             let seen = block.pending.get_mut(&(phase.warp, lane)).map(|pending| &mut pending.seen[within]);
             if let Some(seen) = seen.map(std::mem::take) {
-                block.acquire(phase, 1 << lane, &seen);
+                block.acquire(phase, thread.mask(), &seen);
             }
             if is_sc && !block.seen.before(phase)[within].is_empty() {
                 let seen = block.seen.before[within].clone();
-                block.acquire(phase, 1 << lane, &seen);
+                block.acquire(phase, thread.mask(), &seen);
             }
         }
-        let fenced = self.release(phase, 1 << lane);
+        let fenced = self.release(phase, thread.mask());
         let has_narrow_scopes = self.has_narrow_scopes;
         let block = self.blocks.entry(phase.block).or_default();
         if is_sc {
@@ -551,13 +559,13 @@ impl HappensBefore {
     }
 
     /// Lanes of a warp pass a barrier that not their whole warp passes: what each did before happens before what all do next.
-    pub(super) fn synchronise_lanes(&mut self, phase: Phase, lanes: u32) {
+    pub(super) fn synchronise_lanes(&mut self, Threads { phase, lanes }: Threads) {
         let clock = self.release(phase, lanes);
         self.blocks.entry(phase.block).or_default().acquire(phase, lanes, &clock);
     }
 
     /// Lanes of a warp arrive at a barrier.
-    pub(super) fn arrive(&mut self, barrier: BarrierOf, phase: Phase, lanes: u32) {
+    pub(super) fn arrive(&mut self, barrier: BarrierOf, Threads { phase, lanes }: Threads) {
         let clock = self.release(phase, lanes);
         self.barriers.entry(barrier).or_default().arrived.join(&clock);
     }
@@ -571,7 +579,7 @@ impl HappensBefore {
     }
 
     /// A lane stores asynchronously for the current phase of an mbarrier. Returns the epoch of the store.
-    pub(super) fn store_async(&mut self, barrier: BarrierOf, phase: Phase, lane: u32) -> NonZero<u32> {
+    pub(super) fn store_async(&mut self, barrier: BarrierOf, Thread { phase, lane }: Thread) -> NonZero<u32> {
         let barrier = self.barriers.entry(barrier).or_default();
         let known = barrier.agents.iter().find(|(block, _)| *block == phase.block);
         let agent = known.map(|(_, agent)| *agent).unwrap_or_else(|| {
@@ -585,13 +593,13 @@ impl HappensBefore {
     }
 
     /// A lane's asynchronous store completes bytes of the current phase of an mbarrier.
-    pub(super) fn arrive_async(&mut self, barrier: BarrierOf, phase: Phase, lane: u32) {
-        let clock = self.release(phase, 1 << lane);
+    pub(super) fn arrive_async(&mut self, barrier: BarrierOf, thread: Thread) {
+        let clock = self.release(thread.phase, thread.mask());
         self.barriers.entry(barrier).or_default().arrived.join_performed(&clock);
     }
 
     /// Lanes of a warp pass a barrier that is complete.
-    pub(super) fn pass(&mut self, barrier: BarrierOf, phase: Phase, lanes: u32) {
+    pub(super) fn pass(&mut self, barrier: BarrierOf, Threads { phase, lanes }: Threads) {
         let Some(SplitBarrier { complete, .. }) = self.barriers.get(&barrier) else { return };
         self.blocks.entry(phase.block).or_default().acquire(phase, lanes, complete);
     }

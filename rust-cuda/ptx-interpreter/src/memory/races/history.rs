@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Why;
-use super::access::{AccessKind, Record, ThreadEpoch, Watched};
+use super::access::{AccessKind, Location, Record, ThreadEpoch};
 use super::happens_before::HappensBefore;
 use super::records::Records;
 
@@ -42,7 +42,7 @@ pub(super) struct RacingAccess {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Current {
     /// Its first byte.
-    pub(super) location: (Watched, usize),
+    pub(super) location: Location,
     pub(super) kind: AccessKind,
     pub(super) epoch: ThreadEpoch,
     pub(super) instruction: u32,
@@ -369,7 +369,7 @@ impl RareAccesses {
             if kind.races_with(other, order.distance(order.epoch_of(record), epoch)) {
                 return Some(Why::Unordered);
             }
-            let differ = (kind.writes() || other.writes()) && order.differ_in_size((kind, access.bytes), record);
+            let differ = (kind.writes() || other.writes()) && order.differ_in_size(kind, access.bytes, record);
             differ.then_some(Why::Size)
         };
         let races = |record: Record| why(record, record.strong_write()).is_some();

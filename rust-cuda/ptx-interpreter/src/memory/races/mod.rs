@@ -44,22 +44,25 @@
 
 mod access;
 mod clock;
+mod flights;
 mod happens_before;
 mod history;
 mod records;
 mod sector;
 
-use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
-
-pub use access::{AccessKind, Observation, Phase, Publication, Scope, WarpAccess, Watched};
+pub use access::{
+    AccessKind, Fence, LaneAccess, Location, Observation, Phase, Publication, Scope, Thread, Threads, WarpAccess,
+    Watched,
+};
+pub use flights::CopyAccess;
+pub use happens_before::BarrierOf;
 
 use access::Record;
-pub use happens_before::BarrierOf;
+use flights::{Flights, word_at};
 use happens_before::HappensBefore;
-use history::Current;
+use history::{Current, RacingAccess};
 use sector::{SECTOR_BYTES, Sector};
 
 /// The earlier of two accesses that race.
@@ -96,27 +99,6 @@ pub enum Why {
     MissingFence,
 }
 
-/// An access of an asynchronous copy in flight.
-#[derive(Clone, Copy, Debug)]
-struct Flight {
-    block: u32,
-    thread: u32,
-    instruction: u32,
-    /// What it writes to the word; None if it reads.
-    value: Option<u32>,
-}
-
-/// The word at an offset of some bytes.
-fn word_at(data: &[u8], offset: usize) -> Option<u32> {
-    data.get(offset..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
-}
-
-/// Whether copies in flight write to their word, all of them this value.
-fn has_value(flights: &[Flight], value: Option<u32>) -> bool {
-    let mut values = flights.iter().filter_map(|flight| flight.value).peekable();
-    value.is_some() && values.peek().is_some() && values.all(|of_flight| Some(of_flight) == value)
-}
-
 /// Records the accesses of one launch and detects those that race.
 ///
 /// One host thread executes all blocks of the launch, one after the other or round-robin. The end of a launch orders
@@ -127,8 +109,7 @@ pub struct RaceDetector {
     /// Access history of each sector of each watched region; empty for a region that is no longer watched.
     regions: Vec<Vec<Sector>>,
     free: Vec<Watched>,
-    /// Of each word, the asynchronous copies in flight.
-    flights: FxHashMap<(Watched, usize), Vec<Flight>>,
+    flights: Flights,
     silent_stores: bool,
 }
 
@@ -142,7 +123,7 @@ impl RaceDetector {
     /// The same for instructions whose accesses have these sizes in bytes: atomic accesses of different sizes race.
     pub fn with_sizes(cluster: u8, has_narrow_scopes: bool, sizes: Vec<u8>) -> Self {
         let happens_before = HappensBefore::new(u32::from(cluster).max(1), has_narrow_scopes, sizes);
-        let (regions, free, flights) = (Vec::new(), Vec::new(), FxHashMap::default());
+        let (regions, free, flights) = (Vec::new(), Vec::new(), Flights::default());
         Self { happens_before, regions, free, flights, silent_stores: false }
     }
 
@@ -164,8 +145,8 @@ impl RaceDetector {
     }
 
     /// Forgets the accesses to bytes of a region, at an offset that is a multiple of 32: what they are for is over.
-    pub fn forget_range(&mut self, (watched, offset): (Watched, usize), bytes: usize) {
-        let sectors = &mut self.regions[watched.0 as usize];
+    pub fn forget_range(&mut self, Location { region, offset }: Location, bytes: usize) {
+        let sectors = &mut self.regions[region.0 as usize];
         let range = offset / SECTOR_BYTES..(offset + bytes).div_ceil(SECTOR_BYTES).min(sectors.len());
         sectors[range].fill(Sector::default());
     }
@@ -173,7 +154,7 @@ impl RaceDetector {
     /// Stops watching a region, such as the shared memory of a block that has ended.
     pub fn forget(&mut self, watched: Watched) {
         self.regions[watched.0 as usize] = Vec::new();
-        self.flights.retain(|(of, _), _| *of != watched);
+        self.flights.forget(watched);
         self.happens_before.forget_locations(watched);
         self.free.push(watched);
     }
@@ -183,19 +164,12 @@ impl RaceDetector {
         self.happens_before.end_block(block);
     }
 
-    /// Records an access of a lane to `bytes` bytes of a region. A later conflict with it carries `instruction`.
+    /// Records an access of a lane. A later conflict with it carries its instruction.
     ///
     /// # Errors
     /// The first earlier access with which it races. The access is recorded nevertheless.
-    pub fn record(
-        &mut self,
-        place: (Watched, usize),
-        bytes: usize,
-        kind: AccessKind,
-        thread: (Phase, u32),
-        instruction: u32,
-    ) -> Result<(), Conflict> {
-        self.record_value(place, bytes, kind, thread, instruction, |_, _| false).map(|_| ())
+    pub fn record(&mut self, access: LaneAccess) -> Result<(), Conflict> {
+        self.record_value(access, |_, _| false).map(|_| ())
     }
 
     /// As `record`, for an access whose value can be compared: `same_value` says whether a plain or volatile write leaves these
@@ -208,31 +182,24 @@ impl RaceDetector {
     /// As `record`; for two plain or two volatile writes, only if they write different values.
     pub fn record_value(
         &mut self,
-        place: (Watched, usize),
-        bytes: usize,
-        kind: AccessKind,
-        thread: (Phase, u32),
-        instruction: u32,
+        access: LaneAccess,
         same_value: impl FnMut(Range<usize>, bool) -> bool,
     ) -> Result<Option<Conflict>, Conflict> {
-        self.record_access((place, bytes), kind, thread, instruction, (None, same_value))
+        self.record_access(access, None, same_value)
     }
 
-    /// As `record_value`, for the write of whole words by an asynchronous copy, which begins or has been waited for. Another copy in flight
-    /// to the same word writes the same value if it has the same `data`.
+    /// As `record_value`, for the write of `data`, whole words, by an asynchronous copy, which begins or has been waited for. Another copy in
+    /// flight to the same word writes the same value if it has the same data.
     ///
     /// # Errors
     /// As `record_value`.
     pub fn record_copy(
         &mut self,
-        place: (Watched, usize),
+        access: LaneAccess,
         data: &[u8],
-        thread: (Phase, u32),
-        instruction: u32,
         same_value: impl FnMut(Range<usize>, bool) -> bool,
     ) -> Result<Option<Conflict>, Conflict> {
-        let same_value = (Some(data), same_value);
-        self.record_access((place, data.len()), AccessKind::Write, thread, instruction, same_value)
+        self.record_access(access, Some(data), same_value)
     }
 
     /// Records the plain accesses or relaxed atomic operations of some lanes as far as they can be recorded together, and returns the lanes
@@ -258,7 +225,7 @@ impl RaceDetector {
             return lanes;
         }
         self.make_room();
-        let all = self.happens_before.thread_epoch(phase, 0);
+        let all = self.happens_before.thread_epoch(Thread { phase, lane: 0 });
         let (order, may_be_silent) = (&self.happens_before, self.silent_stores);
         let sectors = &mut self.regions[region.0 as usize];
         let elements = (SECTOR_BYTES / bytes) as u32;
@@ -267,7 +234,7 @@ impl RaceDetector {
             let lane = rest.trailing_zeros();
             let offset = offset_of(lane);
             let epoch = all.of_lane(lane);
-            let access = Current { location: (region, offset), kind, epoch, instruction, bytes, may_be_silent };
+            let access = Current { location: region.at(offset), kind, epoch, instruction, bytes, may_be_silent };
             let sector = &mut sectors[offset / SECTOR_BYTES];
             let run = u32::MAX >> (32 - elements) << lane;
             let is_successive = |by: u32| offset_of(lane + by) == offset + by as usize * bytes;
@@ -309,47 +276,34 @@ impl RaceDetector {
 
     fn record_access(
         &mut self,
-        ((watched, offset), bytes): ((Watched, usize), usize),
-        kind: AccessKind,
-        (phase, lane): (Phase, u32),
-        instruction: u32,
-        (copied, mut same_value): (Option<&[u8]>, impl FnMut(Range<usize>, bool) -> bool),
+        access: LaneAccess,
+        copied: Option<&[u8]>,
+        mut same_value: impl FnMut(Range<usize>, bool) -> bool,
     ) -> Result<Option<Conflict>, Conflict> {
         self.make_room();
-        let epoch = self.happens_before.thread_epoch(phase, lane);
-        let may_be_silent = self.silent_stores;
-        let access = Current { location: (watched, offset), kind, epoch, instruction, bytes, may_be_silent };
-        let in_flight = self.in_flight((watched, offset), bytes, kind, copied);
+        let LaneAccess { location, bytes, kind, thread, instruction } = access;
+        let epoch = self.happens_before.thread_epoch(thread);
+        let current = Current { location, kind, epoch, instruction, bytes, may_be_silent: self.silent_stores };
+        let in_flight = self.flights.conflict(&access, copied);
         let mut found = Ok(None);
-        let (begin, end, mut offset) = (offset, offset + bytes, offset);
+        let (Location { region, mut offset }, end) = (location, location.offset + bytes);
         while offset < end {
             let length = (4 - offset % 4).min(end - offset);
             let start = offset / 4 * 4;
             let flights = &self.flights;
             let mut same_value = |range: Range<usize>, after_others: bool| {
-                let value = copied.and_then(|data| word_at(data, start.checked_sub(begin)?));
-                let copies = || flights.get(&(watched, start / 4)).filter(|flights| has_value(flights, value));
-                value.is_some() && copies().is_some()
+                let value = copied.and_then(|data| word_at(data, start.checked_sub(location.offset)?));
+                value.is_some_and(|value| flights.all_write(region.at(start), value))
                     || same_value(start + range.start..start + range.end, after_others)
             };
-            let sector = &mut self.regions[watched.0 as usize][offset / SECTOR_BYTES];
+            let sector = &mut self.regions[region.0 as usize][offset / SECTOR_BYTES];
             let word = sector.word(offset % SECTOR_BYTES / 4);
             let range = offset % 4..offset % 4 + length;
-            let conflict = word.record(&self.happens_before, range, &access, &mut same_value);
-            if let (Some((byte, conflict)), Ok(same)) = (conflict, found) {
-                let earlier = self.happens_before.epoch_of(conflict.record);
-                let (block, thread) =
-                    (self.happens_before.block_of(earlier.phase), earlier.phase.warp * 32 + earlier.lane);
-                let instruction = conflict.record.instruction();
-                let (of_earlier, offset, mut why) = (conflict.kind, start + byte, conflict.why);
-                let is_read_of_write = !kind.writes() && of_earlier == AccessKind::Write;
-                let is_race = why == Why::Unordered && !conflict.same_value;
-                if is_race && is_read_of_write && self.happens_before.lacks_a_fence(earlier, epoch) {
-                    why = Why::MissingFence;
-                }
-                let conflict_here = Conflict { block, thread, kind: of_earlier, instruction, offset, why };
-                let is_note = conflict.same_value || why == Why::MissingFence;
-                found = if is_note { Ok(same.or(Some(conflict_here))) } else { Err(conflict_here) };
+            let racing = word.record(&self.happens_before, range, &current, &mut same_value);
+            if let (Some((byte, racing)), Ok(same)) = (racing, found) {
+                let conflict = self.conflict(racing, start + byte, &current);
+                let is_note = racing.same_value || conflict.why == Why::MissingFence;
+                found = if is_note { Ok(same.or(Some(conflict))) } else { Err(conflict) };
             }
             offset += length;
         }
@@ -357,103 +311,63 @@ impl RaceDetector {
         in_flight.map_or(found, Err)
     }
 
-    /// The first copy in flight with which an access races, whichever thread makes it, except copies of the same value.
-    #[inline]
-    fn in_flight(
-        &self,
-        (watched, offset): (Watched, usize),
-        bytes: usize,
-        kind: AccessKind,
-        copied: Option<&[u8]>,
-    ) -> Option<Conflict> {
-        if self.flights.is_empty() {
-            return None;
+    /// The conflict of an access with an earlier one, at the byte of this offset.
+    fn conflict(&mut self, earlier: RacingAccess, offset: usize, access: &Current) -> Conflict {
+        let RacingAccess { kind, record, same_value, why } = earlier;
+        let epoch = self.happens_before.epoch_of(record);
+        let is_read_of_write = !access.kind.writes() && kind == AccessKind::Write;
+        let is_race = why == Why::Unordered && !same_value;
+        let lacks_a_fence = is_race && is_read_of_write && self.happens_before.lacks_a_fence(epoch, access.epoch);
+        Conflict {
+            block: self.happens_before.block_of(epoch.phase),
+            thread: epoch.phase.warp * 32 + epoch.lane,
+            kind,
+            instruction: record.instruction(),
+            offset,
+            why: if lacks_a_fence { Why::MissingFence } else { why },
         }
-        (offset / 4..(offset + bytes).div_ceil(4)).find_map(|word| {
-            let value = copied.and_then(|data| word_at(data, (4 * word).checked_sub(offset)?));
-            let mut flights = self.flights.get(&(watched, word))?.iter();
-            let races = |flight: &&Flight| match flight.value {
-                Some(of_flight) => value != Some(of_flight),
-                None => kind.writes(),
-            };
-            let Flight { block, thread, instruction, value } = *flights.find(races)?;
-            let kind = if value.is_some() { AccessKind::Write } else { AccessKind::Read };
-            Some(Conflict { block, thread, kind, instruction, offset: offset.max(4 * word), why: Why::InFlight })
-        })
     }
 
-    /// Registers that an asynchronous copy reads whole words, or writes `data` to them, from now on until [`land`](Self::land). The access
-    /// itself is to be recorded too, here and, for a write, where the copy's thread has waited for it.
-    pub fn take_off(
-        &mut self,
-        (watched, offset): (Watched, usize),
-        bytes: usize,
-        data: Option<&[u8]>,
-        (phase, lane): (Phase, u32),
-        instruction: u32,
-    ) {
-        for word in offset / 4..(offset + bytes) / 4 {
-            let value = data.and_then(|data| word_at(data, 4 * word - offset));
-            let flight = Flight { block: phase.block, thread: phase.warp * 32 + lane, instruction, value };
-            self.flights.entry((watched, word)).or_default().push(flight);
-        }
+    /// Registers that an asynchronous copy reads or writes words from now on until its [end](Self::end_copy). The access itself is to be
+    /// recorded too, here and, for a write, where the copy's thread has waited for it.
+    pub fn begin_copy(&mut self, copy: CopyAccess<'_>, instruction: u32) {
+        self.flights.begin(copy, instruction);
     }
 
     /// Registers that a thread's copy has ended.
-    pub fn land(
-        &mut self,
-        (watched, offset): (Watched, usize),
-        bytes: usize,
-        writes: bool,
-        (phase, lane): (Phase, u32),
-    ) {
-        for word in offset / 4..(offset + bytes) / 4 {
-            let Entry::Occupied(mut flights) = self.flights.entry((watched, word)) else { continue };
-            let thread = (phase.block, phase.warp * 32 + lane, writes);
-            let is_it = |flight: &Flight| (flight.block, flight.thread, flight.value.is_some()) == thread;
-            if let Some(index) = flights.get().iter().position(is_it) {
-                flights.get_mut().swap_remove(index);
-            }
-            if flights.get().is_empty() {
-                flights.remove();
-            }
-        }
+    pub fn end_copy(&mut self, copy: CopyAccess<'_>) {
+        self.flights.end(copy);
     }
 
-    /// Registers that a write of whole words, which a thread has just made, is an asynchronous store for the current phase of an mbarrier:
-    /// no thread, not even this one, comes after it that has not waited for that phase.
-    pub fn store_async(
-        &mut self,
-        barrier: BarrierOf,
-        (watched, offset): (Watched, usize),
-        bytes: usize,
-        (phase, lane): (Phase, u32),
-        instruction: u32,
-    ) {
-        let epoch = self.happens_before.store_async(barrier, phase, lane);
+    /// Registers that a write, which a thread has just made, is an asynchronous store for the current phase of an mbarrier: no thread, not
+    /// even this one, comes after it that has not waited for that phase. Until the phase is complete, every access to the words is a race.
+    pub fn store_async(&mut self, barrier: BarrierOf, store: CopyAccess<'_>, instruction: u32) {
+        let CopyAccess { location: Location { region, offset }, bytes, thread, .. } = store;
+        let epoch = self.happens_before.store_async(barrier, thread);
         let record = Record::new(epoch, AccessKind::Write, instruction);
-        let sectors = &mut self.regions[watched.0 as usize];
+        let sectors = &mut self.regions[region.0 as usize];
         for word in offset / 4..(offset + bytes) / 4 {
             let sector = &mut sectors[4 * word / SECTOR_BYTES];
             sector.word(4 * word % SECTOR_BYTES / 4).hand_over(record);
         }
+        self.flights.begin_store(barrier, store, instruction);
     }
 
     /// Registers that a lane's asynchronous store completes bytes of the current phase of an mbarrier: those that wait for it come after
     /// what the lane has read so far, and after the asynchronous stores that it has waited for, but not after its writes.
-    pub fn arrive_async(&mut self, barrier: BarrierOf, (phase, lane): (Phase, u32)) {
-        self.happens_before.arrive_async(barrier, phase, lane);
+    pub fn arrive_async(&mut self, barrier: BarrierOf, thread: Thread) {
+        self.happens_before.arrive_async(barrier, thread);
     }
 
     /// Registers a strong read of a scope, which may observe a release at the location. With acquire semantics the lane acquires
     /// it immediately, otherwise at its next fence.
-    pub fn observe(&mut self, location: (Watched, usize), (phase, lane): (Phase, u32), observation: Observation) {
-        self.happens_before.observe(location, phase, lane, observation);
+    pub fn observe(&mut self, location: Location, thread: Thread, observation: Observation) {
+        self.happens_before.observe(location, thread, observation);
     }
 
     /// Registers a strong write. A read-modify-write is an `observe`, then a `publish`.
-    pub fn publish(&mut self, location: (Watched, usize), (phase, lane): (Phase, u32), publication: Publication) {
-        self.happens_before.publish(location, phase, lane, publication);
+    pub fn publish(&mut self, location: Location, thread: Thread, publication: Publication) {
+        self.happens_before.publish(location, thread, publication);
     }
 
     /// Registers a barrier of several blocks: all their accesses up to now happen before what any of them does next.
@@ -462,29 +376,30 @@ impl RaceDetector {
         self.happens_before.synchronise(phases);
     }
 
-    /// Registers a lane's fence of a scope (`fence`, `membar`), with whether it is sequentially consistent.
-    pub fn fence(&mut self, (phase, lane): (Phase, u32), scope: (Scope, bool)) {
-        self.happens_before.fence(phase, lane, scope);
+    /// Registers a lane's fence.
+    pub fn fence(&mut self, thread: Thread, fence: Fence) {
+        self.happens_before.fence(thread, fence);
     }
 
     /// Registers a `bar.warp.sync` of some lanes of a warp. That of all is another phase.
-    pub fn synchronise_lanes(&mut self, phase: Phase, lanes: u32) {
-        self.happens_before.synchronise_lanes(phase, lanes);
+    pub fn synchronise_lanes(&mut self, threads: Threads) {
+        self.happens_before.synchronise_lanes(threads);
     }
 
     /// Registers that lanes of a warp arrive at a barrier which not all threads of a block pass at once: one of some warps, or at which
     /// some arrive and do not wait, or wait later.
-    pub fn arrive(&mut self, barrier: BarrierOf, (phase, lanes): (Phase, u32)) {
-        self.happens_before.arrive(barrier, phase, lanes);
+    pub fn arrive(&mut self, barrier: BarrierOf, threads: Threads) {
+        self.happens_before.arrive(barrier, threads);
     }
 
-    /// Registers that all threads have arrived at such a barrier.
+    /// Registers that all threads have arrived at such a barrier, which ends the asynchronous stores for the phase of an mbarrier.
     pub fn complete(&mut self, barrier: BarrierOf) {
         self.happens_before.complete(barrier);
+        self.flights.complete(barrier);
     }
 
     /// Registers that lanes of a warp pass such a barrier: what happens before the arrivals happens before what they do next.
-    pub fn pass(&mut self, barrier: BarrierOf, (phase, lanes): (Phase, u32)) {
-        self.happens_before.pass(barrier, phase, lanes);
+    pub fn pass(&mut self, barrier: BarrierOf, threads: Threads) {
+        self.happens_before.pass(barrier, threads);
     }
 }

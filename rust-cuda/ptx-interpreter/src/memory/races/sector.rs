@@ -61,7 +61,7 @@ impl Sector {
     /// Records a lane's access, if it does not race. Returns whether it has been recorded.
     #[inline]
     pub(super) fn record_quiet(&mut self, order: &HappensBefore, access: &Current, is_silent: bool) -> bool {
-        let (at, writes) = (access.location.1 % SECTOR_BYTES, access.kind == AccessKind::Write);
+        let (at, writes) = (access.location.offset % SECTOR_BYTES, access.kind == AccessKind::Write);
         let (words, bytes) = (at / 4..(at + access.bytes).div_ceil(4), at % 4..(at % 4 + access.bytes).min(4));
         let races = |history: &History| history.has_conflict(order, access, is_silent);
         for word in words.clone() {
@@ -80,7 +80,7 @@ impl Sector {
     /// Records the reads of whole words by lanes of a warp at the same address, of which `access` is one, if none of them can race. Returns
     /// whether they have been recorded.
     pub(super) fn read_by_lanes(&mut self, order: &HappensBefore, access: &Current, lanes: u32) -> bool {
-        let first = access.location.1 % SECTOR_BYTES / 4;
+        let first = access.location.offset % SECTOR_BYTES / 4;
         let words = first..first + access.bytes / 4;
         let is_possible = words.clone().all(|word| match self.word(word) {
             Word::Whole(history) => history.may_be_read_by_warp(order, access.epoch),

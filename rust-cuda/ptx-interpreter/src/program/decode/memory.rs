@@ -2,7 +2,7 @@
 
 use super::mbarrier;
 use super::operands::{Widths, address, count, destination, extension, predicate, source, space_named};
-use crate::memory::races::Scope;
+use crate::memory::races::{Fence, Scope};
 use crate::program::atomic;
 use crate::program::error::Problem;
 use crate::program::instruction::{
@@ -53,7 +53,8 @@ pub(super) fn decode(
             };
             modifiers.end()?;
             let scope = scope.ok_or(Problem::Missing("the scope"))?;
-            Ok((Action::Fence { scope: scope_named(scope), is_sc: semantics == Some("sc") }, Class::Barrier))
+            let fence = Fence { scope: scope_named(scope), is_sc: semantics == Some("sc") };
+            Ok((Action::Fence(fence), Class::Barrier))
         }
         _ => Ok((copy_async(symbols, modifiers, operands)?, Class::Memory)),
     }
