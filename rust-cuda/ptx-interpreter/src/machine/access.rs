@@ -4,6 +4,7 @@ use super::context::Context;
 use super::fault::{Access, Failure};
 use super::lane_addresses::{LaneAddresses, Memory};
 use super::lanes::{extend_sign, lanes_in, lanes_of};
+use super::resolve::Request;
 use super::spin::Spin;
 use super::warp::Warp;
 use crate::program::instruction::{Atomic, Extend, Load, Store};
@@ -18,8 +19,8 @@ impl Warp {
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         let bytes = load.bytes * load.destinations.len();
-        let access = (bytes, Access::Read, load.ordering, &[][..]);
-        let resolved = match self.resolve_access(pc, load.space, &load.address, active, access, context) {
+        let request = Request { ordering: load.ordering, ..Request::plain(pc, bytes, Access::Read) };
+        let resolved = match self.resolve_access(request, load.space, &load.address, active, context) {
             Ok(resolved) => resolved,
             Err(failure) => return self.load_uninitialised(pc, load, active, context, failure),
         };
@@ -65,8 +66,8 @@ impl Warp {
             std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         }
         let bytes = store.bytes * store.sources.len();
-        let access = (bytes, Access::Write, store.ordering, &store.sources[..]);
-        let resolved = self.resolve_access(pc, store.space, &store.address, active, access, context)?;
+        let request = Request { pc, bytes, access: Access::Write, ordering: store.ordering, stored: &store.sources };
+        let resolved = self.resolve_access(request, store.space, &store.address, active, context)?;
         if lanes_of(active).next().is_some_and(|lane| resolved.of(lane).0 != Memory::Local) {
             context.note_change();
         } else if self.is_tested() && self.changes_memory(store, active, &resolved, context) {
@@ -125,8 +126,8 @@ impl Warp {
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-        let access = (atomic.bytes, Access::Atomic, atomic.ordering, &[][..]);
-        let resolved = self.resolve_access(pc, atomic.space, &atomic.address, active, access, context)?;
+        let request = Request { ordering: atomic.ordering, ..Request::plain(pc, atomic.bytes, Access::Atomic) };
+        let resolved = self.resolve_access(request, atomic.space, &atomic.address, active, context)?;
         let [first, second] = atomic.operands.map(|operand| self.registers[operand as usize]);
         let mut old = [0; LANES];
         let mut changes = false;

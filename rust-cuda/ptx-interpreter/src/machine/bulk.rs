@@ -6,8 +6,9 @@ use super::lane_addresses::LaneAddress;
 use super::lanes::lanes_in;
 use super::mbarrier::block_of;
 use super::pending_copies::PendingCopy;
+use super::resolve::Request;
 use super::warp::Warp;
-use crate::program::instruction::{AccessSpace, BulkCopy, EffectiveAddress, MemoryOrdering};
+use crate::program::instruction::{AccessSpace, BulkCopy, EffectiveAddress};
 
 /// Bytes that are copied at once; every size is a multiple of them.
 const PIECE: usize = 16;
@@ -54,9 +55,9 @@ impl Warp {
             for start in (0..i64::from(bytes)).step_by(PIECE) {
                 let mut piece = |(space, address): (AccessSpace, EffectiveAddress), access| {
                     let address = EffectiveAddress { offset: address.offset + start, ..address };
-                    let access = (PIECE, access, MemoryOrdering::default(), &[][..]);
+                    let request = Request::plain(pc, PIECE, access);
                     let places = context.reading_uninitialised(context.copies_uninitialised(), |context| {
-                        self.resolve_access(pc, space, &address, 1 << lane, access, context)
+                        self.resolve_access(request, space, &address, 1 << lane, context)
                     });
                     places.map(|places| places.of(lane))
                 };

@@ -7,11 +7,10 @@ use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::{LaneAddress, LaneAddresses};
 use super::lanes::{groups, lanes_of};
 use super::pending_copies::PendingCopy;
-use super::race::RecordedAccess;
-use super::resolve::WarpAccess;
+use super::resolve::{Request, WarpAccess};
 use super::warp::Warp;
 use crate::memory::{AccessError, Region, global_pattern, shared_pattern};
-use crate::program::instruction::{CopyAsync, MemoryOrdering};
+use crate::program::instruction::CopyAsync;
 use crate::semantics::LANES;
 use crate::syntax::Space;
 
@@ -34,15 +33,6 @@ impl Warp {
         let reads = lanes_of(active & !ignored).filter(|lane| sizes[*lane] > 0);
         let reads = reads.fold(0, |mask, lane| mask | 1 << lane);
         let (mut from, mut to) = (LaneAddresses::unresolved(), LaneAddresses::unresolved());
-        let ordering = MemoryOrdering::default();
-        let read = WarpAccess {
-            space: Space::Global,
-            block: None,
-            bytes: copy.bytes,
-            access: Access::Read,
-            ordering,
-            stored: &[],
-        };
         for lane in lanes_of(reads) {
             // The whole copy's alignment, even if fewer bytes are read.
             AccessError::check_aligned(Space::Global, sources[lane], copy.bytes)
@@ -50,18 +40,20 @@ impl Warp {
         }
         let (mut sectors, mut least_sectors) = (0, 0);
         for (bytes, same_size) in groups(reads, |lane| sizes[lane]) {
-            let read = WarpAccess { bytes, ..read };
+            let request = Request::plain(pc, bytes, Access::Read);
+            let read = WarpAccess { space: Space::Global, block: None, request };
             context.reading_uninitialised(context.copies_uninitialised(), |context| {
                 self.resolve_lanes(read, &sources, same_size, &mut from, context)
             })?;
-            self.record_lanes(pc, read, same_size, &from, context)?;
+            self.record_lanes(request, same_size, &from, context)?;
             let pattern = global_pattern(&sources, same_size, bytes);
             (sectors, least_sectors) = (sectors + pattern.sectors, least_sectors + pattern.min_sectors);
         }
         if reads != 0 {
             context.counts[pc].add_source(sectors, least_sectors);
         }
-        let written = WarpAccess { space: Space::Shared, access: Access::Write, ..read };
+        let request = Request::plain(pc, copy.bytes, Access::Write);
+        let written = WarpAccess { space: Space::Shared, block: None, request };
         self.resolve_lanes(written, &targets, active, &mut to, context)?;
         let pattern = shared_pattern(&targets, active, copy.bytes);
         context.counts[pc].add_access(pattern.wavefronts, pattern.min_wavefronts);
@@ -89,14 +81,13 @@ impl Warp {
         data: &[u8],
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        let ordering = MemoryOrdering::default();
-        let recorded = RecordedAccess { pc, access: Access::Write, ordering, bytes: data.len() };
+        let request = Request::plain(pc, data.len(), Access::Write);
         let same_value = |region: &Region, range: Range<usize>, after_others: bool| {
             let written = range.start - target.1..range.end - target.1;
             (after_others || region.is_initialised(range.start, range.len()))
                 && range.zip(&data[written]).all(|(offset, byte)| region.load(offset, 1) as u8 == *byte)
         };
-        context.record(self, lane, target, recorded, Some(data), same_value)
+        context.record(self, lane, target, request, Some(data), same_value)
     }
 
     /// Completes the copies of the active lanes, except those of the last `groups` groups; all of them if None.

@@ -8,7 +8,7 @@ use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::LaneAddresses;
 use super::lanes::{groups, lanes_of};
 use super::options::Uninitialised;
-use super::resolve::WarpAccess;
+use super::resolve::{Request, WarpAccess};
 use super::warp::Warp;
 use crate::memory::{Coordinates, Footprint, Format, ImageError, Texel, Texture};
 use crate::program::image::{Fetch, ImageAccess, ImagePlace, ImageQuery, Queried, SurfaceAccess};
@@ -165,9 +165,8 @@ impl Warp {
         }
         let ordering = MemoryOrdering { read_only: true, ..MemoryOrdering::default() };
         for (bytes, same_size) in groups(inside, |lane| sizes[lane]) {
-            let access =
-                WarpAccess { space: Space::Global, block: None, bytes, access: Access::Read, ordering, stored: &[] };
-            let resolved = self.resolve_image(pc, access, &addresses, same_size, context)?;
+            let request = Request { ordering, ..Request::plain(pc, bytes, Access::Read) };
+            let resolved = self.resolve_image(request, &addresses, same_size, context)?;
             for lane in lanes_of(same_size) {
                 let Some(fetched) = &mut lanes[lane] else { continue };
                 let (memory, offset) = resolved.of(lane);
@@ -198,17 +197,17 @@ impl Warp {
     /// Resolves, checks and records an access of lanes to an image; uninitialised bytes are no error yet.
     fn resolve_image(
         &self,
-        pc: usize,
-        access: WarpAccess<'_>,
+        request: Request<'_>,
         addresses: &Lanes,
         lanes: u32,
         context: &mut Context<'_>,
     ) -> Result<LaneAddresses, Failure> {
         let mut resolved = LaneAddresses::unresolved();
+        let access = WarpAccess { space: Space::Global, block: None, request };
         context.reading_uninitialised(true, |context| {
             self.resolve_lanes(access, addresses, lanes, &mut resolved, context)
         })?;
-        self.record_lanes(pc, access, lanes, &resolved, context)?;
+        self.record_lanes(request, lanes, &resolved, context)?;
         Ok(resolved)
     }
 
@@ -259,10 +258,8 @@ impl Warp {
     ) -> Result<(), Failure> {
         let bytes = load.bytes * load.registers.len();
         let (addresses, inside) = self.surface_addresses(load, Access::Read, active, context)?;
-        let ordering = MemoryOrdering::default();
-        let access =
-            WarpAccess { space: Space::Global, block: None, bytes, access: Access::Read, ordering, stored: &[] };
-        let resolved = self.resolve_image(pc, access, &addresses, inside, context)?;
+        let request = Request::plain(pc, bytes, Access::Read);
+        let resolved = self.resolve_image(request, &addresses, inside, context)?;
         let mut unwritten = Unwritten::new(load.registers.len());
         let mut values = vec![[0; LANES]; load.registers.len()];
         for lane in lanes_of(inside) {
@@ -305,10 +302,8 @@ impl Warp {
         if inside == 0 {
             return Ok(());
         }
-        let ordering = MemoryOrdering::default();
-        let access =
-            WarpAccess { space: Space::Global, block: None, bytes, access: Access::Write, ordering, stored: &sources };
-        let resolved = self.resolve_image(pc, access, &addresses, inside, context)?;
+        let request = Request { stored: &sources, ..Request::plain(pc, bytes, Access::Write) };
+        let resolved = self.resolve_image(request, &addresses, inside, context)?;
         context.note_change();
         let has_uninitialised = !self.uninitialised.is_empty();
         for (part, source) in sources.iter().enumerate() {

@@ -6,6 +6,7 @@ use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::{LaneAddress, LaneAddresses, Memory};
 use super::lanes::{groups, lanes_in, lanes_of};
+use super::resolve::Request;
 use super::warp::Warp;
 use crate::memory::races::{BarrierOf, CopyAccess};
 use crate::program::instruction::{
@@ -45,8 +46,8 @@ impl Warp {
             MbarrierOperation::Wait { .. } => (Access::Read, ATOMIC),
             _ => (Access::Atomic, ATOMIC),
         };
-        let access = (BYTES, access, ordering, &[][..]);
-        let places = self.resolve_access(pc, mbarrier.space, &mbarrier.address, active, access, context)?;
+        let request = Request { ordering, ..Request::plain(pc, BYTES, access) };
+        let places = self.resolve_access(request, mbarrier.space, &mbarrier.address, active, context)?;
         let lanes = lanes_in(active, context.reverses_lanes);
         match mbarrier.operation {
             MbarrierOperation::Init { arrivals } => {
@@ -144,8 +145,8 @@ impl Warp {
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         let bytes = store.bytes * store.sources.len();
-        let access = (bytes, Access::Write, MemoryOrdering::default(), &store.sources[..]);
-        let targets = self.resolve_access(pc, AccessSpace::Cluster, &store.address, active, access, context)?;
+        let request = Request { stored: &store.sources, ..Request::plain(pc, bytes, Access::Write) };
+        let targets = self.resolve_access(request, AccessSpace::Cluster, &store.address, active, context)?;
         let barriers = self.mbarriers(pc, &store.barrier, active, context)?;
         for lane in lanes_in(active, context.reverses_lanes) {
             let (memory, offset) = targets.of(lane);
@@ -184,8 +185,8 @@ impl Warp {
         active: u32,
         context: &mut Context<'_>,
     ) -> Result<LaneAddresses, Failure> {
-        let access = (BYTES, Access::Atomic, ATOMIC, &[][..]);
-        self.resolve_addresses(pc, AccessSpace::Cluster, addresses, active, access, context)
+        let request = Request { ordering: ATOMIC, ..Request::plain(pc, BYTES, Access::Atomic) };
+        self.resolve_addresses(request, AccessSpace::Cluster, addresses, active, context)
     }
 
     /// A lane's copy completes bytes of an mbarrier's phase.

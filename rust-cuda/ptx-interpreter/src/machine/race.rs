@@ -1,10 +1,8 @@
 //! The race checker of a launch: the detector, and what it has found.
 
-use super::fault::Access;
 use super::launch::Launch;
 use crate::memory::Region;
 use crate::memory::races::{RaceDetector, Watched};
-use crate::program::instruction::MemoryOrdering;
 
 /// The race detector of a launch and the regions that it watches.
 #[derive(Debug)]
@@ -35,13 +33,4 @@ impl RaceChecker {
         }
         self.detector.end_block(number);
     }
-}
-
-/// A lane's access, for the race detector.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RecordedAccess {
-    pub(super) pc: usize,
-    pub(super) access: Access,
-    pub(super) ordering: MemoryOrdering,
-    pub(super) bytes: usize,
 }

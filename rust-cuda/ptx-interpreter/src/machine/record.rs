@@ -6,14 +6,13 @@ use super::context::Context;
 use super::fault::{Access, Failure, FaultKind, RaceReason};
 use super::lane_addresses::{LaneAddress, LaneAddresses, Memory};
 use super::pending_copies::PendingCopy;
-use super::race::RecordedAccess;
-use super::resolve;
+use super::resolve::{self, Request};
 use super::warp::Warp;
 use crate::memory::Region;
 use crate::memory::races::{
     AccessKind, Conflict, CopyAccess, LaneAccess, Observation, Publication, WarpAccess, Watched, Why,
 };
-use crate::program::instruction::{Action, MemoryOrdering, Register};
+use crate::program::instruction::{Action, MemoryOrdering};
 
 impl Context<'_> {
     /// The race detector's handle of a memory; None without a detector, and for memory that a thread alone has or that is only read.
@@ -53,15 +52,14 @@ impl Context<'_> {
     }
 
     /// Records the accesses of lanes in the race detector as far as it takes them together, and returns the lanes whose accesses are still
-    /// to be recorded. `stored` has the registers that a plain store writes.
+    /// to be recorded.
     #[inline]
     pub(super) fn record_warp(
         &mut self,
         warp: &Warp,
         active: u32,
         resolved: &LaneAddresses,
-        RecordedAccess { pc, access, ordering, bytes }: RecordedAccess,
-        stored: &[Register],
+        Request { pc, access, ordering, bytes, stored }: Request<'_>,
     ) -> u32 {
         let kind = kind_of(access, ordering, self.launch.options.volatile_is_plain);
         let is_relaxed_update = access == Access::Atomic && !ordering.acquire && !ordering.release;
@@ -95,7 +93,7 @@ impl Context<'_> {
         warp: &Warp,
         lane: usize,
         place: LaneAddress,
-        recorded: RecordedAccess,
+        request: Request<'_>,
         copied: Option<&[u8]>,
         same_value: impl Fn(&Region, Range<usize>, bool) -> bool,
     ) -> Result<(), Failure> {
@@ -104,35 +102,35 @@ impl Context<'_> {
         let Some(watched) = self.watched(memory, warp) else { return Ok(()) };
         let region = resolve::region(memory, self.launch, &self.state, &self.residents, warp);
         let Some(races) = &mut self.races else { return Ok(()) };
-        let RecordedAccess { pc, access, ordering, bytes } = recorded;
+        let Request { pc, access, ordering, bytes, .. } = request;
         let kind = kind_of(access, ordering, self.launch.options.volatile_is_plain);
-        let recorded_access = LaneAccess { location: watched.at(offset), bytes, kind, thread, instruction: pc as u32 };
+        let recorded = LaneAccess { location: watched.at(offset), bytes, kind, thread, instruction: pc as u32 };
         let same_value = |range, after_others| same_value(region, range, after_others);
         let found = match copied {
-            Some(data) => races.detector.record_copy(recorded_access, data, same_value),
-            None => races.detector.record_value(recorded_access, same_value),
+            Some(data) => races.detector.record_copy(recorded, data, same_value),
+            None => races.detector.record_value(recorded, same_value),
         };
         if kind.scope().is_some() {
-            self.record_synchronisation(warp, recorded_access, recorded);
+            self.record_synchronisation(warp, recorded, request);
         }
         match found {
             Ok(None) => Ok(()),
             Ok(Some(conflict)) if conflict.why != Why::MissingFence => {
-                self.same_value_race(warp, lane, place, recorded, conflict)
+                self.same_value_race(warp, lane, place, request, conflict)
             }
-            Ok(Some(conflict)) | Err(conflict) => self.race(warp, lane, place, recorded, kind, conflict),
+            Ok(Some(conflict)) | Err(conflict) => self.race(warp, lane, place, request, kind, conflict),
         }
     }
 
     /// Registers what a strong access of a lane acquires and releases.
-    fn record_synchronisation(&mut self, warp: &Warp, recorded: LaneAccess, access: RecordedAccess) {
+    fn record_synchronisation(&mut self, warp: &Warp, recorded: LaneAccess, request: Request<'_>) {
         let Some(races) = &mut self.races else { return };
         let LaneAccess { location, kind, thread, .. } = recorded;
-        let MemoryOrdering { volatile, scope, acquire, release, .. } = access.ordering;
-        let is_update = access.access == Access::Atomic;
-        if access.access == Access::Read || is_update {
+        let MemoryOrdering { volatile, scope, acquire, release, .. } = request.ordering;
+        let is_update = request.access == Access::Atomic;
+        if request.access == Access::Read || is_update {
             let counts = is_update
-                && matches!(&self.kernel.instructions[access.pc].action, Action::Atomic(atomic)
+                && matches!(&self.kernel.instructions[request.pc].action, Action::Atomic(atomic)
                 if atomic.counts && warp.registers[atomic.operands[0] as usize][thread.lane as usize] != 0);
             races.detector.observe(location, thread, Observation { scope, acquires: acquire, counts });
         }
@@ -152,7 +150,7 @@ impl Context<'_> {
         warp: &Warp,
         lane: usize,
         (memory, offset): LaneAddress,
-        RecordedAccess { pc, access, bytes, .. }: RecordedAccess,
+        Request { pc, access, bytes, .. }: Request<'_>,
         kind: AccessKind,
         conflict: Conflict,
     ) -> Result<(), Failure> {
@@ -199,7 +197,7 @@ impl Context<'_> {
         warp: &Warp,
         lane: usize,
         (memory, offset): LaneAddress,
-        RecordedAccess { pc, bytes, access, .. }: RecordedAccess,
+        Request { pc, bytes, access, .. }: Request<'_>,
         conflict: Conflict,
     ) -> Result<(), Failure> {
         let kind = |context: &Self| {

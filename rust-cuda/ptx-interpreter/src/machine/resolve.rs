@@ -8,7 +8,6 @@ use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::{LaneAddress, LaneAddresses, Memory};
 use super::lanes::{ALL, groups, lanes_in, lanes_of};
 use super::launch::Launch;
-use super::race::RecordedAccess;
 use super::residents::{Resident, Residents};
 use super::warp::Warp;
 use crate::memory::{
@@ -20,12 +19,10 @@ use crate::program::instruction::{AccessSpace, EffectiveAddress, MemoryOrdering,
 use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
 
-/// A warp's access in one state space: the properties that all lanes share.
+/// The access of a warp's lanes by an instruction, each at its own address.
 #[derive(Clone, Copy)]
-pub(super) struct WarpAccess<'a> {
-    pub(super) space: Space,
-    /// The other block of the cluster whose shared memory it accesses, by its index there.
-    pub(super) block: Option<u32>,
+pub(super) struct Request<'a> {
+    pub(super) pc: usize,
     /// Size of a lane's access in bytes, all elements of a vector together.
     pub(super) bytes: usize,
     pub(super) access: Access,
@@ -34,52 +31,65 @@ pub(super) struct WarpAccess<'a> {
     pub(super) stored: &'a [Register],
 }
 
+impl Request<'_> {
+    /// A plain access that stores no registers.
+    pub(super) fn plain(pc: usize, bytes: usize, access: Access) -> Self {
+        Self { pc, bytes, access, ordering: MemoryOrdering::default(), stored: &[] }
+    }
+}
+
+/// A warp's access in one state space.
+#[derive(Clone, Copy)]
+pub(super) struct WarpAccess<'a> {
+    pub(super) space: Space,
+    /// The other block of the cluster whose shared memory it accesses, by its index there.
+    pub(super) block: Option<u32>,
+    pub(super) request: Request<'a>,
+}
+
 impl Warp {
     /// Resolves, checks, records and counts the access of each active lane.
     #[inline]
     pub(super) fn resolve_access(
         &self,
-        pc: usize,
+        request: Request<'_>,
         space: AccessSpace,
         address: &EffectiveAddress,
         active: u32,
-        (bytes, access, ordering, stored): (usize, Access, MemoryOrdering, &[Register]),
         context: &mut Context<'_>,
     ) -> Result<LaneAddresses, Failure> {
-        let access = (bytes, access, ordering, stored);
-        self.resolve_addresses(pc, space, &self.addresses(address), active, access, context)
+        self.resolve_addresses(request, space, &self.addresses(address), active, context)
     }
 
     /// Resolves, checks, records and counts the access of each active lane at the lane's address.
     #[inline]
     pub(super) fn resolve_addresses(
         &self,
-        pc: usize,
+        request: Request<'_>,
         space: AccessSpace,
         addresses: &Lanes,
         active: u32,
-        (bytes, access, ordering, stored): (usize, Access, MemoryOrdering, &[Register]),
         context: &mut Context<'_>,
     ) -> Result<LaneAddresses, Failure> {
         let mut resolved = LaneAddresses::unresolved();
         if let AccessSpace::Space(space) = space {
-            let access = WarpAccess { space, block: None, bytes, access, ordering, stored };
-            self.resolve_in_space(pc, access, addresses, active, &mut resolved, context)?;
+            let access = WarpAccess { space, block: None, request };
+            self.resolve_in_space(access, addresses, active, &mut resolved, context)?;
             return Ok(resolved);
         }
         if space == AccessSpace::Cluster {
-            let access = WarpAccess { space: Space::Shared, block: None, bytes, access, ordering, stored };
-            self.resolve_in_cluster(pc, access, addresses, active, &mut resolved, context)?;
+            let access = WarpAccess { space: Space::Shared, block: None, request };
+            self.resolve_in_cluster(access, addresses, active, &mut resolved, context)?;
             return Ok(resolved);
         }
         // Generic addresses: usually all of one state space.
         for (space, here) in groups(active, |lane| space_of(addresses[lane])) {
             let within = addresses.map(|address| from_generic(space, address));
-            let access = WarpAccess { space, block: None, bytes, access, ordering, stored };
+            let access = WarpAccess { space, block: None, request };
             if space == Space::Shared && context.config.cluster > 1 {
-                self.resolve_in_cluster(pc, access, &within, here, &mut resolved, context)?;
+                self.resolve_in_cluster(access, &within, here, &mut resolved, context)?;
             } else {
-                self.resolve_in_space(pc, access, &within, here, &mut resolved, context)?;
+                self.resolve_in_space(access, &within, here, &mut resolved, context)?;
             }
         }
         Ok(resolved)
@@ -88,7 +98,6 @@ impl Warp {
     /// Resolves an access of shared memory whose addresses may be of other blocks of the cluster.
     fn resolve_in_cluster(
         &self,
-        pc: usize,
         access: WarpAccess<'_>,
         addresses: &Lanes,
         active: u32,
@@ -100,26 +109,26 @@ impl Warp {
             let first = here.trailing_zeros() as usize;
             let block = block.filter(|rank| *rank != context.rank());
             if let Some(rank) = block {
-                context.check_block_of_cluster(rank, access.access).map_err(|kind| Failure::at(first, kind))?;
+                context.check_block_of_cluster(rank, access.request.access).map_err(|kind| Failure::at(first, kind))?;
             }
             let within = places.map(|(_, address)| u64::from(address));
-            self.resolve_in_space(pc, WarpAccess { block, ..access }, &within, here, resolved, context)?;
+            self.resolve_in_space(WarpAccess { block, ..access }, &within, here, resolved, context)?;
         }
         Ok(())
     }
 
     fn resolve_in_space(
         &self,
-        pc: usize,
         access: WarpAccess<'_>,
         addresses: &Lanes,
         active: u32,
         resolved: &mut LaneAddresses,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        let WarpAccess { space, bytes, .. } = access;
+        let WarpAccess { space, request, .. } = access;
+        let Request { pc, bytes, .. } = request;
         self.resolve_lanes(access, addresses, active, resolved, context)?;
-        self.record_lanes(pc, access, active, resolved, context)?;
+        self.record_lanes(request, active, resolved, context)?;
         match space {
             Space::Global if active != 0 => {
                 let pattern = global_pattern(addresses, active, bytes);
@@ -138,17 +147,16 @@ impl Warp {
     #[inline]
     pub(super) fn record_lanes(
         &self,
-        pc: usize,
-        WarpAccess { bytes, access, ordering, stored, .. }: WarpAccess<'_>,
+        request: Request<'_>,
         active: u32,
         resolved: &LaneAddresses,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
+        let Request { pc, bytes, access, stored, .. } = request;
         if context.races.is_some() {
-            let recorded = RecordedAccess { pc, access, ordering, bytes };
             // An atomic operation's lanes in the order in which it takes them.
             let reversed = access == Access::Atomic && context.reverses_lanes;
-            let recorded_alone = context.record_warp(self, active, resolved, recorded, stored);
+            let recorded_alone = context.record_warp(self, active, resolved, request);
             for lane in lanes_in(recorded_alone, reversed) {
                 let (memory, _) = resolved.of(lane);
                 // The detector orders the lanes' stores by lane; none has reached memory yet.
@@ -171,7 +179,7 @@ impl Warp {
                             && region.is_initialised(range.start, range.len())
                     }
                 };
-                context.record(self, lane, resolved.of(lane), recorded, None, same_value)?;
+                context.record(self, lane, resolved.of(lane), request, None, same_value)?;
             }
         }
         if context.observer.is_some() {
@@ -191,26 +199,21 @@ impl Warp {
         context: &mut Context<'_>,
     ) -> Result<LaneAddresses, Failure> {
         let mut resolved = LaneAddresses::unresolved();
-        let access = WarpAccess {
-            space: Space::Shared,
-            block: None,
-            bytes: 16,
-            access: Access::Read,
-            ordering: MemoryOrdering::default(),
-            stored: &[],
-        };
-        self.resolve_in_space(pc, access, addresses, lanes, &mut resolved, context)?;
+        let request = Request::plain(pc, 16, Access::Read);
+        let access = WarpAccess { space: Space::Shared, block: None, request };
+        self.resolve_in_space(access, addresses, lanes, &mut resolved, context)?;
         Ok(resolved)
     }
 
     pub(super) fn resolve_lanes(
         &self,
-        WarpAccess { space, block, bytes, access, .. }: WarpAccess<'_>,
+        WarpAccess { space, block, request }: WarpAccess<'_>,
         addresses: &Lanes,
         active: u32,
         resolved: &mut LaneAddresses,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
+        let Request { bytes, access, .. } = request;
         if active == ALL
             && block.is_none()
             && let Some(run) = self.resolve_strided(space, bytes, access, addresses, context)

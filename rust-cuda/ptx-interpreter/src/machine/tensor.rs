@@ -9,6 +9,7 @@ use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::LaneAddress;
 use super::lanes::{lanes_in, lanes_of};
 use super::mbarrier::block_of;
+use super::resolve::Request;
 use super::warp::Warp;
 use crate::memory::{
     AccessError, CHUNK, Chunk, TENSOR_MAP_BYTES, TensorMap, TensorMapError, block_of_cluster, in_block_of_cluster,
@@ -68,8 +69,8 @@ impl Warp {
         let mut bytes = [0; TENSOR_MAP_BYTES];
         for (part, bytes) in bytes.chunks_mut(PART).enumerate() {
             let addresses = [address.wrapping_add((PART * part) as u64); LANES];
-            let access = (PART, Access::Read, MemoryOrdering::default(), &[][..]);
-            let places = self.resolve_addresses(pc, AccessSpace::Generic, &addresses, 1 << lane, access, context)?;
+            let request = Request::plain(pc, PART, Access::Read);
+            let places = self.resolve_addresses(request, AccessSpace::Generic, &addresses, 1 << lane, context)?;
             let (memory, offset) = places.of(lane);
             context.region(memory, self).read(offset, bytes);
         }
@@ -120,7 +121,7 @@ impl Warp {
             let (data, unwritten) = self.read_chunk((pc, lane), map, &chunk, context)?;
             for ([start, _], barrier) in targets.iter().zip(&barriers) {
                 let address = map.swizzle().permute(start + chunk.shared);
-                let to = self.place((pc, lane), copy.shared.0, address, (CHUNK, Access::Write), context)?;
+                let to = self.place(Request::plain(pc, CHUNK, Access::Write), lane, copy.shared.0, address, context)?;
                 if block_of(to.0) != block_of(barrier.0) {
                     return Err(Failure::at(lane, FaultKind::StoreAsyncBlocks));
                 }
@@ -148,9 +149,9 @@ impl Warp {
         data.chunks_mut(element.bytes()).for_each(|bytes| bytes.copy_from_slice(&fill[..bytes.len()]));
         for (start, bytes) in pieces(chunk, CHUNK) {
             let address = chunk.global + start as u64;
-            let access = (bytes, Access::Read);
+            let request = Request::plain(pc, bytes, Access::Read);
             let (memory, offset) = context.reading_uninitialised(context.copies_uninitialised(), |context| {
-                self.place((pc, lane), AccessSpace::Space(Space::Global), address, access, context)
+                self.place(request, lane, AccessSpace::Space(Space::Global), address, context)
             })?;
             let region = context.region(memory, self);
             region.read(offset, &mut data[start..start + bytes]);
@@ -181,7 +182,7 @@ impl Warp {
             // A sum of bytes that nothing has written is an error, a copy of them is one where it is used.
             let may_read = update.is_none() && context.copies_uninitialised();
             let from = context.reading_uninitialised(may_read, |context| {
-                self.place((pc, lane), copy.shared.0, address, (CHUNK, Access::Read), context)
+                self.place(Request::plain(pc, CHUNK, Access::Read), lane, copy.shared.0, address, context)
             })?;
             let mut data = [0; CHUNK];
             let source = context.region(from.0, self);
@@ -195,16 +196,14 @@ impl Warp {
                 let mut value = [0; 8];
                 match update {
                     None => {
-                        let to = self.place((pc, lane), space, address, (bytes, Access::Write), context)?;
+                        let to = self.place(Request::plain(pc, bytes, Access::Write), lane, space, address, context)?;
                         let piece = Piece::new(&data[start..start + bytes], unwritten >> start);
                         context.region(to.0, self).write_part(to.1, piece.data(), piece.unwritten);
                         self.begin_bulk_write((pc, lane), to, piece, context);
                     }
                     Some(update) => {
-                        let access = (bytes, Access::Atomic, UPDATE, &[][..]);
-                        let places =
-                            self.resolve_addresses(pc, space, &[address; LANES], 1 << lane, access, context)?;
-                        let (memory, offset) = places.of(lane);
+                        let request = Request { ordering: UPDATE, ..Request::plain(pc, bytes, Access::Atomic) };
+                        let (memory, offset) = self.place(request, lane, space, address, context)?;
                         value[..bytes].copy_from_slice(&data[start..start + bytes]);
                         let value = u64::from_le_bytes(value);
                         context.region(memory, self).update(offset, bytes, |old| update(old, value, 0));
@@ -219,14 +218,13 @@ impl Warp {
     /// Where a lane accesses an address.
     fn place(
         &self,
-        (pc, lane): (usize, usize),
+        request: Request<'_>,
+        lane: usize,
         space: AccessSpace,
         address: u64,
-        (bytes, access): (usize, Access),
         context: &mut Context<'_>,
     ) -> Result<LaneAddress, Failure> {
-        let access = (bytes, access, MemoryOrdering::default(), &[][..]);
-        let places = self.resolve_addresses(pc, space, &[address; LANES], 1 << lane, access, context)?;
+        let places = self.resolve_addresses(request, space, &[address; LANES], 1 << lane, context)?;
         Ok(places.of(lane))
     }
 }

@@ -17,6 +17,7 @@ use super::fault::{Access, Failure, Fault, FaultKind};
 use super::lane_addresses::{LaneAddress, Memory};
 use super::lanes::lanes_of;
 use super::options::Uninitialised;
+use super::resolve::Request;
 use super::warp::{Held, Origin, UninitialisedRegister, Warp};
 use crate::memory::AccessError;
 use crate::program::instruction::{
@@ -60,15 +61,15 @@ impl Warp {
         if option == Uninitialised::Error && (place.space != Space::Local || load.ordering.strong) {
             return Err(failure);
         }
-        let access = (load.bytes * load.destinations.len(), Access::Read, load.ordering, &[][..]);
+        let bytes = load.bytes * load.destinations.len();
+        let request = Request { ordering: load.ordering, ..Request::plain(pc, bytes, Access::Read) };
         let resolved = context.reading_uninitialised(true, |context| {
-            self.resolve_access(pc, load.space, &load.address, active, access, context)
+            self.resolve_access(request, load.space, &load.address, active, context)
         })?;
         let is_of_thread = |lane: usize| resolved.of(lane).0 == Memory::Local;
         if option == Uninitialised::Error && !lanes_of(active).all(is_of_thread) {
             return Err(failure);
         }
-        let bytes = load.bytes * load.destinations.len();
         let lane = failure.lane.unwrap_or(active.trailing_zeros());
         let of_lanes = lanes_of(active).filter_map(|lane| match resolved.of(lane) {
             (Memory::Local | Memory::Parameters | Memory::Constants, _) => None,

@@ -12,12 +12,13 @@ use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lanes::{ALL, lanes_of};
 use super::products::WgmmaError;
+use super::resolve::Request;
 use super::warp::Warp;
 use crate::memory::{Swizzle, space_of};
 use crate::program::DYNAMIC_SHARED_START;
 use crate::program::instruction::{
-    AccessSpace, Action, DecodedInstruction, Fragment, FragmentElement, FragmentLayout, MemoryOrdering, Register,
-    Store, Wgmma, WgmmaFactor, WgmmaProduct,
+    AccessSpace, Action, DecodedInstruction, Fragment, FragmentElement, FragmentLayout, Register, Store, Wgmma,
+    WgmmaFactor, WgmmaProduct,
 };
 use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
@@ -257,9 +258,8 @@ impl Warp {
                 *address = descriptor.permuted(start + descriptor.offset(transposed, first + outer, *inner));
             }
             let active = if chunks.len() == LANES { ALL } else { (1 << chunks.len()) - 1 };
-            let access = (CHUNK, Access::Read, MemoryOrdering::default(), &[][..]);
-            let space = AccessSpace::Space(Space::Shared);
-            let places = self.resolve_addresses(pc, space, &addresses, active, access, context)?;
+            let (request, space) = (Request::plain(pc, CHUNK, Access::Read), AccessSpace::Space(Space::Shared));
+            let places = self.resolve_addresses(request, space, &addresses, active, context)?;
             for lane in lanes_of(active) {
                 let (memory, offset) = places.of(lane);
                 let mut data = [0; CHUNK];

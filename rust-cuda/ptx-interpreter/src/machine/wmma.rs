@@ -11,11 +11,10 @@ use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::LaneAddresses;
 use super::lanes::lanes_of;
 use super::matrix::halves;
+use super::resolve::Request;
 use super::warp::Warp;
 use crate::memory::{AccessError, space_of};
-use crate::program::instruction::{
-    AccessSpace, Fragment, FragmentElement, MemoryOrdering, Wmma, WmmaAccess, WmmaProduct,
-};
+use crate::program::instruction::{AccessSpace, Fragment, FragmentElement, Wmma, WmmaAccess, WmmaProduct};
 use crate::semantics::{LANES, Lanes};
 
 /// Rows in memory begin at multiples of this number of bytes (CUDA C++ Programming Guide, "Warp Matrix Functions": the stride has to be a
@@ -51,7 +50,7 @@ impl Warp {
         let (bytes, per_register) = (fragment.element.bytes(), fragment.element.per_register());
         let mut values = vec![[0; LANES]; fragment.registers.len()];
         for slot in 0..fragment.slots() {
-            let places = self.element_places(pc, (access, slot), Access::Read, present, context)?;
+            let places = self.element_places(pc, access, slot, Access::Read, present, context)?;
             for lane in lanes_of(present) {
                 let (memory, offset) = places.of(lane);
                 let bits = context.region(memory, self).load(offset, bytes);
@@ -74,7 +73,7 @@ impl Warp {
         let fragment = &access.fragment;
         let (bytes, per_register) = (fragment.element.bytes(), fragment.element.per_register());
         for slot in 0..fragment.slots() {
-            let places = self.element_places(pc, (access, slot), Access::Write, present, context)?;
+            let places = self.element_places(pc, access, slot, Access::Write, present, context)?;
             let values = &self.registers[fragment.registers[slot / per_register] as usize];
             for lane in lanes_of(present) {
                 let (memory, offset) = places.of(lane);
@@ -93,7 +92,8 @@ impl Warp {
     fn element_places(
         &self,
         pc: usize,
-        (WmmaAccess { fragment, space, address, stride, by_columns }, slot): (&WmmaAccess, usize),
+        WmmaAccess { fragment, space, address, stride, by_columns }: &WmmaAccess,
+        slot: usize,
         access: Access,
         present: u32,
         context: &mut Context<'_>,
@@ -114,8 +114,8 @@ impl Warp {
                 .map_err(|error| Failure::at(lane, FaultKind::Access { access, error }))?;
             addresses[lane] = begin.wrapping_add(minor as u64 * bytes);
         }
-        let access = (fragment.element.bytes(), access, MemoryOrdering::default(), &[][..]);
-        self.resolve_addresses(pc, *space, &addresses, present, access, context)
+        let request = Request::plain(pc, fragment.element.bytes(), access);
+        self.resolve_addresses(request, *space, &addresses, present, context)
     }
 
     /// D = A·B + C.
