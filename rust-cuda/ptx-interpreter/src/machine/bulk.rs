@@ -123,7 +123,8 @@ impl Warp {
     /// write.
     pub(super) fn wait_for_bulk_copies(
         &mut self,
-        (groups, reads_only): (u32, bool),
+        groups: u32,
+        reads_only: bool,
         active: u32,
         context: &mut Context<'_>,
     ) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::context::Context;
 use super::fault::{Failure, FaultKind};
 use super::lanes::lanes_of;
-use super::warp::{Activation, Held, UninitialisedRegister, Warp};
+use super::warp::{Activation, Held, Next, UninitialisedRegister, Warp};
 use crate::memory::first_address;
 use crate::program::Stack;
 use crate::program::instruction::{Action, Call};
@@ -28,7 +28,7 @@ impl Warp {
         call: &Call,
         active: u32,
         context: &mut Context<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Next, Failure> {
         let stack = stack_of(context);
         let (callee, caller) = (&stack.functions[call.function], call.caller.map(|caller| &stack.functions[caller]));
         let (before, register) = (self.registers[stack.register as usize], stack.register);
@@ -42,7 +42,7 @@ impl Warp {
             caller.map(|caller| (caller.registers.clone(), caller.predicates.clone())).unwrap_or_default();
         self.activations.resize_with(LANES, Vec::new);
         for lane in lanes_of(active) {
-            let uninitialised = self.take_uninitialised((&registers, &predicates), lane);
+            let uninitialised = self.take_uninitialised(&registers, &predicates, lane);
             self.activations[lane].push(Activation {
                 call: pc,
                 frame: before[lane],
@@ -57,12 +57,17 @@ impl Warp {
             lanes_of(active).for_each(|lane| self.copy_local(lane, from[lane], frames[lane] + to, *bytes));
         }
         self.write(register, &frames, active);
-        self.jump((index, active), &[call.start; LANES], call.reconvergence, context);
-        Ok(())
+        self.jump(index, active, &[call.start; LANES], call.reconvergence, context);
+        Ok(Next::Jumped)
     }
 
     /// Ends the calls of a path's lanes: their callers get the results, and their registers back.
-    pub(super) fn return_to_callers(&mut self, index: usize, reconvergence: Option<usize>, context: &mut Context<'_>) {
+    pub(super) fn return_to_callers(
+        &mut self,
+        index: usize,
+        reconvergence: Option<usize>,
+        context: &mut Context<'_>,
+    ) -> Next {
         let (stack, kernel) = (stack_of(context), context.kernel);
         let (mask, mut sites) = (self.divergence.paths[index].mask, [0; LANES]);
         for lane in lanes_of(mask) {
@@ -79,7 +84,7 @@ impl Warp {
                 for (bits, value) in predicates.zip(activation.predicates) {
                     *bits = *bits & !(1 << lane) | u32::from(value) << lane;
                 }
-                drop(self.take_uninitialised((&caller.registers, &caller.predicates), lane));
+                drop(self.take_uninitialised(&caller.registers, &caller.predicates, lane));
                 self.uninitialised.extend(activation.uninitialised);
             }
             for (to, from, bytes) in &call.results {
@@ -88,13 +93,15 @@ impl Warp {
             }
             sites[lane] = activation.call + 1;
         }
-        self.jump((index, mask), &sites, reconvergence, context);
+        self.jump(index, mask, &sites, reconvergence, context);
+        Next::Jumped
     }
 
     /// The uninitialised bits of registers and predicates in one lane, which are then no longer noted.
     fn take_uninitialised(
         &mut self,
-        (registers, predicates): (&Range<usize>, &Range<usize>),
+        registers: &Range<usize>,
+        predicates: &Range<usize>,
         lane: usize,
     ) -> Vec<UninitialisedRegister> {
         let is_taken = |held: Held| match held {

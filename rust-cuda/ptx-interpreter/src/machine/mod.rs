@@ -4,10 +4,12 @@ mod access;
 mod barrier;
 mod block;
 mod block_state;
+mod branches;
 mod bulk;
 mod by_schedule;
 mod calls;
 mod collective;
+mod compute;
 mod context;
 mod copies;
 mod counts;
@@ -48,6 +50,7 @@ mod snapshot;
 mod speech;
 mod spin;
 mod spin_test;
+mod start;
 mod tensor;
 mod trap;
 mod turns;
@@ -63,7 +66,6 @@ use crate::program::LoadError;
 use executor::CallingThread;
 
 pub use counts::InstructionCounts;
-pub use execution::uninitialised_register;
 pub use executor::Executor;
 pub use fault::{Access, Fault, FaultKind, Indexed, RaceReason, Unstarted};
 pub use fidelity::{Fidelity, Inexact};
@@ -75,6 +77,7 @@ pub use printed::Printed;
 pub use products::WgmmaError;
 pub use report::{AccessedSpace, InstructionReport, LaunchReport, SpaceTotals};
 pub use snapshot::Snapshot;
+pub use start::uninitialised_register;
 
 /// A device with one loaded module, whose kernels it runs.
 #[derive(Debug)]

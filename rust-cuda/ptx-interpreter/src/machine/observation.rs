@@ -11,12 +11,11 @@ use crate::syntax::Space;
 
 impl Context<'_> {
     /// Whether the launch stops before an instruction.
-    pub(super) fn stops_before(&mut self, warp: u32, pc: usize, (lanes, path): (u32, u32)) -> bool {
+    pub(super) fn stops_before(&mut self, step: Step) -> bool {
         let Some(Observing(observer)) = &mut self.observer else { return false };
         if std::mem::take(&mut self.resumes) {
             return false;
         }
-        let step = Step { block: self.state.number, warp, pc, lanes, path };
         self.stopped_before = observer.stops_before(step).then_some(step);
         self.stopped_before.is_some()
     }

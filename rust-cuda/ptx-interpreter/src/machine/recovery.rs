@@ -19,8 +19,10 @@ impl Warp {
     #[cold]
     pub(super) fn go_on(
         &mut self,
-        (index, pc): (usize, usize),
-        (instruction, mut active): (&DecodedInstruction, u32),
+        index: usize,
+        pc: usize,
+        instruction: &DecodedInstruction,
+        mut active: u32,
         mut failure: Failure,
         context: &mut Context<'_>,
     ) -> Result<Result<Next, Failure>, Box<Fault>> {

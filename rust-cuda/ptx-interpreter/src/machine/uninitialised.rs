@@ -21,7 +21,7 @@ use super::resolve::Request;
 use super::warp::{Held, Origin, UninitialisedRegister, Warp};
 use crate::memory::AccessError;
 use crate::program::instruction::{
-    Action, Arrival, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Flow, Load, Logic, Mbarrier,
+    Action, Arrival, BarrierReductionKind, Combine, DecodedInstruction, EffectiveAddress, Flow, Load, Logic, Mbarrier,
     MbarrierOperation, PhaseOperand, Predicate, PredicateSource, Register, Shuffle, Store, TensorCopyKind, VoteMode,
     Wgmma, WgmmaFactor, WgmmaProduct, Wmma, WmmaAccess, WmmaProduct,
 };
@@ -227,7 +227,8 @@ impl Warp {
     pub(super) fn check_guard(
         &mut self,
         pc: usize,
-        (instruction, path): (&DecodedInstruction, u32),
+        instruction: &DecodedInstruction,
+        path: u32,
         context: &mut Context<'_>,
     ) -> Result<(), Box<Fault>> {
         let Some((guard, _)) = instruction.guard else { return Ok(()) };
@@ -320,7 +321,7 @@ impl Warp {
                 for (to, holds) in destinations.iter().zip([holds, second]) {
                     let Some(to) = to.map(Held::Predicate) else { continue };
                     let mut own = active;
-                    if let Some((logic, predicate, negated)) = *combine {
+                    if let Some(Combine { logic, other: predicate, negated }) = *combine {
                         let value = self.predicates[predicate as usize] ^ if negated { u32::MAX } else { 0 };
                         let of_other = (value, self.missing_lanes(predicate));
                         let (of_own, other) = logic.depends_on((holds, missing), of_other);
@@ -557,7 +558,7 @@ impl Action {
             }
             Self::Barrier(barrier) => barrier.reduction.iter().for_each(|reduction| visit(reduction.source)),
             Self::CopyAsync(copy) => copy.ignore.into_iter().for_each(visit),
-            Self::Compare { combine: Some((_, predicate, _)), .. } => visit(*predicate),
+            Self::Compare { combine: Some(Combine { other, .. }), .. } => visit(*other),
             _ => {}
         }
     }

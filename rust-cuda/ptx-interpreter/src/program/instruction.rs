@@ -105,7 +105,7 @@ pub(crate) enum Action {
     Compare {
         compute: semantics::Predicate,
         sources: [Register; 4],
-        combine: Option<(Logic, Predicate, bool)>,
+        combine: Option<Combine>,
         destinations: [Option<Predicate>; 2],
     },
     /// `selp`
@@ -268,6 +268,15 @@ impl Action {
             _ => false,
         }
     }
+}
+
+/// Another predicate with which a comparison is combined.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Combine {
+    pub(crate) logic: Logic,
+    pub(crate) other: Predicate,
+    /// Whether the complement of the other one is meant.
+    pub(crate) negated: bool,
 }
 
 /// The bits of a 64-bit counter that a special register reads.

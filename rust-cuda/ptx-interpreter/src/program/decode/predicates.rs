@@ -2,7 +2,7 @@
 
 use super::operands::{EXPLICIT_CLUSTER, Widths, count, negatable_predicate, predicate, predicate_pair, source};
 use crate::program::error::Problem;
-use crate::program::instruction::{Action, Logic, PredicateSource};
+use crate::program::instruction::{Action, Combine, Logic, PredicateSource};
 use crate::program::modifiers::ModifierCursor;
 use crate::program::registers::Special;
 use crate::program::symbols::Symbols;
@@ -35,8 +35,8 @@ pub(super) fn comparison(
     };
     let (operands, combine) = match (logic, operands) {
         (Some(logic), [rest @ .., combined]) => {
-            let (predicate, negated) = negatable_predicate(symbols, combined, 4)?;
-            (rest, Some((logic, predicate, negated)))
+            let (other, negated) = negatable_predicate(symbols, combined, 4)?;
+            (rest, Some(Combine { logic, other, negated }))
         }
         (_, operands) => (operands, None),
     };
