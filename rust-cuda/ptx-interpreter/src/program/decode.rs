@@ -2,7 +2,9 @@
 //!
 //! Each opcode consumes its modifiers one after the other; a modifier that is left over is an error, never ignored.
 
+mod addresses;
 mod control;
+mod copies;
 mod image;
 mod matrix;
 mod mbarrier;

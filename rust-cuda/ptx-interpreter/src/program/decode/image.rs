@@ -1,8 +1,7 @@
 //! Decoding of texture and surface instructions in the unified mode, in which a register has the object's handle (PTX ISA, Texture
 //! Instructions and Surface Instructions).
 
-use super::memory::parts;
-use super::operands::{Widths, count, destination, extension, source};
+use super::operands::{Widths, count, destination, extension, parts, source};
 use crate::memory::{Geometry, OutsidePolicy};
 use crate::program::error::Problem;
 use crate::program::image::{Fetch, ImageAccess, ImagePlace, ImageQuery, Queried, SurfaceAccess};

@@ -1,6 +1,7 @@
 //! Decoding of warp-level matrix products: `mma` and `ldmatrix`.
 
-use super::operands::{Widths, address, destination, source};
+use super::addresses::address;
+use super::operands::{Widths, destination, source};
 use crate::program::error::Problem;
 use crate::program::instruction::{
     Action, Fragment, FragmentElement, FragmentLayout, LoadMatrix, Matrix, MatrixElement, Register, Wmma, WmmaProduct,

@@ -1,17 +1,16 @@
-//! Decoding of loads, stores, atomic operations, asynchronous copies and fences.
+//! Decoding of loads, stores, atomic operations and fences.
 
-use super::mbarrier;
-use super::operands::{Widths, address, count, destination, extension, predicate, source, space_named};
+use super::addresses::{CLUSTER, SCOPES, accessed, address, resolved, scope_named, space_named};
+use super::copies;
+use super::operands::{Widths, count, destination, extension, parts, source};
 use crate::memory::races::{Fence, Scope};
 use crate::program::atomic;
 use crate::program::error::Problem;
-use crate::program::instruction::{
-    AccessSpace, Action, Atomic, CopyAsync, EffectiveAddress, Extend, Load, MemoryOrdering, Register, Store,
-};
+use crate::program::instruction::{AccessSpace, Action, Atomic, Extend, Load, MemoryOrdering, Register, Store};
 use crate::program::modifiers::ModifierCursor;
 use crate::program::symbols::Symbols;
 use crate::semantics::Class;
-use crate::syntax::{Immediate, Operand, ScalarType, Space};
+use crate::syntax::{Operand, ScalarType, Space};
 
 pub(super) fn decode(
     symbols: &mut Symbols<'_>,
@@ -22,7 +21,7 @@ pub(super) fn decode(
     match opcode {
         "ld" | "ldu" => Ok((load(symbols, modifiers, operands)?, Class::Memory)),
         "st" if modifiers.take("async") => {
-            Ok((Action::StoreAsync(mbarrier::store_async(symbols, modifiers, operands)?), Class::Memory))
+            Ok((Action::StoreAsync(copies::store_async(symbols, modifiers, operands)?), Class::Memory))
         }
         "st" => Ok((store(symbols, modifiers, operands)?, Class::Memory)),
         "atom" | "red" => Ok((atomic(symbols, opcode == "atom", modifiers, operands)?, Class::Atomic)),
@@ -56,20 +55,7 @@ pub(super) fn decode(
             let fence = Fence { scope: scope_named(scope), is_sc: semantics == Some("sc") };
             Ok((Action::Fence(fence), Class::Barrier))
         }
-        _ => Ok((copy_async(symbols, modifiers, operands)?, Class::Memory)),
-    }
-}
-
-/// Shared memory of any block of the cluster.
-pub(super) const CLUSTER: &str = "shared::cluster";
-pub(super) const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
-
-/// The scope of this name, of [`SCOPES`] or of `membar`'s.
-fn scope_named(name: &str) -> Scope {
-    match name {
-        "cta" => Scope::Block,
-        "cluster" => Scope::Cluster,
-        _ => Scope::Device,
+        _ => Ok((copies::copy_async(symbols, modifiers, operands)?, Class::Memory)),
     }
 }
 
@@ -162,66 +148,6 @@ fn access(modifiers: &mut ModifierCursor<'_>, loads: bool) -> Result<AccessModif
     Ok(AccessModifiers { space, ordering, vector, scalar_type })
 }
 
-/// As [`resolved`], of an access that may name an array's element instead: `ld` or `st`, as in NVIDIA's assembler.
-fn accessed(
-    symbols: &mut Symbols<'_>,
-    operand: &Operand,
-    number: usize,
-    space: AccessSpace,
-) -> Result<(EffectiveAddress, AccessSpace), Problem> {
-    match operand {
-        Operand::Element(element) => {
-            let (address, variable) = symbols.element_address(element)?;
-            in_space(address, number, space, Some(variable))
-        }
-        _ => resolved(symbols, operand, number, space),
-    }
-}
-
-/// The effective address, and the state space, which the variable decides if the address names one.
-pub(super) fn resolved(
-    symbols: &mut Symbols<'_>,
-    operand: &Operand,
-    number: usize,
-    space: AccessSpace,
-) -> Result<(EffectiveAddress, AccessSpace), Problem> {
-    let (address, variable) = address(symbols, operand, number)?;
-    in_space(address, number, space, variable)
-}
-
-/// An address in the state space of the access, if the variable that it names fits.
-fn in_space(
-    address: EffectiveAddress,
-    number: usize,
-    space: AccessSpace,
-    variable: Option<Space>,
-) -> Result<(EffectiveAddress, AccessSpace), Problem> {
-    match (space, variable) {
-        // Parameters of calls are in local memory.
-        (AccessSpace::Space(Space::Param), Some(Space::Local)) => Ok((address, AccessSpace::Space(Space::Local))),
-        (AccessSpace::Space(space), Some(variable)) if space != variable => {
-            Err(Problem::Operand { number, expected: "a variable of this state space" })
-        }
-        (AccessSpace::Generic, Some(Space::Global)) | (AccessSpace::Cluster, Some(Space::Shared)) => {
-            Ok((address, space))
-        }
-        (AccessSpace::Cluster, Some(_)) => Err(Problem::Operand { number, expected: "a variable in shared memory" }),
-        (AccessSpace::Generic, Some(_)) => Err(Problem::Operand { number, expected: "a generic address" }),
-        _ => Ok((address, space)),
-    }
-}
-
-pub(super) fn parts(operand: &Operand, vector: usize) -> Result<&[Operand], Problem> {
-    let expected = "a vector with the number of registers of the modifier";
-    match (operand, vector) {
-        // Some compilers write a single register in braces.
-        (Operand::Vector(parts), 1 | 2 | 4) if parts.len() == vector => Ok(parts),
-        (Operand::Vector(_), _) => Err(Problem::Operand { number: 1, expected }),
-        (operand, 1) => Ok(std::slice::from_ref(operand)),
-        _ => Err(Problem::Operand { number: 1, expected }),
-    }
-}
-
 fn load(
     symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
@@ -310,68 +236,4 @@ fn atomic(
     let operands = [first, second];
     let counts = matches!(name, "add" | "inc" | "dec");
     Ok(Action::Atomic(Atomic { space, address, bytes, update, update_global, destination, operands, ordering, counts }))
-}
-
-/// The number of groups of copies that may still be in flight after a wait.
-pub(super) fn groups(operands: &[Operand]) -> Result<u32, Problem> {
-    let [groups] = count(operands, "1")?;
-    match groups {
-        Operand::Immediate(Immediate::Integer(groups)) => u32::try_from(*groups).ok(),
-        _ => None,
-    }
-    .ok_or(Problem::Operand { number: 1, expected: "a number of groups" })
-}
-
-/// `cp.async.ca.shared.global`, the commit and the wait of its groups, and its arrival at an mbarrier.
-fn copy_async(
-    symbols: &mut Symbols<'_>,
-    modifiers: &mut ModifierCursor<'_>,
-    operands: &[Operand],
-) -> Result<Action, Problem> {
-    modifiers.expect_any(&["async"], "`.async`")?;
-    if modifiers.take("bulk") {
-        return mbarrier::bulk(symbols, modifiers, operands);
-    }
-    if modifiers.take("mbarrier") {
-        return Ok(Action::Mbarrier(mbarrier::arrive_with_copies(symbols, modifiers, operands)?));
-    }
-    if modifiers.take("commit_group") {
-        modifiers.end()?;
-        count::<0>(operands, "0")?;
-        return Ok(Action::CopyAsyncCommit);
-    }
-    if modifiers.take("wait_all") {
-        modifiers.end()?;
-        count::<0>(operands, "0")?;
-        return Ok(Action::CopyAsyncWait(None));
-    }
-    if modifiers.take("wait_group") {
-        modifiers.end()?;
-        return Ok(Action::CopyAsyncWait(Some(groups(operands)?)));
-    }
-    let cache = modifiers.expect_any(&["ca", "cg"], "`.ca` or `.cg`")?;
-    modifiers.expect_any(&["shared", "shared::cta"], "`.shared`")?;
-    modifiers.expect_any(&["global"], "`.global`")?;
-    while modifiers.take_beginning(&["L2::"]).is_some() {}
-    modifiers.end()?;
-    let (to, from, size, rest) = match operands {
-        [to, from, size, rest @ ..] if rest.len() <= 1 => (to, from, size, rest),
-        _ => return Err(Problem::OperandCount { expected: "3 or 4", found: operands.len() }),
-    };
-    let bytes = match size {
-        Operand::Immediate(Immediate::Integer(4 | 8)) if cache == "cg" => None,
-        Operand::Immediate(Immediate::Integer(bytes @ (4 | 8 | 16))) => Some(*bytes as usize),
-        _ => None,
-    };
-    let bytes = bytes.ok_or(Problem::Operand { number: 3, expected: "4, 8 or 16 bytes (16 with .cg)" })?;
-    let (to, _) = resolved(symbols, to, 1, AccessSpace::Space(Space::Shared))?;
-    let (from, _) = resolved(symbols, from, 2, AccessSpace::Space(Space::Global))?;
-    let (mut read, mut ignore) = (None, None);
-    if let [last] = rest {
-        match predicate(symbols, last, 4) {
-            Ok(predicate) => ignore = Some(predicate),
-            Err(_) => read = Some(source(symbols, last, 4, ScalarType::U32, Widths::Exact)?),
-        }
-    }
-    Ok(Action::CopyAsync(CopyAsync { to, from, bytes, read, ignore }))
 }

@@ -1,8 +1,7 @@
 //! Decoding of moves: `mov`, `cvta`, `isspacep` and `selp`.
 
-use super::operands::{
-    Widths, check_width, clock, count, destination, negatable_predicate, predicate, source, space_named,
-};
+use super::addresses::space_named;
+use super::operands::{Widths, check_width, clock, count, destination, negatable_predicate, predicate, source};
 use super::predicates;
 use crate::program::error::Problem;
 use crate::program::instruction::{Action, Extend, Flow, Register};
@@ -24,53 +23,8 @@ pub(super) fn decode(
             modifiers.end()?;
             Ok((mov(symbols, scalar_type, count(operands, "2")?)?, Class::Move))
         }
-        "cvta" => {
-            let to = modifiers.take("to");
-            let space = expect_space(modifiers)?;
-            let scalar_type = modifiers.expect_type()?;
-            modifiers.end()?;
-            if scalar_type != ScalarType::U64 {
-                return Err(Problem::Unsupported("an address of 32 bits"));
-            }
-            let [to_operand, from_operand] = count(operands, "2")?;
-            let destination = destination(symbols, to_operand, 1, 64, Widths::Exact)?;
-            let source = match from_operand {
-                Operand::Name(name) if !to && symbols.variable_address(name)?.is_some() => {
-                    variable(symbols, name, 0, Some(space))?
-                }
-                Operand::Element(element) if !to => element_address(symbols, element, Some(space))?.0,
-                _ => source(symbols, from_operand, 2, scalar_type, Widths::Exact)?,
-            };
-            let base = crate::memory::to_generic(space, 0);
-            let distance = symbols.constant(if to { base.wrapping_neg() } else { base }, 64);
-            let sources = [source, distance, 0, 0];
-            let Compute::Value(compute) = semantics::operation("add", &["u64"])?.compute else {
-                return Err(Problem::Unsupported("an address"));
-            };
-            let action =
-                Action::Compute { compute, destination, sources, extend: Extend::Zero, flow: Flow::Upwards(64) };
-            Ok((action, Class::Move))
-        }
-        "mapa" => {
-            // Without a state space, the addresses are generic.
-            let in_space = modifiers.take("shared::cluster");
-            let scalar_type = modifiers.expect_type()?;
-            modifiers.end()?;
-            if !(scalar_type == ScalarType::U64 || in_space && scalar_type == ScalarType::U32) {
-                return Err(Problem::Unsupported("an address of this type"));
-            }
-            let [to, address, rank] = count(operands, "3")?;
-            let destination = destination(symbols, to, 1, scalar_type.bytes() * 8, Widths::Exact)?;
-            let address = match address {
-                Operand::Name(name) if in_space && symbols.variable_address(name)?.is_some() => {
-                    variable(symbols, name, 0, Some(Space::Shared))?
-                }
-                Operand::Element(element) if in_space => element_address(symbols, element, Some(Space::Shared))?.0,
-                _ => source(symbols, address, 2, scalar_type, Widths::Exact)?,
-            };
-            let rank = source(symbols, rank, 3, ScalarType::U32, Widths::Exact)?;
-            Ok((Action::MapAddress { destination, address, rank }, Class::Move))
-        }
+        "cvta" => Ok((convert_address(symbols, modifiers, operands)?, Class::Move)),
+        "mapa" => Ok((map_address(symbols, modifiers, operands)?, Class::Move)),
         "isspacep" => {
             let space = expect_space(modifiers)?;
             modifiers.end()?;
@@ -79,22 +33,77 @@ pub(super) fn decode(
             let address = source(symbols, from, 2, ScalarType::B64, Widths::Exact)?;
             Ok((Action::IsSpace { space, destination, address }, Class::Compare))
         }
-        _ => {
-            let scalar_type = modifiers.expect_type()?;
-            modifiers.end()?;
-            let [to, a, b, condition] = count(operands, "4")?;
-            let destination = destination(symbols, to, 1, scalar_type.bytes() * 8, Widths::Exact)?;
-            let mut sources = [
-                source(symbols, a, 2, scalar_type, Widths::Exact)?,
-                source(symbols, b, 3, scalar_type, Widths::Exact)?,
-            ];
-            let (predicate, negated) = negatable_predicate(symbols, condition, 4)?;
-            if negated {
-                sources.reverse();
-            }
-            Ok((Action::Select { destination, sources, predicate }, Class::Compare))
-        }
+        _ => Ok((select(symbols, modifiers, operands)?, Class::Compare)),
     }
+}
+
+/// `cvta{.to}.space.u64 d, a`: adds or subtracts where the generic addresses of the state space begin.
+fn convert_address(
+    symbols: &mut Symbols<'_>,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+) -> Result<Action, Problem> {
+    let to = modifiers.take("to");
+    let space = expect_space(modifiers)?;
+    let scalar_type = modifiers.expect_type()?;
+    modifiers.end()?;
+    if scalar_type != ScalarType::U64 {
+        return Err(Problem::Unsupported("an address of 32 bits"));
+    }
+    let [to_operand, from] = count(operands, "2")?;
+    let destination = destination(symbols, to_operand, 1, 64, Widths::Exact)?;
+    let source = match to {
+        true => source(symbols, from, 2, scalar_type, Widths::Exact)?,
+        false => source_address(symbols, from, scalar_type, space)?,
+    };
+    let base = crate::memory::to_generic(space, 0);
+    let distance = symbols.constant(if to { base.wrapping_neg() } else { base }, 64);
+    let sources = [source, distance, 0, 0];
+    let Compute::Value(compute) = semantics::operation("add", &["u64"])?.compute else {
+        return Err(Problem::Unsupported("an address"));
+    };
+    Ok(Action::Compute { compute, destination, sources, extend: Extend::Zero, flow: Flow::Upwards(64) })
+}
+
+/// `mapa{.shared::cluster}.type d, a, b`. Without a state space, the addresses are generic.
+fn map_address(
+    symbols: &mut Symbols<'_>,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+) -> Result<Action, Problem> {
+    let in_space = modifiers.take("shared::cluster");
+    let scalar_type = modifiers.expect_type()?;
+    modifiers.end()?;
+    if !(scalar_type == ScalarType::U64 || in_space && scalar_type == ScalarType::U32) {
+        return Err(Problem::Unsupported("an address of this type"));
+    }
+    let [to, address, rank] = count(operands, "3")?;
+    let destination = destination(symbols, to, 1, scalar_type.bytes() * 8, Widths::Exact)?;
+    let address = match in_space {
+        true => source_address(symbols, address, scalar_type, Space::Shared)?,
+        false => source(symbols, address, 2, scalar_type, Widths::Exact)?,
+    };
+    let rank = source(symbols, rank, 3, ScalarType::U32, Widths::Exact)?;
+    Ok(Action::MapAddress { destination, address, rank })
+}
+
+/// `selp.type d, a, b, c`
+fn select(
+    symbols: &mut Symbols<'_>,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+) -> Result<Action, Problem> {
+    let scalar_type = modifiers.expect_type()?;
+    modifiers.end()?;
+    let [to, a, b, condition] = count(operands, "4")?;
+    let destination = destination(symbols, to, 1, scalar_type.bytes() * 8, Widths::Exact)?;
+    let mut sources =
+        [source(symbols, a, 2, scalar_type, Widths::Exact)?, source(symbols, b, 3, scalar_type, Widths::Exact)?];
+    let (predicate, negated) = negatable_predicate(symbols, condition, 4)?;
+    if negated {
+        sources.reverse();
+    }
+    Ok(Action::Select { destination, sources, predicate })
 }
 
 fn expect_space(modifiers: &mut ModifierCursor<'_>) -> Result<Space, Problem> {
@@ -153,6 +162,20 @@ fn mov(symbols: &mut Symbols<'_>, scalar_type: ScalarType, [to, from]: &[Operand
         _ => source(symbols, from, 2, scalar_type, Widths::Exact)?,
     };
     Ok(Action::Move { destination, source })
+}
+
+/// A register with an address within a state space: a variable's, that of an array's element, or what the source operand is.
+fn source_address(
+    symbols: &mut Symbols<'_>,
+    operand: &Operand,
+    scalar_type: ScalarType,
+    space: Space,
+) -> Result<Register, Problem> {
+    match operand {
+        Operand::Name(name) if symbols.variable_address(name)?.is_some() => variable(symbols, name, 0, Some(space)),
+        Operand::Element(element) => Ok(element_address(symbols, element, Some(space))?.0),
+        _ => source(symbols, operand, 2, scalar_type, Widths::Exact),
+    }
 }
 
 /// A register with the address of a variable within its state space.

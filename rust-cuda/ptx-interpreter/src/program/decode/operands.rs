@@ -2,12 +2,12 @@
 
 use crate::program::error::Problem;
 use crate::program::immediate::immediate_bits;
-use crate::program::instruction::{Clock, EffectiveAddress, Extend, Predicate, Register};
+use crate::program::instruction::{Clock, Extend, Predicate, Register};
 use crate::program::names::Named;
 use crate::program::registers::{LaneComparison, Special};
 use crate::program::symbols::Symbols;
 use crate::semantics::LANES;
-use crate::syntax::{self, AddressBase, Guard, Operand, ScalarType, Space};
+use crate::syntax::{Guard, Operand, ScalarType};
 
 /// The predicate of a guard, and whether it is negated.
 pub(in crate::program) fn guard(symbols: &Symbols<'_>, guard: &Guard) -> Result<(Predicate, bool), Problem> {
@@ -238,34 +238,6 @@ fn numbered(register: &str, name: &str) -> Option<u32> {
     digits.parse().ok().filter(|_| is_number)
 }
 
-/// `[register + offset]` or `[variable + offset]`, and the state space if it names a variable.
-pub(super) fn address(
-    symbols: &mut Symbols<'_>,
-    operand: &Operand,
-    number: usize,
-) -> Result<(EffectiveAddress, Option<Space>), Problem> {
-    let Operand::Address(syntax::Address { base, offset }) = operand else {
-        return Err(Problem::Operand { number, expected: "an address" });
-    };
-    let name = match base {
-        AddressBase::Immediate(value) => {
-            let offset = (*value as i64).wrapping_add(*offset);
-            return Ok((EffectiveAddress { base: None, offset, narrow: false }, None));
-        }
-        AddressBase::Name(name) => name,
-    };
-    if let Some((space, address)) = symbols.variable_address(name)? {
-        return Ok((symbols.effective(address, *offset), Some(space)));
-    }
-    match symbols.find(name) {
-        Some(Named::Register { register, bits: bits @ (32 | 64) }) => {
-            Ok((EffectiveAddress { base: Some(*register), offset: *offset, narrow: *bits == 32 }, None))
-        }
-        Some(_) => Err(Problem::Operand { number, expected: "an address in a register of 32 or 64 bits" }),
-        None => Err(Problem::Undeclared(name.clone())),
-    }
-}
-
 /// The operands as an array of `N`.
 ///
 /// # Errors
@@ -292,14 +264,14 @@ pub(super) fn extension(symbols: &Symbols<'_>, scalar_type: ScalarType, register
     if scalar_type.is_signed() && from < to { Extend::Sign { from, to } } else { Extend::Zero }
 }
 
-/// The state space of this name.
-pub(super) fn space_named(name: &str) -> Option<Space> {
-    Some(match name {
-        "global" => Space::Global,
-        "shared" | "shared::cta" => Space::Shared,
-        "local" => Space::Local,
-        "const" => Space::Const,
-        "param" | "param::entry" | "param::func" => Space::Param,
-        _ => return None,
-    })
+/// The operands in braces, as many as the vector has, or one without braces.
+pub(super) fn parts(operand: &Operand, vector: usize) -> Result<&[Operand], Problem> {
+    let expected = "a vector with the number of registers of the modifier";
+    match (operand, vector) {
+        // Some compilers write a single register in braces.
+        (Operand::Vector(parts), 1 | 2 | 4) if parts.len() == vector => Ok(parts),
+        (Operand::Vector(_), _) => Err(Problem::Operand { number: 1, expected }),
+        (operand, 1) => Ok(std::slice::from_ref(operand)),
+        _ => Err(Problem::Operand { number: 1, expected }),
+    }
 }

@@ -1,10 +1,10 @@
 //! Decoding of the asynchronous copies of tensors.
 
-use super::memory::{CLUSTER, resolved};
+use super::addresses::{CLUSTER, address_in};
 use super::operands::{Widths, source};
 use crate::program::error::Problem;
 use crate::program::instruction::{
-    AccessSpace, Action, EffectiveAddress, Register, TensorCopy, TensorCopyKind, TensorReduction,
+    AccessSpace, Action, Register, TensorCopy, TensorCopyKind, TensorReduction,
 };
 use crate::program::modifiers::ModifierCursor;
 use crate::program::symbols::Symbols;
@@ -58,11 +58,11 @@ fn copy(
     let space = if to == CLUSTER { AccessSpace::Cluster } else { AccessSpace::Space(Space::Shared) };
     let (in_tensor, in_shared) = if loads { (1, 0) } else { (0, 1) };
     let (map, coordinates) = place(symbols, &operands[in_tensor], in_tensor + 1, rank)?;
-    let shared = address(symbols, &operands[in_shared], in_shared + 1, space)?;
+    let shared = address_in(symbols, &operands[in_shared], in_shared + 1, space)?;
     let kind = match reduction {
         Some(reduction) => TensorCopyKind::Reduce(reduction),
         None if loads => {
-            let barrier = address(symbols, &operands[2], 3, AccessSpace::Cluster)?;
+            let barrier = address_in(symbols, &operands[2], 3, AccessSpace::Cluster)?;
             let blocks = match is_multicast {
                 true => Some(source(symbols, &operands[3], 4, ScalarType::U16, Widths::Exact)?),
                 false => None,
@@ -132,13 +132,4 @@ fn place(
     let map = source(symbols, &Operand::Name(object.clone()), number, ScalarType::B64, Widths::Exact)?;
     let coordinates = coordinates.iter().map(|at| source(symbols, at, number, ScalarType::S32, Widths::Exact));
     Ok((map, coordinates.collect::<Result<_, _>>()?))
-}
-
-fn address(
-    symbols: &mut Symbols<'_>,
-    operand: &Operand,
-    number: usize,
-    space: AccessSpace,
-) -> Result<EffectiveAddress, Problem> {
-    Ok(resolved(symbols, operand, number, space)?.0)
 }

@@ -1,7 +1,7 @@
 //! Decoding of the matrix products of a warpgroup (`wgmma`).
 
+use super::copies::groups;
 use super::matrix::{read_as, synchronous, written_as};
-use super::memory::groups;
 use super::operands::{Widths, count, source};
 use super::predicates::predicate_source;
 use crate::program::error::Problem;

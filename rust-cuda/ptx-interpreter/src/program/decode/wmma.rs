@@ -1,8 +1,8 @@
 //! Decoding of `wmma`.
 
+use super::addresses::{resolved, space_named};
 use super::matrix::{read_as, synchronous, written_as};
-use super::memory::resolved;
-use super::operands::{Widths, count, source, space_named};
+use super::operands::{Widths, count, source};
 use crate::program::error::Problem;
 use crate::program::instruction::{
     AccessSpace, Action, Fragment, FragmentElement, FragmentLayout, Register, Wmma, WmmaAccess, WmmaProduct,
