@@ -1,12 +1,14 @@
 //! Arrival of threads at the block's barriers.
 
+use super::block_state::BarrierState;
 use super::context::Context;
 use super::divergence::{Path, PathState};
 use super::fault::{Failure, FaultKind};
 use super::lanes::{ALL, lanes_of};
 use super::warp::{Next, Warp};
 use crate::memory::races::{BarrierOf, Threads};
-use crate::program::instruction::{Barrier, BarrierReduction};
+use crate::program::Kernel;
+use crate::program::instruction::{Action, Barrier, BarrierReduction, BarrierReductionKind};
 use crate::semantics::LANES;
 
 impl Warp {
@@ -68,6 +70,30 @@ impl Warp {
         }
         self.wait(index, active, PathState::AtBarrier(number as u8));
         Ok(Next::Stop)
+    }
+
+    /// Resumes the lanes that wait at a barrier of the block, which is complete.
+    pub(super) fn pass_barrier(&mut self, number: u8, barrier: &BarrierState, context: &mut Context<'_>) {
+        self.arrived[usize::from(number)] = 0;
+        for index in 0..self.divergence.paths.len() {
+            let path = &mut self.divergence.paths[index];
+            if path.state != PathState::AtBarrier(number) {
+                continue;
+            }
+            let (pc, mask) = (path.pc, path.mask);
+            path.state = PathState::Ready;
+            path.pc += 1;
+            self.note_barrier_of_some_lanes(pc, mask, context);
+            let as_mask = |holds: bool| if holds { ALL } else { 0 };
+            match context.kernel.barrier_reduction(pc).map(|reduction| reduction.kind) {
+                Some(BarrierReductionKind::And(p)) => self.write_predicate(p, as_mask(barrier.all), mask),
+                Some(BarrierReductionKind::Or(p)) => self.write_predicate(p, as_mask(barrier.any), mask),
+                Some(BarrierReductionKind::Count(register)) => {
+                    self.write(register, &[u64::from(barrier.count); LANES], mask);
+                }
+                None => {}
+            }
+        }
     }
 
     /// Where else threads wait for the barrier, if that is a fault; notes it if it is none.
@@ -184,5 +210,20 @@ impl Warp {
     /// The threads of these lanes for the race detector: the whole warp's if no others are left.
     pub(super) fn threads(&self, lanes: u32, context: &Context<'_>) -> Threads {
         Threads { phase: context.phase(self), lanes: if lanes == self.live() { ALL } else { lanes } }
+    }
+}
+
+impl Kernel {
+    /// Whether all lanes of a warp have to execute the barrier at this instruction.
+    pub(super) fn is_aligned_barrier(&self, pc: usize) -> bool {
+        matches!(&self.instructions[pc].action, Action::Barrier(barrier) if barrier.aligned)
+    }
+
+    /// The reduction of the threads' predicates by the barrier at this instruction.
+    fn barrier_reduction(&self, pc: usize) -> Option<BarrierReduction> {
+        match &self.instructions[pc].action {
+            Action::Barrier(barrier) => barrier.reduction,
+            _ => None,
+        }
     }
 }

@@ -5,12 +5,9 @@ use super::collective::are_one_operation;
 use super::context::Context;
 use super::divergence::{Path, PathState};
 use super::fault::{Fault, FaultKind};
-use super::lanes::ALL;
 use super::options::Options;
 use super::warp::Warp;
 use crate::memory::races::BarrierOf;
-use crate::program::Kernel;
-use crate::program::instruction::{Action, BarrierReduction, BarrierReductionKind};
 use crate::semantics::LANES;
 
 /// What a block did in its turn.
@@ -20,6 +17,17 @@ pub(super) struct Turn {
     pub(super) ended: bool,
     /// Whether any instruction was executed.
     pub(super) progress: bool,
+}
+
+/// Threads of a cluster, for its barrier.
+#[derive(Clone, Copy)]
+pub(super) struct ClusterCounts {
+    /// Those that have arrived.
+    pub(super) arrived: usize,
+    /// All.
+    pub(super) threads: usize,
+    /// Those that have exited the kernel.
+    pub(super) exited: usize,
 }
 
 impl Block {
@@ -191,13 +199,12 @@ impl Block {
         self.warps.iter_mut().for_each(|warp| warp.pass_cluster_barrier(context));
     }
 
-    /// The fault of a cluster whose barrier never completes: `arrived` of its `threads` threads have arrived, `exited`
-    /// have exited. None if no thread of this block waits there.
+    /// The fault of a cluster whose barrier never completes. None if no thread of this block waits there.
     #[cold]
     pub(super) fn cluster_fault(
         &self,
         context: &Context<'_>,
-        (arrived, threads, exited): (usize, usize, usize),
+        ClusterCounts { arrived, threads, exited }: ClusterCounts,
     ) -> Option<Box<Fault>> {
         let (warp, path) = self.first_path_that(|state| state == PathState::AtClusterBarrier)?;
         let kind = FaultKind::ClusterBarrierDivergence { arrived, threads, exited };
@@ -223,32 +230,7 @@ impl Block {
             } else {
                 context.state.barriers_passed += 1;
             }
-            for warp in &mut self.warps {
-                warp.arrived[number] = 0;
-                for index in 0..warp.divergence.paths.len() {
-                    let path = &mut warp.divergence.paths[index];
-                    if path.state != PathState::AtBarrier(number as u8) {
-                        continue;
-                    }
-                    let (pc, mask) = (path.pc, path.mask);
-                    path.state = PathState::Ready;
-                    path.pc += 1;
-                    warp.note_barrier_of_some_lanes(pc, mask, context);
-                    if let Some(reduction) = context.kernel.barrier_reduction(pc) {
-                        match reduction.kind {
-                            BarrierReductionKind::And(p) => {
-                                warp.write_predicate(p, if barrier.all { ALL } else { 0 }, mask);
-                            }
-                            BarrierReductionKind::Or(p) => {
-                                warp.write_predicate(p, if barrier.any { ALL } else { 0 }, mask);
-                            }
-                            BarrierReductionKind::Count(register) => {
-                                warp.write(register, &[u64::from(barrier.count); LANES], mask);
-                            }
-                        }
-                    }
-                }
-            }
+            self.warps.iter_mut().for_each(|warp| warp.pass_barrier(number as u8, &barrier, context));
             context.note_change();
         }
         context.state.complete = 0;
@@ -307,20 +289,5 @@ impl Block {
         let threads = threads.unwrap_or(context.config.block.count() as usize);
         let (pc, thread) = waiting.map_or((0, 0), |(warp, path)| (path.pc, warp.first_thread_of(&path)));
         context.fault(pc, thread, FaultKind::barrier_divergence(threads, None))
-    }
-}
-
-impl Kernel {
-    /// Whether all lanes of a warp have to execute the barrier at this instruction.
-    pub(super) fn is_aligned_barrier(&self, pc: usize) -> bool {
-        matches!(&self.instructions[pc].action, Action::Barrier(barrier) if barrier.aligned)
-    }
-
-    /// The reduction of the threads' predicates by the barrier at this instruction.
-    fn barrier_reduction(&self, pc: usize) -> Option<BarrierReduction> {
-        match &self.instructions[pc].action {
-            Action::Barrier(barrier) => barrier.reduction,
-            _ => None,
-        }
     }
 }

@@ -5,36 +5,10 @@ use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::LaneAddress;
 use super::lanes::lanes_in;
 use super::mbarrier::block_of;
-use super::pending_copies::PendingCopy;
+use super::pending_copies::{PIECE, PendingCopy, Piece};
 use super::resolve::Request;
 use super::warp::Warp;
 use crate::program::instruction::{AccessSpace, BulkCopy, EffectiveAddress};
-
-/// Bytes that are copied at once; every size is a multiple of them.
-const PIECE: usize = 16;
-
-/// Up to 16 bytes that a bulk copy writes.
-#[derive(Clone, Copy)]
-pub(super) struct Piece {
-    data: [u8; PIECE],
-    bytes: usize,
-    /// The bytes that nothing has written: bit i is byte i.
-    pub(super) unwritten: u16,
-}
-
-impl Piece {
-    /// The piece with these bytes. Bits of `unwritten` beyond them mean nothing.
-    pub(super) fn new(bytes: &[u8], unwritten: u16) -> Self {
-        let mut data = [0; PIECE];
-        data[..bytes.len()].copy_from_slice(bytes);
-        let of_bytes = u16::MAX.checked_shr((PIECE - bytes.len()) as u32).unwrap_or(0);
-        Self { data, bytes: bytes.len(), unwritten: unwritten & of_bytes }
-    }
-
-    pub(super) fn data(&self) -> &[u8] {
-        &self.data[..self.bytes]
-    }
-}
 
 impl Warp {
     /// Each active lane copies its bytes. The interpreter does so at once; until the copy has been waited for, every access to what it
@@ -73,10 +47,10 @@ impl Warp {
                 context.region(to.0, self).write_part(to.1, &data, unwritten);
                 context.note_change();
                 if let Some(barriers) = &barriers {
-                    self.note_async_store(pc, lane, (to, PIECE), barriers.of(lane), context);
+                    self.note_async_store(pc, lane, to, PIECE, barriers.of(lane), context);
                 } else {
-                    self.begin_bulk_write((pc, lane), to, Piece::new(&data, unwritten), context);
-                    self.begin_bulk_read((pc, lane), from, &data, context);
+                    self.begin_bulk_write(pc, lane, to, Piece::new(&data, unwritten), context);
+                    self.begin_bulk_read(pc, lane, from, context);
                 }
             }
             if let Some(barriers) = &barriers {
@@ -89,27 +63,22 @@ impl Warp {
     /// A bulk copy of a lane's group has written at a place, and is in flight until the group is complete.
     pub(super) fn begin_bulk_write(
         &mut self,
-        (pc, lane): (usize, usize),
+        pc: usize,
+        lane: usize,
         to: LaneAddress,
-        Piece { data, bytes, unwritten }: Piece,
+        piece: Piece,
         context: &mut Context<'_>,
     ) {
         // Races with copies in flight are found by words.
-        if bytes.is_multiple_of(4) {
-            let written = self.bulk_writes.begin(lane, (to, bytes), None, (data, unwritten));
-            context.note_flight(self, &written, Some(pc));
+        if piece.bytes.is_multiple_of(4) {
+            let begun = self.bulk_writes.begin(lane, to, piece, None);
+            context.note_flight(self, &begun, Some(pc));
         }
     }
 
     /// A bulk copy of a lane's group has read a piece at a place, and may read it again until the group has read all.
-    pub(super) fn begin_bulk_read(
-        &mut self,
-        (pc, lane): (usize, usize),
-        from: LaneAddress,
-        data: &[u8; PIECE],
-        context: &mut Context<'_>,
-    ) {
-        let read = self.bulk_reads.begin(lane, (from, 0), Some((from, PIECE)), (*data, 0));
+    pub(super) fn begin_bulk_read(&mut self, pc: usize, lane: usize, from: LaneAddress, context: &mut Context<'_>) {
+        let read = self.bulk_reads.begin_read(lane, from, PIECE);
         context.note_flight(self, &read, Some(pc));
     }
 

@@ -6,7 +6,7 @@ use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::{LaneAddress, LaneAddresses};
 use super::lanes::{groups, lanes_of};
-use super::pending_copies::PendingCopy;
+use super::pending_copies::{PendingCopy, Piece};
 use super::resolve::{Request, WarpAccess};
 use super::warp::Warp;
 use crate::memory::{AccessError, Region, global_pattern, shared_pattern};
@@ -66,7 +66,7 @@ impl Warp {
                 unwritten = region.unwritten(offset, bytes);
             }
             self.record_copy(pc, lane, to.of(lane), &data[..copy.bytes], context)?;
-            let begun = self.copies.begin(lane, (to.of(lane), copy.bytes), source, (data, unwritten));
+            let begun = self.copies.begin(lane, to.of(lane), Piece::new(&data[..copy.bytes], unwritten), source);
             context.note_flight(self, &begun, Some(pc));
         }
         Ok(())
@@ -111,11 +111,11 @@ impl Warp {
         copy: &PendingCopy,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        let PendingCopy { lane, target: (memory, offset), data, unwritten, bytes, .. } = *copy;
+        let PendingCopy { lane, target: (memory, offset), written, .. } = *copy;
         context.note_flight(self, copy, None);
-        self.record_copy(pc, lane, (memory, offset), &data[..bytes], context)?;
-        context.observe_access((self.number, lane, pc), Access::Write, (memory, offset), bytes);
-        context.region(memory, self).write_part(offset, &data[..bytes], unwritten);
+        self.record_copy(pc, lane, (memory, offset), written.data(), context)?;
+        context.observe_access(self.number, lane, pc, Access::Write, (memory, offset), written.bytes);
+        context.region(memory, self).write_part(offset, written.data(), written.unwritten);
         context.note_change();
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::warp::Warp;
 use crate::memory::races::{BarrierOf, CopyAccess};
 use crate::program::instruction::{
     AccessSpace, Arrival, EffectiveAddress, MBARRIER_BYTES as BYTES, Mbarrier, MbarrierOperation, MemoryOrdering,
-    PhaseOperand, StoreAsync,
+    PhaseOperand, Predicate, StoreAsync,
 };
 use crate::semantics::{LANES, Lanes};
 
@@ -48,7 +48,6 @@ impl Warp {
         };
         let request = Request { ordering, ..Request::plain(pc, BYTES, access) };
         let places = self.resolve_access(request, mbarrier.space, &mbarrier.address, active, context)?;
-        let lanes = lanes_in(active, context.reverses_lanes);
         match mbarrier.operation {
             MbarrierOperation::Init { arrivals } => {
                 for lane in lanes_of(active) {
@@ -66,31 +65,19 @@ impl Warp {
                 context.note_change();
             }
             MbarrierOperation::Expect { bytes } => {
-                for lane in lanes {
+                for lane in lanes_in(active, context.reverses_lanes) {
                     let bytes = self.registers[bytes as usize][lane] as u32;
                     let change = |state: &mut State| state.expect(bytes);
                     self.change_mbarrier(lane, places.of(lane), change, Orders::Nothing, context)?;
                 }
             }
-            MbarrierOperation::Arrive(Arrival { count, bytes, drops, state }) => {
-                let mut states = [0; LANES];
-                for lane in lanes {
-                    let [count, bytes] = [(count, 1), (bytes, 0)].map(|(register, otherwise)| {
-                        register.map_or(otherwise, |register| self.registers[register as usize][lane] as u32)
-                    });
-                    let change = |state: &mut State| state.arrive(count, bytes, drops);
-                    states[lane] = self.change_mbarrier(lane, places.of(lane), change, Orders::All, context)?.to_bits();
-                }
-                if let Some(state) = state {
-                    self.write(state, &states, active);
-                }
-            }
+            MbarrierOperation::Arrive(arrival) => self.arrive(arrival, active, &places, context)?,
             MbarrierOperation::ArriveWithCopies { expected } => {
-                for lane in lanes {
+                for lane in lanes_in(active, context.reverses_lanes) {
                     let place = places.of(lane);
                     for copy in self.copies.finish(None, 1 << lane) {
                         self.complete_copy(pc, &copy, context)?;
-                        self.note_async_store(pc, lane, (copy.target, copy.bytes), place, context);
+                        self.note_async_store(pc, lane, copy.target, copy.written.bytes, place, context);
                     }
                     // All copies are complete: an arrival that the phase would expect from now on has come already.
                     let change = |state: &mut State| if expected { state.arrive(1, 0, false) } else { Ok(false) };
@@ -98,38 +85,72 @@ impl Warp {
                 }
             }
             MbarrierOperation::Wait { complete, phase } => {
-                let mut completed = 0;
-                for (place, lanes) in groups(active, |lane| places.of(lane)) {
-                    let state = self.mbarrier_at(place, context);
-                    let state = state
-                        .map_err(|error| context.mbarrier_failure(lanes.trailing_zeros() as usize, place, error))?;
-                    let mut here = 0;
-                    for lane in lanes_of(lanes) {
-                        let is_complete = match phase {
-                            PhaseOperand::Parity(parity) => {
-                                state.has_completed(self.registers[parity as usize][lane] & 1 == 1)
-                            }
-                            PhaseOperand::State(of) => state
-                                .has_completed_phase_of(self.registers[of as usize][lane])
-                                .map_err(|error| context.mbarrier_failure(lane, place, error))?,
-                        };
-                        here |= u32::from(is_complete) << lane;
-                    }
-                    completed |= here;
-                    if here != 0 {
-                        self.note_phase_waited_for(place, here, context);
-                    }
-                }
-                self.write_predicate(complete, completed, active);
-                if completed != active {
-                    // The instruction suspends a thread until the phase completes, or for a time.
-                    context.suspends = true;
-                    let lane = (active & !completed).trailing_zeros() as usize;
-                    let never = |context: &Context<'_>| context.phase_never_ends(places.of(lane), self);
-                    if let Some(kind) = context.count_failed_wait().then(|| never(context)).flatten() {
-                        return Err(Failure::at(lane, kind));
-                    }
-                }
+                self.wait_for_phase(complete, phase, active, &places, context)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The active lanes arrive at mbarriers.
+    fn arrive(
+        &mut self,
+        Arrival { count, bytes, drops, state }: Arrival,
+        active: u32,
+        places: &LaneAddresses,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let mut states = [0; LANES];
+        for lane in lanes_in(active, context.reverses_lanes) {
+            let [count, bytes] = [(count, 1), (bytes, 0)].map(|(register, otherwise)| {
+                register.map_or(otherwise, |register| self.registers[register as usize][lane] as u32)
+            });
+            let change = |state: &mut State| state.arrive(count, bytes, drops);
+            states[lane] = self.change_mbarrier(lane, places.of(lane), change, Orders::All, context)?.to_bits();
+        }
+        if let Some(state) = state {
+            self.write(state, &states, active);
+        }
+        Ok(())
+    }
+
+    /// The active lanes test whether phases are complete.
+    fn wait_for_phase(
+        &mut self,
+        complete: Predicate,
+        phase: PhaseOperand,
+        active: u32,
+        places: &LaneAddresses,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let mut completed = 0;
+        for (place, lanes) in groups(active, |lane| places.of(lane)) {
+            let state = self.mbarrier_at(place, context);
+            let state =
+                state.map_err(|error| context.mbarrier_failure(lanes.trailing_zeros() as usize, place, error))?;
+            let mut here = 0;
+            for lane in lanes_of(lanes) {
+                let is_complete = match phase {
+                    PhaseOperand::Parity(parity) => state.has_completed(self.registers[parity as usize][lane] & 1 == 1),
+                    PhaseOperand::State(of) => state
+                        .has_completed_phase_of(self.registers[of as usize][lane])
+                        .map_err(|error| context.mbarrier_failure(lane, place, error))?,
+                };
+                here |= u32::from(is_complete) << lane;
+            }
+            completed |= here;
+            if here != 0 {
+                self.note_phase_waited_for(place, here, context);
+            }
+        }
+        self.write_predicate(complete, completed, active);
+        if completed != active {
+            // The instruction suspends a thread until the phase completes, or for a time.
+            context.suspends = true;
+            let lane = (active & !completed).trailing_zeros() as usize;
+            if context.count_failed_wait()
+                && let Some(kind) = context.phase_never_ends(places.of(lane), self)
+            {
+                return Err(Failure::at(lane, kind));
             }
         }
         Ok(())
@@ -160,7 +181,7 @@ impl Warp {
                     self.store_uninitialised((*source, store.bytes), lane, (memory, offset), context)?;
                 }
             }
-            self.note_async_store(pc, lane, ((memory, offset), bytes), barriers.of(lane), context);
+            self.note_async_store(pc, lane, (memory, offset), bytes, barriers.of(lane), context);
             self.complete_bytes(lane, barriers.of(lane), bytes as u32, context)?;
         }
         Ok(())
@@ -240,7 +261,8 @@ impl Warp {
         &self,
         pc: usize,
         lane: usize,
-        ((memory, offset), bytes): (LaneAddress, usize),
+        (memory, offset): LaneAddress,
+        bytes: usize,
         barrier: LaneAddress,
         context: &mut Context<'_>,
     ) {

@@ -3,7 +3,7 @@
 use super::block_state::Block;
 use super::context::Context;
 use super::fault::{Access, Fault};
-use super::lane_addresses::Memory;
+use super::lane_addresses::{LaneAddress, Memory};
 use super::observer::{ObservedAccess, Observing, Step, StoppedBlock};
 use crate::memory::first_address;
 use crate::program::DYNAMIC_SHARED_START;
@@ -41,9 +41,11 @@ impl Context<'_> {
     #[cold]
     pub(super) fn observe_access(
         &mut self,
-        (warp, lane, pc): (u32, usize, usize),
+        warp: u32,
+        lane: usize,
+        pc: usize,
         access: Access,
-        (memory, offset): (Memory, usize),
+        (memory, offset): LaneAddress,
         bytes: usize,
     ) {
         if self.observer.is_none() {

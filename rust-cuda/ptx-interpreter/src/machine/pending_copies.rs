@@ -12,16 +12,39 @@ pub(super) struct PendingCopies {
     committed: [u32; LANES],
 }
 
+/// The most bytes that are copied at once. The size of a bulk copy is a multiple of them.
+pub(super) const PIECE: usize = 16;
+
+/// Up to 16 bytes that a copy writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    data: [u8; PIECE],
+    pub(super) bytes: usize,
+    /// The bytes that nothing has written: bit i is byte i.
+    pub(super) unwritten: u16,
+}
+
+impl Piece {
+    /// The piece with these bytes. Bits of `unwritten` beyond them mean nothing.
+    pub(super) fn new(bytes: &[u8], unwritten: u16) -> Self {
+        let mut data = [0; PIECE];
+        data[..bytes.len()].copy_from_slice(bytes);
+        let of_bytes = u16::MAX.checked_shr((PIECE - bytes.len()) as u32).unwrap_or(0);
+        Self { data, bytes: bytes.len(), unwritten: unwritten & of_bytes }
+    }
+
+    pub(super) fn data(&self) -> &[u8] {
+        &self.data[..self.bytes]
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingCopy {
     pub(super) lane: usize,
     /// Index of the lane's group that the copy belongs to.
     group: u32,
     pub(super) target: LaneAddress,
-    pub(super) data: [u8; 16],
-    /// The bytes of `data` that nothing has written: bit i is byte i.
-    pub(super) unwritten: u16,
-    pub(super) bytes: usize,
+    pub(super) written: Piece,
     /// Where it reads, and the number of bytes.
     source: Option<(LaneAddress, usize)>,
 }
@@ -30,7 +53,7 @@ impl PendingCopy {
     /// What it accesses while it is in flight: where, the number of bytes, and what it writes.
     pub(super) fn accesses(&self) -> [(LaneAddress, usize, Option<&[u8]>); 2] {
         let (source, bytes) = self.source.unwrap_or((self.target, 0));
-        [(self.target, self.bytes, Some(&self.data[..self.bytes])), (source, bytes, None)]
+        [(self.target, self.written.bytes, Some(self.written.data())), (source, bytes, None)]
     }
 }
 
@@ -45,17 +68,22 @@ impl PendingCopies {
         self.committed = [0; LANES];
     }
 
-    /// Begins a copy to `bytes` bytes of a target.
+    /// Begins a copy that writes to a target, and reads so many bytes at a source until it ends.
     pub(super) fn begin(
         &mut self,
         lane: usize,
-        (target, bytes): (LaneAddress, usize),
+        target: LaneAddress,
+        written: Piece,
         source: Option<(LaneAddress, usize)>,
-        (data, unwritten): ([u8; 16], u16),
     ) -> PendingCopy {
-        let copy = PendingCopy { lane, group: self.committed[lane], target, data, unwritten, bytes, source };
+        let copy = PendingCopy { lane, group: self.committed[lane], target, written, source };
         self.copies.push(copy);
         copy
+    }
+
+    /// Begins what a copy only reads.
+    pub(super) fn begin_read(&mut self, lane: usize, source: LaneAddress, bytes: usize) -> PendingCopy {
+        self.begin(lane, source, Piece::new(&[], 0), Some((source, bytes)))
     }
 
     pub(super) fn commit(&mut self, active: u32) {

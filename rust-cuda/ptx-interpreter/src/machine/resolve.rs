@@ -184,7 +184,7 @@ impl Warp {
         }
         if context.observer.is_some() {
             for lane in lanes_of(active) {
-                context.observe_access((self.number, lane, pc), access, resolved.of(lane), bytes);
+                context.observe_access(self.number, lane, pc, access, resolved.of(lane), bytes);
             }
         }
         Ok(())

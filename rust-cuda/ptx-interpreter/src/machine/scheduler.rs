@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use cuda_launch::Switches;
 
-use super::block::Turn;
+use super::block::{ClusterCounts, Turn};
 use super::block_state::Block;
 use super::context::Context;
 use super::executor::Executor;
@@ -235,17 +235,17 @@ impl Launch<'_> {
         }
     }
 
-    /// Of the resident cluster: the threads that have arrived at its barrier, all, and those that have exited.
-    fn cluster_counts(&self, context: &Context<'_>) -> (usize, usize, usize) {
+    /// The threads of the resident cluster.
+    fn cluster_counts(&self, context: &Context<'_>) -> ClusterCounts {
         let residents = &context.residents.list;
         let arrived = residents.iter().map(|resident| resident.state.cluster_arrived as usize).sum();
         let exited = residents.iter().map(|resident| resident.block.exited()).sum();
-        (arrived, residents.len() * self.config.block.count() as usize, exited)
+        ClusterCounts { arrived, threads: residents.len() * self.config.block.count() as usize, exited }
     }
 
     /// Whether threads have arrived at the resident cluster's barrier, and no other thread holds it up.
     pub(super) fn all_arrived_at_cluster(&self, context: &Context<'_>) -> bool {
-        let (arrived, threads, _) = self.cluster_counts(context);
+        let ClusterCounts { arrived, threads, .. } = self.cluster_counts(context);
         let residents = context.residents.list.iter();
         let gone = residents.map(|resident| resident.block.gone_before_cluster_barrier(&self.options));
         arrived != 0 && arrived + gone.sum::<usize>() == threads

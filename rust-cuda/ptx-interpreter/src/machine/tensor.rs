@@ -3,12 +3,12 @@
 //! They are what bulk copies are: the interpreter copies at once, and until the copy has been waited for, every access to what it writes is
 //! a race, and every write to what it reads.
 
-use super::bulk::Piece;
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::LaneAddress;
 use super::lanes::{lanes_in, lanes_of};
 use super::mbarrier::block_of;
+use super::pending_copies::Piece;
 use super::resolve::Request;
 use super::warp::Warp;
 use crate::memory::{
@@ -27,6 +27,17 @@ const BOX_ALIGNMENT: usize = 128;
 /// An atomic update of a reduction.
 const UPDATE: MemoryOrdering = MemoryOrdering { volatile: false, ..MemoryOrdering::VOLATILE };
 
+/// A box of a tensor that a lane copies, and where it is in shared memory.
+struct TensorBox {
+    pc: usize,
+    lane: usize,
+    map: TensorMap,
+    /// The coordinates of its first element.
+    at: Vec<i32>,
+    space: AccessSpace,
+    address: EffectiveAddress,
+}
+
 impl Warp {
     /// Each active lane copies a box.
     pub(super) fn copy_tensor(
@@ -38,16 +49,15 @@ impl Warp {
     ) -> Result<(), Failure> {
         for lane in lanes_in(active, context.reverses_lanes) {
             let map = self.tensor_map(pc, lane, copy, context)?;
-            let at: Vec<i32> = copy.coordinates.iter().map(|at| self.registers[*at as usize][lane] as i32).collect();
+            let at = copy.coordinates.iter().map(|at| self.registers[*at as usize][lane] as i32).collect();
+            let tensor_box = TensorBox { pc, lane, map, at, space: copy.shared.0, address: copy.shared.1 };
             match &copy.kind {
                 TensorCopyKind::Load { barrier, blocks } => {
                     let blocks = blocks.map(|blocks| self.registers[blocks as usize][lane] as u16);
-                    self.load_box((pc, lane), (&map, &at), copy, (barrier, blocks), context)?;
+                    self.load_box(&tensor_box, barrier, blocks, context)?;
                 }
-                TensorCopyKind::Store => self.store_box((pc, lane), (&map, &at), copy, None, context)?,
-                TensorCopyKind::Reduce(reduction) => {
-                    self.store_box((pc, lane), (&map, &at), copy, Some(*reduction), context)?;
-                }
+                TensorCopyKind::Store => self.store_box(&tensor_box, None, context)?,
+                TensorCopyKind::Reduce(reduction) => self.store_box(&tensor_box, Some(*reduction), context)?,
             }
         }
         Ok(())
@@ -93,13 +103,13 @@ impl Warp {
 
     fn load_box(
         &mut self,
-        (pc, lane): (usize, usize),
-        (map, at): (&TensorMap, &[i32]),
-        copy: &TensorCopy,
-        (barrier, blocks): (&EffectiveAddress, Option<u16>),
+        TensorBox { pc, lane, map, at, space, address }: &TensorBox,
+        barrier: &EffectiveAddress,
+        blocks: Option<u16>,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        let start = self.box_address(lane, &copy.shared.1, Access::Write)?;
+        let (pc, lane) = (*pc, *lane);
+        let start = self.box_address(lane, address, Access::Write)?;
         let barrier = self.addresses(barrier)[lane];
         // Of each block that gets the box, the addresses of box and mbarrier: in the others, those at the same offsets.
         let targets: Vec<[u64; 2]> = match blocks {
@@ -118,15 +128,15 @@ impl Warp {
         }
         let bytes = map.box_bytes() as u32;
         for chunk in map.chunks(at) {
-            let (data, unwritten) = self.read_chunk((pc, lane), map, &chunk, context)?;
+            let (data, unwritten) = self.read_chunk(pc, lane, map, &chunk, context)?;
             for ([start, _], barrier) in targets.iter().zip(&barriers) {
                 let address = map.swizzle().permute(start + chunk.shared);
-                let to = self.place(Request::plain(pc, CHUNK, Access::Write), lane, copy.shared.0, address, context)?;
+                let to = self.place(Request::plain(pc, CHUNK, Access::Write), lane, *space, address, context)?;
                 if block_of(to.0) != block_of(barrier.0) {
                     return Err(Failure::at(lane, FaultKind::StoreAsyncBlocks));
                 }
                 context.region(to.0, self).write_part(to.1, &data, unwritten);
-                self.note_async_store(pc, lane, (to, CHUNK), *barrier, context);
+                self.note_async_store(pc, lane, to, CHUNK, *barrier, context);
             }
         }
         context.note_change();
@@ -139,7 +149,8 @@ impl Warp {
     /// The bytes of a chunk, with what a load puts in the place of those out of bounds, and which nothing has written.
     fn read_chunk(
         &self,
-        (pc, lane): (usize, usize),
+        pc: usize,
+        lane: usize,
         map: &TensorMap,
         chunk: &Chunk,
         context: &mut Context<'_>,
@@ -163,13 +174,12 @@ impl Warp {
 
     fn store_box(
         &mut self,
-        (pc, lane): (usize, usize),
-        (map, at): (&TensorMap, &[i32]),
-        copy: &TensorCopy,
+        TensorBox { pc, lane, map, at, space, address }: &TensorBox,
         reduction: Option<TensorReduction>,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        let start = self.box_address(lane, &copy.shared.1, Access::Read)?;
+        let (pc, lane) = (*pc, *lane);
+        let start = self.box_address(lane, address, Access::Read)?;
         let update = match reduction {
             None => None,
             Some(reduction) => Some(reduction.update(map.element()).ok_or_else(|| {
@@ -182,13 +192,13 @@ impl Warp {
             // A sum of bytes that nothing has written is an error, a copy of them is one where it is used.
             let may_read = update.is_none() && context.copies_uninitialised();
             let from = context.reading_uninitialised(may_read, |context| {
-                self.place(Request::plain(pc, CHUNK, Access::Read), lane, copy.shared.0, address, context)
+                self.place(Request::plain(pc, CHUNK, Access::Read), lane, *space, address, context)
             })?;
             let mut data = [0; CHUNK];
             let source = context.region(from.0, self);
             source.read(from.1, &mut data);
             let unwritten = source.unwritten(from.1, CHUNK);
-            self.begin_bulk_read((pc, lane), from, &data, context);
+            self.begin_bulk_read(pc, lane, from, context);
             let most = if update.is_some() { map.element().bytes() } else { CHUNK };
             for (start, bytes) in pieces(&chunk, most) {
                 let address = chunk.global + start as u64;
@@ -199,7 +209,7 @@ impl Warp {
                         let to = self.place(Request::plain(pc, bytes, Access::Write), lane, space, address, context)?;
                         let piece = Piece::new(&data[start..start + bytes], unwritten >> start);
                         context.region(to.0, self).write_part(to.1, piece.data(), piece.unwritten);
-                        self.begin_bulk_write((pc, lane), to, piece, context);
+                        self.begin_bulk_write(pc, lane, to, piece, context);
                     }
                     Some(update) => {
                         let request = Request { ordering: UPDATE, ..Request::plain(pc, bytes, Access::Atomic) };

@@ -265,8 +265,7 @@ impl Warp {
                 let mut data = [0; CHUNK];
                 context.region(memory, self).read(offset, &mut data);
                 if context.races.is_some() {
-                    let place = (memory, offset);
-                    let read = self.products.reads.begin(lane, (place, 0), Some((place, CHUNK)), (data, 0));
+                    let read = self.products.reads.begin_read(lane, (memory, offset), CHUNK);
                     context.note_flight(self, &read, Some(pc));
                 }
                 let (outer, inner) = chunks[lane];

@@ -3,9 +3,7 @@
 use super::addresses::{CLUSTER, address_in};
 use super::operands::{Widths, source};
 use crate::program::error::Problem;
-use crate::program::instruction::{
-    AccessSpace, Action, Register, TensorCopy, TensorCopyKind, TensorReduction,
-};
+use crate::program::instruction::{AccessSpace, Action, Register, TensorCopy, TensorCopyKind, TensorReduction};
 use crate::program::modifiers::ModifierCursor;
 use crate::program::symbols::Symbols;
 use crate::syntax::{Operand, ScalarType, Space, Texel};
