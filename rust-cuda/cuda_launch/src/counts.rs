@@ -5,14 +5,6 @@ pub fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// Why `start..end` is no range of `length` elements: "the start, 3, is beyond the end, 2".
-pub fn wrong_range(start: usize, end: usize, length: usize) -> String {
-    match start > end {
-        true => format!("the start, {start}, is beyond the end, {end}"),
-        false => format!("the end, {end}, is beyond the length, {length}"),
-    }
-}
-
 /// "1 thread waits", "2 threads wait".
 pub fn waiting(count: usize, noun: &str) -> String {
     format!("{} {}", counted(count, noun), if count == 1 { "waits" } else { "wait" })

@@ -18,9 +18,10 @@ pub mod message;
 mod overflow;
 mod schedule;
 pub mod trap;
+pub mod words;
 
 pub use access::Access;
-pub use counts::{counted, having, waiting, wrong_range};
+pub use counts::{counted, having, waiting};
 pub use launch_config::{Dim3, LaunchConfig, LimitError};
 pub use mbarrier::{Mbarrier, MbarrierError};
 pub use overflow::Overflow;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use cuda_launch::message::Message;
+use cuda_launch::words::wrong_range;
 use cuda_std::{ArgumentError, LaunchConfig, LimitError, simulator};
 use cust::error::CudaError;
 use cust::sys::CUresult;
@@ -142,7 +143,7 @@ pub enum Error {
         slice: usize,
     },
     /// A range of elements is out of the buffer's bounds.
-    #[error("{operation}: range {start}..{end} of a buffer: {}", cuda_launch::wrong_range(*.start, *.end, *.buffer))]
+    #[error("{operation}: {}", wrong_range(*.start as u64, *.end as u64, "a buffer", *.buffer as u64))]
     Range {
         /// The copy: `copy_from_at` or `to_vec_at`.
         operation: &'static str,

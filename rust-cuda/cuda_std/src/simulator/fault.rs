@@ -10,11 +10,11 @@ use thiserror::Error;
 
 use crate::{Dim3, Element, Schedule};
 pub use cuda_launch::Access;
-use cuda_launch::{MbarrierError, Overflow};
+use cuda_launch::{MbarrierError, Overflow, words};
 
 /// A bug in a kernel, with the thread and the source line where it was detected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("kernel {kernel}, block {block}, thread {thread}, {location}: {kind}{}", schedule.in_message())]
+#[error("{}: {kind}{}", words::thread_at(kernel, *.block, *.thread, location), schedule.in_message())]
 pub struct Fault {
     /// The kernel's name.
     pub kernel: &'static str,
@@ -90,7 +90,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FaultKind {
     /// An index outside of a buffer or an array.
-    #[error("index {index} is outside of {place}, which has {}", cuda_launch::counted(*.length, "element"))]
+    #[error("{}", words::outside(*.index as u64, place, *.length as u64))]
     OutOfBounds {
         /// The memory.
         place: Place,
@@ -100,7 +100,7 @@ pub enum FaultKind {
         length: usize,
     },
     /// A range of indices whose start is beyond its end, or whose end is beyond the end of a buffer.
-    #[error("range {start}..{end} of {place}: {}", cuda_launch::wrong_range(*.start, *.end, *.length))]
+    #[error("{}", words::wrong_range(*.start as u64, *.end as u64, place, *.length as u64))]
     Range {
         /// The memory.
         place: Place,
@@ -133,7 +133,8 @@ pub enum FaultKind {
     },
     /// Two unordered accesses to an element, at least one of which writes.
     #[error(
-        "race: {access} element {index} of {place}, which block {other_block}, thread {other_thread} {other_access}{}",
+        "race: {}{}",
+        words::both_access(*.access, format_args!("element {index} of {place}"), *.other_access, *.other_block, *.other_thread),
         At(.other_location)
     )]
     Race {
@@ -272,9 +273,11 @@ pub enum FaultKind {
     },
     /// A thread that makes more accesses than [`Options::thread_accesses`](super::Options::thread_accesses) without a barrier.
     #[error(
-        "the kernel does not end: the thread has accessed memory {} times without a barrier. Correct the condition of the loop around \
-         this line, or allow more by simulator::Options::thread_accesses",
-        Count(*.accesses)
+        "{}",
+        words::endless(
+            format_args!("the thread has accessed memory {} times without a barrier", Count(*.accesses)),
+            "simulator::Options::thread_accesses"
+        )
     )]
     EndlessAccesses {
         /// The accesses, in units of 2²⁰.
@@ -282,9 +285,11 @@ pub enum FaultKind {
     },
     /// A block whose threads wait more often than [`Options::block_waits`](super::Options::block_waits).
     #[error(
-        "the kernel does not end: the threads of the block have waited {} times at barriers or for their warps. Correct the condition \
-         of the loop around this line, or allow more by simulator::Options::block_waits",
-        Count(*.waits)
+        "{}",
+        words::endless(
+            format_args!("the threads of the block have waited {} times at barriers or for their warps", Count(*.waits)),
+            "simulator::Options::block_waits"
+        )
     )]
     EndlessWaits {
         /// The times that threads of the block have waited.
@@ -303,8 +308,7 @@ pub enum FaultKind {
         operations: u64,
     },
     /// A wait for a phase of an mbarrier that no thread completes.
-    #[error("waits forever: no thread completes the phase of the mbarrier, which still expects {} and {bytes} bytes",
-        cuda_launch::counted(*.arrivals as usize, "arrival"))]
+    #[error("waits forever: no thread completes the phase of the mbarrier, {}", words::still_expects(*.arrivals, *.bytes))]
     PhaseNeverEnds {
         /// Arrivals that the phase still expects.
         arrivals: u32,
@@ -316,8 +320,11 @@ pub enum FaultKind {
     Mbarrier(#[source] MbarrierError),
     /// A thread that has run for longer than [`Options::thread_seconds`](super::Options::thread_seconds) without an end or a barrier.
     #[error(
-        "the kernel does not end: the thread has run for {seconds} s without a barrier. Correct the condition of the loop around this \
-         line, or allow more by simulator::Options::thread_seconds"
+        "{}",
+        words::endless(
+            format_args!("the thread has run for {seconds} s without a barrier"),
+            "simulator::Options::thread_seconds"
+        )
     )]
     Overdue {
         /// The seconds.

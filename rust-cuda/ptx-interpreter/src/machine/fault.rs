@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use cuda_launch::Access;
-use cuda_launch::{Dim3, MbarrierError, Overflow, Schedule};
+use cuda_launch::{Dim3, MbarrierError, Overflow, Schedule, words};
 use thiserror::Error;
 
 use super::products::WgmmaError;
@@ -18,8 +18,8 @@ use crate::syntax::printable;
 /// A kernel's error, with the thread and the instruction.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "kernel {kernel}, block {block}, thread {thread}, {place}: {kind}{}{}{}",
-    In(.source_line), schedule.in_message(), InAll(*.count)
+    "{}: {kind}{}{}{}",
+    words::thread_at(kernel, *.block, *.thread, place), In(.source_line), schedule.in_message(), InAll(*.count)
 )]
 pub struct Fault {
     /// The kernel's name.
@@ -80,8 +80,10 @@ pub enum FaultKind {
     },
     /// Two unordered accesses to the same bytes, at least one of which writes.
     #[error(
-        "race: {access} {}, which block {other_block}, thread {other_thread} {other_access} at {other_place}{}",
-        Accessed(memory, *address, *bytes),
+        "race: {} at {other_place}{}",
+        words::both_access(
+            *.access, Accessed(memory, *address, *bytes), *.other_access, *.other_block, *.other_thread
+        ),
         Because(.reason)
     )]
     Race {
@@ -107,8 +109,10 @@ pub enum FaultKind {
     /// Two unordered plain writes of the same value to the same bytes, or a read and a write of the value that the bytes have. A fault only
     /// if [`Options::same_value_races_are_faults`](crate::Options::same_value_races_are_faults) is set.
     #[error(
-        "same-value race: {access} {}, which block {other_block}, thread {other_thread} {other_access} at {other_place}{}",
-        Accessed(memory, *address, *bytes),
+        "same-value race: {} at {other_place}{}",
+        words::both_access(
+            *.access, Accessed(memory, *address, *bytes), *.other_access, *.other_block, *.other_thread
+        ),
         if *.other_access == Access::Read { "; the write leaves the same value" } else { " with the same value" }
     )]
     SameValueRace {
@@ -285,7 +289,7 @@ pub enum FaultKind {
         bounds: Option<(u64, u64)>,
     },
     /// A `trap` of a Rust kernel because of a part of a buffer whose start is beyond its end, or whose end is beyond the buffer's.
-    #[error("range {start}..{end} of {memory}: {}", cuda_launch::wrong_range(*.start as usize, *.end as usize, *.length as usize))]
+    #[error("{}", words::wrong_range(*.start, *.end, memory, *.length))]
     Range {
         /// The buffer.
         memory: Indexed,
@@ -345,8 +349,8 @@ pub enum FaultKind {
     },
     /// A wait for a phase of an mbarrier, while no thread that can run completes it.
     #[error(
-        "waits forever: no thread that has started completes the phase of the mbarrier {}, which still expects {} and {bytes} bytes",
-        Accessed(memory, *address, MBARRIER_BYTES), cuda_launch::counted(*.arrivals as usize, "arrival")
+        "waits forever: no thread that has started completes the phase of the mbarrier {}, {}",
+        Accessed(memory, *address, MBARRIER_BYTES), words::still_expects(*.arrivals, *.bytes)
     )]
     PhaseNeverEnds {
         /// Arrivals that the phase still expects.
@@ -395,8 +399,11 @@ pub enum FaultKind {
     /// A block that has issued more instructions than
     /// [`Options::block_instructions`](crate::Options::block_instructions).
     #[error(
-        "the kernel does not end: the warps of the block have issued {instructions} instructions. Correct the condition of the loop \
-         around this line, or allow more by Options::block_instructions"
+        "{}",
+        words::endless(
+            format_args!("the warps of the block have issued {instructions} instructions"),
+            "Options::block_instructions"
+        )
     )]
     Endless {
         /// The instructions that its warps have issued.
@@ -405,9 +412,14 @@ pub enum FaultKind {
     /// A block that has issued more instructions than
     /// [`Options::instructions_without_progress`](crate::Options::instructions_without_progress) without a store, a barrier or an end.
     #[error(
-        "the kernel does not end: the warps of the block have issued {instructions} instructions without a store that other threads \
-         see, a barrier or an end. Correct the condition of the loop around this line, or allow more by \
-         Options::instructions_without_progress"
+        "{}",
+        words::endless(
+            format_args!(
+                "the warps of the block have issued {instructions} instructions without a store that other threads see, a \
+                 barrier or an end"
+            ),
+            "Options::instructions_without_progress"
+        )
     )]
     NoProgress {
         /// The instructions that its warps have issued since.
@@ -446,10 +458,7 @@ impl fmt::Display for IndexOutOfBounds<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(memory, bounds) = self;
         match bounds {
-            Some((index, length)) => {
-                let elements = cuda_launch::counted(*length as usize, "element");
-                write!(f, "index {index} is outside of {memory}, which has {elements}")
-            }
+            Some((index, length)) => write!(f, "{}", words::outside(*index, memory, *length)),
             None => write!(f, "an index is outside of {memory}"),
         }
     }
