@@ -65,7 +65,7 @@ impl<'a, T: AtomicElement, const IS_SHARED: bool> Atomic<'a, T, IS_SHARED> {
     #[track_caller]
     fn ordered_by<R>(self, ordering: Ordering, access: Access, operation: impl FnOnce(&T::Cell) -> R) -> R {
         watchdog::check(Location::caller());
-        current::count_access(|current| &current.atomics);
+        watchdog::count_access(|current| &current.atomics);
         let place = std::ptr::from_ref(self.cell).addr();
         if access != Access::Load {
             synchronization::before_store(

@@ -11,7 +11,7 @@ use super::fault;
 use super::phases::MbarrierId;
 use super::shadow::{Accessor, shadow_epoch};
 use super::synchronization;
-use super::watchdog::{self, Worker};
+use super::worker::Worker;
 use crate::Dim3;
 use cuda_launch::Switches;
 
@@ -190,20 +190,6 @@ pub(super) fn count(counter: impl FnOnce(&Current) -> &Cell<u64>) {
         let counter = counter(current);
         counter.set(counter.get() + 1);
     });
-}
-
-/// Counts an access to memory at the caller's place. Too many of one thread are a fault.
-#[inline(always)]
-#[track_caller]
-pub(super) fn count_access(counter: impl FnOnce(&Current) -> &Cell<u64>) {
-    let accesses = with(|current| {
-        let counter = counter(current);
-        counter.set(counter.get() + 1);
-        counter.get()
-    });
-    if accesses.is_multiple_of(watchdog::ACCESSES_AT_A_TIME) {
-        watchdog::note_accesses(Location::caller());
-    }
 }
 
 /// Whether the block with this number, from 1, is the current one.

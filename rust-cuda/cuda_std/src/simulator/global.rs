@@ -104,7 +104,7 @@ impl<'a, T: Element> Global<'a, T> {
             return Box::leak(Box::new(T::POISON));
         };
         check_written(self.written, self.name, index, location);
-        current::count_access(|current| &current.global_loads);
+        watchdog::count_access(|current| &current.global_loads);
         // SAFETY: the launch borrows the buffer while it runs, and threads have only this access to it.
         #[allow(unsafe_code)]
         unsafe {
@@ -326,7 +326,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     pub fn get(self, index: usize) -> T {
         let cell = self.at(index);
         self.check(Access::Read, index, Location::caller(), || true);
-        current::count_access(|current| &current.global_loads);
+        watchdog::count_access(|current| &current.global_loads);
         T::load(cell)
     }
 
@@ -336,7 +336,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     pub fn set(self, index: usize, value: T) {
         let cell = self.at(index);
         self.check(Access::Write, index, Location::caller(), || value.is_in(cell));
-        current::count_access(|current| &current.global_stores);
+        watchdog::count_access(|current| &current.global_stores);
         value.store(cell);
     }
 

@@ -57,6 +57,7 @@ pub mod thread;
 mod together;
 pub mod warp;
 mod watchdog;
+mod worker;
 
 pub use buffer::{SimulatorBuffer, SimulatorMemory};
 #[doc(hidden)]

@@ -89,7 +89,7 @@ macro_rules! accesses {
         #[inline]
         #[track_caller]
         pub fn get(&self, index: usize) -> T {
-            current::count_access(|current| &current.shared_loads);
+            watchdog::count_access(|current| &current.shared_loads);
             T::load(self.at(Access::Read, index, Location::caller(), |_| true))
         }
 
@@ -97,7 +97,7 @@ macro_rules! accesses {
         #[inline]
         #[track_caller]
         pub fn set(&self, index: usize, value: T) {
-            current::count_access(|current| &current.shared_stores);
+            watchdog::count_access(|current| &current.shared_stores);
             value.store(self.at(Access::Write, index, Location::caller(), |cell| value.is_in(cell)));
         }
 
@@ -114,7 +114,7 @@ macro_rules! accesses {
             if fault::is_unwinding() {
                 return;
             }
-            current::count_access(|current| &current.shared_stores);
+            watchdog::count_access(|current| &current.shared_stores);
             // The write is checked here and where it happens.
             self.at(Access::Write, index, location, |cell| value.is_in(cell));
             let array = self.clone();
@@ -205,7 +205,7 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     /// The same, at a location.
     pub(super) fn synchronise_at(&self, index: usize, location: &'static Location<'static>) -> usize {
         current::before_atomic(location);
-        current::count_access(|current| &current.atomics);
+        watchdog::count_access(|current| &current.atomics);
         std::ptr::from_ref(self.at(Access::Atomic, index, location, |_| false)).addr()
     }
 
