@@ -6,7 +6,7 @@ use super::divergence::{Path, PathState};
 use super::fault::{Failure, FaultKind};
 use super::lanes::{ALL, lanes_of};
 use super::warp::{Next, Warp};
-use crate::memory::races::{BarrierOf, Threads};
+use crate::memory::races::BarrierOf;
 use crate::program::Kernel;
 use crate::program::instruction::{Action, Barrier, BarrierReduction, BarrierReductionKind};
 use crate::semantics::LANES;
@@ -62,7 +62,7 @@ impl Warp {
         context.state.complete_if_all_arrived(number as usize);
         if !barrier.waits {
             let barrier = BarrierOf::Block { block: context.state.number, number: number as u8 };
-            let threads = self.threads(active, context);
+            let threads = context.threads(self, active);
             if let Some(races) = &mut context.races {
                 races.detector.arrive(barrier, threads);
             }
@@ -156,7 +156,7 @@ impl Warp {
         }
         self.cluster_arrived |= active;
         context.state.cluster_arrived += active.count_ones();
-        let (barrier, threads) = (context.cluster_barrier(), self.threads(active, context));
+        let (barrier, threads) = (context.cluster_barrier(), context.threads(self, active));
         if let (Some(races), true) = (&mut context.races, context.kernel.splits_cluster_barriers) {
             races.detector.arrive(barrier, threads);
         }
@@ -201,15 +201,10 @@ impl Warp {
 
     /// Registers that lanes have waited at the cluster's barrier.
     fn note_cluster_wait(&self, active: u32, context: &mut Context<'_>) {
-        let (barrier, threads) = (context.cluster_barrier(), self.threads(active, context));
+        let (barrier, threads) = (context.cluster_barrier(), context.threads(self, active));
         if let (Some(races), true) = (&mut context.races, context.kernel.splits_cluster_barriers) {
             races.detector.pass(barrier, threads);
         }
-    }
-
-    /// The threads of these lanes for the race detector: the whole warp's if no others are left.
-    pub(super) fn threads(&self, lanes: u32, context: &Context<'_>) -> Threads {
-        Threads { phase: context.phase(self), lanes: if lanes == self.live() { ALL } else { lanes } }
     }
 }
 

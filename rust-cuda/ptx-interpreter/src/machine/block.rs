@@ -244,7 +244,7 @@ impl Block {
             paths.fold(0, |mask, path| mask | path.mask)
         };
         let groups = self.warps.iter().map(|warp| (warp, waiting(warp))).filter(|(_, lanes)| *lanes != 0);
-        let groups: Vec<_> = groups.map(|(warp, lanes)| warp.threads(lanes, context)).collect();
+        let groups: Vec<_> = groups.map(|(warp, lanes)| context.threads(warp, lanes)).collect();
         let Some(races) = &mut context.races else { return };
         groups.iter().for_each(|group| races.detector.arrive(barrier, *group));
         races.detector.complete(barrier);

@@ -7,15 +7,13 @@ use cuda_launch::{Dim3, LaunchConfig};
 use super::block_state::{Block, BlockState};
 use super::counts::InstructionCounts;
 use super::fault::{Fault, FaultKind};
-use super::lanes::lanes_of;
 use super::launch::{Launch, LaunchResults};
 use super::note::Notes;
 use super::observer::{Observing, Step};
 use super::options::{Options, Uninitialised};
 use super::race::RaceChecker;
 use super::residents::Residents;
-use super::warp::Warp;
-use crate::memory::races::{BarrierOf, Fence, Phase, Thread};
+use crate::memory::races::{BarrierOf, Phase};
 use crate::program::{Kernel, Place};
 use crate::syntax::Space;
 
@@ -178,31 +176,6 @@ impl Context<'_> {
     /// Three-dimensional index of thread `thread` in the block.
     pub(super) fn thread_index(&self, thread: u32) -> Dim3 {
         self.config.block.index_of(u64::from(thread))
-    }
-
-    /// The warp's current phase, for the race detector.
-    pub(super) fn phase(&self, warp: &Warp) -> Phase {
-        Phase {
-            block: self.state.number,
-            warp: warp.number,
-            barriers: self.state.barriers_passed,
-            warp_syncs: warp.warp_syncs,
-        }
-    }
-
-    /// A thread of the warp, for the race detector.
-    pub(super) fn thread(&self, warp: &Warp, lane: usize) -> Thread {
-        Thread { phase: self.phase(warp), lane: lane as u32 }
-    }
-
-    pub(super) fn fence(&mut self, fence: Fence, warp: &Warp, active: u32) {
-        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-        let phase = self.phase(warp);
-        if let Some(races) = &mut self.races {
-            for lane in lanes_of(active) {
-                races.detector.fence(Thread { phase, lane: lane as u32 }, fence);
-            }
-        }
     }
 
     #[cold]

@@ -242,7 +242,7 @@ impl Warp {
         let (is_complete, before, state) = changed.map_err(|error| context.mbarrier_failure(lane, place, error))?;
         context.region(place.0, self).store_whole(place.1, BYTES, state.to_bits());
         context.note_change();
-        let (thread, threads) = (context.thread(self, lane), self.threads(1 << lane, context));
+        let (thread, threads) = (context.thread(self, lane), context.threads(self, 1 << lane));
         let Some(barrier) = context.barrier_at(place, self) else { return Ok(before) };
         let Some(races) = &mut context.races else { return Ok(before) };
         match orders {
@@ -276,7 +276,7 @@ impl Warp {
     }
 
     fn note_phase_waited_for(&self, place: LaneAddress, lanes: u32, context: &mut Context<'_>) {
-        let threads = self.threads(lanes, context);
+        let threads = context.threads(self, lanes);
         if let Some(barrier) = context.barrier_at(place, self)
             && let Some(races) = &mut context.races
         {

@@ -1,4 +1,11 @@
 //! Executes programs: a functional model of a GPU, without timing.
+//!
+//! The way from a launch to a reported race:
+//! 1. `loaded` checks the launch. `scheduler` gives its blocks to workers, and `block` gives each warp of a block its turn.
+//! 2. `execution` chooses a path of a warp (`Warp::run`) and its next instruction, and calls what the instruction does (`Warp::execute`).
+//! 3. `access` loads and stores. It first has `resolve` find the memory of each lane's address, and check and record the access.
+//! 4. `record` tells the race detector ([`crate::memory::races`]) of the access, and makes a [`FaultKind::Race`] of a conflict.
+//! 5. `recovery` has `context` add the thread and the place to it. `scheduler` returns the fault of the lowest block.
 
 mod access;
 mod barrier;

@@ -5,16 +5,49 @@ use std::ops::Range;
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind, RaceReason};
 use super::lane_addresses::{LaneAddress, LaneAddresses, Memory};
+use super::lanes::{ALL, lanes_of};
 use super::pending_copies::PendingCopy;
 use super::resolve::{self, Request};
 use super::warp::Warp;
 use crate::memory::Region;
 use crate::memory::races::{
-    AccessKind, Conflict, CopyAccess, LaneAccess, Observation, Publication, WarpAccess, Watched, Why,
+    AccessKind, Conflict, CopyAccess, Fence, LaneAccess, Observation, Phase, Publication, Thread, Threads, WarpAccess,
+    Watched, Why,
 };
 use crate::program::instruction::{Action, MemoryOrdering};
 
 impl Context<'_> {
+    /// The warp's current phase, for the race detector.
+    pub(super) fn phase(&self, warp: &Warp) -> Phase {
+        Phase {
+            block: self.state.number,
+            warp: warp.number,
+            barriers: self.state.barriers_passed,
+            warp_syncs: warp.warp_syncs,
+        }
+    }
+
+    /// A thread of the warp, for the race detector.
+    pub(super) fn thread(&self, warp: &Warp, lane: usize) -> Thread {
+        Thread { phase: self.phase(warp), lane: lane as u32 }
+    }
+
+    /// The threads of these lanes, for the race detector: the whole warp's if no others are left.
+    pub(super) fn threads(&self, warp: &Warp, lanes: u32) -> Threads {
+        Threads { phase: self.phase(warp), lanes: if lanes == warp.live() { ALL } else { lanes } }
+    }
+
+    /// The active lanes of a warp execute a fence.
+    pub(super) fn fence(&mut self, fence: Fence, warp: &Warp, active: u32) {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        let phase = self.phase(warp);
+        if let Some(races) = &mut self.races {
+            for lane in lanes_of(active) {
+                races.detector.fence(Thread { phase, lane: lane as u32 }, fence);
+            }
+        }
+    }
+
     /// The race detector's handle of a memory; None without a detector, and for memory that a thread alone has or that is only read.
     #[inline]
     pub(super) fn watched(&mut self, memory: Memory, warp: &Warp) -> Option<Watched> {
@@ -98,8 +131,8 @@ impl Context<'_> {
         same_value: impl Fn(&Region, Range<usize>, bool) -> bool,
     ) -> Result<(), Failure> {
         let (memory, offset) = place;
-        let thread = self.thread(warp, lane);
         let Some(watched) = self.watched(memory, warp) else { return Ok(()) };
+        let thread = self.thread(warp, lane);
         let region = resolve::region(memory, self.launch, &self.state, &self.residents, warp);
         let Some(races) = &mut self.races else { return Ok(()) };
         let Request { pc, access, ordering, bytes, .. } = request;

@@ -14,6 +14,15 @@ use crate::program::instruction::{EffectiveAddress, Predicate, PredicateSource, 
 use crate::semantics::{LANES, Lanes};
 
 /// A warp of 32 lanes.
+///
+/// Its methods are in the files of their subjects:
+/// - its paths: `start` resets it, `execution` chooses the path that runs and its next instruction, `spin_test` finds loops without end,
+///   `recovery` goes on after a fault;
+/// - instructions by what they do: `compute`, `branches`, `calls`, `access` (loads, stores and atomic operations), `image`, `heap`, `print`,
+///   `trap`;
+/// - asynchronous ones: `copies`, `bulk`, `tensor`, `mbarrier`, `wgmma`;
+/// - those of several lanes or warps: `barrier`, `collective`, and for it `matrix` and `wmma`;
+/// - what instructions share: `resolve` finds and checks the memory of addresses, `uninitialised` tracks uninitialised bits.
 #[derive(Clone, Debug)]
 pub(super) struct Warp {
     /// Index within the block.
