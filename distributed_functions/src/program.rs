@@ -2,4 +2,5 @@
 
 pub(crate) mod measure;
 mod plot;
+mod row;
 pub(crate) mod simulate;

@@ -10,9 +10,10 @@ use serde_json::{Map, json};
 
 use crate::Times;
 use crate::charts::{self, BLUE, ChartError, GREEN, Line};
-use crate::document::{self, Document, DocumentError, Template};
+use crate::document::{self, Document, DocumentError};
 use crate::figures::{Machine, MeasurementInfo, OnThreads, Peers};
 use crate::notes::Block;
+use crate::template::Template;
 use crate::{statements, words};
 
 /// All figures of the report on assignment 2.

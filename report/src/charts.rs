@@ -6,6 +6,7 @@ mod axis;
 mod bars;
 mod canvas;
 mod curves;
+mod diagrams;
 mod ladder;
 mod speedup;
 
@@ -27,7 +28,7 @@ pub struct Chart {
 
 /// All charts and diagrams for which figures exist.
 pub(crate) fn all(figures: &Figures) -> Result<Vec<Chart>, ChartError> {
-    let mut charts = vec![crate::diagrams::launch()?, crate::diagrams::tiles(figures.product.size)?];
+    let mut charts = vec![diagrams::launch()?, diagrams::tiles(figures.product.size)?];
     // The rungs have a separate chart, the ladder's.
     for table in Table::ALL.into_iter().filter(|table| *table != Table::GpuProduct) {
         charts.extend(bars::times(figures, table)?);

@@ -7,9 +7,10 @@ mod questions;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Document, DocumentError, Template};
+use crate::document::{Document, DocumentError};
 use crate::figures::Machine;
 use crate::notes::Block;
+use crate::template::Template;
 use crate::words;
 use distributed_functions::Measured;
 

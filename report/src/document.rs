@@ -2,7 +2,6 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::charts::{self, Chart, ChartError};
@@ -10,19 +9,9 @@ use crate::excerpts::{self, MarkerError};
 use crate::figures::{Counts, Figures, Gpu};
 use crate::notes::Block;
 use crate::statements::{self, Section, Statement};
+use crate::template::Template;
 use crate::timed::Table;
 use crate::{tables, words};
-
-/// The report that a document is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Template {
-    /// hw1.pdf.
-    Homework1,
-    /// hw2.pdf.
-    Assignment2,
-    /// hw3.pdf.
-    Assignment3,
-}
 
 /// The template's input and the charts that it includes.
 #[derive(Clone, Debug, PartialEq)]

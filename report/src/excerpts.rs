@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::document::Template;
+use crate::template::Template;
 
 /// An excerpt of a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

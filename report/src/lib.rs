@@ -8,7 +8,6 @@
 pub mod archive;
 pub mod assignment2;
 mod charts;
-mod diagrams;
 pub mod distributed;
 pub mod document;
 pub mod excerpts;
@@ -21,10 +20,12 @@ mod questions;
 pub mod recorded;
 pub mod statements;
 pub mod tables;
+mod template;
 pub mod timed;
 mod times;
 pub mod typeset;
 mod words;
 
 pub use figures::Figures;
+pub use template::Template;
 pub use times::{InvalidTimes, Times};

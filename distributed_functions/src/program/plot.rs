@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 use whole_files::write_atomically;
 
-use super::simulate::Row;
+use super::row::Row;
 
 const SIZE: (u32, u32) = (1080, 400);
 const COLOURS: [RGBColor; 4] =

@@ -10,11 +10,11 @@ use command_line::say;
 use command_line::{counted, parse_count, parse_seed, parse_size};
 use distributed_functions::simulation::{Asynchronous, Network, Workload, asynchronous, synchronous_on};
 use rayon::prelude::*;
-use serde::Serialize;
 use serde_json::json;
 use timing::format_seconds;
 
 use super::plot;
+use super::row::Row;
 
 #[derive(Args)]
 pub(crate) struct SimulateArguments {
@@ -98,23 +98,6 @@ fn parse_network(text: &str) -> Result<NamedNetwork, String> {
     let (gigabits, microseconds) = (parse_rate(gigabits)?, parse_time(latency)?);
     let network = Network { latency: 1e-6 * microseconds, bandwidth: gigabits * 1e9 / 8.0 };
     Ok(NamedNetwork { gigabits, microseconds, network })
-}
-
-/// What a number of ranks would do on a network.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Row {
-    pub(super) ranks: usize,
-    /// A step on the whole batch, in seconds, and its speed-up over one rank.
-    pub(super) strong_seconds: f64,
-    pub(super) strong_speedup: f64,
-    /// A step on a batch for each rank; the speed-up is that of the images a second.
-    pub(super) weak_seconds: f64,
-    pub(super) weak_speedup: f64,
-    /// Workers with a batch each; besides them there are masters.
-    pub(super) async_images_per_second: f64,
-    pub(super) async_speedup: f64,
-    pub(super) staleness: f64,
-    pub(super) busiest_master: f64,
 }
 
 /// Steps of a simulation: the means of fewer steps are of fewer delays, but those of many ranks take long.

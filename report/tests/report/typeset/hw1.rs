@@ -185,7 +185,7 @@ fn the_html_page_has_every_part_of_the_report() {
         }
         let text =
             squeezed(&text.replace("&lt;", "<").replace("&gt;", ">").replace("&#39;", "'").replace("&amp;", "&"));
-        for excerpt in excerpts::all(document::Template::Homework1).unwrap() {
+        for excerpt in excerpts::all(report::Template::Homework1).unwrap() {
             assert!(text.contains(&squeezed(&excerpt.source)), "the listing {} is missing in {text}", excerpt.name);
         }
         for (section, sentences) in statements::all(&figures) {

@@ -1,6 +1,6 @@
 //! Diagrams of the launches: the mapping of blocks and threads to elements.
 
-use crate::charts::{BLUE, Canvas, Chart, ChartError, GREY, LIGHT, ORANGE, Side};
+use super::{BLUE, Canvas, Chart, ChartError, GREY, LIGHT, ORANGE, Side};
 
 const BLACK: plotters::style::RGBColor = plotters::style::RGBColor(20, 20, 20);
 const PALE_BLUE: plotters::style::RGBColor = plotters::style::RGBColor(205, 226, 241);
@@ -126,7 +126,7 @@ mod tests {
 
     /// The value of a constant of the highest rung, from its source, since the kernel's constants are private.
     fn kernel_constant(constant: &str) -> usize {
-        let source = include_str!("../../kernels-gpu/src/product/rung5_double_buffered.rs");
+        let source = include_str!("../../../kernels-gpu/src/product/rung5_double_buffered.rs");
         let value = source.lines().find_map(|line| line.strip_prefix(&format!("const {constant}: "))).unwrap();
         value.split_once(" = ").unwrap().1.trim_end_matches(';').parse().unwrap()
     }

@@ -1,0 +1,14 @@
+//! The reports.
+
+use serde::Serialize;
+
+/// The report that a document is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Template {
+    /// hw1.pdf.
+    Homework1,
+    /// hw2.pdf.
+    Assignment2,
+    /// hw3.pdf.
+    Assignment3,
+}
