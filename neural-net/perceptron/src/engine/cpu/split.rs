@@ -42,7 +42,8 @@ const TILE: usize = 4;
 impl Split {
     /// One member.
     pub(super) fn whole(architecture: &Architecture) -> Self {
-        Self::of(architecture, Layout::Chunks, 1, false, false)
+        let rows = inputs_of_layers(architecture).map(|inputs| std::iter::once(0..inputs).collect()).collect();
+        Self { layout: Layout::Chunks, members: 1, copies_later_layers: false, rows }
     }
 
     /// The number of members of a split of batches of up to `batch_size` samples between at most `members`.
@@ -63,18 +64,16 @@ impl Split {
     ) -> Self {
         let members = Self::members_for(batch_size, members);
         let layout = if batch_size <= CHUNK && members > 1 { Layout::Samples } else { Layout::Chunks };
-        let copies = layout == Layout::Samples && batch_size as f64 <= COPIED_BATCH * meeting;
-        Self::of(architecture, layout, members, skips_zeros, copies)
-    }
-
-    fn of(architecture: &Architecture, layout: Layout, members: usize, skips_zeros: bool, copies: bool) -> Self {
-        let sizes = architecture.sizes();
-        let rows = sizes[..sizes.len() - 1].iter().enumerate().map(|(layer, &size)| {
+        let copies_later_layers = layout == Layout::Samples && batch_size as f64 <= COPIED_BATCH * meeting;
+        let rows = inputs_of_layers(architecture).enumerate().map(|(layer, inputs)| {
             let quantum = if layer == 0 && skips_zeros { WORD } else { TILE };
-            let rows = |member| if layer > 0 && copies { 0..size } else { share(size, quantum, members, member) };
+            let rows = |member| match layer > 0 && copies_later_layers {
+                true => 0..inputs,
+                false => share(inputs, quantum, members, member),
+            };
             (0..members).map(rows).collect()
         });
-        Self { layout, members, copies_later_layers: copies, rows: rows.collect() }
+        Self { layout, members, copies_later_layers, rows: rows.collect() }
     }
 
     /// The inputs of layer `layer` whose weights `member` updates.
@@ -116,6 +115,12 @@ impl Split {
             Layout::Samples => 2 * self.members - 1,
         }
     }
+}
+
+/// Number of inputs of each layer with weights.
+fn inputs_of_layers(architecture: &Architecture) -> impl Iterator<Item = usize> {
+    let sizes = architecture.sizes();
+    sizes[..sizes.len() - 1].iter().copied()
 }
 
 /// The share of a member if `count` items are split into contiguous shares of whole `quantum` each. What is left of the last
