@@ -121,7 +121,7 @@ impl<'a> ShardEngine<'a> {
     /// gradients are added in order ([`Ranks::sum_in_order`]).
     #[must_use]
     pub fn reproducible(mut self) -> Self {
-        let own = share(PARTS, self.ranks.rank(), self.ranks.size());
+        let own = range_of_part(PARTS, self.ranks.rank(), self.ranks.size());
         self.parts = Some(own.map(|_| buffers(&self.lengths)).collect());
         self
     }
@@ -140,7 +140,7 @@ impl<'a> ShardEngine<'a> {
 
     /// Sums the gradients of the ranks' shares, from the last layer to the first, whose gradients are known last.
     fn sum(&mut self, batch: &[u32], ends: bool) -> Result<(), EngineError> {
-        let own = &batch[share(batch.len(), self.ranks.rank(), self.ranks.size())];
+        let own = &batch[range_of_part(batch.len(), self.ranks.rank(), self.ranks.size())];
         let loss = self.local.start(own, &mut self.sums)?;
         *end_of(&mut self.sums) = end(loss, ends);
         let last = self.sums.len() - 1;
@@ -152,9 +152,9 @@ impl<'a> ShardEngine<'a> {
     /// Sums the gradients of the batch's parts, one after the other.
     fn sum_in_order(&mut self, batch: &[u32], ends: bool) -> Result<(), EngineError> {
         let parts = self.parts.as_mut().expect("the run is reproducible");
-        let own = share(PARTS, self.ranks.rank(), self.ranks.size());
+        let own = range_of_part(PARTS, self.ranks.rank(), self.ranks.size());
         for (index, gradients) in own.clone().zip(parts.iter_mut()) {
-            let loss = self.local.start(&batch[share(batch.len(), index, PARTS)], gradients)?;
+            let loss = self.local.start(&batch[range_of_part(batch.len(), index, PARTS)], gradients)?;
             *end_of(gradients) = end(loss, ends && index == own.start);
             for (layer, gradients) in gradients.iter_mut().enumerate() {
                 self.local.finish(layer, gradients.row_mut(0))?;
@@ -173,8 +173,8 @@ fn buffers(lengths: &[usize]) -> Vec<PaddedMatrix<f32>> {
     lengths.iter().map(|&length| PaddedMatrix::zeros(1, length)).collect()
 }
 
-/// Part `index` of `count` elements in `parts`, whose sizes differ by 1 at most.
-fn share(count: usize, index: usize, parts: usize) -> Range<usize> {
+/// The elements of part `index` if `count` elements are in `parts`, whose sizes differ by 1 at most.
+fn range_of_part(count: usize, index: usize, parts: usize) -> Range<usize> {
     count * index / parts..count * (index + 1) / parts
 }
 

@@ -69,7 +69,7 @@ impl Split {
             let quantum = if layer == 0 && skips_zeros { WORD } else { TILE };
             let rows = |member| match layer > 0 && copies_later_layers {
                 true => 0..inputs,
-                false => share(inputs, quantum, members, member),
+                false => range_of_member(inputs, quantum, members, member),
             };
             (0..members).map(rows).collect()
         });
@@ -86,9 +86,9 @@ impl Split {
         &self.rows[0]
     }
 
-    /// The part of `count` samples or chunks that `member` has.
-    pub(super) fn share(&self, count: usize, member: usize) -> Range<usize> {
-        share(count, 1, self.members, member)
+    /// The range of `count` samples or chunks that `member` has.
+    pub(super) fn range(&self, count: usize, member: usize) -> Range<usize> {
+        range_of_member(count, 1, self.members, member)
     }
 
     /// The time of a step on such a batch without its meetings, divided by that on one thread: the largest share of the
@@ -123,9 +123,9 @@ fn inputs_of_layers(architecture: &Architecture) -> impl Iterator<Item = usize> 
     sizes[..sizes.len() - 1].iter().copied()
 }
 
-/// The share of a member if `count` items are split into contiguous shares of whole `quantum` each. What is left of the last
+/// The items of a member if `count` items are split into contiguous ranges of whole `quantum` each. What is left of the last
 /// one goes to the first member: of images, that one has the upper part, which has fewer nonzero pixels in MNIST.
-fn share(count: usize, quantum: usize, members: usize, member: usize) -> Range<usize> {
+fn range_of_member(count: usize, quantum: usize, members: usize, member: usize) -> Range<usize> {
     let bound = |member: usize| {
         let after = count.div_ceil(quantum) * (members - member) / members;
         count.saturating_sub(after * quantum)
@@ -163,7 +163,7 @@ mod tests {
                     }
                     let split = Split::of_batch(&architecture, batch_size, members, skips_zeros, 0.0);
                     for count in [0, 1, batch_size.min(64), chunks] {
-                        assert!((0..split.members).flat_map(|member| split.share(count, member)).eq(0..count));
+                        assert!((0..split.members).flat_map(|member| split.range(count, member)).eq(0..count));
                     }
                 }
             }

@@ -306,7 +306,7 @@ impl<'a> Steps<'a> {
     /// Adds the terms of a member's inputs to the first layer's sums, for the samples of member `other` in a batch of
     /// `count`.
     fn add_terms(&self, member: usize, inputs: &Inputs, other: usize, count: usize) {
-        let (set, samples) = (self.model.instruction_set, self.split.share(count, other));
+        let (set, samples) = (self.model.instruction_set, self.split.range(count, other));
         let (share, mut sums) = (read(&self.shares[member]), write(&self.sums[other]));
         let (weights, stride) = (&share.layers[0].weights, sums.stride());
         let out = &mut sums.padded_mut()[..samples.len() * stride];
@@ -327,7 +327,7 @@ impl<'a> Steps<'a> {
 
     /// Completes the first layer and runs the others, forward and backward, for a member's samples.
     fn other_layers(&self, member: usize, batch: &[u32], copies: &mut Copies) {
-        let samples = self.split.share(batch.len(), member);
+        let samples = self.split.range(batch.len(), member);
         let mut work = write(&self.work[member]);
         let chunk = &mut work.chunks[0];
         let shares = match self.split.copies_later_layers {
@@ -352,7 +352,7 @@ impl<'a> Steps<'a> {
         let Share { layers, gathered, .. } = &mut *share;
         let Gathered { left, errors } = gathered.as_mut().expect("several members have the samples of the chunk");
         for (other, work) in self.work.iter().enumerate() {
-            let (work, samples) = (read(work), self.split.share(count, other));
+            let (work, samples) = (read(work), self.split.range(count, other));
             let chunk = &work.chunks[0];
             for (index, layer) in layers.iter().enumerate() {
                 copy_rows(&chunk.errors[index], 0..chunk.errors[index].columns(), &mut errors[index], samples.clone());
@@ -450,7 +450,7 @@ impl<'a> Steps<'a> {
         copies: &mut Copies,
         stopwatch: &mut Stopwatch,
     ) {
-        let own = self.split.share(round.len(), member);
+        let own = self.split.range(round.len(), member);
         let mut work = write(&self.work[member]);
         let Work { inputs, chunks } = &mut *work;
         let shares = read_all(&self.shares);
@@ -479,7 +479,7 @@ impl<'a> Steps<'a> {
         mut each: impl FnMut(usize, &Inputs, &Chunk),
     ) {
         for (member, work) in work.iter().enumerate() {
-            let own = self.split.share(round.len(), member);
+            let own = self.split.range(round.len(), member);
             for ((index, inputs), chunk) in own.zip(&work.inputs).zip(&work.chunks) {
                 each(round.start + index, inputs, chunk);
             }
