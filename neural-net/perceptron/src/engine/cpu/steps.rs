@@ -1,6 +1,6 @@
 //! Training steps by a team of threads.
 //!
-//! A member of the team has, of each layer, the weights of some inputs ([`Share`]), and of each batch some samples
+//! A member of the team has, of each layer, the weights of some inputs ([`Shard`]), and of each batch some samples
 //! ([`Work`]). A step has these phases:
 //!
 //! 1. **Pipeline**, for a batch of one chunk only: the first layer's sums, of which each member adds the terms of its inputs, for
@@ -9,7 +9,7 @@
 //!    others do so before, while they would wait.
 //! 2. **Samples**: the other layers, forward and backward, of the member's samples. It writes its [`Work`] and reads the
 //!    parameters of all members.
-//! 3. **Parameters**, after a meeting: gradients and update of the member's weights. It writes its [`Share`] and reads the
+//! 3. **Parameters**, after a meeting: gradients and update of the member's weights. It writes its [`Shard`] and reads the
 //!    activations and errors of all samples. The next pipeline needs only the member's own weights, so it starts without a meeting.
 //!
 //! The first layer's weights, which are most of all weights, and the inputs that they belong to are thus used by one core
@@ -60,7 +60,7 @@ pub(super) struct Steps<'a> {
     rules: Rules<'a>,
     split: Split,
     /// Written by their members in parameter phases, read in sample phases.
-    shares: Vec<RwLock<Share>>,
+    shards: Vec<RwLock<Shard>>,
     /// Written by their members in sample phases, read in parameter phases.
     work: Vec<RwLock<Work>>,
     /// The first layer's sums of each member's samples, samples × units: written by one member after the other in the
@@ -74,7 +74,7 @@ pub(super) struct Steps<'a> {
 /// locks of all members are next to each other.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Share {
+struct Shard {
     /// Its part of each layer with weights.
     layers: Vec<Layer>,
     /// For batches of several chunks, the gradients of the whole batch and of one group of chunks.
@@ -111,9 +111,9 @@ struct Work {
 }
 
 /// The parts of the layers in the order of their inputs.
-impl LayerParts for [RwLockReadGuard<'_, Share>] {
+impl LayerParts for [RwLockReadGuard<'_, Shard>] {
     fn for_each(&self, layer: usize, mut each: impl FnMut(&Layer)) {
-        self.iter().for_each(|share| each(&share.layers[layer]));
+        self.iter().for_each(|shard| each(&shard.layers[layer]));
     }
 }
 
@@ -163,7 +163,7 @@ impl<'a> Steps<'a> {
         let sizes = architecture.sizes();
         let has_wholes = members == 1 || split.copies_later_layers;
         let copies = if has_wholes { Copies::of_transposed(architecture) } else { Copies::of_parts(model, layers) };
-        let share = |member: usize| {
+        let shard = |member: usize| {
             // The biases belong to the last inputs, after which they are added.
             let owns_biases = has_wholes || member + 1 == members;
             let part = |(index, layer): (usize, &Layer)| layer.part(split.rows(index, member), owns_biases);
@@ -183,9 +183,9 @@ impl<'a> Steps<'a> {
                 left: layers.iter().map(|layer| PaddedMatrix::zeros(batch_size, layer.rows.len())).collect(),
                 errors: sizes[1..].iter().map(|&units| PaddedMatrix::zeros(batch_size, units)).collect(),
             });
-            RwLock::new(Share { layers, gradients, gathered })
+            RwLock::new(Shard { layers, gradients, gathered })
         };
-        let shares = (0..members).map(share).collect();
+        let shards = (0..members).map(shard).collect();
         let samples_of_member = batch_size.div_ceil(members);
         let work = |_| match split.layout {
             Layout::Samples => Work { inputs: Vec::new(), chunks: vec![Chunk::new(architecture, samples_of_member)] },
@@ -202,17 +202,17 @@ impl<'a> Steps<'a> {
             Layout::Samples => (0..members).map(sums).collect(),
             Layout::Chunks => Vec::new(),
         };
-        Self { model, samples, rules, split, shares, work, sums, copies }
+        Self { model, samples, rules, split, shards, work, sums, copies }
     }
 
     /// Writes the trained parameters back to the layers that [`Self::new`] received.
     pub(super) fn write_back(self, layers: &mut Vec<Layer>) {
         let is_whole = self.split.members == 1;
-        for share in self.shares {
-            let share = share.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for shard in self.shards {
+            let shard = shard.into_inner().unwrap_or_else(PoisonError::into_inner);
             match is_whole {
-                true => *layers = share.layers,
-                false => layers.iter_mut().zip(&share.layers).for_each(|(layer, part)| layer.copy_part(part)),
+                true => *layers = shard.layers,
+                false => layers.iter_mut().zip(&shard.layers).for_each(|(layer, part)| layer.copy_part(part)),
             }
         }
     }
@@ -242,7 +242,7 @@ impl<'a> Steps<'a> {
         let buffer = || Inputs::new(self.model, self.samples, batches.size, own);
         let mut copies = self.copies.clone();
         if self.split.copies_later_layers {
-            copies.copy(read(&self.shares[me]).layers.as_slice());
+            copies.copy(read(&self.shards[me]).layers.as_slice());
         }
         // Of the current batch, and of the next.
         let (mut inputs, mut next_inputs) = (buffer(), buffer());
@@ -307,8 +307,8 @@ impl<'a> Steps<'a> {
     /// `count`.
     fn add_terms(&self, member: usize, inputs: &Inputs, other: usize, count: usize) {
         let (set, samples) = (self.model.instruction_set, self.split.range(count, other));
-        let (share, mut sums) = (read(&self.shares[member]), write(&self.sums[other]));
-        let (weights, stride) = (&share.layers[0].weights, sums.stride());
+        let (shard, mut sums) = (read(&self.shards[member]), write(&self.sums[other]));
+        let (weights, stride) = (&shard.layers[0].weights, sums.stride());
         let out = &mut sums.padded_mut()[..samples.len() * stride];
         match inputs {
             Inputs::Nonzero(parts) => {
@@ -330,17 +330,17 @@ impl<'a> Steps<'a> {
         let samples = self.split.range(batch.len(), member);
         let mut work = write(&self.work[member]);
         let chunk = &mut work.chunks[0];
-        let shares = match self.split.copies_later_layers {
-            true => vec![read(&self.shares[member])],
+        let shards = match self.split.copies_later_layers {
+            true => vec![read(&self.shards[member])],
             false => {
-                let shares = read_all(&self.shares);
-                copies.copy(shares.as_slice());
-                shares
+                let shards = read_all(&self.shards);
+                copies.copy(shards.as_slice());
+                shards
             }
         };
-        let with_biases = shares.last().expect("a team has a member");
+        let with_biases = shards.last().expect("a team has a member");
         chunk.finish_first_layer(self.model, &with_biases.layers[0], &read(&self.sums[member]), samples.len());
-        chunk.later_layers(self.model, &WithCopies { parts: shares.as_slice(), copies });
+        chunk.later_layers(self.model, &WithCopies { parts: shards.as_slice(), copies });
         let indices = batch[samples].iter().map(|&index| index as usize);
         chunk.backward(self.model, copies, self.samples, indices, self.rules.hyperparameters.loss);
     }
@@ -348,8 +348,8 @@ impl<'a> Steps<'a> {
     /// Updates the parameters of a member by the gradients of step `step`, of `count` samples.
     fn update(&self, member: usize, inputs: &Inputs, step: usize, count: usize, copies: &mut Copies) {
         let (set, rule) = (self.model.instruction_set, self.rules.of_step(step, count));
-        let mut share = write(&self.shares[member]);
-        let Share { layers, gathered, .. } = &mut *share;
+        let mut shard = write(&self.shards[member]);
+        let Shard { layers, gathered, .. } = &mut *shard;
         let Gathered { left, errors } = gathered.as_mut().expect("several members have the samples of the chunk");
         for (other, work) in self.work.iter().enumerate() {
             let (work, samples) = (read(work), self.split.range(count, other));
@@ -453,11 +453,11 @@ impl<'a> Steps<'a> {
         let own = self.split.range(round.len(), member);
         let mut work = write(&self.work[member]);
         let Work { inputs, chunks } = &mut *work;
-        let shares = read_all(&self.shares);
+        let shards = read_all(&self.shards);
         if round.start == 0 {
-            copies.copy(shares.as_slice());
+            copies.copy(shards.as_slice());
         }
-        let layers = WithCopies { parts: shares.as_slice(), copies };
+        let layers = WithCopies { parts: shards.as_slice(), copies };
         for ((index, inputs), chunk) in own.zip(inputs).zip(chunks) {
             let start = (round.start + index) * CHUNK;
             let batch = &batch[start..batch.len().min(start + CHUNK)];
@@ -489,9 +489,9 @@ impl<'a> Steps<'a> {
     /// Updates all parameters by the gradients of a batch of one chunk, which one member has.
     fn update_by_chunk(&self, member: usize, step: usize, count: usize) {
         let (set, rule) = (self.model.instruction_set, self.rules.of_step(step, count));
-        let mut share = write(&self.shares[member]);
+        let mut shard = write(&self.shards[member]);
         self.each_chunk(&read_all(&self.work), 0..1, |_, inputs, chunk| {
-            for (index, layer) in share.layers.iter_mut().enumerate() {
+            for (index, layer) in shard.layers.iter_mut().enumerate() {
                 let (rows, errors) = (layer.rows.clone(), &chunk.errors[index]);
                 chunk.with_left(inputs, index, member, &rows, |left| layer.update(set, rule, left, errors));
                 layer.update_biases(set, rule, errors, count);
@@ -503,8 +503,8 @@ impl<'a> Steps<'a> {
     /// last round, updates them.
     fn add_gradients(&self, member: usize, rule: UpdateRule, chunks: Chunks, round: Range<usize>) {
         let set = self.model.instruction_set;
-        let mut share = write(&self.shares[member]);
-        let Share { layers, gradients, .. } = &mut *share;
+        let mut shard = write(&self.shards[member]);
+        let Shard { layers, gradients, .. } = &mut *shard;
         let work = read_all(&self.work);
         for (layer_index, (layer, [batch, group])) in layers.iter_mut().zip(gradients).enumerate() {
             self.each_chunk(&work, round.clone(), |index, inputs, chunk| {
