@@ -64,6 +64,14 @@ pub struct Loaded<T> {
     pub unverified: Option<Unverified>,
 }
 
+impl<T> Loaded<T> {
+    /// The content. If the file has no checksum, `warn` gets the warning first.
+    pub fn into_content(self, warn: impl FnOnce(Unverified)) -> T {
+        self.unverified.map(warn);
+        self.content
+    }
+}
+
 /// A file without a checksum. Its `Display` is a warning of one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unverified {

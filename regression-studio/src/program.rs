@@ -9,16 +9,6 @@ pub(crate) mod train;
 
 use std::process::ExitCode;
 
-use neural_net::model_file::Loaded;
-
-/// The content of a file, after a warning on stderr if it has no checksum.
-fn with_warning<T>(loaded: Loaded<T>) -> T {
-    if let Some(unverified) = &loaded.unverified {
-        command_line::note!("warning: {unverified}");
-    }
-    loaded.content
-}
-
 /// A number with four decimals, in scientific notation if it is very small or large.
 fn number(value: f64) -> String {
     match value {

@@ -27,13 +27,11 @@ pub(super) struct Input {
 impl Input {
     pub(super) fn new(arguments: &Arguments) -> Result<Self> {
         let saved = arguments.weights.as_deref().map(model_file::read).transpose()?;
-        if let Some(unverified) = saved.as_ref().and_then(|saved| saved.unverified.as_ref()) {
-            command_line::note!("warning: {unverified}");
-        }
+        let saved = saved.map(|saved| saved.into_content(command_line::warn));
         let dataset = Dataset::find(arguments.data.as_deref())?;
         let (rows, columns) = dataset.test.shape;
         let (network, origin) = match (saved, &arguments.weights) {
-            (Some(saved), Some(path)) => (saved.content.network, format!("from {}", path.display())),
+            (Some(saved), Some(path)) => (saved.network, format!("from {}", path.display())),
             _ => {
                 let (rows, columns) = dataset.train.shape;
                 let wanted = Preset::Notebook.sizes()[0];

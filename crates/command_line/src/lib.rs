@@ -13,7 +13,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use kernels_cpu::InstructionSet;
 
 pub use memory::{available_memory, require_memory};
-pub use terminal::{note_line, print_line, printable, printable_line};
+pub use terminal::{note_line, print_line, printable, printable_line, warn};
 
 /// Prints a line to stdout as `println!` does, but without a panic if the pipe is closed, and with control characters
 /// escaped ([`print_line`]).
@@ -219,7 +219,7 @@ pub fn with_worker_threads<R: Send>(
     let threads = requested.unwrap_or(cores);
     if threads > cores {
         let (threads, cores) = (counted(threads.get(), "worker thread"), counted(cores.get(), "core"));
-        crate::note!("warning: {threads} on a machine with {cores}: they share the cores");
+        crate::warn(format_args!("{threads} on a machine with {cores}: they share the cores"));
     }
     let mut workers = vec![];
     let pool = rayon::ThreadPoolBuilder::new()

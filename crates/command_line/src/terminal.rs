@@ -1,6 +1,7 @@
 //! Output to the terminal, with control characters escaped.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -86,6 +87,11 @@ pub fn note_line(line: std::fmt::Arguments) {
         Some((word, style, rest)) => writeln!(stderr, "{style}{word}{style:#}{rest}"),
         None => writeln!(stderr, "{line}"),
     };
+}
+
+/// Prints one line to stderr that begins with "warning:", as [`crate::note!`] does.
+pub fn warn(warning: impl Display) {
+    note_line(format_args!("warning: {warning}"));
 }
 
 #[cfg(test)]

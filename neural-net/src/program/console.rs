@@ -61,7 +61,7 @@ impl Console<'_> {
             && self.is_new(&diagnosis)
         {
             let warning = self.diagnosed.in_words(&diagnosis, epoch);
-            self.bar.suspend(|| command_line::note!("warning: {warning}"));
+            self.bar.suspend(|| command_line::warn(warning));
         }
         Ok(())
     }

@@ -77,10 +77,9 @@ pub(super) fn note_convention(dataset: &Dataset) {
 pub(super) fn warn_of_other_convention(trained: Convention, dataset: &Dataset) {
     if trained != dataset.convention {
         let (name, found) = (&dataset.name, dataset.convention);
-        command_line::note!(
-            "warning: the network was trained on images that are {trained}, but those of {name} are {found}: it cannot \
-             read them"
-        );
+        command_line::warn(format_args!(
+            "the network was trained on images that are {trained}, but those of {name} are {found}: it cannot read them"
+        ));
     }
 }
 

@@ -11,10 +11,10 @@ use neural_net::preset::Preset;
 use serde_json::json;
 
 use super::arguments::EvaluateArguments;
-use super::{dataset, with_warning};
+use super::dataset;
 
 pub(crate) fn run(arguments: &EvaluateArguments) -> Result<ExitCode> {
-    let model = with_warning(model_file::read(&arguments.model)?);
+    let model = model_file::read(&arguments.model)?.into_content(command_line::warn);
     let parameters = Parameters::new(model.network);
     let (dataset, origin, evaluation) = with_worker_threads(arguments.cores, |_| -> Result<_> {
         let (dataset, origin) = dataset::load(&arguments.data)?;

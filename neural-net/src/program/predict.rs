@@ -13,10 +13,10 @@ use neural_net::{Activation, Architecture, Predictor, model_file};
 use serde_json::{Value, json};
 
 use super::arguments::PredictArguments;
-use super::{dataset, with_warning};
+use super::dataset;
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
-    let model = with_warning(model_file::read(&arguments.model)?);
+    let model = model_file::read(&arguments.model)?.into_content(command_line::warn);
     // The test set is needed for indices only.
     let dataset = match arguments.images.iter().any(|image| test_index(image).is_some()) {
         true => Some(dataset::load(&arguments.data)?),

@@ -33,7 +33,6 @@ use super::distributed;
 use super::failure::{device_failed, failed, not_measured};
 use super::settings::Settings;
 use super::warnings::Diagnosed;
-use super::with_warning;
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     match arguments.distributed {
@@ -122,7 +121,7 @@ pub(super) fn run_on(
         let (parameters, progress) = start(&settings, &console.run, kept)?;
         if let Some(world) = world {
             if is_first && let Some(warning) = distributed::idle_ranks(arguments, world, &settings) {
-                command_line::note!("warning: {warning}");
+                command_line::warn(warning);
             }
             let mode = distributed::mode(arguments);
             distributed::require_equal(world, digests(&console.run, &progress, &settings, &mode))?;
@@ -189,7 +188,7 @@ fn digests(run: &Run, progress: &Progress, settings: &Settings, mode: &str) -> [
 /// overwritten.
 fn kept_checkpoint(arguments: &TrainArguments) -> Result<Option<Checkpoint>> {
     let Some(directory) = &arguments.checkpoint else { return Ok(None) };
-    let kept = checkpoint::read(directory)?.map(with_warning);
+    let kept = checkpoint::read(directory)?.map(|kept| kept.into_content(command_line::warn));
     match (&kept, arguments.resume) {
         (Some(_), false) => {
             let path = checkpoint::path_in(directory);
@@ -232,7 +231,7 @@ impl TrainingRun<'_> {
             && (training.progress().epoch, training.progress().step) == (0, 0)
             && let Some(warning) = console.diagnosed.of_steps()
         {
-            command_line::note!("warning: {warning}");
+            command_line::warn(warning);
         }
         if !training.progress().history.is_empty()
             && let Err(error) = console.resume(&training)

@@ -14,7 +14,7 @@ use regression_studio::table::csv;
 use regression_studio::{Model, Predictions, run_folder};
 
 use super::arguments::PredictArguments;
-use super::{explanation, with_warning};
+use super::explanation;
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let PredictArguments { model, csv: path, decimal_mark, accept_units, out, interval, explain } = arguments;
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let run =
         file.parent().filter(|_| file.ends_with(run_folder::MODEL)).and_then(|folder| run_folder::open(folder).ok());
     let rows = run.and_then(|run| run.rows);
-    let model = with_warning(Model::read(file)?);
+    let model = Model::read(file)?.into_content(command_line::warn);
     let declared = csv::Declared { decimal_mark: decimal_mark.map(Into::into), ..model.transform.declared() };
     let table = Source::File(path.clone()).table_with(&declared, &|_| (), &AtomicBool::new(false))?;
     if !accept_units {
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     }
     let columns = model.columns();
     table.notes_on(|name| columns.contains(&name)).for_each(|note| command_line::note!("note: {note}"));
-    predictions.notes().iter().for_each(|note| command_line::note!("warning: {note}"));
+    predictions.notes().iter().for_each(command_line::warn);
     Ok(ExitCode::SUCCESS)
 }
 

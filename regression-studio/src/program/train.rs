@@ -20,7 +20,7 @@ use regression_studio::settings::{NetworkKind, Settings, Source, TrainingSetting
 use regression_studio::{SavedRun, Session, Snapshot, Table, trees};
 
 use super::arguments::TrainArguments;
-use super::{folds, number, with_warning};
+use super::{folds, number};
 
 /// Exit code of an interrupted run: 128 + SIGINT, as in shells.
 const INTERRUPTED: u8 = 130;
@@ -200,7 +200,7 @@ fn run_to_resume(folder: &Path, settings: &Settings, resume: bool) -> Result<Opt
             Ok(None)
         };
     }
-    let run = with_warning(run_folder::read(folder)?);
+    let run = run_folder::read(folder)?.into_content(command_line::warn);
     if let Some(section) = difference(&run.settings, settings) {
         bail!("{}: its run has another {section}: start a new run with another --out", folder.display());
     }
