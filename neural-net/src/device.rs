@@ -43,23 +43,15 @@ pub enum OpenedDevice {
     Gpu(Device),
 }
 
-/// An engine on one of the devices.
-#[derive(Debug)]
-pub enum ChosenEngine<'a> {
-    /// On the CPU.
-    Cpu(Box<CpuEngine<'a>>),
-    /// On a GPU, the simulator or the interpreter.
-    Gpu(Box<GpuEngine>),
-}
-
-impl<'a> ChosenEngine<'a> {
-    /// The engine, of whatever type.
-    pub fn into_dyn(self) -> Box<dyn Engine + 'a> {
-        match self {
-            Self::Cpu(engine) => engine,
-            Self::Gpu(engine) => engine,
-        }
-    }
+/// An engine on a device.
+#[allow(missing_debug_implementations, reason = "its engine may be any")]
+pub struct OnDevice<'a> {
+    /// The engine.
+    pub engine: Box<dyn Engine + 'a>,
+    /// The device, never [`TrainingDevice::Auto`].
+    pub device: TrainingDevice,
+    /// The times by which [`TrainingDevice::Auto`] chose it, if it measured any.
+    pub times: Option<StepTimes>,
 }
 
 impl TrainingDevice {
@@ -135,22 +127,25 @@ impl TrainingDevice {
         parameters: &Parameters,
         hyperparameters: &Hyperparameters,
         options: &GpuOptions,
-    ) -> Result<(ChosenEngine<'a>, Option<StepTimes>), GpuEngineError> {
-        let on_cpu = || Box::new(CpuEngine::new(samples, parameters, hyperparameters));
-        let OpenedDevice::Gpu(device) = opened else { return Ok((ChosenEngine::Cpu(on_cpu()), None)) };
-        let on_gpu = || GpuEngine::new(device, samples, parameters, hyperparameters, options).map(Box::new);
+    ) -> Result<OnDevice<'a>, GpuEngineError> {
+        let on_cpu = || CpuEngine::new(samples, parameters, hyperparameters);
+        let with_cpu = |times| OnDevice { engine: Box::new(on_cpu()), device: Self::Cpu, times };
+        let OpenedDevice::Gpu(device) = opened else { return Ok(with_cpu(None)) };
+        let on_gpu = || GpuEngine::new(device, samples, parameters, hyperparameters, options);
+        let of_gpu = if self == Self::Auto { Self::Cuda } else { self };
+        let with_gpu = |engine, times| OnDevice { engine: Box::new(engine), device: of_gpu, times };
         let mut gpu = on_gpu()?;
         if self != Self::Auto || !device.is_gpu() || options.path != GpuPath::Auto {
-            return Ok((ChosenEngine::Gpu(gpu), None));
+            return Ok(with_gpu(gpu, None));
         }
         let start = Instant::now();
         let (mut cpu, clock) = (on_cpu(), || start.elapsed());
-        let times = StepTimes::measure([&mut *gpu, &mut *cpu], hyperparameters, samples.len(), &clock);
+        let times = StepTimes::measure([&mut gpu, &mut cpu], hyperparameters, samples.len(), &clock);
         drop((gpu, cpu));
         match times {
-            Ok(times) if !times.is_gpu_faster() => Ok((ChosenEngine::Cpu(on_cpu()), Some(times))),
+            Ok(times) if !times.is_gpu_faster() => Ok(with_cpu(Some(times))),
             // What fails here fails in training too, which says why.
-            times => Ok((ChosenEngine::Gpu(on_gpu()?), times.ok())),
+            times => Ok(with_gpu(on_gpu()?, times.ok())),
         }
     }
 }

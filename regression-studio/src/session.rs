@@ -5,7 +5,6 @@
 //! is the complete state to resume from.
 
 mod control;
-mod device;
 mod learner;
 mod snapshot;
 mod trainer;

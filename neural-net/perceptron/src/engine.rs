@@ -170,6 +170,41 @@ pub trait Engine {
     fn parameters(&self) -> Result<Parameters, DeviceError>;
 }
 
+impl<E: Engine + ?Sized> Engine for Box<E> {
+    fn device(&self) -> String {
+        (**self).device()
+    }
+
+    fn start_epoch(&mut self, learning_rate: f64, steps_before: usize) {
+        (**self).start_epoch(learning_rate, steps_before);
+    }
+
+    fn train(
+        &mut self,
+        order: &[u32],
+        first_step: usize,
+        observe: &mut dyn FnMut(usize, f64) -> ControlFlow<()>,
+    ) -> Result<(), EngineError> {
+        (**self).train(order, first_step, observe)
+    }
+
+    fn evaluate(&mut self, samples: &Samples) -> Result<Evaluation, DeviceError> {
+        (**self).evaluate(samples)
+    }
+
+    fn evaluate_training_samples(&mut self) -> Result<Evaluation, DeviceError> {
+        (**self).evaluate_training_samples()
+    }
+
+    fn predict(&mut self, samples: &Samples) -> Result<Array2<f32>, DeviceError> {
+        (**self).predict(samples)
+    }
+
+    fn parameters(&self) -> Result<Parameters, DeviceError> {
+        (**self).parameters()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,8 @@
 //! The engine on the device that the user chooses.
 
 use anyhow::{Context, Result, bail};
-use neural_net::device::{ChosenEngine, OpenedDevice, StepTimes, TrainingDevice};
-use neural_net::engine::{GpuEngineError, GpuOptions, GpuPath, Parameters, Ranks, ShardEngine};
+use neural_net::device::{OpenedDevice, TrainingDevice};
+use neural_net::engine::{GpuEngineError, GpuPath, Parameters, Ranks, ShardEngine};
 use neural_net::{Hyperparameters, Samples};
 
 /// Opens the requested device; of several GPUs, `rank` modulo their number.
@@ -23,20 +23,7 @@ pub(super) fn open(choice: TrainingDevice, path: GpuPath, rank: usize) -> Result
     Ok(device)
 }
 
-/// An engine that trains the given parameters on the given samples, and why it is on this device, if that was measured.
-pub(super) fn engine<'a>(
-    choice: TrainingDevice,
-    device: &OpenedDevice,
-    samples: &'a Samples,
-    parameters: &Parameters,
-    hyperparameters: &Hyperparameters,
-    path: GpuPath,
-) -> Result<(ChosenEngine<'a>, Option<StepTimes>)> {
-    let options = GpuOptions { path, ..GpuOptions::default() };
-    with_way_out(choice.engine(device, samples, parameters, hyperparameters, &options))
-}
-
-/// An engine that trains them with other ranks.
+/// An engine that trains the given parameters on the given samples with other ranks.
 pub(super) fn shard_engine<'a>(
     device: &OpenedDevice,
     samples: &'a Samples,
@@ -52,8 +39,8 @@ pub(super) fn shard_engine<'a>(
     }
 }
 
-/// Adds to a device's error how to train without it.
-fn with_way_out<E>(engine: Result<E, GpuEngineError>) -> Result<E> {
+/// The engine, or its device's error with the advice to train without it.
+pub(super) fn with_way_out<E>(engine: Result<E, GpuEngineError>) -> Result<E> {
     match engine {
         Err(error @ GpuEngineError::Device(_)) => {
             Err(error).context("the network cannot be trained on the GPU; --device cpu needs none")

@@ -12,10 +12,10 @@ use mpi_driver::Communicator;
 use neural_net::augmented::AugmentedEngine;
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::data::{Dataset, ToSamples};
-use neural_net::device::{ChosenEngine, TrainingDevice};
+use neural_net::device::{OnDevice, TrainingDevice};
 use neural_net::diagnosis::Cause;
 use neural_net::distributed::CommunicatorRanks;
-use neural_net::engine::{Engine, Parameters};
+use neural_net::engine::{Engine, GpuOptions, Parameters};
 use neural_net::files::{DirectoryLock, require_distinct};
 use neural_net::model_file::{self, Model};
 use neural_net::preset::Preset;
@@ -145,15 +145,13 @@ pub(super) fn run_on(
             return run.train(if arguments.reproducible { engine.reproducible() } else { engine }, progress);
         }
         let hyperparameters = &settings.hyperparameters;
-        let (engine, times) =
-            device::engine(choice, &device, &train, &parameters, hyperparameters, arguments.gpu_path)?;
+        let options = GpuOptions { path: arguments.gpu_path, ..GpuOptions::default() };
+        let on_device = choice.engine(&device, &train, &parameters, hyperparameters, &options);
+        let OnDevice { engine, times, .. } = device::with_way_out(on_device)?;
         if let Some(times) = times.filter(|_| !quiet) {
             command_line::say!("{times}");
         }
-        match engine {
-            ChosenEngine::Cpu(engine) => run.train(*engine, progress),
-            ChosenEngine::Gpu(engine) => run.train(*engine, progress),
-        }
+        run.train(engine, progress)
     };
     match world {
         None => with_worker_threads(arguments.cores, |threads| train(threads, None))?,

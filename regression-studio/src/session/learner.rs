@@ -1,17 +1,17 @@
 //! The two kinds of networks in training.
 
+use std::fmt::Display;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use neural_net::device::TrainingDevice;
-use neural_net::engine::{DeviceError, Engine, Parameters};
+use neural_net::device::{OnDevice, TrainingDevice};
+use neural_net::engine::{DeviceError, Engine, GpuOptions, Parameters};
 use neural_net::network::Initialization;
 use neural_net::training::{Epochs, GradientScale, PartOfEpoch, TrainingError, initial_parameters};
 use neural_net::{Hyperparameters, Loss, Network, Predictor};
 use table_network::{Options, Training};
 
-use super::device::{self, OnDevice};
 use super::snapshot::State;
 use crate::Settings;
 use crate::prepared::{Part, Prepared};
@@ -122,8 +122,12 @@ impl<'a> Layers<'a> {
             }
         };
         let samples = &prepared.train.samples;
-        let on_device = device::engine(settings.training.device, samples, &parameters, &hyperparameters);
-        let OnDevice { engine, device, remark } = on_device.map_err(State::Failed)?;
+        let failed = |error: &dyn Display| State::Failed(format!("{error}; the device \"cpu\" needs no GPU"));
+        let choice = settings.training.device;
+        let opened = choice.open(0).map_err(|error| failed(&error))?;
+        let on_device = choice.engine(&opened, samples, &parameters, &hyperparameters, &GpuOptions::default());
+        let OnDevice { engine, device, times } = on_device.map_err(|error| failed(&error))?;
+        let remark = times.map(|times| times.to_string()).or(opened.remark());
         Ok(Self { neuron, epochs: Epochs::new(hyperparameters, samples.len()), engine, device, remark })
     }
 
