@@ -13,6 +13,10 @@
 //! - [`model_file`], [`checkpoint`]: networks and training runs on disk, with a [`checksum`]. [`files`] writes them.
 //! - [`png`]: PNG images of a digit.
 //!
+//! From an image to a weight: [`data::Dataset::read`] reads MNIST's files, and [`data::ToSamples::samples`] turns images into
+//! samples. [`Training::run`] loops over the epochs, [`training::EpochSteps::train`] over the steps of an epoch, and
+//! [`Engine::train`] changes the weights in each step: [`CpuEngine`] on the CPU, [`GpuEngine`] on a GPU.
+//!
 //! Most of it is in three crates, re-exported here under their modules' names: `perceptron` has the mathematics, which
 //! does not depend on files, `digits` the data, and `whole_files` is [`files`]. They are separate crates so that the
 //! numerical code is optimised in every build profile while the rest compiles fast. Nothing in the library prints.

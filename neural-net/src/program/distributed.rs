@@ -2,6 +2,8 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 use command_line::{BAD_INPUT, counted};
@@ -18,10 +20,13 @@ use neural_net::training::Optimizer;
 use super::arguments::{BatchSize, Distributed, SettingsArguments, TrainArguments};
 use super::console::interrupt_flag;
 use super::settings::Settings;
-use super::train;
 
-/// Trains on ranks: those that `mpiexec` has started, else own ones.
-pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
+/// Runs `train` on ranks: those that `mpiexec` has started, else own ones. It gets the ranks and the flag that Ctrl-C
+/// sets.
+pub(super) fn run_ranks(
+    arguments: &TrainArguments,
+    train: impl Fn(&Communicator, Arc<AtomicBool>) -> Result<ExitCode> + Sync,
+) -> Result<ExitCode> {
     if arguments.distributed == Some(Distributed::Async) {
         if !matches!(arguments.device, TrainingDevice::Auto | TrainingDevice::Cpu) {
             bail!("--distributed async trains on the CPU: omit --device, or choose --device cpu");
@@ -38,7 +43,7 @@ pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         Ranks::Started(universe) => {
             let (world, interrupted) = (universe.world(), interrupt_flag()?);
             set_when_interrupted(&interrupted)?;
-            train::run_on(arguments, Some(world), interrupted).or_else(|error| {
+            train(world, interrupted).or_else(|error| {
                 command_line::note!("error: rank {}: {error:#}", world.rank());
                 // The other ranks may wait for this one.
                 world.abort(BAD_INPUT)
@@ -49,8 +54,7 @@ pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         Ranks::Threads(reason) => {
             command_line::note!("{reason}; the ranks are threads");
             let interrupted = interrupt_flag()?;
-            let run = |world: &Communicator| train::run_on(arguments, Some(world), interrupted.clone());
-            let mut ended = threads(ranks, run);
+            let mut ended = threads(ranks, |world| train(world, interrupted.clone()));
             // The error of a rank by itself comes before those of ranks that waited for it.
             let own = ended.iter().position(|result| result.as_ref().is_err_and(|error| !error.is::<Error>()));
             ended.swap_remove(own.unwrap_or(0))

@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use command_line::CHECK_FAILED;
 use neural_net::checkpoint;
+use neural_net::diagnosis::Cause;
 use neural_net::engine::DeviceError;
+use neural_net::training::TrainingError;
 
 use super::console::{Console, NotFinite};
 
@@ -19,6 +21,29 @@ pub(super) fn failed(console: &Console, error: anyhow::Error) -> Result<ExitCode
     match error.downcast_ref::<DeviceError>() {
         Some(error) => Err(device_failed(console, "the network is still on the device", error)),
         None => Err(error),
+    }
+}
+
+/// Reports the error of a training run.
+pub(super) fn not_trained(console: &Console, error: TrainingError<anyhow::Error>) -> Result<ExitCode> {
+    match error {
+        TrainingError::Observer(error) => failed(console, error),
+        TrainingError::Diverged { epoch, diverged } => {
+            let ways_out = console.diagnosed.flags_for(Cause::LargeSteps);
+            command_line::note!(
+                "error: training diverged in epoch {epoch}: {diverged}; choose a smaller learning rate: {ways_out}"
+            );
+            Ok(ExitCode::from(CHECK_FAILED))
+        }
+        TrainingError::Communication { .. } => bail!("{error}"),
+        TrainingError::Device { epoch, error } => {
+            let what = if error.is_out_of_memory() {
+                "the GPU's memory does not hold the buffers for measuring the accuracy, beside the network and its images, in"
+            } else {
+                "the training's device failed in"
+            };
+            Err(device_failed(console, &format!("{what} epoch {epoch}"), &error))
+        }
     }
 }
 
