@@ -104,35 +104,6 @@ impl<'a> CpuEngine<'a> {
         self.phases
     }
 
-    /// [`Engine::train`].
-    pub(crate) fn train_in_order(
-        &mut self,
-        order: &[u32],
-        first_step: usize,
-        observe: &mut dyn FnMut(usize, f64) -> ControlFlow<()>,
-    ) -> Result<(), EngineError> {
-        let batch_size = self.hyperparameters.batch_size.unwrap_or(order.len()).max(1);
-        let mut observe = |step: usize, loss: f64| match loss.is_finite() {
-            true => observe(step, loss).map_break(|()| Ok(())),
-            false => ControlFlow::Break(Err(Diverged { step }.into())),
-        };
-        let mut steps = first_step..order.len().div_ceil(batch_size);
-        while !steps.is_empty() {
-            let batch = &order[steps.start * batch_size..order.len().min((steps.start + 1) * batch_size)];
-            let ended = if self.is_full_batch(batch) {
-                let step = steps.start;
-                steps.start += 1;
-                observe(step, self.full_batch_step(step, batch.len()))
-            } else {
-                self.train_batches(order, batch_size, &mut steps, &mut observe)
-            };
-            if let ControlFlow::Break(result) = ended {
-                return result;
-            }
-        }
-        Ok(())
-    }
-
     /// The update rules of this epoch.
     fn rules(&self) -> Rules<'_> {
         Rules { hyperparameters: &self.hyperparameters, steps_before: self.steps_before }
@@ -205,23 +176,7 @@ impl<'a> CpuEngine<'a> {
         batch.iter().all(|&index| seen.get_mut(index as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
     }
 
-    /// [`Engine::evaluate`].
-    pub(crate) fn evaluate_all(&self, samples: &Samples) -> Evaluation {
-        let starts: Vec<usize> = (0..samples.len()).step_by(CHUNK).collect();
-        let buffers = || {
-            let whole = 0..self.model.architecture.inputs();
-            let inputs = Inputs::new(&self.model, samples, CHUNK, std::slice::from_ref(&whole));
-            (inputs, Chunk::new(&self.model.architecture, CHUNK))
-        };
-        let evaluate = |buffers: &mut (Inputs, Chunk), &start: &usize| {
-            self.evaluate_range(samples, start..samples.len().min(start + CHUNK), buffers)
-        };
-        let parts: Vec<(f64, usize)> = starts.par_iter().map_init(buffers, evaluate).collect();
-        let loss: f64 = parts.iter().map(|part| part.0).sum();
-        let correct = parts.iter().map(|part| part.1).sum();
-        Evaluation { loss: loss / samples.len().max(1) as f64, correct, count: samples.len() }
-    }
-
+    /// The summed loss of some samples, and the number of correct ones.
     fn evaluate_range(
         &self,
         samples: &Samples,
@@ -257,11 +212,42 @@ impl Engine for CpuEngine<'_> {
         first_step: usize,
         observe: &mut dyn FnMut(usize, f64) -> ControlFlow<()>,
     ) -> Result<(), EngineError> {
-        self.train_in_order(order, first_step, observe)
+        let batch_size = self.hyperparameters.batch_size.unwrap_or(order.len()).max(1);
+        let mut observe = |step: usize, loss: f64| match loss.is_finite() {
+            true => observe(step, loss).map_break(|()| Ok(())),
+            false => ControlFlow::Break(Err(Diverged { step }.into())),
+        };
+        let mut steps = first_step..order.len().div_ceil(batch_size);
+        while !steps.is_empty() {
+            let batch = &order[steps.start * batch_size..order.len().min((steps.start + 1) * batch_size)];
+            let ended = if self.is_full_batch(batch) {
+                let step = steps.start;
+                steps.start += 1;
+                observe(step, self.full_batch_step(step, batch.len()))
+            } else {
+                self.train_batches(order, batch_size, &mut steps, &mut observe)
+            };
+            if let ControlFlow::Break(result) = ended {
+                return result;
+            }
+        }
+        Ok(())
     }
 
     fn evaluate(&mut self, samples: &Samples) -> Result<Evaluation, DeviceError> {
-        Ok(self.evaluate_all(samples))
+        let starts: Vec<usize> = (0..samples.len()).step_by(CHUNK).collect();
+        let buffers = || {
+            let whole = 0..self.model.architecture.inputs();
+            let inputs = Inputs::new(&self.model, samples, CHUNK, std::slice::from_ref(&whole));
+            (inputs, Chunk::new(&self.model.architecture, CHUNK))
+        };
+        let evaluate = |buffers: &mut (Inputs, Chunk), &start: &usize| {
+            self.evaluate_range(samples, start..samples.len().min(start + CHUNK), buffers)
+        };
+        let parts: Vec<(f64, usize)> = starts.par_iter().map_init(buffers, evaluate).collect();
+        let loss: f64 = parts.iter().map(|part| part.0).sum();
+        let correct = parts.iter().map(|part| part.1).sum();
+        Ok(Evaluation { loss: loss / samples.len().max(1) as f64, correct, count: samples.len() })
     }
 
     fn evaluate_training_samples(&mut self) -> Result<Evaluation, DeviceError> {
