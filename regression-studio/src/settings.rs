@@ -496,7 +496,8 @@ impl TrainingSettings {
 
     /// As [`TrainingSettings::fit_to`], for a network made for tables.
     fn fit_table_network_to(&mut self, rows: usize) {
-        let table_network::Options { batch_size, epochs, patience, .. } = table_network::Options::for_table(rows, &[]);
+        let table_network::Options { batch_size, epochs, .. } = table_network::Options::for_table(rows, &[]);
+        let patience = Some(table_network::Options::patience_for_table(rows));
         self.fit_to_run(&Self { batch_size, epochs, patience, ..*self });
     }
 

@@ -20,13 +20,11 @@ use crate::settings::NetworkKind;
 use crate::sigmoid::Neuron;
 use crate::trained::{self, Trained, TrainedPredictor};
 
-/// A network at the end of an epoch.
-pub(super) struct EndOfEpoch {
+/// A network between two steps.
+pub(super) struct Current {
     pub(super) trained: Trained,
     /// Predicts by the weights as they are trained: before the gain and threshold of sigmoids are unfolded, which rounds.
     pub(super) predictor: TrainedPredictor,
-    /// The standardised outputs for the validation part.
-    pub(super) outputs: Vec<f32>,
 }
 
 /// A network that is trained, and what trains it.
@@ -57,22 +55,25 @@ pub(super) trait Learner {
     /// The final state of the run, if the device fails or the training diverges.
     fn train(&mut self, epoch: usize, part: &mut PartOfEpoch, is_due: &mut dyn FnMut() -> bool) -> Result<(), State>;
 
-    /// Ends an epoch, and measures the network on the validation part.
+    /// Ends an epoch. The standardised outputs for the validation part.
     ///
     /// # Errors
     /// As [`Learner::train`].
-    fn end_epoch(&mut self, validation: &Part) -> Result<EndOfEpoch, State>;
+    fn end_epoch(&mut self, validation: &Part) -> Result<Vec<f32>, State>;
+
+    /// Notes that the epoch that has just ended is the best so far, if the state to resume from has the best network.
+    fn keep_best(&mut self) {}
 
     /// The network now.
     ///
     /// # Errors
     /// The final state of the run, if the device fails.
-    fn trained(&self) -> Result<Trained, State>;
+    fn current(&self) -> Result<Current, State>;
 
     /// What the training can go on from, and the paper's network now, which is drawn. A device is read once.
     ///
     /// # Errors
-    /// As [`Learner::trained`].
+    /// As [`Learner::current`].
     fn state(&self) -> Result<(TrainingState, Option<Network>), State>;
 }
 
@@ -173,18 +174,16 @@ impl Learner for Layers<'_> {
         })
     }
 
-    fn end_epoch(&mut self, validation: &Part) -> Result<EndOfEpoch, State> {
+    fn end_epoch(&mut self, validation: &Part) -> Result<Vec<f32>, State> {
         let outputs = self.engine.predict(&validation.samples).map_err(device_failed)?;
-        let outputs = outputs.into_raw_vec_and_offset().0;
-        let folded = self.parameters()?.network;
-        let predictor = Predictor::new(&folded);
-        let trained = Trained::Layers { network: self.neuron.unfold(&folded), neuron: self.neuron };
-        Ok(EndOfEpoch { trained, predictor: TrainedPredictor::Layers(predictor), outputs })
+        Ok(outputs.into_raw_vec_and_offset().0)
     }
 
-    fn trained(&self) -> Result<Trained, State> {
-        let network = self.neuron.unfold(&self.parameters()?.network);
-        Ok(Trained::Layers { network, neuron: self.neuron })
+    fn current(&self) -> Result<Current, State> {
+        let folded = self.parameters()?.network;
+        let predictor = TrainedPredictor::Layers(Predictor::new(&folded));
+        let trained = Trained::Layers { network: self.neuron.unfold(&folded), neuron: self.neuron };
+        Ok(Current { trained, predictor })
     }
 
     fn state(&self) -> Result<(TrainingState, Option<Network>), State> {
@@ -232,7 +231,6 @@ impl TableLearner {
         let options = Options {
             batch_size: of_settings.batch_size,
             epochs: of_settings.epochs,
-            patience: of_settings.patience,
             seed: of_settings.seed,
             ..Options::for_table(samples.len(), &kinds)
         };
@@ -241,8 +239,7 @@ impl TableLearner {
             return Ok(Self { training: Training::new(options, &kinds, inputs, targets).map_err(failed)? });
         };
         let training = Training::resume(options, &kinds, inputs, targets, state).map_err(failed)?;
-        let progress = training.progress();
-        match (progress.epoch, progress.step) == (epoch, step) {
+        match (training.epoch(), training.step()) == (epoch, step) {
             true => Ok(Self { training }),
             false => Err(State::Failed("the run's state is of another step: start a new run".to_owned())),
         }
@@ -264,26 +261,27 @@ impl Learner for TableLearner {
 
     fn train(&mut self, _: usize, part: &mut PartOfEpoch, is_due: &mut dyn FnMut() -> bool) -> Result<(), State> {
         let start = Instant::now();
-        self.training.steps(usize::MAX, &mut |_| {
+        self.training.train(usize::MAX, &mut |_| {
             if is_due() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let progress = self.training.progress();
-        // The other kind's loss is half the squared error.
         let seconds = part.seconds + start.elapsed().as_secs_f64();
-        *part = PartOfEpoch { step: progress.step, loss: progress.loss / 2.0, seconds };
+        // The other kind's loss is half the squared error.
+        *part = PartOfEpoch { step: self.training.step(), loss: self.training.loss() / 2.0, seconds };
         Ok(())
     }
 
-    fn end_epoch(&mut self, validation: &Part) -> Result<EndOfEpoch, State> {
+    fn end_epoch(&mut self, validation: &Part) -> Result<Vec<f32>, State> {
         let (inputs, targets) = (validation.samples.inputs().view(), validation.samples.targets().view());
-        let errors = self.training.end_epoch(inputs, targets).map_err(|error| State::Diverged(error.to_string()))?;
-        let network = if errors.is_best { self.training.best() } else { self.training.current() };
-        let trained = Trained::Table(Arc::new(network));
-        Ok(EndOfEpoch { predictor: trained.predictor(), trained, outputs: errors.outputs })
+        self.training.end_epoch(inputs, targets).map_err(|error| State::Diverged(error.to_string()))
     }
 
-    fn trained(&self) -> Result<Trained, State> {
-        Ok(Trained::Table(Arc::new(self.training.current())))
+    fn keep_best(&mut self) {
+        self.training.keep_best();
+    }
+
+    fn current(&self) -> Result<Current, State> {
+        let trained = Trained::Table(Arc::new(self.training.current()));
+        Ok(Current { predictor: trained.predictor(), trained })
     }
 
     fn state(&self) -> Result<(TrainingState, Option<Network>), State> {

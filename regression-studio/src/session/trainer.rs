@@ -7,7 +7,7 @@ use neural_net::training::PartOfEpoch;
 use rayon::prelude::*;
 
 use super::control::Shared;
-use super::learner::{EndOfEpoch, Learner, learner};
+use super::learner::{Current, Learner, learner};
 use super::snapshot::{Snapshot, State};
 use crate::background::Background;
 use crate::intervals::{self, Intervals};
@@ -143,7 +143,7 @@ impl<'a> Trainer<'a> {
             }
             None => {
                 let learner = learner(&settings, prepared, None)?;
-                let initial = learner.trained()?;
+                let initial = learner.current()?.trained;
                 (learner, RunProgress::default(), vec![], initial)
             }
         };
@@ -262,13 +262,18 @@ impl<'a> Trainer<'a> {
     /// Measures the network, records the epoch, and keeps the weights if they are the best so far.
     fn end_epoch(&mut self) -> Result<(), State> {
         let Prepared { train, validation, transform, .. } = self.prepared;
-        let EndOfEpoch { trained, predictor, outputs } = self.learner.end_epoch(validation)?;
+        let outputs = self.learner.end_epoch(validation)?;
         let targets = validation.samples.targets().as_slice().expect("samples are stored row by row");
         let validation_rmse = rmse(&outputs, targets, |output, target| f64::from(output) - f64::from(target));
         let epoch = self.progress.epoch + 1;
         if !validation_rmse.is_finite() {
             return Err(State::Diverged(format!("training diverged in epoch {epoch}: choose a smaller learning rate")));
         }
+        let is_best = self.best_record().is_none_or(|best| validation_rmse < best.validation_rmse);
+        if is_best {
+            self.learner.keep_best();
+        }
+        let Current { trained, predictor } = self.learner.current()?;
         let in_unit =
             |outputs: &[f32], truth: &[f64]| rmse(outputs, truth, |output, truth| transform.target_of(output) - truth);
         let every = train.rows.len().div_ceil(MAX_MEASURED_ROWS).max(1);
@@ -283,7 +288,6 @@ impl<'a> Trainer<'a> {
             train_rmse_in_unit: in_unit(&train_outputs, &measured_truth),
             validation_rmse_in_unit: in_unit(&outputs, &validation.truth),
         };
-        let is_best = self.best_record().is_none_or(|best| record.validation_rmse < best.validation_rmse);
         self.history.push(record);
         self.progress = RunProgress { epoch, best_epoch: self.progress.best_epoch, ..RunProgress::default() };
         if is_best {
@@ -303,7 +307,7 @@ impl<'a> Trainer<'a> {
     fn end(&mut self, ending: Ending, errors: Option<&FoldErrors>) -> Result<(), State> {
         if self.progress.best_epoch == 0 {
             // Stopped in the first epoch: the current network is the only one.
-            self.best = self.learner.trained()?;
+            self.best = self.learner.current()?.trained;
         }
         let outputs = self.prepared.parts().map(|(_, part)| self.outputs_of_best(part));
         let [_, of_validation, of_test] = &outputs;

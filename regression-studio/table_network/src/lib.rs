@@ -1,7 +1,8 @@
 //! A network made for tables, which trains on the CPU.
 //!
 //! - [`Options`]: all that a run depends on, with defaults by the number of rows and inputs.
-//! - [`Training`]: steps, epochs, early stopping; its [`State`] is saved, and resumed to the same bits.
+//! - [`Training`]: steps and epochs; its [`State`] is saved, and resumed to the same bits. The caller decides which epoch is
+//!   the best, and when to stop.
 //! - [`TableNetwork`]: the trained network, which predicts.
 //!
 //! A number passes a robust scale with a smooth clip (D. Holzmüller, L. Grinsztajn and I. Steinwart, "Better by Default:
@@ -26,9 +27,15 @@
 //! let kinds = [InputKind::Number];
 //! let options = Options { hidden: vec![16], ..Options::for_table(200, &kinds) };
 //! let mut training = Training::new(options, &kinds, inputs.view(), targets.view())?;
-//! while training.ending().is_none() {
-//!     training.steps(usize::MAX, &mut |_| ControlFlow::Continue(()));
-//!     training.end_epoch(inputs.view(), targets.view())?;
+//! let mut smallest = f32::INFINITY;
+//! for _epoch in 0..training.options().epochs {
+//!     training.train(usize::MAX, &mut |_| ControlFlow::Continue(()));
+//!     let outputs = training.end_epoch(inputs.view(), targets.view())?;
+//!     let error = outputs.iter().zip(&targets).map(|(output, target)| (output - target).powi(2)).sum();
+//!     if error < smallest {
+//!         smallest = error;
+//!         training.keep_best();
+//!     }
 //! }
 //! let predictions = training.best().predict(inputs.view())?;
 //! assert!((predictions[50] - 0.5).abs() < 0.1);
@@ -60,4 +67,4 @@ pub use self::network::TableNetwork;
 pub use self::options::{InputKind, Options};
 pub use self::semidefinite::solve_semidefinite;
 pub use self::state::{State, Tensor};
-pub use self::training::{Ending, EpochErrors, Progress, Training};
+pub use self::training::Training;

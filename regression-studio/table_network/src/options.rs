@@ -36,8 +36,6 @@ pub struct Options {
     pub batch_size: usize,
     /// Maximum number of epochs; the learning rate falls over them along half a cosine.
     pub epochs: usize,
-    /// Number of epochs without a smaller validation error after which training ends; `None` to train all epochs.
-    pub patience: Option<usize>,
     /// Seed of the initial weights, the order of the rows, and dropout.
     pub seed: u64,
 }
@@ -48,10 +46,10 @@ impl Options {
         let numbers = kinds.iter().filter(|kind| **kind == InputKind::Number).count();
         // By the errors of fourteen tables of 300 to 45,000 rows. Few rows need more passes, and more that keeps the
         // weights small; with many rows, few passes are enough.
-        let (batch_size, epochs, patience) = match rows {
-            ..1000 => (32, 60, 20),
-            1000..4000 => (32, 30, 10),
-            _ => (128, (400_000 / rows).clamp(4, 24), 6),
+        let (batch_size, epochs) = match rows {
+            ..1000 => (32, 60),
+            1000..4000 => (32, 30),
+            _ => (128, (400_000 / rows).clamp(4, 24)),
         };
         Self {
             members: if rows < 4000 { 16 } else { 8 },
@@ -65,8 +63,16 @@ impl Options {
             averaged_epochs: 2.0,
             batch_size,
             epochs,
-            patience: Some(patience),
             seed: 0,
+        }
+    }
+
+    /// The number of epochs without a smaller validation error after which training on `rows` rows should end.
+    pub fn patience_for_table(rows: usize) -> usize {
+        match rows {
+            ..1000 => 20,
+            1000..4000 => 10,
+            _ => 6,
         }
     }
 

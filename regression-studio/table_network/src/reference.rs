@@ -236,7 +236,7 @@ fn the_first_step_is_that_of_adamw() {
     let options = Options { batch_size: 20, weight_decay: 0.5, ..small(2, &[4, 3]) };
     let mut training = randomised(options, &kinds, (inputs.view(), targets.view()));
     let before = training.network.parameters.clone();
-    training.steps(1, &mut |_| std::ops::ControlFlow::Continue(()));
+    training.train(1, &mut |_| std::ops::ControlFlow::Continue(()));
     let rule = crate::adam::Rule::of_step(&training.options, 0, 1);
     for (parameter, (name, rows, columns)) in training.network.layout.shapes().into_iter().enumerate() {
         let is_bias = name == "offsets" || name == "head_biases" || name.starts_with("biases");

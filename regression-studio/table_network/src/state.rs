@@ -9,7 +9,7 @@ use crate::linear::Linear;
 use crate::network::TableNetwork;
 use crate::parameters::Layout;
 use crate::scale::RobustScale;
-use crate::training::{Progress, Training};
+use crate::training::{Best, Training};
 use crate::{Error, InputKind, Options};
 
 /// A named tensor.
@@ -192,21 +192,20 @@ impl Training {
     pub fn state(&self) -> State {
         let layout = &self.network.layout;
         let mut state = self.network.state();
-        state.add_parameters("best", layout, &self.best);
+        state.add_parameters("best", layout, &self.best.parameters);
         state.add_parameters("means", layout, &self.moments.means);
         state.add_parameters("squares", layout, &self.moments.squares);
         state.add_parameters("averages", layout, &self.moments.averages);
-        let Progress { epoch, step, loss, best_epoch, best_rmse } = self.progress;
-        state.count("epoch", epoch as u64);
-        state.count("step", step as u64);
-        state.count("best_epoch", best_epoch as u64);
-        state.count("loss_bits", loss.to_bits());
-        state.count("best_rmse_bits", best_rmse.to_bits());
+        state.count("epoch", self.epoch as u64);
+        state.count("step", self.step as u64);
+        state.count("best_epoch", self.best.epoch as u64);
+        state.count("loss_bits", self.loss.to_bits());
+        state.count("best_rmse_bits", self.best.rmse.to_bits());
         state.sorted()
     }
 
     /// The run of a saved state, with the options and rows that it was begun with: it goes on to the same bits. The
-    /// number of epochs and the patience may differ.
+    /// number of epochs may differ.
     ///
     /// # Errors
     /// As [`Training::new`], or if the state has other shapes, or was learnt from other rows.
@@ -226,7 +225,7 @@ impl Training {
             return Err(Error::State("it has other members, embeddings or layers".to_owned()));
         }
         let layout = &network.layout;
-        training.best = state.parameters("best", layout)?;
+        let best = state.parameters("best", layout)?;
         training.moments.means = state.parameters("means", layout)?;
         training.moments.squares = state.parameters("squares", layout)?;
         training.moments.averages = state.parameters("averages", layout)?;
@@ -234,9 +233,10 @@ impl Training {
         if step > training.steps_per_epoch() || best_epoch > epoch {
             return Err(Error::State(format!("it has step {step} of epoch {epoch}, and {best_epoch} as the best")));
         }
-        let loss = f64::from_bits(state.integer("loss_bits")?);
-        let best_rmse = f64::from_bits(state.integer("best_rmse_bits")?);
-        training.progress = Progress { epoch, step, loss, best_epoch, best_rmse };
+        (training.epoch, training.step) = (epoch, step);
+        training.loss = f64::from_bits(state.integer("loss_bits")?);
+        let rmse = f64::from_bits(state.integer("best_rmse_bits")?);
+        training.best = Best { epoch: best_epoch, rmse, parameters: best };
         training.network = network;
         training.derive();
         Ok(training)

@@ -1,4 +1,4 @@
-//! Training: steps, epochs, and the choice of the best one.
+//! Training: steps and epochs.
 
 use std::ops::ControlFlow;
 
@@ -27,9 +27,15 @@ pub struct Training {
     targets: Vec<f32>,
     pub(crate) network: TableNetwork,
     pub(crate) moments: Moments,
-    /// The parameters of the best epoch.
-    pub(crate) best: Vec<PaddedMatrix<f32>>,
-    pub(crate) progress: Progress,
+    pub(crate) best: Best,
+    /// Number of complete epochs.
+    pub(crate) epoch: usize,
+    /// Number of steps done in the epoch after them.
+    pub(crate) step: usize,
+    /// Sum over that epoch's rows so far of their members' mean squared error, standardised, before their step.
+    pub(crate) loss: f64,
+    /// The measurement of the last epoch, before a further step.
+    validated: Option<Validated>,
     derived: Derived,
     pub(crate) gradients: Vec<PaddedMatrix<f32>>,
     chunks: Vec<TrainedChunk>,
@@ -40,43 +46,23 @@ pub struct Training {
     order_of: Option<usize>,
 }
 
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Number of complete epochs.
-    pub epoch: usize,
-    /// Number of steps done in the epoch after them.
-    pub step: usize,
-    /// Sum over that epoch's rows so far of their members' mean squared error, standardised, before their step.
-    pub loss: f64,
-    /// The epoch with the smallest validation error, counted from 1; 0 before the end of the first.
-    pub best_epoch: usize,
-    /// Its root mean squared error on the validation rows, standardised; infinite before the end of the first.
-    pub best_rmse: f64,
+/// The best epoch so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Best {
+    /// Counted from 1; 0 before the end of the first.
+    pub(crate) epoch: usize,
+    /// Root mean squared error on the validation rows, standardised; infinite before the end of the first.
+    pub(crate) rmse: f64,
+    /// The averages of the weights; before the end of the first epoch, the initial weights.
+    pub(crate) parameters: Vec<PaddedMatrix<f32>>,
 }
 
-/// The errors of an epoch, standardised.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EpochErrors {
-    /// The epoch, counted from 1.
-    pub epoch: usize,
-    /// Root of the members' mean squared error on the rows to train on, each before its step, with dropout.
-    pub train_rmse: f64,
-    /// Root mean squared error on the validation rows of the members' mean, with the linear share that suits it.
-    pub validation_rmse: f64,
-    /// Whether it is the smallest so far: the epoch's weights are kept.
-    pub is_best: bool,
-    /// The predictions of the validation rows.
-    pub outputs: Vec<f32>,
-}
-
-/// Why a run has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// All epochs are done.
-    AllEpochs,
-    /// The validation error has not decreased for [`Options::patience`] epochs.
-    EarlyStopped,
+/// What [`Training::keep_best`] keeps of an epoch besides its weights.
+#[derive(Clone, Debug)]
+struct Validated {
+    rmse: f64,
+    /// With the share that suits the epoch.
+    linear: Linear,
 }
 
 impl Training {
@@ -101,8 +87,11 @@ impl Training {
         Ok(Self {
             targets: targets.iter().copied().collect(),
             moments: Moments { means: layout.zeros(), squares: layout.zeros(), averages: network.parameters.clone() },
-            best: network.parameters.clone(),
-            progress: Progress { epoch: 0, step: 0, loss: 0.0, best_epoch: 0, best_rmse: f64::INFINITY },
+            best: Best { epoch: 0, rmse: f64::INFINITY, parameters: network.parameters.clone() },
+            epoch: 0,
+            step: 0,
+            loss: 0.0,
+            validated: None,
             derived: Derived::for_training(layout, &network.parameters),
             gradients: layout.zeros(),
             chunks: vec![TrainedChunk::new(layout); chunks],
@@ -120,9 +109,20 @@ impl Training {
         &self.options
     }
 
-    /// How far the run is.
-    pub fn progress(&self) -> Progress {
-        self.progress
+    /// Number of complete epochs.
+    pub fn epoch(&self) -> usize {
+        self.epoch
+    }
+
+    /// Number of steps done in the epoch after them.
+    pub fn step(&self) -> usize {
+        self.step
+    }
+
+    /// Sum over that epoch's rows so far of their members' mean squared error, standardised, each before its step, with
+    /// dropout.
+    pub fn loss(&self) -> f64 {
+        self.loss
     }
 
     /// Number of steps in an epoch.
@@ -140,44 +140,29 @@ impl Training {
         TableNetwork { parameters: self.moments.averages.clone(), ..self.network.clone() }
     }
 
-    /// The network with the weights of the best epoch; before the end of the first, those of the start.
+    /// The network that [`Self::keep_best`] has kept; before its first call, the initial weights.
     pub fn best(&self) -> TableNetwork {
-        TableNetwork { parameters: self.best.clone(), ..self.network.clone() }
+        TableNetwork { parameters: self.best.parameters.clone(), ..self.network.clone() }
     }
 
-    /// Why the run has ended, if it has.
-    pub fn ending(&self) -> Option<Ending> {
-        let Progress { epoch, best_epoch, .. } = self.progress;
-        if epoch >= self.options.epochs {
-            return Some(Ending::AllEpochs);
-        }
-        let waits = self.options.patience.is_some_and(|patience| epoch - best_epoch >= patience);
-        waits.then_some(Ending::EarlyStopped)
-    }
-
-    /// Trains up to `count` steps of this epoch; `after_step` is called after each, and may end the call.
-    /// [`Self::end_epoch`] follows the epoch's last step. Uses the threads of rayon's current pool.
-    pub fn steps(&mut self, count: usize, after_step: &mut dyn FnMut(Progress) -> ControlFlow<()>) {
-        let end = self.steps_per_epoch().min(self.progress.step.saturating_add(count));
-        while self.progress.step < end {
-            self.step();
-            if after_step(self.progress).is_break() {
+    /// Trains up to `count` steps of this epoch; `after_step` is called after each with the number of steps done, and may
+    /// end the call. [`Self::end_epoch`] follows the epoch's last step. Uses the threads of rayon's current pool.
+    pub fn train(&mut self, count: usize, after_step: &mut dyn FnMut(usize) -> ControlFlow<()>) {
+        let end = self.steps_per_epoch().min(self.step.saturating_add(count));
+        while self.step < end {
+            self.train_step();
+            if after_step(self.step).is_break() {
                 break;
             }
         }
     }
 
-    /// Whether all steps of this epoch are done.
-    pub fn epoch_is_done(&self) -> bool {
-        self.progress.step == self.steps_per_epoch()
-    }
-
-    /// Ends the epoch: measures the network on the validation part, `inputs`, rows × inputs, and `targets`, rows × 1,
-    /// and keeps the weights if they are the best so far.
+    /// Ends the epoch: predicts the validation part, `inputs`, rows × inputs, with the linear share that suits its
+    /// `targets`, rows × 1. The caller calls [`Self::keep_best`] if the error of these predictions is the smallest so far.
     ///
     /// # Errors
     /// If the shapes do not fit, there is no row, or the error is not finite.
-    pub fn end_epoch(&mut self, inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Result<EpochErrors, Error> {
+    pub fn end_epoch(&mut self, inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Result<Vec<f32>, Error> {
         check_shapes(self.network.kinds(), inputs, targets)?;
         let outputs = self.current().outputs(&self.network.encoder.encode(inputs)?);
         let mut outputs: Vec<f32> = outputs.chunks(self.options.members).map(network::mean).collect();
@@ -189,24 +174,28 @@ impl Training {
             let error = f64::from(output) - f64::from(target);
             error * error
         });
-        let validation_rmse = (squares.sum::<f64>() / targets.len() as f64).sqrt();
-        let epoch = self.progress.epoch + 1;
-        if !validation_rmse.is_finite() {
+        let rmse = (squares.sum::<f64>() / targets.len() as f64).sqrt();
+        let epoch = self.epoch + 1;
+        if !rmse.is_finite() {
             return Err(Error::Diverged { epoch });
         }
-        let train_rmse = (self.progress.loss / self.rows.count as f64).sqrt();
-        let is_best = validation_rmse < self.progress.best_rmse;
-        self.progress = Progress { epoch, step: 0, loss: 0.0, ..self.progress };
-        if is_best {
-            (self.progress.best_epoch, self.progress.best_rmse) = (epoch, validation_rmse);
-            self.best.clone_from(&self.moments.averages);
-            self.network.linear = linear;
-        }
-        Ok(EpochErrors { epoch, train_rmse, validation_rmse, is_best, outputs })
+        (self.epoch, self.step, self.loss) = (epoch, 0, 0.0);
+        self.validated = Some(Validated { rmse, linear });
+        Ok(outputs)
     }
 
-    fn step(&mut self) {
-        let Progress { epoch, step, .. } = self.progress;
+    /// Keeps the weights and the linear share of the epoch that has just ended, as those of the best epoch.
+    pub fn keep_best(&mut self) {
+        if let Some(Validated { rmse, linear }) = self.validated.take() {
+            (self.best.epoch, self.best.rmse) = (self.epoch, rmse);
+            self.best.parameters.clone_from(&self.moments.averages);
+            self.network.linear = linear;
+        }
+    }
+
+    fn train_step(&mut self) {
+        self.validated = None;
+        let (epoch, step) = (self.epoch, self.step);
         if self.order_of != Some(epoch) {
             self.order = (0..self.rows.count as u32).collect();
             self.order.shuffle(&mut ChaCha8Rng::seed_from_u64(order_seed(self.options.seed, epoch)));
@@ -219,8 +208,8 @@ impl Training {
         let rule = Rule::of_step(&self.options, count, steps);
         self.update(Some(rule));
         self.derive();
-        self.progress.step += 1;
-        self.progress.loss += loss / self.options.members as f64;
+        self.step += 1;
+        self.loss += loss / self.options.members as f64;
     }
 
     /// Forward and backward of a range of the order; the sum of the squared errors.

@@ -106,6 +106,19 @@ fn it_needs_the_cpu_and_a_run_keeps_its_kind() {
 }
 
 #[test]
+fn it_stops_after_the_patience_and_keeps_the_best_epoch() {
+    let mut settings = settings();
+    (settings.training.epochs, settings.training.patience) = (500, Some(3));
+    let snapshot = trained(small_table(60, 1), settings);
+    assert_eq!(snapshot.state, State::Finished(Ending::EarlyStopped));
+    let results = snapshot.results.as_ref().unwrap();
+    assert_eq!(results.epochs, results.best_epoch + 3);
+    let TrainingState::Table(state) = run_of(&snapshot).checkpoint.state else { panic!("another kind") };
+    let kept = state.integers.iter().find(|(name, _)| name == "best_epoch");
+    assert_eq!(kept.map(|(_, epoch)| *epoch), Some(results.best_epoch as u64));
+}
+
+#[test]
 fn batches_epochs_and_patience_follow_from_the_rows() {
     let mut settings = Settings::from_toml(
         "[data]\nfeatures = [\"x\"]\ntarget = \"target\"\n[data.source]\nfile = \"t.csv\"\n[network]\nkind = \"table\"\n",
@@ -117,7 +130,7 @@ fn batches_epochs_and_patience_follow_from_the_rows() {
     let training = settings.training;
     assert_eq!(
         (training.batch_size, training.epochs, training.patience),
-        (options.batch_size, options.epochs, options.patience)
+        (options.batch_size, options.epochs, Some(table_network::Options::patience_for_table(14_000)))
     );
     assert!(Settings::from_toml(&settings.to_toml()).unwrap().network.kind == NetworkKind::Table);
 }

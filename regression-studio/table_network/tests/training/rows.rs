@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use ndarray::Array2;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use table_network::{EpochErrors, InputKind, Options, Training};
+use table_network::{InputKind, Options, Training};
 
 /// Inputs, rows × kinds, and targets, rows × 1.
 pub(crate) struct Table {
@@ -49,14 +49,35 @@ pub(crate) fn start(options: Options, table: &Table) -> Training {
     Training::new(options, &table.kinds, table.inputs.view(), table.targets.view()).unwrap()
 }
 
-/// Trains to the end; the errors of the epochs.
-pub(crate) fn train(training: &mut Training, validation: &Table) -> Vec<EpochErrors> {
-    let mut errors = vec![];
-    while training.ending().is_none() {
-        training.steps(usize::MAX, &mut |_| ControlFlow::Continue(()));
-        errors.push(training.end_epoch(validation.inputs.view(), validation.targets.view()).unwrap());
+/// An epoch of a run.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Epoch {
+    /// The sum of the training rows' losses.
+    pub(crate) loss: f64,
+    /// The predictions of the validation rows, and their error.
+    pub(crate) outputs: Vec<f32>,
+    pub(crate) rmse: f32,
+}
+
+/// Trains the rest of an epoch, and keeps the network if it is the best of all `epochs`.
+pub(crate) fn train_epoch(training: &mut Training, validation: &Table, epochs: &mut Vec<Epoch>) {
+    training.train(usize::MAX, &mut |_| ControlFlow::Continue(()));
+    let loss = training.loss();
+    let outputs = training.end_epoch(validation.inputs.view(), validation.targets.view()).unwrap();
+    let rmse = rmse(&outputs, validation);
+    if epochs.iter().all(|epoch| rmse < epoch.rmse) {
+        training.keep_best();
     }
-    errors
+    epochs.push(Epoch { loss, outputs, rmse });
+}
+
+/// Trains to the end.
+pub(crate) fn train(training: &mut Training, validation: &Table) -> Vec<Epoch> {
+    let mut epochs = vec![];
+    while training.epoch() < training.options().epochs {
+        train_epoch(training, validation, &mut epochs);
+    }
+    epochs
 }
 
 /// The root mean squared error of predictions.

@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 
 use table_network::{Error, State, TableNetwork, Training};
 
-use crate::rows::{Table, options, start, table, train};
+use crate::rows::{Table, options, start, table, train, train_epoch};
 
 fn resume(table: &Table, state: &State) -> Result<Training, Error> {
     Training::resume(options(), &table.kinds, table.inputs.view(), table.targets.view(), state)
@@ -17,16 +17,18 @@ fn go_on_to_the_same_bits() {
     for stop in 1..=12 {
         let (mut training, mut steps, mut before) = (start(options(), &rows), 0, vec![]);
         while steps < stop {
-            training.steps(usize::MAX, &mut |_| {
+            training.train(usize::MAX, &mut |_| {
                 steps += 1;
                 if steps == stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             if steps < stop {
-                before.push(training.end_epoch(validation.inputs.view(), validation.targets.view()).unwrap());
+                train_epoch(&mut training, &validation, &mut before);
             }
         }
         let mut training = resume(&rows, &training.state()).unwrap();
-        before.extend(train(&mut training, &validation));
+        while training.epoch() < training.options().epochs {
+            train_epoch(&mut training, &validation, &mut before);
+        }
         assert_eq!(before, errors, "stopped after step {stop}");
         assert!(training.state() == whole.state(), "stopped after step {stop}");
     }
