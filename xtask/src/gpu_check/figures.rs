@@ -5,12 +5,11 @@ use kernels_gpu::network::persistent::cluster;
 use matmul_functions::Rung;
 use neural_net::engine::TrainingKernel;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use timing::Measurement;
 
 use super::limits::{Bound, Limit, Multiprocessors};
-use super::python::Times;
-use super::results::Results;
+use super::results::{Results, measured, time};
 
 /// The runs of our program that train the homework's network, from one seed each.
 const TRAININGS: [&str; 3] = ["network", "network_seed_1", "network_seed_2"];
@@ -232,13 +231,6 @@ impl std::fmt::Display for Goal {
     }
 }
 
-/// Times that can be divided by.
-pub(super) fn measurement(times: &Times) -> Option<Measurement> {
-    let Times { min, median, repeats } = *times;
-    let positive = |seconds: f64| seconds.is_finite() && seconds > 0.0;
-    (positive(min) && positive(median)).then_some(Measurement { min, median, repeats })
-}
-
 impl Ours {
     /// The time in the results; None in those of the emulated driver.
     pub(super) fn find(&self, results: &Results) -> Option<Measurement> {
@@ -260,16 +252,6 @@ impl Ours {
             }
         }
     }
-}
-
-/// A program's time with this label.
-pub(super) fn time(programs: &Map<String, Value>, run: &str, label: &str) -> Option<Measurement> {
-    measured(&programs.get(run)?["seconds"][timing::key(label)])
-}
-
-/// The JSON of times that can be divided by.
-fn measured(times: &Value) -> Option<Measurement> {
-    measurement(&Times::deserialize(times).ok()?)
 }
 
 /// An epoch in the JSON of `neural-net`; the accuracy is of the validation images.

@@ -4,9 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::figures::time;
 use super::plan::{COPIES, LATENCY, RATES};
-use super::results::Results;
+use super::results::{Results, time};
 
 /// The labels of the sweep's times that limits are made of.
 const LAUNCH: &str = "empty launch of many";

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use timing::Measurement;
 
 use crate::capture::last_line;
 use child_process::Finished;
@@ -88,6 +89,15 @@ pub(super) struct Times {
     pub(super) min: f64,
     pub(super) median: f64,
     pub(super) repeats: usize,
+}
+
+impl Times {
+    /// The measurement, if its times can be divided by.
+    pub(super) fn measurement(&self) -> Option<Measurement> {
+        let Self { min, median, repeats } = *self;
+        let positive = |seconds: f64| seconds.is_finite() && seconds > 0.0;
+        (positive(min) && positive(median)).then_some(Measurement { min, median, repeats })
+    }
 }
 
 /// Puts the scripts into the folder.

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::figures::{Figure, figures, measurement};
-use super::python::ScriptOutput;
+use super::figures::{Figure, figures};
+use super::python::{ScriptOutput, Times};
 use super::results::Results;
 use crate::peers::comparison::{Comparison, Outcome, Row};
 use crate::peers::table;
@@ -22,8 +22,8 @@ pub(super) fn rows_of(figure: &Figure, results: &Results) -> Vec<Row> {
     let (script, group) = figure.peers;
     let Some(output) = output(&results.peers, script) else { return Vec::new() };
     let ours = figure.ours.find(results);
-    let row = |(label, peer)| {
-        let outcome = match (&ours, measurement(peer)) {
+    let row = |(label, peer): (&String, &Times)| {
+        let outcome = match (&ours, peer.measurement()) {
             (Some(ours), Some(peer)) => Outcome::Compared(Comparison::of_measurements(ours, &peer)),
             (None, _) => Outcome::Missing { reason: "our program has no time".to_owned() },
             (_, None) => Outcome::Missing { reason: "the script has no time".to_owned() },

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use timing::Measurement;
 
 use super::machine::Machine;
 use super::plan::{Item, items};
+use super::python::Times;
 
 /// The file's name, and that of the full output of all items beside it.
 pub(super) const FILE: &str = "gpu-check.json";
@@ -164,6 +166,16 @@ impl Results {
         let maps = [&self.starts, &self.programs, &self.sweep, &self.counters];
         !outcomes.into_iter().any(Outcome::is_failure) && !maps.into_iter().any(failed)
     }
+}
+
+/// A program's time with this label.
+pub(super) fn time(programs: &Map<String, Value>, run: &str, label: &str) -> Option<Measurement> {
+    measured(&programs.get(run)?["seconds"][timing::key(label)])
+}
+
+/// The measurement in a program's JSON, if its times can be divided by.
+pub(super) fn measured(times: &Value) -> Option<Measurement> {
+    Times::deserialize(times).ok()?.measurement()
 }
 
 /// The results and the folders that they are written to.

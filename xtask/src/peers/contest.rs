@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::comparison::{Comparison, Outcome, Row, Target};
 use super::goal::{ONE_THREAD, THREADS_GOALS};
 use super::python::{Python, ScriptOutput};
-use super::rust_program::{self, OurTime};
+use super::rust_program::OurTime;
 use super::workload::{Goals, Workload};
 use crate::programs::Executables;
 
@@ -50,7 +50,7 @@ impl<'a> Contest<'a> {
 
     /// Our time in seconds, and the script's output.
     fn time_round(&self, round: usize, python: &Python, executables: &Executables) -> Result<(f64, ScriptOutput)> {
-        let ours = rust_program::time(executables, self.work, self.threads, round)?;
+        let ours = self.work.time_our_program(executables, self.threads, round)?;
         let output = python.time(self.work, self.threads, round)?;
         Ok((ours, output))
     }

@@ -1,27 +1,10 @@
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::workload::Workload;
-use crate::programs::{Executables, Run};
-
 /// Number of images of an epoch in the table. Times of runs on fewer images are scaled to it.
 pub(super) const EPOCH_IMAGES: f64 = 60_000.0;
-
-/// Runs our program for a workload and returns its time in seconds.
-///
-/// # Errors
-/// If there is no such program, it fails, or it does not print the expected JSON object.
-pub(super) fn time(executables: &Executables, work: &Workload, threads: NonZeroUsize, round: usize) -> Result<f64> {
-    let mut arguments = [work.program_arguments.clone(), work.seed(round)].concat();
-    arguments.extend(["--json".to_owned(), "-c".to_owned(), threads.to_string()]);
-    let Run { output, seconds } = executables.run(work.program, arguments)?;
-    work.time
-        .read(&output, seconds)
-        .with_context(|| format!("{} --json did not print the expected object", work.program.name()))
-}
 
 /// Source of our time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 use std::num::NonZeroUsize;
 
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 use command_line::MAX_REPEATS;
 
 use super::goal::{GOALS, GROWTH_AT_MOST};
 use super::rust_program::{CUDA, CUDA_FUSED, EPOCH_IMAGES, OurTime, RAYON, RAYON_FUSED};
 use super::workload_name::WorkloadName;
-use crate::programs::{Program, TIME_CORRELATION, TIME_MATMUL, TIME_PREDICTION, TIME_REGRESSOR};
+use crate::programs::{Executables, Program, Run, TIME_CORRELATION, TIME_MATMUL, TIME_PREDICTION, TIME_REGRESSOR};
 
 /// Validation accuracy in percent that stops a to-target training run, on both sides. It exceeds [`TARGET`], since an
 /// accuracy is a little easier to reach on the 10,000 validation images than on the test images.
@@ -50,6 +51,24 @@ pub(super) enum Goals {
 }
 
 impl Workload {
+    /// Runs our program and returns its time in seconds.
+    ///
+    /// # Errors
+    /// If there is no such program, it fails, or it does not print the expected JSON object.
+    pub(super) fn time_our_program(
+        &self,
+        executables: &Executables,
+        threads: NonZeroUsize,
+        round: usize,
+    ) -> Result<f64> {
+        let mut arguments = [self.program_arguments.clone(), self.seed(round)].concat();
+        arguments.extend(["--json".to_owned(), "-c".to_owned(), threads.to_string()]);
+        let Run { output, seconds } = executables.run(self.program, arguments)?;
+        self.time
+            .read(&output, seconds)
+            .with_context(|| format!("{} --json did not print the expected object", self.program.name()))
+    }
+
     /// The largest accepted ratio to a peer at this number of threads on both sides, if there is a goal.
     pub(super) fn goal(&self, peer: &str, threads: NonZeroUsize) -> Option<f64> {
         match self.goals {
