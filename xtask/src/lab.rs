@@ -13,7 +13,7 @@ use base64::prelude::BASE64_STANDARD;
 use command_line::say;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use learn::host::puzzles::{Argument, Case, Contents, PUZZLES, Puzzle};
+use learn::host::puzzles::{PUZZLES, Puzzle};
 use serde_json::{Value, json};
 
 use crate::page::{Page, read};
@@ -119,41 +119,15 @@ fn puzzles() -> Result<String> {
     }
     let why = read(&root.join("learn/lab/why.json"))?;
     let why: Value = serde_json::from_str(&why).context("learn/lab/why.json")?;
-    let puzzles: Vec<Value> = PUZZLES.iter().map(puzzle_fields).collect();
+    let puzzles = PUZZLES.iter().map(puzzle_fields).collect::<Result<Vec<_>>>()?;
     Ok(json!({ "sources": sources, "puzzles": puzzles, "why": why, "forms": forms }).to_string())
 }
 
-fn puzzle_fields(puzzle: &Puzzle) -> Value {
+fn puzzle_fields(puzzle: &Puzzle) -> Result<Value> {
     let bugs = puzzle.bugs.iter().map(|bug| json!({ "name": bug.kernel.name, "kind": bug.kind }));
-    let cases = puzzle.sizes.iter().map(|&size| case_fields(&(puzzle.case)(size)));
-    json!({ "name": puzzle.kernel.name, "bugs": bugs.collect::<Vec<_>>(), "cases": cases.collect::<Vec<_>>() })
-}
-
-/// A case, with the arguments of a launch file.
-fn case_fields(case: &Case) -> Value {
-    let arguments = case.arguments.iter().map(|Argument { name, r#type, contents }| match contents {
-        Contents::Value(value) => json!({ "name": name, "type": r#type, "value": plain(*value) }),
-        Contents::Buffer { shape, values } => {
-            let values = match values {
-                Some(values) => values.iter().copied().map(plain).collect(),
-                None => json!("unwritten"),
-            };
-            json!({ "name": name, "type": r#type, "shape": shape, "values": values })
-        }
-    });
-    json!({
-        "grid": case.grid,
-        "block": case.block,
-        "arguments": arguments.collect::<Vec<_>>(),
-        "out": case.out,
-        "expected": case.expected.iter().copied().map(plain).collect::<Value>(),
-        "tolerance": case.tolerance,
-    })
-}
-
-/// A number, without a fraction if it is whole: a launch file has integers for integers.
-fn plain(value: f64) -> Value {
-    if value.fract() == 0.0 && value.abs() < 2_f64.powi(53) { json!(value as i64) } else { json!(value) }
+    let cases = puzzle.sizes.iter().map(|&size| Ok(serde_json::from_str(&(puzzle.case)(size).to_string())?));
+    let cases = cases.collect::<Result<Vec<Value>>>()?;
+    Ok(json!({ "name": puzzle.kernel.name, "bugs": bugs.collect::<Vec<_>>(), "cases": cases }))
 }
 
 /// Bytes compressed by zlib, in base64.

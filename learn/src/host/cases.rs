@@ -3,6 +3,7 @@
 //! The tests check each kernel with them, and `cargo xtask lab` writes them into the page `docs/lab`.
 
 use cuda_std::host_std::any::type_name;
+use cuda_std::host_std::fmt;
 use cuda_std::host_std::format;
 use cuda_std::host_std::string::{String, ToString};
 use cuda_std::host_std::vec;
@@ -133,6 +134,34 @@ impl Case {
             Contents::Value(_) => panic!("{name} is no buffer"),
         }
     }
+}
+
+/// A case in JSON, with the grid, block and arguments of a launch file. Whole numbers have no fraction there.
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { grid, block, arguments, out, expected, tolerance } = self;
+        let arguments: Vec<String> = arguments.iter().map(Argument::to_string).collect();
+        write!(f, r#"{{"grid": {grid:?}, "block": {block:?}, "arguments": [{}], "#, arguments.join(", "))?;
+        write!(f, r#""out": "{out}", "expected": {}, "tolerance": {tolerance:?}}}"#, json_array(expected))
+    }
+}
+
+/// An argument in JSON, as in a launch file.
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, r#"{{"name": "{}", "type": "{}", "#, self.name, self.r#type)?;
+        match &self.contents {
+            Contents::Value(value) => write!(f, r#""value": {value}}}"#),
+            Contents::Buffer { shape, values } => {
+                let values = values.as_deref().map_or_else(|| r#""unwritten""#.to_string(), json_array);
+                write!(f, r#""shape": {shape:?}, "values": {values}}}"#)
+            }
+        }
+    }
+}
+
+fn json_array(values: &[f64]) -> String {
+    format!("[{}]", values.iter().map(f64::to_string).collect::<Vec<_>>().join(", "))
 }
 
 /// A type of a case's arguments.
