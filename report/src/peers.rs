@@ -277,20 +277,8 @@ fn run(clock: &dyn Fn() -> Duration, python: &OsStr, job: &Job, limit: Duration)
     command.stdout(stdout.try_clone().map_err(script)?).stderr(stderr.try_clone().map_err(script)?);
     let start = clock();
     let mut child = command.spawn().map_err(Failure::NoPython)?;
-    let status = loop {
-        // Asked before the status: a script that ended in time counts, however late this process is.
-        let is_over = clock().saturating_sub(start) >= limit;
-        if let Some(status) = child.try_wait().map_err(script)? {
-            break status;
-        }
-        if is_over {
-            // Errors are ignored: if the script has just ended, its output is discarded as well.
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(Failure::TimeLimit);
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
+    let is_over = || clock().saturating_sub(start) >= limit;
+    let status = child_process::wait_or_kill(&mut child, is_over).map_err(script)?.ok_or(Failure::TimeLimit)?;
     if !status.success() {
         let text = contents(&mut stderr).map_err(script)?;
         let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no message").trim().to_owned();

@@ -106,7 +106,9 @@ pub fn run_by(
     own_group(command);
     let start = clock();
     let status = match command.spawn() {
-        Ok(child) => wait(child, || clock().saturating_sub(start) >= limit)?,
+        Ok(mut child) => {
+            wait_or_kill(&mut child, || clock().saturating_sub(start) >= limit).map_err(ChildError::Status)?
+        }
         Err(error) => {
             streams.iter().try_for_each(|path| remove(path))?;
             return Ok(Err(format!("cannot start {name}: {error}")));
@@ -132,12 +134,15 @@ fn remove(path: &Path) -> Result<(), ChildError> {
     std::fs::remove_file(path).map_err(ChildError::file("remove", path))
 }
 
-/// The status of the child, or None if it had to be killed.
-fn wait(mut child: Child, is_over: impl Fn() -> bool) -> Result<Option<ExitStatus>, ChildError> {
+/// Waits for a child and returns its status. Kills it once its time `is_over`, with the process group that it may lead, and returns None.
+///
+/// # Errors
+/// If its status cannot be read.
+pub fn wait_or_kill(child: &mut Child, is_over: impl Fn() -> bool) -> io::Result<Option<ExitStatus>> {
     loop {
         // Asked before the status: a child that ended in time is never taken for a killed one, however late this process is.
         let is_over = is_over();
-        if let Some(status) = child.try_wait().map_err(ChildError::Status)? {
+        if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
         if is_over {
@@ -145,9 +150,11 @@ fn wait(mut child: Child, is_over: impl Fn() -> bool) -> Result<Option<ExitStatu
         }
         thread::sleep(POLL);
     }
-    kill_group(&mut child);
+    // A failure means that all of it has ended.
+    let _ = child.kill();
+    kill_group(child);
     let killed = Instant::now();
-    while child.try_wait().map_err(ChildError::Status)?.is_none() && killed.elapsed() < GRACE {
+    while child.try_wait()?.is_none() && killed.elapsed() < GRACE {
         thread::sleep(POLL);
     }
     Ok(None)
@@ -160,9 +167,8 @@ fn own_group(command: &mut Command) {
 }
 
 #[cfg(unix)]
-fn kill_group(child: &mut Child) {
+fn kill_group(child: &Child) {
     use rustix::process::{Pid, Signal, kill_process_group};
-    // A failure means that the group has ended.
     let _ = Pid::from_raw(child.id().cast_signed()).map(|group| kill_process_group(group, Signal::KILL));
 }
 
@@ -170,10 +176,7 @@ fn kill_group(child: &mut Child) {
 fn own_group(_: &mut Command) {}
 
 #[cfg(not(unix))]
-fn kill_group(child: &mut Child) {
-    // A failure means that the child has ended.
-    let _ = child.kill();
-}
+fn kill_group(_: &Child) {}
 
 #[cfg(all(test, unix))]
 mod tests {
