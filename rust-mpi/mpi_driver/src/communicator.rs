@@ -6,7 +6,6 @@ use crate::element::{Datatype, Number, Operation};
 use crate::error::Error;
 use crate::message::{Received, Source};
 use crate::mpi::MpiCommunicator;
-use crate::scope::{self, Scope};
 use crate::sent::Sent;
 use crate::threads::ThreadCommunicator;
 
@@ -157,16 +156,6 @@ impl Communicator {
     pub fn probe<T: Datatype>(&self, from: Source, tag: u16) -> Result<Option<Received>, Error> {
         self.require_message("MPI_Iprobe", from.rank(), tag)?;
         on_backend!(self, backend => backend.probe::<T>(from, tag))
-    }
-
-    /// Runs `body`, which can start non-blocking operations on buffers that outlive it. Those that it did not wait for
-    /// are completed before `scope` returns: receives are cancelled unless their message has arrived; sends wait for
-    /// their receiver.
-    ///
-    /// # Panics
-    /// If `body` does. With MPI, a panic while sends or receives are pending ends all ranks.
-    pub fn scope<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
-        scope::run(self, body)
     }
 
     /// The communicator of the ranks with the same `color`, in the order of their `key`, and of their ranks if those

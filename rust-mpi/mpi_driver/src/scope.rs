@@ -35,25 +35,30 @@ enum Pending {
     ThreadsReceive(PostedReceive),
 }
 
-/// Runs `body` with a scope, and completes what it started.
-pub(crate) fn run<'env, R>(
-    communicator: &'env Communicator,
-    body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
-) -> R {
-    /// Completes everything, also if the body panics, before the buffers' borrows end.
-    struct Complete<'a, 'scope, 'env>(&'a Scope<'scope, 'env>);
+impl Communicator {
+    /// Runs `body`, which can start non-blocking operations on buffers that outlive it. Those that it did not wait for
+    /// are completed before `scope` returns: receives are cancelled unless their message has arrived; sends wait for
+    /// their receiver.
+    ///
+    /// # Panics
+    /// If `body` does. With MPI, a panic while sends or receives are pending ends all ranks.
+    pub fn scope<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
+        /// Completes everything, also if the body panics, before the buffers' borrows end.
+        struct Complete<'a, 'scope, 'env>(&'a Scope<'scope, 'env>);
 
-    impl Drop for Complete<'_, '_, '_> {
-        fn drop(&mut self) {
-            self.0.complete();
+        impl Drop for Complete<'_, '_, '_> {
+            fn drop(&mut self) {
+                self.0.complete();
+            }
         }
-    }
 
-    let scope = Scope { communicator, pending: RefCell::new(Vec::new()), scope: PhantomData, env: PhantomData };
-    let complete = Complete(&scope);
-    let result = body(complete.0);
-    drop(complete);
-    result
+        let scope =
+            Scope { communicator: self, pending: RefCell::new(Vec::new()), scope: PhantomData, env: PhantomData };
+        let complete = Complete(&scope);
+        let result = body(complete.0);
+        drop(complete);
+        result
+    }
 }
 
 impl<'scope> Scope<'scope, '_> {
