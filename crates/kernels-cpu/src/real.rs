@@ -5,7 +5,7 @@ use num_traits::Float;
 use pulp::Simd;
 
 use crate::dispatch::is_fused;
-use crate::transpose::{self, BAND};
+use crate::transpose::band::{self, BAND};
 
 /// The element types of the floating-point kernels: `f32` and `f64`.
 pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
@@ -60,10 +60,10 @@ pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
     }
 
     /// Writes the columns of eight rows to `to`, `to` + `stride`, …, from the first column on, in whole registers;
-    /// returns the number of columns written. See [`transpose`].
+    /// returns the number of columns written. See [`crate::transpose`].
     ///
     /// # Safety
-    /// As [`transpose::transpose_to`]; the rows have the same length.
+    /// As [`crate::transpose::transpose_to`]; the rows have the same length.
     #[doc(hidden)]
     #[allow(unsafe_code)]
     unsafe fn transpose_band<S: Simd>(simd: S, rows: &[&[Self]; BAND], to: *mut Self, stride: usize) -> usize;
@@ -106,12 +106,12 @@ impl Real for f32 {
     #[allow(unsafe_code)]
     unsafe fn transpose_band<S: Simd>(_simd: S, rows: &[&[Self]; BAND], to: *mut Self, stride: usize) -> usize {
         #[cfg(target_arch = "x86_64")]
-        if transpose::avx::is_part_of::<S>() {
+        if band::avx::is_part_of::<S>() {
             // SAFETY: a value of `S` proves that the processor has AVX; the caller guarantees the rest.
-            return unsafe { transpose::avx::band_f32(rows, to, stride) };
+            return unsafe { band::avx::band_f32(rows, to, stride) };
         }
         // SAFETY: guaranteed by the caller.
-        unsafe { transpose::portable_band(rows, to, stride) }
+        unsafe { band::portable(rows, to, stride) }
     }
 }
 
@@ -152,11 +152,11 @@ impl Real for f64 {
     #[allow(unsafe_code)]
     unsafe fn transpose_band<S: Simd>(_simd: S, rows: &[&[Self]; BAND], to: *mut Self, stride: usize) -> usize {
         #[cfg(target_arch = "x86_64")]
-        if transpose::avx::is_part_of::<S>() {
+        if band::avx::is_part_of::<S>() {
             // SAFETY: a value of `S` proves that the processor has AVX; the caller guarantees the rest.
-            return unsafe { transpose::avx::band_f64(rows, to, stride) };
+            return unsafe { band::avx::band_f64(rows, to, stride) };
         }
         // SAFETY: guaranteed by the caller.
-        unsafe { transpose::portable_band(rows, to, stride) }
+        unsafe { band::portable(rows, to, stride) }
     }
 }
