@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::{Backend, Backends, DeviceType};
 
 use crate::ShaderError;
+use crate::description::describe;
 
 /// The environment variable that restricts the search, which wgpu reads.
 const BACKEND_VARIABLE: &str = "WGPU_BACKEND";
@@ -194,17 +195,4 @@ fn is_called(info: &wgpu::AdapterInfo, wanted: &str) -> bool {
     let texts =
         [&info.name, &info.driver, &info.driver_info, &info.backend.to_string()].map(|text| text.to_lowercase());
     texts.iter().any(|text| text.contains(&wanted)) || (wanted == "software" && info.device_type == DeviceType::Cpu)
-}
-
-pub(crate) fn describe(info: &wgpu::AdapterInfo) -> String {
-    let kind = match info.device_type {
-        DeviceType::DiscreteGpu => "discrete GPU",
-        DeviceType::IntegratedGpu => "integrated GPU",
-        DeviceType::VirtualGpu => "virtual GPU",
-        DeviceType::Other => "unknown kind",
-        DeviceType::Cpu => "software, runs on the CPU",
-    };
-    let driver = [info.driver.as_str(), info.driver_info.as_str()].join(" ");
-    let driver = if driver.trim().is_empty() { String::new() } else { format!(", {}", driver.trim()) };
-    format!("{} ({kind}, {}{driver})", info.name, info.backend)
 }

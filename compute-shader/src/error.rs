@@ -1,4 +1,4 @@
-use crate::adapter::describe;
+use crate::description::describe;
 
 /// Where there is a driver that needs no GPU, and how to get it.
 const SOFTWARE_DRIVER: &str = match cfg!(target_os = "linux") {

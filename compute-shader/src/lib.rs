@@ -11,6 +11,7 @@
 
 mod adapter;
 mod buffers;
+mod description;
 mod error;
 mod network;
 pub mod notebook;
