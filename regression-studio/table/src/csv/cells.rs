@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use super::chunks::{Chunks, Context, Fault};
-use super::error::{CsvError, CsvProblem};
+use super::chunks::{Chunks, Context};
+use super::error::{CsvError, CsvProblem, Fault};
 use super::limits::LIMITS;
 use super::source::Source;
 use super::{Declared, value};

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use memchr::memchr_iter;
 
 use super::Declared;
-use super::error::CsvProblem;
+use super::error::{CsvProblem, Fault};
 use super::grammar::Grammar;
-use super::header::{self, Found, Header};
+use super::header::{self, Beginning, Found, Header};
 use super::limits::Limits;
 use super::source::Source;
 
@@ -19,15 +19,6 @@ pub(super) struct Chunk {
     pub(super) bytes: Vec<u8>,
     /// The fault behind this chunk, which ends the reading.
     pub(super) fault: Option<Fault>,
-}
-
-/// A problem and its position relative to a chunk.
-#[derive(Debug)]
-pub(super) struct Fault {
-    /// Line breaks between the problem and the start of the chunk, or its end if the fault is behind it; `None` if the
-    /// problem has no line.
-    pub(super) line: Option<u64>,
-    pub(super) problem: CsvProblem,
 }
 
 /// A sequential reader of chunks; parallel workers draw from it through `par_bridge`.
@@ -66,7 +57,7 @@ impl<'a> Chunks<'a> {
             let wanted = limits.chunk.max(limits.sample).max(partial.len());
             let count = source.read(&mut partial, wanted).map_err(|problem| Fault { line: None, problem })?;
             let is_whole = count < wanted;
-            match header::find(&partial, is_whole, declared).map_err(|(line, problem)| Fault { line, problem })? {
+            match header::find(Beginning { text: &partial, is_whole }, declared)? {
                 Found::Header(header) => {
                     partial.drain(..header.end);
                     let grammar = header.grammar;

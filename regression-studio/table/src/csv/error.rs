@@ -108,6 +108,15 @@ pub enum CsvProblem {
     Cancelled,
 }
 
+/// A problem and its position in a part of a file: the beginning, or a chunk.
+#[derive(Debug)]
+pub(super) struct Fault {
+    /// Line breaks between the problem and the start of the part, or its end if the fault is behind it; `None` if the
+    /// problem has no line.
+    pub(super) line: Option<u64>,
+    pub(super) problem: CsvProblem,
+}
+
 impl fmt::Display for CsvError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}", self.path.display())?;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use memchr::memchr;
 
 use super::Declared;
-use super::error::CsvProblem;
+use super::error::{CsvProblem, Fault};
 use super::grammar::Grammar;
 use super::limits::COLUMN_LIMIT;
 use super::value::{self, Says};
@@ -48,23 +48,36 @@ pub(super) enum Found {
     NeedsRows,
 }
 
-/// Finds the header in `text`, which is the whole file if `is_whole` and its first bytes otherwise. The result does not
-/// depend on how many bytes beyond those needed are given.
-///
-/// # Errors
-/// The line, counted from 0, and the problem.
-pub(super) fn find(text: &[u8], is_whole: bool, declared: &Declared) -> Result<Found, (Option<u64>, CsvProblem)> {
-    if memchr(0, text).is_some() {
-        return Err((None, CsvProblem::NotText(foreign::null_bytes(text))));
+/// The first bytes of a file.
+#[derive(Clone, Copy)]
+pub(super) struct Beginning<'a> {
+    pub(super) text: &'a [u8],
+    /// Whether they are the whole file.
+    pub(super) is_whole: bool,
+}
+
+impl<'a> Beginning<'a> {
+    /// The bytes from an offset on that may show whether the line above them is a header.
+    fn below(self, at: usize) -> &'a [u8] {
+        let below = &self.text[at..];
+        &below[..below.len().min(BYTES_BELOW)]
     }
-    let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-    let above = match Above::of(text, mark, is_whole) {
+}
+
+/// Finds the header. The result does not depend on how many bytes beyond those needed are given.
+pub(super) fn find(beginning: Beginning, declared: &Declared) -> Result<Found, Fault> {
+    let Beginning { text, is_whole } = beginning;
+    let of_file = |problem| Fault { line: None, problem };
+    if memchr(0, text).is_some() {
+        return Err(of_file(CsvProblem::NotText(foreign::null_bytes(text))));
+    }
+    let above = match Above::of(beginning) {
         Some(above) => above,
-        None if is_whole => return Err((None, CsvProblem::Empty)),
+        None if is_whole => return Err(of_file(CsvProblem::Empty)),
         None => return Ok(Found::Incomplete),
     };
     let title = match declared.header {
-        None => Title::above(text, above.end, above.separator, is_whole),
+        None => Title::find(beginning, above.end, above.separator),
         Some(_) => Title::None,
     };
     let start = match title {
@@ -72,81 +85,67 @@ pub(super) fn find(text: &[u8], is_whole: bool, declared: &Declared) -> Result<F
         Title::None => above.end,
         Title::NeedsRows => return Ok(Found::NeedsRows),
     };
-    let Some(extent) = Extent::of(text, start, is_whole) else { return Ok(Found::Incomplete) };
-    let lines_until = |end: usize| memchr::memchr_iter(extent.line_end, &text[..end]).count() as u64;
-    let line = lines_until(start);
+    let Some(extent) = Extent::of(beginning, start) else { return Ok(Found::Incomplete) };
     if extent.is_binary {
-        return Err((
-            None,
-            CsvProblem::NotText(": its first line contains control characters; save the table as CSV in UTF-8"),
-        ));
+        let hint = ": its first line contains control characters; save the table as CSV in UTF-8";
+        return Err(of_file(CsvProblem::NotText(hint)));
     }
     if let Some(quote) = extent.open_quote {
-        return Err((Some(lines_until(quote)), CsvProblem::UnclosedQuote));
+        let line = Some(line_breaks(&text[..quote], extent.line_end));
+        return Err(Fault { line, problem: CsvProblem::UnclosedQuote });
     }
-    let below = &text[extent.end..];
-    let below = &below[..below.len().min(BYTES_BELOW)];
-    let separator = above.separator.or_else(|| extent.separator_here_or_in(below, is_whole));
-    let grammar = Grammar { separator: separator.unwrap_or(b','), line_end: extent.line_end };
-    let first = cells(grammar, &text[start..extent.end]);
-    let rows = rows(grammar, below, first.len(), is_whole);
-    if rows.len() < ROWS_BELOW && below.len() < BYTES_BELOW && !is_whole {
+    let first = Record::of(beginning, start, &extent, above.separator);
+    if !first.is_complete {
         return Ok(Found::NeedsRows);
     }
-    let likeness = Likeness::of(&first, &rows);
-    let comment = above.comment.map(|comment| cells(grammar, &comment)).filter(|names| {
-        let is_text = names.iter().all(|name| !name.contains(char::is_control));
-        names.len() == first.len() && first.len() > 1 && is_text && names.iter().any(|name| !is_number(name))
-    });
-    let mut notes = Vec::new();
-    if start > above.end {
-        let title = value::text(&text[above.end..start]);
-        let first = title.trim().lines().next().unwrap_or_default().trim_end_matches([',', ';', '\t', ' ']);
-        notes.push(format!(
-            "line {} looks like a title ({:?}): the header is line {}; header = true in [data] takes the first line for it",
-            lines_until(above.end) + 1,
-            shortened(first.trim_matches('"')),
-            line + 1
-        ));
-    }
-    let is_header = declared.header.unwrap_or(likeness != Likeness::LikeRows);
-    let names_in_comment = comment.is_some() && likeness != Likeness::Header && declared.header != Some(false);
-    let skipped = above.comments - usize::from(names_in_comment);
-    if skipped > 0 {
-        notes.push(format!("lines that begin with # are comments: {skipped} skipped above the table"));
-    }
-    let (names, end) = match comment {
-        Some(names) if names_in_comment => (names, start),
-        _ if is_header => (with_row_names(first, &rows, &mut notes), extent.end),
-        _ => {
-            if declared.header.is_none() {
-                notes.push(format!(
-                    "line {} holds numbers as the rows below it, so that it is read as a row and the columns are named \
-                     column 1, column 2, …; header = true in [data] takes it for their names",
-                    line + 1
-                ));
+    Header::of(text, &above, first, declared).map(Found::Header)
+}
+
+impl Header {
+    /// The header of a file whose first record below the lines `above` and a title is `first`.
+    fn of(text: &[u8], above: &Above, first: Record, declared: &Declared) -> Result<Self, Fault> {
+        let grammar = first.grammar;
+        let lines_until = |end: usize| line_breaks(&text[..end], grammar.line_end);
+        let line = lines_until(first.start);
+        let mut notes = Vec::new();
+        if first.start > above.end {
+            let title = value::text(&text[above.end..first.start]);
+            let title = title.trim().lines().next().unwrap_or_default().trim_end_matches([',', ';', '\t', ' ']);
+            notes.push(format!(
+                "line {} looks like a title ({:?}): the header is line {}; header = true in [data] takes the first line for it",
+                lines_until(above.end) + 1,
+                shortened(title.trim_matches('"')),
+                line + 1
+            ));
+        }
+        let names = Names::find(&first, above.comment.as_deref(), declared.header);
+        let skipped = above.comments - usize::from(matches!(names, Names::InComment(_)));
+        if skipped > 0 {
+            notes.push(format!("lines that begin with # are comments: {skipped} skipped above the table"));
+        }
+        let (names, end) = match names {
+            Names::InComment(names) => (names, first.start),
+            Names::InFirst => (with_row_names(first.cells, &first.rows, &mut notes), first.end),
+            Names::None => {
+                if declared.header.is_none() {
+                    notes.push(format!(
+                        "line {} holds numbers as the rows below it, so that it is read as a row and the columns are named \
+                         column 1, column 2, …; header = true in [data] takes it for their names",
+                        line + 1
+                    ));
+                }
+                (vec![String::new(); first.cells.len()], first.start)
             }
-            (vec![String::new(); first.len()], start)
-        }
-    };
-    match names.len() {
-        0 => Err((Some(line), CsvProblem::OneColumn(String::new()))),
-        1 if !declared.may_have_one_column => {
-            Err((Some(line), CsvProblem::OneColumn(names.into_iter().next().unwrap_or_default())))
-        }
-        count if count > COLUMN_LIMIT => Err((Some(line), CsvProblem::TooManyColumns(count))),
-        _ => {
-            let names = named(names).map_err(|problem| (Some(line), problem))?;
-            Ok(Found::Header(Header {
-                names,
-                grammar,
-                end,
-                lines: lines_until(end),
-                may_be_other: detect::may_be_other(&text[..end]),
-                notes,
-            }))
-        }
+        };
+        let of_line = |problem| Fault { line: Some(line), problem };
+        let names = numbered(names, declared.may_have_one_column).map_err(of_line)?;
+        let may_be_other = detect::may_be_other(&text[..end]);
+        Ok(Self { names, grammar, end, lines: lines_until(end), may_be_other, notes })
     }
+}
+
+fn line_breaks(text: &[u8], line_end: u8) -> u64 {
+    memchr::memchr_iter(line_end, text).count() as u64
 }
 
 /// The lines above the header: blank ones, comments, and Excel's `sep=;`.
@@ -161,7 +160,8 @@ struct Above {
 
 impl Above {
     /// `None` if there is no complete line below them yet.
-    fn of(text: &[u8], mark: usize, is_whole: bool) -> Option<Self> {
+    fn of(Beginning { text, is_whole }: Beginning) -> Option<Self> {
+        let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let is_line_end = |byte: &u8| *byte == b'\n' || *byte == b'\r';
         let mut above = Self { end: mark, separator: None, comments: 0, comment: None };
         loop {
@@ -201,8 +201,9 @@ impl Title {
 
     /// Finds the first line below `start` that can be a header, if the line at `start` cannot: each line above it has fewer
     /// cells, each row below it has as many, and it has names over numbers.
-    fn above(text: &[u8], start: usize, separator: Option<u8>, is_whole: bool) -> Self {
-        let Some(first) = Record::at(text, start, separator, is_whole) else { return Self::None };
+    fn find(beginning: Beginning, start: usize, separator: Option<u8>) -> Self {
+        let Beginning { text, is_whole } = beginning;
+        let Some(first) = Record::at(beginning, start, separator) else { return Self::None };
         if !first.is_complete {
             return Self::NeedsRows;
         }
@@ -221,7 +222,7 @@ impl Title {
             else {
                 return Self::None;
             };
-            let Some(record) = Record::at(text, next, separator, is_whole) else {
+            let Some(record) = Record::at(beginning, next, separator) else {
                 let may_end = !is_whole && text.len() - next < BYTES_BELOW;
                 return if may_end { Self::NeedsRows } else { Self::None };
             };
@@ -256,6 +257,7 @@ struct Record {
     grammar: Grammar,
     cells: Vec<String>,
     rows: Vec<Vec<String>>,
+    start: usize,
     /// The offset behind it.
     end: usize,
     /// Whether there are enough rows for a decision.
@@ -264,16 +266,48 @@ struct Record {
 
 impl Record {
     /// `None` if it is incomplete, or no record.
-    fn at(text: &[u8], start: usize, separator: Option<u8>, is_whole: bool) -> Option<Self> {
-        let extent = Extent::of(text, start, is_whole).filter(|extent| extent.open_quote.is_none())?;
-        let below = &text[extent.end..];
-        let below = &below[..below.len().min(BYTES_BELOW)];
-        let separator = separator.or_else(|| extent.separator_here_or_in(below, is_whole)).unwrap_or(b',');
+    fn at(beginning: Beginning, start: usize, separator: Option<u8>) -> Option<Self> {
+        let extent = Extent::of(beginning, start).filter(|extent| extent.open_quote.is_none())?;
+        Some(Self::of(beginning, start, &extent, separator))
+    }
+
+    fn of(beginning: Beginning, start: usize, extent: &Extent, separator: Option<u8>) -> Self {
+        let Beginning { text, is_whole } = beginning;
+        let (end, below) = (extent.end, beginning.below(extent.end));
+        let below_it = Beginning { text: below, is_whole };
+        let separator = separator.or_else(|| extent.separator_here_or_in(below_it)).unwrap_or(b',');
         let grammar = Grammar { separator, line_end: extent.line_end };
-        let cells = cells(grammar, &text[start..extent.end]);
-        let rows = rows(grammar, below, cells.len(), is_whole);
+        let cells = cells(grammar, &text[start..end]);
+        let rows = rows(grammar, below_it, cells.len());
         let is_complete = rows.len() >= ROWS_BELOW || below.len() >= BYTES_BELOW || is_whole;
-        Some(Self { grammar, cells, rows, end: extent.end, is_complete })
+        Self { grammar, cells, rows, start, end, is_complete }
+    }
+}
+
+/// Where the columns' names are.
+enum Names {
+    /// In the comment above the first record, as NumPy writes them.
+    InComment(Vec<String>),
+    /// In the first record.
+    InFirst,
+    None,
+}
+
+impl Names {
+    /// Finds the names by the last comment above the first record, and by a declaration whether that record has them.
+    fn find(first: &Record, comment: Option<&[u8]>, is_declared: Option<bool>) -> Self {
+        let likeness = Likeness::of(&first.cells, &first.rows);
+        if likeness != Likeness::Header
+            && is_declared != Some(false)
+            && let Some(names) = comment.map(|comment| cells(first.grammar, comment))
+            && names.len() == first.cells.len()
+            && names.len() > 1
+            && names.iter().all(|name| !name.contains(char::is_control))
+            && names.iter().any(|name| !is_number(name))
+        {
+            return Self::InComment(names);
+        }
+        if is_declared.unwrap_or(likeness != Likeness::LikeRows) { Self::InFirst } else { Self::None }
     }
 }
 
@@ -291,9 +325,9 @@ fn separator_line(line: &[u8]) -> Option<u8> {
 }
 
 /// Complete rows of at most [`ROWS_BELOW`].
-fn rows(grammar: Grammar, below: &[u8], columns: usize, is_whole: bool) -> Vec<Vec<String>> {
-    let is_all = is_whole && below.len() < BYTES_BELOW;
-    let below = if is_all { below } else { &below[..grammar.complete_records(below).end] };
+fn rows(grammar: Grammar, Beginning { text, is_whole }: Beginning, columns: usize) -> Vec<Vec<String>> {
+    let is_all = is_whole && text.len() < BYTES_BELOW;
+    let below = if is_all { text } else { &text[..grammar.complete_records(text).end] };
     let (mut rows, mut at) = (Vec::new(), 0);
     while at < below.len() && rows.len() < ROWS_BELOW {
         let skipped = grammar.blank_line(below, at).or_else(|| grammar.comment(below, at, columns).map(|(end, _)| end));
@@ -383,7 +417,7 @@ enum Position {
 
 impl Extent {
     /// `None` if the header is incomplete and `is_whole` is false.
-    fn of(text: &[u8], start: usize, is_whole: bool) -> Option<Self> {
+    fn of(Beginning { text, is_whole }: Beginning, start: usize) -> Option<Self> {
         let mut extent = Self { end: text.len(), line_end: b'\n', counts: [0; 3], open_quote: None, is_binary: false };
         let has_line_feeds = memchr(b'\n', text).is_some();
         let mut position = Position::CellStart;
@@ -424,15 +458,13 @@ impl Extent {
         let found = SEPARATORS.iter().zip(&self.counts).find(|(_, count)| **count == max);
         found.map(|(&separator, _)| separator)
     }
-}
 
-impl Extent {
     /// The most frequent separator, or else that of the first row in `below`: a header of one column may be that of a table
     /// with row names.
-    fn separator_here_or_in(&self, below: &[u8], is_whole: bool) -> Option<u8> {
+    fn separator_here_or_in(&self, below: Beginning) -> Option<u8> {
         self.separator().or_else(|| {
-            let first = below.iter().position(|byte| !byte.is_ascii_whitespace())?;
-            Self::of(below, first, is_whole)?.separator()
+            let first = below.text.iter().position(|byte| !byte.is_ascii_whitespace())?;
+            Self::of(below, first)?.separator()
         })
     }
 }
@@ -450,11 +482,17 @@ fn cells(grammar: Grammar, line: &[u8]) -> Vec<String> {
     }
 }
 
-/// The names, of which an empty one becomes "column 3".
+/// The names; an empty one becomes "column 3".
 ///
 /// # Errors
-/// If a name occurs twice.
-fn named(names: Vec<String>) -> Result<Vec<String>, CsvProblem> {
+/// If there are too few or too many, or a name occurs twice.
+fn numbered(names: Vec<String>, may_be_one: bool) -> Result<Vec<String>, CsvProblem> {
+    match &names[..] {
+        [] => return Err(CsvProblem::OneColumn(String::new())),
+        [name] if !may_be_one => return Err(CsvProblem::OneColumn(name.clone())),
+        names if names.len() > COLUMN_LIMIT => return Err(CsvProblem::TooManyColumns(names.len())),
+        _ => {}
+    }
     let name = |(index, name): (usize, String)| if name.is_empty() { format!("column {}", index + 1) } else { name };
     let names: Vec<String> = names.into_iter().enumerate().map(name).collect();
     let mut places = HashMap::new();
@@ -471,7 +509,11 @@ mod tests {
     use super::*;
 
     fn found(text: &[u8], is_whole: bool) -> Found {
-        find(text, is_whole, &Declared::default()).unwrap()
+        find(Beginning { text, is_whole }, &Declared::default()).unwrap()
+    }
+
+    fn find_in(text: &str, declared: &Declared) -> Result<Found, Fault> {
+        find(Beginning { text: text.as_bytes(), is_whole: true }, declared)
     }
 
     fn header(text: &str) -> Header {
@@ -499,8 +541,8 @@ mod tests {
     #[test]
     fn a_name_that_occurs_twice_is_rejected_with_both_places() {
         for (text, name, places) in [("a, b ,c,b\n", "b", [2, 4]), ("a,,column 2\n", "column 2", [2, 3])] {
-            match find(text.as_bytes(), true, &Declared::default()) {
-                Err((Some(0), CsvProblem::DuplicateName { name: found, places: at })) => {
+            match find_in(text, &Declared::default()) {
+                Err(Fault { line: Some(0), problem: CsvProblem::DuplicateName { name: found, places: at } }) => {
                     assert_eq!((found.as_str(), at), (name, places));
                 }
                 other => panic!("{other:?}"),
@@ -577,7 +619,7 @@ mod tests {
             assert_eq!(named_in(text).2, 0, "{text:?}");
         }
         let declared = |header| Declared { header: Some(header), ..Declared::default() };
-        let declared = |text: &str, header| match find(text.as_bytes(), true, &declared(header)).unwrap() {
+        let declared = |text: &str, header| match find_in(text, &declared(header)).unwrap() {
             Found::Header(header) => (header.names, header.end, header.notes.len()),
             other => panic!("{other:?}"),
         };
@@ -669,9 +711,11 @@ mod tests {
     #[test]
     fn a_table_of_one_column_must_be_declared() {
         let declared = Declared { may_have_one_column: true, ..Declared::default() };
-        let Found::Header(header) = find(b"x\n3\n4\n", true, &declared).unwrap() else { panic!("none") };
+        let Found::Header(header) = find_in("x\n3\n4\n", &declared).unwrap() else { panic!("none") };
         assert_eq!((header.names, header.end), (names(["x"]), 2));
-        let undeclared = find(b"x\n3\n4\n", true, &Declared::default());
-        assert!(matches!(undeclared, Err((Some(0), CsvProblem::OneColumn(name))) if name == "x"));
+        let undeclared = find_in("x\n3\n4\n", &Declared::default());
+        assert!(
+            matches!(undeclared, Err(Fault { line: Some(0), problem: CsvProblem::OneColumn(name) }) if name == "x")
+        );
     }
 }

@@ -2,8 +2,8 @@
 
 use memchr::memchr;
 
-use super::chunks::{Chunk, Fault};
-use super::error::CsvProblem;
+use super::chunks::Chunk;
+use super::error::{CsvProblem, Fault};
 use super::grammar::Grammar;
 use super::marks::{Evidence, Shown};
 use super::{detect, value};

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::Declared;
-use super::chunks::{Chunk, Chunks, Context, Fault};
-use super::error::{CsvError, CsvProblem};
+use super::chunks::{Chunk, Chunks, Context};
+use super::error::{CsvError, CsvProblem, Fault};
 use super::marks::{self, Evidence, Shown};
 use super::merge::{self, Gathered};
 use super::notes::{self, File};
