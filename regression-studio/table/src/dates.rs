@@ -19,11 +19,28 @@ pub(crate) struct Dates {
     pub(crate) ambiguous: Option<String>,
     /// The order in which dates such as 01/02/2025 are read; `None` if there are none.
     pub(crate) order: Option<Order>,
-    /// Cells that are a date only with the day first, and only with the month first, and the index of a text of each, if
-    /// both occur and neither is declared.
-    pub(crate) both_orders: Option<[(usize, usize); 2]>,
+    /// The cells that are a date only with the day first, and only with the month first, if both occur and neither is
+    /// declared.
+    pub(crate) both_orders: Option<[OneOrder; 2]>,
     /// The index of a text whose year has two digits.
     pub(crate) two_digit_year: Option<usize>,
+}
+
+/// The cells of a column that are a date in one order of day and month only.
+pub(crate) struct OneOrder {
+    /// Their number.
+    pub(crate) cells: usize,
+    /// The index of the first of their texts.
+    pub(crate) text: usize,
+}
+
+impl OneOrder {
+    fn find(parsed: &[Option<Parsed>], counts: &[usize], order: Order) -> Option<Self> {
+        let is_wanted = |date: &Option<Parsed>| date.as_ref().and_then(Parsed::only_order) == Some(order);
+        let text = parsed.iter().position(is_wanted)?;
+        let cells = parsed.iter().zip(counts).filter(|(date, _)| is_wanted(date)).map(|(_, count)| count).sum();
+        Some(Self { cells, text })
+    }
 }
 
 /// The first year of the hundred that two digits mean, unless it is declared, as in POSIX.
@@ -50,40 +67,28 @@ impl Default for Reading {
 /// unless the column is declared as one, which also allows 20250131 and 202501. The order of day and month is
 /// `declared`, or that of most cells which show it.
 pub(crate) fn of_texts(texts: &Texts, counts: &[usize], reading: &Reading) -> Option<Dates> {
-    let &Reading { order: declared, is_declared, .. } = reading;
     let parsed: Vec<Option<Parsed>> = texts.iter().map(|text| parse(text, reading)).collect();
-    let cells = |is_wanted: fn(&Parsed) -> bool| -> usize {
-        let wanted = parsed.iter().zip(counts).filter(|(parsed, _)| parsed.as_ref().is_some_and(is_wanted));
-        wanted.map(|(_, count)| count).sum()
-    };
-    let is_day_first: fn(&Parsed) -> bool = |of| matches!(of.day, Day::Unordered { first, .. } if first > 12);
-    let is_month_first: fn(&Parsed) -> bool = |of| matches!(of.day, Day::Unordered { second, .. } if second > 12);
-    let (day_first, month_first) = (cells(is_day_first), cells(is_month_first));
-    let order = if month_first > day_first { Order::MonthFirst } else { Order::DayFirst };
-    let order = declared.unwrap_or(order);
-    let days: Vec<f64> =
-        parsed.iter().map(|parsed| parsed.as_ref().and_then(|of| of.days(order)).unwrap_or(f64::NAN)).collect();
-    let total: usize = counts.iter().sum();
+    let [day_first, month_first] =
+        [Order::DayFirst, Order::MonthFirst].map(|order| OneOrder::find(&parsed, counts, order));
+    let [days, months] = [&day_first, &month_first].map(|shown| shown.as_ref().map_or(0, |shown| shown.cells));
+    let shown = if months > days { Order::MonthFirst } else { Order::DayFirst };
+    let order = reading.order.unwrap_or(shown);
+    let is_open = reading.order.is_none() && days == months;
+
+    let in_days = |date: &Option<Parsed>| date.as_ref().and_then(|date| date.days(order)).unwrap_or(f64::NAN);
+    let days: Vec<f64> = parsed.iter().map(in_days).collect();
     let dates: usize = days.iter().zip(counts).filter(|(days, _)| !days.is_nan()).map(|(_, count)| count).sum();
-    if !is_declared && 2 * dates <= total {
+    if !reading.is_declared && 2 * dates <= counts.iter().sum() {
         return None;
     }
-    let is_open = declared.is_none() && day_first == month_first;
-    let of_two_orders = |of: &Option<Parsed>| matches!(of, Some(Parsed { day: Day::Unordered { first, second, .. }, .. }) if first != second && *first <= 12 && *second <= 12);
-    let ambiguous = parsed.iter().position(of_two_orders).filter(|_| is_open).and_then(|index| texts.get(index));
-    let first = |is_wanted: fn(&Parsed) -> bool| parsed.iter().position(|of| of.as_ref().is_some_and(is_wanted));
-    let both_orders = match (first(is_day_first), first(is_month_first)) {
-        (Some(day), Some(month)) if declared.is_none() => Some([(day_first, day), (month_first, month)]),
-        _ => None,
-    };
-    let is_ordered = first(|of| matches!(of.day, Day::Unordered { .. })).is_some();
-    let two_digit_year = parsed.iter().position(|of| of.as_ref().is_some_and(|of| of.has_short_year));
+    let first = |is_wanted: fn(&Parsed) -> bool| parsed.iter().position(|date| date.as_ref().is_some_and(is_wanted));
+    let ambiguous = first(Parsed::has_two_orders).filter(|_| is_open).and_then(|index| texts.get(index));
     Some(Dates {
         days,
         ambiguous: ambiguous.map(str::to_owned),
-        order: is_ordered.then_some(order),
-        both_orders,
-        two_digit_year,
+        order: first(|date| matches!(date.day, Day::Unordered { .. })).map(|_| order),
+        both_orders: day_first.zip(month_first).filter(|_| reading.order.is_none()).map(Into::into),
+        two_digit_year: first(|date| date.has_short_year),
     })
 }
 
@@ -115,6 +120,20 @@ enum Day {
 }
 
 impl Parsed {
+    /// The order without which this is no date: one of its numbers is no month.
+    fn only_order(&self) -> Option<Order> {
+        match self.day {
+            Day::Unordered { first: 13.., .. } => Some(Order::DayFirst),
+            Day::Unordered { second: 13.., .. } => Some(Order::MonthFirst),
+            _ => None,
+        }
+    }
+
+    /// Whether this is another day in the other order.
+    fn has_two_orders(&self) -> bool {
+        matches!(self.day, Day::Unordered { first: first @ ..=12, second: second @ ..=12, .. } if first != second)
+    }
+
     fn days(&self, order: Order) -> Option<f64> {
         let days = match (&self.day, order) {
             (&Day::Known(days), _) => days,

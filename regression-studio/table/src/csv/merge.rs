@@ -45,13 +45,21 @@ pub(super) struct Found {
     pub(super) form: Option<(Form, String, f64)>,
     /// A date whose order of day and month no cell shows.
     pub(super) ambiguous_date: Option<String>,
-    /// Cells that are a date only with the day first, and only with the month first: their number, and the row and text of
-    /// one.
-    pub(super) both_orders: Option<[(usize, usize, String); 2]>,
+    /// The cells that are a date only with the day first, and only with the month first.
+    pub(super) both_orders: Option<[OneOrder; 2]>,
     /// A date with a year of two digits, and its days from 1970-01-01.
     pub(super) two_digit_year: Option<(String, f64)>,
     /// Cells that are missing by a word: NA in a text column, None among numbers.
     pub(super) words: Shown,
+}
+
+/// The cells that are a date in one order of day and month only.
+pub(super) struct OneOrder {
+    /// Their number.
+    pub(super) cells: usize,
+    /// The row and the text of one.
+    pub(super) row: usize,
+    pub(super) text: String,
 }
 
 /// The kind of a column by its number of numeric and other cells, missing ones not counted.
@@ -357,9 +365,9 @@ impl TextCells {
         };
         match dates {
             Some(Dates { days, ambiguous, order, both_orders, two_digit_year }) => {
-                let shown = |(count, index): (usize, usize)| {
-                    let row = indices.iter().position(|&of_row| of_row as usize == index).unwrap_or(0);
-                    (count, row, texts.get(index).unwrap_or_default().to_owned())
+                let shown = |dates::OneOrder { cells, text }| {
+                    let row = indices.iter().position(|&of_row| of_row as usize == text).unwrap_or(0);
+                    OneOrder { cells, row, text: texts.get(text).unwrap_or_default().to_owned() }
                 };
                 let both_orders = both_orders.map(|both| both.map(shown));
                 let two_digit_year = two_digit_year

@@ -2,7 +2,7 @@
 
 use super::forms::Form;
 use super::marks::{Evidence, Marks, Shown};
-use super::merge::{Found, Merged};
+use super::merge::{Found, Merged, OneOrder};
 use super::parse::Cells;
 use super::pass::Comments;
 use super::value::{self, Says};
@@ -195,16 +195,16 @@ impl File<'_> {
                  [data.columns]: {name} = \"month-first\""
             ));
         }
-        if let Some([(days, day_row, day), (months, month_row, month)]) = &found.both_orders {
-            let order = if months > days { "month" } else { "day" };
+        if let Some([day_first, month_first]) = &found.both_orders {
+            let order = if month_first.cells > day_first.cells { "month" } else { "day" };
+            let shown = |of: &OneOrder, order: &str| {
+                format!("{} with the {order} first ({}, {:?})", counted(of.cells, "cell"), self.place(of.row), of.text)
+            };
             notes.push(format!(
-                "both orders of day and month occur: {} with the day first ({}, {day:?}) and {} with the month first ({}, \
-                 {month:?}); all dates are read with the {order} first, which may be wrong for others: write them as \
-                 2025-01-31",
-                counted(*days, "cell"),
-                self.place(*day_row),
-                counted(*months, "cell"),
-                self.place(*month_row)
+                "both orders of day and month occur: {} and {}; all dates are read with the {order} first, which may be \
+                 wrong for others: write them as 2025-01-31",
+                shown(day_first, "day"),
+                shown(month_first, "month")
             ));
         }
         if let (Some((text, days)), None) = (&found.two_digit_year, self.first_year) {
