@@ -109,76 +109,71 @@ pub trait OnGpu: gpu::Element {
     #[doc(hidden)]
     fn has_tensor_cores(device: &Device) -> bool;
 
-    /// Launches the kernel of a rung; that of [`Rung::Resident`] with K-blocks of `depth` columns.
+    /// Launches the kernel of a rung; `None` if the element type has none.
     #[doc(hidden)]
-    fn launch(
-        rung: Rung,
-        device: &Device,
-        x: &Buffer<Self>,
-        shape: (u32, u32),
-        depth: Option<u32>,
-        out: &mut Buffer<Self>,
-    ) -> Result<(), MatmulGpuError>;
+    fn launch(work: &mut MatmulGpu<Self>, rung: Rung, config: LaunchConfig) -> Option<Result<(), Error>>
+    where
+        Self: MatmulElement;
 }
 
-macro_rules! on_gpu {
-    ($element:ty, $all:literal: $($rung:ident = $kernel:ident),* $(; Resident = $resident:ident, Grid = $grid:ident, TensorCores = $tensor:ident)?) => {
-        impl OnGpu for $element {
-            const HAS_ALL_RUNGS: bool = $all;
+impl OnGpu for f32 {
+    const HAS_ALL_RUNGS: bool = true;
 
-            #[allow(unused_variables, reason = "only single precision has such a kernel")]
-            fn has_tensor_cores(device: &Device) -> bool {
-                $(return device.has(&product::$tensor);)?
-                #[allow(unreachable_code, reason = "as above")]
-                false
-            }
+    fn has_tensor_cores(device: &Device) -> bool {
+        device.has(&product::matmul_tensor_f32)
+    }
 
-            fn launch(
-                rung: Rung,
-                device: &Device,
-                x: &Buffer<Self>,
-                (rows, columns): (u32, u32),
-                depth: Option<u32>,
-                out: &mut Buffer<Self>,
-            ) -> Result<(), MatmulGpuError> {
-                let config = LaunchConfig::new(1, product::THREADS);
-                match (rung, depth) {
-                    $((Rung::$rung, _) => device.launch(&product::$kernel, config, (x, rows, columns, out))?,)*
-                    $((Rung::Resident, Some(depth)) => {
-                        let config = config.with_dynamic_shared(depth * bytes_per_column(rows));
-                        device.launch(&product::$resident, config, (x, rows, columns, depth, out))?
-                    }
-                    (Rung::Grid, _) => {
-                        let config = LaunchConfig::new(product::grid_tiles(rows).max(1), product::GRID_THREADS)
-                            .with_dynamic_shared(product::GRID_SHARED_BYTES);
-                        device.launch(&product::$grid, config, (x, rows, columns, out))?
-                    }
-                    (Rung::TensorCores, _) => {
-                        let config = LaunchConfig::new(product::grid_tiles(rows).max(1), product::TENSOR_THREADS)
-                            .with_dynamic_shared(product::TENSOR_SHARED_BYTES);
-                        match device.launch(&product::$tensor, config, (x, rows, columns, out)) {
-                            Err(Error::NoSuchKernel { .. }) => return Err(MatmulGpuError::NoKernel { rung, rows }),
-                            launched => launched?,
-                        }
-                    })?
-                    #[allow(unreachable_patterns, reason = "only single precision has kernels of the last rungs")]
-                    (Rung::Resident | Rung::Grid | Rung::TensorCores, _) => return Err(MatmulGpuError::NoKernel { rung, rows }),
-                };
-                Ok(())
-            }
-        }
-    };
+    fn launch(work: &mut MatmulGpu<Self>, rung: Rung, config: LaunchConfig) -> Option<Result<(), Error>> {
+        let MatmulGpu { device, ref x, ref mut out, shape: (rows, columns), depth } = *work;
+        let arguments = (x, rows, columns, &mut *out);
+        let launched = match rung {
+            Rung::Naive => device.launch(&product::matmul_naive_f32, config, arguments),
+            Rung::Symmetric => device.launch(&product::matmul_symmetric_f32, config, arguments),
+            Rung::Tiles => device.launch(&product::matmul_tiles_f32, config, arguments),
+            Rung::Registers => device.launch(&product::matmul_registers_f32, config, arguments),
+            Rung::Buffered => device.launch(&product::matmul_kernel_f32, config, arguments),
+            Rung::Resident => device.launch(&product::matmul_resident_f32, config, (x, rows, columns, depth?, out)),
+            Rung::Grid => device.launch(&product::matmul_grid_f32, config, arguments),
+            Rung::TensorCores => device.launch(&product::matmul_tensor_f32, config, arguments),
+        };
+        Some(launched.map(drop))
+    }
 }
 
-on_gpu!(
-    f32, true: Naive = matmul_naive_f32, Symmetric = matmul_symmetric_f32, Tiles = matmul_tiles_f32,
-    Registers = matmul_registers_f32, Buffered = matmul_kernel_f32; Resident = matmul_resident_f32, Grid = matmul_grid_f32,
-    TensorCores = matmul_tensor_f32
-);
-on_gpu!(
-    f64, false: Naive = matmul_naive_f64, Symmetric = matmul_symmetric_f64, Tiles = matmul_tiles_f64,
-    Registers = matmul_registers_f64, Buffered = matmul_kernel_f64
-);
+impl OnGpu for f64 {
+    const HAS_ALL_RUNGS: bool = false;
+
+    fn has_tensor_cores(_: &Device) -> bool {
+        false
+    }
+
+    fn launch(work: &mut MatmulGpu<Self>, rung: Rung, config: LaunchConfig) -> Option<Result<(), Error>> {
+        let MatmulGpu { device, ref x, ref mut out, shape: (rows, columns), .. } = *work;
+        let arguments = (x, rows, columns, out);
+        let launched = match rung {
+            Rung::Naive => device.launch(&product::matmul_naive_f64, config, arguments),
+            Rung::Symmetric => device.launch(&product::matmul_symmetric_f64, config, arguments),
+            Rung::Tiles => device.launch(&product::matmul_tiles_f64, config, arguments),
+            Rung::Registers => device.launch(&product::matmul_registers_f64, config, arguments),
+            Rung::Buffered => device.launch(&product::matmul_kernel_f64, config, arguments),
+            Rung::Resident | Rung::Grid | Rung::TensorCores => return None,
+        };
+        Some(launched.map(drop))
+    }
+}
+
+/// The launch of a rung's kernel for X of `rows` rows; that of [`Rung::Resident`] with K-blocks of `depth` columns, and
+/// None without them.
+fn launch_config(rung: Rung, rows: u32, depth: Option<u32>) -> Option<LaunchConfig> {
+    let one_block = LaunchConfig::new(1, product::THREADS);
+    let for_tiles = |threads| LaunchConfig::new(product::grid_tiles(rows).max(1), threads);
+    Some(match rung {
+        Rung::Naive | Rung::Symmetric | Rung::Tiles | Rung::Registers | Rung::Buffered => one_block,
+        Rung::Resident => one_block.with_dynamic_shared(depth? * bytes_per_column(rows)),
+        Rung::Grid => for_tiles(product::GRID_THREADS).with_dynamic_shared(product::GRID_SHARED_BYTES),
+        Rung::TensorCores => for_tiles(product::TENSOR_THREADS).with_dynamic_shared(product::TENSOR_SHARED_BYTES),
+    })
+}
 
 /// Bytes of shared memory that [`Rung::Resident`] needs per column of X.
 fn bytes_per_column(rows: u32) -> u32 {
@@ -272,7 +267,13 @@ impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
     /// # Errors
     /// If the rung is not one of [`Self::rungs`], or the device fails.
     pub fn launch(&mut self, rung: Rung) -> Result<(), MatmulGpuError> {
-        F::launch(rung, self.device, &self.x, self.shape, self.depth, &mut self.out)
+        let rows = self.shape.0;
+        let no_kernel = || MatmulGpuError::NoKernel { rung, rows };
+        let config = launch_config(rung, rows, self.depth).ok_or_else(no_kernel)?;
+        match F::launch(self, rung, config).ok_or_else(no_kernel)? {
+            Err(Error::NoSuchKernel { .. }) if rung == Rung::TensorCores => Err(no_kernel()),
+            launched => Ok(launched?),
+        }
     }
 
     /// Copies the result to the host.
@@ -293,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn k_blocks_are_of_nearly_equal_depth_and_fit() {
+    fn part3_k_blocks_are_of_nearly_equal_depth_and_fit() {
         const LIMIT: u32 = 227 * 1024;
         assert_eq!(resident_depth((784, 128), LIMIT), Some(64));
         assert_eq!(resident_depth((784, 129), LIMIT), Some(66));

@@ -50,12 +50,19 @@ impl<F: Copy> SharedCells<F> {
     }
 }
 
-/// Prefetches the cells at `rows` and `columns`, which [`mirror`] will write. Called during the product, which leaves
-/// the memory idle.
-pub(super) fn prefetch_mirrored<F: MatmulElement>(rows: Range<usize>, columns: Range<usize>, cells: &SharedCells<F>) {
-    let Some(last) = (columns.len() * size_of::<F>()).checked_sub(1) else { return };
-    for row in rows {
-        let start = cells.first.wrapping_add(row * cells.size + columns.start);
+/// The cells at some rows and columns of the result.
+#[derive(Clone)]
+pub(super) struct Area {
+    pub(super) rows: Range<usize>,
+    pub(super) columns: Range<usize>,
+}
+
+/// Prefetches the mirror image of an area, which [`mirror`] will write. Called during the product, which leaves the memory
+/// idle.
+pub(super) fn prefetch_mirrored<F: MatmulElement>(area: &Area, cells: &SharedCells<F>) {
+    let Some(last) = (area.rows.len() * size_of::<F>()).checked_sub(1) else { return };
+    for column in area.columns.clone() {
+        let start = cells.first.wrapping_add(column * cells.size + area.rows.start);
         // The start need not be aligned, so the last byte may be in a cache line that no step of 64 reaches.
         for byte in (0..last).step_by(64).chain([last]) {
             prefetch_for_writing(start.wrapping_byte_add(byte));
@@ -63,14 +70,14 @@ pub(super) fn prefetch_mirrored<F: MatmulElement>(rows: Range<usize>, columns: R
     }
 }
 
-/// Writes cell (i, j), for the given rows i and columns j, to cell (j, i).
+/// Writes each cell (i, j) of an area to cell (j, i).
 ///
 /// # Safety
-/// 1. `rows` and `columns` are inside the matrix, and `columns.end` ≤ `rows.start`: all cells are below the diagonal.
+/// 1. The area is inside the matrix, and `columns.end` ≤ `rows.start`: all its cells are below the diagonal.
 /// 2. The cells (i, j) have been written, and no thread writes them during the call.
 /// 3. No other thread reads or writes the cells (j, i) during the call.
 #[allow(unsafe_code)]
-pub(super) unsafe fn mirror<F: MatmulElement>(rows: Range<usize>, columns: Range<usize>, cells: &SharedCells<F>) {
+pub(super) unsafe fn mirror<F: MatmulElement>(Area { rows, columns }: Area, cells: &SharedCells<F>) {
     // SAFETY: conditions 1 and 2.
     let source: Vec<&[F]> = rows.clone().map(|row| unsafe { cells.read(row, columns.clone()) }).collect();
     let to = cells.first.wrapping_add(columns.start * cells.size + rows.start);
@@ -79,30 +86,25 @@ pub(super) unsafe fn mirror<F: MatmulElement>(rows: Range<usize>, columns: Range
     unsafe { transpose_to(InstructionSet::detect(), &source, to.cast(), cells.size) };
 }
 
-/// A sink that writes final sums to the cells at `rows` and `columns`, which one task owns. Columns of the panel beyond
-/// `columns` are padding; with `FULL` there is none. With `ACCUMULATES` the sums start from `partial_sums`, whose rows
-/// have the width of a panel.
+/// A sink that writes final sums to the cells of an area, which one task owns. Columns of the panel beyond the area's are
+/// padding; with `FULL` there is none. With `ACCUMULATES` the sums start from `partial_sums`, whose rows have the width of
+/// a panel.
 pub(super) struct ResultSink<'a, F, const FULL: bool, const ACCUMULATES: bool> {
     cells: &'a SharedCells<F>,
-    rows: Range<usize>,
-    columns: Range<usize>,
+    area: Area,
     partial_sums: &'a [F],
 }
 
 impl<'a, F, const FULL: bool, const ACCUMULATES: bool> ResultSink<'a, F, FULL, ACCUMULATES> {
     /// # Safety
-    /// No other thread reads or writes the cells at these rows and columns during the sink's lifetime.
+    /// No other thread reads or writes the cells of the area during the sink's lifetime.
     ///
     /// # Panics
-    /// If `rows` or `columns` are outside the matrix.
+    /// If the area is not inside the matrix.
     #[allow(unsafe_code)]
-    pub(super) unsafe fn new(
-        cells: &'a SharedCells<F>,
-        (rows, columns): (Range<usize>, Range<usize>),
-        partial_sums: &'a [F],
-    ) -> Self {
-        assert!(rows.end <= cells.size && columns.end <= cells.size, "cells outside the matrix");
-        Self { cells, rows, columns, partial_sums }
+    pub(super) unsafe fn new(cells: &'a SharedCells<F>, area: Area, partial_sums: &'a [F]) -> Self {
+        assert!(area.rows.end <= cells.size && area.columns.end <= cells.size, "cells outside the matrix");
+        Self { cells, area, partial_sums }
     }
 }
 
@@ -118,13 +120,13 @@ impl<F: MatmulElement, const FULL: bool, const ACCUMULATES: bool> Sink<F> for Re
     #[allow(unsafe_code)]
     fn take<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
         let length = size_of_val(sums) / size_of::<F>();
-        let inside = self.columns.len().saturating_sub(column).min(length);
-        assert!(row < self.rows.len() && (inside == length || !FULL), "a sum outside the task's cells");
-        let (row, first) = (self.rows.start + row, self.columns.start + column);
+        let inside = self.area.columns.len().saturating_sub(column).min(length);
+        assert!(row < self.area.rows.len() && (inside == length || !FULL), "a sum outside the task's cells");
+        let (row, first) = (self.area.rows.start + row, self.area.columns.start + column);
         if inside == length {
             for (i, sum) in sums.iter().enumerate() {
                 let values = F::as_elements::<S>(std::slice::from_ref(sum));
-                // SAFETY: the assertion above keeps the cells within the sink's rows and columns, which `new` has
+                // SAFETY: the assertion above keeps the cells within the sink's area, which `new` has
                 // checked to be inside the matrix; no other thread accesses them, as `new` requires.
                 unsafe { self.cells.write(row, first + i * values.len(), values) };
             }
@@ -165,7 +167,8 @@ mod tests {
             let mut memory = vec![MaybeUninit::new(0.0_f32); 16];
             let cells = SharedCells { first: memory.as_mut_ptr(), size: 4 };
             // SAFETY: no other thread has access to `memory`.
-            let mut sink = unsafe { ResultSink::<f32, false, false>::new(&cells, (1..3, 0..2), &[]) };
+            let mut sink =
+                unsafe { ResultSink::<f32, false, false>::new(&cells, Area { rows: 1..3, columns: 0..2 }, &[]) };
             sink.take(simd, self.row, 0, &[simd.splat_f32s(7.0)]);
             // SAFETY: every cell was initialised.
             memory.iter().map(|cell| unsafe { cell.assume_init() }).collect()
@@ -191,6 +194,6 @@ mod tests {
     fn part3_a_sink_is_inside_the_matrix() {
         let cells = SharedCells { first: std::ptr::null_mut::<MaybeUninit<f32>>(), size: 4 };
         // SAFETY: no other thread accesses the cells, and `new` does not dereference the pointer.
-        let _sink = unsafe { ResultSink::<f32, true, false>::new(&cells, (3..5, 0..4), &[]) };
+        let _sink = unsafe { ResultSink::<f32, true, false>::new(&cells, Area { rows: 3..5, columns: 0..4 }, &[]) };
     }
 }

@@ -6,7 +6,7 @@ use kernels_cpu::product::{PaddedMatrix, Sink, product_of_panels};
 use kernels_cpu::{InstructionSet, Simd, prefetch_for_later};
 use rayon::prelude::*;
 
-use super::cells::{ResultSink, SharedCells, load_partial_sums, mirror, prefetch_mirrored};
+use super::cells::{Area, ResultSink, SharedCells, load_partial_sums, mirror, prefetch_mirrored};
 use super::panel_columns;
 use super::panels::Panels;
 use crate::MatmulElement;
@@ -71,114 +71,142 @@ unsafe fn rows_and_mirrored_columns<F: MatmulElement>(
     panels: &Panels<F>,
     cells: &SharedCells<F>,
 ) {
-    let (width, size) = (panel_columns::<F>(), cells.size);
-    let out_of_cache = panels.bytes() >= OUT_OF_CACHE_BYTES;
-    let group = if out_of_cache { MAX_COLUMN_BYTES_OUT_OF_CACHE / size_of::<F>() } else { MAX_COLUMNS } / width;
+    let width = panel_columns::<F>();
+    let is_out_of_cache = panels.bytes() >= OUT_OF_CACHE_BYTES;
+    let group = if is_out_of_cache { MAX_COLUMN_BYTES_OUT_OF_CACHE / size_of::<F>() } else { MAX_COLUMNS } / width;
+    // With a single K-block there are no partial sums.
     let buffer_rows = if blocks.len() > 1 { own.len() * group * width } else { 0 };
-    let mut buffer = PaddedMatrix::<F>::zeros(buffer_rows, width);
-    for first in (0..own.end).step_by(group) {
-        let b_panels = first..(first + group).min(own.end);
-        for (block, depth) in blocks.iter().enumerate() {
-            let last = block + 1 == blocks.len();
+    let mut sums = PaddedMatrix::<F>::zeros(buffer_rows, width);
+    let task = Task { own, blocks, panels, cells, group, is_out_of_cache };
+    for first in (0..task.own.end).step_by(group) {
+        let b_panels = first..(first + group).min(task.own.end);
+        for block in 0..blocks.len() {
             for panel in b_panels.clone() {
-                let b = panels.rows(panel, depth);
-                let columns = panel * width..((panel + 1) * width).min(size);
-                let below = (own.start.max(panel + 1) * width).min(size)..(own.end * width).min(size);
-                if last {
-                    prefetch_mirrored(columns.clone(), below.clone(), cells);
-                }
-                // The rows above the panel's diagonal block are mirrored, not computed.
-                let a_panels = own.start.max(panel)..own.end;
-                let next = if out_of_cache { next_b_panel(panel, &b_panels, block, blocks, panels) } else { &[] };
-                let mut next = next.chunks(next.len().div_ceil(a_panels.len()).max(1));
-                for a_panel in a_panels {
-                    // A share of the next B panel, prefetched while this one is multiplied.
-                    let ahead = next.next().unwrap_or_default();
-                    let tile = ((a_panel - own.start) * group + panel - first) * width * width;
-                    // With a single K-block there are no partial sums.
-                    let partial_sums = match blocks.len() {
-                        1 => &mut [],
-                        _ => &mut buffer.padded_mut()[tile..tile + width * width],
-                    };
-                    let rows_and_columns = (a_panel * width..((a_panel + 1) * width).min(size), columns.clone());
-                    let a = &panels.rows(a_panel, depth);
-                    if last {
-                        prefetch_for_later(ahead);
-                        // SAFETY: only this task accesses these rows up to the diagonal.
-                        unsafe { finish((a, b), partial_sums, block > 0, rows_and_columns, cells) };
-                    } else if block == 0 {
-                        prefetch_for_later(ahead);
-                        multiply_panels(a, width, b, PartialSums::<F, false> { partial_sums });
-                    } else if ahead.is_empty() {
-                        multiply_panels(a, width, b, PartialSums::<F, true> { partial_sums });
-                    } else {
-                        let sink = PrefetchingPartialSums { sums: PartialSums { partial_sums }, ahead };
-                        multiply_panels(a, width, b, sink);
-                    }
-                }
-                if last {
-                    // SAFETY: only this task accesses the rows, whose cells in these columns are complete and below the
-                    // diagonal block, and no other task writes their mirror images.
-                    unsafe { mirror(below, columns, cells) };
-                }
+                // SAFETY: upheld by the caller.
+                unsafe { task.multiply_by(Operand { panel, block }, &b_panels, &mut sums) };
             }
         }
     }
 }
 
-/// The K-block of the B panel that is used after K-block `block` of `panel`; the loop over `b_panels` is inside that
-/// over the K-blocks. Empty after the last.
-fn next_b_panel<'a, F: MatmulElement>(
-    panel: usize,
-    b_panels: &Range<usize>,
-    block: usize,
-    blocks: &[Range<usize>],
+/// A task: the rows of the `own` panels, up to and including the diagonal blocks.
+struct Task<'a, F> {
+    own: Range<usize>,
+    blocks: &'a [Range<usize>],
     panels: &'a Panels<F>,
-) -> &'a [F] {
-    match blocks.get(block + 1) {
-        _ if panel + 1 < b_panels.end => panels.rows(panel + 1, &blocks[block]),
-        Some(depth) => panels.rows(b_panels.start, depth),
-        None => &[],
+    cells: &'a SharedCells<F>,
+    /// Maximum number of B panels with partial sums at the same time.
+    group: usize,
+    is_out_of_cache: bool,
+}
+
+/// One K-block of a B panel.
+#[derive(Clone, Copy)]
+struct Operand {
+    panel: usize,
+    block: usize,
+}
+
+impl<F: MatmulElement> Task<'_, F> {
+    /// Multiplies the task's A panels by one K-block of a panel of `b_panels`, whose partial sums are in `sums`. The last
+    /// K-block's sums are written to the cells, and mirrored.
+    ///
+    /// # Safety
+    /// The panels are of a matrix of `cells.size` rows, and no other task has any of this task's panels.
+    #[allow(unsafe_code)]
+    unsafe fn multiply_by(&self, b: Operand, b_panels: &Range<usize>, sums: &mut PaddedMatrix<F>) {
+        let Self { own, blocks, panels, cells, group, is_out_of_cache } = self;
+        let (width, size) = (panel_columns::<F>(), cells.size);
+        let (depth, is_last) = (&blocks[b.block], b.block + 1 == blocks.len());
+        let b_values = panels.rows(b.panel, depth);
+        let columns = b.panel * width..((b.panel + 1) * width).min(size);
+        let below = (own.start.max(b.panel + 1) * width).min(size)..(own.end * width).min(size);
+        let below = Area { rows: below, columns: columns.clone() };
+        if is_last {
+            prefetch_mirrored(&below, cells);
+        }
+        // The rows above the panel's diagonal block are mirrored, not computed.
+        let a_panels = own.start.max(b.panel)..own.end;
+        let next = if *is_out_of_cache { self.values_after(b, b_panels) } else { &[] };
+        let mut next = next.chunks(next.len().div_ceil(a_panels.len()).max(1));
+        for a_panel in a_panels {
+            // A chunk of the next B panel, prefetched while this one is multiplied.
+            let ahead = next.next().unwrap_or_default();
+            let a = panels.rows(a_panel, depth);
+            let partial_sums = match blocks.len() {
+                1 => &mut [],
+                _ => {
+                    let tile = (a_panel - own.start) * group + b.panel - b_panels.start;
+                    &mut sums.padded_mut()[tile * width * width..][..width * width]
+                }
+            };
+            if is_last {
+                prefetch_for_later(ahead);
+                let area = Area { rows: a_panel * width..((a_panel + 1) * width).min(size), columns: columns.clone() };
+                // SAFETY: only this task accesses these rows up to the diagonal.
+                unsafe { finish(a, b_values, partial_sums, area, cells) };
+            } else if b.block == 0 {
+                prefetch_for_later(ahead);
+                multiply_panels(a, width, b_values, PartialSums::<F, false> { partial_sums });
+            } else if ahead.is_empty() {
+                multiply_panels(a, width, b_values, PartialSums::<F, true> { partial_sums });
+            } else {
+                let sink = PrefetchingPartialSums { sums: PartialSums { partial_sums }, ahead };
+                multiply_panels(a, width, b_values, sink);
+            }
+        }
+        if is_last {
+            // SAFETY: only this task accesses the rows, whose cells in these columns are complete and below the diagonal
+            // block, and no other task writes their mirror images.
+            unsafe { mirror(below, cells) };
+        }
+    }
+
+    /// The values of the operand that is used after `b`: the loop over `b_panels` is inside that over the K-blocks. Empty
+    /// after the last.
+    fn values_after(&self, b: Operand, b_panels: &Range<usize>) -> &[F] {
+        match self.blocks.get(b.block + 1) {
+            _ if b.panel + 1 < b_panels.end => self.panels.rows(b.panel + 1, &self.blocks[b.block]),
+            Some(depth) => self.panels.rows(b_panels.start, depth),
+            None => &[],
+        }
     }
 }
 
-/// Multiplies the last K-block of two panels and writes the sums to the cells at the given rows and columns. If it
-/// `accumulates`, the sums start from `partial_sums`.
+/// Multiplies the last K-block of two panels and writes the sums to the cells of the area. They start from the
+/// `partial_sums`, if there are any.
 ///
 /// # Safety
 /// No other thread reads or writes these cells during the call.
 #[allow(unsafe_code)]
-unsafe fn finish<F: MatmulElement>(
-    (a, b): (&[F], &[F]),
+unsafe fn finish<F: MatmulElement>(a: &[F], b: &[F], partial_sums: &[F], area: Area, cells: &SharedCells<F>) {
+    // Four instances, so that the common ones have no branches and keep their sums in registers.
+    let write = match (area.columns.len() == panel_columns::<F>(), partial_sums.is_empty()) {
+        (true, true) => write_product::<F, true, false>,
+        (true, false) => write_product::<F, true, true>,
+        (false, true) => write_product::<F, false, false>,
+        (false, false) => write_product::<F, false, true>,
+    };
+    // SAFETY: upheld by the caller.
+    unsafe { write(a, b, partial_sums, area, cells) };
+}
+
+/// [`finish`] by the sink of these constants.
+///
+/// # Safety
+/// As [`finish`].
+#[allow(unsafe_code)]
+unsafe fn write_product<F: MatmulElement, const FULL: bool, const ACCUMULATES: bool>(
+    a: &[F],
+    b: &[F],
     partial_sums: &[F],
-    accumulates: bool,
-    rows_and_columns: (Range<usize>, Range<usize>),
+    area: Area,
     cells: &SharedCells<F>,
 ) {
-    let rows = rows_and_columns.0.len();
-    // Four instances, so that the common ones have no branches and keep their sums in registers.
-    match (rows_and_columns.1.len() == panel_columns::<F>(), accumulates) {
-        (true, false) => {
-            // SAFETY: upheld by the caller.
-            let sink = unsafe { ResultSink::<F, true, false>::new(cells, rows_and_columns, partial_sums) };
-            multiply_panels(a, rows, b, sink);
-        }
-        (true, true) => {
-            // SAFETY: upheld by the caller.
-            let sink = unsafe { ResultSink::<F, true, true>::new(cells, rows_and_columns, partial_sums) };
-            multiply_panels(a, rows, b, sink);
-        }
-        (false, false) => {
-            // SAFETY: upheld by the caller.
-            let sink = unsafe { ResultSink::<F, false, false>::new(cells, rows_and_columns, partial_sums) };
-            multiply_panels(a, rows, b, sink);
-        }
-        (false, true) => {
-            // SAFETY: upheld by the caller.
-            let sink = unsafe { ResultSink::<F, false, true>::new(cells, rows_and_columns, partial_sums) };
-            multiply_panels(a, rows, b, sink);
-        }
-    }
+    let rows = area.rows.len();
+    // SAFETY: upheld by the caller.
+    let sink = unsafe { ResultSink::<F, FULL, ACCUMULATES>::new(cells, area, partial_sums) };
+    multiply_panels(a, rows, b, sink);
 }
 
 fn multiply_panels<F: MatmulElement, S: Sink<F>>(a: &[F], rows: usize, b: &[F], sink: S) {
