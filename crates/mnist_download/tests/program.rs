@@ -27,7 +27,7 @@ fn rejection(folder: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_file_that_no_mirror_has_is_named() {
+fn part1_the_file_that_no_mirror_has_is_named() {
     let folder = TempDir::new().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mirror = format!("http://{}/", listener.local_addr().unwrap());
@@ -47,7 +47,7 @@ fn the_file_that_no_mirror_has_is_named() {
 
 /// In the line on the failed mirror, and in the error.
 #[test]
-fn control_characters_of_a_mirror_are_escaped() {
+fn part1_control_characters_of_a_mirror_are_escaped() {
     let folder = TempDir::new().unwrap();
     let message = rejection(folder.path(), &["--mirror", "http://127.0.0.1:9/\u{1b}[31m\u{202e}x", "new"]);
     assert!(!message.contains(['\u{1b}', '\u{202e}']), "{message:?}");

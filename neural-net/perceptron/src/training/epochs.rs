@@ -94,7 +94,7 @@ mod tests {
     use crate::training::order_of_epoch;
 
     #[test]
-    fn each_epoch_has_its_permutation_which_is_computed_once() {
+    fn part1_each_epoch_has_its_permutation_which_is_computed_once() {
         for (samples, threads) in [(100, 2), (MIN_SAMPLES_FOR_A_THREAD, 1), (MIN_SAMPLES_FOR_A_THREAD + 1, 2)] {
             let hyperparameters = Hyperparameters { epochs: 4, shuffle: true, ..Preset::Homework.hyperparameters() };
             let mut epochs = Epochs::new(hyperparameters.clone(), samples);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumed_run_begins_at_any_epoch() {
+    fn part1_a_resumed_run_begins_at_any_epoch() {
         let hyperparameters = Hyperparameters { epochs: 9, shuffle: true, ..Preset::Homework.hyperparameters() };
         let mut epochs = Epochs::new(hyperparameters.clone(), MIN_SAMPLES_FOR_A_THREAD);
         for epoch in [5, 2, 8] {
