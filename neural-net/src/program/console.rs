@@ -91,7 +91,7 @@ impl Console<'_> {
     ) -> Result<Option<(Diagnosis, usize)>, DeviceError> {
         let (network, loss) = (training.engine().parameters()?.network, training.hyperparameters().loss);
         let (images, apart) = &*self.examined;
-        let validation = self.diagnosed.settings.images.1;
+        let validation = self.diagnosed.settings.images.validation;
         let others = test.map(|(_, count)| count).or((validation > 0).then_some(validation));
         let examined = Examined::new(&network, loss, images, apart.as_ref().unwrap_or(images), others);
         let history = &training.progress().history;

@@ -190,7 +190,7 @@ fn staleness_in_words(served: &Served) -> String {
 
 /// A warning if ranks have no images in any step of synchronous training.
 pub(super) fn idle_ranks(arguments: &TrainArguments, world: &Communicator, settings: &Settings) -> Option<String> {
-    let (images, ranks) = (settings.images.0, world.size());
+    let (images, ranks) = (settings.images.train, world.size());
     let batch = settings.hyperparameters.batch_size.map_or(images, |size| size.min(images));
     let is_idle = arguments.distributed == Some(Distributed::Sync) && batch < ranks;
     is_idle.then(|| {

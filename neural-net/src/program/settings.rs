@@ -22,10 +22,22 @@ pub(super) struct Settings {
     pub(super) preset: Preset,
     pub(super) architecture: Architecture,
     pub(super) hyperparameters: Hyperparameters,
-    /// Numbers of training and validation images.
-    pub(super) images: (usize, usize),
+    pub(super) images: Images,
     /// Whether the images are distorted.
     pub(super) augment: bool,
+}
+
+/// Numbers of images.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Images {
+    pub(super) train: usize,
+    pub(super) validation: usize,
+}
+
+impl From<(usize, usize)> for Images {
+    fn from((train, validation): (usize, usize)) -> Self {
+        Self { train, validation }
+    }
 }
 
 impl Settings {
@@ -35,7 +47,7 @@ impl Settings {
             preset,
             architecture: preset.architecture()?,
             hyperparameters: preset.hyperparameters(),
-            images: preset.images(),
+            images: preset.images().into(),
             augment: false,
         };
         settings.overridden(flags)
@@ -53,7 +65,7 @@ impl Settings {
             preset: run.preset,
             architecture: architecture.clone(),
             hyperparameters: run.hyperparameters.clone(),
-            images: run.images,
+            images: run.images.into(),
             augment: run.augment,
         };
         let mut wanted = kept.overridden(flags)?;
@@ -115,15 +127,11 @@ impl Settings {
         };
         architecture.require_loss(hyperparameters.loss)?;
         require_stable_decay(&hyperparameters)?;
-        let train = flags.train_images.map_or(images.0, NonZeroUsize::get);
-        let validation = flags.validation_images.unwrap_or(images.1);
-        Ok(Self {
-            preset: *preset,
-            architecture,
-            hyperparameters,
-            images: (train, validation),
-            augment: *augment || flags.augment,
-        })
+        let images = Images {
+            train: flags.train_images.map_or(images.train, NonZeroUsize::get),
+            validation: flags.validation_images.unwrap_or(images.validation),
+        };
+        Ok(Self { preset: *preset, architecture, hyperparameters, images, augment: *augment || flags.augment })
     }
 }
 
@@ -164,8 +172,8 @@ impl Settings {
             ("--initialization", x.initialization.name().to_owned()),
             ("--seed", x.seed.to_string()),
             ("--augment", self.augment.to_string()),
-            ("--train-images", self.images.0.to_string()),
-            ("--validation-images", self.images.1.to_string()),
+            ("--train-images", self.images.train.to_string()),
+            ("--validation-images", self.images.validation.to_string()),
             (EPOCHS, x.epochs.to_string()),
         ]
     }

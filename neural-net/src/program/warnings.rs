@@ -4,7 +4,7 @@
 use neural_net::diagnosis::{Cause, Diagnosis, Remedy, Setup, Symptom};
 use neural_net::training::{GradientScale, MAX_EFFECTIVE_STEP};
 
-use super::settings::Settings;
+use super::settings::{Images, Settings};
 
 /// The batch size of the default settings.
 const USUAL_BATCH: usize = 16;
@@ -27,14 +27,14 @@ impl<'a> Diagnosed<'a> {
         Setup {
             architecture: &self.settings.architecture,
             hyperparameters: &self.settings.hyperparameters,
-            samples: self.settings.images.0,
+            samples: self.settings.images.train,
             workers: self.workers,
         }
     }
 
     /// The warning before training if the steps are too large or too small.
     pub(super) fn of_steps(&self) -> Option<String> {
-        let (hyperparameters, images) = (&self.settings.hyperparameters, self.settings.images.0);
+        let (hyperparameters, images) = (&self.settings.hyperparameters, self.settings.images.train);
         let step = hyperparameters.effective_step(images);
         if step.unwrap_or(hyperparameters.learning_rate) < MIN_STEP {
             let rate = hyperparameters.learning_rate;
@@ -121,7 +121,9 @@ impl<'a> Diagnosed<'a> {
                  run to run",
                 workers - 1
             ),
-            Cause::FewSamples => format!("{} are few", command_line::counted(self.settings.images.0, "training image")),
+            Cause::FewSamples => {
+                format!("{} are few", command_line::counted(self.settings.images.train, "training image"))
+            }
             Cause::FewEpochs => "it has had few steps".to_owned(),
         }
     }
@@ -145,7 +147,7 @@ impl<'a> Diagnosed<'a> {
     }
 
     fn flags(&self, remedy: &Remedy) -> String {
-        let (images, validation) = self.settings.images;
+        let Images { train: images, validation } = self.settings.images;
         match remedy {
             Remedy::Settings { architecture, hyperparameters } => self.settings.flags_to(architecture, hyperparameters),
             Remedy::Synchronous => "--distributed sync".to_owned(),

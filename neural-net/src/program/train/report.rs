@@ -41,8 +41,8 @@ impl TrainingReport<'_> {
             "program": "neural-net",
             "preset": preset,
             "dataset": self.dataset.name,
-            "train_images": images.0,
-            "validation_images": images.1,
+            "train_images": images.train,
+            "validation_images": images.validation,
             "test_images": self.dataset.test.len(),
             "sizes": architecture.sizes(),
             "hidden_activation": architecture.hidden_activation(),
@@ -60,7 +60,7 @@ impl TrainingReport<'_> {
 
     /// The epoch, the accuracy, and the number of images seen since the start of the run.
     fn stopped_at(&self, record: &EpochRecord) -> serde_json::Value {
-        let images = self.settings.images.0;
+        let images = self.settings.images.train;
         let seen = (record.epoch.saturating_sub(1)).saturating_mul(images) + record.samples.unwrap_or(images);
         json!({ "epoch": record.epoch, "images_seen": seen, "accuracy": record.accuracy })
     }

@@ -31,7 +31,7 @@ impl TrainingRun<'_> {
     /// Trains from `progress` on, saves the network, and measures it on the test images.
     pub(super) fn train(mut self, engine: Box<dyn Engine + '_>, progress: Progress) -> Result<ExitCode> {
         let mut training =
-            Training::new(engine, self.settings.images.0, self.settings.hyperparameters.clone(), progress);
+            Training::new(engine, self.settings.images.train, self.settings.hyperparameters.clone(), progress);
         self.announce(&training);
         if !training.progress().history.is_empty()
             && let Err(error) = self.console.resume(&training)
@@ -139,7 +139,7 @@ impl TrainingRun<'_> {
 
 /// The number of steps of `epochs` epochs plus `steps`.
 pub(super) fn steps_done(settings: &Settings, epochs: usize, steps: usize) -> u64 {
-    let images = settings.images.0;
+    let images = settings.images.train;
     let steps_of_epoch = images.div_ceil(settings.hyperparameters.batch_size.unwrap_or(images).max(1));
     steps_of_epoch.saturating_mul(epochs).saturating_add(steps) as u64
 }
@@ -156,7 +156,7 @@ fn description(settings: &Settings, device: &str) -> String {
         hyperparameters.loss.name(),
         if hyperparameters.optimizer == Optimizer::Adam { "Adam, " } else { "" },
         hyperparameters.learning_rate,
-        images.0,
+        images.train,
     )
 }
 
@@ -166,7 +166,7 @@ fn stop(settings: &Settings, reached: Option<&EpochRecord>) -> Option<String> {
     let word = settings.preset.epoch_word();
     Some(match reached {
         Some(EpochRecord { epoch, samples, accuracy, .. }) => {
-            let (percent, all) = (100.0 * accuracy, settings.images.0);
+            let (percent, all) = (100.0 * accuracy, settings.images.train);
             let seen = samples.unwrap_or(all);
             format!(
                 "{word} {epoch}, stopped after {seen} of {all} images: accuracy {percent:.2} %, the target is {target:.2} %."

@@ -10,7 +10,7 @@ use neural_net::training::{Progress, initial_parameters};
 use crate::program::arguments::TrainArguments;
 use crate::program::console::LazyRun;
 use crate::program::distributed;
-use crate::program::settings::Settings;
+use crate::program::settings::{Images, Settings};
 
 /// The checkpoint to resume from. An existing checkpoint without `--resume` is an error, because it would be
 /// overwritten.
@@ -31,8 +31,8 @@ pub(super) fn kept_checkpoint(arguments: &TrainArguments) -> Result<Option<Check
 }
 
 /// The training samples, and the validation samples if their number is not 0.
-pub(super) fn split(dataset: &Dataset, images: (usize, usize)) -> Result<(Samples, Option<Samples>)> {
-    let (train, validation) = images;
+pub(super) fn split(dataset: &Dataset, images: Images) -> Result<(Samples, Option<Samples>)> {
+    let Images { train, validation } = images;
     let available = dataset.train.len();
     if train.checked_add(validation).is_none_or(|wanted| wanted > available) {
         bail!(
@@ -45,8 +45,9 @@ pub(super) fn split(dataset: &Dataset, images: (usize, usize)) -> Result<(Sample
 }
 
 /// Some images on which a network is examined: training images, and validation images if there are any.
-pub(super) fn examined(dataset: &Dataset, (train, validation): (usize, usize)) -> (Samples, Option<Samples>) {
+pub(super) fn examined(dataset: &Dataset, images: Images) -> (Samples, Option<Samples>) {
     const MAX_IMAGES: usize = 500;
+    let Images { train, validation } = images;
     let apart = (validation > 0).then(|| dataset.train.samples(train, validation.min(MAX_IMAGES)));
     (dataset.train.samples(0, train.min(MAX_IMAGES)), apart)
 }
@@ -73,7 +74,7 @@ pub(super) fn parameters_and_progress(
 
 /// The settings of a checkpoint of the run, without its progress.
 pub(super) fn new_run(settings: &Settings, dataset: &Dataset) -> Run {
-    let (train, validation) = settings.images;
+    let Images { train, validation } = settings.images;
     let used = train.saturating_add(validation).min(dataset.train.len());
     let pixels = dataset.train.pixels.as_slice().expect("images are stored row by row");
     let mut checksum = crc32fast::Hasher::new();
@@ -85,7 +86,7 @@ pub(super) fn new_run(settings: &Settings, dataset: &Dataset) -> Run {
         dataset: dataset.name.clone(),
         convention: dataset.convention,
         data_checksum: checksum.finalize(),
-        images: settings.images,
+        images: (train, validation),
         augment: settings.augment,
         progress: Progress::default(),
     }
