@@ -3,8 +3,7 @@
 use super::forms::Form;
 use super::marks::{Evidence, Marks, Shown};
 use super::merge::{Found, Merged, OneOrder};
-use super::parse::Cells;
-use super::pass::Comments;
+use super::parse::{Cells, Comments};
 use super::value::{self, Says};
 use crate::dates;
 use crate::{Column, DecimalMark, Encoding, Lines, Note, Role, decimal, shortened};
@@ -53,10 +52,8 @@ impl File<'_> {
             notes.push(of_file(format!("the file is compressed {} times, one around the other", self.compressions)));
         }
         if let Some(first) = self.comments.first {
-            let text = format!(
-                "lines that begin with # are comments: {} skipped, the first line {first}",
-                self.comments.count
-            );
+            let (count, line) = (self.comments.count, first + 1);
+            let text = format!("lines that begin with # are comments: {count} skipped, the first line {line}");
             notes.push(of_file(text));
         }
         for (index, (Merged { column, found }, evidence)) in merged.iter().zip(evidence).enumerate() {

@@ -24,14 +24,21 @@ pub(super) struct Rows {
     pub(super) lines: Lines,
     /// Equal in length if there is no fault.
     pub(super) columns: Vec<Cells>,
-    /// Lines that begin with # and are no rows, and the first, counted from 0 at the chunk's start.
-    pub(super) comments: (usize, Option<u64>),
+    pub(super) comments: Comments,
     /// Whether the text may have another encoding than UTF-8.
     pub(super) may_be_other: bool,
     /// Cells that are not UTF-8, and the first as it is read.
     pub(super) damaged: Shown,
     /// Its line is counted from 0 at the chunk's start.
     pub(super) fault: Option<Fault>,
+}
+
+/// Lines between the rows that begin with #.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Comments {
+    pub(super) count: usize,
+    /// Line breaks before the first.
+    pub(super) first: Option<u64>,
 }
 
 /// A column's cells in a chunk.
@@ -92,7 +99,7 @@ impl Rows {
             line_breaks: 0,
             lines,
             columns,
-            comments: (0, None),
+            comments: Comments::default(),
             may_be_other,
             damaged,
             fault: None,
@@ -127,8 +134,8 @@ impl Rows {
                 continue;
             }
             if let Some((next, lines)) = grammar.comment(text, at, expected) {
-                self.comments.0 += 1;
-                self.comments.1.get_or_insert(self.line_breaks);
+                self.comments.count += 1;
+                self.comments.first.get_or_insert(self.line_breaks);
                 self.line_breaks += lines;
                 at = next;
                 continue;

@@ -12,7 +12,7 @@ use super::error::{CsvError, CsvProblem, Fault};
 use super::marks::{self, Evidence, Shown};
 use super::merge::{self, Gathered};
 use super::notes::{self, File};
-use super::parse::{Cells, Plan, Rows, Schema};
+use super::parse::{Cells, Comments, Plan, Rows, Schema};
 use super::source::{Basis, FileState, Source};
 use crate::{DecimalMark, Encoding, Kind, Lines, Role, Table, dates};
 
@@ -196,8 +196,8 @@ impl Pass<'_> {
                 break;
             }
             lines.append(&chunk.lines, count, line + 1);
-            comments.count += chunk.comments.0;
-            comments.first = comments.first.or(chunk.comments.1.map(|first| line + 1 + first));
+            comments.count += chunk.comments.count;
+            comments.first = comments.first.or(chunk.comments.first.map(|first| line + first));
             damaged.append(std::mem::take(&mut chunk.damaged), count as u32);
             count += chunk.count;
             line += chunk.line_breaks;
@@ -222,13 +222,6 @@ struct Counted {
     comments: Comments,
     /// Cells that are not UTF-8.
     damaged: Shown,
-}
-
-/// Lines between the rows that begin with #, and the first, counted from 1.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Comments {
-    pub(super) count: usize,
-    pub(super) first: Option<u64>,
 }
 
 /// How the columns are read first, by a sample of their cells.
