@@ -137,26 +137,9 @@ impl File<'_> {
                 ));
             }
         }
+        let undeclared = (!is_declared).then_some(&*name);
         if let Some(row) = column.first_not_numeric() {
-            let (count, text) = (column.not_numeric(), column.text(row));
-            let (are, what) = match (count, column.is_date()) {
-                (1, false) => ("is", "not a number"),
-                (1, true) => ("is", "not a date"),
-                (_, false) => ("are", "not numbers"),
-                (_, true) => ("are", "not dates"),
-            };
-            let is_code =
-                is_number && text.chars().all(char::is_alphanumeric) && text.contains(|of: char| of.is_ascii_digit());
-            let hint = match is_code && !is_declared {
-                true => format!("; if these are codes, declare it in [data.columns]: {name} = \"category\""),
-                false => String::new(),
-            };
-            notes.push(format!(
-                "{} {are} {what}, first {} {:?}{hint}",
-                counted(count, "cell"),
-                self.place(row),
-                shortened(&text)
-            ));
+            notes.push(self.of_not_numeric(column, row, undeclared));
         } else if let Some(Some(code)) = self.leading_zeros.get(index).filter(|_| is_number && !is_declared) {
             let code = shortened(code);
             notes.push(format!(
@@ -185,6 +168,39 @@ impl File<'_> {
         if !is_declared {
             notes.extend(self.of_text(column, &name));
         }
+        notes.extend(self.of_dates(found, &name));
+        let numbers = column.numbers().filter(|numbers| is_number && !is_declared && dates::are_compact(numbers));
+        if let Some(row) = numbers.and_then(|numbers| numbers.iter().position(|number| !number.is_nan())) {
+            notes.push(format!(
+                "numbers such as {} look like dates and are read as numbers; if they are dates, declare it in \
+                 [data.columns]: {name} = \"date\"",
+                column.text(row)
+            ));
+        }
+        notes
+    }
+
+    /// Cells that are no numbers or dates, the first in `row`, with a hint for a column that is declared as nothing.
+    fn of_not_numeric(&self, column: &Column, row: usize, undeclared: Option<&str>) -> String {
+        let (count, text, is_date) = (column.not_numeric(), column.text(row), column.is_date());
+        let (are, what) = match (count, is_date) {
+            (1, false) => ("is", "not a number"),
+            (1, true) => ("is", "not a date"),
+            (_, false) => ("are", "not numbers"),
+            (_, true) => ("are", "not dates"),
+        };
+        let is_code =
+            !is_date && text.chars().all(char::is_alphanumeric) && text.contains(|of: char| of.is_ascii_digit());
+        let hint = match undeclared.filter(|_| is_code) {
+            Some(name) => format!("; if these are codes, declare it in [data.columns]: {name} = \"category\""),
+            None => String::new(),
+        };
+        format!("{} {are} {what}, first {} {:?}{hint}", counted(count, "cell"), self.place(row), shortened(&text))
+    }
+
+    /// How dates were read whose order or year is open.
+    fn of_dates(&self, found: &Found, name: &str) -> Vec<String> {
+        let mut notes = Vec::new();
         if let Some(date) = &found.ambiguous_date {
             let date = shortened(date);
             notes.push(format!(
@@ -210,14 +226,6 @@ impl File<'_> {
                 "years of two digits are {first} to {last}: {text:?} is {}; declare, for example, first_year = 1950 in \
                  [data] to read them as 1950 to 2049",
                 dates::date(*days)
-            ));
-        }
-        let numbers = column.numbers().filter(|numbers| is_number && !is_declared && dates::are_compact(numbers));
-        if let Some(row) = numbers.and_then(|numbers| numbers.iter().position(|number| !number.is_nan())) {
-            notes.push(format!(
-                "numbers such as {} look like dates and are read as numbers; if they are dates, declare it in \
-                 [data.columns]: {name} = \"date\"",
-                column.text(row)
             ));
         }
         notes
