@@ -2,23 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::DecimalMark;
 use super::csv::number;
 use super::dates::{self, Dates, Order, Reading};
 use super::looks;
 use super::role::Role;
 use super::shown::decimal;
 use super::texts::{Dictionary, Texts};
-
-/// The type of a column's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Numeric: more than half of the cells that are not missing are finite numbers, or dates, which count as the days
-    /// since 1970-01-01.
-    Number,
-    /// Any other column, including one with only missing cells.
-    Text,
-}
+use super::{DecimalMark, Kind};
 
 /// A named column.
 #[derive(Clone, Debug)]

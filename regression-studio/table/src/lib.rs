@@ -9,6 +9,7 @@ mod dates;
 mod decimal_mark;
 mod encoding;
 mod index;
+mod kind;
 mod lines;
 mod looks;
 mod role;
@@ -17,11 +18,12 @@ mod texts;
 
 use std::collections::BTreeMap;
 
-pub use self::column::{Categories, Column, Kind};
+pub use self::column::{Categories, Column};
 pub use self::csv::toml_key;
 pub use self::dates::date;
 pub use self::decimal_mark::DecimalMark;
 pub use self::encoding::{Encoding, UnknownEncoding};
+pub use self::kind::Kind;
 pub(crate) use self::lines::Lines;
 pub use self::role::Role;
 pub use self::shown::{are_alike, decimal, shortened};
