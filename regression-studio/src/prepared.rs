@@ -1,6 +1,7 @@
 //! Preparation of samples: complete rows of a table, split and standardised by the training part's mean and deviation.
 
 mod error;
+mod fit;
 mod folds;
 mod linear;
 mod rows;
@@ -14,11 +15,12 @@ use ndarray::Array2;
 use neural_net::Samples;
 
 pub use self::error::{PredictError, PrepareError};
+pub use self::fit::{Logarithms, suggested_logarithms};
 pub use self::linear::Baselines;
 pub(crate) use self::rows::Incomplete;
 pub use self::split::{part_sizes, split};
 pub(crate) use self::transform::signed_log;
-pub use self::transform::{Constant, Input, Logarithms, Scale, Transform, suggested_logarithms};
+pub use self::transform::{Constant, Input, Scale, Transform};
 use self::units::Units;
 pub(crate) use self::units::{distinct_rows, time_column};
 use crate::settings::{DataSettings, Fold};
@@ -86,7 +88,7 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
         });
     }
     let parts = [&train, &validation, &test].map(Vec::as_slice);
-    let (transform, of_columns) = transform::fit(table, data, parts[0], [parts[1], parts[2]])?;
+    let (transform, of_columns) = fit::fit(table, data, parts[0], [parts[1], parts[2]])?;
     let mut notes = notes_on_reading(table, data);
     if dropped > 0 {
         let was = if dropped == 1 { "was" } else { "were" };
@@ -95,7 +97,7 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
     }
     notes.extend(units.notes);
     notes.extend(of_columns);
-    notes.extend(transform::unseen_categories(table, data, &train, [("validation", &validation), ("test", &test)]));
+    notes.extend(fit::unseen_categories(table, data, &train, [("validation", &validation), ("test", &test)]));
     let findings = findings::find(table, settings).into_iter().map(|finding| finding.text).collect();
     Ok(Prepared {
         findings,
@@ -153,7 +155,7 @@ pub(crate) fn without_fold(
     if [&train, &validation, &test].iter().any(|part| part.is_empty()) {
         return Err(PrepareError::EmptyFold { table: table.source().to_owned() });
     }
-    let (transform, _) = transform::fit(table, &settings.data, &train, [&validation, &test])?;
+    let (transform, _) = fit::fit(table, &settings.data, &train, [&validation, &test])?;
     Ok(of_parts(table, &settings.data, transform, ([train, validation, test], group_of), (0, Vec::new())))
 }
 

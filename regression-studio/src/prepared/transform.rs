@@ -1,19 +1,17 @@
 //! The map from a table's columns to the network's inputs, and from its output to the target.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use command_line::counted;
 use ndarray::Array2;
 use neural_net::training::InvalidValue;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::error::{PredictError, PrepareError};
+use super::error::PredictError;
 use super::rows;
 use crate::Table;
-use crate::settings::{BadRows, DataSettings};
-use crate::table::{Column, Encoding, Kind, Role, csv, date, decimal, shortened};
+use crate::settings::BadRows;
+use crate::table::{Column, Encoding, Kind, Role, csv, shortened};
 
 /// The map from columns to inputs and from the output to the target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -179,217 +177,6 @@ pub struct NotFinite;
 /// sign(x)·ln(1 + |x|): logarithmic for large |x|, linear near 0.
 pub(crate) fn signed_log(x: f64) -> f64 {
     x.signum() * libm::log1p(x.abs())
-}
-
-/// Ratio of the largest to the median absolute value from which on a logarithm is suggested.
-const HEAVY_TAIL: f64 = 1000.0;
-
-/// The columns whose logarithm a network learns more easily.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Logarithms {
-    /// The target spans several powers of ten.
-    pub target: bool,
-    /// At least one numeric feature does.
-    pub features: bool,
-}
-
-/// Maximum number of rows that [`suggested_logarithms`] inspects.
-const MAX_INSPECTED: usize = 10_000;
-
-/// The logarithms that suit a table's target and features, by up to 10,000 of its rows.
-pub fn suggested_logarithms(table: &Table, data: &DataSettings) -> Logarithms {
-    let suits = |name: &String| {
-        let Some(numbers) = table.column(name).and_then(Column::numbers) else { return false };
-        let rows = numbers.iter().step_by(numbers.len().div_ceil(MAX_INSPECTED).max(1));
-        let values: Vec<f64> = rows.copied().filter(|value| value.is_finite()).collect();
-        !values.is_empty() && is_heavy_tailed(values)
-    };
-    Logarithms { target: suits(&data.target), features: data.features.iter().any(suits) }
-}
-
-/// A feature column's inputs, notes on it, and the column if it is constant.
-type OfColumn = (Vec<Input>, Vec<String>, Option<Constant>);
-
-/// Fits the transform to the training rows. Columns that are constant there are removed, with a note.
-pub(super) fn fit(
-    table: &Table,
-    data: &DataSettings,
-    train: &[u32],
-    others: [&[u32]; 2],
-) -> Result<(Transform, Vec<String>), PrepareError> {
-    let fit = |name: &String, values: &[f64], log| {
-        let too_large = |NotFinite| PrepareError::TooLarge { table: table.source().to_owned(), column: name.clone() };
-        Scale::fit(values, log).map_err(too_large)
-    };
-    let inputs_of = |name: &String| -> Result<OfColumn, PrepareError> {
-        let Some(column) = table.column(name) else { return Ok((vec![], vec![], None)) };
-        let (mut inputs, mut notes, mut constant) = (vec![], vec![], None);
-        match column.categories() {
-            None => {
-                let mut values = numbers(column, train);
-                let missing = values.iter().filter(|value| !value.is_finite()).count();
-                if missing == values.len() {
-                    let note = format!("{name} is missing in the whole training part and was removed");
-                    return Ok((vec![], vec![note], None));
-                }
-                let fill = replacement(&values, data.bad_rows);
-                if let Some(fill) = fill.filter(|_| missing > 0) {
-                    values.iter_mut().filter(|value| !value.is_finite()).for_each(|value| *value = fill);
-                    notes.push(format!(
-                        "{name} is missing in {} of the training part, filled in as {}",
-                        counted(missing, "row"),
-                        if column.is_date() { date(fill) } else { decimal(fill) }
-                    ));
-                }
-                let of_others = others.iter().flat_map(|rows| numbers(column, rows));
-                let range = range(of_others.chain(values.iter().copied()));
-                let is_date = column.is_date();
-                match fit(name, &values, data.log_features)? {
-                    Some(scale) => inputs.push(Input::Number {
-                        column: name.clone(),
-                        scale,
-                        fill,
-                        range: Some(range),
-                        is_date: Some(is_date),
-                    }),
-                    None => {
-                        let value = if is_date { date(values[0]) } else { decimal(values[0]) };
-                        notes.push(format!("{name} is {value} in every row of the training part and was removed"));
-                        constant = Some(Constant::Number { column: name.clone(), range, is_date });
-                    }
-                }
-                if !data.log_features && is_heavy_tailed(values) {
-                    notes.push(format!("{name} spans several powers of ten: the logarithm of the features may help"));
-                }
-            }
-            Some(categories) => {
-                for (index, text) in (0..).zip(categories.names.iter()) {
-                    let is_text = |&row: &u32| f64::from(u8::from(categories.indices[row as usize] == index));
-                    let values: Vec<f64> = train.iter().map(is_text).collect();
-                    if let Some(scale) = fit(name, &values, false)? {
-                        let (text, may_be_missing) = (text.to_owned(), data.bad_rows.fills());
-                        inputs.push(Input::Text { column: name.clone(), text, scale, may_be_missing });
-                    }
-                }
-                if inputs.is_empty() {
-                    notes.push(format!("{name} is the same text in every row of the training part and was removed"));
-                    let used = others.into_iter().chain([train]).flatten();
-                    let indices: BTreeSet<u32> = used.map(|&row| categories.indices[row as usize]).collect();
-                    let texts = indices.into_iter().filter_map(|index| categories.names.get(index as usize));
-                    let texts = texts.map(str::to_owned).collect();
-                    constant = Some(Constant::Text { column: name.clone(), texts });
-                }
-            }
-        }
-        Ok((inputs, notes, constant))
-    };
-    let found: Vec<_> = data.features.par_iter().map(inputs_of).collect::<Result<_, _>>()?;
-    let (mut inputs, mut notes, mut constants) = (Vec::new(), Vec::new(), Vec::new());
-    for (of_column, of_notes, constant) in found {
-        inputs.extend(of_column);
-        notes.extend(of_notes);
-        constants.extend(constant);
-    }
-    let source = || table.source().to_owned();
-    if inputs.is_empty() {
-        return Err(PrepareError::ConstantFeatures { table: source() });
-    }
-    let values = table.column(&data.target).map(|column| numbers(column, train)).unwrap_or_default();
-    let Some(target_scale) = fit(&data.target, &values, data.log_target)? else {
-        return Err(PrepareError::ConstantTarget { table: source(), target: data.target.clone(), value: values[0] });
-    };
-    let of_others = others.iter().flat_map(|rows| table.column(&data.target).map(|column| numbers(column, rows)));
-    let target_range = Some(range(of_others.flatten().chain(values.iter().copied())));
-    if !data.log_target && is_heavy_tailed(values) {
-        let target = &data.target;
-        notes.push(format!(
-            "{target} spans several powers of ten: its logarithm may help (log_target = true in [data])"
-        ));
-    }
-    let is_feature = |name: &String| data.features.contains(name);
-    // Another table may not show the order of day and month.
-    let date_order = |name: &String| table.column(name).and_then(Column::date_order);
-    let shown = data.features.iter().filter_map(|name| Some((name.clone(), date_order(name)?)));
-    let declared = data.columns.iter().filter(|(name, _)| is_feature(name)).map(|(name, &role)| (name.clone(), role));
-    let roles = declared.chain(shown).collect();
-    let is_used = |name: &String| *name == data.target || is_feature(name);
-    let missing = data.missing.iter().filter(|(name, _)| is_used(name));
-    let missing = missing.map(|(name, cells)| (name.clone(), cells.clone())).collect();
-    let with_unit = |name: &String| Some((name.clone(), table.column(name)?.unit()?.to_owned()));
-    let identifies = |column: &&Column| matches!(data.role(column.name()), Some(Role::Index | Role::Group));
-    let identifiers = table.columns().iter().filter(identifies).map(|column| column.name().to_owned()).collect();
-    let transform = Transform {
-        inputs,
-        roles,
-        units: Some(data.features.iter().chain([&data.target]).filter_map(with_unit).collect()),
-        encoding: Some(table.encoding()).filter(|encoding| *encoding != Encoding::default()),
-        first_year: data.first_year,
-        missing,
-        constants,
-        identifiers,
-        filled_by: Some(data.bad_rows).filter(|bad_rows| bad_rows.fills()),
-        target: data.target.clone(),
-        target_scale,
-        target_range,
-    };
-    Ok((transform, notes))
-}
-
-/// Notes on the rows of other parts whose category the training part lacks.
-pub(super) fn unseen_categories(
-    table: &Table,
-    data: &DataSettings,
-    train: &[u32],
-    parts: [(&str, &[u32]); 2],
-) -> Vec<String> {
-    let mut notes = Vec::new();
-    for name in &data.features {
-        let Some(categories) = table.column(name).and_then(Column::categories) else { continue };
-        let mut is_known = vec![false; categories.names.len()];
-        let code = |row: u32| categories.indices[row as usize] as usize;
-        train.iter().map(|&row| code(row)).for_each(|code| {
-            is_known.get_mut(code).into_iter().for_each(|is_known| *is_known = true);
-        });
-        for (part, rows) in parts {
-            let unseen = || rows.iter().map(|&row| code(row)).filter(|&code| is_known.get(code) == Some(&false));
-            if let Some(example) = unseen().next().and_then(|code| categories.names.get(code)) {
-                notes.push(format!(
-                    "{name}: {} of {} {part} rows have a category that no training row has, such as {example:?}",
-                    unseen().count(),
-                    rows.len()
-                ));
-            }
-        }
-    }
-    notes
-}
-
-/// The smallest and the largest of the values.
-fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {
-    values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
-}
-
-fn numbers(column: &Column, rows: &[u32]) -> Vec<f64> {
-    rows.iter().map(|&row| column.number(row as usize).unwrap_or(f64::NAN)).collect()
-}
-
-/// The value in place of a column's missing values, by those that are there; `None` if `bad_rows` fills in none.
-fn replacement(values: &[f64], bad_rows: BadRows) -> Option<f64> {
-    let mut present: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
-    let (count, middle) = (present.len(), present.len() / 2);
-    match bad_rows {
-        BadRows::Drop | BadRows::Error => None,
-        BadRows::Mean => Some(present.iter().sum::<f64>() / count as f64),
-        BadRows::Median => Some(*present.select_nth_unstable_by(middle, f64::total_cmp).1),
-    }
-}
-
-fn is_heavy_tailed(values: Vec<f64>) -> bool {
-    let mut sizes: Vec<f64> = values.into_iter().map(f64::abs).collect();
-    let middle = sizes.len() / 2;
-    let (_, median, above) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
-    let largest = above.iter().copied().fold(*median, f64::max);
-    *median > 0.0 && largest / *median >= HEAVY_TAIL
 }
 
 impl Transform {
