@@ -18,6 +18,16 @@ fn number(value: f64) -> String {
     }
 }
 
+/// R² with four decimals, or a bound if it is far below 0.
+fn r_squared(r2: f64) -> String {
+    match r2 {
+        _ if r2.is_nan() => "–".to_owned(),
+        _ if r2 < -99.0 => "< -99".to_owned(),
+        // Adding 0 makes a rounded -0.0000 positive.
+        _ => format!("{:.4}", (r2 * 1e4).round() / 1e4 + 0.0),
+    }
+}
+
 /// Opens the window.
 #[cfg(feature = "window")]
 pub(crate) fn window() -> anyhow::Result<ExitCode> {

@@ -11,8 +11,7 @@ use regression_studio::cross_validation::{self, Spread};
 use regression_studio::results::{Metrics, Results};
 
 use super::arguments::TrainArguments;
-use super::number;
-use super::train::share;
+use super::{number, r_squared};
 
 /// Trains on each fold, and prints mean and standard deviation over the folds' test parts.
 pub(super) fn run(arguments: &TrainArguments, mut settings: Settings, folds: usize) -> Result<ExitCode> {
@@ -26,7 +25,7 @@ pub(super) fn run(arguments: &TrainArguments, mut settings: Settings, folds: usi
     let results = cross_validation::run(&table, &settings, folds, &cancel, |index, results| {
         let [.., test] = &results.parts;
         if is_text {
-            let (rows, r2) = (counted(test.rows, "test row"), share(test.network.r2));
+            let (rows, r2) = (counted(test.rows, "test row"), r_squared(test.network.r2));
             say!("Fold {} of {folds}: {rows}, R² {r2}, RMSE {}.", index + 1, number(test.network.rmse));
         }
     });
@@ -50,7 +49,7 @@ fn show(results: &[Results]) {
         };
         let name = results[0].parts[2].models()[index].0;
         let [rmse, mae] = [spread(|of| of.rmse, number), spread(|of| of.mae, number)];
-        say!("{name:<8}{rmse:>26}{mae:>26}{:>20}", spread(|of| of.r2, share));
+        say!("{name:<8}{rmse:>26}{mae:>26}{:>20}", spread(|of| of.r2, r_squared));
     }
     if let Some(Spread { mean, deviation }) = Spread::of_coverages(results) {
         let [mean, deviation] = [mean, deviation].map(|share| 100.0 * share);
