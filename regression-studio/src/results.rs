@@ -176,25 +176,6 @@ fn parts_of(letters: &str) -> impl Iterator<Item = (usize, &'static str)> {
 }
 
 impl TableRows {
-    /// The rows of prepared samples; `outputs` are the model's for the test part, `spreads` those of its rows if intervals
-    /// are normalised.
-    pub(crate) fn of(prepared: &Prepared, model: &Model, outputs: &[f32], spreads: Option<&[f64]>) -> Self {
-        let parts = prepared.parts();
-        let last = parts.iter().filter_map(|(_, part)| part.rows.last()).max();
-        let mut letters = vec![b'-'; last.map_or(0, |&row| row as usize + 1)];
-        for ((_, part), (letter, _)) in parts.iter().zip(PART_LETTERS) {
-            part.rows.iter().for_each(|&row| letters[row as usize] = letter);
-        }
-        let pair = |(&truth, &output): (&f64, &f32)| [truth, prepared.transform.target_of(output)];
-        let test = prepared.test.truth.iter().zip(outputs).map(pair).collect();
-        // No row of the run is outside the range of its features, so that no interval is widened.
-        let interval = |(row, &value): (usize, &f32)| {
-            model.interval(PERCENT, Output { value, spread: spreads.map(|spreads| spreads[row]) }, 1.0)
-        };
-        let intervals: Option<Vec<[f64; 2]>> = outputs.iter().enumerate().map(interval).collect();
-        Self { parts: letters.into_iter().map(char::from).collect(), test, intervals: intervals.unwrap_or_default() }
-    }
-
     /// Number and part of each row that is used, counted from 0.
     pub fn parts(&self) -> impl Iterator<Item = (usize, &'static str)> {
         parts_of(&self.parts)
@@ -281,54 +262,82 @@ fn r2(truth: &[f64], predicted: &[f64]) -> f64 {
     if deviation > 0.0 { 1.0 - error / deviation } else { f64::NAN }
 }
 
-/// Evaluates a model and the baselines on all parts; `outputs` are the model's for all rows of each, standardised, and
-/// `spreads` those of the test rows if intervals are normalised.
-pub(crate) fn of(
-    prepared: &Prepared,
-    model: &Model,
-    outputs: &[Vec<f32>; 3],
-    spreads: Option<&[f64]>,
-    history: &[EpochErrors],
-    best_epoch: usize,
-    device: String,
-) -> Results {
-    let (scale, baselines) = (prepared.transform.target_scale, Baselines::fit(&prepared.train.samples));
-    let mut of_parts = outputs.iter();
-    let parts = prepared.parts().map(|(name, part)| {
-        let of_part = of_parts.next().into_iter().flatten();
-        let inputs = part.samples.inputs().view();
-        let errors = |predicted: &mut dyn Iterator<Item = f64>| {
-            let predicted: Vec<f64> = predicted.map(|value| scale.original(value)).collect();
-            metrics(&part.truth, &predicted, scale.log)
-        };
-        PartResult {
-            name: name.to_owned(),
-            rows: part.rows.len(),
-            network: errors(&mut of_part.map(|&output| f64::from(output))),
-            mean: errors(&mut std::iter::repeat_n(baselines.mean, part.rows.len())),
-            linear: errors(&mut baselines.linear_outputs(inputs).into_iter()),
-            trees: None,
+/// A model and what it says of the rows of its run.
+#[derive(Clone, Copy)]
+pub(crate) struct Evaluation<'a> {
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) model: &'a Model,
+    /// The model's standardised outputs for all rows of training, validation and test part.
+    pub(crate) outputs: &'a [Vec<f32>; 3],
+    /// The spreads of the test rows, if intervals are normalised.
+    pub(crate) spreads: Option<&'a [f64]>,
+}
+
+impl Evaluation<'_> {
+    /// The results of a run on this device.
+    pub(crate) fn results(&self, history: &[EpochErrors], best_epoch: usize, device: String) -> Results {
+        let Self { prepared, model, outputs, spreads } = *self;
+        let [.., of_test] = outputs;
+        let (test, scale) = (&prepared.test.samples, &prepared.transform.target_scale);
+        let residuals = intervals::residuals(&prepared.test, of_test, scale);
+        let measured =
+            |intervals| MeasuredIntervals::of(intervals, &prepared.test, &residuals, spreads, &prepared.transform);
+        Results {
+            best_epoch,
+            epochs: history.len(),
+            seconds: history.iter().map(|record| record.seconds).sum(),
+            device,
+            dropped: prepared.dropped,
+            findings: prepared.findings.clone(),
+            notes: prepared.notes.clone(),
+            parts: self.parts(),
+            importance: importance::of(model, test.inputs().view(), test.targets().view()),
+            intervals: model.intervals.as_ref().map(measured),
         }
-    });
-    let residuals = intervals::residuals(&prepared.test, &outputs[2], &scale);
-    Results {
-        best_epoch,
-        epochs: history.len(),
-        seconds: history.iter().map(|record| record.seconds).sum(),
-        device,
-        dropped: prepared.dropped,
-        findings: prepared.findings.clone(),
-        notes: prepared.notes.clone(),
-        parts,
-        importance: importance::of(
-            model,
-            prepared.test.samples.inputs().view(),
-            prepared.test.samples.targets().view(),
-        ),
-        intervals: model
-            .intervals
-            .as_ref()
-            .map(|of| MeasuredIntervals::of(of, &prepared.test, &residuals, spreads, &prepared.transform)),
+    }
+
+    /// The metrics of the model and of the baselines on each part.
+    fn parts(&self) -> [PartResult; 3] {
+        let scale = self.prepared.transform.target_scale;
+        let baselines = Baselines::fit(&self.prepared.train.samples);
+        let mut of_parts = self.outputs.iter();
+        self.prepared.parts().map(|(name, part)| {
+            let outputs = of_parts.next().into_iter().flatten();
+            let errors = |predicted: &mut dyn Iterator<Item = f64>| {
+                let predicted: Vec<f64> = predicted.map(|value| scale.original(value)).collect();
+                metrics(&part.truth, &predicted, scale.log)
+            };
+            PartResult {
+                name: name.to_owned(),
+                rows: part.rows.len(),
+                network: errors(&mut outputs.map(|&output| f64::from(output))),
+                mean: errors(&mut std::iter::repeat_n(baselines.mean, part.rows.len())),
+                linear: errors(&mut baselines.linear_outputs(part.samples.inputs().view()).into_iter()),
+                trees: None,
+            }
+        })
+    }
+
+    /// The part of each row, and what the model predicts for those of the test part.
+    pub(crate) fn rows(&self) -> TableRows {
+        let Self { prepared, model, outputs: [.., outputs], spreads } = *self;
+        let parts = prepared.parts();
+        let last = parts.iter().filter_map(|(_, part)| part.rows.last()).max();
+        let mut letters = vec![b'-'; last.map_or(0, |&row| row as usize + 1)];
+        for ((_, part), (letter, _)) in parts.iter().zip(PART_LETTERS) {
+            part.rows.iter().for_each(|&row| letters[row as usize] = letter);
+        }
+        let pair = |(&truth, &output): (&f64, &f32)| [truth, prepared.transform.target_of(output)];
+        // No row of the run is outside the range of its features, so that no interval is widened.
+        let interval = |(row, &value): (usize, &f32)| {
+            model.interval(PERCENT, Output { value, spread: spreads.map(|spreads| spreads[row]) }, 1.0)
+        };
+        let intervals: Option<Vec<[f64; 2]>> = outputs.iter().enumerate().map(interval).collect();
+        TableRows {
+            parts: letters.into_iter().map(char::from).collect(),
+            test: prepared.test.truth.iter().zip(outputs).map(pair).collect(),
+            intervals: intervals.unwrap_or_default(),
+        }
     }
 }
 

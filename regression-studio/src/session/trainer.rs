@@ -12,7 +12,7 @@ use super::snapshot::{Snapshot, State};
 use crate::background::Background;
 use crate::intervals::{self, Intervals};
 use crate::prepared::{self, Part, Prepared, prepare};
-use crate::results::{self, Ending, EpochErrors, Predicted, TableRows};
+use crate::results::{self, Ending, EpochErrors, Evaluation, Predicted};
 use crate::saved_run::{Checkpoint, RunProgress, SavedRun};
 use crate::settings::{Fold, SplitOrder};
 use crate::trained::Trained;
@@ -315,9 +315,10 @@ impl<'a> Trainer<'a> {
         let spreads = model.spreads(self.prepared.test.samples.inputs().view());
         let spreads = spreads.as_deref();
         let device = self.device.clone();
-        let results = results::of(self.prepared, &model, &outputs, spreads, &self.history, best_epoch, device);
+        let evaluation = Evaluation { prepared: self.prepared, model: &model, outputs: &outputs, spreads };
+        let results = evaluation.results(&self.history, best_epoch, device);
         self.predicted = Arc::new(self.pairs("test", &self.prepared.test, of_test));
-        let rows = Arc::new(TableRows::of(self.prepared, &model, of_test, spreads));
+        let rows = Arc::new(evaluation.rows());
         let mut snapshot = self.snapshot(State::Finished(ending))?;
         let run = snapshot.run.take().map(|run| SavedRun {
             ended: Some((ending, results.clone())),
