@@ -6,6 +6,8 @@ use std::fmt::Write;
 use neural_net::training::Optimizer;
 use table_network::TableNetwork;
 
+use crate::importance::Importance;
+use crate::intervals::MeasuredIntervals;
 use crate::prepared::Input;
 use crate::results::{Ending, Metrics, PartResult, Results};
 use crate::saved_run::SavedRun;
@@ -47,6 +49,23 @@ fn rule(settings: &Settings) -> String {
 
 /// The card of a run that has ended, as Markdown.
 pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String {
+    let mut text = String::new();
+    let target = escaped(&run.model.transform.target);
+    summary(&mut text, run, ending, results);
+    errors(&mut text, &target, &results.parts);
+    if let Some(measured) = &results.intervals {
+        intervals(&mut text, measured);
+    }
+    if !results.importance.is_empty() {
+        importance(&mut text, &results.importance);
+    }
+    inputs(&mut text, &run.model);
+    limits(&mut text, run, &target);
+    text
+}
+
+/// What was trained, how, and on what.
+fn summary(text: &mut String, run: &SavedRun, ending: Ending, results: &Results) {
     let (settings, transform) = (&run.settings, &run.model.transform);
     let network = match &run.model.network {
         Trained::Layers { network, .. } => {
@@ -67,7 +86,8 @@ pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String 
         SplitOrder::Time => "in the table's order, the test part last".to_owned(),
     };
     let training = &settings.training;
-    let mut text = format!(
+    _ = write!(
+        text,
         "# A network that predicts {target}\n\n\
          - **Predicts** {target}{logarithm}, from the columns below; by regression-studio {}.\n\
          - **Network**: {network}, {} weights and biases.\n\
@@ -89,38 +109,41 @@ pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String 
     for note in results.findings.iter().chain(&results.notes) {
         _ = writeln!(text, "- {}.", escaped(note));
     }
-    errors(&mut text, &target, &results.parts);
-    if let Some(intervals) = &results.intervals {
-        let (words, rows) = (intervals.in_words(number), intervals.rows);
-        _ = match intervals.folds {
-            None => writeln!(
-                text,
-                "\n{words} By split conformal prediction, calibrated by the {rows} validation rows, which have also \
-                 selected the epoch."
-            ),
-            Some(folds) => writeln!(
-                text,
-                "\n{words} Calibrated by the {rows} rows of training and validation, each predicted by one of {folds} \
-                 further networks that was trained without it."
-            ),
-        };
+}
+
+fn intervals(text: &mut String, intervals: &MeasuredIntervals) {
+    let (words, rows) = (intervals.in_words(number), intervals.rows);
+    _ = match intervals.folds {
+        None => writeln!(
+            text,
+            "\n{words} By split conformal prediction, calibrated by the {rows} validation rows, which have also \
+             selected the epoch."
+        ),
+        Some(folds) => writeln!(
+            text,
+            "\n{words} Calibrated by the {rows} rows of training and validation, each predicted by one of {folds} \
+             further networks that was trained without it."
+        ),
+    };
+}
+
+fn importance(text: &mut String, importance: &[Importance]) {
+    *text += "\n## What it relies on\n\n\
+              The growth of the error on the test part if a column's values are exchanged between rows.\n\n\
+              | column | error |\n|---|---:|\n";
+    for Importance { column, error_factor } in importance {
+        _ = writeln!(text, "| {} | × {} |", escaped(column), number(*error_factor));
     }
-    if !results.importance.is_empty() {
-        text += "\n## What it relies on\n\n\
-                 The growth of the error on the test part if a column's values are exchanged between rows.\n\n\
-                 | column | error |\n|---|---:|\n";
-        for importance in &results.importance {
-            _ = writeln!(text, "| {} | × {} |", escaped(&importance.column), number(importance.error_factor));
-        }
-    }
-    inputs(&mut text, &run.model);
+}
+
+fn limits(text: &mut String, run: &SavedRun, target: &str) {
     _ = write!(
         text,
         "\n## Limits\n\n\
          The errors above hold for rows like those of the test part. Values far outside the usual ones, categories that did not \
          occur, and times in which the data behave differently are extrapolations, whose error is not known: there, intervals have no \
          guarantee.{}{}\n",
-        match settings.split.order {
+        match run.settings.split.order {
             SplitOrder::Shuffled =>
                 " The test part was drawn at random: rows of the same time are in all parts, so that the errors say \
                  nothing about forecasts.",
@@ -135,7 +158,6 @@ pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String 
             None => String::new(),
         }
     );
-    text
 }
 
 /// A table of the metrics of each part, of the network and its baselines.
