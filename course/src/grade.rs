@@ -31,7 +31,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use child_process::Finished;
 use clap::Args;
 use command_line::{note, one_of, say};
-use cuda_builder::{Arch, find_toolchain, toolchain_candidates};
+use cuda_builder::{Arch, Toolchain, find_toolchain, toolchain_candidates};
 use whole_files::{DirectoryLock, require_distinct, write_privately};
 
 use self::kept::Kept;
@@ -39,7 +39,7 @@ use self::points::{Program, Test};
 use self::results::{Grade, Item};
 use self::rules::Rules;
 use self::sandbox::{COMPILER_MEMORY, Compiler, Sandbox};
-use self::submission::PartFiles;
+use self::submission::{Form, PartFiles};
 use self::workspace::Workspace;
 use crate::starter::{Assignment, Part};
 
@@ -175,6 +175,16 @@ impl Options {
         Ok(require_distinct(outputs, &inputs)?)
     }
 
+    fn sandbox(&self) -> Result<Sandbox> {
+        if self.unsandboxed {
+            return Ok(Sandbox::None);
+        }
+        Sandbox::bubblewrap().context(
+            "submissions run in a sandbox, and bwrap does not work here: `apt-get install bubblewrap`, or add --unsandboxed if you \
+             trust them",
+        )
+    }
+
     /// What counts beside the tests.
     fn rules(&self) -> Result<Rules> {
         let (all, parts) = (points::tests(self.points.as_deref())?, self.parts()?);
@@ -183,11 +193,19 @@ impl Options {
     }
 }
 
-/// A part's files, and whether they are in the form of this project's own crates.
-type GradedPart = (PartFiles, bool);
+/// What the results of a part depend on.
+#[derive(PartialEq, Eq, Hash)]
+struct GradedPart {
+    files: PartFiles,
+    form: Form,
+}
 
-/// A test program of the judge: the part, its kind, and its file.
-type JudgeProgram = (Part, Program, PathBuf);
+/// A test program of the judge.
+struct JudgeProgram {
+    part: Part,
+    program: Program,
+    file: PathBuf,
+}
 
 /// The PTX of this project's kernels, from the kernels-gpu that a submission in the form of its crates has.
 const PTX_OF_PROJECT: &str = "kernels-gpu/ptx/kernels_gpu.sm_75.ptx";
@@ -228,39 +246,16 @@ impl Grader {
         let mut tests = points::tests(options.points.as_deref())?;
         tests.retain(|test| parts.contains(&test.part));
         ensure!(!tests.is_empty(), "there are no tests of these parts");
-        let sandbox = match options.unsandboxed {
-            true => Sandbox::None,
-            false => Sandbox::bubblewrap().context(
-                "submissions run in a sandbox, and bwrap does not work here: `apt-get install bubblewrap`, or add --unsandboxed if you \
-                 trust them",
-            )?,
-        };
-        let folder = crate::workspace_root().join("target/grade");
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        let lock = DirectoryLock::acquire(&folder)?;
-        // In the sandbox there are no links on the way.
-        let folder = folder.canonicalize().with_context(|| format!("cannot find {}", folder.display()))?;
+        let sandbox = options.sandbox()?;
+        let (folder, lock) = locked_folder()?;
         let ptx_toolchain = find_toolchain(&toolchain_candidates(), Arch::Sm75, crate::workspace_root()).ok();
-        let has_ptx_toolchain = ptx_toolchain.is_some();
         let compiler = Compiler::find(ptx_toolchain.as_ref())?;
         note!("preparing: compiling the tests and what submissions depend on");
         let workspace = Workspace::create(&folder.join("homework"), assignment.parts())?;
         let target = folder.join("submissions");
         let mut build = compiler.trusted();
         set_target(&mut build, workspace.folder(), &target);
-        build.args(["build", "--quiet", "--workspace", "--bins"]);
-        if has_ptx_toolchain && assignment.parts().iter().any(|part| part.kernel().is_some()) {
-            // The packages of the kernels are libraries.
-            build.arg("--lib");
-        }
-        for part in assignment.parts() {
-            // Programs are given, and not compiled.
-            build.args(["--exclude", part.package()]);
-        }
-        if !has_ptx_toolchain {
-            build.args(["--exclude", "*_ptx"]);
-        }
-        prepared(&mut build)?;
+        prepared(build.args(arguments_of_build(assignment, ptx_toolchain.as_ref())))?;
         let mut metadata = compiler.trusted();
         set_target(&mut metadata, workspace.folder(), &target);
         let readable = workspace.dependencies(&mut metadata)?;
@@ -270,7 +265,7 @@ impl Grader {
         let grader = Self {
             kept,
             readable,
-            judge: compiled_judge(&folder.join("judge"), &folder.join("tests"), assignment.parts(), false)?,
+            judge: compiled_judge(&folder.join("judge"), &folder.join("tests"), assignment.parts(), Form::Starter)?,
             judge_of_project: OnceCell::new(),
             workspace,
             target,
@@ -282,7 +277,7 @@ impl Grader {
             limit: Duration::from_secs(options.limit),
             sandbox,
             compiler,
-            has_ptx_toolchain,
+            has_ptx_toolchain: ptx_toolchain.is_some(),
             has_cores: std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1),
             graded: RefCell::default(),
         };
@@ -375,7 +370,7 @@ impl Grader {
                 continue;
             }
             let mut graded = self.graded.borrow_mut();
-            let of_part = match graded.entry((files, sources.is_of_project)) {
+            let of_part = match graded.entry(GradedPart { files, form: sources.form }) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(vacant) => {
                     let items = self.recalled_or_graded(part, vacant.key())?;
@@ -404,8 +399,8 @@ impl Grader {
 
     /// Compiles a part of the submission that is in the workspace and runs tests of it: one in the starter's form, or in that of
     /// this project's own crates.
-    fn grade_part(&self, part: Part, (files, is_of_project): &GradedPart, tests: &[&Test]) -> Result<Vec<Item>> {
-        let is_of_project = *is_of_project;
+    fn grade_part(&self, part: Part, graded: &GradedPart, tests: &[&Test]) -> Result<Vec<Item>> {
+        let is_of_project = graded.form == Form::Project;
         let folder = tempfile::Builder::new().prefix("grade-").tempdir().context("cannot create a folder")?;
         sandbox::open_to_all(folder.path())?;
         let tests = || tests.iter().copied();
@@ -423,7 +418,7 @@ impl Grader {
         let has_ptx = self.tests().any(|test| test.part == part && test.program == Program::Ptx);
         let ptx = match has_ptx {
             true if is_of_project => Ok(Some(crate::workspace_root().join(PTX_OF_PROJECT))),
-            true => self.compiled_kernels(part, files, folder.path())?,
+            true => self.compiled_kernels(part, &graded.files, folder.path())?,
             false => Ok(None),
         };
         let judge = match is_of_project && workspace::kernels(part).is_some() {
@@ -468,7 +463,8 @@ impl Grader {
         }
         let folder = crate::workspace_root().join("target/grade");
         let parts = [Part::Two, Part::Three];
-        let judge = compiled_judge(&folder.join("judge_of_project"), &folder.join("tests_of_project"), &parts, true)?;
+        let judge =
+            compiled_judge(&folder.join("judge_of_project"), &folder.join("tests_of_project"), &parts, Form::Project)?;
         Ok(self.judge_of_project.get_or_init(|| judge))
     }
 
@@ -515,8 +511,8 @@ impl Grader {
         ptx: Option<&Path>,
         folder: &Path,
     ) -> Result<Item> {
-        let judge = judge.iter().find(|(part, program, _)| (*part, *program) == (test.part, test.program));
-        let (_, _, judge) = judge.context("every part has its tests")?;
+        let judge = judge.iter().find(|judge| (judge.part, judge.program) == (test.part, test.program));
+        let judge = &judge.context("every part has its tests")?.file;
         let mut command = Command::new("prlimit");
         command.arg(format!("--as={JUDGE_MEMORY}")).arg("--").arg(judge).args([
             &*test.name,
@@ -609,6 +605,30 @@ fn variables_of(target: &Path) -> [(&'static str, OsString); 3] {
     [("CARGO_TARGET_DIR", target()), ("GRADE_TARGET", target()), ("PTX_STRICT", "1".into())]
 }
 
+/// The folder of the grader, in which one grader at a time works. The sandbox needs a path without links.
+fn locked_folder() -> Result<(PathBuf, DirectoryLock)> {
+    let folder = crate::workspace_root().join("target/grade");
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let lock = DirectoryLock::acquire(&folder)?;
+    let folder = folder.canonicalize().with_context(|| format!("cannot find {}", folder.display()))?;
+    Ok((folder, lock))
+}
+
+/// The arguments with which cargo compiles what submissions depend on: kernels only if there is a toolchain for PTX.
+fn arguments_of_build(assignment: Assignment, ptx: Option<&Toolchain>) -> Vec<&'static str> {
+    let mut arguments = vec!["build", "--quiet", "--workspace", "--bins"];
+    if ptx.is_some() && assignment.parts().iter().any(|part| part.kernel().is_some()) {
+        // The packages of the kernels are libraries.
+        arguments.push("--lib");
+    }
+    // Programs are given, and not compiled.
+    arguments.extend(assignment.parts().iter().flat_map(|part| ["--exclude", part.package()]));
+    if ptx.is_none() {
+        arguments.extend(["--exclude", "*_ptx"]);
+    }
+    arguments
+}
+
 /// Fetches what a workspace depends on, and compiles it: submissions are compiled without network.
 fn prepared(command: &mut Command) -> Result<String> {
     let output = command.output().context("cannot start cargo")?;
@@ -618,8 +638,8 @@ fn prepared(command: &mut Command) -> Result<String> {
 }
 
 /// Writes the judge's workspace and compiles its test programs.
-fn compiled_judge(workspace: &Path, target: &Path, parts: &[Part], is_of_project: bool) -> Result<Vec<JudgeProgram>> {
-    workspace::create_judge(workspace, parts, is_of_project)?;
+fn compiled_judge(workspace: &Path, target: &Path, parts: &[Part], form: Form) -> Result<Vec<JudgeProgram>> {
+    workspace::create_judge(workspace, parts, form)?;
     let mut programs = Vec::new();
     for &part in parts {
         let tests = [(Program::Source, "public"), (Program::Ptx, "ptx")];
@@ -633,8 +653,8 @@ fn compiled_judge(workspace: &Path, target: &Path, parts: &[Part], is_of_project
                 let path = line.trim().strip_prefix("Executable tests/")?.split_once(" (")?.1.strip_suffix(')')?;
                 Some(workspace.join(path))
             });
-            let executable = executable.with_context(|| format!("cargo names no test program:\n{messages}"))?;
-            programs.push((part, program, executable));
+            let file = executable.with_context(|| format!("cargo names no test program:\n{messages}"))?;
+            programs.push(JudgeProgram { part, program, file });
         }
     }
     Ok(programs)

@@ -18,6 +18,7 @@ use whole_files::write_privately;
 use super::GradedPart;
 use super::points::{Program, Test};
 use super::results::{Grade, Item};
+use super::submission::Form;
 use crate::starter::{files_below, read};
 use crate::workspace_root;
 
@@ -125,12 +126,14 @@ impl Kept {
 
     /// The fingerprint of a result.
     fn fingerprint(&self, package: &'static str, name: &str, part: &GradedPart) -> Option<String> {
-        let (files, is_of_project) = part;
         let test = self.tests.get(&(package, name.to_owned()))?;
-        let paths: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
-        let form = if *is_of_project { "project" } else { "starter" };
+        let paths: Vec<String> = part.files.iter().map(|(path, _)| path.display().to_string()).collect();
+        let form = match part.form {
+            Form::Starter => "starter",
+            Form::Project => "project",
+        };
         let mut texts = vec![&*self.grader, &*self.settings, package, name, test, form];
-        texts.extend(paths.iter().zip(files).flat_map(|(path, (_, text))| [path.as_str(), text]));
+        texts.extend(paths.iter().zip(&part.files).flat_map(|(path, (_, text))| [path.as_str(), text]));
         Some(fingerprint(&texts))
     }
 
@@ -319,7 +322,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let all = tests(None).unwrap();
         let (first, second) = (&all[0], &all[1]);
-        let files: GradedPart = (vec![("utils/src/lists.rs".into(), "fn f() {}".to_owned())], false);
+        let part = |text: &str, form| {
+            let files = vec![("utils/src/lists.rs".into(), text.to_owned())];
+            GradedPart { files, form }
+        };
+        let files = part("fn f() {}", Form::Starter);
         let items = vec![Item::passed(first), Item::failed(second, "it is wrong")];
         let grade = Grade::new(items.clone(), 10.0, Vec::new());
         let new = kept(folder.path(), "1", "s");
@@ -339,8 +346,8 @@ mod tests {
         // Points are those of now.
         let dearer = Test { points: 9.0, ..first.clone() };
         assert_eq!(again.recall(&dearer, &files).map(|item| item.points), Some(9.0));
-        let other: GradedPart = (vec![("utils/src/lists.rs".into(), "fn g() {}".to_owned())], false);
-        assert_eq!(again.recall(first, &(files.0.clone(), true)), None);
+        let other = part("fn g() {}", Form::Starter);
+        assert_eq!(again.recall(first, &part("fn f() {}", Form::Project)), None);
         assert_eq!((again.recall(first, &other), again.recall(&all[2], &files)), (None, None));
         assert_eq!(kept(folder.path(), "1", "other seed").recall(first, &files), None);
         let mut repaired = kept(folder.path(), "1", "s");

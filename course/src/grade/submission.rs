@@ -39,10 +39,19 @@ pub(super) struct Sources {
     pub(super) ignored: Vec<PathBuf>,
     /// What else is not taken, in a sentence each.
     pub(super) notes: Vec<String>,
-    /// Whether the submission has [`KERNELS`], unchanged, from which this project's own parts are built.
-    pub(super) is_of_project: bool,
+    pub(super) form: Form,
     /// The packages with a file that cannot be read, and the reason. Their other files are not taken.
     pub(super) unreadable: BTreeMap<&'static str, String>,
+}
+
+/// What a submission is made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Form {
+    /// The starter's workspace.
+    #[default]
+    Starter,
+    /// This project's own crates: it has [`KERNELS`], unchanged, from which their parts are built.
+    Project,
 }
 
 /// The files of a part: their paths, and their texts.
@@ -303,9 +312,13 @@ impl<'a> Choice<'a> {
         })?;
         let ignored = self.ignored.iter().filter(|entry| !as_given.contains(&entry.names));
         sources.ignored = ignored.map(|entry| entry.names.iter().collect()).collect();
-        sources.is_of_project = !kernels.is_empty() && same.len() == kernels_of_project().len();
         if !kernels.is_empty() {
-            let which = if sources.is_of_project { "this project's" } else { "not this project's, and not taken" };
+            let are_same = same.len() == kernels_of_project().len();
+            let (form, which) = match are_same {
+                true => (Form::Project, "this project's"),
+                false => (Form::Starter, "not this project's, and not taken"),
+            };
+            sources.form = form;
             sources.notes.push(format!("its kernels-cpu and kernels-gpu are {which}"));
         }
         let is_folder = |path: &&PathBuf| sources.files.keys().any(|other| other != *path && other.starts_with(path));
@@ -476,7 +489,7 @@ mod tests {
             read_zip(&kernels.chain([source]).collect::<Vec<_>>()).unwrap()
         };
         let sources = read_with(&texts);
-        assert!(sources.is_of_project);
+        assert_eq!(sources.form, Form::Project);
         assert_eq!(sources.notes, ["its kernels-cpu and kernels-gpu are this project's"]);
         assert_eq!(paths(&sources), [SOURCE]);
         let not_taken = ["its kernels-cpu and kernels-gpu are not this project's, and not taken"];
@@ -484,7 +497,7 @@ mod tests {
         changed[7].1.push(' ');
         for kernels in [&texts[1..], &changed] {
             let sources = read_with(kernels);
-            assert!(!sources.is_of_project);
+            assert_eq!(sources.form, Form::Starter);
             assert_eq!(sources.notes, not_taken);
         }
         assert!(read_with(&[]).notes.is_empty());

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use proc_macro2::{TokenStream, TokenTree};
 
-use super::submission::{self, PartFiles, Sources};
+use super::submission::{self, Form, PartFiles, Sources};
 use crate::starter::{self, Part, read};
 use crate::workspace_root;
 
@@ -118,7 +118,10 @@ impl Workspace {
             }
             let program = Path::new(package).join("src/main.rs");
             let manifest = Path::new(package).join("Cargo.toml");
-            let more = if sources.is_of_project { dependencies_of_project(part) } else { String::new() };
+            let more = match sources.form {
+                Form::Starter => String::new(),
+                Form::Project => dependencies_of_project(part),
+            };
             write_if_other(&self.folder.join(manifest), &format!("{}{more}", self.manifests[package]))?;
             let is_compiled = |path: &Path| path.starts_with(package) && path != program;
             for old in starter::files_below(&self.folder.join(package).join("src"))? {
@@ -246,20 +249,26 @@ fn given(part: Part, name: &str) -> Result<Option<String>> {
     if file.exists() { read(&file).map(Some) } else { Ok(None) }
 }
 
-/// Writes the judge's workspace to a folder, which is replaced: the tests of these parts. They launch a submission's PTX
-/// by the starter's solutions, or by this project's own crates.
-pub(super) fn create_judge(folder: &Path, parts: &[Part], is_of_project: bool) -> Result<()> {
+/// Writes the judge's workspace for submissions of a form to a folder, which is replaced: the tests of these parts. They
+/// launch a submission's PTX by the starter's solutions, or by this project's own crates.
+pub(super) fn create_judge(folder: &Path, parts: &[Part], form: Form) -> Result<()> {
     let (starter, root) = (workspace_root().join("course/starter"), workspace_root());
     // Part 1, which has no kernels, is the same; two packages of one name are not in a workspace.
-    write_starter(folder, if is_of_project { &[Part::One] } else { parts }, true)?;
+    let written = match form {
+        Form::Starter => parts,
+        Form::Project => &[Part::One],
+    };
+    write_starter(folder, written, true)?;
     let mut members = Vec::new();
     for &part in parts {
         let package = part.package();
         let judge = folder.join(self::judge(part));
         let manifest = template("judge/Cargo.toml", part)?;
         let own = format!("path = {:?}", root.join(package));
-        let manifest =
-            if is_of_project { manifest.replace(&format!("path = \"../{package}\""), &own) } else { manifest };
+        let manifest = match form {
+            Form::Starter => manifest,
+            Form::Project => manifest.replace(&format!("path = \"../{package}\""), &own),
+        };
         write(&judge.join("Cargo.toml"), &manifest)?;
         write(&judge.join("src/lib.rs"), &template(&format!("{package}/proxy.rs"), part)?)?;
         if let Some(check) = given(part, "check.rs")? {
@@ -385,7 +394,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [submission, judge] = ["submission", "judge"].map(|name| folder.path().join(name));
         Workspace::create(&submission, &Part::ALL).unwrap();
-        create_judge(&judge, &Part::ALL, false).unwrap();
+        create_judge(&judge, &Part::ALL, Form::Starter).unwrap();
         for (workspace, package) in [(submission, "max_functions_runner"), (judge, "max_functions_judge")] {
             let mut cargo = std::process::Command::new(env!("CARGO"));
             cargo.args(["metadata", "--no-deps", "--format-version=1", "--offline"]).current_dir(&workspace);
