@@ -2,7 +2,6 @@
 
 mod error;
 mod fit;
-mod folds;
 mod linear;
 mod rows;
 mod split;
@@ -76,9 +75,9 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
         (None, None) => split(units.rows, &settings.split),
         (Some(units), None) => split::split_units(units, &settings.split),
         (None, Some(fold)) => {
-            folds::split(units.rows.into_iter().map(|row| vec![row]).collect(), &settings.split, fold)
+            split::split_by_fold(units.rows.into_iter().map(|row| vec![row]).collect(), &settings.split, fold)
         }
-        (Some(units), Some(fold)) => folds::split(units, &settings.split, fold),
+        (Some(units), Some(fold)) => split::split_by_fold(units, &settings.split, fold),
     };
     if [&train, &validation, &test].iter().any(|part| part.is_empty()) {
         let table = table.source().to_owned();
@@ -151,7 +150,7 @@ pub(crate) fn without_fold(
     let units = Units::of(table, settings, rows);
     let group_of = units.units.as_deref().and_then(groups_of_rows);
     let units = units.units.unwrap_or_else(|| units.rows.into_iter().map(|row| vec![row]).collect());
-    let [train, validation, test] = folds::split(units, &settings.split, fold);
+    let [train, validation, test] = split::split_by_fold(units, &settings.split, fold);
     if [&train, &validation, &test].iter().any(|part| part.is_empty()) {
         return Err(PrepareError::EmptyFold { table: table.source().to_owned() });
     }
