@@ -1,9 +1,9 @@
 //! The command line.
 
 pub(crate) mod arguments;
+mod cross_validation;
 pub(crate) mod example;
 mod explanation;
-mod folds;
 pub(crate) mod predict;
 pub(crate) mod train;
 

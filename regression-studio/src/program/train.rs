@@ -22,7 +22,7 @@ use regression_studio::{SavedRun, Session, Table, trees};
 use self::times::Times;
 use self::watch::Watch;
 use super::arguments::TrainArguments;
-use super::folds;
+use super::cross_validation;
 
 /// Exit code of an interrupted run: 128 + SIGINT, as in shells.
 const INTERRUPTED: u8 = 130;
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     let mut times = Times::start();
     let mut settings = settings(arguments)?;
     if let Some(folds) = arguments.folds {
-        return folds::run(arguments, settings, folds.into());
+        return cross_validation::run(arguments, settings, folds.into());
     }
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.config));
     require_other_files(arguments, &settings, &folder)?;

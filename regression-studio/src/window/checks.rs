@@ -200,14 +200,14 @@ impl Checks {
             }
         });
         if let Some(results) = &self.of_folds {
-            folds(ui, results);
+            show_spreads(ui, results);
         }
         action
     }
 }
 
 /// Mean and standard deviation over the folds' test parts.
-fn folds(ui: &mut Ui, results: &[Results]) {
+fn show_spreads(ui: &mut Ui, results: &[Results]) {
     let palette = theme::palette(ui);
     let title = format!("Test parts of {} folds, mean ± standard deviation", results.len());
     ui.label(RichText::new(title).small().color(palette.grey));
