@@ -348,7 +348,7 @@ impl Form {
             }
         });
         for field in shares {
-            self.read(field);
+            self.set_from_text(field);
             self.note(ui, field);
         }
         let choices = [(SplitOrder::Shuffled, "shuffled"), (SplitOrder::Time, "time")];
@@ -498,7 +498,7 @@ impl Form {
             field::text(ui, field, text, is_wrong, width)
         });
         if changed {
-            self.read(field);
+            self.set_from_text(field);
         }
         self.note(ui, field);
     }
@@ -506,15 +506,15 @@ impl Form {
     /// Shows the setting in its text field, in place of what was typed.
     fn retype(&mut self, field: Field) {
         self.texts.insert(field, typed::text_of(&self.settings, field));
-        self.read(field);
+        self.set_from_text(field);
     }
 
     /// Parses a field's text into the settings, or records the problem.
-    fn read(&mut self, field: Field) {
+    fn set_from_text(&mut self, field: Field) {
         let text = self.texts.get(&field).map_or("", String::as_str);
         let before = self.unread.len();
         self.unread.retain(|problem| problem.field != field);
-        if let Err(message) = typed::read(&mut self.settings, field, text) {
+        if let Err(message) = typed::set(&mut self.settings, field, text) {
             self.unread.push(Problem { field, message });
         }
         if before > 0 || !self.unread.is_empty() {

@@ -65,7 +65,7 @@ pub(crate) fn text_of(settings: &Settings, field: Field) -> String {
 ///
 /// # Errors
 /// If it is not a number; one line with a remedy. The settings are then unchanged.
-pub(crate) fn read(settings: &mut Settings, field: Field, text: &str) -> Result<(), String> {
+pub(crate) fn set(settings: &mut Settings, field: Field, text: &str) -> Result<(), String> {
     let text = text.trim();
     let Settings { data, split, network, training } = settings;
     match field {
@@ -134,7 +134,7 @@ mod tests {
         settings.training.threads = Some(2);
         let mut read_back = Settings::default();
         for field in TYPED {
-            read(&mut read_back, field, &text_of(&settings, field)).expect("its own text");
+            set(&mut read_back, field, &text_of(&settings, field)).expect("its own text");
         }
         assert_eq!(read_back, settings);
     }
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn invalid_numbers_are_rejected_with_a_remedy() {
         let mut settings = Settings::default();
-        let mut message = |field, text| read(&mut settings, field, text).expect_err(text);
+        let mut message = |field, text| set(&mut settings, field, text).expect_err(text);
         assert_eq!(
             message(Field::LearningRate, "fast"),
             r#""fast" is not a number, must be greater than 0 and at most 10"#
@@ -154,9 +154,9 @@ mod tests {
         assert!(message(Field::BatchSize, "2.5").contains("not a whole number"));
         assert!(message(Field::Hidden, "32, x").contains("\"x\""));
         assert_eq!(settings, Settings::default(), "a text that cannot be read changes nothing");
-        read(&mut settings, Field::Samples, "400,000").expect("thousands separators are accepted");
+        set(&mut settings, Field::Samples, "400,000").expect("thousands separators are accepted");
         assert_eq!(settings.data.samples, Some(400_000));
-        read(&mut settings, Field::Samples, "all").expect("the placeholder is accepted");
+        set(&mut settings, Field::Samples, "all").expect("the placeholder is accepted");
         assert_eq!(settings.data.samples, None);
     }
 }
