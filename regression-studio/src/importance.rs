@@ -26,7 +26,7 @@ const SEED: u64 = 0;
 
 /// The importance of each feature column, the largest first, on up to 5000 of these standardised rows: inputs, rows ×
 /// inputs, and targets, rows × 1. Empty if the network makes no error.
-pub(crate) fn of(model: &Model, inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Vec<Importance> {
+pub(crate) fn measure(model: &Model, inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Vec<Importance> {
     let every = inputs.nrows().div_ceil(MAX_ROWS).max(1);
     let rows: Vec<usize> = (0..inputs.nrows()).step_by(every).collect();
     let (inputs, targets) = (inputs.select(Axis(0), &rows), targets.select(Axis(0), &rows));

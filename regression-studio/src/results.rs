@@ -291,7 +291,7 @@ impl Evaluation<'_> {
             findings: prepared.findings.clone(),
             notes: prepared.notes.clone(),
             parts: self.parts(),
-            importance: importance::of(model, test.inputs().view(), test.targets().view()),
+            importance: importance::measure(model, test.inputs().view(), test.targets().view()),
             intervals: model.intervals.as_ref().map(measured),
         }
     }
