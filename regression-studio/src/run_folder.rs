@@ -266,12 +266,12 @@ pub fn read(folder: &Path) -> Result<Loaded<SavedRun>, RunFolderError> {
     if !holds_run(folder) {
         return Err(RunFolderError::NoRun { path: folder.to_path_buf() });
     }
-    let file = checkpoint::read(folder)?;
+    let file = checkpoint::open(folder)?;
     let (settings, results) = (folder.join(SETTINGS), folder.join(RESULTS));
     if file.is_verified() {
         require_sealed(&settings)?;
         require_sealed(&results)?;
-        return checkpoint::run(&file, checkpoint::settings(&file)?, checkpoint::ended(&file)?);
+        return checkpoint::saved_run(&file, checkpoint::settings(&file)?, checkpoint::ended(&file)?);
     }
     // Checkpoint format 1 has settings and results in separate files only.
     let ended = match std::fs::read_to_string(&results) {
@@ -281,7 +281,7 @@ pub fn read(folder: &Path) -> Result<Loaded<SavedRun>, RunFolderError> {
             Some(toml::from_str(&text).map_err(|error| damaged(&results, &error))?)
         }
     };
-    checkpoint::run(&file, Settings::read(&settings)?, ended)
+    checkpoint::saved_run(&file, Settings::read(&settings)?, ended)
 }
 
 /// Parses the bytes of a checkpoint file with a checksum; errors name `path`.
@@ -290,7 +290,7 @@ pub fn read(folder: &Path) -> Result<Loaded<SavedRun>, RunFolderError> {
 /// If it is damaged, is not a checkpoint, or the run is inconsistent.
 pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<SavedRun>, RunFolderError> {
     let file = checkpoint::parse(path, bytes)?;
-    checkpoint::run(&file, checkpoint::settings(&file)?, checkpoint::ended(&file)?)
+    checkpoint::saved_run(&file, checkpoint::settings(&file)?, checkpoint::ended(&file)?)
 }
 
 /// Reads a run and discards the warning that [`read`] returns.

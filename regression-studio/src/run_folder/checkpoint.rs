@@ -75,7 +75,7 @@ pub(super) fn save(folder: &Path, run: &SavedRun, ended: Option<String>) -> Resu
     Ok(model_file::write_tensors(&folder.join(FILE_NAME), &tensors, metadata)?)
 }
 
-pub(super) fn read(folder: &Path) -> Result<TensorFile, ModelFileError> {
+pub(super) fn open(folder: &Path) -> Result<TensorFile, ModelFileError> {
     TensorFile::read(&folder.join(FILE_NAME), &[FORMAT, UNVERIFIED, OF_TABLES])
 }
 
@@ -101,7 +101,7 @@ pub(super) fn ended(file: &TensorFile) -> Result<Option<Ended>, ModelFileError> 
 }
 
 /// The run in a checkpoint.
-pub(super) fn run(
+pub(super) fn saved_run(
     file: &TensorFile,
     settings: Settings,
     ended: Option<Ended>,
