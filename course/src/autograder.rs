@@ -13,7 +13,7 @@ use whole_files::{require_distinct, write_atomically};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 use crate::shell::quoted;
-use crate::starter::read;
+use crate::starter::read_text;
 use crate::workspace_root;
 
 /// What `cargo course autograder` is asked to do.
@@ -85,13 +85,13 @@ fn gradescope(options: &Options) -> Result<Vec<u8>> {
     let mut files = Vec::new();
     if let Some(points) = &options.points {
         arguments.push("--points \"$root/source/points.toml\"".to_owned());
-        files.push(("points.toml", read(points)?));
+        files.push(("points.toml", read_text(points)?));
     }
     // The solutions are in time: they have no metadata.
     files.push(("setup.sh", filled("setup.sh", options, &arguments.join(" "))?));
     if let Some(late) = &options.late {
         arguments.push("--late \"$root/source/late.toml\" --metadata \"$root/submission_metadata.json\"".to_owned());
-        files.push(("late.toml", read(late)?));
+        files.push(("late.toml", read_text(late)?));
     }
     files.push(("run_autograder", filled("run_autograder", options, &arguments.join(" "))?));
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
@@ -105,7 +105,7 @@ fn gradescope(options: &Options) -> Result<Vec<u8>> {
 
 /// A script with the repository, its commit, and the options of `grade` as the script's language writes them.
 fn filled(script: &str, options: &Options, grade: &str) -> Result<String> {
-    let text = read(&workspace_root().join("course/autograder").join(script))?;
+    let text = read_text(&workspace_root().join("course/autograder").join(script))?;
     let text = text.replace("GIT_URL", &options.git).replace("GIT_REV", &options.rev);
     Ok(text.replace("= GRADE_LIST", &format!("= {grade}")).replace(" GRADE_OPTIONS\n", &format!(" {grade}\n")))
 }

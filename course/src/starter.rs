@@ -237,12 +237,12 @@ fn write_from(directory: &Path, parts: &[Part], tools: &[&str], solutions: bool,
     let templates = workspace_root().join("course/starter");
     for tool in tools {
         for (name, file) in files_of_package(tool)? {
-            files.push((name, for_parts(&read(&file)?, parts)));
+            files.push((name, for_parts(&read_text(&file)?, parts)));
         }
     }
     for part in parts {
         for (name, file) in templates_of(*part)? {
-            let text = read(&file)?;
+            let text = read_text(&file)?;
             let is_rust = file.extension().is_some_and(|extension| extension == "rs");
             let text = if is_rust {
                 with_blocks(&name, &text, solutions).with_context(|| name.display().to_string())?
@@ -252,14 +252,14 @@ fn write_from(directory: &Path, parts: &[Part], tools: &[&str], solutions: bool,
             files.push((name, text));
         }
     }
-    files.push(("Cargo.toml".into(), manifest(&read(&templates.join("workspace.toml"))?, parts, tools, source)?));
-    files.push(("README.md".into(), readme(&read(&templates.join("README.md"))?, parts)));
+    files.push(("Cargo.toml".into(), manifest(&read_text(&templates.join("workspace.toml"))?, parts, tools, source)?));
+    files.push(("README.md".into(), readme(&read_text(&templates.join("README.md"))?, parts)));
     if !tools.is_empty() {
-        files.push((".cargo/config.toml".into(), read(&templates.join("config.toml"))?));
+        files.push((".cargo/config.toml".into(), read_text(&templates.join("config.toml"))?));
     }
     files.push((".gitignore".into(), "/target\n".to_owned()));
     for name in ["Cargo.lock", "rust-toolchain.toml"] {
-        files.push((name.into(), read(&workspace_root().join(name))?));
+        files.push((name.into(), read_text(&workspace_root().join(name))?));
     }
     write_all(directory, &files)
 }
@@ -295,7 +295,7 @@ pub(crate) fn templates_of(part: Part) -> Result<Vec<(PathBuf, PathBuf)>> {
 }
 
 /// The text of a file, with LF line endings: an editor or an archive may have changed them.
-pub(crate) fn read(file: &Path) -> Result<String> {
+pub(crate) fn read_text(file: &Path) -> Result<String> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     Ok(text.replace("\r\n", "\n"))
 }
@@ -538,14 +538,14 @@ mod tests {
         let templates = workspace_root().join("course/starter");
         for part in Part::ALL {
             for (name, file) in templates_of(part).unwrap() {
-                let (text, changed) = (read(&file).unwrap(), folder.path().join("changed"));
+                let (text, changed) = (read_text(&file).unwrap(), folder.path().join("changed"));
                 std::fs::write(&changed, text.replace('\n', "\r\n")).unwrap();
-                assert_eq!(read(&changed).unwrap(), text, "{}", name.display());
+                assert_eq!(read_text(&changed).unwrap(), text, "{}", name.display());
             }
         }
-        let assignment = read(&templates.join("README.md")).unwrap();
+        let assignment = read_text(&templates.join("README.md")).unwrap();
         std::fs::write(folder.path().join("README.md"), assignment.replace('\n', "\r\n")).unwrap();
-        let from_crlf = readme(&read(&folder.path().join("README.md")).unwrap(), Assignment::One.parts());
+        let from_crlf = readme(&read_text(&folder.path().join("README.md")).unwrap(), Assignment::One.parts());
         assert_eq!(from_crlf, readme(&assignment, Assignment::One.parts()));
         assert!(from_crlf.lines().count() > 60, "{from_crlf}");
     }
@@ -564,7 +564,7 @@ mod tests {
 
     #[test]
     fn the_assignment_has_the_chosen_parts() {
-        let text = readme(&read(&workspace_root().join("course/starter/README.md")).unwrap(), &[Part::Two]);
+        let text = readme(&read_text(&workspace_root().join("course/starter/README.md")).unwrap(), &[Part::Two]);
         assert!(text.contains("## Part 2") && !text.contains("## Part 1") && !text.contains("## Part 3"), "{text}");
         assert!(!text.contains("<!--"), "{text}");
     }
@@ -575,7 +575,7 @@ mod tests {
         for part in Part::ALL.into_iter().filter(|part| *part != Part::Learn) {
             let (mut blocks, mut hints) = (Vec::new(), None);
             for (name, file) in templates_of(part).unwrap() {
-                let text = read(&file).unwrap();
+                let text = read_text(&file).unwrap();
                 let names = text.lines().filter_map(|line| line.trim_start().strip_prefix("// write: "));
                 blocks.extend(names.map(str::to_owned));
                 if name.ends_with("hints.txt") {
@@ -597,7 +597,7 @@ mod tests {
         let mut blocks = 0;
         for part in Part::ALL {
             for (name, file) in templates_of(part).unwrap() {
-                let text = read(&file).unwrap();
+                let text = read_text(&file).unwrap();
                 if file.extension().is_some_and(|extension| extension == "rs") {
                     let by = |solutions| with_blocks(&name, &text, solutions).unwrap();
                     let (skeleton, solved) = (by(false), by(true));

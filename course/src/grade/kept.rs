@@ -19,7 +19,7 @@ use super::GradedPart;
 use super::points::{Program, Test};
 use super::results::{Grade, Item};
 use super::submission::Form;
-use crate::starter::{files_below, read};
+use crate::starter::{files_below, read_text};
 use crate::workspace_root;
 
 /// What is kept, and what has changed since.
@@ -86,7 +86,7 @@ impl Options {
     pub(super) fn read(&self, dependencies: &[PathBuf], settings: &str, tests: &[Test]) -> Result<Option<Kept>> {
         let Some(file) = &self.keep else { return Ok(None) };
         let old: File = match file.exists() {
-            true => serde_json::from_str(&read(file)?)
+            true => serde_json::from_str(&read_text(file)?)
                 .with_context(|| format!("{} has no kept results: delete it or name another file", file.display()))?,
             false => File::default(),
         };
@@ -253,7 +253,7 @@ fn texts_of(test: &Test) -> Result<Vec<String>> {
     let package = part.package();
     let file = |name: String| {
         let file = course.join(name);
-        if file.exists() { read(&file) } else { Ok(String::new()) }
+        if file.exists() { read_text(&file) } else { Ok(String::new()) }
     };
     Ok(match (program, name.strip_prefix("hidden::")) {
         (Program::Ptx, _) => vec![only(&file(format!("grading/{package}/ptx.rs"))?, Some(name))],

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::value::{Datetime, Offset};
 
 use super::sheet::Sheet;
-use crate::starter::read;
+use crate::starter::read_text;
 
 /// A time in seconds since 1970, UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,7 +74,7 @@ impl Policy {
     /// # Errors
     /// If it cannot be read, has no due date, or factors that are not in order.
     pub(super) fn read(file: &Path, due: Option<&str>) -> Result<Self> {
-        Self::of_text(&read(file)?, due).with_context(|| file.display().to_string())
+        Self::of_text(&read_text(file)?, due).with_context(|| file.display().to_string())
     }
 
     fn of_text(text: &str, due: Option<&str>) -> Result<Self> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-use crate::starter::{Part, read};
+use crate::starter::{Part, read_text};
 use crate::workspace_root;
 
 /// A test with its points.
@@ -73,7 +73,7 @@ enum Need {
 pub(super) fn tests(file: Option<&Path>) -> Result<Vec<Test>> {
     let own = workspace_root().join("course/grading/points.toml");
     let file = file.unwrap_or(&own);
-    of_text(&read(file)?).with_context(|| file.display().to_string())
+    of_text(&read_text(file)?).with_context(|| file.display().to_string())
 }
 
 fn of_text(text: &str) -> Result<Vec<Test>> {
@@ -122,7 +122,7 @@ fn names(part: Part) -> Result<Vec<(Program, String)>> {
     for (program, module, file) in files {
         let file = workspace_root().join("course").join(file);
         if file.exists() {
-            let text = read(&file)?;
+            let text = read_text(&file)?;
             let names = text.split("#[test]\nfn ").skip(1).filter_map(|rest| rest.split('(').next());
             found.extend(names.map(|name| (program, format!("{module}{name}"))));
         }

@@ -14,7 +14,7 @@ use super::points::Test;
 use super::results::{Grade, Target};
 use super::sheet::Sheet;
 use super::worksheets::Worksheet;
-use crate::starter::{Part, read};
+use crate::starter::{Part, read_text};
 
 /// The files on lateness and on points that are set by hand.
 #[derive(Args)]
@@ -199,7 +199,7 @@ struct User {
 
 impl Metadata {
     fn read(file: &Path) -> Result<Self> {
-        let text = read(file)?;
+        let text = read_text(file)?;
         serde_json::from_str(&text).with_context(|| format!("{} is no submission_metadata.json", file.display()))
     }
 

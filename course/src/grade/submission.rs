@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use command_line::counted;
 
 use self::tree::{Entry, Kind, Opened, Tree};
-use crate::starter::{Assignment, Part, files_below, read as read_text};
+use crate::starter::{Assignment, Part, files_below, read_text};
 use crate::workspace_root;
 
 /// This project's crates that its own parts are built from, besides those that every submission is given.

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use proc_macro2::{TokenStream, TokenTree};
 
 use super::submission::{self, Form, PartFiles, Sources};
-use crate::starter::{self, Part, read};
+use crate::starter::{self, Part, read_text};
 use crate::workspace_root;
 
 /// A kernel in place of the submission's, while the dependencies are compiled.
@@ -48,7 +48,7 @@ impl Workspace {
             // What drives the functions is given, and the submission's is not used.
             for (name, file) in starter::templates_of(part)?.iter().filter(|(name, _)| is_of_driver(name)) {
                 let name = name.file_name().context("a source has a name")?;
-                write(&runner.join("src").join(name), &read(file)?)?;
+                write(&runner.join("src").join(name), &read_text(file)?)?;
             }
             members.push(self::runner(part));
             if kernels(part).is_some() {
@@ -62,10 +62,10 @@ impl Workspace {
         add_members(folder, &members)?;
         let (mut given, mut manifests) = (BTreeMap::new(), BTreeMap::new());
         for &part in parts {
-            manifests.insert(part.package(), read(&folder.join(part.package()).join("Cargo.toml"))?);
+            manifests.insert(part.package(), read_text(&folder.join(part.package()).join("Cargo.toml"))?);
             for file in starter::files_below(&folder.join(part.package()).join("src"))? {
                 let name = file.strip_prefix(folder).context("the file is below the folder")?.to_owned();
-                given.insert(name, read(&file)?);
+                given.insert(name, read_text(&file)?);
             }
         }
         Ok(Self { folder: folder.to_owned(), parts: parts.to_vec(), given, manifests })
@@ -246,7 +246,7 @@ pub(super) fn kernels(part: Part) -> Option<&'static str> {
 /// A given source of a part, if the starter has it.
 fn given(part: Part, name: &str) -> Result<Option<String>> {
     let file = workspace_root().join("course/starter").join(part.package()).join("src").join(name);
-    if file.exists() { read(&file).map(Some) } else { Ok(None) }
+    if file.exists() { read_text(&file).map(Some) } else { Ok(None) }
 }
 
 /// Writes the judge's workspace for submissions of a form to a folder, which is replaced: the tests of these parts. They
@@ -274,16 +274,16 @@ pub(super) fn create_judge(folder: &Path, parts: &[Part], form: Form) -> Result<
         if let Some(check) = given(part, "check.rs")? {
             write(&judge.join("src/check.rs"), &check)?;
         }
-        let public = read(&starter.join(package).join("tests/public.rs"))?;
+        let public = read_text(&starter.join(package).join("tests/public.rs"))?;
         let mut public = public.replace(&format!("use {package}::"), &format!("use {package}_judge::"));
         let templates = workspace_root().join("course/grading").join(package);
         if templates.join("hidden.rs").exists() {
-            write(&judge.join("tests/hidden/mod.rs"), &read(&templates.join("hidden.rs"))?)?;
+            write(&judge.join("tests/hidden/mod.rs"), &read_text(&templates.join("hidden.rs"))?)?;
             public.push_str("\nmod hidden;\n");
         }
         write(&judge.join("tests/public.rs"), &public)?;
         if kernels(part).is_some() {
-            write(&judge.join("tests/ptx.rs"), &read(&templates.join("ptx.rs"))?)?;
+            write(&judge.join("tests/ptx.rs"), &read_text(&templates.join("ptx.rs"))?)?;
         }
         members.push(self::judge(part));
     }
@@ -299,7 +299,7 @@ fn write_starter(folder: &Path, parts: &[Part], solutions: bool) -> Result<()> {
 
 /// A file of `grading` for a part.
 fn template(name: &str, part: Part) -> Result<String> {
-    let text = read(&workspace_root().join("course/grading").join(name))?;
+    let text = read_text(&workspace_root().join("course/grading").join(name))?;
     Ok(text.replace("PACKAGE", part.package()))
 }
 
@@ -321,7 +321,7 @@ fn add_members(folder: &Path, packages: &[String]) -> Result<()> {
         ),
         ("[profile.dev.package]\n".to_owned(), format!("[profile.dev.package]\n{}", optimised.concat())),
     ];
-    let mut text = read(&manifest)?;
+    let mut text = read_text(&manifest)?;
     for (from, to) in edits {
         ensure!(text.matches(&from).count() == 1, "the starter's Cargo.toml does not have one {from:?}");
         text = text.replace(&from, &to);
