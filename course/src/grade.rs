@@ -379,7 +379,7 @@ impl Grader {
             };
             items.extend_from_slice(of_part);
         }
-        Ok(self.graded_as(items, findings::of(&sources)))
+        Ok(self.graded_as(items, findings::find(&sources)))
     }
 
     /// The results of a part of the submission that is in the workspace: those that are kept, and the others.

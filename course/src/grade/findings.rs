@@ -16,7 +16,7 @@ use super::submission::Sources;
 use crate::starter::Part;
 
 /// The findings in all sources that are compiled, in the order of the parts and of their files.
-pub(super) fn of(sources: &Sources) -> Vec<String> {
+pub(super) fn find(sources: &Sources) -> Vec<String> {
     let ignored = sources.ignored.iter();
     let mut all: Vec<String> = ignored
         .map(|path| format!("{}: it would run while cargo compiles, and is not taken", path.display()))
@@ -250,7 +250,7 @@ mod tests {
 
     fn found_in_files(files: &[(&str, &str)]) -> Vec<String> {
         let files = files.iter().map(|(path, text)| (path.into(), (*text).to_owned())).collect();
-        of(&Sources { files, ..Sources::default() })
+        find(&Sources { files, ..Sources::default() })
     }
 
     fn found_in(text: &str) -> Vec<String> {
@@ -385,7 +385,7 @@ mod tests {
         crate::starter::write(&homework, &Part::ALL, true).unwrap();
         for assignment in Assignment::ALL {
             let sources = super::super::submission::read(&homework, assignment).unwrap();
-            assert_eq!(of(&sources), [""; 0], "{assignment:?}");
+            assert_eq!(find(&sources), [""; 0], "{assignment:?}");
         }
     }
 
