@@ -20,7 +20,7 @@ pre { background: #f4f4f4; padding: 0.5em; overflow-x: auto; white-space: pre-wr
 ";
 
 /// The page on the grades of submissions, with their names, and the pairs that are alike.
-pub(super) fn of(grades: &[(String, Grade)], pairs: &[Pair], submissions: &[(String, Files)]) -> String {
+pub(super) fn html(grades: &[(String, Grade)], pairs: &[Pair], submissions: &[(String, Files)]) -> String {
     let mut page = HEAD.to_owned();
     distribution(&mut page, grades);
     tests(&mut page, grades);
@@ -149,9 +149,9 @@ mod tests {
         let submissions =
             names.clone().map(|name| (name, Files::from([(place.file.clone(), "a\nif b < c {\n}\n".to_owned())])));
         let pairs = [Pair { names, share: 0.75, places: vec![[place.clone(), place]] }];
-        assert!(!of(&grades, &pairs, &submissions).contains("set by hand"));
+        assert!(!html(&grades, &pairs, &submissions).contains("set by hand"));
         grades[1].1.set(&Target::Total, 99.0, "K: <why>");
-        let page = of(&grades, &pairs, &submissions);
+        let page = html(&grades, &pairs, &submissions);
         for part in [
             "<h1>3 submissions</h1>",
             "Of 100 points: mean 66.3, median 99.0.",
@@ -164,6 +164,6 @@ mod tests {
         ] {
             assert!(page.contains(part), "no {part:?} in\n{page}");
         }
-        assert!(of(&[], &[], &[]).contains("None."));
+        assert!(html(&[], &[], &[]).contains("None."));
     }
 }
