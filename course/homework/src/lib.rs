@@ -85,7 +85,7 @@ fn execute(Arguments { watch, command }: Arguments) -> Result<ExitCode> {
 fn test(root: &Path, parts: &[Part]) -> Result<ExitCode> {
     let mut all = Vec::new();
     for (part, program) in parts.iter().zip(compile(root, parts)?) {
-        let tested = tested::run(root, *part, program)?;
+        let tested = tested::test_part(root, *part, program)?;
         say!("{tested}");
         all.push(tested);
     }
@@ -124,7 +124,7 @@ fn test_saved(root: &Path, parts: &[Part]) -> Result<ExitCode> {
         };
         for (index, program) in compile(root, parts)?.into_iter().enumerate() {
             if now[index] != seen[index] {
-                all[index] = tested::run(root, parts[index], program)?;
+                all[index] = tested::test_part(root, parts[index], program)?;
             }
         }
         seen = now;

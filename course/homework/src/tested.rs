@@ -95,14 +95,14 @@ pub(crate) fn summary(root: &Path, all: &[Tested]) -> String {
 /// # Errors
 /// As [`compile`] and [`run`].
 pub(crate) fn all(root: &Path, parts: &[Part]) -> Result<Vec<Tested>> {
-    parts.iter().zip(compile(root, parts)?).map(|(part, program)| run(root, *part, program)).collect()
+    parts.iter().zip(compile(root, parts)?).map(|(part, program)| test_part(root, *part, program)).collect()
 }
 
 /// Runs the public tests of a part, with what [`compile`] has returned for it.
 ///
 /// # Errors
 /// If the names of the tests cannot be read, or the test program cannot be started.
-pub(crate) fn run(root: &Path, part: Part, program: Result<PathBuf, String>) -> Result<Tested> {
+pub(crate) fn test_part(root: &Path, part: Part, program: Result<PathBuf, String>) -> Result<Tested> {
     let names = part.tests(root)?;
     let (compile_error, results) = match program {
         Ok(program) => (None, execute(&program, &root.join(part.package), &names)?),
@@ -132,7 +132,7 @@ pub(crate) fn compile(root: &Path, parts: &[Part]) -> Result<Vec<Result<PathBuf,
     command.args(parts.iter().flat_map(|part| ["-p", part.package]));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().context("cannot start cargo")?;
-    let messages = read(child.stdout.take());
+    let messages = read_all(child.stdout.take());
     let is_shown = std::io::stderr().is_terminal();
     let mut other_error = None;
     for line in BufReader::new(child.stderr.take().context("cargo's messages are piped")?).lines() {
@@ -176,7 +176,7 @@ fn in_one_line(message: &Value) -> Option<String> {
 }
 
 /// Reads a stream in a thread of its own, with invalid UTF-8 replaced.
-fn read(stream: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+fn read_all(stream: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         // A stream that breaks off has ended.
@@ -209,7 +209,7 @@ fn output(program: &Path, folder: &Path, tests: usize, skipped: &[&String]) -> R
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
     let stdout = child.stdout.take().context("the tests' output is piped")?;
-    let errors = read(child.stderr.take());
+    let errors = read_all(child.stderr.take());
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {
         let lines = BufReader::new(stdout).split(b'\n').map_while(Result::ok);
