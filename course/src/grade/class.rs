@@ -74,7 +74,7 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
         };
         let names = grades.iter().map(|(name, _)| name.clone());
         let submissions: Vec<_> = names.zip(submissions.iter().map(sources)).collect();
-        let pairs = similarity::pairs(&submissions, grader.workspace.given());
+        let pairs = similarity::pairs(&submissions, grader.workspace.starter_sources());
         let text = class_page::html(&grades, &pairs, &submissions);
         write_privately(page, text.as_bytes()).with_context(|| format!("cannot write {}", page.display()))?;
         say!("{}: {} alike", page.display(), counted(pairs.len(), "pair"));

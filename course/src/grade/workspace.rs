@@ -24,7 +24,7 @@ pub(super) struct Workspace {
     folder: PathBuf,
     parts: Vec<Part>,
     /// The sources as they are given, in place of a part that a submission does not have.
-    given: BTreeMap<PathBuf, String>,
+    starter_sources: BTreeMap<PathBuf, String>,
     /// The parts' manifests as they are given, by the packages' names.
     manifests: BTreeMap<&'static str, String>,
 }
@@ -60,20 +60,20 @@ impl Workspace {
             }
         }
         add_members(folder, &members)?;
-        let (mut given, mut manifests) = (BTreeMap::new(), BTreeMap::new());
+        let (mut starter_sources, mut manifests) = (BTreeMap::new(), BTreeMap::new());
         for &part in parts {
             manifests.insert(part.package(), read_text(&folder.join(part.package()).join("Cargo.toml"))?);
             for file in starter::files_below(&folder.join(part.package()).join("src"))? {
                 let name = file.strip_prefix(folder).context("the file is below the folder")?.to_owned();
-                given.insert(name, read_text(&file)?);
+                starter_sources.insert(name, read_text(&file)?);
             }
         }
-        Ok(Self { folder: folder.to_owned(), parts: parts.to_vec(), given, manifests })
+        Ok(Self { folder: folder.to_owned(), parts: parts.to_vec(), starter_sources, manifests })
     }
 
     /// The sources that students are given, by their paths.
-    pub(super) fn given(&self) -> &BTreeMap<PathBuf, String> {
-        &self.given
+    pub(super) fn starter_sources(&self) -> &BTreeMap<PathBuf, String> {
+        &self.starter_sources
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -111,7 +111,7 @@ impl Workspace {
             let mut files: BTreeMap<&PathBuf, &String> = BTreeMap::new();
             // A student may hand in the file of puzzles alone.
             if !sources.has(part) || part == Part::Learn {
-                files.extend(&self.given);
+                files.extend(&self.starter_sources);
             }
             if sources.has(part) {
                 files.extend(&sources.files);
@@ -244,7 +244,7 @@ pub(super) fn kernels(part: Part) -> Option<&'static str> {
 }
 
 /// A given source of a part, if the starter has it.
-fn given(part: Part, name: &str) -> Result<Option<String>> {
+fn starter_source(part: Part, name: &str) -> Result<Option<String>> {
     let file = workspace_root().join("course/starter").join(part.package()).join("src").join(name);
     if file.exists() { read_text(&file).map(Some) } else { Ok(None) }
 }
@@ -271,7 +271,7 @@ pub(super) fn create_judge(folder: &Path, parts: &[Part], form: Form) -> Result<
         };
         write(&judge.join("Cargo.toml"), &manifest)?;
         write(&judge.join("src/lib.rs"), &template(&format!("{package}/proxy.rs"), part)?)?;
-        if let Some(check) = given(part, "check.rs")? {
+        if let Some(check) = starter_source(part, "check.rs")? {
             write(&judge.join("src/check.rs"), &check)?;
         }
         let public = read_text(&starter.join(package).join("tests/public.rs"))?;
