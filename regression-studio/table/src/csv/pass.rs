@@ -9,8 +9,8 @@ use rayon::prelude::*;
 use super::Declared;
 use super::chunks::{Chunk, Chunks, Context};
 use super::error::{CsvError, CsvProblem, Fault};
-use super::marks::{self, Evidence, Shown};
-use super::merge::{self, Gathered};
+use super::marks::{self, Evidence, Marks, Shown};
+use super::merge::{self, Gathered, Merged};
 use super::notes::{self, File};
 use super::parse::{Cells, Comments, Plan, Rows, Schema};
 use super::source::{Basis, FileState, Source};
@@ -103,31 +103,21 @@ impl Pass<'_> {
         let Counted { rows: count, lines, comments, damaged } = self.count(&mut rows, &chunks, header.lines)?;
         let columns = gather(plans.len(), count, rows);
         let evidence: Vec<Evidence> = columns.iter().map(|column| column.evidence().clone()).collect();
-        let was_weighed = plans.iter().all(|plan| plan.weighs || plan.kind == Kind::Text);
         let marks = marks::decide(&evidence, &declared_marks, grammar.separator);
-        let is_read_by = |((column, plan), &mark): ((&Gathered, &Plan), &DecimalMark)| {
-            !column.depends_on_mark() || plan.mark == mark
-        };
-        let is_read = columns.iter().zip(&plans).zip(&marks.columns).all(is_read_by);
-        if marks.has_commas && !was_weighed || !is_read {
-            let plans = plans.iter().zip(&marks.columns).map(|(plan, &mark)| Plan { mark, weighs: true, ..*plan });
-            return Ok(Outcome::Misjudged(Known { plans: Some(plans.collect()), encoding, is_guess, state }));
+        let misjudged = |plans| Outcome::Misjudged(Known { plans: Some(plans), encoding, is_guess, state });
+        if let Some(plans) = plans_by_marks(&columns, &plans, &marks) {
+            return Ok(misjudged(plans));
         }
-        let named = header.names.into_par_iter().zip(columns).zip(&marks.columns).zip(&roles);
         let first_year = self.declared.first_year.unwrap_or(dates::FIRST_YEAR);
-        let reading = |&mark, &role: &Option<Role>| {
-            let keeps_mark = role.and_then(Role::decimal_mark).or(self.declared.decimal_mark).is_some();
-            merge::Reading { mark, keeps_mark, role, first_year }
+        let reading = |((&role, declared), &mark): ((&Option<Role>, &Option<DecimalMark>), &DecimalMark)| {
+            merge::Reading { mark, keeps_mark: declared.is_some(), role, first_year }
         };
-        let merged: Vec<_> =
-            named.map(|(((name, column), mark), role)| column.into_column(name, reading(mark, role))).collect();
-        if merged.iter().any(|merged| merged.column.is_none()) {
-            let kind = |(plan, merged): (&Plan, &merge::Merged)| match merged.column {
-                Some(_) => *plan,
-                None => Plan { kind: Kind::Text, ..*plan },
-            };
-            let plans = Some(plans.iter().zip(&merged).map(kind).collect());
-            return Ok(Outcome::Misjudged(Known { plans, encoding, is_guess, state }));
+        let readings: Vec<merge::Reading> =
+            roles.iter().zip(&declared_marks).zip(&marks.columns).map(reading).collect();
+        let named = header.names.into_par_iter().zip(columns).zip(readings);
+        let merged: Vec<Merged> = named.map(|((name, column), reading)| column.into_column(name, reading)).collect();
+        if let Some(plans) = plans_by_kinds(&merged, &plans) {
+            return Ok(misjudged(plans));
         }
         let file = File {
             of_header: header.notes,
@@ -246,6 +236,27 @@ fn guessed(
             ..*plan
         })
         .collect()
+}
+
+/// The plans of another pass, if some numbers were read by another mark than that of their column, or commas were not weighed.
+fn plans_by_marks(columns: &[Gathered], plans: &[Plan], marks: &Marks) -> Option<Vec<Plan>> {
+    let was_weighed = plans.iter().all(|plan| plan.weighs || plan.kind == Kind::Text);
+    let is_read_by =
+        |((column, plan), &mark): ((&Gathered, &Plan), &DecimalMark)| !column.depends_on_mark() || plan.mark == mark;
+    let is_read = columns.iter().zip(plans).zip(&marks.columns).all(is_read_by);
+    let is_wrong = marks.has_commas && !was_weighed || !is_read;
+    let plan = |(plan, &mark): (&Plan, &DecimalMark)| Plan { mark, weighs: true, ..*plan };
+    is_wrong.then(|| plans.iter().zip(&marks.columns).map(plan).collect())
+}
+
+/// The plans of another pass, if some columns that were read as numbers are texts.
+fn plans_by_kinds(merged: &[Merged], plans: &[Plan]) -> Option<Vec<Plan>> {
+    let plan = |(plan, merged): (&Plan, &Merged)| match merged.column {
+        Some(_) => *plan,
+        None => Plan { kind: Kind::Text, ..*plan },
+    };
+    let is_wrong = merged.iter().any(|merged| merged.column.is_none());
+    is_wrong.then(|| plans.iter().zip(merged).map(plan).collect())
 }
 
 /// The cells of each column, concatenated.
