@@ -97,7 +97,7 @@ impl Warp {
             if has_uninitialised {
                 for lane in lanes_of(active) {
                     let (memory, offset) = resolved.of(lane);
-                    self.store_uninitialised((*source, store.bytes), lane, (memory, offset + part), context)?;
+                    self.store_uninitialised(*source, store.bytes, lane, (memory, offset + part), context)?;
                 }
             }
         }

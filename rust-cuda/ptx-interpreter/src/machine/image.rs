@@ -312,7 +312,7 @@ impl Warp {
                 let offset = offset + part * store.bytes;
                 context.region(memory, self).store(offset, store.bytes, self.registers[*source as usize][lane]);
                 if has_uninitialised {
-                    self.store_uninitialised((*source, store.bytes), lane, (memory, offset), context)?;
+                    self.store_uninitialised(*source, store.bytes, lane, (memory, offset), context)?;
                 }
             }
         }
@@ -360,7 +360,7 @@ impl Warp {
         let registers: Vec<_> =
             registers.filter_map(|(register, bits)| register.map(|register| (register, bits))).collect();
         if !unwritten.of_lanes.is_empty() && context.launch.options.uninitialised != Uninitialised::Off {
-            self.track_image(pc, (&registers, is_computed), unwritten.of_lanes, context);
+            self.track_image(pc, &registers, is_computed, unwritten.of_lanes, context);
         }
     }
 }

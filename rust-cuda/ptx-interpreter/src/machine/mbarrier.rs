@@ -178,7 +178,7 @@ impl Warp {
                 let offset = offset + part * store.bytes;
                 context.region(memory, self).store(offset, store.bytes, self.registers[*source as usize][lane]);
                 if !self.uninitialised.is_empty() {
-                    self.store_uninitialised((*source, store.bytes), lane, (memory, offset), context)?;
+                    self.store_uninitialised(*source, store.bytes, lane, (memory, offset), context)?;
                 }
             }
             self.note_async_store(pc, lane, (memory, offset), bytes, barriers.of(lane), context);

@@ -51,8 +51,9 @@ impl Warp {
                 action => {
                     if matches!(action, Action::Load(_) | Action::Atomic(_) | Action::Image(_)) {
                         let origin = Arc::new(Origin { pc: place, kind: failure.kind.clone(), of_lanes: Vec::new() });
-                        let lanes = (lane, of_lane);
-                        action.visit_destinations(&mut |register| self.make_unspecified(register, lanes, &origin));
+                        action.visit_destinations(&mut |register| {
+                            self.make_unspecified(register, lane, of_lane, &origin);
+                        });
                     }
                     active &= !(1 << lane);
                 }

@@ -21,9 +21,7 @@ use super::resolve::Request;
 use super::warp::{Held, Origin, UninitialisedRegister, Warp};
 use crate::memory::AccessError;
 use crate::program::instruction::{
-    Action, Arrival, BarrierReductionKind, Combine, DecodedInstruction, EffectiveAddress, Flow, Load, Logic, Mbarrier,
-    MbarrierOperation, PhaseOperand, Predicate, PredicateSource, Register, Shuffle, Store, TensorCopyKind, VoteMode,
-    Wgmma, WgmmaFactor, WgmmaProduct, Wmma, WmmaAccess, WmmaProduct,
+    Action, Combine, DecodedInstruction, Flow, Load, Logic, Predicate, PredicateSource, Register, Shuffle, Store,
 };
 use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
@@ -120,10 +118,13 @@ impl Warp {
             self.write(*destination, &values, active);
             let held = Held::Register(*destination);
             load.extend(&mut uninitialised);
-            self.track_uninitialised((held, false), (uninitialised, OWN), &origin);
+            let bits = uninitialised;
+            let own =
+                UninitialisedRegister { held, bits, origin: Arc::clone(&origin), loaded_by: OWN, is_computed: false };
+            self.track_uninitialised(own);
             for (Stored { origin, is_computed, .. }, mut bits, loaded_by) in of_stored {
                 load.extend(&mut bits);
-                self.track_uninitialised((held, is_computed), (bits, loaded_by), &origin);
+                self.track_uninitialised(UninitialisedRegister { held, bits, origin, loaded_by, is_computed });
             }
         }
         if are_noted {
@@ -139,24 +140,27 @@ impl Warp {
     pub(super) fn track_image(
         &mut self,
         pc: usize,
-        (registers, is_computed): (&[(Register, Lanes)], bool),
+        registers: &[(Register, Lanes)],
+        is_computed: bool,
         of_lanes: Vec<(u8, FaultKind)>,
         context: &mut Context<'_>,
     ) {
         let Some((lane, kind)) = of_lanes.first().cloned() else { return };
         let origin = Arc::new(Origin { pc, kind: kind.clone(), of_lanes });
         for (register, bits) in registers {
-            self.track_uninitialised((Held::Register(*register), is_computed), (*bits, OWN), &origin);
+            let (held, bits, origin) = (Held::Register(*register), *bits, Arc::clone(&origin));
+            self.track_uninitialised(UninitialisedRegister { held, bits, origin, loaded_by: OWN, is_computed });
         }
         context.note("uninitialised-read", (pc, pc), self.first_thread() + u32::from(lane), |_| kind);
     }
 
     /// Makes a register of a lane unspecified after a fault: what is computed of it counts as uninitialised, by that fault.
     #[cold]
-    pub(super) fn make_unspecified(&mut self, register: Register, (lane, of_lane): (u32, u32), origin: &Arc<Origin>) {
+    pub(super) fn make_unspecified(&mut self, register: Register, lane: u32, of_lane: u32, origin: &Arc<Origin>) {
         let (mut bits, mut loaded_by) = ([0; LANES], OWN);
         (bits[lane as usize], loaded_by[lane as usize]) = (u64::MAX, of_lane as u8);
-        self.track_uninitialised((Held::Register(register), false), (bits, loaded_by), origin);
+        let (held, origin) = (Held::Register(register), Arc::clone(origin));
+        self.track_uninitialised(UninitialisedRegister { held, bits, origin, loaded_by, is_computed: false });
     }
 
     /// Whether a register of a lane has uninitialised bits.
@@ -186,35 +190,9 @@ impl Warp {
         lanes_of(u32::MAX).filter(|lane| missing[*lane] != 0).fold(0, |lanes, lane| lanes | 1 << lane)
     }
 
-    fn track_uninitialised(
-        &mut self,
-        (held, is_computed): (Held, bool),
-        (bits, loaded_by): (Lanes, [u8; LANES]),
-        origin: &Arc<Origin>,
-    ) {
-        if bits != [0; LANES] {
-            let origin = Arc::clone(origin);
-            self.uninitialised.push(UninitialisedRegister { held, bits, origin, loaded_by, is_computed });
-        }
-    }
-
-    /// What an entry of `from` makes of `to`: in some lanes the bits that `change` returns for the lane and the entry's, and 0 for 0.
-    fn derive(
-        &self,
-        (from, to): (Held, Held),
-        (lanes, is_computed): (u32, bool),
-        derived: &mut Vec<UninitialisedRegister>,
-        change: impl Fn(usize, u64) -> u64,
-    ) {
-        for entry in self.uninitialised.iter().filter(|entry| entry.held == from) {
-            let mut bits = [0; LANES];
-            lanes_of(lanes)
-                .filter(|lane| entry.bits[*lane] != 0)
-                .for_each(|lane| bits[lane] = change(lane, entry.bits[lane]));
-            if bits != [0; LANES] {
-                let is_computed = entry.is_computed || is_computed;
-                derived.push(UninitialisedRegister { held: to, bits, is_computed, ..entry.clone() });
-            }
+    fn track_uninitialised(&mut self, register: UninitialisedRegister) {
+        if register.bits != [0; LANES] {
+            self.uninitialised.push(register);
         }
     }
 
@@ -241,12 +219,11 @@ impl Warp {
             }
             return Ok(());
         }
-        let mut derived = Vec::new();
-        instruction.action.visit_held_destinations(&mut |to| {
-            let active = self.active_lanes(instruction, path);
-            // Those that execute it get their results' bits from it, and then these too.
-            self.derive((held, to), (path & !active, true), &mut derived, |_, _| u64::MAX);
-        });
+        let mut derived = Derived::new(self);
+        let active = self.active_lanes(instruction, path);
+        // Those that execute it get their results' bits from it, and then these too.
+        visit_destinations(&instruction.action, |to| derived.compute(held, to, path & !active, |_, _| u64::MAX));
+        let derived = derived.results;
         self.uninitialised.extend(derived);
         Ok(())
     }
@@ -263,36 +240,32 @@ impl Warp {
         active: u32,
         option: Uninitialised,
     ) -> Result<(), Failure> {
-        let mut derived = Vec::new();
+        let mut derived = Derived::new(self);
         let register = Held::Register;
         match &instruction.action {
             Action::Move { destination, source } => {
-                let held = (register(*source), register(*destination));
-                self.derive(held, (active, false), &mut derived, |_, bits| bits);
+                derived.copy(register(*source), register(*destination), active, |_, bits| bits);
             }
             Action::Select { destination, sources: [a, b], predicate } => {
                 let (chosen, missing) = (self.predicates[*predicate as usize], self.missing_lanes(*predicate));
                 let to = register(*destination);
                 for (from, lanes) in [(*a, chosen | missing), (*b, !chosen | missing)] {
-                    self.derive((register(from), to), (active & lanes, false), &mut derived, |_, bits| bits);
+                    derived.copy(register(from), to, active & lanes, |_, bits| bits);
                 }
                 let [a, b] = [a, b].map(|source| self.registers[*source as usize]);
-                let held = (Held::Predicate(*predicate), to);
-                self.derive(held, (active, true), &mut derived, |lane, _| a[lane] ^ b[lane]);
+                derived.compute(Held::Predicate(*predicate), to, active, |lane, _| a[lane] ^ b[lane]);
             }
             Action::Pack { destination, parts, bits: size } => {
                 for (position, part) in parts.iter().enumerate() {
-                    let held = (register(*part), register(*destination));
                     let (mask, shift) = (low_bits(*size), position as u32 * size);
-                    self.derive(held, (active, false), &mut derived, |_, bits| (bits & mask) << shift);
+                    derived.copy(register(*part), register(*destination), active, |_, bits| (bits & mask) << shift);
                 }
             }
             Action::Unpack { destinations, source, bits: size } => {
                 for (position, destination) in destinations.iter().enumerate() {
                     let Some(destination) = destination else { continue };
-                    let held = (register(*source), register(*destination));
                     let (mask, shift) = (low_bits(*size), position as u32 * size);
-                    self.derive(held, (active, false), &mut derived, |_, bits| bits >> shift & mask);
+                    derived.copy(register(*source), register(*destination), active, |_, bits| bits >> shift & mask);
                 }
             }
             Action::Load(Load { address, .. }) | Action::Store(Store { address, .. }) => {
@@ -308,31 +281,11 @@ impl Warp {
                 return Ok(());
             }
             Action::Compute { destination, sources, flow, .. } => {
-                self.derive_value(&instruction.action, (*destination, sources, *flow), active, &mut derived);
+                self.derive_value(&instruction.action, *destination, sources, *flow, active, &mut derived);
             }
             // By stricter options a comparison is a use.
-            Action::Compare { compute, sources, combine, destinations } if option != Uninitialised::Error => {
-                let values = sources.map(|source| &self.registers[source as usize]);
-                let holds = compute.compute(values);
-                let second = destinations[1].map_or(0, |_| compute.second(holds, values));
-                let missing = sources.map(|source| self.missing(register(source)));
-                let is_missing = |lane: &usize| missing.iter().any(|source| source[*lane] != 0);
-                let missing = lanes_of(active).filter(is_missing).fold(0, |lanes, lane| lanes | 1 << lane);
-                for (to, holds) in destinations.iter().zip([holds, second]) {
-                    let Some(to) = to.map(Held::Predicate) else { continue };
-                    let mut own = active;
-                    if let Some(Combine { logic, other: predicate, negated }) = *combine {
-                        let value = self.predicates[predicate as usize] ^ if negated { u32::MAX } else { 0 };
-                        let of_other = (value, self.missing_lanes(predicate));
-                        let (of_own, other) = logic.depends_on((holds, missing), of_other);
-                        own &= of_own;
-                        let held = (Held::Predicate(predicate), to);
-                        self.derive(held, (active & other, true), &mut derived, |_, _| 1);
-                    }
-                    for source in sources {
-                        self.derive((register(*source), to), (own, true), &mut derived, |_, _| 1);
-                    }
-                }
+            action @ Action::Compare { .. } if option != Uninitialised::Error => {
+                self.derive_comparison(action, active, &mut derived);
             }
             Action::Logic { logic, destination, sources } => {
                 let missing = sources.map(|source| match source {
@@ -343,8 +296,7 @@ impl Warp {
                 let (first, second) = logic.depends_on((a, missing[0]), (b, missing[1]));
                 for (source, lanes) in sources.iter().zip([first, second]) {
                     let PredicateSource::Predicate(from) = source else { continue };
-                    let held = (Held::Predicate(*from), Held::Predicate(*destination));
-                    self.derive(held, (active & lanes, true), &mut derived, |_, _| 1);
+                    derived.compute(Held::Predicate(*from), Held::Predicate(*destination), active & lanes, |_, _| 1);
                 }
             }
             action => {
@@ -355,11 +307,11 @@ impl Warp {
             }
         }
         if let Some((guard, _)) = instruction.guard.filter(|_| instruction.action.only_computes()) {
-            instruction.action.visit_held_destinations(&mut |to| {
-                self.derive((Held::Predicate(guard), to), (active, true), &mut derived, |_, _| u64::MAX);
-            });
+            let guard = Held::Predicate(guard);
+            visit_destinations(&instruction.action, |to| derived.compute(guard, to, active, |_, _| u64::MAX));
         }
-        instruction.action.visit_held_destinations(&mut |held| {
+        let mut derived = derived.results;
+        visit_destinations(&instruction.action, |held| {
             for entry in self.uninitialised.iter_mut().filter(|entry| entry.held == held) {
                 lanes_of(active).for_each(|lane| entry.bits[lane] = 0);
             }
@@ -369,41 +321,63 @@ impl Warp {
         Ok(())
     }
 
+    /// The uninitialised bits of a comparison's results.
+    fn derive_comparison(&self, action: &Action, active: u32, derived: &mut Derived<'_>) {
+        let Action::Compare { compute, sources, combine, destinations } = action else { return };
+        let values = sources.map(|source| &self.registers[source as usize]);
+        let holds = compute.compute(values);
+        let second = destinations[1].map_or(0, |_| compute.second(holds, values));
+        let missing = sources.map(|source| self.missing(Held::Register(source)));
+        let is_missing = |lane: &usize| missing.iter().any(|source| source[*lane] != 0);
+        let missing = lanes_of(active).filter(is_missing).fold(0, |lanes, lane| lanes | 1 << lane);
+        for (to, holds) in destinations.iter().zip([holds, second]) {
+            let Some(to) = to.map(Held::Predicate) else { continue };
+            let mut own = active;
+            if let Some(Combine { logic, other, negated }) = *combine {
+                let value = self.predicates[other as usize] ^ if negated { u32::MAX } else { 0 };
+                let of_other = (value, self.missing_lanes(other));
+                let (of_own, lanes) = logic.depends_on((holds, missing), of_other);
+                own &= of_own;
+                derived.compute(Held::Predicate(other), to, active & lanes, |_, _| 1);
+            }
+            for source in sources {
+                derived.compute(Held::Register(*source), to, own, |_, _| 1);
+            }
+        }
+    }
+
     /// The uninitialised bits of a computed value.
     fn derive_value(
         &self,
         action: &Action,
-        (destination, sources, flow): (Register, &[Register; 4], Flow),
+        destination: Register,
+        sources: &[Register; 4],
+        flow: Flow,
         active: u32,
-        derived: &mut Vec<UninitialisedRegister>,
+        derived: &mut Derived<'_>,
     ) {
         let to = Held::Register(destination);
         let missing = sources.map(|source| self.missing(Held::Register(source)));
         let values = sources.map(|source| self.registers[source as usize]);
-        let is_computed = matches!(flow, Flow::Bits | Flow::Upwards(_) | Flow::All(_));
         for (position, source) in sources.iter().enumerate() {
-            let held = (Held::Register(*source), to);
+            let from = Held::Register(*source);
             // The other source of two.
             let other = 1 - position.min(1);
             let masked = |lane: usize, bits: u64, value: u64| bits & (value | missing[other][lane]);
             match flow {
-                Flow::And => {
-                    self.derive(held, (active, false), derived, |lane, bits| masked(lane, bits, values[other][lane]));
-                }
-                Flow::Or => {
-                    self.derive(held, (active, false), derived, |lane, bits| masked(lane, bits, !values[other][lane]));
-                }
-                Flow::Bits => self.derive(held, (active, is_computed), derived, |_, bits| bits),
+                Flow::And => derived.copy(from, to, active, |lane, bits| masked(lane, bits, values[other][lane])),
+                Flow::Or => derived.copy(from, to, active, |lane, bits| masked(lane, bits, !values[other][lane])),
+                Flow::Bits => derived.compute(from, to, active, |_, bits| bits),
                 Flow::Upwards(size) => {
                     let upwards = |_, bits: u64| u64::MAX << bits.trailing_zeros() & low_bits(size);
-                    self.derive(held, (active, is_computed), derived, upwards);
+                    derived.compute(from, to, active, upwards);
                 }
                 Flow::Moves(count) if position < count => {
                     let is_missing = |lane: &usize| missing[count..].iter().any(|control| control[*lane] != 0);
                     let unknown = lanes_of(active).filter(is_missing).fold(0, |lanes, lane| lanes | 1 << lane);
-                    self.derive(held, (active & unknown, true), derived, |_, _| u64::MAX);
+                    derived.compute(from, to, active & unknown, |_, _| u64::MAX);
                     let Action::Compute { compute, extend, .. } = action else { continue };
-                    for entry in self.uninitialised.iter().filter(|entry| entry.held == held.0) {
+                    for entry in self.uninitialised.iter().filter(|entry| entry.held == from) {
                         let mut moved = values;
                         moved[..count].fill([0; LANES]);
                         moved[position] = entry.bits;
@@ -412,12 +386,12 @@ impl Warp {
                         extend.extend(&mut bits);
                         (0..LANES).filter(|lane| (active & !unknown) >> lane & 1 == 0).for_each(|lane| bits[lane] = 0);
                         if bits != [0; LANES] {
-                            derived.push(UninitialisedRegister { held: to, bits, ..entry.clone() });
+                            derived.results.push(UninitialisedRegister { held: to, bits, ..entry.clone() });
                         }
                     }
                 }
-                Flow::Moves(_) => self.derive(held, (active, true), derived, |_, _| u64::MAX),
-                Flow::All(size) => self.derive(held, (active, true), derived, |_, _| low_bits(size)),
+                Flow::Moves(_) => derived.compute(from, to, active, |_, _| u64::MAX),
+                Flow::All(size) => derived.compute(from, to, active, |_, _| low_bits(size)),
             }
         }
     }
@@ -437,11 +411,11 @@ impl Warp {
             for lane in lanes_of(lanes) {
                 (bits[lane], loaded_by[lane]) = (entry.bits[from[lane]], entry.loaded_by[from[lane]]);
             }
-            shuffled.push(((destination, entry.is_computed), (bits, loaded_by), Arc::clone(&entry.origin)));
+            shuffled.push(UninitialisedRegister { held: destination, bits, loaded_by, ..entry.clone() });
         }
         lanes_of(lanes).for_each(|lane| self.specify(destination, lane as u32));
         self.uninitialised.retain(|entry| entry.bits != [0; LANES]);
-        shuffled.into_iter().for_each(|(to, bits, origin)| self.track_uninitialised(to, bits, &origin));
+        shuffled.into_iter().for_each(|register| self.track_uninitialised(register));
     }
 
     fn check_initialised(&self, held: Held, active: u32) -> Result<(), Failure> {
@@ -462,7 +436,8 @@ impl Warp {
     #[cold]
     pub(super) fn store_uninitialised(
         &self,
-        (source, bytes): (Register, usize),
+        source: Register,
+        bytes: usize,
         lane: usize,
         (memory, offset): LaneAddress,
         context: &mut Context<'_>,
@@ -499,6 +474,40 @@ impl Warp {
     }
 }
 
+/// The uninitialised bits that the results of an instruction get.
+struct Derived<'a> {
+    /// Those of its sources.
+    known: &'a [UninitialisedRegister],
+    results: Vec<UninitialisedRegister>,
+}
+
+impl<'a> Derived<'a> {
+    fn new(warp: &'a Warp) -> Self {
+        Self { known: &warp.uninitialised, results: Vec::new() }
+    }
+
+    /// `to` gets bits of `from`, which it is a copy of: in some lanes the bits that `change` returns for the lane and the bits of `from`,
+    /// if these are not 0.
+    fn copy(&mut self, from: Held, to: Held, lanes: u32, change: impl Fn(usize, u64) -> u64) {
+        for entry in self.known.iter().filter(|entry| entry.held == from) {
+            let mut bits = [0; LANES];
+            lanes_of(lanes)
+                .filter(|lane| entry.bits[*lane] != 0)
+                .for_each(|lane| bits[lane] = change(lane, entry.bits[lane]));
+            if bits != [0; LANES] {
+                self.results.push(UninitialisedRegister { held: to, bits, ..entry.clone() });
+            }
+        }
+    }
+
+    /// As [`copy`](Self::copy), for a result that is computed of `from`.
+    fn compute(&mut self, from: Held, to: Held, lanes: u32, change: impl Fn(usize, u64) -> u64) {
+        let first = self.results.len();
+        self.copy(from, to, lanes, change);
+        self.results[first..].iter_mut().for_each(|result| result.is_computed = true);
+    }
+}
+
 impl Origin {
     fn kind_of(&self, lane: u8) -> &FaultKind {
         self.of_lanes.iter().find(|(of, _)| *of == lane).map_or(&self.kind, |(_, kind)| kind)
@@ -513,6 +522,12 @@ impl UninitialisedRegister {
     }
 }
 
+/// Visits the registers and predicates that an instruction writes.
+fn visit_destinations(action: &Action, mut visit: impl FnMut(Held)) {
+    action.visit_destinations(&mut |register| visit(Held::Register(register)));
+    action.visit_predicate_destinations(&mut |predicate| visit(Held::Predicate(predicate)));
+}
+
 fn low_bits(count: u32) -> u64 {
     if count >= u64::BITS { u64::MAX } else { (1 << count) - 1 }
 }
@@ -525,271 +540,6 @@ impl Logic {
             Self::Or => (!b | b_missing, !a | a_missing),
             Self::Xor => (u32::MAX, u32::MAX),
             Self::First | Self::NotFirst => (u32::MAX, 0),
-        }
-    }
-}
-
-impl Action {
-    /// Whether it has no effect but results in registers and predicates.
-    fn only_computes(&self) -> bool {
-        matches!(
-            self,
-            Self::Compute { .. }
-                | Self::MapAddress { .. }
-                | Self::Compare { .. }
-                | Self::Select { .. }
-                | Self::Move { .. }
-                | Self::Logic { .. }
-                | Self::Pack { .. }
-                | Self::Unpack { .. }
-                | Self::IsSpace { .. }
-        )
-    }
-
-    /// Visits the predicates that the instruction decides something by, except its guard.
-    pub(super) fn visit_predicates(&self, visit: &mut impl FnMut(Predicate)) {
-        match self {
-            Self::Vote(vote) => match vote.source {
-                PredicateSource::Predicate(predicate) => visit(predicate),
-                PredicateSource::Constant(_) => {}
-            },
-            Self::Wgmma(Wgmma::Product(WgmmaProduct { adds: PredicateSource::Predicate(predicate), .. })) => {
-                visit(*predicate);
-            }
-            Self::Barrier(barrier) => barrier.reduction.iter().for_each(|reduction| visit(reduction.source)),
-            Self::CopyAsync(copy) => copy.ignore.into_iter().for_each(visit),
-            Self::Compare { combine: Some(Combine { other, .. }), .. } => visit(*other),
-            _ => {}
-        }
-    }
-
-    /// Visits the registers and predicates that the instruction writes.
-    fn visit_held_destinations(&self, visit: &mut impl FnMut(Held)) {
-        self.visit_destinations(&mut |register| visit(Held::Register(register)));
-        let predicate = match self {
-            Self::Compare { destinations, .. } => {
-                return destinations.iter().flatten().for_each(|predicate| visit(Held::Predicate(*predicate)));
-            }
-            Self::Logic { destination, .. } | Self::IsSpace { destination, .. } => Some(*destination),
-            Self::Match { predicate, .. } | Self::Elect { is_leader: predicate, .. } => *predicate,
-            Self::Vote(vote) => match vote.mode {
-                VoteMode::All(predicate) | VoteMode::Any(predicate) | VoteMode::Uniform(predicate) => Some(predicate),
-                VoteMode::Ballot(_) => None,
-            },
-            Self::Barrier(barrier) => match barrier.reduction.map(|reduction| reduction.kind) {
-                Some(BarrierReductionKind::And(predicate) | BarrierReductionKind::Or(predicate)) => Some(predicate),
-                _ => None,
-            },
-            Self::Mbarrier(Mbarrier { operation: MbarrierOperation::Wait { complete, .. }, .. }) => Some(*complete),
-            _ => None,
-        };
-        predicate.into_iter().for_each(|predicate| visit(Held::Predicate(predicate)));
-    }
-
-    /// Whether the instruction accesses memory at addresses in registers.
-    pub(super) fn accesses_memory(&self) -> bool {
-        matches!(
-            self,
-            Self::Load(_)
-                | Self::Store(_)
-                | Self::Atomic(_)
-                | Self::CopyAsync(_)
-                | Self::Mbarrier(_)
-                | Self::BulkCopy(_)
-                | Self::TensorCopy(_)
-                | Self::StoreAsync(_)
-                | Self::LoadMatrix(_)
-                | Self::Wgmma(Wgmma::Product(_))
-                | Self::Wmma(Wmma::Load(_) | Wmma::Store(_))
-                | Self::Image(_)
-        )
-    }
-
-    /// Visits the registers that the instruction computes with, except those that it only copies.
-    pub(super) fn visit_sources(&self, visit: &mut impl FnMut(Register)) {
-        let address = |address: &EffectiveAddress, visit: &mut dyn FnMut(Register)| {
-            if let Some(base) = address.base {
-                visit(base);
-            }
-        };
-        match self {
-            Self::Compute { sources, .. } | Self::Carry { sources, .. } | Self::Compare { sources, .. } => {
-                sources.iter().copied().for_each(visit);
-            }
-            Self::MapAddress { address, rank, .. } => [*address, *rank].into_iter().for_each(visit),
-            Self::IsSpace { address: register, .. }
-            | Self::BranchTable { index: register, .. }
-            | Self::BranchToFunction { address: register, .. }
-            | Self::WarpBarrier { members: register }
-            | Self::Elect { members: register, .. } => visit(*register),
-            Self::Atomic(atomic) => {
-                address(&atomic.address, visit);
-                atomic.operands.iter().copied().for_each(visit);
-            }
-            Self::CopyAsync(copy) => {
-                address(&copy.from, visit);
-                address(&copy.to, visit);
-                copy.read.into_iter().for_each(visit);
-            }
-            Self::Mbarrier(Mbarrier { address: place, operation, .. }) => {
-                address(place, visit);
-                match *operation {
-                    MbarrierOperation::Init { arrivals: source }
-                    | MbarrierOperation::Expect { bytes: source }
-                    | MbarrierOperation::Wait { phase: PhaseOperand::Parity(source), .. }
-                    | MbarrierOperation::Wait { phase: PhaseOperand::State(source), .. } => visit(source),
-                    MbarrierOperation::Arrive(Arrival { count, bytes, .. }) => {
-                        count.into_iter().chain(bytes).for_each(visit);
-                    }
-                    MbarrierOperation::Invalidate | MbarrierOperation::ArriveWithCopies { .. } => {}
-                }
-            }
-            Self::BulkCopy(copy) => {
-                address(&copy.to.1, visit);
-                address(&copy.from.1, visit);
-                copy.barrier.iter().for_each(|barrier| address(barrier, visit));
-                visit(copy.bytes);
-            }
-            Self::TensorCopy(copy) => {
-                address(&copy.shared.1, visit);
-                if let TensorCopyKind::Load { barrier, blocks } = &copy.kind {
-                    address(barrier, visit);
-                    blocks.iter().copied().for_each(&mut *visit);
-                }
-                copy.coordinates.iter().chain([&copy.map]).copied().for_each(visit);
-            }
-            Self::StoreAsync(store) => {
-                address(&store.address, visit);
-                address(&store.barrier, visit);
-            }
-            Self::Barrier(barrier) => {
-                visit(barrier.number);
-                barrier.count.into_iter().for_each(visit);
-            }
-            Self::Shuffle(shuffle) => [shuffle.lane, shuffle.clamp, shuffle.members].into_iter().for_each(visit),
-            Self::Vote(vote) => visit(vote.members),
-            Self::Match { source, members, .. } | Self::Reduce { source, members, .. } => {
-                visit(*source);
-                visit(*members);
-            }
-            Self::Matrix(matrix) => {
-                [&matrix.a, &matrix.b, &matrix.c].into_iter().flatten().copied().for_each(visit);
-            }
-            Self::LoadMatrix(load) => address(&load.address, visit),
-            Self::Image(access) => access.operands().into_iter().for_each(visit),
-            Self::Wmma(Wmma::Load(access) | Wmma::Store(access)) => {
-                address(&access.address, visit);
-                access.stride.into_iter().for_each(visit);
-            }
-            // Whether it adds to D, a predicate says.
-            Self::Wgmma(Wgmma::Product(product)) => {
-                match &product.a {
-                    WgmmaFactor::Registers(registers) => registers.iter().copied().for_each(&mut *visit),
-                    WgmmaFactor::Descriptor(register) => visit(*register),
-                }
-                visit(product.b);
-            }
-            Self::Wmma(Wmma::Product(WmmaProduct { a, b, c, .. })) => {
-                [a, b, c].iter().flat_map(|fragment| &fragment.registers).copied().for_each(visit);
-            }
-            Self::Move { .. }
-            | Self::Select { .. }
-            | Self::Pack { .. }
-            | Self::Unpack { .. }
-            | Self::Load(_)
-            | Self::Store(_)
-            | Self::Logic { .. }
-            | Self::CopyAsyncCommit
-            | Self::CopyAsyncWait(_)
-            | Self::BulkCommit
-            | Self::BulkWait { .. }
-            | Self::Fence(_)
-            | Self::Branch { .. }
-            | Self::Exit
-            | Self::Trap(_)
-            | Self::ActiveMask { .. }
-            | Self::ReadClock { .. }
-            | Self::Print(_)
-            | Self::FailAssertion(_)
-            | Self::Heap(_)
-            | Self::Call(_)
-            | Self::Return { .. }
-            | Self::ClusterArrive
-            | Self::ClusterWait
-            | Self::Wgmma(Wgmma::Commit | Wgmma::Wait { .. })
-            | Self::Nothing => {}
-        }
-    }
-
-    /// Visits the registers that the instruction writes.
-    pub(super) fn visit_destinations(&self, visit: &mut impl FnMut(Register)) {
-        match self {
-            Self::Compute { destination, .. }
-            | Self::Carry { destination, .. }
-            | Self::MapAddress { destination, .. }
-            | Self::Move { destination, .. }
-            | Self::Select { destination, .. }
-            | Self::Pack { destination, .. }
-            | Self::Match { destination, .. }
-            | Self::Reduce { destination, .. }
-            | Self::ActiveMask { destination }
-            | Self::ReadClock { destination, .. } => visit(*destination),
-            Self::Unpack { destinations, .. } => destinations.iter().flatten().copied().for_each(visit),
-            Self::Load(load) => load.destinations.iter().flatten().copied().for_each(visit),
-            Self::Atomic(atomic) => atomic.destination.into_iter().for_each(visit),
-            Self::Elect { leader, .. } => leader.iter().copied().for_each(visit),
-            Self::Shuffle(shuffle) => visit(shuffle.destination),
-            Self::Mbarrier(mbarrier) => {
-                if let MbarrierOperation::Arrive(Arrival { state: Some(register), .. }) = mbarrier.operation {
-                    visit(register);
-                }
-            }
-            Self::Matrix(matrix) => matrix.d.iter().copied().for_each(visit),
-            Self::Wgmma(Wgmma::Product(product)) => product.d.iter().copied().for_each(visit),
-            Self::LoadMatrix(load) => load.destinations.iter().copied().for_each(visit),
-            Self::Image(access) => access.destinations().into_iter().for_each(visit),
-            Self::Wmma(Wmma::Load(WmmaAccess { fragment, .. }) | Wmma::Product(WmmaProduct { d: fragment, .. })) => {
-                fragment.registers.iter().copied().for_each(visit);
-            }
-            Self::Vote(vote) => {
-                if let VoteMode::Ballot(register) = vote.mode {
-                    visit(register);
-                }
-            }
-            Self::Barrier(barrier) => {
-                if let Some(BarrierReductionKind::Count(register)) = barrier.reduction.map(|reduction| reduction.kind) {
-                    visit(register);
-                }
-            }
-            Self::Compare { .. }
-            | Self::Logic { .. }
-            | Self::IsSpace { .. }
-            | Self::Store(_)
-            | Self::Wmma(Wmma::Store(_))
-            | Self::Wgmma(Wgmma::Commit | Wgmma::Wait { .. })
-            | Self::CopyAsync(_)
-            | Self::CopyAsyncCommit
-            | Self::CopyAsyncWait(_)
-            | Self::BulkCopy(_)
-            | Self::TensorCopy(_)
-            | Self::BulkCommit
-            | Self::BulkWait { .. }
-            | Self::StoreAsync(_)
-            | Self::Fence(_)
-            | Self::Branch { .. }
-            | Self::BranchTable { .. }
-            | Self::BranchToFunction { .. }
-            | Self::Exit
-            | Self::Trap(_)
-            | Self::ClusterArrive
-            | Self::ClusterWait
-            | Self::WarpBarrier { .. }
-            | Self::Print(_)
-            | Self::FailAssertion(_)
-            | Self::Heap(_)
-            | Self::Call(_)
-            | Self::Return { .. }
-            | Self::Nothing => {}
         }
     }
 }

@@ -19,6 +19,7 @@ mod ranges;
 mod registers;
 mod symbols;
 mod tensor;
+mod uses;
 
 use std::collections::HashSet;
 use std::sync::Arc;
