@@ -10,7 +10,7 @@
 use super::context::Context;
 use super::fault::Failure;
 use super::warp::Warp;
-use crate::program::instruction::{LoadMatrix, Matrix, MatrixElement, Register};
+use crate::program::instruction::{FragmentElement, LoadMatrix, Matrix, Register};
 use crate::semantics::{self, Compute, LANES, Lanes};
 
 const ROWS: usize = 16;
@@ -57,17 +57,17 @@ impl Warp {
 
     /// Calls `each` for every element of a register: with the lane, the element's index in the register, the number of
     /// elements in the register, and the value.
-    fn elements(&self, element: MatrixElement, register: Register, mut each: impl FnMut(usize, usize, usize, f64)) {
+    fn elements(&self, element: FragmentElement, register: Register, mut each: impl FnMut(usize, usize, usize, f64)) {
         let bits = &self.registers[register as usize];
         match element {
-            MatrixElement::Tf32 => {
+            FragmentElement::Tf32 => {
                 for (lane, bits) in bits.iter().enumerate() {
                     // tf32 has 10 fraction bits.
                     each(lane, 0, 1, f64::from(f32::from_bits(*bits as u32 & 0xffff_e000)));
                 }
             }
-            MatrixElement::E4m3 | MatrixElement::E5m2 => {
-                let pair = if element == MatrixElement::E4m3 { "e4m3x2" } else { "e5m2x2" };
+            FragmentElement::E4m3 | FragmentElement::E5m2 => {
+                let pair = if element == FragmentElement::E4m3 { "e4m3x2" } else { "e5m2x2" };
                 for first in [0, 2] {
                     let pairs = bits.map(|bits| bits >> (first * 8) & 0xffff);
                     let converted = convert(&pairs, ["rn", "f16x2", pair]);
@@ -78,8 +78,8 @@ impl Warp {
                     }
                 }
             }
-            MatrixElement::F16 | MatrixElement::Bf16 => {
-                for (index, values) in halves(bits, element == MatrixElement::Bf16).iter().enumerate() {
+            _ => {
+                for (index, values) in halves(bits, element == FragmentElement::Bf16).iter().enumerate() {
                     for (lane, value) in values.iter().enumerate() {
                         each(lane, index, 2, f64::from(f32::from_bits(*value as u32)));
                     }

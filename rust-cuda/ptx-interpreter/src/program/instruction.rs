@@ -635,32 +635,11 @@ pub(crate) struct Vote {
     pub(crate) members: Register,
 }
 
-/// The element type of a matrix product's factors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MatrixElement {
-    F16,
-    Bf16,
-    Tf32,
-    E4m3,
-    E5m2,
-}
-
-impl MatrixElement {
-    /// Number of elements in a register.
-    pub(crate) fn per_register(self) -> usize {
-        match self {
-            Self::Tf32 => 1,
-            Self::F16 | Self::Bf16 => 2,
-            Self::E4m3 | Self::E5m2 => 4,
-        }
-    }
-}
-
 /// D = A·B + C by a warp, with A 16 × `depth`, B `depth` × 8, and C and D 16 × 8 of f32 (or of f16, for f16 factors).
 #[derive(Debug)]
 pub(crate) struct Matrix {
-    /// Of A and of B, which differ for 8 bits alone.
-    pub(crate) elements: [MatrixElement; 2],
+    /// Of A and of B, which differ for 8 bits alone: tf32, f16, bf16, e4m3 or e5m2.
+    pub(crate) elements: [FragmentElement; 2],
     /// K: 4 or 8 for tf32, 8 or 16 for f16 and bf16, 32 for 8 bits.
     pub(crate) depth: usize,
     /// Whether C and D are f16, two per register.
@@ -797,6 +776,7 @@ impl Fragment {
     }
 }
 
+/// The type of a matrix's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FragmentElement {
     F16,

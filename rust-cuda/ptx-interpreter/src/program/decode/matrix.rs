@@ -4,7 +4,7 @@ use super::addresses::address;
 use super::operands::{Widths, destination, source};
 use crate::program::error::Problem;
 use crate::program::instruction::{
-    Action, Fragment, FragmentElement, FragmentLayout, LoadMatrix, Matrix, MatrixElement, Register, Wmma, WmmaProduct,
+    Action, Fragment, FragmentElement, FragmentLayout, LoadMatrix, Matrix, Register, Wmma, WmmaProduct,
 };
 use crate::program::modifiers::ModifierCursor;
 use crate::program::symbols::Symbols;
@@ -54,10 +54,10 @@ fn product(
     let added = modifiers.expect_type()?;
     modifiers.end()?;
     let depth = match (elements, shape) {
-        ([MatrixElement::Tf32, _], "m16n8k4") => 4,
-        ([MatrixElement::Tf32 | MatrixElement::F16 | MatrixElement::Bf16, _], "m16n8k8") => 8,
-        ([MatrixElement::F16 | MatrixElement::Bf16, _], "m16n8k16") => 16,
-        ([MatrixElement::E4m3 | MatrixElement::E5m2, _], "m16n8k32") => 32,
+        ([FragmentElement::Tf32, _], "m16n8k4") => 4,
+        ([FragmentElement::Tf32 | FragmentElement::F16 | FragmentElement::Bf16, _], "m16n8k8") => 8,
+        ([FragmentElement::F16 | FragmentElement::Bf16, _], "m16n8k16") => 16,
+        ([FragmentElement::E4m3 | FragmentElement::E5m2, _], "m16n8k32") => 32,
         _ => return Err(Problem::Unsupported("a matrix product of these types and shape")),
     };
     let [element, other] = elements;
@@ -66,7 +66,7 @@ fn product(
         (ScalarType::F32, ScalarType::F32) if element == other || [per_register, other.per_register()] == [4, 4] => {
             false
         }
-        (ScalarType::F16, ScalarType::F16) if elements == [MatrixElement::F16; 2] => true,
+        (ScalarType::F16, ScalarType::F16) if elements == [FragmentElement::F16; 2] => true,
         _ => return Err(Problem::Unsupported("a matrix product of these types")),
     };
     let (in_a, in_b) = (16 * depth / 32 / per_register, 8 * depth / 32 / per_register);
@@ -132,16 +132,16 @@ fn whole_product(
 }
 
 /// The type of a factor.
-fn factor(modifiers: &mut ModifierCursor<'_>) -> Result<MatrixElement, Problem> {
+fn factor(modifiers: &mut ModifierCursor<'_>) -> Result<FragmentElement, Problem> {
     match modifiers.take_any(&["e4m3", "e5m2"]) {
-        Some("e4m3") => return Ok(MatrixElement::E4m3),
-        Some(_) => return Ok(MatrixElement::E5m2),
+        Some("e4m3") => return Ok(FragmentElement::E4m3),
+        Some(_) => return Ok(FragmentElement::E5m2),
         None => {}
     }
     match modifiers.expect_type()? {
-        ScalarType::F16 => Ok(MatrixElement::F16),
-        ScalarType::Bf16 => Ok(MatrixElement::Bf16),
-        ScalarType::Tf32 => Ok(MatrixElement::Tf32),
+        ScalarType::F16 => Ok(FragmentElement::F16),
+        ScalarType::Bf16 => Ok(FragmentElement::Bf16),
+        ScalarType::Tf32 => Ok(FragmentElement::Tf32),
         _ => Err(Problem::Unsupported("a matrix product of these types")),
     }
 }
