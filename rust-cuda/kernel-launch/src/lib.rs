@@ -3,6 +3,7 @@
 //!
 //! `kernel-check` checks such a launch, `kernel-debugger` steps through it.
 
+mod argument;
 pub mod debug_information;
 mod element_type;
 mod launch;
@@ -10,7 +11,8 @@ mod launch_file;
 pub mod named_file;
 mod shared;
 
+pub use argument::Argument;
 pub use element_type::ElementType;
-pub use launch::{Argument, Launch, takes_turns};
+pub use launch::{Launch, takes_turns};
 pub use launch_file::{LaunchFile, LaunchFileError, Order, OrderError};
 pub use shared::SharedVariable;

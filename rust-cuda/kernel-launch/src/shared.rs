@@ -6,9 +6,9 @@ use cuda_launch::LaunchConfig;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Fault, Machine};
 
+use crate::argument::Argument;
 use crate::debug_information::{DebugInformation, SharedMemory};
 use crate::element_type::ElementType;
-use crate::launch::Argument;
 
 /// A variable in shared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

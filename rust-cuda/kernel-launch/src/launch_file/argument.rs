@@ -8,8 +8,8 @@ use ptx_interpreter::Machine;
 use ptx_interpreter::memory::MemoryError;
 use serde::Deserialize;
 
+use crate::argument::Argument;
 use crate::element_type::ElementType;
-use crate::launch::Argument;
 use crate::named_file;
 
 /// Maximum size of all buffers together, in bytes. A session holds them twice.
