@@ -6,27 +6,20 @@ use std::path::PathBuf;
 
 use emmy_dap_types::events::{ContinuedEventBody, Event, StoppedEventBody};
 use emmy_dap_types::prelude::{Command, ResponseBody};
-use emmy_dap_types::requests::{
-    ContinueArguments, ReverseContinueArguments, SetBreakpointsArguments, SetDataBreakpointsArguments,
-    SetExceptionBreakpointsArguments, SetFunctionBreakpointsArguments, StepInArguments,
-};
+use emmy_dap_types::requests::{ContinueArguments, ReverseContinueArguments, StepInArguments};
 use emmy_dap_types::responses::{
     ContinueResponse, DataBreakpointInfoResponse, EvaluateResponse, ExceptionInfoResponse, ScopesResponse,
-    SetBreakpointsResponse, SetDataBreakpointsResponse, SetExceptionBreakpointsResponse,
-    SetFunctionBreakpointsResponse, StackTraceResponse, ThreadsResponse, VariablesResponse,
+    SetDataBreakpointsResponse, StackTraceResponse, ThreadsResponse, VariablesResponse,
 };
 use emmy_dap_types::types::{
-    Breakpoint, DataBreakpoint, DataBreakpointAccessType, ExceptionBreakMode, FunctionBreakpoint, SourceBreakpoint,
-    SteppingGranularity, StoppedEventReason,
+    DataBreakpoint, DataBreakpointAccessType, ExceptionBreakMode, SteppingGranularity, StoppedEventReason,
 };
 use kernel_launch::Launch;
 
+use super::breakpoints::{refused, set_breakpoints, set_data_breakpoints};
 use super::present::Presenter;
 use super::{Client, Received, ServeError};
-use crate::{Breakpoints, Condition, Front, Lines, Resume, StopReason, Stopped};
-
-/// The filter of exception breakpoints that selects all faults.
-pub(super) const FAULTS: &str = "faults";
+use crate::{Breakpoints, Front, Lines, Resume, StopReason, Stopped};
 
 /// The target of a step into it that is the warp's next barrier.
 const NEXT_BARRIER: i64 = 1;
@@ -79,16 +72,11 @@ impl<'c, W: Write> DapFront<'c, W> {
         breakpoints: &mut Breakpoints,
     ) -> Result<bool, ServeError> {
         while let Some(request) = self.client.next()? {
+            if let Some(body) = set_breakpoints(&request.command, (launch, lines), breakpoints) {
+                self.client.succeed(&request, body)?;
+                continue;
+            }
             match &request.command {
-                Command::SetBreakpoints(arguments) => {
-                    self.set_breakpoints(&request, arguments, (launch, lines), breakpoints)?;
-                }
-                Command::SetFunctionBreakpoints(arguments) => {
-                    self.set_function_breakpoints(&request, arguments, (launch, lines), breakpoints)?;
-                }
-                Command::SetExceptionBreakpoints(arguments) => {
-                    self.client.succeed(&request, set_exception_breakpoints(arguments, breakpoints))?;
-                }
                 Command::SetDataBreakpoints(arguments) => {
                     let early = |_: &DataBreakpoint| refused("set it again once the kernel has stopped".to_owned());
                     let body =
@@ -113,109 +101,33 @@ impl<'c, W: Write> DapFront<'c, W> {
         Ok(false)
     }
 
-    fn set_breakpoints(
-        &mut self,
-        request: &Received,
-        arguments: &SetBreakpointsArguments,
-        (launch, lines): (&Launch, &Lines),
-        breakpoints: &mut Breakpoints,
-    ) -> Result<(), ServeError> {
-        let path = arguments.source.path.as_deref().or(arguments.source.name.as_deref()).unwrap_or_default();
-        let wanted = arguments.breakpoints.as_deref().unwrap_or_default();
-        let read: Vec<_> = wanted.iter().map(line_and_condition).collect();
-        let mut set = breakpoints.set_lines((launch, lines), path, read.iter().flatten().cloned()).into_iter();
-        let answer = |read: &Result<_, String>| match read {
-            Err(error) => refused(error.clone()),
-            Ok(_) => match set.next().expect("each valid breakpoint has an answer") {
-                Ok(line) => Breakpoint { verified: true, line: Some(line.into()), ..Default::default() },
-                Err(error) => refused(error.to_string()),
-            },
-        };
-        let body = SetBreakpointsResponse { breakpoints: read.iter().map(answer).collect() };
-        self.client.succeed(request, ResponseBody::SetBreakpoints(body))
-    }
-
-    /// A function is the launch's kernel, all others being inlined into it.
-    fn set_function_breakpoints(
-        &mut self,
-        request: &Received,
-        arguments: &SetFunctionBreakpointsArguments,
-        (launch, lines): (&Launch, &Lines),
-        breakpoints: &mut Breakpoints,
-    ) -> Result<(), ServeError> {
-        // Without a condition it cannot fail.
-        let _ = breakpoints.set_entry((launch, lines), None);
-        let set = |wanted: &FunctionBreakpoint| {
-            let kernel = launch.kernel();
-            if wanted.name != kernel {
-                let name = &wanted.name;
-                let way_out = "break at a line of a function that it calls";
-                return Err(format!("`{name}` is not the launch's kernel, which is `{kernel}`: {way_out}"));
-            }
-            without_hits(wanted.hit_condition.as_deref())?;
-            let condition = condition(wanted.condition.as_deref())?;
-            let entry = Some(crate::Breakpoint { condition });
-            breakpoints.set_entry((launch, lines), entry).map_err(|error| error.to_string())
-        };
-        let body = SetFunctionBreakpointsResponse {
-            breakpoints: arguments.breakpoints.iter().map(set).map(verified).collect(),
-        };
-        self.client.succeed(request, ResponseBody::SetFunctionBreakpoints(body))
-    }
-
-    /// Data breakpoints are known by the expressions whose memory they watch.
-    fn set_data_breakpoints(
-        &mut self,
-        request: &Received,
-        arguments: &SetDataBreakpointsArguments,
-        presenter: &Presenter<'_>,
-        breakpoints: &mut Breakpoints,
-    ) -> Result<(), ServeError> {
-        let mut watches = Vec::new();
-        let set = |wanted: &DataBreakpoint| {
-            if wanted.condition.as_deref().is_some_and(|condition| !condition.trim().is_empty()) {
-                return Err(
-                    "a data breakpoint has no condition: set a breakpoint with one at the line that writes".to_owned()
-                );
-            }
-            without_hits(wanted.hit_condition.as_deref())?;
-            if !matches!(wanted.access_type, None | Some(DataBreakpointAccessType::Write)) {
-                return Err("a data breakpoint stops at writes only: choose the access type `write`".to_owned());
-            }
-            watches.extend(presenter.addresses(&wanted.data_id)?);
-            Ok(())
-        };
-        let body =
-            SetDataBreakpointsResponse { breakpoints: arguments.breakpoints.iter().map(set).map(verified).collect() };
-        breakpoints.set_watches(&watches);
-        self.client.succeed(request, ResponseBody::SetDataBreakpoints(body))
-    }
-
     /// Announces a stop, unless only waiting requests are to be answered.
     fn announce(&mut self, stopped: &Stopped<'_>, thread: i64) -> Result<(), ServeError> {
-        let (reason, text) = match &stopped.stop.reason {
-            StopReason::Entry => (StoppedEventReason::Entry, None),
-            StopReason::Breakpoint => (StoppedEventReason::Breakpoint, None),
-            StopReason::Step => (StoppedEventReason::Step, None),
-            StopReason::BadCondition(error) => (StoppedEventReason::Breakpoint, Some(error.clone())),
-            StopReason::Write(write) => {
-                (StoppedEventReason::String("data breakpoint".to_owned()), Some(stopped.describe(write)))
+        let (reason, description, text) = match &stopped.stop.reason {
+            StopReason::Entry => (StoppedEventReason::Entry, None, None),
+            StopReason::Breakpoint => (StoppedEventReason::Breakpoint, None, None),
+            StopReason::Step => (StoppedEventReason::Step, None, None),
+            StopReason::Pause => (StoppedEventReason::Pause, None, None),
+            StopReason::BadCondition(error) => {
+                let description = "The condition has no value".to_owned();
+                (StoppedEventReason::Breakpoint, Some(description), Some(error.clone()))
             }
-            StopReason::Pause => (StoppedEventReason::Pause, None),
-            StopReason::Fault(fault) => (StoppedEventReason::Exception, Some(fault.to_string())),
+            StopReason::Write(write) => {
+                let text = stopped.describe(write);
+                (StoppedEventReason::String("data breakpoint".to_owned()), Some(text.clone()), Some(text))
+            }
+            StopReason::Fault(fault) => {
+                let description = "The kernel's fault".to_owned();
+                (StoppedEventReason::Exception, Some(description), Some(fault.to_string()))
+            }
         };
         // Editors show the text of exceptions only.
-        if matches!(stopped.stop.reason, StopReason::Write(_) | StopReason::BadCondition(_) | StopReason::Fault(_)) {
-            self.client.say(&format!("{}\n", text.as_deref().unwrap_or_default()))?;
+        if let Some(text) = &text {
+            self.client.say(&format!("{text}\n"))?;
         }
         self.client.event(Event::Stopped(StoppedEventBody {
             reason,
-            description: match &stopped.stop.reason {
-                StopReason::Fault(_) => Some("The kernel's fault".to_owned()),
-                StopReason::BadCondition(_) => Some("The condition has no value".to_owned()),
-                StopReason::Write(_) => text.clone(),
-                _ => None,
-            },
+            description,
             thread_id: Some(thread),
             preserve_focus_hint: None,
             text,
@@ -255,128 +167,120 @@ impl<'c, W: Write> DapFront<'c, W> {
         breakpoints: &mut Breakpoints,
         presenter: &mut Presenter<'_>,
     ) -> Result<Option<Resume>, ServeError> {
-        if let Err(message) = check_thread(&request.command, presenter) {
+        let command = &request.command;
+        if let Err(message) = check_thread(command, presenter) {
             self.client.fail(request, message)?;
             return Ok(None);
         }
-        let by = |granularity: &Option<SteppingGranularity>, step| match granularity {
-            Some(SteppingGranularity::Instruction) => Resume::StepInstruction,
-            _ => step,
-        };
-        let (body, resume) = match &request.command {
-            Command::Continue(_) => {
-                let body = ContinueResponse { all_threads_continued: Some(true) };
-                (Ok(ResponseBody::Continue(body)), Some(Resume::Continue))
+        self.warp = stepped_thread(command).and_then(|thread| presenter.warp_of(thread).ok());
+        if let Some((resume, body)) = resumed(command) {
+            self.terminates |= matches!(command, Command::Terminate(_));
+            self.client.succeed(request, body)?;
+            if resume == Resume::Restart {
+                // Without it editors keep showing the stop before.
+                let thread_id = presenter.current_thread();
+                let all_threads_continued = Some(true);
+                self.client.event(Event::Continued(ContinuedEventBody { thread_id, all_threads_continued }))?;
             }
-            Command::Next(arguments) => (Ok(ResponseBody::Next), Some(by(&arguments.granularity, Resume::StepOver))),
-            Command::StepIn(arguments) if arguments.target_id == Some(NEXT_BARRIER) => {
-                (Ok(ResponseBody::StepIn), Some(Resume::ToBarrier))
-            }
-            Command::StepIn(arguments) => {
-                (Ok(ResponseBody::StepIn), Some(by(&arguments.granularity, Resume::StepLine)))
-            }
-            Command::StepOut(arguments) => {
-                (Ok(ResponseBody::StepOut), Some(by(&arguments.granularity, Resume::StepOut)))
-            }
-            Command::StepInTargets(arguments) => {
-                if let Err(message) = presenter.scopes(arguments.frame_id) {
-                    self.client.fail(request, message)?;
+            return Ok(Some(resume));
+        }
+        let body = match command {
+            Command::StepInTargets(arguments) => match presenter.scopes(arguments.frame_id) {
+                Ok(_) => {
+                    let targets = serde_json::json!({"targets": [{"id": NEXT_BARRIER, "label": "the next barrier"}]});
+                    self.client.succeed_with(request, &targets)?;
                     return Ok(None);
                 }
-                let targets = serde_json::json!({"targets": [{"id": NEXT_BARRIER, "label": "the next barrier"}]});
-                self.client.succeed_with(request, &targets)?;
-                return Ok(None);
-            }
-            Command::StepBack(_) => (Ok(ResponseBody::StepBack), Some(Resume::StepBack)),
-            Command::ReverseContinue(_) => (Ok(ResponseBody::ReverseContinue), Some(Resume::ContinueBack)),
-            Command::Restart(_) => (Ok(ResponseBody::Restart), Some(Resume::Restart)),
-            Command::Disconnect(_) => (Ok(ResponseBody::Disconnect), Some(Resume::Quit)),
-            Command::Terminate(_) => {
-                self.terminates = true;
-                (Ok(ResponseBody::Terminate), Some(Resume::Quit))
-            }
-            Command::Pause(_) => (Ok(ResponseBody::Pause), None),
-            Command::SetBreakpoints(arguments) => {
-                self.set_breakpoints(request, arguments, (stopped.launch, stopped.lines), breakpoints)?;
-                return Ok(None);
-            }
-            Command::SetFunctionBreakpoints(arguments) => {
-                self.set_function_breakpoints(request, arguments, (stopped.launch, stopped.lines), breakpoints)?;
-                return Ok(None);
-            }
-            Command::SetDataBreakpoints(arguments) => {
-                self.set_data_breakpoints(request, arguments, presenter, breakpoints)?;
-                return Ok(None);
-            }
-            Command::DataBreakpointInfo(arguments) => {
-                let expression = presenter.expression(arguments.variables_reference, &arguments.name);
-                let (data_id, description) = match presenter.addresses(&expression) {
-                    Ok(_) => (Some(expression.clone()), format!("{expression} is written")),
-                    Err(error) => (None, error),
-                };
-                let access_types = data_id.is_some().then(|| vec![DataBreakpointAccessType::Write]);
-                let info = DataBreakpointInfoResponse { data_id, description, access_types, can_persist: Some(false) };
-                (Ok(ResponseBody::DataBreakpointInfo(info)), None)
-            }
-            Command::SetExceptionBreakpoints(arguments) => {
-                (Ok(set_exception_breakpoints(arguments, breakpoints)), None)
-            }
-            Command::Threads => {
-                let threads = presenter.threads();
-                (Ok(ResponseBody::Threads(ThreadsResponse { threads })), None)
-            }
-            Command::StackTrace(arguments) => {
-                let frames = presenter.frames(arguments.thread_id).map(|stack_frames| {
-                    let total_frames = Some(stack_frames.len() as i64);
-                    ResponseBody::StackTrace(StackTraceResponse { stack_frames, total_frames })
-                });
-                (frames, None)
-            }
-            Command::Scopes(arguments) => {
-                let scopes = presenter.scopes(arguments.frame_id);
-                (scopes.map(|scopes| ResponseBody::Scopes(ScopesResponse { scopes })), None)
-            }
-            Command::Variables(arguments) => {
-                let variables = presenter.variables(arguments.variables_reference);
-                (variables.map(|variables| ResponseBody::Variables(VariablesResponse { variables })), None)
-            }
-            Command::Evaluate(arguments) => {
-                let value = presenter.evaluate(&arguments.expression, arguments.frame_id);
-                let body = value.map(|(result, variables_reference)| {
-                    ResponseBody::Evaluate(EvaluateResponse { result, variables_reference, ..Default::default() })
-                });
-                (body, None)
-            }
-            Command::ExceptionInfo(_) => match &stopped.stop.reason {
-                StopReason::Fault(fault) => {
-                    let info = ExceptionInfoResponse {
-                        exception_id: "fault".to_owned(),
-                        description: Some(fault.to_string()),
-                        break_mode: ExceptionBreakMode::Always,
-                        details: None,
-                    };
-                    (Ok(ResponseBody::ExceptionInfo(info)), None)
-                }
-                _ => (Err("the kernel has stopped without a fault".to_owned()), None),
+                Err(message) => Err(message),
             },
-            _ => {
-                let command = request.name();
-                (Err(format!("`{command}` is not supported by this debugger, which does not announce it either")), None)
-            }
+            Command::SetDataBreakpoints(arguments) => Ok(set_data_breakpoints(arguments, presenter, breakpoints)),
+            _ => match set_breakpoints(command, (stopped.launch, stopped.lines), breakpoints) {
+                Some(body) => Ok(body),
+                None => show(request, stopped, presenter),
+            },
         };
-        self.warp = stepped_thread(&request.command).and_then(|thread| presenter.warp_of(thread).ok());
         match body {
             Ok(body) => self.client.succeed(request, body)?,
             Err(message) => self.client.fail(request, message)?,
         }
-        if resume == Some(Resume::Restart) {
-            // Without it editors keep showing the stop before.
-            let thread_id = presenter.current_thread();
-            let all_threads_continued = Some(true);
-            self.client.event(Event::Continued(ContinuedEventBody { thread_id, all_threads_continued }))?;
-        }
-        Ok(resume)
+        Ok(None)
     }
+}
+
+/// How a request resumes the kernel, and its answer; None for all others.
+fn resumed(command: &Command) -> Option<(Resume, ResponseBody)> {
+    let by = |granularity: &Option<SteppingGranularity>, step| match granularity {
+        Some(SteppingGranularity::Instruction) => Resume::StepInstruction,
+        _ => step,
+    };
+    Some(match command {
+        Command::Continue(_) => {
+            let body = ContinueResponse { all_threads_continued: Some(true) };
+            (Resume::Continue, ResponseBody::Continue(body))
+        }
+        Command::Next(arguments) => (by(&arguments.granularity, Resume::StepOver), ResponseBody::Next),
+        Command::StepIn(arguments) if arguments.target_id == Some(NEXT_BARRIER) => {
+            (Resume::ToBarrier, ResponseBody::StepIn)
+        }
+        Command::StepIn(arguments) => (by(&arguments.granularity, Resume::StepLine), ResponseBody::StepIn),
+        Command::StepOut(arguments) => (by(&arguments.granularity, Resume::StepOut), ResponseBody::StepOut),
+        Command::StepBack(_) => (Resume::StepBack, ResponseBody::StepBack),
+        Command::ReverseContinue(_) => (Resume::ContinueBack, ResponseBody::ReverseContinue),
+        Command::Restart(_) => (Resume::Restart, ResponseBody::Restart),
+        Command::Disconnect(_) => (Resume::Quit, ResponseBody::Disconnect),
+        Command::Terminate(_) => (Resume::Quit, ResponseBody::Terminate),
+        _ => return None,
+    })
+}
+
+/// What a request asks of the stop.
+///
+/// # Errors
+/// Why it has no answer.
+fn show(request: &Received, stopped: &Stopped<'_>, presenter: &mut Presenter<'_>) -> Result<ResponseBody, String> {
+    Ok(match &request.command {
+        Command::Pause(_) => ResponseBody::Pause,
+        Command::Threads => ResponseBody::Threads(ThreadsResponse { threads: presenter.threads() }),
+        Command::StackTrace(arguments) => {
+            let stack_frames = presenter.frames(arguments.thread_id)?;
+            let total_frames = Some(stack_frames.len() as i64);
+            ResponseBody::StackTrace(StackTraceResponse { stack_frames, total_frames })
+        }
+        Command::Scopes(arguments) => {
+            ResponseBody::Scopes(ScopesResponse { scopes: presenter.scopes(arguments.frame_id)? })
+        }
+        Command::Variables(arguments) => {
+            let variables = presenter.variables(arguments.variables_reference)?;
+            ResponseBody::Variables(VariablesResponse { variables })
+        }
+        Command::Evaluate(arguments) => {
+            let (result, variables_reference) = presenter.evaluate(&arguments.expression, arguments.frame_id)?;
+            ResponseBody::Evaluate(EvaluateResponse { result, variables_reference, ..Default::default() })
+        }
+        Command::DataBreakpointInfo(arguments) => {
+            let expression = presenter.expression(arguments.variables_reference, &arguments.name);
+            let (data_id, description) = match presenter.addresses(&expression) {
+                Ok(_) => (Some(expression.clone()), format!("{expression} is written")),
+                Err(error) => (None, error),
+            };
+            let access_types = data_id.is_some().then(|| vec![DataBreakpointAccessType::Write]);
+            let info = DataBreakpointInfoResponse { data_id, description, access_types, can_persist: Some(false) };
+            ResponseBody::DataBreakpointInfo(info)
+        }
+        Command::ExceptionInfo(_) => match &stopped.stop.reason {
+            StopReason::Fault(fault) => ResponseBody::ExceptionInfo(ExceptionInfoResponse {
+                exception_id: "fault".to_owned(),
+                description: Some(fault.to_string()),
+                break_mode: ExceptionBreakMode::Always,
+                details: None,
+            }),
+            _ => return Err("the kernel has stopped without a fault".to_owned()),
+        },
+        _ => {
+            let command = request.name();
+            return Err(format!("`{command}` is not supported by this debugger, which does not announce it either"));
+        }
+    })
 }
 
 /// The thread that a request steps.
@@ -402,61 +306,6 @@ fn check_thread(command: &Command, presenter: &Presenter<'_>) -> Result<(), Stri
         | Command::ReverseContinue(ReverseContinueArguments { thread_id, .. }) => presenter.check_exists(*thread_id),
         _ => stepped_thread(command).map_or(Ok(()), |thread| presenter.check_runs(thread)),
     }
-}
-
-/// The condition of a breakpoint; editors send an empty one where there is none.
-fn condition(text: Option<&str>) -> Result<Option<Condition>, String> {
-    let text = text.filter(|text| !text.trim().is_empty());
-    text.map(str::parse).transpose().map_err(|error: crate::ConditionError| error.to_string())
-}
-
-/// The line of a breakpoint and its condition.
-///
-/// # Errors
-/// If it asks for what no breakpoint of this debugger does.
-fn line_and_condition(wanted: &SourceBreakpoint) -> Result<(u32, Option<Condition>), String> {
-    let line = u32::try_from(wanted.line).ok().filter(|line| *line > 0);
-    let line = line.ok_or_else(|| format!("there is no line {}: lines are counted from 1", wanted.line))?;
-    without_hits(wanted.hit_condition.as_deref())?;
-    if wanted.log_message.as_deref().is_some_and(|message| !message.is_empty()) {
-        return Err("this debugger logs no messages: stop at the breakpoint, and watch the expression".to_owned());
-    }
-    Ok((line, condition(wanted.condition.as_deref())?))
-}
-
-/// # Errors
-/// If a breakpoint is to stop only after a number of hits.
-fn without_hits(hit_condition: Option<&str>) -> Result<(), String> {
-    match hit_condition.filter(|text| !text.trim().is_empty()) {
-        None => Ok(()),
-        Some(_) => Err("this debugger counts no hits: write a condition, such as `block.x == 3`".to_owned()),
-    }
-}
-
-/// The answer for a breakpoint that has been set, or cannot be.
-fn verified(set: Result<(), String>) -> Breakpoint {
-    match set {
-        Ok(()) => Breakpoint { verified: true, ..Default::default() },
-        Err(message) => refused(message),
-    }
-}
-
-/// A breakpoint that cannot be set.
-fn refused(message: String) -> Breakpoint {
-    Breakpoint { message: Some(message), ..Default::default() }
-}
-
-fn set_exception_breakpoints(
-    arguments: &SetExceptionBreakpointsArguments,
-    breakpoints: &mut Breakpoints,
-) -> ResponseBody {
-    breakpoints.set_stops_at_faults(arguments.filters.iter().any(|filter| filter == FAULTS));
-    let answer = |filter: &String| match filter == FAULTS {
-        true => verified(Ok(())),
-        false => refused(format!("there is no filter `{filter}`: the only one is `{FAULTS}`")),
-    };
-    let breakpoints = Some(arguments.filters.iter().map(answer).collect());
-    ResponseBody::SetExceptionBreakpoints(SetExceptionBreakpointsResponse { breakpoints })
 }
 
 impl<W: Write> Front for DapFront<'_, W> {

@@ -1,5 +1,6 @@
 //! A server of the Debug Adapter Protocol.
 
+mod breakpoints;
 mod front;
 mod present;
 mod wire;
@@ -295,7 +296,7 @@ fn capabilities() -> Capabilities {
         supports_function_breakpoints: Some(true),
         supports_data_breakpoints: Some(true),
         exception_breakpoint_filters: Some(vec![ExceptionBreakpointsFilter {
-            filter: front::FAULTS.to_owned(),
+            filter: breakpoints::FAULTS.to_owned(),
             label: "Faults".to_owned(),
             description: Some("Races, accesses out of bounds, uninitialised reads, deadlocks, traps".to_owned()),
             default: Some(true),
