@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use kernel_debugger::{dap, parse_source_root, terminal};
 use kernel_launch::{LaunchFile, Order};
+use ptx_interpreter::syntax::printable;
 
 /// Serves an editor by the Debug Adapter Protocol, on standard input and output
 #[derive(Parser)]
@@ -52,11 +53,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let escaped = |character: char| match character.is_control() {
-                true => character.escape_default().to_string(),
-                false => character.to_string(),
-            };
-            eprintln!("Error: {}", error.to_string().chars().map(escaped).collect::<String>());
+            eprintln!("Error: {}", printable(&error.to_string()));
             ExitCode::from(2)
         }
     }

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use kernel_launch::Launch;
+use ptx_interpreter::syntax::printable;
 use ptx_interpreter::{Fault, LaunchError};
 use thiserror::Error;
 
@@ -160,22 +161,9 @@ impl Page {
         let kilobytes = self.html.len().div_ceil(1000);
         let head = format!("{}: block {} of {kernel}, {of} ({kilobytes} kB)", output.display(), self.block);
         let fault = self.fault.iter().map(|fault| format!("fault: {fault}"));
-        let lines: Vec<String> =
-            [head].into_iter().chain(fault).map(|line| without_control_characters(&line)).collect();
+        let lines: Vec<String> = [head].into_iter().chain(fault).map(|line| printable(&line)).collect();
         lines.join("\n")
     }
-}
-
-/// Text for a terminal, with control characters as their escapes.
-fn without_control_characters(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character.is_control() {
-            true => plain.extend(character.escape_default()),
-            false => plain.push(character),
-        }
-    }
-    plain
 }
 
 /// The expression of a shape, as in `shared0=32x33` or `shared0=f32 32x33`.
