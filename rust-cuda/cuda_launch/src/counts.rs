@@ -1,8 +1,9 @@
 //! Counts in messages, in the singular for one.
 
-/// "1 thread", "2 threads".
+/// "1 thread", "2 threads", "2 launches".
 pub fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+    let ending = if noun.ends_with("ch") { "es" } else { "s" };
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}{ending}") }
 }
 
 /// "1 thread waits", "2 threads wait".

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use cuda_emulator::Report;
+use cuda_launch::counted;
 
 /// The reports in a folder, as one. A process that was killed has written none.
 pub(crate) fn collect(folder: &Path) -> Report {
@@ -21,29 +22,30 @@ pub(crate) fn collect(folder: &Path) -> Report {
 
 /// A line for the whole, one for each kernel, with its instructions that are not exact if `fidelity` is set, and one for each fault.
 pub(crate) fn describe(report: &Report, fidelity: bool) -> String {
+    let counted = |count: u64, noun| counted(count as usize, noun);
     let launches: u64 = report.kernels.iter().map(|kernel| kernel.launches).sum();
     let instructions: u64 = report.kernels.iter().map(|kernel| kernel.thread_instructions).sum();
     let mut text = format!(
         "CUDA emulator: {}, {}, {}, {}\n",
-        counted(report.kernels.len() as u64, "kernel", "kernels"),
-        counted(launches, "launch", "launches"),
-        counted(instructions, "instruction", "instructions"),
-        counted(report.faults.len() as u64, "fault", "faults")
+        counted(report.kernels.len() as u64, "kernel"),
+        counted(launches, "launch"),
+        counted(instructions, "instruction"),
+        counted(report.faults.len() as u64, "fault")
     );
     for kernel in &report.kernels {
         let _ = writeln!(
             text,
-            "  {}: {}, {}",
+            "  {}: {}, {} of threads",
             kernel.kernel,
-            counted(kernel.launches, "launch", "launches"),
-            counted(kernel.thread_instructions, "instruction of threads", "instructions of threads")
+            counted(kernel.launches, "launch"),
+            counted(kernel.thread_instructions, "instruction")
         );
         for (instruction, count) in kernel.inexact.iter().filter(|_| fidelity) {
             let _ = writeln!(text, "    {instruction}; {count} of threads");
         }
     }
     if report.live_buffers > 0 {
-        let (buffers, bytes) = (counted(report.live_buffers, "buffer", "buffers"), report.live_bytes);
+        let (buffers, bytes) = (counted(report.live_buffers, "buffer"), report.live_bytes);
         let _ = writeln!(text, "  {buffers} of the device, {bytes} bytes together, not freed at the end");
     }
     for fault in &report.faults {
@@ -55,10 +57,6 @@ pub(crate) fn describe(report: &Report, fidelity: bool) -> String {
         };
     }
     text
-}
-
-fn counted(count: u64, one: &str, several: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { several })
 }
 
 #[cfg(test)]
