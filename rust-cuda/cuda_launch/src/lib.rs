@@ -17,6 +17,7 @@ mod mbarrier;
 pub mod message;
 mod overflow;
 mod schedule;
+mod split_mix;
 pub mod trap;
 pub mod words;
 
@@ -26,3 +27,4 @@ pub use launch_config::{Dim3, LaunchConfig, LimitError};
 pub use mbarrier::{Mbarrier, MbarrierError};
 pub use overflow::Overflow;
 pub use schedule::{Schedule, ScheduleError, Search, StartOrder, Switches};
+pub use split_mix::SplitMix;

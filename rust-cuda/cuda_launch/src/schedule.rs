@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+use crate::split_mix::SplitMix;
+
 /// The order in which a launch's blocks, and each block's warps or threads, start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StartOrder {
@@ -263,12 +265,9 @@ fn shrink<F>(
     best
 }
 
-/// A hash of 64 bits (Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014: SplitMix64).
+/// A hash of 64 bits.
 fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ value >> 31
+    SplitMix(value).number()
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {

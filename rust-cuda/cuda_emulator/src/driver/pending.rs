@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::thread::ThreadId;
 
+use cuda_launch::SplitMix;
+
 use crate::driver::{Driver, State, driver, state};
 use crate::error::{Error, Result};
 use crate::handles::Handle;
@@ -85,8 +87,7 @@ struct Item {
 /// The pending work of all contexts.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    /// State of the generator of random numbers.
-    random: u64,
+    random: SplitMix,
     items: BTreeMap<Number, Item>,
     made: Number,
     /// By context and stream, the pace of the work that is queued next.
@@ -226,19 +227,11 @@ impl Driver {
 impl Pending {
     /// No work, and a generator of random numbers that begins with a seed.
     pub(super) fn new(seed: u64) -> Self {
-        Self { random: seed, ..Self::default() }
-    }
-
-    /// The next random number (SplitMix64; Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators").
-    fn random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.random ^ self.random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
+        Self { random: SplitMix(seed), ..Self::default() }
     }
 
     fn below(&mut self, limit: u64) -> u64 {
-        self.random() % limit
+        self.random.number() % limit
     }
 
     /// Whether a piece of work has not ended yet.
@@ -300,7 +293,7 @@ impl Pending {
             1 => Some(2 + self.below(4)),
             _ => None,
         };
-        let pace = Pace { delay, priority: self.random() };
+        let pace = Pace { delay, priority: self.random.number() };
         self.paces.insert((queue.context, queue.lane), pace);
         pace
     }
