@@ -77,32 +77,7 @@ pub fn network_gradient_bytes_tensor(
             next_inputs = [next_inputs[1], fetch(next_samples[0])];
             next_errors = [next_errors[1], fetch_errors(step + 2)];
             next_samples = [next_samples[1], samples(step + 4)];
-            let errors = errors.map(|[a, b, c, d]| {
-                let (left, right) = (in_three([a, b]), in_three([c, d]));
-                [0, 1, 2].map(|part: usize| B::<Bf16>::from_registers([left[part], right[part]]))
-            });
-            // Two products at once, of which none waits for the one before.
-            let mut multiply = |i: usize| {
-                let inputs = [2 * i, 2 * i + 1].map(|tile| {
-                    let pair = |sample: usize, feature: usize| {
-                        let (word, index) = (feature / 4, feature as u32 % 4);
-                        bf16_pair([(inputs[sample][word], index), (inputs[sample + 1][word], index)])
-                    };
-                    let (upper, lower) = (2 * tile, 2 * tile + 1);
-                    A::from_registers([pair(0, upper), pair(0, lower), pair(2, upper), pair(2, lower)])
-                });
-                let mut add = |part: usize| {
-                    for (inputs, sums) in inputs.iter().zip(&mut sums[2 * i..]) {
-                        for (errors, sum) in errors.iter().zip(sums) {
-                            *sum = sum.plus_product(inputs, &errors[part]);
-                        }
-                    }
-                };
-                add(2);
-                add(1);
-                add(0);
-            };
-            repeated!(multiply: 0 1 2 3);
+            add_products(&mut sums, inputs, errors);
             step += 1;
         }
     }
@@ -138,4 +113,35 @@ pub fn network_gradient_bytes_tensor(
         thread::sync_threads();
     };
     repeated!(finish: 0 1);
+}
+
+/// Adds the products of a lane's four samples: of the inputs, 16 bytes of each, and of the errors of two units.
+#[inline(always)]
+fn add_products(sums: &mut [[Sums; 2]; TILES], inputs: [[u32; 4]; 4], errors: [[f32; 4]; 2]) {
+    let errors = errors.map(|[a, b, c, d]| {
+        let (left, right) = (in_three([a, b]), in_three([c, d]));
+        [0, 1, 2].map(|part: usize| B::<Bf16>::from_registers([left[part], right[part]]))
+    });
+    // Two products at once, of which none waits for the one before.
+    let mut multiply = |i: usize| {
+        let inputs = [2 * i, 2 * i + 1].map(|tile| {
+            let pair = |sample: usize, feature: usize| {
+                let (word, index) = (feature / 4, feature as u32 % 4);
+                bf16_pair([(inputs[sample][word], index), (inputs[sample + 1][word], index)])
+            };
+            let (upper, lower) = (2 * tile, 2 * tile + 1);
+            A::from_registers([pair(0, upper), pair(0, lower), pair(2, upper), pair(2, lower)])
+        });
+        let mut add = |part: usize| {
+            for (inputs, sums) in inputs.iter().zip(&mut sums[2 * i..]) {
+                for (errors, sum) in errors.iter().zip(sums) {
+                    *sum = sum.plus_product(inputs, &errors[part]);
+                }
+            }
+        };
+        add(2);
+        add(1);
+        add(0);
+    };
+    repeated!(multiply: 0 1 2 3);
 }
