@@ -51,9 +51,9 @@ impl<'a> Batch<'a> {
 /// The rows of a layer's inputs: samples, looked up in the order, or the activations of the layer before.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a, T: Input> {
-    values: Global<'a, T>,
-    scale: T::Scale,
-    batch: Batch<'a>,
+    pub(super) values: Global<'a, T>,
+    pub(super) scale: T::Scale,
+    pub(super) batch: Batch<'a>,
     columns: u32,
     /// Whether the rows are samples.
     are_samples: bool,

@@ -6,8 +6,22 @@ use super::input::{ByteScale, Input};
 use super::shape::{Batches, LayerShape};
 use super::tile::{Fetched, QUADS, adjacent, product};
 
+/// A layer's forward pass over a batch, as each kernel takes it.
+#[derive(Clone, Copy)]
+pub(super) struct Forward<'a, T: Input> {
+    pub(super) inputs: Rows<'a, T>,
+    pub(super) parameters: Global<'a, f32>,
+    pub(super) outputs: GlobalMut<'a, f32>,
+    pub(super) shape: LayerShape,
+    pub(super) activation: u32,
+}
+
+/// A kernel of the forward pass, which the expression computes.
 macro_rules! forward_kernel {
-    ($(#[$documentation:meta])* $name:ident, tile $tile:literal, $input:ty $(, $scale:ident: $scale_type:ty)?) => {
+    (
+        $(#[$documentation:meta])*
+        $name:ident, $input:ty $(, $scale:ident: $scale_type:ty)?, |$pass:ident| $compute:expr
+    ) => {
         $(#[$documentation])*
         #[kernel]
         pub fn $name(
@@ -22,65 +36,41 @@ macro_rules! forward_kernel {
             activation: u32,
         ) {
             let batch = Batch::new(order, state[0], batches);
-            forward::<$tile, $input>(
-                Rows::new(inputs, ($($scale)?), batch, shape.features),
-                batch.rows,
-                Layer { parameters, shape },
-                activation,
-                outputs,
-                &shared_array![F32x4; QUADS],
-            );
+            let inputs = Rows::new(inputs, ($($scale)?), batch, shape.features);
+            let $pass = Forward { inputs, parameters, outputs, shape, activation };
+            $compute;
         }
     };
 }
+pub(super) use forward_kernel;
 
 forward_kernel! {
     /// A layer's activations for a batch, activation(x · W + b), in tiles of 64 × 64: one block per tile, in row-major
     /// order.
     ///
     /// `inputs` are the samples if `order` is not empty, else the activations of the layer before.
-    network_forward_64, tile 64, f32
+    network_forward_64, f32, |pass| forward::<64, f32>(pass, &shared_array![F32x4; QUADS])
 }
 
 forward_kernel! {
     /// A layer's activations, in tiles of 16 × 16; see [`network_forward_64`].
-    network_forward_16, tile 16, f32
+    network_forward_16, f32, |pass| forward::<16, f32>(pass, &shared_array![F32x4; QUADS])
 }
 
 forward_kernel! {
     /// The first layer's activations for samples of bytes, in tiles of 64 × 64; see [`network_forward_64`].
-    network_forward_bytes_64, tile 64, u8, scale: ByteScale
+    network_forward_bytes_64, u8, scale: ByteScale, |pass| forward::<64, u8>(pass, &shared_array![F32x4; QUADS])
 }
 
 forward_kernel! {
     /// The first layer's activations for samples of bytes, in tiles of 16 × 16; see [`network_forward_64`].
-    network_forward_bytes_16, tile 16, u8, scale: ByteScale
-}
-
-#[derive(Clone, Copy)]
-struct Layer<'a> {
-    parameters: Global<'a, f32>,
-    shape: LayerShape,
-}
-
-impl Layer<'_> {
-    /// The weight from input `feature` to unit `unit`; the biases are the row after the last input.
-    #[inline(always)]
-    fn get(&self, feature: u32, unit: u32) -> f32 {
-        self.parameters[self.shape.parameter(feature, unit)]
-    }
+    network_forward_bytes_16, u8, scale: ByteScale, |pass| forward::<16, u8>(pass, &shared_array![F32x4; QUADS])
 }
 
 #[inline(always)]
-fn forward<const TILE: u32, T: Input>(
-    inputs: Rows<T>,
-    rows: u32,
-    layer: Layer,
-    activation: u32,
-    outputs: GlobalMut<f32>,
-    quads: &SharedArray<F32x4, QUADS>,
-) {
-    let LayerShape { features, units, .. } = layer.shape;
+fn forward<const TILE: u32, T: Input>(pass: Forward<T>, quads: &SharedArray<F32x4, QUADS>) {
+    let Forward { inputs, parameters, outputs, shape, activation } = pass;
+    let (LayerShape { features, units, .. }, rows) = (shape, inputs.batch.rows);
     let across = units.div_ceil(TILE);
     let (first_row, first_unit) = (thread::block_idx_x() / across * TILE, thread::block_idx_x() % across * TILE);
     if first_row >= rows {
@@ -99,12 +89,12 @@ fn forward<const TILE: u32, T: Input>(
         if p >= features {
             return F32x4::splat(0.0);
         }
-        adjacent(layer.parameters, layer.shape.parameter(p, unit) as u32, units.saturating_sub(unit))
+        adjacent(parameters, shape.parameter(p, unit) as u32, units.saturating_sub(unit))
     };
     product::<TILE, _>(quads, features, (a_quad, fetch_a, value_of_a), (b_quad, fetch_b), |row, unit, sum| {
         let (row, unit) = (first_row + row, first_unit + unit);
         if row < rows && unit < units {
-            let a = activation::apply(activation, sum + layer.get(features, unit));
+            let a = activation::apply(activation, sum + parameters[shape.parameter(features, unit)]);
             outputs.set((row * units + unit) as usize, a);
         }
     });

@@ -2,7 +2,8 @@ use cuda_std::matrix::{A, B, Bf16, Sums};
 use cuda_std::{F32x4, Global, GlobalMut, GlobalQuads, SharedView, dynamic_shared, hint, kernel, thread};
 
 use super::super::activation;
-use super::super::batch::Batch;
+use super::super::batch::{Batch, Rows};
+use super::super::forward::{Forward, forward_kernel};
 use super::super::input::ByteScale;
 use super::super::shape::{Batches, LayerShape};
 use super::{BYTES, TENSOR_UNITS, bf16_pair, require};
@@ -27,24 +28,18 @@ const fn words(features: u32) -> u32 {
     4 * (features / BYTES).div_ceil(4)
 }
 
-/// The first layer's activations for samples of bytes, by tensor cores: one block of [`TENSOR_ROWS`] threads per tile of [`TENSOR_ROWS`] ×
-/// [`TENSOR_UNITS`], in row-major order, with [`tensor_shared_bytes`]; otherwise as
-/// [`network_forward_bytes_64`](super::super::network_forward_bytes_64).
-///
-/// The number of features is a multiple of 16, and the weights are finite: an infinite one has no three parts, and gives NaN.
-#[kernel]
-pub fn network_forward_bytes_tensor(
-    inputs: &[u8],
-    scale: ByteScale,
-    order: &[u32],
-    state: &[u32],
-    parameters: &[f32],
-    outputs: GlobalMut<f32>,
-    shape: LayerShape,
-    batches: Batches,
-    activation: u32,
-) {
-    let batch = Batch::new(order, state[0], batches);
+forward_kernel! {
+    /// The first layer's activations for samples of bytes, by tensor cores: one block of [`TENSOR_ROWS`] threads per tile of [`TENSOR_ROWS`] ×
+    /// [`TENSOR_UNITS`], in row-major order, with [`tensor_shared_bytes`]; otherwise as
+    /// [`network_forward_bytes_64`](super::super::network_forward_bytes_64).
+    ///
+    /// The number of features is a multiple of 16, and the weights are finite: an infinite one has no three parts, and gives NaN.
+    network_forward_bytes_tensor, u8, scale: ByteScale, |pass| forward(pass)
+}
+
+#[inline(always)]
+fn forward(pass: Forward<u8>) {
+    let Forward { inputs: Rows { values: inputs, scale, batch, .. }, parameters, outputs, shape, activation } = pass;
     let across = shape.units.div_ceil(TENSOR_UNITS);
     let (first_row, first_unit) =
         (thread::block_idx_x() / across * TENSOR_ROWS, thread::block_idx_x() % across * TENSOR_UNITS);
