@@ -117,18 +117,18 @@ impl Clock {
 
     /// Whether an access with this epoch, which reads or writes, happens before the clock.
     #[inline]
-    pub(super) fn covers<const READS: bool>(&self, earlier: ThreadEpoch) -> bool {
-        self.covered_lanes::<READS>(earlier) >> earlier.lane & 1 == 1
+    pub(super) fn covers<const IS_READ: bool>(&self, earlier: ThreadEpoch) -> bool {
+        self.covered_lanes::<IS_READ>(earlier) >> earlier.lane & 1 == 1
     }
 
     /// The lanes of a warp whose accesses happen before the clock, if all of them made theirs as `earlier` is, which reads or writes.
     #[inline]
-    pub(super) fn covered_lanes<const READS: bool>(&self, earlier: ThreadEpoch) -> u32 {
+    pub(super) fn covered_lanes<const IS_READ: bool>(&self, earlier: ThreadEpoch) -> u32 {
         let of = |list: &[Released]| match list.binary_search_by_key(&earlier.phase.block, |released| released.block) {
             Ok(index) => list[index].covered_lanes(earlier),
             Err(_) => 0,
         };
-        of(&self.blocks) | if READS && !self.reads.is_empty() { of(&self.reads) } else { 0 }
+        of(&self.blocks) | if IS_READ && !self.reads.is_empty() { of(&self.reads) } else { 0 }
     }
 
     /// Adds what happens before the end of a phase of an mbarrier for which this agent has stored, counted from 1.

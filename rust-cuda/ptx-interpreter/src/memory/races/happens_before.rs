@@ -317,11 +317,11 @@ impl HappensBefore {
 
     /// Whether an earlier access, which reads or writes, happens before the current one.
     #[inline]
-    pub(super) fn is_ordered<const READ: bool>(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
+    pub(super) fn is_ordered<const IS_READ: bool>(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
         if is_of_thread(earlier, later) || follows_barrier(earlier.phase, later.phase) {
             return true;
         }
-        !self.blocks.is_empty() && self.has_acquired(later, |clock| clock.covers::<READ>(earlier))
+        !self.blocks.is_empty() && self.has_acquired(later, |clock| clock.covers::<IS_READ>(earlier))
     }
 
     /// Whether an earlier access happens before what any lane of the later one's warp does next.
@@ -353,7 +353,7 @@ impl HappensBefore {
 
     /// The lanes of a mask whose accesses do not happen before the current one, if all of them made theirs as `earlier` is, which reads or
     /// writes.
-    pub(super) fn unordered_lanes<const READ: bool>(
+    pub(super) fn unordered_lanes<const IS_READ: bool>(
         &self,
         earlier: ThreadEpoch,
         mut lanes: u32,
@@ -367,12 +367,12 @@ impl HappensBefore {
             lanes &= !(1 << later.lane);
         }
         let Some(block) = self.blocks.get(&now.block).filter(|_| lanes != 0) else { return lanes };
-        lanes &= !block.shared.covered_lanes::<READ>(earlier);
+        lanes &= !block.shared.covered_lanes::<IS_READ>(earlier);
         for acquired in block.acquired.iter().filter(|acquired| acquired.is_visible_to(now, 1 << later.lane)) {
             if lanes == 0 {
                 break;
             }
-            lanes &= !acquired.clock.covered_lanes::<READ>(earlier);
+            lanes &= !acquired.clock.covered_lanes::<IS_READ>(earlier);
         }
         lanes
     }

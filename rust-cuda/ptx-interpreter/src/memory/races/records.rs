@@ -11,7 +11,7 @@ const MAX_CONCURRENT: usize = 16;
 /// An access that happens before another of them need not be kept if what races with it races with the other too: what happens after the
 /// other happens after it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Records<const READ: bool> {
+pub(super) struct Records<const IS_READ: bool> {
     latest: Option<Record>,
     /// The others, in order of execution; most words have none.
     others: Option<Box<Others>>,
@@ -40,12 +40,12 @@ impl Group {
     }
 
     /// The accesses that do not happen before another one, that of the highest lane first.
-    fn concurrent_with<const READ: bool>(
+    fn concurrent_with<const IS_READ: bool>(
         self,
         order: &HappensBefore,
         later: ThreadEpoch,
     ) -> impl Iterator<Item = Record> {
-        let mut lanes = order.unordered_lanes::<READ>(order.epoch_of(self.record), self.lanes, later);
+        let mut lanes = order.unordered_lanes::<IS_READ>(order.epoch_of(self.record), self.lanes, later);
         std::iter::from_fn(move || {
             (lanes != 0).then(|| {
                 let lane = 31 - lanes.leading_zeros();
@@ -56,7 +56,7 @@ impl Group {
     }
 }
 
-impl<const READ: bool> Records<READ> {
+impl<const IS_READ: bool> Records<IS_READ> {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.latest.is_none()
@@ -145,11 +145,11 @@ impl<const READ: bool> Records<READ> {
         later: ThreadEpoch,
         has: impl Fn(Record) -> bool,
     ) -> impl Iterator<Item = Record> {
-        let is_concurrent = |record: Record| !order.is_ordered::<READ>(order.epoch_of(record), later);
+        let is_concurrent = |record: Record| !order.is_ordered::<IS_READ>(order.epoch_of(record), later);
         let latest = self.latest.filter(|record| has(*record) && is_concurrent(*record));
         let groups = self.others.iter().flat_map(|others| others.0.iter().rev());
         let groups = groups.filter(move |group| has(group.record));
-        latest.into_iter().chain(groups.flat_map(move |group| group.concurrent_with::<READ>(order, later)))
+        latest.into_iter().chain(groups.flat_map(move |group| group.concurrent_with::<IS_READ>(order, later)))
     }
 
     #[inline]
@@ -157,7 +157,7 @@ impl<const READ: bool> Records<READ> {
         let Some(before) = self.latest.replace(latest) else { return };
         let has_others = self.others.as_ref().is_some_and(|others| !others.0.is_empty());
         if order.lanes_with(latest, before, kind) >> before.lane() & 1 == 1
-            && (before.epoch == latest.epoch || !has_others && order.is_ordered::<READ>(order.epoch_of(before), epoch))
+            && (before.epoch == latest.epoch || !has_others && order.is_ordered::<IS_READ>(order.epoch_of(before), epoch))
         {
             return;
         }
@@ -193,7 +193,7 @@ impl<const READ: bool> Records<READ> {
         if others.iter().any(may_be_ordered) {
             others.retain_mut(|group| {
                 let covered = group.lanes & order.lanes_with(latest, group.record, kind);
-                let unordered = order.unordered_lanes::<READ>(order.epoch_of(group.record), covered, epoch);
+                let unordered = order.unordered_lanes::<IS_READ>(order.epoch_of(group.record), covered, epoch);
                 group.lanes = group.lanes & !covered | unordered;
                 group.lanes != 0
             });
