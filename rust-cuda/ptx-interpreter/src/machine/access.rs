@@ -37,7 +37,7 @@ impl Warp {
                 }
                 _ => {
                     for lane in lanes_of(active) {
-                        let (memory, offset) = resolved.of(lane);
+                        let (memory, offset) = resolved.at(lane);
                         let region = context.region(memory, self);
                         values[lane] = match load.ordering.strong {
                             false => region.load(offset + part, load.bytes),
@@ -68,7 +68,7 @@ impl Warp {
         let bytes = store.bytes * store.sources.len();
         let request = Request { pc, bytes, access: Access::Write, ordering: store.ordering, stored: &store.sources };
         let resolved = self.resolve_access(request, store.space, &store.address, active, context)?;
-        if lanes_of(active).next().is_some_and(|lane| resolved.of(lane).0 != Memory::Local) {
+        if lanes_of(active).next().is_some_and(|lane| resolved.at(lane).0 != Memory::Local) {
             context.note_change();
         } else if self.is_tested() && self.changes_memory(store, active, &resolved, context) {
             self.spin = Spin::No;
@@ -85,7 +85,7 @@ impl Warp {
                 }
                 _ => {
                     for lane in lanes_of(active) {
-                        let (memory, offset) = resolved.of(lane);
+                        let (memory, offset) = resolved.at(lane);
                         let region = context.region(memory, self);
                         match store.ordering.strong {
                             false => region.store(offset + part, store.bytes, values[lane]),
@@ -96,7 +96,7 @@ impl Warp {
             }
             if has_uninitialised {
                 for lane in lanes_of(active) {
-                    let (memory, offset) = resolved.of(lane);
+                    let (memory, offset) = resolved.at(lane);
                     self.store_uninitialised(*source, store.bytes, lane, (memory, offset + part), context)?;
                 }
             }
@@ -109,7 +109,7 @@ impl Warp {
     fn changes_memory(&self, store: &Store, active: u32, resolved: &LaneAddresses, context: &Context<'_>) -> bool {
         let low = |value: u64| if store.bytes < 8 { value & ((1 << (store.bytes * 8)) - 1) } else { value };
         lanes_of(active).any(|lane| {
-            let (memory, offset) = resolved.of(lane);
+            let (memory, offset) = resolved.at(lane);
             let region = context.region(memory, self);
             store.sources.iter().enumerate().any(|(part, source)| {
                 let stored = low(self.registers[*source as usize][lane]);
@@ -132,7 +132,7 @@ impl Warp {
         let mut old = [0; LANES];
         let mut changes = false;
         for lane in lanes_in(active, context.reverses_lanes) {
-            let (memory, offset) = resolved.of(lane);
+            let (memory, offset) = resolved.at(lane);
             let update = if matches!(memory, Memory::Global(_)) { atomic.update_global } else { atomic.update };
             let region = context.region(memory, self);
             old[lane] = region.update(offset, atomic.bytes, |old| {

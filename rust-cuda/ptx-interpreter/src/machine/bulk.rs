@@ -33,11 +33,11 @@ impl Warp {
                     let places = context.reading_uninitialised(context.copies_uninitialised(), |context| {
                         self.resolve_access(request, space, &address, 1 << lane, context)
                     });
-                    places.map(|places| places.of(lane))
+                    places.map(|places| places.at(lane))
                 };
                 let from = piece(copy.from, Access::Read)?;
                 let to = piece(copy.to, Access::Write)?;
-                if barriers.as_ref().is_some_and(|barriers| block_of(to.0) != block_of(barriers.of(lane).0)) {
+                if barriers.as_ref().is_some_and(|barriers| block_of(to.0) != block_of(barriers.at(lane).0)) {
                     return Err(Failure::at(lane, FaultKind::StoreAsyncBlocks));
                 }
                 let mut data = [0; PIECE];
@@ -47,14 +47,14 @@ impl Warp {
                 context.region(to.0, self).write_part(to.1, &data, unwritten);
                 context.note_change();
                 if let Some(barriers) = &barriers {
-                    self.note_async_store(pc, lane, to, PIECE, barriers.of(lane), context);
+                    self.note_async_store(pc, lane, to, PIECE, barriers.at(lane), context);
                 } else {
                     self.begin_bulk_write(pc, lane, to, Piece::new(&data, unwritten), context);
                     self.begin_bulk_read(pc, lane, from, context);
                 }
             }
             if let Some(barriers) = &barriers {
-                self.complete_bytes(lane, barriers.of(lane), bytes, context)?;
+                self.complete_bytes(lane, barriers.at(lane), bytes, context)?;
             }
         }
         Ok(())

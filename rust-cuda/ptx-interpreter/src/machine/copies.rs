@@ -59,14 +59,14 @@ impl Warp {
         context.counts[pc].add_access(pattern.wavefronts, pattern.min_wavefronts);
         for lane in lanes_of(active) {
             let (mut data, mut unwritten) = ([0; 16], 0);
-            let source = (reads >> lane & 1 == 1).then(|| (from.of(lane), sizes[lane]));
+            let source = (reads >> lane & 1 == 1).then(|| (from.at(lane), sizes[lane]));
             if let Some(((memory, offset), bytes)) = source {
                 let region = context.region(memory, self);
                 region.read(offset, &mut data[..bytes]);
                 unwritten = region.unwritten(offset, bytes);
             }
-            self.record_copy(pc, lane, to.of(lane), &data[..copy.bytes], context)?;
-            let begun = self.copies.begin(lane, to.of(lane), Piece::new(&data[..copy.bytes], unwritten), source);
+            self.record_copy(pc, lane, to.at(lane), &data[..copy.bytes], context)?;
+            let begun = self.copies.begin(lane, to.at(lane), Piece::new(&data[..copy.bytes], unwritten), source);
             context.note_flight(self, &begun, Some(pc));
         }
         Ok(())

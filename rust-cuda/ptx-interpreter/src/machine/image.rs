@@ -169,7 +169,7 @@ impl Warp {
             let resolved = self.resolve_image(request, &addresses, same_size, context)?;
             for lane in lanes_of(same_size) {
                 let Some(fetched) = &mut lanes[lane] else { continue };
-                let (memory, offset) = resolved.of(lane);
+                let (memory, offset) = resolved.at(lane);
                 let region = context.region(memory, self);
                 let mut texel = [0; 16];
                 region.read(offset, &mut texel[..bytes]);
@@ -263,7 +263,7 @@ impl Warp {
         let mut unwritten = Unwritten::new(load.registers.len());
         let mut values = vec![[0; LANES]; load.registers.len()];
         for lane in lanes_of(inside) {
-            let (memory, offset) = resolved.of(lane);
+            let (memory, offset) = resolved.at(lane);
             let region = context.region(memory, self);
             let missing = region.unwritten(offset, bytes);
             if missing != 0 {
@@ -308,7 +308,7 @@ impl Warp {
         let has_uninitialised = !self.uninitialised.is_empty();
         for (part, source) in sources.iter().enumerate() {
             for lane in lanes_of(inside) {
-                let (memory, offset) = resolved.of(lane);
+                let (memory, offset) = resolved.at(lane);
                 let offset = offset + part * store.bytes;
                 context.region(memory, self).store(offset, store.bytes, self.registers[*source as usize][lane]);
                 if has_uninitialised {

@@ -41,7 +41,7 @@ impl LaneAddresses {
 
     /// The resolved address of a lane.
     #[inline]
-    pub(super) fn of(&self, lane: usize) -> LaneAddress {
+    pub(super) fn at(&self, lane: usize) -> LaneAddress {
         match self {
             Self::Strided { memory, offset, stride } => (*memory, offset + lane * stride),
             Self::PerLane(resolved) => resolved[lane],

@@ -135,7 +135,7 @@ impl Warp {
         let readers = if count == 4 { present } else { present & ((1 << (count * 8)) - 1) };
         let resolved = self.shared_rows(pc, &addresses, readers, context)?;
         for (lane, row) in rows.iter_mut().enumerate().take(count * 8) {
-            let (memory, offset) = resolved.of(lane);
+            let (memory, offset) = resolved.at(lane);
             for (index, element) in row.iter_mut().enumerate() {
                 *element = context.region(memory, self).load(offset + index * 2, 2) as u16;
             }

@@ -51,7 +51,7 @@ impl Warp {
         match mbarrier.operation {
             MbarrierOperation::Init { arrivals } => {
                 for lane in lanes_of(active) {
-                    let (memory, offset) = places.of(lane);
+                    let (memory, offset) = places.at(lane);
                     let state = State::new(self.registers[arrivals as usize][lane] & u64::from(u32::MAX));
                     let state = state.map_err(|error| context.mbarrier_failure(lane, (memory, offset), error))?;
                     context.region(memory, self).store_whole(offset, BYTES, state.to_bits());
@@ -59,7 +59,7 @@ impl Warp {
                 context.note_change();
             }
             MbarrierOperation::Invalidate => {
-                for (memory, offset) in lanes_of(active).map(|lane| places.of(lane)) {
+                for (memory, offset) in lanes_of(active).map(|lane| places.at(lane)) {
                     context.region(memory, self).store_whole(offset, BYTES, 0);
                 }
                 context.note_change();
@@ -68,13 +68,13 @@ impl Warp {
                 for lane in lanes_in(active, context.reverses_lanes) {
                     let bytes = self.registers[bytes as usize][lane] as u32;
                     let change = |state: &mut State| state.expect(bytes);
-                    self.change_mbarrier(lane, places.of(lane), change, Orders::Nothing, context)?;
+                    self.change_mbarrier(lane, places.at(lane), change, Orders::Nothing, context)?;
                 }
             }
             MbarrierOperation::Arrive(arrival) => self.arrive(arrival, active, &places, context)?,
             MbarrierOperation::ArriveWithCopies { expected } => {
                 for lane in lanes_in(active, context.reverses_lanes) {
-                    let place = places.of(lane);
+                    let place = places.at(lane);
                     for copy in self.copies.finish(None, 1 << lane) {
                         self.complete_copy(pc, &copy, context)?;
                         self.note_async_store(pc, lane, copy.target, copy.written.bytes, place, context);
@@ -105,7 +105,7 @@ impl Warp {
                 register.map_or(otherwise, |register| self.registers[register as usize][lane] as u32)
             });
             let change = |state: &mut State| state.arrive(count, bytes, drops);
-            states[lane] = self.change_mbarrier(lane, places.of(lane), change, Orders::All, context)?.to_bits();
+            states[lane] = self.change_mbarrier(lane, places.at(lane), change, Orders::All, context)?.to_bits();
         }
         if let Some(state) = state {
             self.write(state, &states, active);
@@ -123,7 +123,7 @@ impl Warp {
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         let mut completed = 0;
-        for (place, lanes) in groups(active, |lane| places.of(lane)) {
+        for (place, lanes) in groups(active, |lane| places.at(lane)) {
             let state = self.mbarrier_at(place, context);
             let state =
                 state.map_err(|error| context.mbarrier_failure(lanes.trailing_zeros() as usize, place, error))?;
@@ -148,7 +148,7 @@ impl Warp {
             context.suspends = true;
             let lane = (active & !completed).trailing_zeros() as usize;
             if context.count_failed_wait()
-                && let Some(kind) = context.phase_never_ends(places.of(lane), self)
+                && let Some(kind) = context.phase_never_ends(places.at(lane), self)
             {
                 return Err(Failure::at(lane, kind));
             }
@@ -170,8 +170,8 @@ impl Warp {
         let targets = self.resolve_access(request, AccessSpace::Cluster, &store.address, active, context)?;
         let barriers = self.mbarriers(pc, &store.barrier, active, context)?;
         for lane in lanes_in(active, context.reverses_lanes) {
-            let (memory, offset) = targets.of(lane);
-            if block_of(memory) != block_of(barriers.of(lane).0) {
+            let (memory, offset) = targets.at(lane);
+            if block_of(memory) != block_of(barriers.at(lane).0) {
                 return Err(Failure::at(lane, FaultKind::StoreAsyncBlocks));
             }
             for (part, source) in store.sources.iter().enumerate() {
@@ -181,8 +181,8 @@ impl Warp {
                     self.store_uninitialised(*source, store.bytes, lane, (memory, offset), context)?;
                 }
             }
-            self.note_async_store(pc, lane, (memory, offset), bytes, barriers.of(lane), context);
-            self.complete_bytes(lane, barriers.of(lane), bytes as u32, context)?;
+            self.note_async_store(pc, lane, (memory, offset), bytes, barriers.at(lane), context);
+            self.complete_bytes(lane, barriers.at(lane), bytes as u32, context)?;
         }
         Ok(())
     }

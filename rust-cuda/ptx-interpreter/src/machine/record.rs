@@ -105,14 +105,14 @@ impl Context<'_> {
         let region = resolve::region(memory, self.launch, &self.state, &self.residents, warp);
         let Some(races) = &mut self.races else { return 0 };
         let silence = |lanes: Range<u32>| {
-            let offset = resolved.of(lanes.start as usize).1;
+            let offset = resolved.at(lanes.start as usize).1;
             let lanes = lanes.start as usize..lanes.end as usize;
             let values =
                 lanes.flat_map(|lane| stored.iter().map(move |register| warp.registers[*register as usize][lane]));
             silence(region, offset, bytes / stored.len().max(1), values)
         };
         let access = WarpAccess { region: watched, bytes, kind, phase, instruction: pc as u32 };
-        races.detector.record_warp(access, active, |lane| resolved.of(lane as usize).1, silence)
+        races.detector.record_warp(access, active, |lane| resolved.at(lane as usize).1, silence)
     }
 
     /// Records a lane's access in the race detector. `copied` is what an asynchronous copy writes; None for another access. `same_value`

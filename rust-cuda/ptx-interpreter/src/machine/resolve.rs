@@ -158,16 +158,16 @@ impl Warp {
             let reversed = access == Access::Atomic && context.reverses_lanes;
             let recorded_alone = context.record_warp(self, active, resolved, request);
             for lane in lanes_in(recorded_alone, reversed) {
-                let (memory, _) = resolved.of(lane);
+                let (memory, _) = resolved.at(lane);
                 // The detector orders the lanes' stores by lane; none has reached memory yet.
                 let byte_by = |lane: usize, offset: usize| {
-                    let index = offset.checked_sub(resolved.of(lane).1).filter(|index| *index < bytes)?;
+                    let index = offset.checked_sub(resolved.at(lane).1).filter(|index| *index < bytes)?;
                     let element = bytes / stored.len();
                     let value = self.registers[stored[index / element] as usize][lane];
                     Some(value.to_le_bytes()[index % element])
                 };
                 let byte_before = |region: &Region, offset: usize| {
-                    let before = lanes_of(active & ((1 << lane) - 1)).filter(|other| resolved.of(*other).0 == memory);
+                    let before = lanes_of(active & ((1 << lane) - 1)).filter(|other| resolved.at(*other).0 == memory);
                     let stored = before.filter_map(|other| byte_by(other, offset)).last();
                     stored.unwrap_or_else(|| region.load(offset, 1) as u8)
                 };
@@ -179,12 +179,12 @@ impl Warp {
                             && region.is_initialised(range.start, range.len())
                     }
                 };
-                context.record(self, lane, resolved.of(lane), request, None, same_value)?;
+                context.record(self, lane, resolved.at(lane), request, None, same_value)?;
             }
         }
         if context.observer.is_some() {
             for lane in lanes_of(active) {
-                context.observe_access(self.number, lane, pc, access, resolved.of(lane), bytes);
+                context.observe_access(self.number, lane, pc, access, resolved.at(lane), bytes);
             }
         }
         Ok(())

@@ -81,7 +81,7 @@ impl Warp {
             let addresses = [address.wrapping_add((PART * part) as u64); LANES];
             let request = Request::plain(pc, PART, Access::Read);
             let places = self.resolve_addresses(request, AccessSpace::Generic, &addresses, 1 << lane, context)?;
-            let (memory, offset) = places.of(lane);
+            let (memory, offset) = places.at(lane);
             context.region(memory, self).read(offset, bytes);
         }
         let failure = |error| Failure::at(lane, FaultKind::TensorMap { error });
@@ -123,7 +123,7 @@ impl Warp {
         };
         let mut barriers = Vec::new();
         for [_, barrier] in &targets {
-            let place = self.mbarriers_at(pc, &[*barrier; LANES], 1 << lane, context)?.of(lane);
+            let place = self.mbarriers_at(pc, &[*barrier; LANES], 1 << lane, context)?.at(lane);
             barriers.push(place);
         }
         let bytes = map.box_bytes() as u32;
@@ -235,7 +235,7 @@ impl Warp {
         context: &mut Context<'_>,
     ) -> Result<LaneAddress, Failure> {
         let places = self.resolve_addresses(request, space, &[address; LANES], 1 << lane, context)?;
-        Ok(places.of(lane))
+        Ok(places.at(lane))
     }
 }
 

@@ -64,12 +64,12 @@ impl Warp {
         let resolved = context.reading_uninitialised(true, |context| {
             self.resolve_access(request, load.space, &load.address, active, context)
         })?;
-        let is_of_thread = |lane: usize| resolved.of(lane).0 == Memory::Local;
+        let is_of_thread = |lane: usize| resolved.at(lane).0 == Memory::Local;
         if option == Uninitialised::Error && !lanes_of(active).all(is_of_thread) {
             return Err(failure);
         }
         let lane = failure.lane.unwrap_or(active.trailing_zeros());
-        let of_lanes = lanes_of(active).filter_map(|lane| match resolved.of(lane) {
+        let of_lanes = lanes_of(active).filter_map(|lane| match resolved.at(lane) {
             (Memory::Local | Memory::Parameters | Memory::Constants, _) => None,
             at => {
                 let error = context.first_uninitialised(self, at, bytes)?;
@@ -84,7 +84,7 @@ impl Warp {
             let (mut values, mut uninitialised) = ([0; LANES], [0; LANES]);
             let mut of_stored: Vec<(Stored, Lanes, [u8; LANES])> = Vec::new();
             for lane in lanes_of(active) {
-                let (memory, offset) = resolved.of(lane);
+                let (memory, offset) = resolved.at(lane);
                 let (region, offset) = (context.region(memory, self), offset + part * load.bytes);
                 values[lane] = match load.ordering.strong {
                     false => region.load(offset, load.bytes),

@@ -261,7 +261,7 @@ impl Warp {
             let (request, space) = (Request::plain(pc, CHUNK, Access::Read), AccessSpace::Space(Space::Shared));
             let places = self.resolve_addresses(request, space, &addresses, active, context)?;
             for lane in lanes_of(active) {
-                let (memory, offset) = places.of(lane);
+                let (memory, offset) = places.at(lane);
                 let mut data = [0; CHUNK];
                 context.region(memory, self).read(offset, &mut data);
                 if context.races.is_some() {

@@ -52,7 +52,7 @@ impl Warp {
         for slot in 0..fragment.slots() {
             let places = self.element_places(pc, access, slot, Access::Read, present, context)?;
             for lane in lanes_of(present) {
-                let (memory, offset) = places.of(lane);
+                let (memory, offset) = places.at(lane);
                 let bits = context.region(memory, self).load(offset, bytes);
                 values[slot / per_register][lane] |= bits << (slot % per_register * bytes * 8);
             }
@@ -76,7 +76,7 @@ impl Warp {
             let places = self.element_places(pc, access, slot, Access::Write, present, context)?;
             let values = &self.registers[fragment.registers[slot / per_register] as usize];
             for lane in lanes_of(present) {
-                let (memory, offset) = places.of(lane);
+                let (memory, offset) = places.at(lane);
                 let bits = values[lane] >> (slot % per_register * bytes * 8);
                 context.region(memory, self).store(offset, bytes, bits);
             }
