@@ -63,7 +63,7 @@ impl LaunchResults {
     ///
     /// # Errors
     /// Its first fault, with the others.
-    pub(super) fn of(mut self, ended: Result<(), Box<Fault>>, max_faults: usize) -> Result<Self, Box<Fault>> {
+    pub(super) fn finish(mut self, ended: Result<(), Box<Fault>>, max_faults: usize) -> Result<Self, Box<Fault>> {
         let found: Vec<Fault> =
             std::mem::take(&mut self.faults).into_iter().chain(ended.err().map(|fault| *fault)).collect();
         // Of a missing barrier the author has to hear, not of a value that is missing for that reason.

@@ -71,7 +71,7 @@ impl Launch<'_> {
         if workers > 1 {
             results.faults.sort_by_key(|fault| (fault.block.z, fault.block.y, fault.block.x));
         }
-        results.of(lowest.into_result(), self.options.max_faults)
+        results.finish(lowest.into_result(), self.options.max_faults)
     }
 
     /// Whether the launch ends before another thread of the host would have started.
@@ -105,7 +105,7 @@ impl Launch<'_> {
         let next = AtomicU64::new(last.map_or(0, |last| last + 1));
         self.run_share(0..self.config.grid.count(), &next, &lowest, &mut context);
         let is_abandoned = context.abandoned;
-        context.into_results().of(lowest.into_result(), self.options.max_faults)?;
+        context.into_results().finish(lowest.into_result(), self.options.max_faults)?;
         Ok(!is_abandoned)
     }
 
