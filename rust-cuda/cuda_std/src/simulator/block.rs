@@ -143,7 +143,7 @@ impl Votes {
     }
 
     /// The votes for the predicate at that barrier, and all votes.
-    pub(super) fn of(&self, epoch: u32) -> (u32, u32) {
+    pub(super) fn at(&self, epoch: u32) -> (u32, u32) {
         let VotesAtBarrier { votes, threads, .. } = self.0[epoch as usize % 2].get();
         (votes, threads)
     }

@@ -88,5 +88,5 @@ fn votes(predicate: bool) -> (u32, u32) {
     let epoch = current::with(|current| current.epoch.get());
     current::with_block(|block| block.votes.add(epoch, predicate));
     current::wait(Wait::Barrier(Location::caller()));
-    current::with_block(|block| block.votes.of(epoch))
+    current::with_block(|block| block.votes.at(epoch))
 }
