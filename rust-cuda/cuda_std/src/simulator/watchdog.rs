@@ -88,7 +88,7 @@ pub(super) fn watch(launch: &Launch) -> Watch {
     static WATCHDOG: Once = Once::new();
     WATCHDOG.call_once(|| {
         // Where the system gives no thread, loops have no limit of time.
-        _ = std::thread::Builder::new().name("cuda_std watchdog".to_owned()).spawn(run);
+        _ = std::thread::Builder::new().name("cuda_std watchdog".to_owned()).spawn(keep_watch);
     });
     let mut workers = WORKERS.lock().unwrap_or_else(PoisonError::into_inner);
     let worker = workers.free.pop().unwrap_or_else(|| {
@@ -118,7 +118,7 @@ impl Drop for Watch {
 }
 
 /// The watchdog.
-fn run() {
+fn keep_watch() {
     loop {
         std::thread::sleep(TICK);
         let mut workers = WORKERS.lock().unwrap_or_else(PoisonError::into_inner);
