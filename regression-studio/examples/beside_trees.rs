@@ -81,7 +81,7 @@ fn settings(table: &Table, file: &Path, kind: NetworkKind, seed: u64) -> Result<
     settings.network.kind = kind;
     (settings.split.seed, settings.training.seed) = (seed, seed);
     settings.training.by_rows = ByRows::ALL;
-    settings.fit_to(table);
+    settings.fill_in_by_rows(table);
     Ok(settings)
 }
 

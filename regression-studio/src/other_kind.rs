@@ -82,7 +82,7 @@ pub fn settings(settings: &Settings, table: &Table) -> Settings {
         settings.training.device = TrainingDevice::Auto;
     }
     settings.training.by_rows = ByRows::ALL;
-    settings.fit_to(table);
+    settings.fill_in_by_rows(table);
     settings
 }
 

@@ -294,7 +294,7 @@ pub struct TrainingSettings {
     /// CPU threads; `None` for one per core. The result does not depend on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
-    /// The values that a file leaves to the number of rows; [`TrainingSettings::fit_to`] sets them.
+    /// The values that a file leaves to the number of rows; [`TrainingSettings::fill_in_by_rows`] sets them.
     #[serde(skip)]
     pub by_rows: ByRows,
 }
@@ -473,7 +473,7 @@ const MOST_EPOCHS: usize = 1000;
 
 impl TrainingSettings {
     /// Sets the values that are left to the number of rows of the training part.
-    pub fn fit_to(&mut self, rows: usize) {
+    pub fn fill_in_by_rows(&mut self, rows: usize) {
         let by_rows = std::mem::take(&mut self.by_rows);
         let defaults = Self::default();
         // By the errors of seven tables of 350 to 20,000 rows, docs/regression-studio.md.
@@ -494,15 +494,15 @@ impl TrainingSettings {
         }
     }
 
-    /// As [`TrainingSettings::fit_to`], for a network made for tables.
-    fn fit_table_network_to(&mut self, rows: usize) {
+    /// As [`TrainingSettings::fill_in_by_rows`], for a network made for tables.
+    fn fill_in_for_table_network(&mut self, rows: usize) {
         let table_network::Options { batch_size, epochs, .. } = table_network::Options::for_table(rows, &[]);
         let patience = Some(table_network::Options::patience_for_table(rows));
-        self.fit_to_run(&Self { batch_size, epochs, patience, ..*self });
+        self.fill_in_from(&Self { batch_size, epochs, patience, ..*self });
     }
 
     /// Takes the values that are left to the number of rows from others, such as those of a run that goes on.
-    pub fn fit_to_run(&mut self, kept: &Self) {
+    pub fn fill_in_from(&mut self, kept: &Self) {
         let by_rows = std::mem::take(&mut self.by_rows);
         let take = |is_left, to: &mut usize, from| *to = if is_left { from } else { *to };
         take(by_rows.batch_size, &mut self.batch_size, kept.batch_size);
@@ -705,13 +705,13 @@ impl Settings {
     }
 
     /// Sets the values that are left to the number of rows.
-    pub fn fit_to(&mut self, table: &Table) {
+    pub fn fill_in_by_rows(&mut self, table: &Table) {
         let rows = self.data.samples.unwrap_or(usize::MAX).min(table.rows());
         let SplitSettings { train, validation, test, .. } = self.split;
         let rows = (rows as f64 * train / (train + validation + test)) as usize;
         match self.network.kind {
-            NetworkKind::Layers => self.training.fit_to(rows),
-            NetworkKind::Table => self.training.fit_table_network_to(rows),
+            NetworkKind::Layers => self.training.fill_in_by_rows(rows),
+            NetworkKind::Table => self.training.fill_in_for_table_network(rows),
         }
     }
 

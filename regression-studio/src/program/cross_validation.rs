@@ -16,7 +16,7 @@ use super::{number, r_squared};
 /// Trains on each fold, and prints mean and standard deviation over the folds' test parts.
 pub(super) fn run(arguments: &TrainArguments, mut settings: Settings, folds: usize) -> Result<ExitCode> {
     let table = Arc::new(settings.data.table()?);
-    settings.fit_to(&table);
+    settings.fill_in_by_rows(&table);
     if let Some(problem) = settings.problems(Some(&table)).first() {
         bail!("{}: {problem}", arguments.config.display());
     }

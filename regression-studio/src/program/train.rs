@@ -40,8 +40,8 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     let table = Arc::new(settings.data.table()?);
     times.end("to read the table");
     match &run {
-        Some(run) => settings.training.fit_to_run(&run.settings.training),
-        None => settings.fit_to(&table),
+        Some(run) => settings.training.fill_in_from(&run.settings.training),
+        None => settings.fill_in_by_rows(&table),
     }
     if let Some(problem) = settings.problems(Some(&table)).first() {
         bail!("{}: {problem}", arguments.config.display());
@@ -194,7 +194,7 @@ fn difference(kept: &Settings, wanted: &Settings) -> Option<&'static str> {
     let full = |settings: &Settings| run_folder::with_full_path(settings);
     let (kept, wanted) = (full(kept), full(wanted));
     let mut wanted_training = wanted.training;
-    wanted_training.fit_to_run(&kept.training);
+    wanted_training.fill_in_from(&kept.training);
     let TrainingSettings { epochs, patience, device, threads, .. } = wanted_training;
     let training = TrainingSettings { epochs, patience, device, threads, ..kept.training };
     let same = [

@@ -97,7 +97,7 @@ impl Form {
             form.replace(Settings { data, ..defaults });
             if let Some(table) = table {
                 form.take_suggested(table);
-                form.fit_to(table);
+                form.fill_in_by_rows(table);
             }
         });
     }
@@ -156,7 +156,7 @@ impl Form {
                 let DataSettings { features, target, .. } = DataSettings::default();
                 (data.features, data.target, data.source) = (features, target, source);
                 self.take_suggested(table);
-                self.fit_to(table);
+                self.fill_in_by_rows(table);
                 return;
             }
         }
@@ -186,13 +186,13 @@ impl Form {
         data.features = features.into_iter().map(str::to_owned).collect();
         data.target = target;
         self.take_suggested(table);
-        self.fit_to(table);
+        self.fill_in_by_rows(table);
     }
 
     /// Sets batch size, epochs and patience to those that suit the number of rows.
-    fn fit_to(&mut self, table: &Table) {
+    fn fill_in_by_rows(&mut self, table: &Table) {
         self.settings.training.by_rows = ByRows::ALL;
-        self.settings.fit_to(table);
+        self.settings.fill_in_by_rows(table);
         self.texts = texts_of(&self.settings);
     }
 
@@ -364,7 +364,7 @@ impl Form {
         if kind != self.settings.network.kind {
             self.settings.network.kind = kind;
             if let Some(table) = table {
-                self.fit_to(table);
+                self.fill_in_by_rows(table);
             }
         }
         if kind == NetworkKind::Table {

@@ -338,7 +338,7 @@ fn small_tables_have_more_and_smaller_steps_by_default() {
     let fitted = |text: &str, rows: usize| {
         let mut settings = Settings::from_toml(text).unwrap();
         let numbers = vec![0.0; rows];
-        settings.fit_to(&Table::new("table", vec![Column::of_numbers("a", numbers)]));
+        settings.fill_in_by_rows(&Table::new("table", vec![Column::of_numbers("a", numbers)]));
         let of = settings.training;
         (of.batch_size, of.epochs, of.patience)
     };
@@ -362,7 +362,7 @@ fn small_tables_have_more_and_smaller_steps_by_default() {
     // A value on the command line is given as well, and the others are still left to the rows.
     let settings = Settings::from_toml(data).unwrap().with_values(&["training.batch_size=8", "training.optimizer=sgd"]);
     let mut settings = settings.unwrap();
-    settings.fit_to(&Table::new("table", vec![Column::of_numbers("a", vec![0.0; 240])]));
+    settings.fill_in_by_rows(&Table::new("table", vec![Column::of_numbers("a", vec![0.0; 240])]));
     assert_eq!((settings.training.batch_size, settings.training.epochs), (8, 286));
 }
 

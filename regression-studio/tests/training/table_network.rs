@@ -125,7 +125,7 @@ fn batches_epochs_and_patience_follow_from_the_rows() {
     )
     .unwrap();
     assert_eq!(settings.network.kind, NetworkKind::Table);
-    settings.fit_to(&small_table(20_000, 1));
+    settings.fill_in_by_rows(&small_table(20_000, 1));
     let options = table_network::Options::for_table(14_000, &[]);
     let training = settings.training;
     assert_eq!(
