@@ -183,7 +183,7 @@ impl<'a> CpuEngine<'a> {
         range: Range<usize>,
         (inputs, chunk): &mut (Inputs, Chunk),
     ) -> (f64, usize) {
-        inputs.read(self.model.instruction_set, samples, range.clone(), Purpose::Evaluation);
+        inputs.copy_in(self.model.instruction_set, samples, range.clone(), Purpose::Evaluation);
         chunk.first_layer(&self.model, self.layers.as_slice(), inputs, range.len());
         chunk.later_layers(&self.model, self.layers.as_slice());
         let (mut loss, mut correct) = (0.0, 0);

@@ -135,7 +135,7 @@ impl Inputs {
     }
 
     /// Copies in the inputs of the samples of these indices.
-    pub(super) fn read(
+    pub(super) fn copy_in(
         &mut self,
         set: InstructionSet,
         samples: &Samples,

@@ -55,7 +55,7 @@ impl Passes {
                 self.finish(engine, index, gradients);
             }
             let indices = || batch.iter().map(|&index| index as usize);
-            self.inputs.read(set, all, indices(), Purpose::Training);
+            self.inputs.copy_in(set, all, indices(), Purpose::Training);
             let with_copies = WithCopies { parts: layers, copies: &self.copies };
             self.chunk.first_layer(model, &with_copies, &self.inputs, batch.len());
             self.chunk.later_layers(model, &with_copies);

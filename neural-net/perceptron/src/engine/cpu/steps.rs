@@ -242,12 +242,12 @@ impl<'a> Steps<'a> {
         let buffer = || Inputs::new(self.model, self.samples, batches.size, own);
         let mut copies = self.copies.clone();
         if self.split.copies_later_layers {
-            copies.copy(read(&self.shards[me]).layers.as_slice());
+            copies.copy(read_lock(&self.shards[me]).layers.as_slice());
         }
         // Of the current batch, and of the next.
         let (mut inputs, mut next_inputs) = (buffer(), buffer());
         if let Some(batch) = batches.of_step(batches.first) {
-            self.read(&mut inputs, batch);
+            self.read_inputs(&mut inputs, batch);
         }
         for (step, batch) in batches.iter() {
             let mark = member.mark();
@@ -255,7 +255,7 @@ impl<'a> Steps<'a> {
             let added = |other: usize| mark + 1 + other;
             let mut read_next = || {
                 if let Some(next) = batches.of_step(step + 1) {
-                    self.read(&mut next_inputs, next);
+                    self.read_inputs(&mut next_inputs, next);
                 }
                 if let Some(later) = batches.of_step(step + 2) {
                     later.iter().for_each(|&index| self.samples.prefetch(index as usize, own[0].clone()));
@@ -298,16 +298,16 @@ impl<'a> Steps<'a> {
     }
 
     /// Reads the inputs of a batch, with the index that both passes need.
-    fn read(&self, inputs: &mut Inputs, batch: &[u32]) {
+    fn read_inputs(&self, inputs: &mut Inputs, batch: &[u32]) {
         let indices = batch.iter().map(|&index| index as usize);
-        inputs.read(self.model.instruction_set, self.samples, indices, Purpose::Training);
+        inputs.copy_in(self.model.instruction_set, self.samples, indices, Purpose::Training);
     }
 
     /// Adds the terms of a member's inputs to the first layer's sums, for the samples of member `other` in a batch of
     /// `count`.
     fn add_terms(&self, member: usize, inputs: &Inputs, other: usize, count: usize) {
         let (set, samples) = (self.model.instruction_set, self.split.range(count, other));
-        let (shard, mut sums) = (read(&self.shards[member]), write(&self.sums[other]));
+        let (shard, mut sums) = (read_lock(&self.shards[member]), write_lock(&self.sums[other]));
         let (weights, stride) = (&shard.layers[0].weights, sums.stride());
         let out = &mut sums.padded_mut()[..samples.len() * stride];
         match inputs {
@@ -328,18 +328,18 @@ impl<'a> Steps<'a> {
     /// Completes the first layer and runs the others, forward and backward, for a member's samples.
     fn other_layers(&self, member: usize, batch: &[u32], copies: &mut Copies) {
         let samples = self.split.range(batch.len(), member);
-        let mut work = write(&self.work[member]);
+        let mut work = write_lock(&self.work[member]);
         let chunk = &mut work.chunks[0];
         let shards = match self.split.copies_later_layers {
-            true => vec![read(&self.shards[member])],
+            true => vec![read_lock(&self.shards[member])],
             false => {
-                let shards = read_all(&self.shards);
+                let shards = read_locks(&self.shards);
                 copies.copy(shards.as_slice());
                 shards
             }
         };
         let with_biases = shards.last().expect("a team has a member");
-        chunk.finish_first_layer(self.model, &with_biases.layers[0], &read(&self.sums[member]), samples.len());
+        chunk.finish_first_layer(self.model, &with_biases.layers[0], &read_lock(&self.sums[member]), samples.len());
         chunk.later_layers(self.model, &WithCopies { parts: shards.as_slice(), copies });
         let indices = batch[samples].iter().map(|&index| index as usize);
         chunk.backward(self.model, copies, self.samples, indices, self.rules.hyperparameters.loss);
@@ -348,11 +348,11 @@ impl<'a> Steps<'a> {
     /// Updates the parameters of a member by the gradients of step `step`, of `count` samples.
     fn update(&self, member: usize, inputs: &Inputs, step: usize, count: usize, copies: &mut Copies) {
         let (set, rule) = (self.model.instruction_set, self.rules.of_step(step, count));
-        let mut shard = write(&self.shards[member]);
+        let mut shard = write_lock(&self.shards[member]);
         let Shard { layers, gathered, .. } = &mut *shard;
         let Gathered { left, errors } = gathered.as_mut().expect("several members have the samples of the chunk");
         for (other, work) in self.work.iter().enumerate() {
-            let (work, samples) = (read(work), self.split.range(count, other));
+            let (work, samples) = (read_lock(work), self.split.range(count, other));
             let chunk = &work.chunks[0];
             for (index, layer) in layers.iter().enumerate() {
                 copy_rows(&chunk.errors[index], 0..chunk.errors[index].columns(), &mut errors[index], samples.clone());
@@ -387,7 +387,7 @@ impl<'a> Steps<'a> {
     fn loss(&self) -> f64 {
         let mut loss = 0.0;
         for work in &self.work {
-            read(work).chunks[0].losses.iter().for_each(|sample| loss += sample);
+            read_lock(work).chunks[0].losses.iter().for_each(|sample| loss += sample);
         }
         loss
     }
@@ -423,7 +423,7 @@ impl<'a> Steps<'a> {
                     stopwatch.end_step();
                 }
                 if let Some(after_step) = &mut after_step {
-                    self.each_chunk(&read_all(&self.work), round.clone(), |index, _, chunk| {
+                    self.each_chunk(&read_locks(&self.work), round.clone(), |index, _, chunk| {
                         loss_of_group += chunk.loss();
                         if chunks.ends_group(index) {
                             loss += std::mem::take(&mut loss_of_group);
@@ -451,9 +451,9 @@ impl<'a> Steps<'a> {
         stopwatch: &mut Stopwatch,
     ) {
         let own = self.split.range(round.len(), member);
-        let mut work = write(&self.work[member]);
+        let mut work = write_lock(&self.work[member]);
         let Work { inputs, chunks } = &mut *work;
-        let shards = read_all(&self.shards);
+        let shards = read_locks(&self.shards);
         if round.start == 0 {
             copies.copy(shards.as_slice());
         }
@@ -461,7 +461,7 @@ impl<'a> Steps<'a> {
         for ((index, inputs), chunk) in own.zip(inputs).zip(chunks) {
             let start = (round.start + index) * CHUNK;
             let batch = &batch[start..batch.len().min(start + CHUNK)];
-            self.read(inputs, batch);
+            self.read_inputs(inputs, batch);
             chunk.first_layer(self.model, &layers, inputs, batch.len());
             stopwatch.end(Phase::FirstLayer);
             chunk.later_layers(self.model, &layers);
@@ -489,8 +489,8 @@ impl<'a> Steps<'a> {
     /// Updates all parameters by the gradients of a batch of one chunk, which one member has.
     fn update_by_chunk(&self, member: usize, step: usize, count: usize) {
         let (set, rule) = (self.model.instruction_set, self.rules.of_step(step, count));
-        let mut shard = write(&self.shards[member]);
-        self.each_chunk(&read_all(&self.work), 0..1, |_, inputs, chunk| {
+        let mut shard = write_lock(&self.shards[member]);
+        self.each_chunk(&read_locks(&self.work), 0..1, |_, inputs, chunk| {
             for (index, layer) in shard.layers.iter_mut().enumerate() {
                 let (rows, errors) = (layer.rows.clone(), &chunk.errors[index]);
                 chunk.with_left(inputs, index, member, &rows, |left| layer.update(set, rule, left, errors));
@@ -503,9 +503,9 @@ impl<'a> Steps<'a> {
     /// last round, updates them.
     fn add_gradients(&self, member: usize, rule: UpdateRule, chunks: Chunks, round: Range<usize>) {
         let set = self.model.instruction_set;
-        let mut shard = write(&self.shards[member]);
+        let mut shard = write_lock(&self.shards[member]);
         let Shard { layers, gradients, .. } = &mut *shard;
-        let work = read_all(&self.work);
+        let work = read_locks(&self.work);
         for (layer_index, (layer, [batch, group])) in layers.iter_mut().zip(gradients).enumerate() {
             self.each_chunk(&work, round.clone(), |index, inputs, chunk| {
                 let errors = &chunk.errors[layer_index];
@@ -583,7 +583,7 @@ fn round(members: usize) -> usize {
 /// The panic of a phase that overlaps another.
 const OVERLAP: &str = "the members' marks separate the phases";
 
-fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+fn read_lock<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     match lock.try_read() {
         Ok(guard) => guard,
         // The member that panicked has left; the others end when they wait for it.
@@ -592,11 +592,11 @@ fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     }
 }
 
-fn read_all<T>(locks: &[RwLock<T>]) -> Vec<RwLockReadGuard<'_, T>> {
-    locks.iter().map(read).collect()
+fn read_locks<T>(locks: &[RwLock<T>]) -> Vec<RwLockReadGuard<'_, T>> {
+    locks.iter().map(read_lock).collect()
 }
 
-fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+fn write_lock<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     match lock.try_write() {
         Ok(guard) => guard,
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
