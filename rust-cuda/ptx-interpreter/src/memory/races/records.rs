@@ -157,7 +157,8 @@ impl<const IS_READ: bool> Records<IS_READ> {
         let Some(before) = self.latest.replace(latest) else { return };
         let has_others = self.others.as_ref().is_some_and(|others| !others.0.is_empty());
         if order.lanes_with(latest, before, kind) >> before.lane() & 1 == 1
-            && (before.epoch == latest.epoch || !has_others && order.is_ordered::<IS_READ>(order.epoch_of(before), epoch))
+            && (before.epoch == latest.epoch
+                || !has_others && order.is_ordered::<IS_READ>(order.epoch_of(before), epoch))
         {
             return;
         }
