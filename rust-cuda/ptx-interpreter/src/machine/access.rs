@@ -20,7 +20,7 @@ impl Warp {
     ) -> Result<(), Failure> {
         let bytes = load.bytes * load.destinations.len();
         let request = Request { ordering: load.ordering, ..Request::plain(pc, bytes, Access::Read) };
-        let resolved = match self.resolve_access(request, load.space, &load.address, active, context) {
+        let resolved = match self.resolve_and_record(request, load.space, &load.address, active, context) {
             Ok(resolved) => resolved,
             Err(failure) => return self.load_uninitialised(pc, load, active, context, failure),
         };
@@ -67,7 +67,7 @@ impl Warp {
         }
         let bytes = store.bytes * store.sources.len();
         let request = Request { pc, bytes, access: Access::Write, ordering: store.ordering, stored: &store.sources };
-        let resolved = self.resolve_access(request, store.space, &store.address, active, context)?;
+        let resolved = self.resolve_and_record(request, store.space, &store.address, active, context)?;
         if lanes_of(active).next().is_some_and(|lane| resolved.at(lane).0 != Memory::Local) {
             context.note_change();
         } else if self.is_tested() && self.changes_memory(store, active, &resolved, context) {
@@ -127,7 +127,7 @@ impl Warp {
     ) -> Result<(), Failure> {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         let request = Request { ordering: atomic.ordering, ..Request::plain(pc, atomic.bytes, Access::Atomic) };
-        let resolved = self.resolve_access(request, atomic.space, &atomic.address, active, context)?;
+        let resolved = self.resolve_and_record(request, atomic.space, &atomic.address, active, context)?;
         let [first, second] = atomic.operands.map(|operand| self.registers[operand as usize]);
         let mut old = [0; LANES];
         let mut changes = false;

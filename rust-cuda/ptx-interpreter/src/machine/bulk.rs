@@ -31,7 +31,7 @@ impl Warp {
                     let address = EffectiveAddress { offset: address.offset + start, ..address };
                     let request = Request::plain(pc, PIECE, access);
                     let places = context.reading_uninitialised(context.copies_uninitialised(), |context| {
-                        self.resolve_access(request, space, &address, 1 << lane, context)
+                        self.resolve_and_record(request, space, &address, 1 << lane, context)
                     });
                     places.map(|places| places.at(lane))
                 };

@@ -47,7 +47,7 @@ impl Warp {
             _ => (Access::Atomic, ATOMIC),
         };
         let request = Request { ordering, ..Request::plain(pc, BYTES, access) };
-        let places = self.resolve_access(request, mbarrier.space, &mbarrier.address, active, context)?;
+        let places = self.resolve_and_record(request, mbarrier.space, &mbarrier.address, active, context)?;
         match mbarrier.operation {
             MbarrierOperation::Init { arrivals } => {
                 for lane in lanes_of(active) {
@@ -167,7 +167,7 @@ impl Warp {
     ) -> Result<(), Failure> {
         let bytes = store.bytes * store.sources.len();
         let request = Request { stored: &store.sources, ..Request::plain(pc, bytes, Access::Write) };
-        let targets = self.resolve_access(request, AccessSpace::Cluster, &store.address, active, context)?;
+        let targets = self.resolve_and_record(request, AccessSpace::Cluster, &store.address, active, context)?;
         let barriers = self.mbarriers(pc, &store.barrier, active, context)?;
         for lane in lanes_in(active, context.reverses_lanes) {
             let (memory, offset) = targets.at(lane);

@@ -50,7 +50,7 @@ pub(super) struct WarpAccess<'a> {
 impl Warp {
     /// Resolves, checks, records and counts the access of each active lane.
     #[inline]
-    pub(super) fn resolve_access(
+    pub(super) fn resolve_and_record(
         &self,
         request: Request<'_>,
         space: AccessSpace,

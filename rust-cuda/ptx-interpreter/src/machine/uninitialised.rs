@@ -62,7 +62,7 @@ impl Warp {
         let bytes = load.bytes * load.destinations.len();
         let request = Request { ordering: load.ordering, ..Request::plain(pc, bytes, Access::Read) };
         let resolved = context.reading_uninitialised(true, |context| {
-            self.resolve_access(request, load.space, &load.address, active, context)
+            self.resolve_and_record(request, load.space, &load.address, active, context)
         })?;
         let is_of_thread = |lane: usize| resolved.at(lane).0 == Memory::Local;
         if option == Uninitialised::Error && !lanes_of(active).all(is_of_thread) {
