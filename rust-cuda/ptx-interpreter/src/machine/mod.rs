@@ -56,7 +56,7 @@ mod scheduler;
 mod snapshot;
 mod speech;
 mod spin;
-mod spin_test;
+mod spin_detection;
 mod start;
 mod tensor;
 mod trap;

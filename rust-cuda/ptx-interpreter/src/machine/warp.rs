@@ -16,7 +16,7 @@ use crate::semantics::{LANES, Lanes};
 /// A warp of 32 lanes.
 ///
 /// Its methods are in the files of their subjects:
-/// - its paths: `start` resets it, `execution` chooses the path that runs and its next instruction, `spin_test` finds loops without end,
+/// - its paths: `start` resets it, `execution` chooses the path that runs and its next instruction, `spin_detection` finds loops without end,
 ///   `recovery` goes on after a fault;
 /// - instructions by what they do: `compute`, `branches`, `calls`, `access` (loads, stores and atomic operations), `image`, `heap`, `print`,
 ///   `trap`;
