@@ -240,7 +240,7 @@ impl Context<'_> {
     #[cold]
     pub(super) fn defer(&mut self, fault: Box<Fault>) -> Result<(), Box<Fault>> {
         if self.races.is_none() {
-            return if self.goes_on() { self.note_fault(fault) } else { Err(fault) };
+            return if self.goes_on() { self.add_fault(fault) } else { Err(fault) };
         }
         match self.deferred.iter_mut().find(|known| known.is_at_line_of(&fault)) {
             Some(known) => known.count += 1,
@@ -261,7 +261,7 @@ impl Context<'_> {
     pub(super) fn note_end_of_block(&mut self, fault: Box<Fault>) -> Result<(), Box<Fault>> {
         let is_endless = matches!(fault.kind, FaultKind::Endless { .. } | FaultKind::NoProgress { .. });
         let goes_on = self.launch.options.keep_going && !self.config.cooperative && !is_endless;
-        if goes_on { self.note_fault(fault) } else { Err(fault) }
+        if goes_on { self.add_fault(fault) } else { Err(fault) }
     }
 
     /// Notes a fault after which the launch goes on.
@@ -269,7 +269,7 @@ impl Context<'_> {
     /// # Errors
     /// The fault, if the launch ends with it.
     #[cold]
-    pub(super) fn note_fault(&mut self, fault: Box<Fault>) -> Result<(), Box<Fault>> {
+    pub(super) fn add_fault(&mut self, fault: Box<Fault>) -> Result<(), Box<Fault>> {
         let Options { max_faults, keep_going, .. } = self.launch.options;
         let found = self.faults.len();
         match self.faults.iter_mut().find(|known| fault.is_known_as(known)) {

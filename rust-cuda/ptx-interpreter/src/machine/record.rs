@@ -205,20 +205,20 @@ impl Context<'_> {
             self.note("race", instructions, warp.first_thread() + lane as u32, |_| kind);
             return Ok(());
         }
-        self.note_race(warp, lane, pc, kind)
+        self.add_race(warp, lane, pc, kind)
     }
 
-    /// Notes a race, which the accesses make nevertheless.
+    /// Adds a race to the faults, which the accesses make nevertheless.
     ///
     /// # Errors
     /// The race, if the launch ends with it.
     #[cold]
-    fn note_race(&mut self, warp: &Warp, lane: usize, pc: usize, kind: FaultKind) -> Result<(), Failure> {
+    fn add_race(&mut self, warp: &Warp, lane: usize, pc: usize, kind: FaultKind) -> Result<(), Failure> {
         if !self.goes_on() {
             return Err(Failure::at(lane, kind));
         }
         let fault = self.fault(pc, warp.first_thread() + lane as u32, kind);
-        self.note_fault(fault).map_err(|fault| Failure::at(lane, fault.kind))
+        self.add_fault(fault).map_err(|fault| Failure::at(lane, fault.kind))
     }
 
     /// Notes a race of writes of the same value, or of one with a read.
@@ -248,7 +248,7 @@ impl Context<'_> {
         };
         if self.launch.options.same_value_races_are_faults {
             let kind = kind(self);
-            return self.note_race(warp, lane, pc, kind);
+            return self.add_race(warp, lane, pc, kind);
         }
         let instructions = (pc, conflict.instruction as usize);
         self.note("same-value-race", instructions, warp.first_thread() + lane as u32, kind);

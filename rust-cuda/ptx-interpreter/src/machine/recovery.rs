@@ -88,7 +88,7 @@ impl Warp {
         } else if !context.goes_on() || !matches!(fault.kind, FaultKind::Access { .. }) {
             Err(fault)
         } else {
-            context.note_fault(fault)
+            context.add_fault(fault)
         }
     }
 }
