@@ -264,7 +264,7 @@ impl Context<'_> {
         if goes_on { self.add_fault(fault) } else { Err(fault) }
     }
 
-    /// Notes a fault after which the launch goes on.
+    /// Adds a fault after which the launch goes on.
     ///
     /// # Errors
     /// The fault, if the launch ends with it.

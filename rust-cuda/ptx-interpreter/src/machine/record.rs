@@ -189,7 +189,7 @@ impl Context<'_> {
     ) -> Result<(), Failure> {
         let reason = reason_of(kind, &conflict);
         let (extent, address) = self.extent_at(memory, offset);
-        let kind = FaultKind::Race {
+        let race = FaultKind::Race {
             address,
             bytes,
             memory: Box::new(extent),
@@ -202,10 +202,10 @@ impl Context<'_> {
         };
         if reason == Some(RaceReason::MissingFence) && !self.launch.options.strict {
             let instructions = (pc, conflict.instruction as usize);
-            self.note("race", instructions, warp.first_thread() + lane as u32, |_| kind);
+            self.note("race", instructions, warp.first_thread() + lane as u32, |_| race);
             return Ok(());
         }
-        self.add_race(warp, lane, pc, kind)
+        self.add_race(warp, lane, pc, race)
     }
 
     /// Adds a race to the faults, which the accesses make nevertheless.
