@@ -51,7 +51,7 @@ impl Parser<'_> {
 
     /// `NAME:`, `NAME: .branchtargets A, B;`, `NAME: .calltargets F, G;` or `NAME: .callprototype (…) _ (…);`
     fn label(&mut self) -> Parsed<Statement> {
-        let line = self.next().line;
+        let line = self.peek().line;
         let name = self.name("a label")?;
         self.advance();
         match self.directive() {

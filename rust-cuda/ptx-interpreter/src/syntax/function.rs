@@ -12,7 +12,7 @@ impl Parser<'_> {
             self.advance();
         }
         let returns = if is_entry { Vec::new() } else { self.parameters(false)? };
-        let line = self.next().line;
+        let line = self.peek().line;
         let name = self.name(if is_entry { "the name of a kernel" } else { "the name of a function" })?;
         let parameters = self.parameters(is_entry)?;
         let performance = self.performance(is_entry)?;

@@ -12,7 +12,7 @@ impl Parser<'_> {
     /// `@!p opcode.modifier operand, operand;`
     pub(super) fn instruction(&mut self) -> Parsed<Instruction> {
         let guard = self.guard()?;
-        let (from, line) = (self.position(), self.next().line);
+        let (from, line) = (self.position(), self.peek().line);
         let is_opcode =
             self.kind() == TokenKind::Name && self.word().starts_with(|first: char| first.is_ascii_alphabetic());
         if !is_opcode {

@@ -153,7 +153,7 @@ fn declarations(module: usize, text: &str) -> Parsed<Vec<Declaration>> {
     let mut parsed = parser.header()?;
     let mut declarations = Vec::new();
     while parser.kind() != TokenKind::End {
-        let (start, functions, variables) = (parser.next().start, parsed.functions.len(), parsed.variables.len());
+        let (start, functions, variables) = (parser.peek().start, parsed.functions.len(), parsed.variables.len());
         parser.item(&mut parsed)?;
         let range = start..parser.end_of_last();
         let [functions, variables] = [parsed.functions.len() - functions, parsed.variables.len() - variables];

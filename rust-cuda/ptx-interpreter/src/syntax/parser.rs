@@ -28,18 +28,18 @@ impl<'text> Parser<'text> {
     }
 
     /// The next token, without consuming it.
-    pub(super) fn next(&self) -> Token {
+    pub(super) fn peek(&self) -> Token {
         self.tokens[self.position]
     }
 
     /// The next token's kind.
     pub(super) fn kind(&self) -> TokenKind {
-        self.next().kind
+        self.peek().kind
     }
 
     /// The next token's text.
     pub(super) fn word(&self) -> &'text str {
-        self.text_of(self.next())
+        self.text_of(self.peek())
     }
 
     /// The kind of the token after the next.
@@ -73,12 +73,12 @@ impl<'text> Parser<'text> {
 
     /// Whether the next token directly follows the last one, without white space.
     pub(super) fn is_attached(&self) -> bool {
-        self.position > 0 && self.tokens[self.position - 1].end == self.next().start
+        self.position > 0 && self.tokens[self.position - 1].end == self.peek().start
     }
 
     /// Consumes the next token, except the end of the text.
     pub(super) fn advance(&mut self) -> Token {
-        let token = self.next();
+        let token = self.peek();
         if token.kind != TokenKind::End {
             self.position += 1;
         }
@@ -214,7 +214,7 @@ impl<'text> Parser<'text> {
 
     /// The error for an unexpected next token.
     pub(super) fn error(&self, expected: impl Into<String>) -> SyntaxError {
-        let token = self.next();
+        let token = self.peek();
         let found = match token.kind {
             TokenKind::End => "the end of the text".to_owned(),
             TokenKind::UnclosedComment => "a comment without its `*/`".to_owned(),
@@ -229,7 +229,7 @@ impl<'text> Parser<'text> {
         let Some(last) = self.position.checked_sub(1).map(|position| self.tokens[position]) else {
             return self.error(expected);
         };
-        if last.line == self.next().line || self.kind() == TokenKind::End {
+        if last.line == self.peek().line || self.kind() == TokenKind::End {
             return self.error(expected);
         }
         self.error_at(last, "the end of the line".to_owned(), expected.into())

@@ -41,7 +41,7 @@ impl Parser<'_> {
         let is_managed = self.attributes()?;
         let declarator = self.declarator()?;
         loop {
-            let line = self.next().line;
+            let line = self.peek().line;
             let name = self.name(NAME)?;
             let dimensions = self.dimensions()?;
             let mut count = self.count(&declarator, &dimensions)?;
@@ -115,7 +115,7 @@ impl Parser<'_> {
         }
         let declarator = self.declarator()?;
         let is_pointer = self.pointer()?;
-        let line = self.next().line;
+        let line = self.peek().line;
         let name = self.name("a parameter's name, or `.ptr`")?;
         let dimensions = self.dimensions()?;
         let count = self.count(&declarator, &dimensions)?;
