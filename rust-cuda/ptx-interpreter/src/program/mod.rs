@@ -59,7 +59,7 @@ pub(crate) struct Program {
 impl Program {
     /// Parses the module, decodes its kernels and allocates its global variables in `memory`.
     pub(crate) fn load(text: &str, memory: &mut GlobalMemory) -> Result<Self, LoadError> {
-        let module = syntax::parse_supported(text)?;
+        let module = syntax::parse_keeping_errors(text)?;
         if module.address_size != 64 {
             return Err(LoadError::AddressSize(module.address_size));
         }

@@ -18,7 +18,7 @@ mod variable;
 pub use error::SyntaxError;
 pub use link::{LinkError, link};
 pub use module::parse;
-pub(crate) use module::parse_supported;
+pub(crate) use module::parse_keeping_errors;
 pub use parser::printable;
 pub use scalar_type::ScalarType;
 pub use tree::{

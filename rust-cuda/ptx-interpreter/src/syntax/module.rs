@@ -24,7 +24,7 @@ const MODULE_ITEMS: &str =
 /// assert_eq!(error.to_string(), "line 4: expected `;` or an operand, found the end of the line, in: ret");
 /// ```
 pub fn parse(text: &str) -> Result<Module, SyntaxError> {
-    let module = parse_supported(text)?;
+    let module = parse_keeping_errors(text)?;
     match module.functions.iter().find_map(|function| function.unsupported.clone()) {
         Some(error) => Err(error),
         None => Ok(module),
@@ -32,7 +32,7 @@ pub fn parse(text: &str) -> Result<Module, SyntaxError> {
 }
 
 /// As [`parse`], but an error in a function's body is kept with the function.
-pub(crate) fn parse_supported(text: &str) -> Result<Module, SyntaxError> {
+pub(crate) fn parse_keeping_errors(text: &str) -> Result<Module, SyntaxError> {
     Parser::new(text).module()
 }
 
