@@ -98,7 +98,7 @@ impl TryFrom<String> for OfUninitialised {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(try_from = "String")]
 pub enum Order {
-    /// `lines`: each warp executes a source line, then the next warp does.
+    /// `lines`: in the debugger, each warp executes a source line, then the next warp does; elsewhere each runs until it waits.
     #[default]
     Lines,
     /// `warps`: each warp runs until it waits at a barrier, then the next warp does.

@@ -301,7 +301,7 @@ impl LoadedModule {
         Ok((kernel, check_config(kernel, config)?, parameter_bytes(kernel, parameters)?))
     }
 
-    /// Checks a launch.
+    /// Checks a launch, and makes what runs of it.
     fn prepare(
         &self,
         memory: &GlobalMemory,

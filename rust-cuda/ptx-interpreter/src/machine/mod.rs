@@ -1,11 +1,15 @@
 //! Executes programs: a functional model of a GPU, without timing.
 //!
-//! The way from a launch to a reported race:
+//! The way from a PTX text to a reported race:
+//! 0. [`crate::syntax`] parses the text, and [`crate::program`] decodes its instructions.
 //! 1. `loaded` checks the launch. `scheduler` gives its blocks to workers, and `block` gives each warp of a block its turn.
 //! 2. `execution` chooses a path of a warp (`Warp::run`) and its next instruction, and calls what the instruction does (`Warp::execute`).
-//! 3. `access` loads and stores. It first has `resolve` find the memory of each lane's address, and check and record the access.
+//! 3. `access` loads and stores. It first has `resolve` find the memory of each lane's address, which also checks and records the access.
 //! 4. `record` tells the race detector ([`crate::memory::races`]) of the access, and makes a [`FaultKind::Race`] of a conflict.
-//! 5. `recovery` has `context` add the thread and the place to it. `scheduler` returns the fault of the lowest block.
+//! 5. `context` adds the thread and the place to it. If the launch goes on after faults ([`Options::max_faults`](crate::Options), as in
+//!    kernel-check), `record` has it add the race at once, and `launch` sorts what the workers have found. Otherwise the race ends its
+//!    block, and `scheduler` returns the fault of the lowest block.
+//! 6. `fault` puts it into words, most of which are in `cuda_launch::words`. kernel-check prints them with the line (`text.rs`).
 
 mod access;
 mod barrier;

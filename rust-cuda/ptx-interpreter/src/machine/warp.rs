@@ -22,7 +22,7 @@ use crate::semantics::{LANES, Lanes};
 ///   `trap`;
 /// - asynchronous ones: `copies`, `bulk`, `tensor`, `mbarrier`, `wgmma`;
 /// - those of several lanes or warps: `barrier`, `collective`, and for it `matrix` and `wmma`;
-/// - what instructions share: `resolve` finds and checks the memory of addresses, `uninitialised` tracks uninitialised bits.
+/// - what instructions share: `resolve` finds the memory of addresses, and checks and records accesses to it, `uninitialised` tracks uninitialised bits.
 #[derive(Clone, Debug)]
 pub(super) struct Warp {
     /// Index within the block.
