@@ -29,7 +29,7 @@ use rayon::prelude::*;
 use team::Member;
 
 pub use self::asynchronous::{MasterLayer, Masters, Says, WorkerEngine};
-use self::chunk::{Chunk, Inputs, Purpose};
+use self::chunk::{Chunk, ChunkInputs, Purpose};
 use self::full_batch::FullBatch;
 pub(super) use self::gradients::CpuGradients;
 use self::layer::Layer;
@@ -181,7 +181,7 @@ impl<'a> CpuEngine<'a> {
         &self,
         samples: &Samples,
         range: Range<usize>,
-        (inputs, chunk): &mut (Inputs, Chunk),
+        (inputs, chunk): &mut (ChunkInputs, Chunk),
     ) -> (f64, usize) {
         inputs.copy_in(self.model.instruction_set, samples, range.clone(), Purpose::Evaluation);
         chunk.first_layer(&self.model, self.layers.as_slice(), inputs, range.len());
@@ -238,10 +238,10 @@ impl Engine for CpuEngine<'_> {
         let starts: Vec<usize> = (0..samples.len()).step_by(CHUNK).collect();
         let buffers = || {
             let whole = 0..self.model.architecture.inputs();
-            let inputs = Inputs::new(&self.model, samples, CHUNK, std::slice::from_ref(&whole));
+            let inputs = ChunkInputs::new(&self.model, samples, CHUNK, std::slice::from_ref(&whole));
             (inputs, Chunk::new(&self.model.architecture, CHUNK))
         };
-        let evaluate = |buffers: &mut (Inputs, Chunk), &start: &usize| {
+        let evaluate = |buffers: &mut (ChunkInputs, Chunk), &start: &usize| {
             self.evaluate_range(samples, start..samples.len().min(start + CHUNK), buffers)
         };
         let parts: Vec<(f64, usize)> = starts.par_iter().map_init(buffers, evaluate).collect();

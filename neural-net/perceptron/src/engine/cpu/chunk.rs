@@ -93,7 +93,7 @@ impl<P: LayerParts + ?Sized> LayerParts for WithCopies<'_, P> {
 
 /// The first layer's inputs of up to [`CHUNK`] samples.
 #[derive(Clone, Debug)]
-pub(super) enum Inputs {
+pub(super) enum ChunkInputs {
     /// A dense copy of some inputs.
     Dense {
         /// The inputs.
@@ -114,8 +114,8 @@ pub(super) enum Purpose {
     Evaluation,
 }
 
-impl Inputs {
-    /// Buffers for `capacity` of these samples' inputs in adjacent `parts`. Inputs that are mostly zeros are kept in these
+impl ChunkInputs {
+    /// Buffers for `capacity` of these samples' inputs in adjacent `parts`. ChunkInputs that are mostly zeros are kept in these
     /// parts.
     pub(super) fn new(model: &Model, samples: &Samples, capacity: usize, parts: &[Range<usize>]) -> Self {
         let nonzero = |rows: &dyn Fn(usize) -> NonzeroRows| {
@@ -212,14 +212,14 @@ impl Chunk {
         &mut self,
         model: &Model,
         layers: &(impl LayerParts + ?Sized),
-        inputs: &Inputs,
+        inputs: &ChunkInputs,
         count: usize,
     ) {
         self.count = count;
         let set = model.instruction_set;
         match inputs {
-            Inputs::Dense { rows, .. } => self.activations_from(0, &first_rows(rows, count)[..count], model, layers),
-            Inputs::Nonzero(parts) => {
+            ChunkInputs::Dense { rows, .. } => self.activations_from(0, &first_rows(rows, count)[..count], model, layers),
+            ChunkInputs::Nonzero(parts) => {
                 let (stride, columns) = (self.activations[0].stride(), self.activations[0].columns());
                 let out = &mut self.activations[0].padded_mut()[..count * stride];
                 out.fill(0.0);
@@ -311,15 +311,15 @@ impl Chunk {
     /// `inputs`.
     pub(super) fn with_left<R>(
         &self,
-        inputs: &Inputs,
+        inputs: &ChunkInputs,
         layer: usize,
         part: usize,
         rows: &Range<usize>,
         then: impl FnOnce(Left) -> R,
     ) -> R {
         let matrix = match (layer.checked_sub(1), inputs) {
-            (None, Inputs::Nonzero(parts)) => return then(Left::Nonzero(&parts[part].1)),
-            (None, Inputs::Dense { rows, .. }) => rows,
+            (None, ChunkInputs::Nonzero(parts)) => return then(Left::Nonzero(&parts[part].1)),
+            (None, ChunkInputs::Dense { rows, .. }) => rows,
             (Some(before), _) => &self.activations[before],
         };
         with_part(&first_rows(matrix, self.count)[..self.count], rows, |left| then(Left::Dense(left)))

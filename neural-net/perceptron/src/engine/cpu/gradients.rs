@@ -3,7 +3,7 @@
 use kernels_cpu::product::PaddedMatrix;
 
 use super::CpuEngine;
-use super::chunk::{Chunk, Copies, Inputs, Purpose, WithCopies};
+use super::chunk::{Chunk, Copies, ChunkInputs, Purpose, WithCopies};
 use super::layer::{Accumulate, Layer, add_sum_of_rows};
 use super::model::CHUNK;
 use crate::engine::ranks::Gradients;
@@ -14,7 +14,7 @@ use crate::{Hyperparameters, Samples};
 /// padded.
 #[derive(Debug)]
 pub(super) struct Passes {
-    inputs: Inputs,
+    inputs: ChunkInputs,
     chunk: Chunk,
     copies: Copies,
 }
@@ -29,7 +29,7 @@ impl Passes {
         let architecture = &engine.model.architecture;
         let whole = 0..architecture.inputs();
         Self {
-            inputs: Inputs::new(&engine.model, engine.samples, CHUNK, std::slice::from_ref(&whole)),
+            inputs: ChunkInputs::new(&engine.model, engine.samples, CHUNK, std::slice::from_ref(&whole)),
             chunk: Chunk::new(architecture, CHUNK),
             copies: Copies::of_transposed(architecture),
         }

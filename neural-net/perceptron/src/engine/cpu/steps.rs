@@ -29,7 +29,7 @@ use kernels_cpu::nonzero_product::add_nonzero_product;
 use kernels_cpu::product::{PaddedMatrix, product};
 use team::{Broken, Member};
 
-use super::chunk::{Chunk, Copies, Inputs, LayerParts, Purpose, WithCopies, first_rows};
+use super::chunk::{Chunk, Copies, ChunkInputs, LayerParts, Purpose, WithCopies, first_rows};
 use super::layer::{Accumulate, Forward, Layer, Left, UpdateRule, add_all, add_sum_of_rows};
 use super::model::{CHUNK, GROUPS, Model};
 use super::phases::{Phase, PhaseTimes, Stopwatch};
@@ -105,7 +105,7 @@ struct Gathered {
 #[repr(align(128))]
 struct Work {
     /// Each chunk's inputs; empty if there is a pipeline.
-    inputs: Vec<Inputs>,
+    inputs: Vec<ChunkInputs>,
     /// The member's chunks, or its samples of the only chunk.
     chunks: Vec<Chunk>,
 }
@@ -192,7 +192,7 @@ impl<'a> Steps<'a> {
             Layout::Chunks => {
                 let capacity = batch_size.min(CHUNK);
                 let count = batch_size.div_ceil(CHUNK).min(round(members)).div_ceil(members);
-                let inputs = Inputs::new(model, samples, capacity, split.inputs());
+                let inputs = ChunkInputs::new(model, samples, capacity, split.inputs());
                 Work { inputs: vec![inputs; count], chunks: vec![Chunk::new(architecture, capacity); count] }
             }
         };
@@ -239,7 +239,7 @@ impl<'a> Steps<'a> {
     ) -> Result<(), Broken> {
         let (me, members) = (member.index(), self.split.members);
         let own = std::slice::from_ref(&self.split.inputs()[me]);
-        let buffer = || Inputs::new(self.model, self.samples, batches.size, own);
+        let buffer = || ChunkInputs::new(self.model, self.samples, batches.size, own);
         let mut copies = self.copies.clone();
         if self.split.copies_later_layers {
             copies.copy(read_lock(&self.shards[me]).layers.as_slice());
@@ -298,26 +298,26 @@ impl<'a> Steps<'a> {
     }
 
     /// Reads the inputs of a batch, with the index that both passes need.
-    fn read_inputs(&self, inputs: &mut Inputs, batch: &[u32]) {
+    fn read_inputs(&self, inputs: &mut ChunkInputs, batch: &[u32]) {
         let indices = batch.iter().map(|&index| index as usize);
         inputs.copy_in(self.model.instruction_set, self.samples, indices, Purpose::Training);
     }
 
     /// Adds the terms of a member's inputs to the first layer's sums, for the samples of member `other` in a batch of
     /// `count`.
-    fn add_terms(&self, member: usize, inputs: &Inputs, other: usize, count: usize) {
+    fn add_terms(&self, member: usize, inputs: &ChunkInputs, other: usize, count: usize) {
         let (set, samples) = (self.model.instruction_set, self.split.range(count, other));
         let (shard, mut sums) = (read_lock(&self.shards[member]), write_lock(&self.sums[other]));
         let (weights, stride) = (&shard.layers[0].weights, sums.stride());
         let out = &mut sums.padded_mut()[..samples.len() * stride];
         match inputs {
-            Inputs::Nonzero(parts) => {
+            ChunkInputs::Nonzero(parts) => {
                 if member == 0 {
                     out.fill(0.0);
                 }
                 parts.iter().for_each(|(_, part)| add_nonzero_product(set, part, samples.clone(), weights, 0, out));
             }
-            Inputs::Dense { rows, .. } => {
+            ChunkInputs::Dense { rows, .. } => {
                 let left = first_rows(rows, samples.end);
                 let sink = Forward { out, stride, continues: member > 0, biases: None };
                 product(set, &left[samples], weights, 0..stride, sink);
@@ -346,7 +346,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Updates the parameters of a member by the gradients of step `step`, of `count` samples.
-    fn update(&self, member: usize, inputs: &Inputs, step: usize, count: usize, copies: &mut Copies) {
+    fn update(&self, member: usize, inputs: &ChunkInputs, step: usize, count: usize, copies: &mut Copies) {
         let (set, rule) = (self.model.instruction_set, self.rules.of_step(step, count));
         let mut shard = write_lock(&self.shards[member]);
         let Shard { layers, gathered, .. } = &mut *shard;
@@ -363,11 +363,11 @@ impl<'a> Steps<'a> {
         }
         for (index, layer) in layers.iter_mut().enumerate() {
             let matrix = match (index, inputs) {
-                (0, Inputs::Nonzero(parts)) => {
+                (0, ChunkInputs::Nonzero(parts)) => {
                     parts.iter().for_each(|(_, part)| layer.update(set, rule, Left::Nonzero(part), &errors[0]));
                     None
                 }
-                (0, Inputs::Dense { rows, .. }) => Some(rows),
+                (0, ChunkInputs::Dense { rows, .. }) => Some(rows),
                 _ => Some(&left[index]),
             };
             if let Some(matrix) = matrix {
@@ -476,7 +476,7 @@ impl<'a> Steps<'a> {
         &self,
         work: &[RwLockReadGuard<Work>],
         round: Range<usize>,
-        mut each: impl FnMut(usize, &Inputs, &Chunk),
+        mut each: impl FnMut(usize, &ChunkInputs, &Chunk),
     ) {
         for (member, work) in work.iter().enumerate() {
             let own = self.split.range(round.len(), member);
