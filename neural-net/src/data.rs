@@ -8,7 +8,7 @@ pub use digits::*;
 
 /// The conversion of [`LabelledImages`] to samples.
 pub trait ToSamples {
-    /// Images `first` … `first + count − 1` as samples: pixels divided by 255, labels one-hot.
+    /// Images `first` … `first + count − 1` as samples: the bytes of the pixels, where b means b / 255, and one-hot labels.
     ///
     /// # Panics
     /// If there are fewer than `first + count` images.

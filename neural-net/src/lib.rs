@@ -17,6 +17,10 @@
 //! samples. [`Training::run`] loops over the epochs, [`training::EpochSteps::train`] over the steps of an epoch, and
 //! [`Engine::train`] changes the weights in each step: [`CpuEngine`] on the CPU, [`GpuEngine`] on a GPU.
 //!
+//! On the CPU (`perceptron/src/engine/cpu`), `steps.rs` runs the steps. Without a team `Steps::run_chunks` does: `ChunkInputs::copy_in`
+//! (`chunk.rs`) copies the bytes of a batch, which become floats within the first layer's product (`kernels_cpu::nonzero_product`);
+//! `Chunk` passes forward and backward; `Layer::update` (`layer.rs`) changes the weights.
+//!
 //! Most of it is in three crates, re-exported here under their modules' names: `perceptron` has the mathematics, which
 //! does not depend on files, `digits` the data, and `whole_files` is [`files`]. They are separate crates so that the
 //! numerical code is optimised in every build profile while the rest compiles fast. Nothing in the library prints.

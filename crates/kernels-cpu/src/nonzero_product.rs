@@ -390,7 +390,7 @@ pub fn add_nonzero_product(
     }
 }
 
-/// The product leftᵀ · right: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\]. Rows for which `left` has only zeros
+/// The product leftᵀ · right: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\]. Rows for which the column of `left` has only zeros
 /// are skipped if `only_nonzero`; otherwise the sink receives zeros for them. Sums start at zero: [`Sink::start`] is not
 /// called.
 ///

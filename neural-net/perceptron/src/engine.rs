@@ -128,7 +128,7 @@ pub trait Engine {
     fn start_epoch(&mut self, learning_rate: f64, steps_before: usize);
 
     /// Trains on the training samples in the given order, batch by batch, one step each, from step `first_step` on.
-    /// After each step, `observe` receives the step's index in `order`, counted from 0, and the batch's summed loss
+    /// After each step, `observe` receives the step's index in the epoch, counted from 0, and the batch's summed loss
     /// before the step; it may stop the training run there.
     ///
     /// An engine that submits several steps at once to its device stops after the last of these, and calls `observe`

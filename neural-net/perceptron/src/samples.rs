@@ -67,7 +67,7 @@ impl<F: Scalar> Samples<F> {
     }
 
     /// Pairs inputs that are `bytes` / `white` with targets, row by row. The bytes are shared, not copied, and
-    /// converted to floats only for an engine that needs floats.
+    /// converted to floats as a whole only for an engine that needs that: the one on the CPU converts within its products.
     ///
     /// # Errors
     /// If they differ in the number of rows.

@@ -219,11 +219,11 @@ impl Engine for CpuEngine<'_> {
         };
         let mut steps = first_step..order.len().div_ceil(batch_size);
         while !steps.is_empty() {
-            let batch = &order[steps.start * batch_size..order.len().min((steps.start + 1) * batch_size)];
-            let ended = if self.is_full_batch(batch) {
+            let first_batch = &order[steps.start * batch_size..order.len().min((steps.start + 1) * batch_size)];
+            let ended = if self.is_full_batch(first_batch) {
                 let step = steps.start;
                 steps.start += 1;
-                observe(step, self.full_batch_step(step, batch.len()))
+                observe(step, self.full_batch_step(step, first_batch.len()))
             } else {
                 self.train_batches(order, batch_size, &mut steps, &mut observe)
             };

@@ -115,7 +115,7 @@ pub(super) enum Purpose {
 }
 
 impl ChunkInputs {
-    /// Buffers for `capacity` of these samples' inputs in adjacent `parts`. ChunkInputs that are mostly zeros are kept in these
+    /// Buffers for `capacity` of these samples' inputs in adjacent `parts`. Inputs that are mostly zeros are kept in these
     /// parts.
     pub(super) fn new(model: &Model, samples: &Samples, capacity: usize, parts: &[Range<usize>]) -> Self {
         let nonzero = |rows: &dyn Fn(usize) -> NonzeroRows| {
@@ -218,7 +218,9 @@ impl Chunk {
         self.count = count;
         let set = model.instruction_set;
         match inputs {
-            ChunkInputs::Dense { rows, .. } => self.activations_from(0, &first_rows(rows, count)[..count], model, layers),
+            ChunkInputs::Dense { rows, .. } => {
+                self.activations_from(0, &first_rows(rows, count)[..count], model, layers)
+            }
             ChunkInputs::Nonzero(parts) => {
                 let (stride, columns) = (self.activations[0].stride(), self.activations[0].columns());
                 let out = &mut self.activations[0].padded_mut()[..count * stride];

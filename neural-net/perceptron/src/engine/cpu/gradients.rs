@@ -3,7 +3,7 @@
 use kernels_cpu::product::PaddedMatrix;
 
 use super::CpuEngine;
-use super::chunk::{Chunk, Copies, ChunkInputs, Purpose, WithCopies};
+use super::chunk::{Chunk, ChunkInputs, Copies, Purpose, WithCopies};
 use super::layer::{Accumulate, Layer, add_sum_of_rows};
 use super::model::CHUNK;
 use crate::engine::ranks::Gradients;

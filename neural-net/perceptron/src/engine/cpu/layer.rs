@@ -208,7 +208,7 @@ struct Target<'a> {
     squares: Option<&'a mut [f32]>,
 }
 
-/// The weights and the biases of a layer as targets.
+/// The weights and the biases of a layer as targets of an update.
 fn targets<'a>(
     weights: &'a mut PaddedMatrix<f32>,
     biases: &'a mut PaddedMatrix<f32>,

@@ -3,7 +3,7 @@
 //! A member of the team has, of each layer, the weights of some inputs ([`Shard`]), and of each batch some samples
 //! ([`Work`]). A step has these phases:
 //!
-//! 1. **Pipeline**, for a batch of one chunk only: the first layer's sums, of which each member adds the terms of its inputs, for
+//! 1. **Pipeline**, for a batch of one chunk and several members only: the first layer's sums, of which each member adds the terms of its inputs, for
 //!    one member's samples after the other. It waits before each until the member before it has added its terms, so that every
 //!    sum gets them in the order of the inputs. The first member indexes its inputs of the next batch after its terms, the
 //!    others do so before, while they would wait.
@@ -29,7 +29,7 @@ use kernels_cpu::nonzero_product::add_nonzero_product;
 use kernels_cpu::product::{PaddedMatrix, product};
 use team::{Broken, Member};
 
-use super::chunk::{Chunk, Copies, ChunkInputs, LayerParts, Purpose, WithCopies, first_rows};
+use super::chunk::{Chunk, ChunkInputs, Copies, LayerParts, Purpose, WithCopies, first_rows};
 use super::layer::{Accumulate, Forward, Layer, Left, UpdateRule, add_all, add_sum_of_rows};
 use super::model::{CHUNK, GROUPS, Model};
 use super::phases::{Phase, PhaseTimes, Stopwatch};
