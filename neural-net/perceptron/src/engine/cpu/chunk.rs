@@ -219,7 +219,7 @@ impl Chunk {
         let set = model.instruction_set;
         match inputs {
             ChunkInputs::Dense { rows, .. } => {
-                self.activations_from(0, &first_rows(rows, count)[..count], model, layers)
+                self.activations_from(0, &first_rows(rows, count)[..count], model, layers);
             }
             ChunkInputs::Nonzero(parts) => {
                 let (stride, columns) = (self.activations[0].stride(), self.activations[0].columns());
