@@ -1,4 +1,4 @@
-//! The files of a crate form layers: at most [`MAX_FILES`] form a circle, in which each file names something of the next.
+//! The files of a crate form layers: none form a circle, in which each file names something of the next, but for [`PAIRS`].
 //!
 //! A file names what its code refers to by a path or by an import, wherever that is defined. A module declaration and a
 //! re-export name nothing, so a parent does not depend on its children by declaring them. A module contains its children: that a
@@ -13,8 +13,21 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, Item, ItemMod, UseTree, Visibility};
 
-/// Maximum number of files that may form a circle. Two files may still name each other; 1 is the aim.
-const MAX_FILES: usize = 2;
+/// The two files of a folder that still name each other, by their paths. No pair is added.
+const PAIRS: &[(&str, [&str; 2])] = &[
+    ("neural-net/perceptron/src/engine", ["cpu/gradients.rs", "ranks.rs"]),
+    ("rust-cuda/cuda_launch/src/message", ["format.rs", "value.rs"]),
+    ("rust-cuda/cuda_std/src", ["launcher.rs", "simulator/buffer.rs"]),
+    ("rust-cuda/cuda_std/src", ["scalar.rs", "signature.rs"]),
+    ("rust-cuda/cuda_std_macros/src", ["body.rs", "brackets.rs"]),
+    ("rust-cuda/gpu/src", ["capture.rs", "interpreter.rs"]),
+    ("rust-cuda/kernel-debugger/src", ["lines.rs", "names.rs"]),
+    ("rust-cuda/kernel-language/src", ["check/mod.rs", "constants.rs"]),
+    ("rust-cuda/ptx-interpreter/src/machine", ["fidelity.rs", "report.rs"]),
+    ("rust-cuda/ptx-interpreter/src/memory", ["access_error.rs", "extent.rs"]),
+    ("rust-cuda/ptx-interpreter/src/memory", ["initialised.rs", "region.rs"]),
+    ("rust-cuda/ptx-interpreter/src/program", ["image.rs", "instruction.rs"]),
+];
 
 /// Names of modules and items from the crate's root on, or from a module on.
 type Names = Vec<String>;
@@ -284,7 +297,7 @@ fn reachable<'a>(edges: &'a Edges, from: &Path) -> BTreeSet<&'a PathBuf> {
     found
 }
 
-/// Groups of more than [`MAX_FILES`] files, each of which depends on all others of its group.
+/// Groups of several files, each of which depends on all others of its group.
 fn circles(edges: &Edges) -> Vec<BTreeSet<&PathBuf>> {
     let mut circles = Vec::new();
     let mut assigned = BTreeSet::new();
@@ -295,7 +308,7 @@ fn circles(edges: &Edges) -> Vec<BTreeSet<&PathBuf>> {
         let mut circle = reachable(edges, file);
         circle.retain(|other| reachable(edges, other).contains(file));
         assigned.extend(circle.iter().copied());
-        if circle.len() > MAX_FILES {
+        if circle.len() > 1 {
             circles.push(circle);
         }
     }
@@ -322,15 +335,22 @@ fn roots(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn no_circle_of_files_is_larger_than_allowed() {
+fn no_files_form_a_circle_but_the_known_pairs() {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut crates = Vec::new();
     roots(repository, &mut crates);
     let mut report = String::new();
+    let known =
+        PAIRS.iter().map(|(folder, files)| BTreeSet::from(files.map(|file| repository.join(folder).join(file))));
+    let mut known: Vec<BTreeSet<PathBuf>> = known.collect();
     for root in crates {
         let edges = Crate::read(&root).edges();
         let name = root.strip_prefix(repository).unwrap().display().to_string();
         for circle in circles(&edges) {
+            if let Some(at) = known.iter().position(|pair| pair.iter().eq(circle.iter().copied())) {
+                known.swap_remove(at);
+                continue;
+            }
             report += &format!("{name}: {} files\n", circle.len());
             for from in &circle {
                 for (to, name) in edges[*from].iter().filter(|(to, _)| circle.contains(to)) {
@@ -341,4 +361,5 @@ fn no_circle_of_files_is_larger_than_allowed() {
         }
     }
     assert!(report.is_empty(), "circles of files:\n{report}");
+    assert!(known.is_empty(), "these are no circles any more, so remove them from PAIRS: {known:?}");
 }
