@@ -6,6 +6,7 @@ mod wide;
 use std::fmt::Write;
 use std::path::Path;
 
+use cuda_launch::SplitMix;
 use cuda_std::math::{self, GpuFloat};
 use wide::{Format, ONE, Wide};
 
@@ -106,36 +107,29 @@ fn all() -> Vec<Function> {
     methods.into_iter().chain([powi]).chain(functions).collect()
 }
 
-/// Random numbers: SplitMix64.
-struct Random(u64);
+/// Random arguments.
+struct Random(SplitMix);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
     /// From 0 to 1.
     fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.0.number() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// An argument in a range: random bits, a number up to 30, or one near where functions change.
     fn argument(&mut self, [low, high]: [f64; 2], is_f32: bool) -> f64 {
         const SPECIAL: [f64; 9] = [0.0, 1.0, 2.0, 0.5, std::f64::consts::FRAC_PI_2, 10.0, 88.0, 300.0, 709.0];
         loop {
-            let sign = [1.0, -1.0][self.next() as usize % 2];
-            let x = match self.next() % 4 {
-                0 if is_f32 => f32::from_bits(self.next() as u32).into(),
-                0 => f64::from_bits(self.next()),
+            let sign = [1.0, -1.0][self.0.number() as usize % 2];
+            let x = match self.0.number() % 4 {
+                0 if is_f32 => f32::from_bits(self.0.number() as u32).into(),
+                0 => f64::from_bits(self.0.number()),
                 1 => low.max(-30.0) + self.fraction() * (high.min(30.0) - low.max(-30.0)),
                 2 => sign * self.fraction() * 4.0,
                 _ => {
-                    let distance = self.fraction() / 2_f64.powi((self.next() % 54) as i32);
-                    let special = SPECIAL[self.next() as usize % SPECIAL.len()];
-                    sign * (special + [distance, -distance][self.next() as usize % 2])
+                    let distance = self.fraction() / 2_f64.powi((self.0.number() % 54) as i32);
+                    let special = SPECIAL[self.0.number() as usize % SPECIAL.len()];
+                    sign * (special + [distance, -distance][self.0.number() as usize % 2])
                 }
             };
             let x = if is_f32 { f64::from(x as f32) } else { x };
@@ -148,7 +142,7 @@ impl Random {
 
 /// The largest error of a function, and its arguments.
 fn largest_error(function: &Function, format: Format, compute: impl Fn(f64, f64) -> f64) -> (f64, [f64; 2]) {
-    let mut random = Random(0);
+    let mut random = Random(SplitMix(0));
     let is_f32 = format.precision == F32.precision;
     let mut largest = (0.0, [0.0; 2]);
     for _ in 0..COUNT {

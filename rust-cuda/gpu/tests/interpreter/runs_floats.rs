@@ -2,6 +2,7 @@
 //! differ between processors.
 
 use crate::interpreters::same_everywhere;
+use cuda_launch::SplitMix;
 use cuda_std::{Kernel, LaunchConfig};
 use gpu::Device;
 use test_kernels::floats::*;
@@ -27,19 +28,6 @@ impl Bits for f64 {
 impl Bits for u128 {
     fn bits(self) -> u128 {
         self
-    }
-}
-
-/// Random bits.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        // SplitMix64
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
     }
 }
 
@@ -82,10 +70,10 @@ edge_cases! {
 }
 
 /// Integers of all lengths with both signs, and what is beside a tie when it is rounded.
-fn integers(random: &mut Random) -> Vec<u128> {
+fn integers(random: &mut SplitMix) -> Vec<u128> {
     let mut all: Vec<u128> = (0..128).flat_map(|n| [1 << n, (1 << n) - 1, (1 << n) + 1, u128::MAX << n]).collect();
     for _ in 0..1500 {
-        let (high, low, length) = (random.next(), random.next(), random.next() % 128);
+        let (high, low, length) = (random.number(), random.number(), random.number() % 128);
         let any = (u128::from(high) << 64 | u128::from(low)) >> length;
         // After 24 or 53 bits, half a unit and a bit far below it.
         let bits = 128 - any.leading_zeros();
@@ -149,31 +137,31 @@ macro_rules! launched {
 
 #[test]
 fn exact_operations_are_those_of_std() {
-    let mut random = Random(seed(1));
-    let pairs_f32 = pairs(&edges_f32(), 4000, || f32::from_bits(random.next() as u32));
+    let mut random = SplitMix(seed(1));
+    let pairs_f32 = pairs(&edges_f32(), 4000, || f32::from_bits(random.number() as u32));
     compare(&exact_f32, &pairs_f32, exact_f32_of_std, launched!(exact_f32), |_, _, _| true);
-    let pairs_f64 = pairs(&edges_f64(), 4000, || f64::from_bits(random.next()));
+    let pairs_f64 = pairs(&edges_f64(), 4000, || f64::from_bits(random.number()));
     compare(&exact_f64, &pairs_f64, exact_f64_of_std, launched!(exact_f64), |_, _, _| true);
 }
 
 #[test]
 fn casts_and_comparisons_are_those_of_std() {
-    let mut random = Random(seed(2));
+    let mut random = SplitMix(seed(2));
     // Random exponents up to the integers' 128 bits, where casts differ.
     let pairs_f32 = pairs(&edges_f32(), 3000, || {
-        f32::from_bits((random.next() as u32 & !(1 << 30)) ^ (random.next() as u32 & 0x3f) << 24)
+        f32::from_bits((random.number() as u32 & !(1 << 30)) ^ (random.number() as u32 & 0x3f) << 24)
     });
     compare(&integers_of_f32, &pairs_f32, integers_of_f32_of_std, launched!(integers_of_f32), |_, _, _| true);
     let pairs_f64 = pairs(&edges_f64(), 3000, || {
-        let bits = random.next();
-        f64::from_bits(bits & !(0x7ff << 52) | (1023 - 4 + random.next() % 136) << 52)
+        let bits = random.number();
+        f64::from_bits(bits & !(0x7ff << 52) | (1023 - 4 + random.number() % 136) << 52)
     });
     compare(&integers_of_f64, &pairs_f64, integers_of_f64_of_std, launched!(integers_of_f64), |_, _, _| true);
 }
 
 #[test]
 fn casts_of_integers_are_those_of_std() {
-    let all = integers(&mut Random(seed(3)));
+    let all = integers(&mut SplitMix(seed(3)));
     let pairs: (Vec<u128>, Vec<u128>) = (all.clone(), all.into_iter().rev().collect());
     compare(&f32_of_integers, &pairs, f32_of_integers_of_std, launched!(f32_of_integers), |_, _, _| true);
     compare(&f64_of_integers, &pairs, f64_of_integers_of_std, launched!(f64_of_integers), |_, _, _| true);
@@ -181,11 +169,11 @@ fn casts_of_integers_are_those_of_std() {
 
 #[test]
 fn functions_have_the_same_bits_on_all_devices() {
-    let mut random = Random(seed(4));
-    let (x, y) = pairs(&edges_f32(), 1000, || f32::from_bits(random.next() as u32));
+    let mut random = SplitMix(seed(4));
+    let (x, y) = pairs(&edges_f32(), 1000, || f32::from_bits(random.number() as u32));
     let some = |x: Vec<f32>| x.into_iter().step_by(3).collect();
     compare(&functions_f32, &(some(x), some(y)), functions_f32_of_std, launched!(functions_f32), |_, _, _| false);
-    let (x, y) = pairs(&edges_f64(), 1000, || f64::from_bits(random.next()));
+    let (x, y) = pairs(&edges_f64(), 1000, || f64::from_bits(random.number()));
     let some = |x: Vec<f64>| x.into_iter().step_by(3).collect();
     compare(&functions_f64, &(some(x), some(y)), functions_f64_of_std, launched!(functions_f64), |_, _, _| false);
 }
@@ -202,8 +190,8 @@ fn extreme(is_max: bool, x: f64, y: f64) -> f64 {
 
 #[test]
 fn maxima_and_minima_order_zeros_on_all_devices() {
-    let mut random = Random(seed(5));
-    let pairs_f32 = pairs(&edges_f32(), 2000, || f32::from_bits(random.next() as u32));
+    let mut random = SplitMix(seed(5));
+    let pairs_f32 = pairs(&edges_f32(), 2000, || f32::from_bits(random.number() as u32));
     // Of zeros, which small f64 become as f32, `std`'s result is either.
     let has_zero = |name: &str, x: f64, y: f64| match name.contains("as f32") {
         true => x as f32 == 0.0 || y as f32 == 0.0,
@@ -212,7 +200,7 @@ fn maxima_and_minima_order_zeros_on_all_devices() {
     compare(&extremes_f32, &pairs_f32, extremes_f32_of_std, launched!(extremes_f32), |name, x, y| {
         !has_zero(name, x.into(), y.into())
     });
-    let pairs_f64 = pairs(&edges_f64(), 2000, || f64::from_bits(random.next()));
+    let pairs_f64 = pairs(&edges_f64(), 2000, || f64::from_bits(random.number()));
     compare(&extremes_f64, &pairs_f64, extremes_f64_of_std, launched!(extremes_f64), |name, x, y| {
         !has_zero(name, x, y)
     });

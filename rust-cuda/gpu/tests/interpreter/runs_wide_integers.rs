@@ -1,19 +1,14 @@
 //! Integers of 128 bits have the same bits on all devices as on the host, their conversions to floats and from floats too.
 
 use crate::interpreters::same_everywhere;
+use cuda_launch::SplitMix;
 use cuda_std::LaunchConfig;
 use test_kernels::integers::{NO_VALUE, WIDEST, floats_to_widest, widest, widest_to_floats};
 
-/// Random integers of 128 bits, by SplitMix64: <https://prng.di.unimi.it/splitmix64.c>
+/// Random integers of 128 bits.
 fn random() -> impl FnMut() -> u128 {
-    let mut state: u64 = test_support::seed(128);
-    let mut next = move || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    };
-    move || u128::from(next()) << 64 | u128::from(next())
+    let mut random = SplitMix(test_support::seed(128));
+    move || u128::from(random.number()) << 64 | u128::from(random.number())
 }
 
 /// Integers around each power of two, some of which are halfway between two floats, and random ones of each magnitude.
