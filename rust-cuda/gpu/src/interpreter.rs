@@ -1,7 +1,6 @@
 //! The PTX interpreter as a device: it runs on the CPU the PTX that a GPU would load.
 
 mod buffer;
-mod bytes;
 mod thread_pool;
 
 use std::cell::{Cell, Ref, RefCell};

@@ -55,6 +55,7 @@
 
 mod backend;
 mod buffer;
+mod bytes;
 mod capture;
 mod choice;
 mod cuda;

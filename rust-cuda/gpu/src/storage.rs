@@ -18,6 +18,13 @@ pub(crate) trait Storage<T: Element> {
     fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error>;
     /// Reads the elements `first..first + values.len()`, which must be in bounds.
     fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error>;
+    /// The elements in `range`, which must be in bounds.
+    fn to_vec(&self, range: Range<usize>) -> Result<Vec<T>, Error> {
+        let mut values = vec![T::POISON; range.len()];
+        self.copy_to(range.start, &mut values)?;
+        Ok(values)
+    }
+
     /// The elements in `range`, which must be in bounds, that nothing has written. None if there are none, or if the device does not
     /// know.
     fn unwritten(&self, range: Range<usize>) -> Result<Option<Unwritten>, Error>;

@@ -221,7 +221,7 @@ impl Runner {
         command.args(["--tool", sanitized.tool, "--error-exitcode", FOUND, "--report-api-errors", "no"]);
         command.args(["--print-limit", "20"]);
         command.arg(self.program(sanitized.executable)).args(sanitized.arguments(self.is_emulated));
-        self.watched(name, command.env("GPU_TESTS", "require"))
+        self.watched(name, command.env("GPU_TESTS", "require").env("GPU_MEMORY_POOL", "off"))
     }
 
     /// Runs a command of the sanitizer: it passes if its program does and the tool finds nothing.

@@ -9,6 +9,7 @@ use cust::event::{Event, EventFlags};
 use cust::stream::{Stream, StreamFlags};
 
 use super::modules::Modules;
+use super::pool::Pool;
 use super::properties::Properties;
 use super::queue::Queue;
 use super::wait::WaitKernel;
@@ -30,6 +31,8 @@ pub(crate) struct Cuda {
     pub(super) has_dependent_launches: Cell<bool>,
     /// Distinguishes this device's buffers from those of other devices.
     pub(crate) memory: MemoryId,
+    /// Freed memory, for later buffers.
+    pub(super) pool: RefCell<Pool>,
     // Dropped in this order: stream and modules before the context that they belong to.
     pub(super) stream: Stream,
     pub(super) modules: Modules,
@@ -56,6 +59,16 @@ fn gpu_at(index: usize) -> Result<Device, OpenError> {
     Device::get_device(index).map_err(OpenError::driver("opening the GPU"))
 }
 
+/// Maximum number of bytes of freed memory that are kept: an eighth of the GPU's memory, which other programs and other devices of this
+/// one cannot use.
+///
+/// Nothing is kept where accesses are checked, because a buffer with new memory is uninitialised and a freed one is invalid: by the emulated
+/// driver, and with `GPU_MEMORY_POOL=off`, which is for compute-sanitizer.
+fn pool_bytes(properties: &Properties) -> usize {
+    let is_off = std::env::var_os("GPU_MEMORY_POOL").is_some_and(|value| value == "off");
+    if is_off || properties.is_emulated { 0 } else { properties.total_memory / 8 }
+}
+
 impl Cuda {
     /// Opens GPU `index` modulo their number and loads the best of `variants` for its compute capability.
     pub(crate) fn open(variants: &'static [PtxVariant], index: usize) -> Result<Self, OpenError> {
@@ -73,6 +86,7 @@ impl Cuda {
         CurrentContext::set_current(&context).map_err(OpenError::driver("entering the context"))?;
         let modules = Modules::open(variant, &properties.name)?;
         let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(OpenError::driver("making a stream"))?;
+        let pool = RefCell::new(Pool::new(pool_bytes(&properties)));
         Ok(Self {
             properties,
             ptx: *variant,
@@ -82,6 +96,7 @@ impl Cuda {
                 compute_capability >= (9, 0) && cuda_driver::driver_version() >= DEPENDENT_LAUNCHES_IN_GRAPHS,
             ),
             memory: MemoryId::unique(),
+            pool,
             stream,
             modules,
             wait: OnceCell::new(),

@@ -1,15 +1,16 @@
 //! The GPU's global memory, and page-locked host memory.
 
-use std::mem::ManuallyDrop;
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::{Deref, DerefMut, Range};
 use std::rc::Rc;
 
 use cuda_std::{BufferMut, BufferRef, Element};
-use cust::error::{CudaError, CudaResult};
-use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy, LockedBuffer, mem_get_info};
+use cust::memory::{DeviceCopy, LockedBuffer, mem_get_info};
 use cust::sys;
 
 use super::context::Cuda;
+use super::pool::{Block, OUT_OF_MEMORY};
 use super::status::succeed;
 use crate::storage::Storage;
 use crate::{Error, Unwritten};
@@ -27,72 +28,86 @@ struct Plain<T>(T);
 #[allow(unsafe_code)]
 unsafe impl<T: Element> DeviceCopy for Plain<T> {}
 
-#[allow(unsafe_code)]
-fn plain<T: Element>(values: &[T]) -> &[Plain<T>] {
-    // SAFETY: `Plain<T>` is transparent: it has the layout and the values of T.
-    unsafe { &*(std::ptr::from_ref(values) as *const [Plain<T>]) }
-}
-
-#[allow(unsafe_code)]
-fn plain_mut<T: Element>(values: &mut [T]) -> &mut [Plain<T>] {
-    // SAFETY: as in `plain`; the exclusive borrow is passed on.
-    unsafe { &mut *(std::ptr::from_mut(values) as *mut [Plain<T>]) }
-}
-
-/// Elements in the GPU's global memory.
-///
-/// Dropping it frees the memory, for which the driver (`cuMemFree`) waits until no kernel uses it.
+/// Elements in the GPU's global memory. Dropping it gives the memory to the device's [`Pool`](super::pool::Pool).
 #[derive(Debug)]
 pub(crate) struct CudaBuffer<T: Element> {
-    elements: ManuallyDrop<DeviceBuffer<Plain<T>>>,
+    /// None if there are no elements, and after the drop.
+    block: Option<Block>,
+    length: usize,
     cuda: Rc<Cuda>,
+    elements: PhantomData<T>,
 }
 
 impl<T: Element> Drop for CudaBuffer<T> {
-    #[allow(unsafe_code)]
     fn drop(&mut self) {
         // A failure cannot be reported here, and recurs in the next call.
         let _ = self.cuda.enter();
-        // SAFETY: the elements are dropped only here, and not used afterwards.
-        unsafe { ManuallyDrop::drop(&mut self.elements) };
+        if let Some(block) = self.block.take() {
+            self.cuda.pool.borrow_mut().keep(block);
+        }
     }
 }
 
 impl<T: Element> CudaBuffer<T> {
     /// A buffer of `length` uninitialised elements.
-    #[allow(unsafe_code)]
     pub(crate) fn uninitialized(cuda: &Rc<Cuda>, length: usize) -> Result<Self, Error> {
         cuda.enter()?;
-        // SAFETY: any bit pattern is a value of T.
-        let elements = unsafe { DeviceBuffer::uninitialized(length) };
-        match elements {
-            Ok(elements) => Ok(Self { elements: ManuallyDrop::new(elements), cuda: Rc::clone(cuda) }),
-            // cust returns the second if the size in bytes overflows a usize.
-            Err(CudaError::OutOfMemory | CudaError::InvalidMemoryAllocation) => {
-                let (free, total) = mem_get_info().unwrap_or((0, cuda.properties.total_memory));
-                Err(Error::OutOfMemory { elements: length, element_bytes: size_of::<T>(), free, total })
-            }
-            Err(error) => cuda.check("allocating memory of the GPU", Err(error)),
-        }
+        let out_of_memory = || {
+            let (free, total) = mem_get_info().unwrap_or((0, cuda.properties.total_memory));
+            Error::OutOfMemory { elements: length, element_bytes: size_of::<T>(), free, total }
+        };
+        let block = match length.checked_mul(size_of::<T>()).ok_or_else(out_of_memory)? {
+            0 => None,
+            bytes => match cuda.pool.borrow_mut().allocate(bytes) {
+                Ok(block) => Some(block),
+                Err(error) if error.code == OUT_OF_MEMORY => return Err(out_of_memory()),
+                Err(error) => return cuda.check("allocating memory of the GPU", Err(error)),
+            },
+        };
+        Ok(Self { block, length, cuda: Rc::clone(cuda), elements: PhantomData })
     }
 
     /// The address of the first element. An empty buffer has a dangling one. It is not zero, because the kernel makes a reference of it,
     /// and it is aligned like any other, because the kernel may make quads of it.
     fn address(&self) -> u64 {
-        if self.elements.is_empty() { ALLOCATION_ALIGNMENT } else { self.elements.as_device_ptr().as_raw() }
+        self.block.as_ref().map_or(ALLOCATION_ALIGNMENT, |block| block.address)
+    }
+
+    /// The address of the element `index`, and the bytes of the `count` elements from there on.
+    ///
+    /// # Panics
+    /// If they are out of bounds.
+    fn part(&self, index: usize, count: usize) -> (u64, usize) {
+        assert!(index <= self.length && count <= self.length - index, "the caller has checked the range");
+        (self.address() + (index * size_of::<T>()) as u64, count * size_of::<T>())
     }
 
     #[allow(unsafe_code)]
     pub(crate) fn fill_with_zero_bytes(&mut self) -> Result<(), Error> {
-        let Self { elements, cuda } = &*self;
-        if elements.is_empty() {
+        let (address, bytes) = self.part(0, self.length);
+        if bytes == 0 {
             return Ok(());
         }
-        cuda.enter()?;
-        let bytes = elements.len() * size_of::<T>();
+        self.cuda.enter()?;
         // SAFETY: the allocation at this address has `bytes` bytes, and zeros are a value of T.
-        let result = succeed(unsafe { sys::cuMemsetD8_v2(self.address(), 0, bytes) });
-        cuda.check("filling memory of the GPU", result)
+        let result = succeed(unsafe { sys::cuMemsetD8_v2(address, 0, bytes) });
+        self.cuda.check("filling memory of the GPU", result)
+    }
+
+    /// Copies the elements `first..first + values.len()` to `values`. All of them are initialised if it succeeds.
+    #[allow(unsafe_code)]
+    fn read(&self, first: usize, values: &mut [MaybeUninit<T>]) -> Result<(), Error> {
+        let (address, bytes) = self.part(first, values.len());
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.cuda.enter()?;
+        // SAFETY: both have `bytes` bytes, the range by `part`. Any bytes are a value of T.
+        let copied = succeed(unsafe { sys::cuMemcpyDtoH_v2(values.as_mut_ptr().cast(), address, bytes) });
+        self.cuda.check("copying from the GPU", copied)?;
+        // The copy has waited for the launches before it, and would have failed if one had.
+        self.cuda.queue.borrow_mut().clear();
+        Ok(())
     }
 }
 
@@ -106,32 +121,38 @@ impl<T: Element> Storage<T> for CudaBuffer<T> {
     }
 
     fn len(&self) -> usize {
-        self.elements.len()
+        self.length
     }
 
+    #[allow(unsafe_code)]
     fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
-        let Self { elements, cuda } = &*self;
-        cuda.enter()?;
-        let mut part = elements.index(first..first + values.len());
-        let copied: CudaResult<()> = part.copy_from(plain(values));
-        cuda.check("copying to the GPU", copied)
+        let (address, bytes) = self.part(first, values.len());
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.cuda.enter()?;
+        // SAFETY: both have `bytes` bytes, the range by `part`, and this buffer is borrowed exclusively.
+        let copied = succeed(unsafe { sys::cuMemcpyHtoD_v2(address, values.as_ptr().cast(), bytes) });
+        self.cuda.check("copying to the GPU", copied)
     }
 
     fn unwritten(&self, _: Range<usize>) -> Result<Option<Unwritten>, Error> {
         Ok(None)
     }
 
+    #[allow(unsafe_code)]
     fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
-        let Self { elements, cuda } = self;
-        cuda.enter()?;
-        let part = elements.index(first..first + values.len());
-        let copied: CudaResult<()> = part.copy_to(plain_mut(values));
-        cuda.check("copying from the GPU", copied)?;
-        if !values.is_empty() {
-            // The copy has synchronised with all blocking streams, and would have failed if a launch had.
-            cuda.queue.borrow_mut().clear();
-        }
-        Ok(())
+        // SAFETY: `read` writes elements only, and an initialised element may be written as one that is not.
+        self.read(first, unsafe { &mut *(std::ptr::from_mut(values) as *mut [MaybeUninit<T>]) })
+    }
+
+    #[allow(unsafe_code)]
+    fn to_vec(&self, range: Range<usize>) -> Result<Vec<T>, Error> {
+        let mut values = Vec::with_capacity(range.len());
+        self.read(range.start, &mut values.spare_capacity_mut()[..range.len()])?;
+        // SAFETY: the capacity is at least this, and `read` has initialised the elements.
+        unsafe { values.set_len(range.len()) };
+        Ok(values)
     }
 }
 

@@ -11,6 +11,7 @@ mod launch;
 mod memory;
 mod module;
 mod modules;
+mod pool;
 mod properties;
 mod queue;
 mod speech;

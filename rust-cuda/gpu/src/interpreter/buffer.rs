@@ -7,7 +7,8 @@ use std::rc::Rc;
 use cuda_std::{BufferMut, BufferRef, Element};
 
 use super::Interpreter;
-use super::bytes::{bytes_of, bytes_of_mut};
+
+use crate::bytes::{bytes_of, bytes_of_mut};
 use crate::storage::Storage;
 use crate::{Error, Unwritten};
 

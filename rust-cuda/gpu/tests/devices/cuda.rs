@@ -212,7 +212,7 @@ fn the_context_is_released_last() {
         assert_eq!(buffer.to_vec().unwrap(), [0.0, 0.0], "a buffer keeps its device open");
         drop(buffer);
         let expected =
-            ["load changed", "free", "synchronize stream 1", "destroy stream 1", "unload module", "release context"];
+            ["load changed", "synchronize stream 1", "free", "destroy stream 1", "unload module", "release context"];
         assert_eq!(calls(), expected);
     });
 }

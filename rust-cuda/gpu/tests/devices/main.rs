@@ -3,6 +3,7 @@
 mod choice;
 mod cooperative;
 mod cuda;
+mod memory;
 mod parts_of_buffers;
 mod rejects_other_kernels;
 mod replay;

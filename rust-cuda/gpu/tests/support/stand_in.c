@@ -287,6 +287,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
     memset(one->memory, 0xEE, bytes);
     used += bytes;
     *pointer = (CUdeviceptr)one->memory;
+    note("allocate %zu bytes", bytes);
     return SUCCESS;
 }
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
@@ -310,6 +311,7 @@ CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
     count_copy();
     CHECK();
     CHECK_OWNER(find(to)->context);
+    note("copy %zu bytes to the device", bytes);
     memcpy((void *)to, from, bytes);
     return SUCCESS;
 }
@@ -317,12 +319,14 @@ CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
     count_copy();
     CHECK();
     CHECK_OWNER(find(from)->context);
+    note("copy %zu bytes from the device", bytes);
     memcpy(to, (void *)from, bytes);
     if (launches > limit("STAND_IN_FINITE_LAUNCHES")) memset(to, 0xFF, bytes);
     return SUCCESS;
 }
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes) {
     CHECK_OWNER(find(to)->context);
+    note("fill %zu bytes", bytes);
     memset((void *)to, value, bytes);
     return SUCCESS;
 }

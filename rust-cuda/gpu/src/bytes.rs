@@ -4,7 +4,7 @@ use cuda_std::Element;
 
 /// The bytes of a slice of elements.
 #[allow(unsafe_code)]
-pub(super) fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
+pub(crate) fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
     // SAFETY: an element is a scalar or a vector of scalars without padding, so that each of its bytes is initialised;
     // a byte has alignment 1; the slice covers the same memory for the same lifetime.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
@@ -12,7 +12,7 @@ pub(super) fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
 
 /// The mutable bytes of a slice of elements.
 #[allow(unsafe_code)]
-pub(super) fn bytes_of_mut<T: Element>(values: &mut [T]) -> &mut [u8] {
+pub(crate) fn bytes_of_mut<T: Element>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: as in `bytes_of`, and `Element` requires that any bit pattern is a value.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }

@@ -1,0 +1,94 @@
+//! Memory of the GPU, and what buffers have freed of it.
+
+use std::collections::VecDeque;
+
+use cust::sys::{self, CUdeviceptr};
+
+use super::status::succeed;
+use crate::DriverError;
+
+/// `CUDA_ERROR_OUT_OF_MEMORY` in cuda.h.
+pub(super) const OUT_OF_MEMORY: u32 = 2;
+/// Maximum number of blocks that are kept: it bounds the search for one of the right size.
+const MAX_BLOCKS: usize = 256;
+
+/// An allocation of the GPU's global memory. Dropping it frees the memory, for which the driver waits until no kernel uses it.
+/// The context must be current then.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) address: CUdeviceptr,
+    bytes: usize,
+}
+
+impl Block {
+    /// Allocates `bytes` bytes, at least one, in the current context.
+    #[allow(unsafe_code)]
+    fn allocate(bytes: usize) -> Result<Self, DriverError> {
+        let mut address = 0;
+        // SAFETY: `address` is a valid out-pointer.
+        succeed(unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes) })?;
+        Ok(Self { address, bytes })
+    }
+}
+
+impl Drop for Block {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // SAFETY: `allocate` allocated it, and only this call frees it. A failure cannot be reported here, and recurs in the next call.
+        let _ = unsafe { sys::cuMemFree_v2(self.address) };
+    }
+}
+
+/// Blocks that buffers have freed, for later buffers of exactly the same size. `cuMemAlloc` and `cuMemFree` take longer than small
+/// kernels, and `cuMemFree` waits for all of them.
+///
+/// A block is reused while launches and copies that used it may still be queued. All that a device does with a buffer is in order: its
+/// launches, graphs and asynchronous copies are in its one stream. Other copies and fills are in the legacy default stream, which waits for
+/// this stream, and for which this stream waits. A device belongs to one thread and shares its pool with no other.
+#[derive(Debug)]
+pub(super) struct Pool {
+    /// The oldest is first.
+    kept: VecDeque<Block>,
+    kept_bytes: usize,
+    max_bytes: usize,
+}
+
+impl Pool {
+    /// A pool that keeps at most `max_bytes` bytes; with 0 it keeps nothing.
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self { kept: VecDeque::new(), kept_bytes: 0, max_bytes }
+    }
+
+    /// A block of `bytes` bytes, at least one: a kept one, or a new one in the current context. If the GPU has no memory for a new one,
+    /// the kept ones are freed.
+    pub(super) fn allocate(&mut self, bytes: usize) -> Result<Block, DriverError> {
+        // The last one is the most likely to be in the L2 cache.
+        let place = self.kept.iter().rposition(|block| block.bytes == bytes);
+        if let Some(block) = place.and_then(|place| self.kept.remove(place)) {
+            self.kept_bytes -= bytes;
+            return Ok(block);
+        }
+        match Block::allocate(bytes) {
+            Err(error) if error.code == OUT_OF_MEMORY && !self.kept.is_empty() => {
+                self.clear();
+                Block::allocate(bytes)
+            }
+            allocated => allocated,
+        }
+    }
+
+    /// Keeps a block, and frees the oldest ones beyond the limits. The context is current.
+    pub(super) fn keep(&mut self, block: Block) {
+        self.kept_bytes += block.bytes;
+        self.kept.push_back(block);
+        while self.kept_bytes > self.max_bytes || self.kept.len() > MAX_BLOCKS {
+            let oldest = self.kept.pop_front().expect("there are bytes, or more than none");
+            self.kept_bytes -= oldest.bytes;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.kept.clear();
+        self.kept_bytes = 0;
+    }
+}
