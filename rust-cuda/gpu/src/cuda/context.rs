@@ -1,6 +1,7 @@
 //! A GPU, opened: its context, its stream and its kernels.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::ops::Range;
 
 use cuda_std::{MemoryId, PtxVariant};
 use cust::context::{Context, CurrentContext};
@@ -12,6 +13,7 @@ use super::modules::Modules;
 use super::pool::Pool;
 use super::properties::Properties;
 use super::queue::Queue;
+use super::staging::Staging;
 use super::wait::WaitKernel;
 use crate::{DriverError, Error, OpenError};
 
@@ -31,6 +33,10 @@ pub(crate) struct Cuda {
     pub(super) has_dependent_launches: Cell<bool>,
     /// Distinguishes this device's buffers from those of other devices.
     pub(crate) memory: MemoryId,
+    /// Made by the first large copy.
+    pub(super) staging: RefCell<Option<Staging>>,
+    /// The addresses of the page-locked memory that this device has allocated.
+    pub(super) page_locked: RefCell<Vec<Range<usize>>>,
     /// Freed memory, for later buffers.
     pub(super) pool: RefCell<Pool>,
     // Dropped in this order: stream and modules before the context that they belong to.
@@ -96,6 +102,8 @@ impl Cuda {
                 compute_capability >= (9, 0) && cuda_driver::driver_version() >= DEPENDENT_LAUNCHES_IN_GRAPHS,
             ),
             memory: MemoryId::unique(),
+            staging: RefCell::default(),
+            page_locked: RefCell::default(),
             pool,
             stream,
             modules,

@@ -7,13 +7,16 @@ use std::rc::Rc;
 
 use cuda_std::{BufferMut, BufferRef, Element};
 use cust::memory::{DeviceCopy, LockedBuffer, mem_get_info};
+use cust::stream::Stream;
 use cust::sys;
 
 use super::context::Cuda;
 use super::pool::{Block, OUT_OF_MEMORY};
+use super::staging::{self, InUse, Staging};
 use super::status::succeed;
+use crate::bytes::bytes_of;
 use crate::storage::Storage;
-use crate::{Error, Unwritten};
+use crate::{DriverError, Error, Unwritten};
 
 /// The alignment of each allocation (CUDA C++ Programming Guide, "Device Memory Accesses").
 const ALLOCATION_ALIGNMENT: u64 = 256;
@@ -102,8 +105,17 @@ impl<T: Element> CudaBuffer<T> {
             return Ok(());
         }
         self.cuda.enter()?;
-        // SAFETY: both have `bytes` bytes, the range by `part`. Any bytes are a value of T.
-        let copied = succeed(unsafe { sys::cuMemcpyDtoH_v2(values.as_mut_ptr().cast(), address, bytes) });
+        let host = values.as_mut_ptr().cast::<MaybeUninit<u8>>();
+        let staged = self.cuda.stage(host.addr(), bytes, |staging, stream| {
+            // SAFETY: these are the bytes of `values`, which are borrowed exclusively.
+            let to = unsafe { std::slice::from_raw_parts_mut(host, bytes) };
+            // SAFETY: the range has this many bytes, by `part`, and the context has been entered. Any bytes are a value of T.
+            unsafe { staging.download(stream, to, address) }
+        });
+        let copied = staged.unwrap_or_else(|| {
+            // SAFETY: both have `bytes` bytes, the range by `part`. Any bytes are a value of T.
+            succeed(unsafe { sys::cuMemcpyDtoH_v2(host.cast(), address, bytes) })
+        });
         self.cuda.check("copying from the GPU", copied)?;
         // The copy has waited for the launches before it, and would have failed if one had.
         self.cuda.queue.borrow_mut().clear();
@@ -131,8 +143,15 @@ impl<T: Element> Storage<T> for CudaBuffer<T> {
             return Ok(());
         }
         self.cuda.enter()?;
-        // SAFETY: both have `bytes` bytes, the range by `part`, and this buffer is borrowed exclusively.
-        let copied = succeed(unsafe { sys::cuMemcpyHtoD_v2(address, values.as_ptr().cast(), bytes) });
+        let staged = self.cuda.stage(values.as_ptr().addr(), bytes, |staging, stream| {
+            // SAFETY: the range has this many bytes, by `part`. The pool keeps its memory until the stream has ended, or the driver frees
+            // it, which waits for the stream. The context has been entered.
+            unsafe { staging.upload(stream, address, bytes_of(values)) }
+        });
+        let copied = staged.unwrap_or_else(|| {
+            // SAFETY: both have `bytes` bytes, the range by `part`, and this buffer is borrowed exclusively.
+            succeed(unsafe { sys::cuMemcpyHtoD_v2(address, values.as_ptr().cast(), bytes) })
+        });
         self.cuda.check("copying to the GPU", copied)
     }
 
@@ -156,6 +175,25 @@ impl<T: Element> Storage<T> for CudaBuffer<T> {
     }
 }
 
+impl Cuda {
+    /// Copies by the ring of page-locked chunks, if the memory of the host, of `bytes` bytes from the address `host` on, is large enough and is
+    /// not page-locked itself. None if the driver is to copy, also because the system can lock no memory. The context is current.
+    fn stage(
+        &self,
+        host: usize,
+        bytes: usize,
+        copy: impl FnOnce(&mut Staging, &Stream) -> Result<(), DriverError>,
+    ) -> Option<Result<(), DriverError>> {
+        let is_locked = || self.page_locked.borrow().iter().any(|range| range.contains(&host));
+        if bytes < staging::MIN_BYTES || is_locked() {
+            return None;
+        }
+        let staging = self.staging.take().or_else(|| Staging::new().ok())?;
+        let copied = InUse::new(staging, &self.stream).copy(copy);
+        Some(copied.map(|staging| *self.staging.borrow_mut() = staging))
+    }
+}
+
 /// Page-locked host memory.
 #[derive(Debug)]
 pub(crate) struct CudaPinned<T: Element> {
@@ -167,6 +205,8 @@ impl<T: Element> CudaPinned<T> {
     pub(crate) fn filled(cuda: &Rc<Cuda>, value: T, length: usize) -> Result<Self, Error> {
         cuda.enter()?;
         let elements = cuda.check("allocating page-locked memory", LockedBuffer::new(&Plain(value), length))?;
+        let range = elements.as_slice().as_ptr_range();
+        cuda.page_locked.borrow_mut().push(range.start.addr()..range.end.addr());
         Ok(Self { elements: ManuallyDrop::new(elements), cuda: Rc::clone(cuda) })
     }
 }
@@ -176,6 +216,14 @@ impl<T: Element> Drop for CudaPinned<T> {
     fn drop(&mut self) {
         // A failure cannot be reported here, and recurs in the next call.
         let _ = self.cuda.enter();
+        let start = self.elements.as_slice().as_ptr().addr();
+        let mut ranges = self.cuda.page_locked.borrow_mut();
+        // An empty buffer has an empty range, perhaps with the start of another one.
+        if let Some(place) =
+            ranges.iter().position(|range| range.start == start && range.is_empty() == self.elements.is_empty())
+        {
+            ranges.swap_remove(place);
+        }
         // SAFETY: the elements are dropped only here, and not used afterwards.
         unsafe { ManuallyDrop::drop(&mut self.elements) };
     }

@@ -15,6 +15,7 @@ mod pool;
 mod properties;
 mod queue;
 mod speech;
+mod staging;
 mod status;
 mod wait;
 

@@ -8,5 +8,6 @@ mod parts_of_buffers;
 mod rejects_other_kernels;
 mod replay;
 mod simulator;
+mod staged_copies;
 #[path = "../support/mod.rs"]
 mod support;

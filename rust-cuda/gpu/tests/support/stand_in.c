@@ -290,7 +290,24 @@ CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
     note("allocate %zu bytes", bytes);
     return SUCCESS;
 }
+/* Asynchronous copies run as late as CUDA allows: when a call waits for them, or later work in a stream runs. */
+static struct { char *to; const char *from; size_t bytes; int is_nan; } pending[64];
+static unsigned queued = 0, done = 0;
+static void run_pending(unsigned until) {
+    for (; done < until; done++) {
+        memcpy(pending[done % 64].to, pending[done % 64].from, pending[done % 64].bytes);
+        if (pending[done % 64].is_nan) memset(pending[done % 64].to, 0xFF, pending[done % 64].bytes);
+    }
+}
+static void queue_copy(void *to, const void *from, size_t bytes, int is_nan) {
+    if (queued - done == 64) run_pending(done + 1);
+    pending[queued % 64].to = to;
+    pending[queued % 64].from = from;
+    pending[queued % 64].bytes = bytes;
+    pending[queued++ % 64].is_nan = is_nan;
+}
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
+    run_pending(queued);
     struct allocation *one = find(pointer);
     int is_elsewhere = one->context != current;
     used -= one->bytes;
@@ -311,6 +328,7 @@ CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
     count_copy();
     CHECK();
     CHECK_OWNER(find(to)->context);
+    run_pending(queued);
     note("copy %zu bytes to the device", bytes);
     memcpy((void *)to, from, bytes);
     return SUCCESS;
@@ -319,6 +337,7 @@ CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
     count_copy();
     CHECK();
     CHECK_OWNER(find(from)->context);
+    run_pending(queued);
     note("copy %zu bytes from the device", bytes);
     memcpy(to, (void *)from, bytes);
     if (launches > limit("STAND_IN_FINITE_LAUNCHES")) memset(to, 0xFF, bytes);
@@ -326,8 +345,25 @@ CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
 }
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes) {
     CHECK_OWNER(find(to)->context);
+    run_pending(queued);
     note("fill %zu bytes", bytes);
     memset((void *)to, value, bytes);
+    return SUCCESS;
+}
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, size_t stream) {
+    count_copy();
+    CHECK();
+    CHECK_OWNER(find(to)->context);
+    note("copy %zu bytes to the device, stream %zu", bytes, stream);
+    queue_copy((void *)to, from, bytes, 0);
+    return SUCCESS;
+}
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, size_t stream) {
+    count_copy();
+    CHECK();
+    CHECK_OWNER(find(from)->context);
+    note("copy %zu bytes from the device, stream %zu", bytes, stream);
+    queue_copy(to, (void *)from, bytes, launches > limit("STAND_IN_FINITE_LAUNCHES"));
     return SUCCESS;
 }
 CUresult cuMemAllocHost_v2(void **pointer, size_t bytes) {
@@ -336,7 +372,13 @@ CUresult cuMemAllocHost_v2(void **pointer, size_t bytes) {
     *pointer = malloc(bytes);
     return SUCCESS;
 }
-CUresult cuMemFreeHost(void *pointer) { free(pointer); note("unlock"); return SUCCESS; }
+CUresult cuMemFreeHost(void *pointer) {
+    for (unsigned i = done; i < queued; i++)
+        if (pending[i % 64].to == pointer || pending[i % 64].from == pointer) note("unlock memory in use");
+    free(pointer); 
+    note("unlock");
+    return SUCCESS;
+}
 
 /* Streams, numbered from 1. */
 
@@ -361,6 +403,7 @@ static int is_invalid = 0;
 static struct graph captured;
 
 static void run(const struct launch *launch) {
+    run_pending(queued);
     const unsigned long long *parameters = launch->parameters;
     float *first = (float *)parameters[0];
     size_t length = parameters[1];
@@ -488,31 +531,44 @@ CUresult cuGraphExecDestroy(struct graph *executable) { free(executable); note("
 
 /* Waiting and events. */
 
-CUresult cuStreamSynchronize(size_t stream) { CHECK_OWNER(stream_contexts[stream]); note("synchronize stream %zu", stream); return SUCCESS; }
+CUresult cuStreamSynchronize(size_t stream) {
+    run_pending(queued);
+    CHECK_OWNER(stream_contexts[stream]);
+    note("synchronize stream %zu", stream);
+    return SUCCESS;
+}
 CUresult cuStreamDestroy_v2(size_t stream) {
     note("destroy stream %zu%s", stream, stream_contexts[stream] == current ? "" : " in another context");
     return failure;
 }
 
-CUresult cuEventCreate(void **event, unsigned flags) {
+struct event { float time; unsigned copies; };
+CUresult cuEventCreate(struct event **event, unsigned flags) {
     CHECK();
-    *event = calloc(1, sizeof(float));
-    return flags == 0 ? SUCCESS : INVALID_VALUE;
+    *event = calloc(1, sizeof **event);
+    return flags == 0 || flags == 2 /* without time */ ? SUCCESS : INVALID_VALUE;
+}
+/* Runs the copies before the event; none if it was never recorded. */
+CUresult cuEventSynchronize(const struct event *event) {
+    CHECK();
+    if (event->copies > done) run_pending(event->copies);
+    return SUCCESS;
 }
 /* Each event is recorded EVENT milliseconds after the previous one. */
 #ifndef EVENT
 #define EVENT 1.5f
 #endif
-CUresult cuEventRecord(float *event, size_t stream) {
+CUresult cuEventRecord(struct event *event, size_t stream) {
     static float now = 0;
     CHECK_OWNER(stream_contexts[stream]);
     note("record stream %zu", stream);
-    *event = now += EVENT;
+    event->time = now += EVENT;
+    event->copies = queued;
     return SUCCESS;
 }
-CUresult cuEventElapsedTime(float *milliseconds, float *start, float *end) {
+CUresult cuEventElapsedTime(float *milliseconds, struct event *start, struct event *end) {
     CHECK();
-    *milliseconds = *end - *start;
+    *milliseconds = end->time - start->time;
     return SUCCESS;
 }
 CUresult cuEventDestroy_v2(void *event) { free(event); return SUCCESS; }
