@@ -10,7 +10,7 @@ use cust::event::{Event, EventFlags};
 use cust::stream::{Stream, StreamFlags};
 
 use super::modules::Modules;
-use super::pool::Pool;
+use super::pool::{Block, LockedBlock, Pool};
 use super::properties::Properties;
 use super::queue::Queue;
 use super::staging::Staging;
@@ -19,6 +19,9 @@ use crate::{DriverError, Error, OpenError};
 
 /// CUDA's version since which a captured launch may depend on the one before as programmatic dependent launches do.
 const DEPENDENT_LAUNCHES_IN_GRAPHS: u32 = 12_030;
+
+/// Maximum number of bytes of page-locked memory that are kept.
+const MAX_LOCKED_BYTES: usize = 64 << 20;
 
 /// A GPU with its context and its kernels.
 #[derive(Debug)]
@@ -38,7 +41,9 @@ pub(crate) struct Cuda {
     /// The addresses of the page-locked memory that this device has allocated.
     pub(super) page_locked: RefCell<Vec<Range<usize>>>,
     /// Freed memory, for later buffers.
-    pub(super) pool: RefCell<Pool>,
+    pub(super) pool: RefCell<Pool<Block>>,
+    /// The same, page-locked.
+    pub(super) locked_pool: RefCell<Pool<LockedBlock>>,
     // Dropped in this order: stream and modules before the context that they belong to.
     pub(super) stream: Stream,
     pub(super) modules: Modules,
@@ -92,7 +97,7 @@ impl Cuda {
         CurrentContext::set_current(&context).map_err(OpenError::driver("entering the context"))?;
         let modules = Modules::open(variant, &properties.name)?;
         let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(OpenError::driver("making a stream"))?;
-        let pool = RefCell::new(Pool::new(pool_bytes(&properties)));
+        let pool_bytes = pool_bytes(&properties);
         Ok(Self {
             properties,
             ptx: *variant,
@@ -104,7 +109,8 @@ impl Cuda {
             memory: MemoryId::unique(),
             staging: RefCell::default(),
             page_locked: RefCell::default(),
-            pool,
+            pool: RefCell::new(Pool::new(pool_bytes)),
+            locked_pool: RefCell::new(Pool::new(pool_bytes.min(MAX_LOCKED_BYTES))),
             stream,
             modules,
             wait: OnceCell::new(),

@@ -1,17 +1,18 @@
 //! The GPU's global memory, and page-locked host memory.
 
 use std::marker::PhantomData;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut, Range};
+use std::ptr::NonNull;
 use std::rc::Rc;
 
 use cuda_std::{BufferMut, BufferRef, Element};
-use cust::memory::{DeviceCopy, LockedBuffer, mem_get_info};
+use cust::memory::mem_get_info;
 use cust::stream::Stream;
 use cust::sys;
 
 use super::context::Cuda;
-use super::pool::{Block, OUT_OF_MEMORY};
+use super::pool::{Block, LockedBlock, OUT_OF_MEMORY};
 use super::staging::{self, InUse, Staging};
 use super::status::succeed;
 use crate::bytes::bytes_of;
@@ -20,16 +21,6 @@ use crate::{DriverError, Error, Unwritten};
 
 /// The alignment of each allocation (CUDA C++ Programming Guide, "Device Memory Accesses").
 const ALLOCATION_ALIGNMENT: u64 = 256;
-
-/// An element that implements cust's `DeviceCopy`.
-#[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
-struct Plain<T>(T);
-
-// SAFETY: an element is a scalar or a vector of scalars: it has no pointers to the host, and any bit pattern is a
-// value.
-#[allow(unsafe_code)]
-unsafe impl<T: Element> DeviceCopy for Plain<T> {}
 
 /// Elements in the GPU's global memory. Dropping it gives the memory to the device's [`Pool`](super::pool::Pool).
 #[derive(Debug)]
@@ -194,38 +185,52 @@ impl Cuda {
     }
 }
 
-/// Page-locked host memory.
+/// Page-locked host memory. Dropping it gives the memory to the device's pool.
 #[derive(Debug)]
 pub(crate) struct CudaPinned<T: Element> {
-    elements: ManuallyDrop<LockedBuffer<Plain<T>>>,
+    /// Its `length` elements are initialised. None if there are none, and after the drop.
+    block: Option<LockedBlock>,
+    length: usize,
     cuda: Rc<Cuda>,
+    elements: PhantomData<T>,
 }
 
 impl<T: Element> CudaPinned<T> {
+    #[allow(unsafe_code)]
     pub(crate) fn filled(cuda: &Rc<Cuda>, value: T, length: usize) -> Result<Self, Error> {
         cuda.enter()?;
-        let elements = cuda.check("allocating page-locked memory", LockedBuffer::new(&Plain(value), length))?;
-        let range = elements.as_slice().as_ptr_range();
-        cuda.page_locked.borrow_mut().push(range.start.addr()..range.end.addr());
-        Ok(Self { elements: ManuallyDrop::new(elements), cuda: Rc::clone(cuda) })
+        // More bytes than there are addresses are more than the system can lock.
+        let block = match length.saturating_mul(size_of::<T>()) {
+            0 => None,
+            bytes => {
+                let allocated = cuda.locked_pool.borrow_mut().allocate(bytes);
+                Some(cuda.check("allocating page-locked memory", allocated)?)
+            }
+        };
+        if let Some(LockedBlock { memory, .. }) = &block {
+            let first = memory.cast::<MaybeUninit<T>>();
+            // SAFETY: the block is aligned to a page, has room for this many elements, and is not used elsewhere.
+            unsafe { std::slice::from_raw_parts_mut(first.as_ptr(), length) }.fill(MaybeUninit::new(value));
+            let first = first.addr().get();
+            cuda.page_locked.borrow_mut().push(first..first + length * size_of::<T>());
+        }
+        Ok(Self { block, length, cuda: Rc::clone(cuda), elements: PhantomData })
+    }
+
+    /// The first element; dangling if there are none.
+    fn first(&self) -> NonNull<T> {
+        self.block.as_ref().map_or(NonNull::dangling(), |block| block.memory.cast())
     }
 }
 
 impl<T: Element> Drop for CudaPinned<T> {
-    #[allow(unsafe_code)]
     fn drop(&mut self) {
         // A failure cannot be reported here, and recurs in the next call.
         let _ = self.cuda.enter();
-        let start = self.elements.as_slice().as_ptr().addr();
-        let mut ranges = self.cuda.page_locked.borrow_mut();
-        // An empty buffer has an empty range, perhaps with the start of another one.
-        if let Some(place) =
-            ranges.iter().position(|range| range.start == start && range.is_empty() == self.elements.is_empty())
-        {
-            ranges.swap_remove(place);
+        if let Some(block) = self.block.take() {
+            self.cuda.page_locked.borrow_mut().retain(|range| range.start != block.memory.addr().get());
+            self.cuda.locked_pool.borrow_mut().keep(block);
         }
-        // SAFETY: the elements are dropped only here, and not used afterwards.
-        unsafe { ManuallyDrop::drop(&mut self.elements) };
     }
 }
 
@@ -234,8 +239,8 @@ impl<T: Element> Deref for CudaPinned<T> {
 
     #[allow(unsafe_code)]
     fn deref(&self) -> &[T] {
-        // SAFETY: `Plain<T>` is transparent: it has the layout and the values of T.
-        unsafe { &*(std::ptr::from_ref(self.elements.as_slice()) as *const [T]) }
+        // SAFETY: the block has `length` initialised elements, and is aligned to a page.
+        unsafe { std::slice::from_raw_parts(self.first().as_ptr(), self.length) }
     }
 }
 
@@ -243,6 +248,6 @@ impl<T: Element> DerefMut for CudaPinned<T> {
     #[allow(unsafe_code)]
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as in `deref`; the exclusive borrow is passed on.
-        unsafe { &mut *(std::ptr::from_mut(self.elements.as_mut_slice()) as *mut [T]) }
+        unsafe { std::slice::from_raw_parts_mut(self.first().as_ptr(), self.length) }
     }
 }

@@ -1,6 +1,7 @@
-//! Memory of the GPU, and what buffers have freed of it.
+//! Memory of the GPU, page-locked memory of the host, and what buffers have freed of both.
 
 use std::collections::VecDeque;
+use std::ptr::NonNull;
 
 use cust::sys::{self, CUdeviceptr};
 
@@ -12,22 +13,32 @@ pub(super) const OUT_OF_MEMORY: u32 = 2;
 /// Maximum number of blocks that are kept: it bounds the search for one of the right size.
 const MAX_BLOCKS: usize = 256;
 
-/// An allocation of the GPU's global memory. Dropping it frees the memory, for which the driver waits until no kernel uses it.
-/// The context must be current then.
+/// An allocation of the driver, of at least one byte. Dropping it frees the memory; the context must be current then.
+pub(super) trait Allocation: Sized {
+    /// Allocates `bytes` bytes, at least one, in the current context.
+    fn allocate(bytes: usize) -> Result<Self, DriverError>;
+
+    fn bytes(&self) -> usize;
+}
+
+/// An allocation of the GPU's global memory. The driver waits until no kernel uses it before it frees it.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) address: CUdeviceptr,
     bytes: usize,
 }
 
-impl Block {
-    /// Allocates `bytes` bytes, at least one, in the current context.
+impl Allocation for Block {
     #[allow(unsafe_code)]
     fn allocate(bytes: usize) -> Result<Self, DriverError> {
         let mut address = 0;
         // SAFETY: `address` is a valid out-pointer.
         succeed(unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes) })?;
         Ok(Self { address, bytes })
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
     }
 }
 
@@ -39,6 +50,38 @@ impl Drop for Block {
     }
 }
 
+/// An allocation of page-locked memory of the host. Nothing copies from or to it when it is dropped: copies from and to memory of this kind
+/// have ended when the driver returns.
+#[derive(Debug)]
+pub(super) struct LockedBlock {
+    /// Aligned to a page.
+    pub(super) memory: NonNull<u8>,
+    bytes: usize,
+}
+
+impl Allocation for LockedBlock {
+    #[allow(unsafe_code)]
+    fn allocate(bytes: usize) -> Result<Self, DriverError> {
+        let mut memory = std::ptr::null_mut();
+        // SAFETY: `memory` is a valid out-pointer.
+        succeed(unsafe { sys::cuMemAllocHost_v2(&raw mut memory, bytes) })?;
+        let memory = NonNull::new(memory.cast()).expect("the driver allocates no memory at address 0");
+        Ok(Self { memory, bytes })
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for LockedBlock {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // SAFETY: as for a `Block`.
+        let _ = unsafe { sys::cuMemFreeHost(self.memory.as_ptr().cast()) };
+    }
+}
+
 /// Blocks that buffers have freed, for later buffers of exactly the same size. `cuMemAlloc` and `cuMemFree` take longer than small
 /// kernels, and `cuMemFree` waits for all of them.
 ///
@@ -46,44 +89,44 @@ impl Drop for Block {
 /// launches, graphs and asynchronous copies are in its one stream. Other copies and fills are in the legacy default stream, which waits for
 /// this stream, and for which this stream waits. A device belongs to one thread and shares its pool with no other.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct Pool<A> {
     /// The oldest is first.
-    kept: VecDeque<Block>,
+    kept: VecDeque<A>,
     kept_bytes: usize,
     max_bytes: usize,
 }
 
-impl Pool {
+impl<A: Allocation> Pool<A> {
     /// A pool that keeps at most `max_bytes` bytes; with 0 it keeps nothing.
     pub(super) fn new(max_bytes: usize) -> Self {
         Self { kept: VecDeque::new(), kept_bytes: 0, max_bytes }
     }
 
-    /// A block of `bytes` bytes, at least one: a kept one, or a new one in the current context. If the GPU has no memory for a new one,
+    /// A block of `bytes` bytes, at least one: a kept one, or a new one in the current context. If there is no memory for a new one,
     /// the kept ones are freed.
-    pub(super) fn allocate(&mut self, bytes: usize) -> Result<Block, DriverError> {
+    pub(super) fn allocate(&mut self, bytes: usize) -> Result<A, DriverError> {
         // The last one is the most likely to be in the L2 cache.
-        let place = self.kept.iter().rposition(|block| block.bytes == bytes);
+        let place = self.kept.iter().rposition(|block| block.bytes() == bytes);
         if let Some(block) = place.and_then(|place| self.kept.remove(place)) {
             self.kept_bytes -= bytes;
             return Ok(block);
         }
-        match Block::allocate(bytes) {
+        match A::allocate(bytes) {
             Err(error) if error.code == OUT_OF_MEMORY && !self.kept.is_empty() => {
                 self.clear();
-                Block::allocate(bytes)
+                A::allocate(bytes)
             }
             allocated => allocated,
         }
     }
 
     /// Keeps a block, and frees the oldest ones beyond the limits. The context is current.
-    pub(super) fn keep(&mut self, block: Block) {
-        self.kept_bytes += block.bytes;
+    pub(super) fn keep(&mut self, block: A) {
+        self.kept_bytes += block.bytes();
         self.kept.push_back(block);
         while self.kept_bytes > self.max_bytes || self.kept.len() > MAX_BLOCKS {
             let oldest = self.kept.pop_front().expect("there are bytes, or more than none");
-            self.kept_bytes -= oldest.bytes;
+            self.kept_bytes -= oldest.bytes();
         }
     }
 

@@ -74,12 +74,17 @@ fn copies_and_launches_keep_their_order() {
         };
         let first = calls_of(|| round(1.0));
         assert_eq!(first.iter().filter(|call| *call == "lock 1048576 bytes").count(), 4);
-        let copies = |direction: &str, count: usize| {
-            let copy =
-                |bytes| [format!("copy {bytes} bytes {direction} the device, stream 1"), "record stream 1".to_owned()];
-            [vec![copy(MEBIBYTE); count], vec![copy(4)]].concat().into_iter().flatten().collect::<Vec<_>>()
+        // The fifth chunk of an upload has the page-locked memory of the first, and a launch in between has run the others.
+        let copy = |direction: &str, bytes| {
+            [format!("copy {bytes} bytes {direction} the device, stream 1"), "record stream 1".to_owned()]
         };
-        let [up, down, launch] = [copies("to", 5), copies("from", 5), vec!["launch scale".to_owned()]];
+        let wait = || vec!["wait for 1 copies".to_owned()];
+        let (whole, last) = (|direction| copy(direction, MEBIBYTE).to_vec(), |direction| copy(direction, 4).to_vec());
+        let [to, from] = ["to", "from"].map(whole);
+        let up = [vec![to.clone(); 4].concat(), wait(), to, wait(), last("to")].concat();
+        let down =
+            [vec![from.clone(); 4].concat(), wait(), from, wait(), last("from"), vec![wait(); 4].concat()].concat();
+        let launch = vec!["launch scale".to_owned()];
         let expected = [&up, &launch, &down, &launch, &up, &launch, &down].map(Clone::clone).concat();
         assert_eq!(calls_of(|| round(-1.0)), expected);
     });
@@ -118,6 +123,9 @@ fn small_copies_and_page_locked_memory_are_left_to_the_driver() {
         );
         assert_eq!(buffer.to_vec_at(0..1).unwrap(), [9]);
         drop(locked);
+        // It is locked once, and has zeros again.
+        let calls = calls_of(|| assert!(*device.pinned::<u32>(MEBIBYTE / 2).unwrap() == vec![0; MEBIBYTE / 2]));
+        assert_eq!(calls, [""; 0]);
         // Memory that may have the addresses of what was locked.
         let pageable = vec![7_u8; 2 * MEBIBYTE];
         let calls = calls_of(|| buffer.copy_from(&pageable).unwrap());

@@ -551,7 +551,8 @@ CUresult cuEventCreate(struct event **event, unsigned flags) {
 /* Runs the copies before the event; none if it was never recorded. */
 CUresult cuEventSynchronize(const struct event *event) {
     CHECK();
-    if (event->copies > done) run_pending(event->copies);
+    if (event->copies > done) note("wait for %u copies", event->copies - done);
+    run_pending(event->copies);
     return SUCCESS;
 }
 /* Each event is recorded EVENT milliseconds after the previous one. */
