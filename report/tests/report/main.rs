@@ -4,6 +4,7 @@ mod archive;
 mod assignment2;
 mod distributed;
 mod figures;
+mod functions_with_copies;
 mod program;
 mod sentences;
 mod statements_follow_the_tables;

@@ -422,6 +422,8 @@ static void run(const struct launch *launch) {
     } else if (strcmp(launch->function, "overrun") == 0) {
         note("%s: %zu %zu", launch->shape, (size_t)first, length);
         failure = ILLEGAL_ADDRESS; /* reported by later calls */
+    } else {
+        note("%s", launch->shape); /* it is not run */
     }
 }
 

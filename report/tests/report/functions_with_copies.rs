@@ -1,0 +1,112 @@
+//! After its first call, a GPU function with copies allocates, frees and fills nothing, and its copies and launches have this order.
+//!
+//! The driver is the stand-in, which logs its calls: it runs no kernel of these functions.
+
+#[path = "../../../rust-cuda/gpu/tests/support/stand_in.rs"]
+mod stand_in;
+
+use std::path::Path;
+use std::process::Command;
+
+use activation_functions::fused_gpu;
+use gpu::{Device, DeviceChoice};
+use matmul_functions::matmul_transpose_gpu;
+use max_functions::max_gpu;
+use ndarray::Array2;
+
+/// The environment variable that is set in the process that runs a test's body.
+const IN_CHILD: &str = "REPORT_TEST_IN_CHILD";
+
+/// Calls `function` three times in a process of its own that has the stand-in as its driver, and compares the calls of the driver in the
+/// last two with `expected`.
+fn check(test: &str, function: impl Fn(&Device), expected: &[Vec<String>]) {
+    let test = format!("functions_with_copies::{test}");
+    if std::env::var_os(IN_CHILD).is_none() {
+        return run_in_child(&test);
+    }
+    let device = Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap();
+    function(&device);
+    assert!(logged().iter().any(|call| call.starts_with("allocate")), "{:?}", logged());
+    for _ in 0..2 {
+        let before = logged().len();
+        function(&device);
+        let calls = logged().split_off(before);
+        assert_eq!(calls, expected.concat());
+    }
+}
+
+fn run_in_child(test: &str) {
+    if !gpu_testing::require_ptx(&kernels_gpu::PTX) {
+        return;
+    }
+    let name = test.replace("::", "_");
+    let Some(driver) = stand_in::compile(&name, &["MEMORY=400000000", "RESIDENT=8"]) else { return };
+    let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.log", std::process::id()));
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", test, "--nocapture"]).env(IN_CHILD, "1");
+    child.env("CUDA_DRIVER_LIBRARY", driver).env("STAND_IN_LOG", &log);
+    child.env_remove("GPU_LAUNCH_BLOCKING").env_remove("GPU_MEMORY_POOL");
+    let output = child.output().unwrap();
+    let _ = std::fs::remove_file(log);
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{test} failed in its process:\n{text}");
+}
+
+/// The calls of the driver so far; launches without their shapes.
+fn logged() -> Vec<String> {
+    let text = std::fs::read_to_string(std::env::var_os("STAND_IN_LOG").unwrap()).unwrap();
+    text.lines().map(|line| line.split(" grid").next().unwrap_or(line).to_owned()).collect()
+}
+
+/// The calls of a copy "to" or "from" the device, by way of four chunks of a mebibyte: a fifth chunk would wait for the first.
+fn copy(direction: &str, bytes: usize) -> Vec<[String; 2]> {
+    const CHUNK: usize = 1 << 20;
+    let chunks = (0..bytes).step_by(CHUNK).map(|first| CHUNK.min(bytes - first));
+    let call = |bytes| format!("copy {bytes} bytes {direction} the device, stream 1");
+    chunks.map(|bytes| [call(bytes), "record stream 1".to_owned()]).collect()
+}
+
+fn wait() -> String {
+    "wait for 1 copies".to_owned()
+}
+
+/// The calls of a download: all chunks are queued at once.
+fn download(bytes: usize) -> Vec<String> {
+    let queued = copy("from", bytes);
+    [queued.concat(), vec![wait(); queued.len()]].concat()
+}
+
+#[test]
+fn the_maximum() {
+    let [a, b] = [1, 2].map(|value| Array2::from_elem((1000, 1000), value));
+    let function = |device: &Device| drop(max_gpu(device, &a, &b).unwrap());
+    let up = copy("to", 4_000_000);
+    // The second matrix's chunks wait for the first one's.
+    let second = up.iter().flat_map(|calls| [&[wait()], &calls[..]].concat()).collect();
+    let launch = vec!["launch max_kernel".to_owned()];
+    check("the_maximum", function, &[up.concat(), second, launch, download(4_000_000)]);
+}
+
+#[test]
+fn the_product() {
+    let x = Array2::from_elem((300, 700), 1.0_f32);
+    let function = |device: &Device| drop(matmul_transpose_gpu(device, &x).unwrap());
+    check(
+        "the_product",
+        function,
+        &[copy("to", 840_000).concat(), vec!["launch matmul_resident_f32".to_owned()], download(360_000)],
+    );
+}
+
+/// Values are packed into page-locked memory, which the driver copies.
+#[test]
+fn the_activation() {
+    let values = vec![1.0_f32; 500_000];
+    let function = |device: &Device| drop(fused_gpu(device, &values, &values).unwrap());
+    let [up, down] = ["to", "from"].map(|direction| format!("copy 2000000 bytes {direction} the device"));
+    check(
+        "the_activation",
+        function,
+        &[vec![up.clone(), up, "launch normalize_weigh_activate_kernel".to_owned(), down]],
+    );
+}
