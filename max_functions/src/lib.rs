@@ -15,6 +15,9 @@ pub use random::random_matrix;
 pub use trivial::max_cpu;
 pub use verify::verify;
 
+/// The homework's rule on [`max_gpu`], against [`max_cpu`].
+pub const RULE: timing::Rule = timing::Rule { factor: 40, baseline: "two plain loops on one core of the CPU" };
+
 /// The two matrices have different shapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("element-wise maximum of a {} × {} and a {} × {} matrix: the shapes must be the same", a.0, a.1, b.0, b.1)]

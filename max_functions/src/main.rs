@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use command_line::{HomeworkOptions, counted, one_of, parse_size, require_memory, with_worker_threads};
 use gpu::{Device, DeviceChoice};
-use max_functions::{MaxGpu, label, max_cpu, max_gpu, max_rayon, random_matrix, verify};
+use max_functions::{MaxGpu, RULE, label, max_cpu, max_gpu, max_rayon, random_matrix, verify};
 use ndarray::Array2;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -88,6 +88,9 @@ fn time_cuda(
     for name in [label::KERNEL, label::WITH_COPIES] {
         report.speedup(name, "CPU");
         report.speedup(name, "Rayon");
+    }
+    for name in [label::KERNEL, label::WITH_COPIES] {
+        report.judge(RULE, name, "CPU");
     }
     Ok(())
 }

@@ -6,7 +6,9 @@
 mod digits;
 mod measurement;
 mod report;
+mod rule;
 
 pub use digits::grouped;
 pub use measurement::{Measurement, format_seconds, measure, seconds_of_repeats};
 pub use report::{Report, key};
+pub use rule::{Judgement, Rule};

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use command_line::{CHECK_FAILED, say};
 
 use crate::measurement::{Measurement, format_seconds, four_digits};
+use crate::rule::Rule;
 
 /// Results of a homework program: its checks, then its times and speed-ups.
 ///
@@ -17,6 +18,7 @@ pub struct Report {
     checks: Map<String, Value>,
     seconds: Map<String, Value>,
     speedups: Map<String, Value>,
+    rules: Map<String, Value>,
     measured: Vec<(String, Measurement)>,
     failed: bool,
 }
@@ -30,6 +32,7 @@ impl Report {
             checks: Map::new(),
             seconds: Map::new(),
             speedups: Map::new(),
+            rules: Map::new(),
             measured: Vec::new(),
             failed: false,
         };
@@ -90,13 +93,24 @@ impl Report {
 
     /// Records the speed-up of `label` over `baseline`, both timed before, by their minima and medians.
     pub fn speedup(&mut self, label: &str, baseline: &str) {
-        let find = |label: &str| self.measured.iter().find(|(name, _)| name == label).map(|(_, found)| *found);
-        let (Some(new), Some(old)) = (find(label), find(baseline)) else { return };
+        let (Some(new), Some(old)) = (self.measurement(label), self.measurement(baseline)) else { return };
         let (min, median) = (old.min / new.min, old.median / new.median);
         let (shown_min, shown_median) = (four_digits(min), four_digits(median));
         self.line(format_args!("[*] Speed-up {label} over {baseline}: {shown_min} (by medians {shown_median})"));
         let name = format!("{}_over_{}", key(label), key(baseline));
         self.speedups.insert(name, json!({ "min": min, "median": median }));
+    }
+
+    /// Judges `label` by a rule, against `baseline`, both timed before. Nothing is judged if one of them was not timed.
+    pub fn judge(&mut self, rule: Rule, label: &str, baseline: &str) {
+        let (Some(new), Some(old)) = (self.measurement(label), self.measurement(baseline)) else { return };
+        let judgement = rule.judge_medians(old, new);
+        self.line(format_args!("[*] Rule: {}", judgement.sentence(label)));
+        self.rules.insert(key(label), judgement.to_json());
+    }
+
+    fn measurement(&self, label: &str) -> Option<Measurement> {
+        self.measured.iter().find(|(name, _)| name == label).map(|(_, found)| *found)
     }
 
     /// Ends the report: prints the JSON object if the report is JSON, and returns the program's exit code.
@@ -112,6 +126,9 @@ impl Report {
         object.insert("checks".to_owned(), self.checks.clone().into());
         object.insert("seconds".to_owned(), self.seconds.clone().into());
         object.insert("speedup".to_owned(), self.speedups.clone().into());
+        if !self.rules.is_empty() {
+            object.insert("rules".to_owned(), self.rules.clone().into());
+        }
         object.into()
     }
 
@@ -162,5 +179,21 @@ mod tests {
         assert_eq!(json["speedup"], json!({ "rayon_over_cpu": { "min": 3.0, "median": 3.0 } }));
         assert_eq!(json["seconds"]["rayon"], json!({ "min": 2.0, "median": 4.0, "repeats": 3 }));
         assert_eq!(json["program"], "demo");
+        assert_eq!(json.get("rules"), None);
+    }
+
+    #[test]
+    fn a_rule_is_judged_by_the_medians_of_what_was_timed() {
+        let rule = Rule { factor: 40, baseline: "two plain loops" };
+        let mut report = Report::new("demo", true);
+        report.time("CPU", "", Measurement { min: 1.0, median: 80.0, repeats: 3 });
+        report.time("CUDA kernel", "", Measurement { min: 0.5, median: 2.0, repeats: 3 });
+        report.time("CUDA", "", Measurement { min: 0.001, median: 160.0, repeats: 3 });
+        for label in ["CUDA kernel", "CUDA", "never timed"] {
+            report.judge(rule, label, "CPU");
+        }
+        report.judge(rule, "CUDA", "never timed");
+        let judged = |ratio: f64, met: bool| json!({ "at_least": 40, "baseline": "two plain loops", "ratio": ratio, "met": met });
+        assert_eq!(report.to_json()["rules"], json!({ "cuda_kernel": judged(40.0, true), "cuda": judged(0.5, false) }));
     }
 }

@@ -52,6 +52,10 @@ pub(super) fn maximum(figures: &Figures) -> Vec<Statement> {
     for version in [kernel, whole] {
         sentences.push(comparison(table, version, [cpu, rayon]));
     }
+    for version in [kernel, whole] {
+        let judgement = max_functions::RULE.judge(cpu.times.median, version.times.median);
+        sentences.push(format!("The homework's rule: {}.", judgement.sentence(&version.label)).into());
+    }
     sentences.push(numba(figures, kernel, whole).into());
     sentences.extend(python(figures, kernel, whole));
     let copies = times.with_copies.median - times.kernel.median;
