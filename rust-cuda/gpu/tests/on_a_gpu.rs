@@ -32,6 +32,34 @@ fn kernels_run_and_are_timed() {
     assert!(device.zeroed::<f64>(1000).unwrap().to_vec().unwrap().iter().all(|&zero| zero == 0.0));
 }
 
+/// Copies of several page-locked chunks, launches in between, and memory that is freed while they are queued.
+#[test]
+fn large_copies_keep_their_order() {
+    if !require_gpu() {
+        return;
+    }
+    let device = Device::open(DeviceChoice::Cuda, PTX).unwrap();
+    let length = (9 << 20) / 4 + 3;
+    let config = LaunchConfig::for_elements(1000, 125);
+    for round in 0..4_u32 {
+        let values: Vec<f32> = (0..length as u32).map(|i| (i % 1_000_003 + round) as f32).collect();
+        let mut first = device.buffer_from_slice(&values).unwrap();
+        device.launch(&scale, config, (&mut first, 2.0, 0)).unwrap();
+        let mut second = device.uninitialized(length).unwrap();
+        device.launch(&vector_max, config, (&first, &first, &mut second)).unwrap();
+        // The launches above may not have run yet.
+        drop(first);
+        let mut third = device.buffer_from_slice(&vec![-1.0; length]).unwrap();
+        device.launch(&scale, config, (&mut third, 3.0, 1)).unwrap();
+        let expected = |i: usize| if (1..1000).contains(&i) { -3.0 } else { -1.0 };
+        assert!(third.to_vec().unwrap().iter().enumerate().all(|(i, &got)| got == expected(i)), "{round}");
+        assert!(
+            second.to_vec_at(0..1000).unwrap().iter().zip(&values).all(|(got, value)| *got == 2.0 * value),
+            "{round}"
+        );
+    }
+}
+
 #[test]
 fn blocks_wait_for_each_other() {
     if !require_gpu() {

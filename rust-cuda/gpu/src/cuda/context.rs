@@ -49,7 +49,7 @@ pub(crate) struct Cuda {
     pub(super) modules: Modules,
     /// Loaded by the first call of `time`.
     wait: OnceCell<WaitKernel>,
-    context: Context,
+    pub(super) context: Context,
 }
 
 /// Starts the driver and the primary context of GPU `index` modulo their number.

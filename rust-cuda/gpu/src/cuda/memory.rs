@@ -8,12 +8,11 @@ use std::rc::Rc;
 
 use cuda_std::{BufferMut, BufferRef, Element};
 use cust::memory::mem_get_info;
-use cust::stream::Stream;
 use cust::sys;
 
 use super::context::Cuda;
 use super::pool::{Block, LockedBlock, OUT_OF_MEMORY};
-use super::staging::{self, InUse, Staging};
+use super::staging::{self, InUse, Staging, Target};
 use super::status::succeed;
 use crate::bytes::bytes_of;
 use crate::storage::Storage;
@@ -97,11 +96,11 @@ impl<T: Element> CudaBuffer<T> {
         }
         self.cuda.enter()?;
         let host = values.as_mut_ptr().cast::<MaybeUninit<u8>>();
-        let staged = self.cuda.stage(host.addr(), bytes, |staging, stream| {
+        let staged = self.cuda.stage(host.addr(), bytes, |staging, target| {
             // SAFETY: these are the bytes of `values`, which are borrowed exclusively.
             let to = unsafe { std::slice::from_raw_parts_mut(host, bytes) };
             // SAFETY: the range has this many bytes, by `part`, and the context has been entered. Any bytes are a value of T.
-            unsafe { staging.download(stream, to, address) }
+            unsafe { staging.download(target, to, address) }
         });
         let copied = staged.unwrap_or_else(|| {
             // SAFETY: both have `bytes` bytes, the range by `part`. Any bytes are a value of T.
@@ -134,10 +133,10 @@ impl<T: Element> Storage<T> for CudaBuffer<T> {
             return Ok(());
         }
         self.cuda.enter()?;
-        let staged = self.cuda.stage(values.as_ptr().addr(), bytes, |staging, stream| {
+        let staged = self.cuda.stage(values.as_ptr().addr(), bytes, |staging, target| {
             // SAFETY: the range has this many bytes, by `part`. The pool keeps its memory until the stream has ended, or the driver frees
             // it, which waits for the stream. The context has been entered.
-            unsafe { staging.upload(stream, address, bytes_of(values)) }
+            unsafe { staging.upload(target, address, bytes_of(values)) }
         });
         let copied = staged.unwrap_or_else(|| {
             // SAFETY: both have `bytes` bytes, the range by `part`, and this buffer is borrowed exclusively.
@@ -173,14 +172,15 @@ impl Cuda {
         &self,
         host: usize,
         bytes: usize,
-        copy: impl FnOnce(&mut Staging, &Stream) -> Result<(), DriverError>,
+        copy: impl FnOnce(&mut Staging, Target<'_>) -> Result<(), DriverError>,
     ) -> Option<Result<(), DriverError>> {
         let is_locked = || self.page_locked.borrow().iter().any(|range| range.contains(&host));
         if bytes < staging::MIN_BYTES || is_locked() {
             return None;
         }
         let staging = self.staging.take().or_else(|| Staging::new().ok())?;
-        let copied = InUse::new(staging, &self.stream).copy(copy);
+        let target = Target { context: &self.context, stream: &self.stream };
+        let copied = InUse::new(staging, target).copy(copy);
         Some(copied.map(|staging| *self.staging.borrow_mut() = staging))
     }
 }

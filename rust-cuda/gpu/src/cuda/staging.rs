@@ -6,6 +6,7 @@
 
 use std::mem::MaybeUninit;
 
+use cust::context::{Context, CurrentContext};
 use cust::error::CudaResult;
 use cust::event::{Event, EventFlags};
 use cust::memory::LockedBuffer;
@@ -34,24 +35,37 @@ pub(super) struct Staging {
     next: usize,
 }
 
+/// The device of a copy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target<'a> {
+    pub(super) context: &'a Context,
+    pub(super) stream: &'a Stream,
+}
+
+impl Target<'_> {
+    fn enter(self) -> Result<(), DriverError> {
+        Ok(CurrentContext::set_current(self.context)?)
+    }
+}
+
 /// A ring whose copy has not succeeded yet. Dropping it waits until no transfer uses the chunks; if that is not known, they are never freed.
 #[derive(Debug)]
 pub(super) struct InUse<'a> {
     staging: Option<Staging>,
-    stream: &'a Stream,
+    target: Target<'a>,
 }
 
 impl<'a> InUse<'a> {
-    pub(super) fn new(staging: Staging, stream: &'a Stream) -> Self {
-        Self { staging: Some(staging), stream }
+    pub(super) fn new(staging: Staging, target: Target<'a>) -> Self {
+        Self { staging: Some(staging), target }
     }
 
     /// Runs `copy` and returns the ring.
     pub(super) fn copy(
         mut self,
-        copy: impl FnOnce(&mut Staging, &Stream) -> Result<(), DriverError>,
+        copy: impl FnOnce(&mut Staging, Target<'_>) -> Result<(), DriverError>,
     ) -> Result<Option<Staging>, DriverError> {
-        self.staging.as_mut().map_or(Ok(()), |staging| copy(staging, self.stream))?;
+        self.staging.as_mut().map_or(Ok(()), |staging| copy(staging, self.target))?;
         Ok(self.staging.take())
     }
 }
@@ -59,7 +73,7 @@ impl<'a> InUse<'a> {
 impl Drop for InUse<'_> {
     fn drop(&mut self) {
         if let Some(staging) = self.staging.take()
-            && self.stream.synchronize().is_err()
+            && self.target.enter().and_then(|()| Ok(self.target.stream.synchronize()?)).is_err()
         {
             std::mem::forget(staging);
         }
@@ -83,15 +97,20 @@ impl Staging {
         Ok(Self { chunks: [chunk()?, chunk()?, chunk()?, chunk()?], next: 0 })
     }
 
-    /// Copies `from` to the GPU, after the work that `stream` has. The last transfers may still be queued afterwards; `from` has been
+    /// Copies `from` to the GPU, after the work that the target's stream has. The last transfers may still be queued afterwards; `from` has been
     /// read.
     ///
-    /// After an error transfers may be queued, and no other function but `drop` may be called before the stream has none.
+    /// After an error transfers may be queued, and no other function but `drop` may be called before its stream has none.
     ///
     /// # Safety
-    /// The allocation at `to` has room for the bytes until the stream has ended, and is in the stream's context, which is current.
+    /// The allocation at `to` has room for the bytes until the stream has ended, and is in the target's context, which is current.
     #[allow(unsafe_code)]
-    pub(super) unsafe fn upload(&mut self, stream: &Stream, to: CUdeviceptr, from: &[u8]) -> Result<(), DriverError> {
+    pub(super) unsafe fn upload(
+        &mut self,
+        target: Target<'_>,
+        to: CUdeviceptr,
+        from: &[u8],
+    ) -> Result<(), DriverError> {
         for (to, from) in (to..).step_by(CHUNK_BYTES).zip(from.chunks(CHUNK_BYTES)) {
             let Chunk { memory, transferred } = &mut self.chunks[self.next];
             // It returns at once if the event was never recorded.
@@ -99,26 +118,30 @@ impl Staging {
             let staged = &mut memory.as_mut_slice()[..from.len()];
             let pieces = staged.par_chunks_mut(PIECE_BYTES).zip(from.par_chunks(PIECE_BYTES));
             pieces.for_each(|(to, from)| to.copy_from_slice(from));
+            // A thread that waits for others of its pool runs other tasks, which may have entered another GPU's context.
+            target.enter()?;
             // SAFETY: the caller promises the destination. The source is page-locked memory that lives until the stream has ended:
             // its owner drops it only then. Nothing writes to it before the event below.
-            succeed(unsafe { sys::cuMemcpyHtoDAsync_v2(to, staged.as_ptr().cast(), from.len(), stream.as_inner()) })?;
-            transferred.record(stream)?;
+            succeed(unsafe {
+                sys::cuMemcpyHtoDAsync_v2(to, staged.as_ptr().cast(), from.len(), target.stream.as_inner())
+            })?;
+            transferred.record(target.stream)?;
             self.next = (self.next + 1) % CHUNKS;
         }
         Ok(())
     }
 
-    /// Copies from the GPU to `to`, after the work that `stream` has, which has ended afterwards. If it succeeds, all of `to` is
+    /// Copies from the GPU to `to`, after the work that the target's stream has, which has ended afterwards. If it succeeds, all of `to` is
     /// initialised.
     ///
     /// After an error as [`upload`](Self::upload).
     ///
     /// # Safety
-    /// The allocation at `from` has as many bytes, and is in the stream's context, which is current.
+    /// The allocation at `from` has as many bytes, and is in the target's context, which is current.
     #[allow(unsafe_code)]
     pub(super) unsafe fn download(
         &mut self,
-        stream: &Stream,
+        target: Target<'_>,
         to: &mut [MaybeUninit<u8>],
         from: CUdeviceptr,
     ) -> Result<(), DriverError> {
@@ -130,8 +153,10 @@ impl Staging {
             let from = from + first as u64;
             // SAFETY: the caller promises the source. The destination is page-locked memory that lives until the stream has ended, has
             // this many bytes, and is not read before the event below. An earlier transfer of the chunk is before this one in the stream.
-            succeed(unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), stream.as_inner()) })?;
-            Ok(chunk.transferred.record(stream)?)
+            succeed(unsafe {
+                sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), target.stream.as_inner())
+            })?;
+            Ok(chunk.transferred.record(target.stream)?)
         };
         let first = self.next;
         for number in 0..count.min(CHUNKS) {
@@ -144,6 +169,8 @@ impl Staging {
             pieces.for_each(|(to, from)| {
                 to.write_copy_of_slice(&from[..to.len()]);
             });
+            // As in `upload`.
+            target.enter()?;
             if number + CHUNKS < count {
                 queue(chunk, number + CHUNKS)?;
             }

@@ -101,6 +101,8 @@ fn small_copies_and_page_locked_memory_are_left_to_the_driver() {
             assert!(buffer.to_vec().unwrap() == small);
         });
         assert_eq!(calls, ["copy 262143 bytes to the device", "copy 262143 bytes from the device"]);
+        let staged = calls_of(|| drop(device.buffer_from_slice(&[1_u8; 256 << 10]).unwrap()));
+        assert!(staged.contains(&"copy 262144 bytes to the device, stream 1".to_owned()), "{staged:?}");
 
         let mut buffer = device.uninitialized::<u8>(2 * MEBIBYTE).unwrap();
         let empty = device.pinned::<u8>(0).unwrap();
