@@ -175,6 +175,7 @@ fn the_target_is_stated_as_reached_only_if_it_is() {
 fn a_gpus_speed_ups_are_stated_only_if_measured() {
     let figures = without_gpu();
     assert_says(&text(&figures, Section::MaximumGpu), &["No GPU times are stated", "are therefore not stated"]);
+    assert!(!text(&figures, Section::MaximumGpu).contains("rule"), "nothing is judged");
     assert_says(&text(&figures, Section::Abstract), &["No GPU was available"]);
 
     let figures = with_recorded_gpu();
@@ -184,6 +185,10 @@ fn a_gpus_speed_ups_are_stated_only_if_measured() {
         &[
             "recorded on another machine with the GPU Test GPU 1",
             "max_gpu/max_numba is not stated: Numba was not measured on the GPU's machine",
+            "The homework's rule: max_gpu (kernel alone) must be at least 40 times as fast as two plain loops on one core of the CPU: \
+             met, 840.0 times.",
+            "The homework's rule: max_gpu (with copies) must be at least 40 times as fast as two plain loops on one core of the CPU: \
+             not met, 1.680 times.",
         ],
     );
 
