@@ -104,7 +104,7 @@ impl Report {
     /// Judges `label` by a rule, against `baseline`, both timed before. Nothing is judged if one of them was not timed.
     pub fn judge(&mut self, rule: Rule, label: &str, baseline: &str) {
         let (Some(new), Some(old)) = (self.measurement(label), self.measurement(baseline)) else { return };
-        let judgement = rule.judge_medians(old, new);
+        let judgement = rule.judge(old.median, new.median);
         self.line(format_args!("[*] Rule: {}", judgement.sentence(label)));
         self.rules.insert(key(label), judgement.to_json());
     }

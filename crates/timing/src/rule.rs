@@ -1,4 +1,4 @@
-use crate::measurement::{Measurement, four_digits};
+use crate::measurement::four_digits;
 
 /// A rule of the homework: a version is at least `factor` times as fast as `baseline`, by the medians.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,10 +27,6 @@ impl Rule {
     /// ```
     pub fn judge(self, baseline: f64, version: f64) -> Judgement {
         Judgement { rule: self, ratio: baseline / version }
-    }
-
-    pub(crate) fn judge_medians(self, baseline: Measurement, version: Measurement) -> Judgement {
-        self.judge(baseline.median, version.median)
     }
 }
 

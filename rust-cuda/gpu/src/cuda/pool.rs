@@ -8,8 +8,7 @@ use cust::sys::{self, CUdeviceptr};
 use super::status::succeed;
 use crate::DriverError;
 
-/// `CUDA_ERROR_OUT_OF_MEMORY` in cuda.h.
-pub(super) const OUT_OF_MEMORY: u32 = 2;
+pub(super) const OUT_OF_MEMORY: u32 = sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32;
 /// Maximum number of blocks that are kept: it bounds the search for one of the right size.
 const MAX_BLOCKS: usize = 256;
 

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use cuda_std::{BufferMut, BufferRef, Element};
 
 use super::Interpreter;
-
 use crate::bytes::{bytes_of, bytes_of_mut};
 use crate::storage::Storage;
 use crate::{Error, Unwritten};

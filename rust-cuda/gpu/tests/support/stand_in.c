@@ -375,7 +375,7 @@ CUresult cuMemAllocHost_v2(void **pointer, size_t bytes) {
 CUresult cuMemFreeHost(void *pointer) {
     for (unsigned i = done; i < queued; i++)
         if (pending[i % 64].to == pointer || pending[i % 64].from == pointer) note("unlock memory in use");
-    free(pointer); 
+    free(pointer);
     note("unlock");
     return SUCCESS;
 }
