@@ -13,43 +13,38 @@ use gpu::{Device, DeviceChoice};
 use matmul_functions::matmul_transpose_gpu;
 use max_functions::max_gpu;
 use ndarray::Array2;
-
-/// The environment variable that is set in the process that runs a test's body.
-const IN_CHILD: &str = "REPORT_TEST_IN_CHILD";
+use test_support::{in_own_process, is_own_process};
 
 /// Calls `function` three times in a process of its own that has the stand-in as its driver, and compares the calls of the driver in the
 /// last two with `expected`.
 fn check(test: &str, function: impl Fn(&Device), expected: &[Vec<String>]) {
     let test = format!("functions_with_copies::{test}");
-    if std::env::var_os(IN_CHILD).is_none() {
-        return run_in_child(&test);
-    }
-    let device = Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap();
-    function(&device);
-    assert!(logged().iter().any(|call| call.starts_with("allocate")), "{:?}", logged());
-    for _ in 0..2 {
-        let before = logged().len();
+    let body = || {
+        let device = Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap();
         function(&device);
-        let calls = logged().split_off(before);
-        assert_eq!(calls, expected.concat());
+        assert!(logged().iter().any(|call| call.starts_with("allocate")), "{:?}", logged());
+        for _ in 0..2 {
+            let before = logged().len();
+            function(&device);
+            let calls = logged().split_off(before);
+            assert_eq!(calls, expected.concat());
+        }
+    };
+    if is_own_process() {
+        return body();
     }
-}
-
-fn run_in_child(test: &str) {
     if !gpu_testing::require_ptx(&kernels_gpu::PTX) {
         return;
     }
     let name = test.replace("::", "_");
     let Some(driver) = stand_in::compile(&name, &["MEMORY=400000000", "RESIDENT=8"]) else { return };
     let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.log", std::process::id()));
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", test, "--nocapture"]).env(IN_CHILD, "1");
-    child.env("CUDA_DRIVER_LIBRARY", driver).env("STAND_IN_LOG", &log);
-    child.env_remove("GPU_LAUNCH_BLOCKING").env_remove("GPU_MEMORY_POOL");
-    let output = child.output().unwrap();
+    let set_up = |child: &mut Command| {
+        child.env("CUDA_DRIVER_LIBRARY", driver).env("STAND_IN_LOG", &log);
+        child.env_remove("GPU_LAUNCH_BLOCKING").env_remove("GPU_MEMORY_POOL");
+    };
+    in_own_process(&test, set_up, body);
     let _ = std::fs::remove_file(log);
-    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && text.contains("1 passed"), "{test} failed in its process:\n{text}");
 }
 
 /// The calls of the driver so far; launches without their shapes.

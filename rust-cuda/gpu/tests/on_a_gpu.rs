@@ -5,9 +5,10 @@ mod support;
 
 use gpu::{Device, DeviceChoice, Error, LaunchConfig, OpenError, PtxVariant};
 use gpu_testing::require_gpu;
-use support::{PTX, in_own_process, overrun, scale, vector_max};
+use support::{PTX, overrun, scale, vector_max};
 use test_kernels::grid_sums;
 use test_kernels::speaking::{panics, says};
+use test_support::in_own_process;
 
 #[test]
 fn kernels_run_and_are_timed() {
@@ -159,16 +160,20 @@ fn a_failed_launch_is_named() {
         return;
     }
     // The error is sticky: afterwards the process cannot use the GPU.
-    in_own_process("a_failed_launch_is_named", || {
-        let device = Device::open(DeviceChoice::Cuda, PTX).unwrap();
-        let mut x = device.zeroed(4).unwrap();
-        device.launch(&overrun, LaunchConfig::new(1, 1), (&mut x,)).unwrap();
-        for _ in 0..2 {
-            let error = x.to_vec().unwrap_err();
-            let names_it = matches!(&error, Error::Queued { launches, .. } if launches[0].kernel == "overrun");
-            assert!(names_it, "{error}");
-        }
-    });
+    in_own_process(
+        "a_failed_launch_is_named",
+        |_| {},
+        || {
+            let device = Device::open(DeviceChoice::Cuda, PTX).unwrap();
+            let mut x = device.zeroed(4).unwrap();
+            device.launch(&overrun, LaunchConfig::new(1, 1), (&mut x,)).unwrap();
+            for _ in 0..2 {
+                let error = x.to_vec().unwrap_err();
+                let names_it = matches!(&error, Error::Queued { launches, .. } if launches[0].kernel == "overrun");
+                assert!(names_it, "{error}");
+            }
+        },
+    );
 }
 
 #[test]
@@ -177,18 +182,22 @@ fn a_kernel_that_panics_says_why() {
         return;
     }
     // The error is sticky, as above.
-    in_own_process("a_kernel_that_panics_says_why", || {
-        let device = Device::open(DeviceChoice::Cuda, &test_kernels::PTX).unwrap();
-        let x = device.buffer_from_slice(&[0, 1, 2, 5]).unwrap();
-        let mut out = device.zeroed(4).unwrap();
-        let mut panic = |way| device.launch(&panics, LaunchConfig::new(2, 2), (way, &x, &mut out)).unwrap_err();
-        for error in [panic(1), panic(2), device.synchronize().unwrap_err()] {
-            let text = error.to_string();
-            let expected = "kernel panics, block (1, 0, 0), thread (1, 0, 0), test_kernels/src/speaking.rs:";
-            assert!(matches!(error, Error::Panic { .. }), "{text}");
-            assert!(text.starts_with(expected) && text.ends_with(": panic: x[3] is 5"), "{text}");
-        }
-    });
+    in_own_process(
+        "a_kernel_that_panics_says_why",
+        |_| {},
+        || {
+            let device = Device::open(DeviceChoice::Cuda, &test_kernels::PTX).unwrap();
+            let x = device.buffer_from_slice(&[0, 1, 2, 5]).unwrap();
+            let mut out = device.zeroed(4).unwrap();
+            let mut panic = |way| device.launch(&panics, LaunchConfig::new(2, 2), (way, &x, &mut out)).unwrap_err();
+            for error in [panic(1), panic(2), device.synchronize().unwrap_err()] {
+                let text = error.to_string();
+                let expected = "kernel panics, block (1, 0, 0), thread (1, 0, 0), test_kernels/src/speaking.rs:";
+                assert!(matches!(error, Error::Panic { .. }), "{text}");
+                assert!(text.starts_with(expected) && text.ends_with(": panic: x[3] is 5"), "{text}");
+            }
+        },
+    );
 }
 
 /// Set for the process that prints.

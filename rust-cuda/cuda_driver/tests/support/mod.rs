@@ -6,27 +6,17 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use test_support::{Need, skip};
-
-/// The environment variable that is set in the process that runs a test's body.
-const IN_CHILD: &str = "CUDA_DRIVER_TEST_IN_CHILD";
+use test_support::{Need, in_own_process, is_own_process, skip};
 
 /// Runs `body`, the body of the test `test`, in its own process, where `library` is the driver's library.
 ///
 /// # Panics
 /// If the test fails there, or there is no test of that name.
 pub(crate) fn with_library(test: &str, library: &Path, body: impl FnOnce()) {
-    if std::env::var_os(IN_CHILD).is_some() {
-        return body();
-    }
-    let child = Command::new(std::env::current_exe().expect("the test executable has a path"))
-        .args(["--exact", test, "--nocapture"])
-        .env(IN_CHILD, "1")
-        .env("CUDA_DRIVER_LIBRARY", library)
-        .output()
-        .expect("the test executable starts");
-    let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
-    assert!(child.status.success() && output.contains("1 passed"), "{test} failed in its process:\n{output}");
+    let set_up = |child: &mut Command| {
+        child.env("CUDA_DRIVER_LIBRARY", library);
+    };
+    in_own_process(test, set_up, body);
 }
 
 /// Runs `body`, the body of the test `test`, with the stand-in, compiled with `defines`, as the driver's library.
@@ -36,7 +26,7 @@ pub(crate) fn with_library(test: &str, library: &Path, body: impl FnOnce()) {
 /// # Panics
 /// If the stand-in does not compile, or the test fails.
 pub(crate) fn with_stand_in(test: &str, defines: &[&str], body: impl FnOnce()) {
-    if std::env::var_os(IN_CHILD).is_some() {
+    if is_own_process() {
         return body();
     }
     match compile_stand_in(test, defines) {

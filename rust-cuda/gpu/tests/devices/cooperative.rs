@@ -1,14 +1,10 @@
 //! A launch is cooperative for the driver too, and only if all of its blocks can be resident at once. A launch may use
 //! all of a block's shared memory.
 
-use crate::support::{PTX, absent, calls, scale, with_stand_in};
+use crate::support::{absent, calls, open, scale, with_stand_in};
 use cuda_std::simulator::{self, FaultKind, LaunchError};
-use gpu::{Device, DeviceChoice, Error, LaunchConfig, SimulatorOptions};
+use gpu::{Device, Error, LaunchConfig, SimulatorOptions};
 use test_kernels::grid_sums;
-
-fn open() -> Device {
-    Device::open(DeviceChoice::Cuda, PTX).unwrap()
-}
 
 /// The driver calls that begin with one of these words.
 fn calls_of(verbs: &[&str]) -> Vec<String> {

@@ -2,13 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use crate::support::{PTX, absent, calls, changed, checked_buffers, overrun, scale, vector_max, with_stand_in};
+use crate::support::{PTX, absent, calls, changed, checked_buffers, open, overrun, scale, vector_max, with_stand_in};
 use cuda_std::kernel;
 use gpu::{Device, DeviceChoice, Error, LaunchConfig, PtxVariant};
-
-fn open() -> Device {
-    Device::open(DeviceChoice::Cuda, PTX).unwrap()
-}
 
 /// The driver calls that are launches.
 fn launches() -> Vec<String> {

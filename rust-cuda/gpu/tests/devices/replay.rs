@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-use crate::support::{PTX, calls, overrun, scale, vector_max, with_stand_in};
-use gpu::{Buffer, Device, DeviceChoice, Error, LaunchConfig};
+use crate::support::{calls, open, overrun, scale, vector_max, with_stand_in};
+use gpu::{Buffer, Device, Error, LaunchConfig};
 
 const CONFIG: LaunchConfig = LaunchConfig {
     grid: gpu::Dim3::new(1, 1, 1),
@@ -12,10 +12,6 @@ const CONFIG: LaunchConfig = LaunchConfig {
     cooperative: false,
     cluster: 1,
 };
-
-fn open() -> Device {
-    Device::open(DeviceChoice::Cuda, PTX).unwrap()
-}
 
 /// The driver calls after the first `before`, each up to its launch configuration.
 fn verbs(before: usize) -> Vec<String> {

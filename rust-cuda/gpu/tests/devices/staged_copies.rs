@@ -1,22 +1,11 @@
 //! Large copies go through page-locked chunks, in the order of the device's stream. The stand-in runs asynchronous copies as late as it may.
 
-use crate::support::{PTX, all_calls, scale, with_stand_in};
-use gpu::{Device, DeviceChoice, LaunchConfig};
+use crate::support::{all_calls, calls_during, open, scale, with_stand_in};
+use gpu::LaunchConfig;
 
 const MEBIBYTE: usize = 1 << 20;
 /// Memory for the buffers below.
 const MEMORY: &str = "MEMORY=400000000";
-
-fn open() -> Device {
-    Device::open(DeviceChoice::Cuda, PTX).unwrap()
-}
-
-/// The calls of `work`, without the parameters of launches.
-fn calls_of(work: impl FnOnce()) -> Vec<String> {
-    let before = all_calls().len();
-    work();
-    all_calls().split_off(before).iter().map(|call| call.split(" grid").next().unwrap().to_owned()).collect()
-}
 
 /// Different values, and others for each seed.
 fn values(length: usize, seed: u32) -> Vec<u32> {
@@ -72,7 +61,7 @@ fn copies_and_launches_keep_their_order() {
             device.launch(&scale, config, (&mut x, 5.0, 0)).unwrap();
             assert!(x.to_vec().unwrap() == vec![5.0; length]);
         };
-        let first = calls_of(|| round(1.0));
+        let first = calls_during(|| round(1.0));
         assert_eq!(first.iter().filter(|call| *call == "lock 1048576 bytes").count(), 4);
         // The fifth chunk of an upload has the page-locked memory of the first, and a launch in between has run the others.
         let copy = |direction: &str, bytes| {
@@ -86,7 +75,7 @@ fn copies_and_launches_keep_their_order() {
             [vec![from.clone(); 4].concat(), wait(), from, wait(), last("from"), vec![wait(); 4].concat()].concat();
         let launch = vec!["launch scale".to_owned()];
         let expected = [&up, &launch, &down, &launch, &up, &launch, &down].map(Clone::clone).concat();
-        assert_eq!(calls_of(|| round(-1.0)), expected);
+        assert_eq!(calls_during(|| round(-1.0)), expected);
     });
 }
 
@@ -96,12 +85,12 @@ fn small_copies_and_page_locked_memory_are_left_to_the_driver() {
         let device = open();
         let small = vec![1_u8; (256 << 10) - 1];
         let mut buffer = device.uninitialized(small.len()).unwrap();
-        let calls = calls_of(|| {
+        let calls = calls_during(|| {
             buffer.copy_from(&small).unwrap();
             assert!(buffer.to_vec().unwrap() == small);
         });
         assert_eq!(calls, ["copy 262143 bytes to the device", "copy 262143 bytes from the device"]);
-        let staged = calls_of(|| drop(device.buffer_from_slice(&[1_u8; 256 << 10]).unwrap()));
+        let staged = calls_during(|| drop(device.buffer_from_slice(&[1_u8; 256 << 10]).unwrap()));
         assert!(staged.contains(&"copy 262144 bytes to the device, stream 1".to_owned()), "{staged:?}");
 
         let mut buffer = device.uninitialized::<u8>(2 * MEBIBYTE).unwrap();
@@ -109,7 +98,7 @@ fn small_copies_and_page_locked_memory_are_left_to_the_driver() {
         let mut locked = device.pinned::<u8>(2 * MEBIBYTE).unwrap();
         drop(empty);
         locked[MEBIBYTE] = 9;
-        let calls = calls_of(|| {
+        let calls = calls_during(|| {
             buffer.copy_from(&locked).unwrap();
             locked.fill(0);
             buffer.copy_to(&mut locked).unwrap();
@@ -126,11 +115,11 @@ fn small_copies_and_page_locked_memory_are_left_to_the_driver() {
         assert_eq!(buffer.to_vec_at(0..1).unwrap(), [9]);
         drop(locked);
         // It is locked once, and has zeros again.
-        let calls = calls_of(|| assert!(*device.pinned::<u32>(MEBIBYTE / 2).unwrap() == vec![0; MEBIBYTE / 2]));
+        let calls = calls_during(|| assert!(*device.pinned::<u32>(MEBIBYTE / 2).unwrap() == vec![0; MEBIBYTE / 2]));
         assert_eq!(calls, [""; 0]);
         // Memory that may have the addresses of what was locked.
         let pageable = vec![7_u8; 2 * MEBIBYTE];
-        let calls = calls_of(|| buffer.copy_from(&pageable).unwrap());
+        let calls = calls_during(|| buffer.copy_from(&pageable).unwrap());
         assert_eq!(calls.iter().filter(|call| call.ends_with("stream 1")).count(), 4, "{calls:?}");
     });
 }

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::process::Command;
 
 use cuda_std::{GlobalMut, kernel, thread};
-use gpu::{Buffer, Device, PinnedBuffer, PtxVariant};
+use gpu::{Buffer, Device, DeviceChoice, PinnedBuffer, PtxVariant};
+use test_support::{in_own_process, is_own_process};
 
 /// out[i] = max(a[i], b[i]).
 #[kernel]
@@ -73,17 +74,6 @@ pub(crate) fn checked_buffers(device: &Device) -> (Buffer<u32>, PinnedBuffer<u32
 /// A library that no machine has.
 pub(crate) const ABSENT: &str = "no-such-libcuda.so.1";
 
-/// The environment variable that is set in the process that runs a test's body.
-const IN_CHILD: &str = "GPU_TEST_IN_CHILD";
-
-/// Runs `body`, the body of the test `test` (with its module path), in its own process.
-///
-/// # Panics
-/// If the test fails there, or there is no test of that name.
-pub(crate) fn in_own_process(test: &str, body: impl FnOnce()) {
-    in_child(test, |_| {}, body);
-}
-
 /// Runs `body`, the body of the test `test`, in its own process, where `library` is the driver's library and
 /// `environment` is set.
 ///
@@ -99,7 +89,7 @@ pub(crate) fn with_library(test: &str, library: &Path, environment: &[(&str, &st
         child.env_remove("GPU_LAUNCH_BLOCKING").env_remove("GPU_MEMORY_POOL").env_remove("GPU_TESTS");
         child.env("CUDA_DRIVER_LIBRARY", library).env("STAND_IN_LOG", &log).envs(environment.iter().copied());
     };
-    in_child(test, set_up, body);
+    in_own_process(test, set_up, body);
     for file in [&log, &skips] {
         let _ = std::fs::remove_file(file);
     }
@@ -112,12 +102,17 @@ pub(crate) fn with_library(test: &str, library: &Path, environment: &[(&str, &st
 /// # Panics
 /// If the stand-in does not compile, or the test fails.
 pub(crate) fn with_stand_in(test: &str, defines: &[&str], environment: &[(&str, &str)], body: impl FnOnce()) {
-    if std::env::var_os(IN_CHILD).is_some() {
+    if is_own_process() {
         return body();
     }
     if let Some(library) = stand_in::compile(&test.replace("::", "_"), defines) {
         with_library(test, &library, environment, body);
     }
+}
+
+/// The GPU of the driver's library, with the kernels above.
+pub(crate) fn open() -> Device {
+    Device::open(DeviceChoice::Cuda, PTX).expect("the driver has a GPU")
 }
 
 /// The calls that the stand-in has logged, one per line, apart from allocations, copies and fills.
@@ -133,14 +128,9 @@ pub(crate) fn all_calls() -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-fn in_child(test: &str, set_up: impl FnOnce(&mut Command), body: impl FnOnce()) {
-    if std::env::var_os(IN_CHILD).is_some() {
-        return body();
-    }
-    let mut child = Command::new(std::env::current_exe().expect("the test executable has a path"));
-    child.args(["--exact", test, "--nocapture"]).env(IN_CHILD, "1");
-    set_up(&mut child);
-    let child = child.output().expect("the test executable starts");
-    let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
-    assert!(child.status.success() && output.contains("1 passed"), "{test} failed in its process:\n{output}");
+/// What the stand-in has logged of `work`, one call per line; launches without their parameters.
+pub(crate) fn calls_during(work: impl FnOnce()) -> Vec<String> {
+    let before = all_calls().len();
+    work();
+    all_calls().split_off(before).iter().map(|call| call.split(" grid").next().unwrap().to_owned()).collect()
 }
