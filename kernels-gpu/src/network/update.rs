@@ -175,10 +175,18 @@ pub fn network_update_from_parts(
 /// The gradient of parameter `index`: the sum of its `count` parts, in order, of `size` parameters each.
 #[inline(always)]
 pub(super) fn sum_of_parts(parts: Global<f32>, count: u32, size: u32, index: u32) -> f32 {
+    let get = |part: u32| parts[part as usize * size as usize + index as usize];
     let mut sum = 0.0;
     let mut part = 0;
+    // Eight loads are under way at once.
+    while part + 8 <= count {
+        for value in [0, 1, 2, 3, 4, 5, 6, 7].map(|i| get(part + i)) {
+            sum += value;
+        }
+        part += 8;
+    }
     while part < count {
-        sum += parts[part as usize * size as usize + index as usize];
+        sum += get(part);
         part += 1;
     }
     sum
