@@ -66,7 +66,7 @@ pub use output::{ROWS_PER_BLOCK, network_evaluate, network_output};
 pub use shape::{AdamRule, Batches, LayerShape, OutputLayer, UpdateRule};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub use tensor::{
-    TENSOR_FEATURES, TENSOR_ROWS, TENSOR_UNITS, network_forward_bytes_tensor, network_gradient_bytes_tensor,
+    TENSOR_FEATURES, TENSOR_THREADS, TENSOR_UNITS, network_forward_bytes_tensor, network_gradient_bytes_tensor,
     tensor_shared_bytes,
 };
 pub use tile::THREADS;

@@ -18,7 +18,7 @@ macro_rules! repeated {
 mod forward;
 mod gradient;
 
-pub use forward::{TENSOR_ROWS, network_forward_bytes_tensor, tensor_shared_bytes};
+pub use forward::{TENSOR_THREADS, network_forward_bytes_tensor, tensor_shared_bytes};
 pub use gradient::{TENSOR_FEATURES, network_gradient_bytes_tensor};
 
 /// Units of a block.
@@ -29,7 +29,10 @@ const BYTES: u32 = 16;
 /// Ends the kernel unless a block has `threads` threads and a sample is a number of loads.
 #[inline(always)]
 fn require(threads: u32, shape: LayerShape) {
-    assert!(thread::block_dim_x() == threads, "the cells are distributed to a block of this many threads");
+    assert!(
+        thread::block_dim_x() * thread::block_dim_y() == threads,
+        "the cells are distributed to a block of this many threads"
+    );
     assert!(shape.features.is_multiple_of(BYTES), "a lane loads 16 bytes of a sample");
 }
 

@@ -56,12 +56,15 @@ pub(crate) const LAYER_CASES: &[fn() -> Case] = &[
     || layer_case([150, 5], 300, Form::Random, 1),
 ];
 
-/// The same with samples of quads of words, and with more rows than two steps of each warp have.
+/// The same with samples of quads of words, and with more rows than two steps of each warp have. Some have more quads than slices, of which there
+/// are 12, 4 and 1 by the number of rows.
 pub(crate) const QUAD_CASES: &[fn() -> Case] = &[
     || layer_case([16, 1], 1, Form::Random, 0),
     || layer_case([128, 16], 33, Form::Sparse, 1),
     || layer_case([80, 21], 19, Form::Random, 2),
     || layer_case([16, 3], 600, Form::Random, 3),
+    || layer_case([848, 5], 38, Form::Random, 5),
+    || layer_case([336, 17], 103, Form::Random, 6),
 ];
 
 /// The data of a case.
@@ -255,13 +258,15 @@ pub(crate) mod large {
 
 /// Tensor cores.
 pub(crate) mod tensor {
-    use network::{TENSOR_FEATURES, TENSOR_ROWS, TENSOR_UNITS, tensor_shared_bytes};
+    use network::{TENSOR_FEATURES, TENSOR_THREADS, TENSOR_UNITS, tensor_shared_bytes};
 
     use super::*;
 
     forward!(network_forward_bytes_tensor, |data| {
-        let tiles = data.tiles([TENSOR_ROWS, TENSOR_UNITS], data.rows, 1);
-        LaunchConfig::new(tiles.grid, TENSOR_ROWS).with_dynamic_shared(tensor_shared_bytes(data.shape.features))
+        let slices = [1, 4, 12, 2, 3, 6][data.rows % 6];
+        let tiles = data.tiles([TENSOR_THREADS / slices, TENSOR_UNITS], data.rows, 1);
+        LaunchConfig::new(tiles.grid, (TENSOR_THREADS / slices, slices))
+            .with_dynamic_shared(tensor_shared_bytes(data.shape.features))
     });
     gradient!(network_gradient_bytes_tensor, |data| {
         data.tiles([TENSOR_FEATURES, TENSOR_UNITS], data.inputs(), PARTS)

@@ -1,7 +1,7 @@
 //! The grid of a matrix product: tiles, and split-K parts.
 
 use gpu::LaunchConfig;
-use kernels_gpu::network::{TENSOR_FEATURES, TENSOR_ROWS, TENSOR_UNITS, THREADS, tensor_shared_bytes};
+use kernels_gpu::network::{TENSOR_FEATURES, TENSOR_THREADS, TENSOR_UNITS, THREADS, tensor_shared_bytes};
 
 use super::LayerLayout;
 
@@ -14,8 +14,10 @@ const SAMPLES_OF_PART: u32 = 256;
 
 /// Minimum number of samples in a batch for tensor cores: with fewer, most multiprocessors have no tile.
 const ENOUGH_ROWS: u32 = 4096;
-/// Maximum number of blocks for gradients by tensor cores: one per multiprocessor of a GPU that has few of them.
-const BLOCKS_OF_GRADIENT: u32 = 128;
+/// Maximum number of blocks by tensor cores: one per multiprocessor of a large GPU. It is the same for all GPUs, and with it the order of each sum.
+const BLOCKS_BY_TENSOR_CORES: u32 = 128;
+/// The numbers of slices into which the warps of a forward block can be divided.
+const SLICES: [u32; 5] = [12, 6, 4, 3, 2];
 
 /// The grid of a result's tiles, one block each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,16 +68,18 @@ pub(super) fn suits_tensor_cores(batch_size: u32, layer: &LayerLayout) -> bool {
     batch_size >= ENOUGH_ROWS && layer.features.is_multiple_of(16)
 }
 
-/// The launch that computes a layer's activations by tensor cores.
+/// The launch that computes a layer's activations by tensor cores: with as many slices of the features as there are multiprocessors for the blocks.
 pub(super) fn forward_by_tensor_cores(batch_size: u32, layer: &LayerLayout) -> LaunchConfig {
-    let tiles = batch_size.div_ceil(TENSOR_ROWS) * layer.units.div_ceil(TENSOR_UNITS);
-    LaunchConfig::new(tiles, TENSOR_ROWS).with_dynamic_shared(tensor_shared_bytes(layer.features))
+    let tiles = |slices: u32| batch_size.div_ceil(TENSOR_THREADS / slices) * layer.units.div_ceil(TENSOR_UNITS);
+    let slices = SLICES.into_iter().find(|&slices| tiles(slices) <= BLOCKS_BY_TENSOR_CORES).unwrap_or(1);
+    LaunchConfig::new(tiles(slices), (TENSOR_THREADS / slices, slices))
+        .with_dynamic_shared(tensor_shared_bytes(layer.features))
 }
 
 /// The launch that computes a layer's gradients by tensor cores, in parts of the batch along the grid's y dimension.
 pub(super) fn gradient_by_tensor_cores(layer: &LayerLayout) -> LaunchConfig {
     let tiles = (layer.features + 1).div_ceil(TENSOR_FEATURES) * layer.units.div_ceil(TENSOR_UNITS);
-    LaunchConfig::new((tiles, (BLOCKS_OF_GRADIENT / tiles).max(1)), THREADS)
+    LaunchConfig::new((tiles, (BLOCKS_BY_TENSOR_CORES / tiles).max(1)), THREADS)
 }
 
 #[cfg(test)]
@@ -103,7 +107,16 @@ mod tests {
         let first = layer(784, 10);
         assert!(suits_tensor_cores(4096, &first) && !suits_tensor_cores(4095, &first));
         assert!(!suits_tensor_cores(50_000, &layer(785, 10)), "a sample is 16 bytes and a part of them");
-        assert_eq!(forward_by_tensor_cores(50_000, &first).grid.x, 131);
+        let forward = |batch_size, (rows, slices): (u32, u32), blocks| {
+            let config = LaunchConfig::new(blocks, (rows, slices)).with_dynamic_shared(tensor_shared_bytes(784));
+            assert_eq!(forward_by_tensor_cores(batch_size, &first), config, "{batch_size} samples");
+        };
+        forward(50_000, (384, 1), 131);
+        forward(49_152, (384, 1), 128);
+        forward(20_000, (192, 2), 105);
+        forward(10_000, (96, 4), 105);
+        forward(4096, (32, 12), 128);
+        assert_eq!(forward_by_tensor_cores(10_000, &layer(784, 1000)).block.y, 1, "enough tiles of units");
         assert_eq!(gradient_by_tensor_cores(&first), LaunchConfig::new((7, 18), THREADS));
         assert_eq!(gradient_by_tensor_cores(&layer(784, 1000)).grid.y, 1);
     }
