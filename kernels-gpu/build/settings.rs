@@ -80,9 +80,10 @@ const CLUSTERS: [(&str, u32); 7] = [
     ("cluster_exchanges__16", 16),
 ];
 
-/// The kernels of a training step's launches, each of which waits for the one before: on sm_90 and later a launch begins while that one
-/// ends.
-const STEPS: [&str; 21] = [
+/// The kernels of a training step's launches and of greyscale values, which are launched in a row. Each waits for the launch before: on sm_90 and
+/// later it begins while that one ends.
+const IN_A_ROW: [&str; 26] = [
+    "activate_kernel",
     "network_backward_16",
     "network_backward_64",
     "network_evaluate",
@@ -104,6 +105,10 @@ const STEPS: [&str; 21] = [
     "network_update_bytes_64",
     "network_update_by_adam",
     "network_update_from_parts",
+    "normalize_kernel",
+    "normalize_weigh_activate_fast_kernel",
+    "normalize_weigh_activate_kernel",
+    "weigh_kernel",
 ];
 
 /// The PTX builder for one architecture; `kernels` is this crate's folder.
@@ -127,7 +132,7 @@ pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
         true => {
             // PTX ISA 8.1 has `st.async`.
             let builder = builder.ptx_version(8, 1);
-            let builder = STEPS.iter().fold(builder, |builder, kernel| builder.dependent_launch(kernel));
+            let builder = IN_A_ROW.iter().fold(builder, |builder, kernel| builder.dependent_launch(kernel));
             CLUSTERS.iter().fold(builder, |builder, (kernel, blocks)| {
                 builder.launch_bounds(kernel, 256, 1).cluster(kernel, *blocks)
             })
