@@ -2,12 +2,12 @@
 
 use core::convert::identity;
 
-use crate::F32x4;
 #[cfg(feature = "half")]
 use crate::half::{bf16, f16};
 use crate::order::Operation;
 #[cfg(target_arch = "nvptx64")]
 use crate::order::Scope;
+use crate::{F32x4, I32x4};
 #[cfg(target_arch = "nvptx64")]
 use core::sync::atomic::Ordering;
 
@@ -24,7 +24,7 @@ use std::sync::atomic::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no element type of cuda_std",
     label = "not an element type",
-    note = "elements are the integers of 8 to 128 bits, f32, f64, F32x4, and with the feature `half` f16 and bf16",
+    note = "elements are the integers of 8 to 128 bits, f32, f64, F32x4, I32x4, and with the feature `half` f16 and bf16",
     note = "keep each field of a struct in memory of its own, as `xs` and `ys` of points, or four f32 in an F32x4"
 )]
 #[allow(unsafe_code)]
@@ -319,66 +319,90 @@ fn from_halves([low, high]: [u64; 2]) -> u128 {
     u128::from(high) << 64 | u128::from(low)
 }
 
-impl sealed::Sealed for F32x4 {}
+/// An element type of which one instruction moves four: f32 and i32.
+#[diagnostic::on_unimplemented(
+    message = "no instruction moves four `{Self}`",
+    note = "a quad is of four f32 or four i32"
+)]
+pub trait QuadElement: Element {
+    /// Four elements in 16 bytes, in the order of memory. No other crate can choose it: elements are types of this crate and of `core`.
+    type Quad: Element + From<[Self; 4]> + Into<[Self; 4]>;
+}
 
-// SAFETY: four atomic u32 have the 16 bytes of four f32, an alignment of 4, and every bit pattern is valid for either.
-#[allow(unsafe_code)]
-unsafe impl Element for F32x4 {
-    const POISON: Self = Self::splat(f32::NAN);
-    const CODE: u8 = b'q';
+macro_rules! vector_elements {
+    ($($vector:ident of $element:ident in $cell:ident, code $code:literal;)*) => {$(
+        impl sealed::Sealed for $vector {}
 
-    #[cfg(not(target_arch = "nvptx64"))]
-    type Cell = [AtomicU32; 4];
+        // SAFETY: four atomic integers have the 16 bytes of four elements, an alignment of 4, and every bit pattern is valid
+        // for either.
+        #[allow(unsafe_code)]
+        unsafe impl Element for $vector {
+            const POISON: Self = Self::splat($element::POISON);
+            const CODE: u8 = $code;
 
-    #[cfg(not(target_arch = "nvptx64"))]
-    #[inline(always)]
-    fn into_cell(self) -> Self::Cell {
-        self.to_array().map(f32::into_cell)
-    }
+            #[cfg(not(target_arch = "nvptx64"))]
+            type Cell = [$cell; 4];
 
-    #[cfg(not(target_arch = "nvptx64"))]
-    #[inline(always)]
-    fn load(cell: &Self::Cell) -> Self {
-        cell.each_ref().map(f32::load).into()
-    }
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[inline(always)]
+            fn into_cell(self) -> Self::Cell {
+                self.to_array().map($element::into_cell)
+            }
 
-    #[cfg(not(target_arch = "nvptx64"))]
-    #[inline(always)]
-    fn store(self, cell: &Self::Cell) {
-        self.to_array().into_iter().zip(cell).for_each(|(value, cell)| value.store(cell));
-    }
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[inline(always)]
+            fn load(cell: &Self::Cell) -> Self {
+                cell.each_ref().map($element::load).into()
+            }
 
-    #[cfg(not(target_arch = "nvptx64"))]
-    #[inline(always)]
-    fn is_in(self, cell: &Self::Cell) -> bool {
-        self.to_array().into_iter().zip(cell).all(|(value, cell)| value.is_in(cell))
-    }
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[inline(always)]
+            fn store(self, cell: &Self::Cell) {
+                self.to_array().into_iter().zip(cell).for_each(|(value, cell)| value.store(cell));
+            }
 
-    // Field by field: LLVM compiles a copy of the whole struct to two moves of 8 bytes.
-    #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
-    unsafe fn read(pointer: *const Self) -> Self {
-        // SAFETY: the caller upholds this function's contract.
-        unsafe { Self { x: (*pointer).x, y: (*pointer).y, z: (*pointer).z, w: (*pointer).w } }
-    }
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[inline(always)]
+            fn is_in(self, cell: &Self::Cell) -> bool {
+                self.to_array().into_iter().zip(cell).all(|(value, cell)| value.is_in(cell))
+            }
 
-    #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
-    unsafe fn write(self, pointer: *mut Self) {
-        // SAFETY: the caller upholds this function's contract.
-        unsafe {
-            (*pointer).x = self.x;
-            (*pointer).y = self.y;
-            (*pointer).z = self.z;
-            (*pointer).w = self.w;
+            // Field by field: LLVM compiles a copy of the whole struct to two moves of 8 bytes.
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn read(pointer: *const Self) -> Self {
+                // SAFETY: the caller upholds this function's contract.
+                unsafe { Self { x: (*pointer).x, y: (*pointer).y, z: (*pointer).z, w: (*pointer).w } }
+            }
+
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn write(self, pointer: *mut Self) {
+                // SAFETY: the caller upholds this function's contract.
+                unsafe {
+                    (*pointer).x = self.x;
+                    (*pointer).y = self.y;
+                    (*pointer).z = self.z;
+                    (*pointer).w = self.w;
+                }
+            }
+
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            fn frozen(self) -> Self {
+                self.to_array().map($element::frozen).into()
+            }
         }
-    }
 
-    #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
-    fn frozen(self) -> Self {
-        self
-    }
+        impl QuadElement for $element {
+            type Quad = $vector;
+        }
+    )*};
+}
+
+vector_elements! {
+    F32x4 of f32 in AtomicU32, code b'q';
+    I32x4 of i32 in AtomicI32, code b'Q';
 }
 
 /// `value`, about which LLVM can assume nothing.

@@ -223,11 +223,11 @@ pub use simulator::{
     async_copy, atomic, cluster, dynamic_shared, grid, mbarrier, thread, warp,
 };
 
-pub use element::{AtomicElement, AtomicInteger, Element};
+pub use element::{AtomicElement, AtomicInteger, Element, QuadElement};
 pub use scalar::{ByValue, Scalar};
 #[doc(hidden)]
 pub use speech::__say;
-pub use vector::F32x4;
+pub use vector::{F32x4, I32x4};
 
 /// Checks that elements of `bytes` bytes can be copied asynchronously.
 const fn check_copied_size(bytes: usize) {
@@ -243,7 +243,8 @@ const fn check_copied_size(bytes: usize) {
 /// - what is passed by value ([`ByValue`](trait@ByValue)): a [`Scalar`], an array, or a struct of them that [`plain_data!`]
 ///   declares or that derives `ByValue`. All parameters together have at most 4,096 bytes; a buffer takes 16.
 ///
-/// where T is an [`Element`]: an integer of 8 to 128 bits, f32, f64, `F32x4`, or with the feature `half` f16 and bf16. The function returns nothing and is not `async`.
+/// where T is an [`Element`]: an integer of 8 to 128 bits, f32, f64, `F32x4`, `I32x4`, or with the feature `half` f16 and bf16.
+/// The function returns nothing and is not `async`.
 ///
 /// In the body, `out[i]` reads and writes an element of a `GlobalMut`, and of the variables that [`shared_array!`] and
 /// [`dynamic_shared`] initialise: it is short for `out.get(i)` and `out.set(i, value)`, which functions that the body calls use. A name

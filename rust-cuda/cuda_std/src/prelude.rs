@@ -5,6 +5,6 @@
 //! by `#[macro_use] extern crate cuda_std;` in the library's root, or by their names: `use cuda_std::panic;`.
 
 pub use crate::{
-    AtomicElement, ByValue, Element, F32x4, Global, GlobalMut, block, dynamic_shared, grid, kernel, math, println,
-    shared_array, thread, warp,
+    AtomicElement, ByValue, Element, F32x4, Global, GlobalMut, I32x4, block, dynamic_shared, grid, kernel, math,
+    println, shared_array, thread, warp,
 };

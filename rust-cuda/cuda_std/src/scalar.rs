@@ -29,7 +29,7 @@ use core::marker::PhantomData;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a kernel's parameter",
     label = "not a type that is passed by value",
-    note = "a kernel takes `&[T]`, `GlobalMut<T>`, integers, bool, f32, f64, F32x4, arrays of them, and structs of them by `plain_data!` or `#[derive(ByValue)]`"
+    note = "a kernel takes `&[T]`, `GlobalMut<T>`, integers, bool, f32, f64, F32x4, I32x4, arrays of them, and structs of them by `plain_data!` or `#[derive(ByValue)]`"
 )]
 #[allow(unsafe_code)]
 pub unsafe trait ByValue: Copy + Send + Sync + 'static {
@@ -68,7 +68,7 @@ impl<T: ByValue, const N: usize> ArrayPart<T, N> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a scalar",
     label = "not a scalar",
-    note = "scalars are the integers, bool, f32, f64 and F32x4"
+    note = "scalars are the integers, bool, f32, f64, F32x4 and I32x4"
 )]
 pub trait Scalar: Copy + Send + Sync + 'static + sealed::Sealed {
     /// The type's code in a kernel's [`signature`](crate::signature).
@@ -92,7 +92,7 @@ macro_rules! scalars {
 scalars! {
     u8: b'b' u16: b'h' u32: b'u' u64: b'U' usize: b'U' u128: b'w'
     i8: b'c' i16: b'j' i32: b'i' i64: b'I' isize: b'I' i128: b'W'
-    bool: b'B' f32: b'f' f64: b'd' crate::F32x4: b'q'
+    bool: b'B' f32: b'f' f64: b'd' crate::F32x4: b'q' crate::I32x4: b'Q'
 }
 
 #[cfg(feature = "half")]

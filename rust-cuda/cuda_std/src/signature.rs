@@ -290,6 +290,7 @@ fn name(code: Option<u8>) -> &'static str {
         Some(b'f') => "f32",
         Some(b'd') => "f64",
         Some(b'q') => "F32x4",
+        Some(b'Q') => "I32x4",
         _ => "?",
     }
 }

@@ -1,42 +1,60 @@
-//! A vector of four floats that one instruction moves.
+//! Vectors of four elements that one instruction moves.
 
-/// Four `f32` in 16 bytes: one load or store instead of four (`ld.global.v4.f32`).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[repr(C, align(16))]
-pub struct F32x4 {
-    /// The first element.
-    pub x: f32,
-    /// The second element.
-    pub y: f32,
-    /// The third element.
-    pub z: f32,
-    /// The fourth element.
-    pub w: f32,
+macro_rules! vectors {
+    ($($(#[$attribute:meta])* $vector:ident of $element:ident;)*) => {$(
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        #[repr(C, align(16))]
+        pub struct $vector {
+            /// The first element.
+            pub x: $element,
+            /// The second element.
+            pub y: $element,
+            /// The third element.
+            pub z: $element,
+            /// The fourth element.
+            pub w: $element,
+        }
+
+        impl $vector {
+            /// The vector (x, y, z, w).
+            #[inline(always)]
+            pub const fn new(x: $element, y: $element, z: $element, w: $element) -> Self {
+                Self { x, y, z, w }
+            }
+
+            /// `value` in all four elements.
+            #[inline(always)]
+            pub const fn splat(value: $element) -> Self {
+                Self::new(value, value, value, value)
+            }
+
+            /// The elements in order.
+            #[inline(always)]
+            pub const fn to_array(self) -> [$element; 4] {
+                [self.x, self.y, self.z, self.w]
+            }
+        }
+
+        impl From<[$element; 4]> for $vector {
+            #[inline(always)]
+            fn from([x, y, z, w]: [$element; 4]) -> Self {
+                Self { x, y, z, w }
+            }
+        }
+
+        impl From<$vector> for [$element; 4] {
+            #[inline(always)]
+            fn from(vector: $vector) -> Self {
+                vector.to_array()
+            }
+        }
+    )*};
 }
 
-impl F32x4 {
-    /// The vector (x, y, z, w).
-    #[inline(always)]
-    pub const fn new(x: f32, y: f32, z: f32, w: f32) -> Self {
-        Self { x, y, z, w }
-    }
-
-    /// `value` in all four elements.
-    #[inline(always)]
-    pub const fn splat(value: f32) -> Self {
-        Self::new(value, value, value, value)
-    }
-
-    /// The elements in order.
-    #[inline(always)]
-    pub const fn to_array(self) -> [f32; 4] {
-        [self.x, self.y, self.z, self.w]
-    }
-}
-
-impl From<[f32; 4]> for F32x4 {
-    #[inline(always)]
-    fn from([x, y, z, w]: [f32; 4]) -> Self {
-        Self { x, y, z, w }
-    }
+vectors! {
+    /// Four `f32` in 16 bytes: one load or store instead of four (`ld.global.v4.f32`).
+    F32x4 of f32;
+    /// Four `i32` in 16 bytes: one load or store instead of four (`ld.global.v4.b32`).
+    I32x4 of i32;
 }

@@ -1,7 +1,7 @@
 //! Strided views of shared and global memory, and quads of global memory: each access is that of a plain index, with its checks.
 
 use cuda_std::simulator::{self, Fault, FaultKind, LaunchError, Options, Place, SimulatorBuffer};
-use cuda_std::{F32x4, GlobalMut, LaunchConfig, async_copy, dynamic_shared, hint, kernel, thread};
+use cuda_std::{F32x4, GlobalMut, I32x4, LaunchConfig, async_copy, dynamic_shared, hint, kernel, thread};
 use proptest::prelude::*;
 
 /// Writes 0, 1, … through a view of two dimensions, and copies all of shared memory, of which the rest is −1, to `out`.
@@ -92,6 +92,15 @@ fn quad_of_a_slice(first: u32, from: u32, of_quads: u32, x: &[f32], out: GlobalM
     out.set_quad(0, quad);
 }
 
+/// Writes a quad of integers in reverse order, the quad after it, and an element of four integers.
+#[kernel]
+fn quads_of_integers(x: &[i32], quads: &[I32x4], out: GlobalMut<i32>) {
+    let first = x.quad(4);
+    out.set_quad(0, I32x4::new(first.w, first.z, first.y, first.x));
+    out.set_quad(4, x.quads(4, 2).get(1));
+    out.set_quad(8, quads.get(1));
+}
+
 /// Reads quad `index` of the bytes from `first` + `from` on.
 #[kernel]
 fn words_of_a_slice(first: u32, from: u32, index: u32, x: &[u8], out: GlobalMut<u32>) {
@@ -109,6 +118,16 @@ fn kind_of(error: LaunchError) -> FaultKind {
     let LaunchError::Fault(fault) = error else { panic!("no fault: {error}") };
     let Fault { kind, .. } = *fault;
     kind
+}
+
+#[test]
+fn quads_are_of_integers_too() {
+    let values: Vec<i32> = (0..12).map(|i| i32::MIN + i).collect();
+    let quads: Vec<I32x4> = values.as_chunks::<4>().0.iter().map(|&quad| I32x4::from(quad)).collect();
+    let (x, quads) = (SimulatorBuffer::from_slice(&values), SimulatorBuffer::from_slice(&quads));
+    let mut out = SimulatorBuffer::uninitialized(12);
+    simulator::launch(&quads_of_integers, LaunchConfig::new(1, 1), (&x, &quads, &mut out)).unwrap();
+    assert_eq!(out.to_vec(), [7, 6, 5, 4, 8, 9, 10, 11, 4, 5, 6, 7].map(|i| values[i]));
 }
 
 proptest! {

@@ -367,7 +367,7 @@ fn instead_of_element(element: &Type) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "`{name}` is no element of a GPU's memory, which has integers of 8 to 128 bits, f32, f64 and F32x4: {advice}"
+        "`{name}` is no element of a GPU's memory, which has integers of 8 to 128 bits, f32, f64, F32x4 and I32x4: {advice}"
     ))
 }
 
@@ -388,7 +388,7 @@ fn instead_of_value(path: &TypePath) -> Option<String> {
 fn is_scalar(name: &Ident) -> bool {
     let scalars = [
         "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "bool", "f32", "f64",
-        "F32x4",
+        "F32x4", "I32x4",
     ];
     scalars.iter().any(|scalar| name == scalar)
 }

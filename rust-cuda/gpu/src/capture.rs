@@ -254,6 +254,7 @@ fn numbers(code: Option<u8>) -> (Option<Element>, usize) {
         Some(b'f') => ("f32", 4, 1),
         Some(b'd') => ("f64", 8, 1),
         Some(b'q') => ("f32", 4, 4),
+        Some(b'Q') => ("i32", 4, 4),
         Some(b'B') => return (None, 1),
         code => unreachable!("signatures have no type {code:?}"),
     };
@@ -297,7 +298,10 @@ mod tests {
             };
             parameters(signature).iter().map(of).collect::<Vec<_>>()
         };
-        assert_eq!(shown(b"(rfsusUwq{fuU}sq)"), ["1 × f32", "u32", "u64", "4 × f32", "16 bytes", "16 bytes"]);
+        assert_eq!(
+            shown(b"(rfsusUwqrQ{fuU}sq)"),
+            ["1 × f32", "u32", "u64", "4 × f32", "4 × i32", "16 bytes", "16 bytes"]
+        );
         let expected = ["*2 × u64", "*1 × i16", "260 bytes", "1 bytes", "u16", "16 bytes", "72 bytes"];
         assert_eq!(shown(b"(pwPjx\x01\x04sBshsW{[[f;2];8]{bbh}i})"), expected);
         assert!(shown(b"()").is_empty());

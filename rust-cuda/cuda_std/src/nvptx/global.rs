@@ -5,7 +5,7 @@ use core::ops::{Index, Range};
 
 use super::atomic::Atomic;
 use super::{misaligned, offset_in_view, out_of_bounds, wrong_quad};
-use crate::{AtomicElement, Element, F32x4};
+use crate::{AtomicElement, Element, F32x4, QuadElement};
 
 /// Global memory that the kernel only reads: the type of a parameter `&[T]` in the kernel's body.
 pub struct Global<'a, T: Element> {
@@ -95,20 +95,20 @@ impl<'a, T: Element> Global<'a, T> {
     }
 }
 
-impl Global<'_, f32> {
+impl<T: QuadElement> Global<'_, T> {
     /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not that of a
     /// multiple of 4 in the buffer traps.
     #[inline(always)]
-    pub fn quad(self, index: usize) -> F32x4 {
+    pub fn quad(self, index: usize) -> T::Quad {
         // SAFETY: `quad` is four elements of the buffer.
-        unsafe { F32x4::read(aligned_quad(self.part(index, 4))) }
+        unsafe { T::Quad::read(aligned_quad(self.part(index, 4))) }
     }
 }
 
-impl<'a> Global<'a, f32> {
+impl<'a, T: QuadElement> Global<'a, T> {
     /// `count` quads from element `first` on. A range that is out of bounds or does not begin at a multiple of 4 in the buffer traps.
     #[inline(always)]
-    pub fn quads(self, first: usize, count: u32) -> GlobalQuads<'a> {
+    pub fn quads(self, first: usize, count: u32) -> GlobalQuads<'a, T> {
         GlobalQuads::new(self.part(first, 4 * count as usize), count)
     }
 }
@@ -140,7 +140,7 @@ impl<T: Element, const N: usize> GlobalReadView<'_, T, N> {
     }
 }
 
-/// Quads of global memory that the kernel only reads, of floats or of words of four bytes, from `quads` of [`Global`]: their range is
+/// Quads of global memory that the kernel only reads, of floats, integers or words of four bytes, from `quads` of [`Global`]: their range is
 /// compared with the buffer's length once, and an access compares only its index with their number.
 #[derive(Clone, Copy)]
 pub struct GlobalQuads<'a, T: Element = f32> {
@@ -167,12 +167,12 @@ impl<'a, T: Element> GlobalQuads<'a, T> {
     }
 }
 
-impl GlobalQuads<'_> {
+impl<T: QuadElement> GlobalQuads<'_, T> {
     /// Quad `index`, loaded by one instruction. An index out of bounds traps.
     #[inline(always)]
-    pub fn get(self, index: u32) -> F32x4 {
-        // SAFETY: `at` is an aligned quad of the buffer.
-        unsafe { F32x4::read(self.at(index)) }
+    pub fn get(self, index: u32) -> T::Quad {
+        // SAFETY: `at` is an aligned quad of the buffer, and all quads have 16 bytes.
+        unsafe { T::Quad::read(self.at(index).cast()) }
     }
 }
 
@@ -188,8 +188,8 @@ impl GlobalQuads<'_, u8> {
 
 /// A pointer to the first quad of the elements. They trap if they are not aligned to it: those of a slice may begin anywhere in a buffer.
 #[inline(always)]
-fn aligned_quad<T>(elements: &[T]) -> *const F32x4 {
-    let quad = elements.as_ptr().cast::<F32x4>();
+fn aligned_quad<T, Q>(elements: &[T]) -> *const Q {
+    let quad = elements.as_ptr().cast::<Q>();
     if !quad.is_aligned() {
         misaligned();
     }
@@ -295,26 +295,26 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     }
 }
 
-impl GlobalMut<'_, f32> {
+impl<T: QuadElement> GlobalMut<'_, T> {
     /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not a multiple of
     /// 4 traps.
     #[inline(always)]
-    pub fn quad(self, index: usize) -> F32x4 {
+    pub fn quad(self, index: usize) -> T::Quad {
         // SAFETY: `quad_at` is within the buffer and aligned.
-        unsafe { F32x4::read(self.quad_at(index)) }
+        unsafe { T::Quad::read(self.quad_at(index)) }.frozen()
     }
 
     /// Writes elements `index` to `index` + 3 by one instruction. An index that is out of bounds or not a multiple of 4
     /// traps.
     #[inline(always)]
-    pub fn set_quad(self, index: usize, value: F32x4) {
+    pub fn set_quad(self, index: usize, value: T::Quad) {
         // SAFETY: as above.
         unsafe { value.write(self.quad_at(index)) }
     }
 
     /// A pointer to elements `index` to `index` + 3. Buffers are aligned to 16 bytes, so every fourth element is too.
     #[inline(always)]
-    fn quad_at(self, index: usize) -> *mut F32x4 {
+    fn quad_at(self, index: usize) -> *mut T::Quad {
         if index % 4 != 0 || index.checked_add(4).is_none_or(|end| end > self.length) {
             wrong_quad();
         }

@@ -11,7 +11,7 @@ use super::fault::{self, Access, FaultKind, Place, SourceLocation};
 use super::saved::Saved;
 use super::shadow::Conflict;
 use super::{current, synchronization, watchdog};
-use crate::{ArgumentError, AtomicElement, BufferMut, BufferRef, Element, F32x4, Memory};
+use crate::{ArgumentError, AtomicElement, BufferMut, BufferRef, Element, F32x4, Memory, QuadElement};
 
 /// Global memory that the kernel only reads: the type of a parameter `&[T]` in the kernel's body.
 pub struct Global<'a, T: Element> {
@@ -154,24 +154,24 @@ impl<T: Element, const N: usize> GlobalReadView<'_, T, N> {
     }
 }
 
-impl Global<'_, f32> {
+impl<T: QuadElement> Global<'_, T> {
     /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not that of a
     /// multiple of 4 in the buffer is a fault.
     #[inline]
     #[track_caller]
-    pub fn quad(self, index: usize) -> F32x4 {
+    pub fn quad(self, index: usize) -> T::Quad {
         check_aligned::<4>(self.name, self.offset.saturating_add(index), Location::caller());
         let element = |i| *self.at(index.saturating_add(i));
-        F32x4::new(element(0), element(1), element(2), element(3))
+        [element(0), element(1), element(2), element(3)].into()
     }
 }
 
-impl<'a> Global<'a, f32> {
+impl<'a, T: QuadElement> Global<'a, T> {
     /// `count` quads from element `first` on. A range that is out of bounds or does not begin at a multiple of 4 in the buffer is a
     /// fault.
     #[inline]
     #[track_caller]
-    pub fn quads(self, first: usize, count: u32) -> GlobalQuads<'a> {
+    pub fn quads(self, first: usize, count: u32) -> GlobalQuads<'a, T> {
         GlobalQuads::new::<4>(self, first, count)
     }
 }
@@ -186,7 +186,7 @@ impl<'a> Global<'a, u8> {
     }
 }
 
-/// Quads of global memory that the kernel only reads, of floats or of words of four bytes, from `quads` of [`Global`]: their range is
+/// Quads of global memory that the kernel only reads, of floats, integers or words of four bytes, from `quads` of [`Global`]: their range is
 /// compared with the buffer's length once, and an access compares only its index with their number.
 #[derive(Clone, Copy)]
 pub struct GlobalQuads<'a, T: Element = f32> {
@@ -224,11 +224,11 @@ impl<'a, T: Element> GlobalQuads<'a, T> {
     }
 }
 
-impl GlobalQuads<'_> {
+impl<T: QuadElement> GlobalQuads<'_, T> {
     /// Quad `index`, loaded by one instruction. An index out of bounds is a fault.
     #[inline]
     #[track_caller]
-    pub fn get(self, index: u32) -> F32x4 {
+    pub fn get(self, index: u32) -> T::Quad {
         self.elements::<4>(index).into()
     }
 }
@@ -454,25 +454,25 @@ impl<T: Element> Saved for GlobalMut<'_, T> {
     }
 }
 
-impl GlobalMut<'_, f32> {
+impl<T: QuadElement> GlobalMut<'_, T> {
     /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not a multiple of
     /// 4 is a fault.
     #[inline]
     #[track_caller]
-    pub fn quad(self, index: usize) -> F32x4 {
+    pub fn quad(self, index: usize) -> T::Quad {
         check_aligned::<4>(self.name, index, Location::caller());
         let element = |i| self.get(index.saturating_add(i));
-        F32x4::new(element(0), element(1), element(2), element(3))
+        [element(0), element(1), element(2), element(3)].into()
     }
 
     /// Writes elements `index` to `index` + 3 by one instruction. An index that is out of bounds or not a multiple of 4
     /// is a fault.
     #[inline]
     #[track_caller]
-    pub fn set_quad(self, index: usize, value: F32x4) {
+    pub fn set_quad(self, index: usize, value: T::Quad) {
         check_aligned::<4>(self.name, index, Location::caller());
         // The last one first: a write that is partly out of bounds writes nothing.
-        for (i, value) in value.to_array().into_iter().enumerate().rev() {
+        for (i, value) in value.into().into_iter().enumerate().rev() {
             self.set(index.saturating_add(i), value);
         }
     }
