@@ -1,25 +1,28 @@
-//! The maximum kernel is correct on the simulator, with all its checks, for any size and launch configuration.
+//! The maximum kernels are correct on the simulator, with all its checks, for any size and launch configuration.
 
 use cuda_std::LaunchConfig;
 use cuda_std::simulator::{self, SimulatorBuffer};
-use kernels_gpu::maximum::max_kernel;
+use kernels_gpu::maximum::{max_kernel, max_quads_kernel};
 use proptest::prelude::*;
 
-fn maximum(a: &[i32], b: &[i32], config: LaunchConfig) -> Vec<i32> {
-    let (a, b) = (SimulatorBuffer::from_slice(a), SimulatorBuffer::from_slice(b));
-    let mut out = SimulatorBuffer::uninitialized(a.len());
-    let report = simulator::launch(&max_kernel, config, (&a, &b, &mut out)).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(report.global_stores, a.len() as u64, "each element is stored once");
-    out.to_vec()
+macro_rules! maximum {
+    ($kernel:ident, $a:expr, $b:expr, $config:expr) => {{
+        let (a, b) = (SimulatorBuffer::from_slice($a), SimulatorBuffer::from_slice($b));
+        let mut out = SimulatorBuffer::uninitialized(a.len());
+        let report = simulator::launch(&$kernel, $config, (&a, &b, &mut out)).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(report.global_stores, a.len() as u64, "each element is stored once");
+        out.to_vec()
+    }};
 }
 
-/// The homework's launch: 1000 blocks of 1000 threads.
+/// The homework's launch, 1000 blocks of 1000 threads, and that of quads.
 #[test]
 fn part2_max_kernel_is_right_in_the_homeworks_launch() {
     let a: Vec<i32> = (0..1_000_000).map(|i| i % 256 * 7919 % 256).collect();
     let b: Vec<i32> = (0..1_000_000).map(|i| i % 256 * 104_729 % 256).collect();
     let expected: Vec<i32> = a.iter().zip(&b).map(|(&a, &b)| a.max(b)).collect();
-    assert!(maximum(&a, &b, LaunchConfig::new(1000, 1000)) == expected);
+    assert!(maximum!(max_kernel, &a, &b, LaunchConfig::new(1000, 1000)) == expected);
+    assert!(maximum!(max_quads_kernel, &a, &b, LaunchConfig::new(250, 1000)) == expected);
 }
 
 proptest! {
@@ -33,6 +36,8 @@ proptest! {
     ) {
         let (a, b): (Vec<i32>, Vec<i32>) = pairs.iter().copied().unzip();
         let expected: Vec<i32> = pairs.iter().map(|&(a, b)| a.max(b)).collect();
-        prop_assert_eq!(maximum(&a, &b, LaunchConfig::new(blocks, threads)), expected);
+        let config = LaunchConfig::new(blocks, threads);
+        prop_assert_eq!(&maximum!(max_kernel, &a, &b, config), &expected);
+        prop_assert_eq!(maximum!(max_quads_kernel, &a, &b, config), expected);
     }
 }

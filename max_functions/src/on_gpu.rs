@@ -1,5 +1,5 @@
 use gpu::{Buffer, Device, Error, LaunchConfig};
-use kernels_gpu::maximum::max_kernel;
+use kernels_gpu::maximum::{max_kernel, max_quads_kernel};
 use ndarray::{Array2, ArrayRef2};
 
 use crate::ShapeMismatch;
@@ -15,6 +15,10 @@ pub mod label {
     pub const KERNEL: &str = "CUDA kernel";
     /// The kernel's, with matrices in the L2 cache.
     pub const KERNEL_IN_L2: &str = "CUDA kernel in L2";
+    /// That of the kernel with four elements per thread, with matrices in the GPU's memory.
+    pub const QUADS: &str = "CUDA kernel, four elements a thread";
+    /// The same, with matrices in the L2 cache.
+    pub const QUADS_IN_L2: &str = "CUDA kernel, four elements a thread, in L2";
     /// That of [`max_gpu`](super::max_gpu), with its copies.
     pub const WITH_COPIES: &str = "CUDA";
 }
@@ -83,17 +87,23 @@ impl<'a> MaxGpu<'a> {
         Ok(Self { device, a: copy(a)?, b: copy(b)?, out, shape })
     }
 
-    /// Launches the kernel; on a GPU the launch is asynchronous.
+    /// Launches the homework's kernel, one element per thread; on a GPU the launch is asynchronous.
     ///
     /// # Errors
     /// If the device fails.
     pub fn launch(&mut self) -> Result<(), Error> {
-        if self.out.is_empty() {
-            return Ok(());
-        }
-        let blocks = self.out.len().div_ceil(THREADS as usize).min(MAX_BLOCKS);
-        let config = LaunchConfig::new(blocks as u32, THREADS);
+        let Some(config) = config(self.out.len()) else { return Ok(()) };
         self.device.launch(&max_kernel, config, (&self.a, &self.b, &mut self.out))?;
+        Ok(())
+    }
+
+    /// Launches the kernel with four elements per thread, in a quarter of the blocks; on a GPU the launch is asynchronous.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn launch_quads(&mut self) -> Result<(), Error> {
+        let Some(config) = config(self.out.len().div_ceil(4)) else { return Ok(()) };
+        self.device.launch(&max_quads_kernel, config, (&self.a, &self.b, &mut self.out))?;
         Ok(())
     }
 
@@ -108,4 +118,10 @@ impl<'a> MaxGpu<'a> {
             Err(error) => unreachable!("the buffer has the matrix's size: {error}"),
         }
     }
+}
+
+/// The launch of this many threads; None if there are none.
+fn config(threads: usize) -> Option<LaunchConfig> {
+    let blocks = threads.div_ceil(THREADS as usize).min(MAX_BLOCKS);
+    (blocks > 0).then(|| LaunchConfig::new(blocks as u32, THREADS))
 }

@@ -1,7 +1,7 @@
 //! The GPU version computes the maximum, on the simulator and on a GPU if there is one.
 
 use gpu::{Device, DeviceChoice};
-use max_functions::{ShapeMismatch, max_gpu, verify};
+use max_functions::{MaxGpu, MaxGpuError, ShapeMismatch, max_gpu, verify};
 use ndarray::{Array2, ArrayRef2, s};
 use teaching_tests::{Failure, check};
 
@@ -9,14 +9,33 @@ fn matrix(rows: usize, columns: usize, factor: usize) -> Array2<i32> {
     Array2::from_shape_fn((rows, columns), |(i, j)| ((i * columns + j) * factor % 256) as i32)
 }
 
-/// The check of `max_gpu` on these matrices; the fault that the simulator has found is a failure, too.
+/// The check of `max_gpu` and of the kernel with four elements per thread on these matrices; the fault that the simulator
+/// has found is a failure, too.
 fn is_right(device: &Device, a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<(), Failure> {
     let maximum = max_gpu(device, a, b).map_err(|error| format!("max_gpu: {error}"))?;
-    check("max_gpu", verify(&maximum, a, b))
+    check("max_gpu", verify(&maximum, a, b))?;
+    let quads = || {
+        let mut work = MaxGpu::new(device, a, b)?;
+        work.launch_quads()?;
+        Ok(work.result()?)
+    };
+    let maximum = quads().map_err(|error: MaxGpuError| format!("launch_quads: {error}"))?;
+    check("launch_quads", verify(&maximum, a, b))
+}
+
+/// A million elements take 250 blocks: all of them are resident at once on a GPU with 125 multiprocessors.
+#[test]
+fn part2_quads_take_a_quarter_of_the_threads() {
+    let device = Device::simulator();
+    let mut work = MaxGpu::new(&device, &matrix(1000, 1000, 7919), &matrix(1000, 1000, 104_729)).unwrap();
+    device.take_simulator_reports();
+    work.launch_quads().unwrap();
+    let [(kernel, report)] = device.take_simulator_reports()[..] else { panic!("there was one launch") };
+    assert_eq!((kernel, report.threads, report.global_loads), ("max_quads_kernel", 250_000, 2_000_000));
 }
 
 fn check_on(device: &Device) -> Result<(), Failure> {
-    for (rows, columns) in [(0, 0), (0, 7), (1, 1), (1, 1001), (33, 31), (250, 13)] {
+    for (rows, columns) in [(0, 0), (0, 7), (1, 1), (1, 2), (1, 4), (1, 1001), (33, 31), (250, 13)] {
         is_right(device, &matrix(rows, columns, 7919), &matrix(rows, columns, 104_729))?;
     }
     // Views with other strides.

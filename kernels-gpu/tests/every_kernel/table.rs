@@ -6,7 +6,7 @@ use cuda_std::{F32x4, LaunchConfig, PtxVariant};
 use kernels_gpu::correlation::{self, SLAB, Shape, correlation_naive, correlation_registers, correlation_tiles};
 use kernels_gpu::greyscale::*;
 use kernels_gpu::latency::{CLUSTER, cluster_loads};
-use kernels_gpu::maximum::max_kernel;
+use kernels_gpu::maximum::{max_kernel, max_quads_kernel};
 use kernels_gpu::network::small::network_train_small;
 use kernels_gpu::product::*;
 use rand::rngs::ChaCha8Rng;
@@ -118,6 +118,25 @@ macro_rules! product {
     };
 }
 
+macro_rules! maximum {
+    ($kernel:ident, $boundary:expr) => {
+        entry!(
+            $kernel,
+            |device, case| {
+                let count = case.sizes[0];
+                let [a, b] = maximum_input(case);
+                let (a, b) = (device.upload(&a), device.upload(&b));
+                let mut out = device.uninitialized::<i32>(count);
+                device.launch(&$kernel, case.config, (&a, &b, &mut out))?;
+                device.download(&out)
+            },
+            maximum_reference,
+            random_maximum,
+            $boundary
+        )
+    };
+}
+
 macro_rules! correlation {
     ($kernel:ident, $tile_rows:expr, $order:expr) => {
         entry!(
@@ -197,20 +216,8 @@ macro_rules! greyscale {
 
 /// All kernels, except those that [`is_checked_elsewhere`] names.
 pub(crate) static ENTRIES: &[Entry] = &[
-    entry!(
-        max_kernel,
-        |device, case| {
-            let count = case.sizes[0];
-            let [a, b] = maximum_input(case);
-            let (a, b) = (device.upload(&a), device.upload(&b));
-            let mut out = device.uninitialized::<i32>(count);
-            device.launch(&max_kernel, case.config, (&a, &b, &mut out))?;
-            device.download(&out)
-        },
-        maximum_reference,
-        random_maximum,
-        &[|| maximum_case(1000, 3, 96), || maximum_case(33, 2, 64), || maximum_case(0, 1, 32)]
-    ),
+    maximum!(max_kernel, &[|| maximum_case(1000, 3, 96), || maximum_case(33, 2, 64), || maximum_case(0, 1, 32)]),
+    maximum!(max_quads_kernel, MAXIMUM_QUADS_CASES),
     product!(matmul_naive_f32, f32, STRIDED_PRODUCT_CASES),
     product!(matmul_naive_f64, f64, STRIDED_PRODUCT_CASES),
     product!(matmul_symmetric_f32, f32, STRIDED_PRODUCT_CASES),
@@ -439,6 +446,15 @@ pub(crate) fn is_within(result: &[u8], reference: &[u8], error: f32) -> bool {
     let near = |(a, b): (f32, f32)| (a.is_nan() && b.is_nan()) || a == b || (a - b).abs() <= error;
     result.len() == reference.len() && floats(result).into_iter().zip(floats(reference)).all(near)
 }
+
+/// More quads than threads and fewer; one to three elements beyond the quads, also for fewer threads than that.
+const MAXIMUM_QUADS_CASES: &[fn() -> Case] = &[
+    || maximum_case(1003, 3, 32),
+    || maximum_case(34, 2, 64),
+    || maximum_case(13, 1, 1),
+    || maximum_case(7, 1, 2),
+    || maximum_case(0, 1, 32),
+];
 
 fn maximum_case(count: usize, blocks: u32, threads: u32) -> Case {
     Case { sizes: [count, 0], config: LaunchConfig::new(blocks, threads), seed: 1 }

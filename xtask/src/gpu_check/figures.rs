@@ -166,6 +166,22 @@ pub(super) fn figures() -> Vec<Figure> {
             Limit::Largest(&[Bound::Launch]),
         ),
         figure(
+            "max 1000×1000 i32, four elements a thread",
+            program("max", max_functions::label::QUADS),
+            ("max", "kernel"),
+            1.0,
+            "PyTorch",
+            Limit::Largest(&[Bound::Launch, Bound::Memory(12e6)]),
+        ),
+        figure(
+            "max 1000×1000 i32, four elements a thread, in L2",
+            program("max", max_functions::label::QUADS_IN_L2),
+            ("max", "kernel in L2"),
+            1.0,
+            "PyTorch",
+            Limit::Largest(&[Bound::Launch]),
+        ),
+        figure(
             "max 1000×1000 i32, with copies",
             program("max", max_functions::label::WITH_COPIES),
             ("max", "with copies"),

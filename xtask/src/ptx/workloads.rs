@@ -19,7 +19,7 @@ use rand::rngs::ChaCha8Rng;
 
 /// The kernels that [`run`] can launch.
 pub(super) fn names() -> Vec<&'static str> {
-    let mut names = vec!["max_kernel"];
+    let mut names = MAXIMUM.to_vec();
     names.extend(LATENCY);
     names.extend(PRODUCTS.iter().flat_map(|(single, double)| [single, double]));
     names.push(RESIDENT_PRODUCT);
@@ -29,6 +29,9 @@ pub(super) fn names() -> Vec<&'static str> {
     names.extend(NETWORK);
     names
 }
+
+/// The kernels of the element-wise maximum.
+const MAXIMUM: [&str; 2] = ["max_kernel", "max_quads_kernel"];
 
 /// The kernel ladder of X·Xᵀ, in single and double precision.
 const PRODUCTS: [(&str, &str); 5] = [
@@ -113,7 +116,7 @@ const NETWORK: [&str; 32] = [
 /// kernel's first launch, or `None` if no launch of the kernel is known.
 pub(super) fn run(device: &Device, kernel: &str) -> Result<Option<(String, LaunchReport)>> {
     let what = match kernel {
-        "max_kernel" => Some(run_maximum(device)?),
+        _ if MAXIMUM.contains(&kernel) => Some(run_maximum(device, kernel)?),
         _ if CORRELATION.contains(&kernel) => Some(run_correlation(device, kernel)?),
         _ if LATENCY.contains(&kernel) => Some(run_latency(device, kernel)?),
         _ if GREYSCALE.contains(&kernel) => Some(run_greyscale(device, kernel)?),
@@ -193,12 +196,21 @@ fn run_latency(device: &Device, kernel: &str) -> Result<String> {
     Ok(what.to_owned())
 }
 
-fn run_maximum(device: &Device) -> Result<String> {
+fn run_maximum(device: &Device, kernel: &str) -> Result<String> {
     let values = |factor: i32| (0..1_000_000).map(|i| i % 1009 * factor % 256).collect::<Vec<i32>>();
     let (a, b) = (device.buffer_from_slice(&values(7))?, device.buffer_from_slice(&values(31))?);
     let mut out = device.uninitialized(1_000_000)?;
-    device.launch(&maximum::max_kernel, LaunchConfig::new(1000, 1000), (&a, &b, &mut out))?;
-    Ok("the maximum of two 1000 × 1000 matrices by 1000 blocks of 1000 threads".to_owned())
+    let blocks = match kernel {
+        "max_kernel" => {
+            device.launch(&maximum::max_kernel, LaunchConfig::new(1000, 1000), (&a, &b, &mut out))?;
+            1000
+        }
+        _ => {
+            device.launch(&maximum::max_quads_kernel, LaunchConfig::new(250, 1000), (&a, &b, &mut out))?;
+            250
+        }
+    };
+    Ok(format!("the maximum of two 1000 × 1000 matrices by {blocks} blocks of 1000 threads"))
 }
 
 fn run_correlation(device: &Device, kernel: &str) -> Result<String> {
