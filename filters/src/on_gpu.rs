@@ -1,3 +1,5 @@
+use std::array;
+
 use gpu::{Buffer, Device, Error, LaunchConfig};
 use kernels_gpu::correlation::{self, REGISTER_TILE_ROWS, Shape, THREADS, TILE_ROWS, shared_bytes};
 use ndarray::{Array2, ArrayRef2};
@@ -26,11 +28,14 @@ pub enum Rung {
     Tiles,
     /// Eight pixels of a thread, and a window of eight rows in registers.
     Registers,
+    /// A constant size, 3 × 3, 5 × 5 or 7 × 7, and quads of pixels, for images with a multiple of 4 columns; for other sizes
+    /// the same as [`Self::Registers`].
+    FixedSize,
 }
 
 impl Rung {
     /// All rungs in ascending order.
-    pub const ALL: [Self; 3] = [Self::Naive, Self::Tiles, Self::Registers];
+    pub const ALL: [Self; 4] = [Self::Naive, Self::Tiles, Self::Registers, Self::FixedSize];
 
     /// The rung's number and name, as shown in tables.
     pub fn name(self) -> &'static str {
@@ -38,6 +43,7 @@ impl Rung {
             Self::Naive => "1 naive",
             Self::Tiles => "2 shared tile",
             Self::Registers => "3 register rows",
+            Self::FixedSize => "4 fixed size",
         }
     }
 }
@@ -76,7 +82,7 @@ pub fn correlation_gpu<P: Pixel>(
     image: &ArrayRef2<P>,
 ) -> Result<Array2<f32>, CorrelationGpuError> {
     let mut work = CorrelationGpu::new(device, kernel, image)?;
-    work.launch(Rung::Registers)?;
+    work.launch(work.fastest())?;
     Ok(work.result()?)
 }
 
@@ -84,6 +90,7 @@ pub fn correlation_gpu<P: Pixel>(
 #[derive(Debug)]
 pub struct CorrelationGpu<'a> {
     device: &'a Device,
+    coefficients: Vec<f32>,
     kernel: Buffer<f32>,
     image: Buffer<f32>,
     out: Buffer<f32>,
@@ -103,9 +110,11 @@ impl<'a> CorrelationGpu<'a> {
         let [rows, columns] = size(image.dim())?;
         let [kernel_rows, kernel_columns] = size(kernel.dim())?;
         let shape = Shape { rows, columns, kernel_rows, kernel_columns };
+        let coefficients: Vec<f32> = kernel.iter().copied().collect();
         Ok(Self {
             device,
-            kernel: device.buffer_from_slice(&kernel.iter().copied().collect::<Vec<f32>>())?,
+            kernel: device.buffer_from_slice(&coefficients)?,
+            coefficients,
             image: row_major(image, |pixels| device.buffer_from_slice(&pixels.to_f32(0..pixels.len())))?,
             out: device.uninitialized(image.len())?,
             shape,
@@ -126,6 +135,19 @@ impl<'a> CorrelationGpu<'a> {
         (0..sets).map(|_| Self::new(device, kernel, image)).collect()
     }
 
+    /// The rungs with different kernels for these sizes, in ascending order.
+    pub fn rungs(&self) -> &'static [Rung] {
+        const FIXED: [u32; 3] = [3, 5, 7];
+        let Shape { columns, kernel_rows, kernel_columns, .. } = self.shape;
+        let is_fixed = kernel_rows == kernel_columns && FIXED.contains(&kernel_rows) && columns.is_multiple_of(4);
+        if is_fixed { &Rung::ALL } else { &Rung::ALL[..3] }
+    }
+
+    /// The last of [`Self::rungs`].
+    pub fn fastest(&self) -> Rung {
+        if self.rungs().contains(&Rung::FixedSize) { Rung::FixedSize } else { Rung::Registers }
+    }
+
     /// Launches a rung's kernel; on a GPU the launch is asynchronous.
     ///
     /// # Errors
@@ -134,19 +156,34 @@ impl<'a> CorrelationGpu<'a> {
         if self.out.is_empty() {
             return Ok(());
         }
-        let Self { device, kernel, image, out, shape } = self;
+        let rung = if self.rungs().contains(&rung) { rung } else { Rung::Registers };
+        let Self { device, coefficients, kernel, image, out, shape } = self;
         let (blocks, shared_bytes) = match rung {
             Rung::Naive => ((shape.rows * shape.columns).div_ceil(THREADS), 0),
             Rung::Tiles => (shape.tiles(TILE_ROWS), shared_bytes(TILE_ROWS)),
             Rung::Registers => (shape.tiles(REGISTER_TILE_ROWS), shared_bytes(REGISTER_TILE_ROWS)),
+            Rung::FixedSize => (shape.fixed_tiles(), 0),
         };
         let config = LaunchConfig::new(blocks.min(MAX_BLOCKS), THREADS).with_dynamic_shared(shared_bytes);
-        let arguments = (&*kernel, &*image, *shape, out);
-        match rung {
-            Rung::Naive => device.launch(&correlation::correlation_naive, config, arguments)?,
-            Rung::Tiles => device.launch(&correlation::correlation_tiles, config, arguments)?,
-            Rung::Registers => device.launch(&correlation::correlation_registers, config, arguments)?,
-        };
+        macro_rules! fixed {
+            ($n:literal) => {{
+                let arguments = (square::<$n>(coefficients), &*image, *shape, out);
+                device.launch(&correlation::correlation_fixed::<$n>, config, arguments)?;
+            }};
+        }
+        macro_rules! any_size {
+            ($kernel:ident) => {
+                device.launch(&correlation::$kernel, config, (&*kernel, &*image, *shape, out)).map(drop)?
+            };
+        }
+        match (rung, shape.kernel_rows) {
+            (Rung::Naive, _) => any_size!(correlation_naive),
+            (Rung::Tiles, _) => any_size!(correlation_tiles),
+            (Rung::Registers, _) => any_size!(correlation_registers),
+            (Rung::FixedSize, 3) => fixed!(3),
+            (Rung::FixedSize, 5) => fixed!(5),
+            (Rung::FixedSize, _) => fixed!(7),
+        }
         Ok(())
     }
 
@@ -161,6 +198,11 @@ impl<'a> CorrelationGpu<'a> {
             Err(error) => unreachable!("the buffer has the image's size: {error}"),
         }
     }
+}
+
+/// The *N* × *N* coefficients in row-major order.
+fn square<const N: usize>(coefficients: &[f32]) -> [[f32; N]; N] {
+    array::from_fn(|u| array::from_fn(|v| coefficients[N * u + v]))
 }
 
 /// Rows and columns of an image or a kernel that the kernels' indices reach.

@@ -12,9 +12,15 @@ fn random(shape: (usize, usize), seed: u64) -> Array2<f32> {
 }
 
 /// Image and kernel: around the tiles of each rung, even and large kernels, single rows and columns, none at all.
-const SHAPES: [[(usize, usize); 2]; 12] = [
+const SHAPES: [[(usize, usize); 2]; 18] = [
     [(1, 1), (1, 1)],
     [(8, 32), (3, 3)],
+    [(1, 4), (3, 3)],
+    [(2, 4), (7, 7)],
+    [(33, 132), (5, 5)],
+    [(35, 128), (7, 7)],
+    [(70, 260), (3, 3)],
+    [(9, 126), (5, 5)],
     [(9, 33), (2, 4)],
     [(64, 31), (7, 7)],
     [(65, 64), (5, 3)],
@@ -41,9 +47,17 @@ fn check(device: &Device) {
         assert_eq!(Reference::of(&kernel, &image.t()).verify(&turned), Ok(()));
     }
     let mut image = random((20, 40), 3);
-    (image[[3, 5]], image[[12, 30]]) = (f32::NAN, f32::INFINITY);
-    let result = correlation_gpu(device, &filters::SOBEL.kernel(), &image).unwrap();
-    assert_eq!(Reference::of(&filters::SOBEL.kernel(), &image).verify(&result), Ok(()));
+    (image[[3, 5]], image[[12, 30]], image[[0, 39]]) = (f32::NAN, f32::INFINITY, f32::NEG_INFINITY);
+    for kernel in [filters::SOBEL.kernel().to_owned(), random((5, 5), 4)] {
+        let result = correlation_gpu(device, &kernel, &image).unwrap();
+        assert_eq!(Reference::of(&kernel, &image).verify(&result), Ok(()));
+    }
+    // An infinite coefficient times a zero outside the image is NaN.
+    let mut infinite = random((3, 3), 5);
+    infinite[[0, 0]] = f32::INFINITY;
+    let image = random((9, 12), 6);
+    let result = correlation_gpu(device, &infinite, &image).unwrap();
+    assert_eq!(Reference::of(&infinite, &image).verify(&result), Ok(()));
 }
 
 /// Pixels and coefficients that are integers leave nothing to rounding.
@@ -72,6 +86,27 @@ fn correlation_gpu_is_right_on_a_gpu_if_there_is_one() {
         let device = Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap();
         check(&device);
         check_filters(&device);
+    }
+}
+
+/// The kernels of a fixed size are those of images with whole quads.
+#[test]
+fn fixed_sizes_are_of_images_with_whole_quads() {
+    let device = Device::simulator();
+    for ([rows, columns], kernel, expected) in [
+        ([4, 8], (3, 3), ("correlation_fixed__3", Rung::FixedSize)),
+        ([4, 8], (5, 5), ("correlation_fixed__5", Rung::FixedSize)),
+        ([4, 8], (7, 7), ("correlation_fixed__7", Rung::FixedSize)),
+        ([8, 9], (3, 3), ("correlation_registers", Rung::Registers)),
+        ([4, 8], (3, 5), ("correlation_registers", Rung::Registers)),
+        ([4, 8], (4, 4), ("correlation_registers", Rung::Registers)),
+    ] {
+        let mut work = CorrelationGpu::new(&device, &random(kernel, 1), &random((rows, columns), 2)).unwrap();
+        device.take_simulator_reports();
+        work.launch(Rung::FixedSize).unwrap();
+        let launched: Vec<&str> = device.take_simulator_reports().into_iter().map(|(kernel, _)| kernel).collect();
+        assert_eq!((launched, work.fastest()), (vec![expected.0], expected.1), "{kernel:?} on {rows} × {columns}");
+        assert_eq!(work.rungs().last(), Some(&expected.1));
     }
 }
 

@@ -28,7 +28,10 @@ const ONE_BLOCK: [&str; 11] = [
 ];
 
 /// Kernels launched with blocks of 256 threads, at least two resident blocks per multiprocessor.
-const BLOCKS_OF_256: [&str; 18] = [
+const BLOCKS_OF_256: [&str; 21] = [
+    "correlation_fixed__3",
+    "correlation_fixed__5",
+    "correlation_fixed__7",
     "correlation_tiles",
     "correlation_registers",
     "network_forward_16",

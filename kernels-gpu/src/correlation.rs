@@ -5,9 +5,10 @@
 //! | 1 naive | one thread computes one pixel by the definition, from global memory |
 //! | 2 shared tile | a block stages its tile of the image, with the halo, and the coefficients in shared memory |
 //! | 3 register rows | a thread computes eight pixels below each other, and each value read serves all of them |
+//! | 4 fixed size | the kernel's size is a constant, and a thread reads quads of pixels without shared memory |
 //!
 //! out\[i\]\[j\] = Σ kernel\[u\]\[v\] · image\[i + u − ⌊R/2⌋\]\[j + v − ⌊C/2⌋\] for a kernel of *R* × *C*, with zeros
-//! outside the image. Every rung takes any kernel and any image; `kernel`, `image` and `out`, which has the image's
+//! outside the image. Rungs 1 to 3 take any kernel and any image; `kernel`, `image` and `out`, which has the image's
 //! shape, are row-major, with fewer than 2³¹ elements each.
 
 use cuda_std::Global;
@@ -15,11 +16,15 @@ use cuda_std::Global;
 mod rung1_naive;
 mod rung2_shared_tile;
 mod rung3_register_rows;
+mod rung4_fixed_size;
 mod tile;
 
 pub use rung1_naive::correlation_naive;
 pub use rung2_shared_tile::correlation_tiles;
 pub use rung3_register_rows::correlation_registers;
+// On a GPU there are only its instances.
+#[cfg(not(target_arch = "nvptx64"))]
+pub use rung4_fixed_size::correlation_fixed;
 
 /// Threads per block: eight warps, each of which computes one row of pixels of a tile at a time.
 pub const THREADS: u32 = 256;
@@ -41,6 +46,10 @@ pub const REGISTER_TILE_ROWS: u32 = WARPS * ROWS_PER_THREAD as u32;
 /// Pixels of a thread in [`correlation_registers`].
 const ROWS_PER_THREAD: usize = 8;
 
+/// Quads of a row of a tile in [`correlation_fixed`], one for each lane.
+const FIXED_TILE_QUADS: u32 = 32;
+/// Rows of a block's tile in [`correlation_fixed`]: each warp computes four.
+const FIXED_TILE_ROWS: u32 = 4 * WARPS;
 /// Dynamic shared memory of a block with tiles of `tile_rows` rows, in bytes.
 pub const fn shared_bytes(tile_rows: u32) -> u32 {
     size_of::<f32>() as u32 * (SLAB_ELEMENTS + (tile_rows + SLAB - 1) * STRIDE)
@@ -64,6 +73,11 @@ impl Shape {
     /// Tiles of `tile_rows` × 32 pixels that cover the image.
     pub const fn tiles(self, tile_rows: u32) -> u32 {
         self.rows.div_ceil(tile_rows) * self.columns.div_ceil(TILE_COLUMNS)
+    }
+
+    /// Tiles of 32 × 128 pixels that cover the image in [`correlation_fixed`].
+    pub const fn fixed_tiles(self) -> u32 {
+        self.rows.div_ceil(FIXED_TILE_ROWS) * (self.columns / 4).div_ceil(FIXED_TILE_QUADS)
     }
 }
 

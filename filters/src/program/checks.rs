@@ -1,6 +1,6 @@
 use anyhow::Result;
 use filters::{
-    CorrelationGpu, EDGES, NEIGHBOURS, Reference, Rung, correlation_gpu, correlation_rayon, correlation_trivial,
+    CorrelationGpu, EDGES, NEIGHBOURS, Reference, correlation_gpu, correlation_rayon, correlation_trivial,
     sobel_operator,
 };
 use ndarray::{Array2, ArrayRef2, s};
@@ -51,7 +51,7 @@ fn check_gpu(report: &mut Report, work: &Work, kernel: &ArrayRef2<f32>, ladder: 
         return Ok(());
     }
     let mut gpu = CorrelationGpu::new(device, kernel, &part)?;
-    for rung in Rung::ALL {
+    for &rung in gpu.rungs() {
         gpu.launch(rung)?;
         let name = format!("correlation_gpu {size}, rung {}", rung.name());
         report.check_on(&name, &place, reference.verify(&gpu.result()?));

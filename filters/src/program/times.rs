@@ -3,8 +3,8 @@ use std::num::NonZeroUsize;
 use anyhow::{Context, Result};
 use command_line::counted;
 use filters::{
-    CorrelationGpu, EDGES, NEIGHBOURS, Rung, SOBEL, correlation_gpu, correlation_rayon, correlation_trivial, factors,
-    label, sobel_operator,
+    CorrelationGpu, EDGES, NEIGHBOURS, SOBEL, correlation_gpu, correlation_rayon, correlation_trivial, factors, label,
+    sobel_operator,
 };
 use ndarray::ArrayRef2;
 use timing::{Measurement, Report, measure};
@@ -51,8 +51,8 @@ fn time_cuda(report: &mut Report, work: &Work, repeats: NonZeroUsize, ladder: bo
         let size = size_of(kernel);
         let mut sets = CorrelationGpu::beyond_cache(device, kernel, pixels)?;
         let count = sets.len();
-        let rungs = if ladder { &Rung::ALL[..] } else { &[Rung::Registers] };
-        for &rung in rungs {
+        let rungs = sets[0].rungs();
+        for &rung in if ladder { rungs } else { &rungs[rungs.len() - 1..] } {
             let seconds = device.time_repeats(repeats, |call| sets[call % count].launch(rung))?;
             let measurement = seconds.and_then(Measurement::of).context("the GPU measured no time")?;
             let name = match ladder {

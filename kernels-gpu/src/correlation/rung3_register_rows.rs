@@ -3,7 +3,7 @@ use cuda_std::{GlobalMut, kernel, math, thread};
 use super::tile::{Slab, Staged, Tile, warp};
 use super::{Image, REGISTER_TILE_ROWS, ROWS_PER_THREAD, Shape};
 
-/// Rung 3, the fastest. Idea: in rung 2 each multiply-add reads two values from shared memory. Here a thread computes
+/// Rung 3, the fastest for any size. Idea: in rung 2 each multiply-add reads two values from shared memory. Here a thread computes
 /// eight pixels below each other. For one column of coefficients it keeps a window of eight pixels in registers, which
 /// moves down by one row for each coefficient: two values read for eight multiply-adds. The larger tile also has less
 /// halo for each pixel.

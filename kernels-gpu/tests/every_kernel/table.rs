@@ -3,7 +3,9 @@
 //! To add a kernel, write the launch and the reference once for its family, and add a line to [`ENTRIES`].
 
 use cuda_std::{F32x4, LaunchConfig, PtxVariant};
-use kernels_gpu::correlation::{self, SLAB, Shape, correlation_naive, correlation_registers, correlation_tiles};
+use kernels_gpu::correlation::{
+    self, SLAB, Shape, correlation_fixed, correlation_naive, correlation_registers, correlation_tiles,
+};
 use kernels_gpu::greyscale::*;
 use kernels_gpu::latency::{CLUSTER, cluster_loads};
 use kernels_gpu::maximum::{max_kernel, max_quads_kernel};
@@ -157,6 +159,28 @@ macro_rules! correlation {
     };
 }
 
+macro_rules! correlation_fixed {
+    ($kernel:ident, $n:literal) => {
+        entry!(
+            $kernel,
+            |device, case| {
+                let (shape, [kernel, image]) = correlation_input(&fixed_size(case, $n));
+                let image = device.upload(&image);
+                let mut out = device.uninitialized::<f32>((shape.rows * shape.columns) as usize);
+                let coefficients: [[f32; $n]; $n] = std::array::from_fn(|u| *kernel[$n * u..].first_chunk().unwrap());
+                device.launch(&correlation_fixed::<$n>, case.config, (coefficients, &image, shape, &mut out))?;
+                device.download(&out)
+            },
+            |case| correlation_reference(&fixed_size(case, $n), Order::Rows),
+            |random, small| {
+                let case = random_correlation(random, small);
+                Case { sizes: [case.sizes[0], 4 * case.sizes[1]], ..case }
+            },
+            CORRELATION_FIXED_CASES
+        )
+    };
+}
+
 /// A kernel of the first layer for samples of bytes, with sums of up to 91 products below 1.
 macro_rules! of_bytes {
     ($kernel:ident, $run:path, $reference:path) => {
@@ -291,6 +315,9 @@ pub(crate) static ENTRIES: &[Entry] = &[
     correlation!(correlation_naive, None, Order::Rows),
     correlation!(correlation_tiles, Some(correlation::TILE_ROWS), Order::RowsOfSlabs),
     correlation!(correlation_registers, Some(correlation::REGISTER_TILE_ROWS), Order::ColumnsOfSlabs),
+    correlation_fixed!(correlation_fixed__3, 3),
+    correlation_fixed!(correlation_fixed__5, 5),
+    correlation_fixed!(correlation_fixed__7, 7),
     greyscale!(normalize_kernel, |x, w, out| (x, &mut out), |x, _| x / 255.0, |result, reference| result == reference),
     greyscale!(weigh_kernel, |x, w, out| (x, w, &mut out), |x, w| x * w, |result, reference| result == reference),
     Entry {
@@ -573,6 +600,24 @@ const CORRELATION_CASES: &[fn() -> Case] = &[
     || correlation_case(5, 4, (0, 2)),
     || Case { config: LaunchConfig::new(1, correlation::THREADS), ..correlation_case(67, 35, (17, 3)) },
 ];
+
+/// Images of one tile and of several, with rows and quads beyond a tile, of a single quad, and without pixels. The last grid
+/// has fewer blocks than the image has tiles.
+const CORRELATION_FIXED_CASES: &[fn() -> Case] = &[
+    || correlation_case(9, 36, (0, 1)),
+    || correlation_case(33, 132, (0, 2)),
+    || correlation_case(1, 4, (0, 3)),
+    || correlation_case(2, 8, (0, 4)),
+    || correlation_case(0, 4, (0, 5)),
+    || correlation_case(5, 0, (0, 6)),
+    || Case { config: LaunchConfig::new(1, correlation::THREADS), ..correlation_case(67, 260, (0, 7)) },
+];
+
+/// The case with a kernel of *n* × *n* coefficients.
+fn fixed_size(case: &Case, n: usize) -> Case {
+    let sides = KERNEL_SIDES as u64;
+    Case { seed: case.seed % (1 << 32) * sides * sides + n as u64 * sides + n as u64, ..*case }
+}
 
 /// Bounds of a kernel's rows and columns: a little more than a slab.
 const KERNEL_SIDES: usize = SLAB as usize + 4;

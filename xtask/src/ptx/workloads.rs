@@ -49,7 +49,14 @@ const RESIDENT_PRODUCT: &str = "matmul_resident_f32";
 const GRID_PRODUCTS: [&str; 2] = ["matmul_grid_f32", "matmul_tensor_f32"];
 
 /// The kernel ladder of the correlation.
-const CORRELATION: [&str; 3] = ["correlation_naive", "correlation_tiles", "correlation_registers"];
+const CORRELATION: [&str; 6] = [
+    "correlation_naive",
+    "correlation_tiles",
+    "correlation_registers",
+    "correlation_fixed__3",
+    "correlation_fixed__5",
+    "correlation_fixed__7",
+];
 
 /// The kernels by which latencies are measured.
 const LATENCY: [&str; 12] = [
@@ -214,7 +221,8 @@ fn run_maximum(device: &Device, kernel: &str) -> Result<String> {
 }
 
 fn run_correlation(device: &Device, kernel: &str) -> Result<String> {
-    let shape = correlation::Shape { rows: 1000, columns: 1000, kernel_rows: 5, kernel_columns: 5 };
+    let side = kernel.strip_prefix("correlation_fixed__").map_or(Ok(5), str::parse)?;
+    let shape = correlation::Shape { rows: 1000, columns: 1000, kernel_rows: side, kernel_columns: side };
     let values = |count: u32| (0..count).map(|i| (i * 7919 % 251) as f32).collect::<Vec<f32>>();
     let (coefficients, image) = (device.buffer_from_slice(&values(25))?, device.buffer_from_slice(&values(1_000_000))?);
     let mut out = device.uninitialized(1_000_000)?;
@@ -223,8 +231,18 @@ fn run_correlation(device: &Device, kernel: &str) -> Result<String> {
         let config = LaunchConfig::new(shape.tiles(tile_rows), correlation::THREADS);
         config.with_dynamic_shared(correlation::shared_bytes(tile_rows))
     };
+    let of_fixed = LaunchConfig::new(shape.fixed_tiles(), correlation::THREADS);
     let arguments = (&coefficients, &image, shape, &mut out);
+    macro_rules! fixed {
+        ($n:literal) => {{
+            let arguments = ([[0.5; $n]; $n], &image, shape, &mut out);
+            device.launch(&correlation::correlation_fixed::<$n>, of_fixed, arguments)?
+        }};
+    }
     match kernel {
+        "correlation_fixed__3" => fixed!(3),
+        "correlation_fixed__5" => fixed!(5),
+        "correlation_fixed__7" => fixed!(7),
         "correlation_naive" => device.launch(&correlation::correlation_naive, of_naive, arguments)?,
         "correlation_tiles" => {
             device.launch(&correlation::correlation_tiles, of_tiles(correlation::TILE_ROWS), arguments)?
@@ -233,7 +251,7 @@ fn run_correlation(device: &Device, kernel: &str) -> Result<String> {
             device.launch(&correlation::correlation_registers, of_tiles(correlation::REGISTER_TILE_ROWS), arguments)?
         }
     };
-    Ok("the correlation of a 1000 × 1000 image with a 5 × 5 kernel".to_owned())
+    Ok(format!("the correlation of a 1000 × 1000 image with a {side} × {side} kernel"))
 }
 
 fn run_greyscale(device: &Device, kernel: &str) -> Result<String> {

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
 
-use filters::{CorrelationGpu, Reference, Rung, SOBEL_5X5, correlation_gpu, correlation_rayon, correlation_trivial};
+use filters::{CorrelationGpu, Reference, SOBEL_5X5, correlation_gpu, correlation_rayon, correlation_trivial};
 use gpu::Device;
 use ndarray::{Array2, s};
 use rand::rngs::ChaCha8Rng;
@@ -79,7 +79,10 @@ fn on_the_gpu(
     let repeats = NonZeroUsize::MIN.saturating_add(10 * plan.rounds());
     let mut sets = CorrelationGpu::beyond_cache(device, kernel, image).map_err(MeasureError::device)?;
     let count = sets.len();
-    let seconds = device.time_repeats(repeats, |call| sets[call % count].launch(Rung::Registers));
+    let seconds = device.time_repeats(repeats, |call| {
+        let set = &mut sets[call % count];
+        set.launch(set.fastest())
+    });
     let Some(alone) = seconds.map_err(MeasureError::device)?.and_then(Times::of) else { return Err(no_time) };
     drop(sets);
     let copies = Times::of(seconds_of_repeats(repeats, || correlation_gpu(device, kernel, image)));
