@@ -85,7 +85,7 @@ const CLUSTERS: [(&str, u32); 7] = [
 
 /// The kernels of a training step's launches and of greyscale values, which are launched in a row. Each waits for the launch before: on sm_90 and
 /// later it begins while that one ends.
-const IN_A_ROW: [&str; 26] = [
+const IN_A_ROW: [&str; 27] = [
     "activate_kernel",
     "network_backward_16",
     "network_backward_64",
@@ -100,6 +100,7 @@ const IN_A_ROW: [&str; 26] = [
     "network_gradient_bytes_16",
     "network_gradient_bytes_64",
     "network_gradient_bytes_tensor",
+    "network_last_layer",
     "network_next_step",
     "network_output",
     "network_update_16",
@@ -120,6 +121,7 @@ pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
     let builder =
         ONE_BLOCK_PER_MULTIPROCESSOR.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 1));
     let builder = BLOCKS_OF_128.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 128, 1));
+    let builder = builder.launch_bounds("network_last_layer", 128, 8);
     let builder = BLOCKS_OF_256.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 2));
     let builder = ONE_BLOCK.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 1024, 1));
     // Debuggers run the PTX for the oldest architecture, or for the one that the kernels are tuned for.

@@ -22,7 +22,7 @@
 //! 1. `network_forward` for each layer, first to last: activation(x · W + b).
 //! 2. [`network_output`]: softmax, if there is one; the output layer's error and the loss.
 //! 3. `network_backward` for each layer except the first, last to first: (δ · Wᵀ) ⊙ derivative, the error of the layer
-//!    below.
+//!    below. For a small last layer, [`network_last_layer`] is its forward pass, its output and its backward pass at once.
 //! 4. `network_update` for each layer: xᵀ · δ, with the weight update fused. For large batches, where there are too few
 //!    tiles to occupy the GPU, `network_gradient` computes partial sums over slices of the batch (split-K) and
 //!    [`network_update_from_parts`] adds them in order. With Adam, `network_gradient` and [`network_update_by_adam`]
@@ -46,6 +46,7 @@ mod backward;
 mod batch;
 mod forward;
 mod input;
+mod last_layer;
 pub mod loss;
 mod output;
 pub mod persistent;
@@ -62,6 +63,7 @@ pub use backward::{network_backward_16, network_backward_64};
 pub use batch::network_next_step;
 pub use forward::{network_forward_16, network_forward_64, network_forward_bytes_16, network_forward_bytes_64};
 pub use input::ByteScale;
+pub use last_layer::{LAST_FEATURES, LAST_THREADS, LAST_UNITS, network_last_layer};
 pub use output::{ROWS_PER_BLOCK, network_evaluate, network_output};
 pub use shape::{AdamRule, Batches, LayerShape, OutputLayer, UpdateRule};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]

@@ -3,9 +3,14 @@
 mod shape;
 
 use gpu::{Buffer, Device, LaunchConfig, Recorder};
-use kernels_gpu::network::{self, AdamRule, Batches, ByteScale, OutputLayer, ROWS_PER_BLOCK, THREADS, UpdateRule};
+use kernels_gpu::network::{
+    self, AdamRule, Batches, ByteScale, LAST_THREADS, OutputLayer, ROWS_PER_BLOCK, THREADS, UpdateRule,
+};
 
-use self::shape::{TileGrid, forward_by_tensor_cores, gradient_by_tensor_cores, parts_of_batch, suits_tensor_cores};
+use self::shape::{
+    TileGrid, forward_by_tensor_cores, gradient_by_tensor_cores, is_small_last_layer, parts_of_batch,
+    suits_tensor_cores,
+};
 use super::layout::{LayerLayout, Layout, loss_code};
 use super::samples::{Inputs, SamplesOnDevice};
 use gpu::Error;
@@ -187,7 +192,7 @@ impl<'a> StepRun<'a> {
         let (device, last) = (self.device, self.layout.layers().len() - 1);
         let config = LaunchConfig::new(self.batch_size.div_ceil(ROWS_PER_BLOCK), THREADS);
         device.replay(chunks, |recorder| {
-            self.forward(recorder)?;
+            self.forward(recorder, last + 1)?;
             let (layer, batches) = (self.output_layer(), self.batches());
             let arguments = (
                 self.samples.targets(),
@@ -230,9 +235,16 @@ impl<'a> StepRun<'a> {
     }
 
     fn record_passes(&mut self, recorder: &Recorder) -> Result<(), Error> {
-        self.forward(recorder)?;
-        self.output(recorder)?;
-        (1..self.layout.layers().len()).rev().try_for_each(|index| self.backward(recorder, index))
+        let mut layers = self.layout.layers().len();
+        if is_small_last_layer(self.layout.layers()) {
+            layers -= 1;
+            self.forward(recorder, layers)?;
+            self.last_layer(recorder)?;
+        } else {
+            self.forward(recorder, layers)?;
+            self.output(recorder)?;
+        }
+        (1..layers).rev().try_for_each(|index| self.backward(recorder, index))
     }
 
     fn step(&mut self, recorder: &Recorder, rule: Rule) -> Result<(), Error> {
@@ -243,9 +255,10 @@ impl<'a> StepRun<'a> {
         self.next_step(recorder)
     }
 
-    fn forward(&mut self, recorder: &Recorder) -> Result<(), Error> {
+    /// Computes the activations of the first `count` layers.
+    fn forward(&mut self, recorder: &Recorder, count: usize) -> Result<(), Error> {
         let batches = self.batches();
-        for (index, layer) in self.layout.layers().iter().enumerate() {
+        for (index, layer) in self.layout.layers()[..count].iter().enumerate() {
             let for_tensor_cores = self.for_tensor_cores(index);
             let (before, after) = self.scratch.activations.split_at_mut(index);
             let (inputs, order) = inputs_of((self.samples, self.order), before, self.kernels);
@@ -282,6 +295,30 @@ impl<'a> StepRun<'a> {
         );
         let config = LaunchConfig::new(self.batch_size.div_ceil(ROWS_PER_BLOCK), THREADS);
         recorder.launch(&network::network_output, config, arguments)?;
+        Ok(())
+    }
+
+    /// The passes through the last layer at once, behind the activations of the layer below: its errors and that layer's.
+    fn last_layer(&mut self, recorder: &Recorder) -> Result<(), Error> {
+        let (output, batches, index) = (self.output_layer(), self.batches(), self.layout.layers().len() - 1);
+        let (below, layer) = (self.layout.layers()[index - 1], self.layout.layers()[index]);
+        let (errors_below, errors) = self.scratch.errors.split_at_mut(index);
+        let arguments = (
+            self.samples.targets(),
+            self.order,
+            &*self.state,
+            &*self.parameters,
+            &self.scratch.activations[index - 1],
+            &mut errors[0],
+            &mut errors_below[index - 1],
+            &mut *self.losses,
+            layer.shape(),
+            output,
+            batches,
+            below.activation,
+        );
+        let config = LaunchConfig::new(self.batch_size.div_ceil(ROWS_PER_BLOCK), LAST_THREADS);
+        recorder.launch(&network::network_last_layer, config, arguments)?;
         Ok(())
     }
 

@@ -84,7 +84,7 @@ const GREYSCALE: [&str; 5] = [
 ];
 
 /// The kernels of network training.
-const NETWORK: [&str; 32] = [
+const NETWORK: [&str; 33] = [
     "network_forward_16",
     "network_forward_64",
     "network_forward_bytes_16",
@@ -104,6 +104,7 @@ const NETWORK: [&str; 32] = [
     "network_update_from_parts",
     "network_update_by_adam",
     "network_output",
+    "network_last_layer",
     "network_evaluate",
     "network_next_step",
     "network_train_persistently",

@@ -1,7 +1,9 @@
 //! The grid of a matrix product: tiles, and split-K parts.
 
 use gpu::LaunchConfig;
-use kernels_gpu::network::{TENSOR_FEATURES, TENSOR_THREADS, TENSOR_UNITS, THREADS, tensor_shared_bytes};
+use kernels_gpu::network::{
+    LAST_FEATURES, LAST_UNITS, TENSOR_FEATURES, TENSOR_THREADS, TENSOR_UNITS, THREADS, tensor_shared_bytes,
+};
 
 use super::LayerLayout;
 
@@ -66,6 +68,12 @@ pub(super) fn parts_of_batch(batch_size: u32, layer: &LayerLayout) -> u32 {
 /// Whether the kernels with tensor cores can take samples of bytes of this layer's size, and a batch is large enough for them.
 pub(super) fn suits_tensor_cores(batch_size: u32, layer: &LayerLayout) -> bool {
     batch_size >= ENOUGH_ROWS && layer.features.is_multiple_of(16)
+}
+
+/// Whether one launch takes the passes through the last layer: it is small, and its inputs are those of another layer.
+pub(super) fn is_small_last_layer(layers: &[LayerLayout]) -> bool {
+    let is_small = |layer: &LayerLayout| layer.units <= LAST_UNITS && layer.features <= LAST_FEATURES;
+    layers.len() > 1 && layers.last().is_some_and(is_small)
 }
 
 /// The launch that computes a layer's activations by tensor cores: with as many slices of the features as there are multiprocessors for the blocks.
