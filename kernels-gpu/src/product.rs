@@ -1,4 +1,4 @@
-//! X·Xᵀ as a ladder: each rung adds one idea to the one before. Rungs 1 to 6 are one block of 1024 threads, as the
+//! X·Xᵀ as a ladder: each rung adds one idea to the one before. Rungs 1 to 6 and 9 are one block of 1024 threads, as the
 //! homework asks.
 //!
 //! | rung | idea |
@@ -11,9 +11,10 @@
 //! | 6 resident | columns of all rows stay in shared memory, and warps compute tiles without barriers |
 //! | 7 grid | the tiles are distributed over many blocks, which run on all multiprocessors |
 //! | 8 tensor cores | a float is the sum of three bf16, which tensor cores multiply |
+//! | 9 one block, tensor cores | the three bf16 of columns of all rows stay in shared memory |
 //!
 //! Every kernel takes `x`, a row-major `rows` × `columns` matrix, and `out`, `rows` × `rows`. `x` and `out` must have
-//! fewer than 2³² elements each. Rungs 1 to 5 exist in single and in double precision, rungs 6 to 8 in single precision.
+//! fewer than 2³² elements each. Rungs 1 to 5 exist in single and in double precision, rungs 6 to 9 in single precision.
 
 mod cells;
 mod grid;
@@ -26,6 +27,8 @@ mod rung6_resident;
 mod rung7_grid;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod rung8_tensor_cores;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod rung9_one_block_tensor;
 mod scalar;
 
 pub use rung1_naive::{matmul_naive_f32, matmul_naive_f64};
@@ -37,8 +40,10 @@ pub use rung6_resident::matmul_resident_f32;
 pub use rung7_grid::{GRID_SHARED_BYTES, matmul_grid_f32};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub use rung8_tensor_cores::{TENSOR_SHARED_BYTES, matmul_tensor_f32};
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use rung9_one_block_tensor::{TENSOR_DEPTH, matmul_one_block_tensor_f32, one_block_tensor_bytes};
 
-/// Threads per block of rungs 1 to 6.
+/// Threads per block of rungs 1 to 6 and 9.
 pub const THREADS: u32 = 1024;
 
 /// Rows and columns of an output tile of [`matmul_resident_f32`].

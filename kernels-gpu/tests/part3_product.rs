@@ -40,7 +40,7 @@ macro_rules! check {
                     products.fold((0.0, 0.0), |(sum, magnitude), product| (sum + product, magnitude + product.abs()));
                 let error = (f64::from(got[i * rows + j]) - sum).abs();
                 // Three of the nine products of parts are left out, and tensor cores cut sums off: as two roundings more.
-                let roundings = if stringify!($kernel) == "matmul_tensor_f32" { 4 } else { 2 };
+                let roundings = if stringify!($kernel).contains("tensor") { 4 } else { 2 };
                 let bound = (columns + roundings) as f64 * f64::from(<$element>::EPSILON) * magnitude;
                 assert!(
                     error <= bound,
@@ -76,6 +76,15 @@ fn check_tensor(rows: usize, columns: usize, blocks: u32, seed: u64) {
     check!(matmul_tensor_f32, f32, rows, columns, seed, config,);
 }
 
+/// The launch of rung 9 with K-blocks of `depth` columns.
+fn one_block_tensor(rows: usize, depth: u32) -> LaunchConfig {
+    LaunchConfig::new(1, THREADS).with_dynamic_shared(depth / TENSOR_DEPTH * one_block_tensor_bytes(rows as u32))
+}
+
+fn check_one_block_tensor(rows: usize, columns: usize, depth: u32, seed: u64) {
+    check!(matmul_one_block_tensor_f32, f32, rows, columns, seed, one_block_tensor(rows, depth), depth);
+}
+
 fn check_all(rows: usize, columns: usize, seed: u64) {
     check!(matmul_naive_f32, f32, rows, columns, seed);
     check!(matmul_naive_f64, f64, rows, columns, seed);
@@ -91,6 +100,8 @@ fn check_all(rows: usize, columns: usize, seed: u64) {
     check_resident(rows, columns, 64, seed);
     check_grid(rows, columns, grid_tiles(rows as u32).max(1), seed);
     check_tensor(rows, columns, grid_tiles(rows as u32).max(1), seed);
+    check_one_block_tensor(rows, columns, 16, seed);
+    check_one_block_tensor(rows, columns, 48, seed);
 }
 
 #[test]
@@ -124,6 +135,36 @@ fn part3_products_by_fewer_and_by_more_blocks_than_tiles_are_right() {
     }
 }
 
+/// Odd and even numbers of sets of rows, with whole and cut ones and tiles beside the diagonal; K-blocks of one step and several, of which
+/// the last has fewer.
+#[test]
+fn part3_products_by_tensor_cores_of_one_block_with_k_blocks_of_any_depth_are_right() {
+    for (rows, columns, depth) in [
+        (16, 48, 16),
+        (48, 40, 32),
+        (64, 64, 64),
+        (112, 36, 16),
+        (128, 33, 32),
+        (108, 100, 48),
+        (110, 34, 16),
+        (100, 37, 16),
+        (272, 36, 32),
+        (300, 20, 16),
+    ] {
+        check_one_block_tensor(rows, columns, depth, 8);
+    }
+}
+
+/// X·Xᵀ by rung 9 with two K-blocks.
+fn by_tensor_cores_of_one_block(x: &[f32], rows: usize) -> Vec<f32> {
+    let (count, columns, x) = (rows as u32, (x.len() / rows) as u32, SimulatorBuffer::from_slice(x));
+    let depth = (columns / 2).next_multiple_of(TENSOR_DEPTH);
+    let mut out = SimulatorBuffer::uninitialized(rows * rows);
+    let config = one_block_tensor(rows, depth);
+    simulator::launch(&matmul_one_block_tensor_f32, config, (&x, count, columns, depth, &mut out)).unwrap();
+    out.to_vec()
+}
+
 /// X·Xᵀ by rung 8.
 fn by_tensor_cores(x: &[f32], rows: usize) -> Vec<f32> {
     let config = LaunchConfig::new(grid_tiles(rows as u32), TENSOR_THREADS).with_dynamic_shared(TENSOR_SHARED_BYTES);
@@ -139,7 +180,9 @@ fn part3_products_of_three_bf16_are_as_accurate_as_floats() {
     let (rows, columns) = (70, 130);
     for scale in [1.0, 1e-15, 1e15] {
         let x: Vec<f32> = uniform_values(rows * columns, 4).into_iter().map(|x| (x * scale) as f32).collect();
-        for (cell, &product) in by_tensor_cores(&x, rows).iter().enumerate() {
+        let products = [by_tensor_cores(&x, rows), by_tensor_cores_of_one_block(&x, rows)].concat();
+        for (cell, &product) in products.iter().enumerate() {
+            let cell = cell % (rows * rows);
             let row = |i: usize| x[i * columns..][..columns].iter().map(|&x| f64::from(x));
             let (i, j) = (cell / rows, cell % rows);
             let exact: f64 = row(i).zip(row(j)).map(|(a, b)| a * b).sum();
@@ -159,7 +202,9 @@ fn part3_products_of_three_bf16_are_infinite_and_nan_where_those_of_floats_are()
     for (i, &value) in rare.iter().enumerate() {
         x[(7 * i + 1) * columns + i] = value;
     }
-    for (cell, &product) in by_tensor_cores(&x, rows).iter().enumerate() {
+    let products = [by_tensor_cores(&x, rows), by_tensor_cores_of_one_block(&x, rows)].concat();
+    for (cell, &product) in products.iter().enumerate() {
+        let cell = cell % (rows * rows);
         let (i, j) = (cell / rows, cell % rows);
         let expected = (0..columns).fold(0.0_f32, |sum, p| x[i * columns + p].mul_add(x[j * columns + p], sum));
         let is_same_class = product.is_nan() && expected.is_nan() || product.is_infinite() && product == expected;
@@ -191,6 +236,20 @@ fn part3_resident_products_reject_a_wrong_depth_and_too_little_shared_memory() {
         (resident(36, 5), 6, "is outside of the shared array"),
     ] {
         let error = simulator::launch(&matmul_resident_f32, config, (&x, 36, 5, depth, &mut out)).unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
+    }
+}
+
+#[test]
+fn part3_products_by_tensor_cores_of_one_block_reject_a_wrong_depth_and_too_little_shared_memory() {
+    let x = SimulatorBuffer::from_slice(&uniform_values(36 * 50, 1).iter().map(|&x| x as f32).collect::<Vec<_>>());
+    let mut out = SimulatorBuffer::uninitialized(36 * 36);
+    for (config, depth, message) in [
+        (one_block_tensor(36, 16), 0, "the depth must be a multiple of 16 and not 0"),
+        (one_block_tensor(36, 32), 24, "the depth must be a multiple of 16 and not 0"),
+        (one_block_tensor(36, 16), 32, "is outside of the shared array"),
+    ] {
+        let error = simulator::launch(&matmul_one_block_tensor_f32, config, (&x, 36, 50, depth, &mut out)).unwrap_err();
         assert!(error.to_string().contains(message), "{error}");
     }
 }

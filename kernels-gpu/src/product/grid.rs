@@ -1,6 +1,6 @@
 //! Output tiles of 64 × 48 cells, distributed over the blocks, and the blocks over all multiprocessors: the base of rungs 7 and 8.
 
-use cuda_std::{DynamicShared, F32x4, Global, GlobalMut, GlobalQuads, GlobalView, dynamic_shared, thread, warp};
+use cuda_std::{DynamicShared, F32x4, Global, GlobalMut, GlobalQuads, GlobalView, dynamic_shared, math, thread, warp};
 
 use super::{GRID_COLUMNS, GRID_ROWS, grid_tiles_before};
 
@@ -40,7 +40,7 @@ pub(super) struct Product<'a, const ALIGNED: bool> {
 
 impl<'a, const ALIGNED: bool> Product<'a, ALIGNED> {
     #[inline(always)]
-    fn new(x: Global<'a, f32>, rows: u32, columns: u32, out: GlobalMut<'a, f32>) -> Self {
+    pub(super) fn new(x: Global<'a, f32>, rows: u32, columns: u32, out: GlobalMut<'a, f32>) -> Self {
         Self { x, rows, columns, out: out.view(0, [rows, rows], [rows, 1]) }
     }
 
@@ -65,7 +65,7 @@ impl<'a, const ALIGNED: bool> Product<'a, ALIGNED> {
 
     /// Row `row` of X.
     #[inline(always)]
-    fn line(&self, row: u32) -> Line<'a, ALIGNED> {
+    pub(super) fn line(&self, row: u32) -> Line<'a, ALIGNED> {
         let (x, columns, first) = (self.x, self.columns, row * self.columns);
         Line {
             x,
@@ -73,6 +73,65 @@ impl<'a, const ALIGNED: bool> Product<'a, ALIGNED> {
             first,
             columns,
         }
+    }
+
+    /// Stores sums of a row and of four columns, from `column` on, which is a multiple of four: those of the lower triangle.
+    #[inline(always)]
+    pub(super) fn store_across(&self, row: u32, column: u32, sums: [f32; 4]) {
+        let Product { rows, out, .. } = *self;
+        if row >= rows {
+            return;
+        }
+        if ALIGNED && column < row && row - column >= 3 {
+            out.set_quad([row, column], sums.into());
+            return;
+        }
+        let set = |i: u32| {
+            if column + i <= row {
+                out.set([row, column + i], sums[i as usize]);
+            }
+        };
+        set(0);
+        set(1);
+        set(2);
+        set(3);
+    }
+
+    /// Stores sums of a column and of four rows, from `row` on, which is a multiple of four: those of the lower triangle without
+    /// its diagonal, into the upper one, where they are sums of a row.
+    #[inline(always)]
+    pub(super) fn store_down(&self, column: u32, row: u32, sums: [f32; 4]) {
+        let Product { rows, out, .. } = *self;
+        if ALIGNED && column < row && row < rows {
+            out.set_quad([column, row], sums.into());
+            return;
+        }
+        let set = |i: u32| {
+            if column < row + i && row + i < rows {
+                out.set([column, row + i], sums[i as usize]);
+            }
+        };
+        set(0);
+        set(1);
+        set(2);
+        set(3);
+    }
+
+    /// Computes a cell of the lower triangle by its definition if it is NaN.
+    #[inline(always)]
+    pub(super) fn compute_again_if_nan(&self, row: u32, column: u32) {
+        let Product { x, columns, out, .. } = *self;
+        if !out.get([row, column]).is_nan() {
+            return;
+        }
+        let mut sum = 0.0;
+        let mut p = 0;
+        while p < columns {
+            sum = math::fma(x[(row * columns + p) as usize], x[(column * columns + p) as usize], sum);
+            p += 1;
+        }
+        out.set([row, column], sum);
+        out.set([column, row], sum);
     }
 }
 
@@ -100,26 +159,6 @@ impl<'a, const ALIGNED: bool> Tile<'a, ALIGNED> {
         let row = if line < GRID_ROWS { first_row + line } else { first_column + line - GRID_ROWS };
         // A line beyond the edge is one of cells that are not stored.
         product.line(row.min(product.rows - 1))
-    }
-
-    /// Stores sums of a column and of four rows, from `row` on, which is a multiple of four: those of the lower triangle without
-    /// its diagonal, into the upper one, where they are sums of a row.
-    #[inline(always)]
-    pub(super) fn store_down(self, column: u32, row: u32, sums: [f32; 4]) {
-        let Product { rows, out, .. } = *self.product;
-        if ALIGNED && column < row && row < rows {
-            out.set_quad([column, row], sums.into());
-            return;
-        }
-        let set = |i: u32| {
-            if column < row + i && row + i < rows {
-                out.set([column, row + i], sums[i as usize]);
-            }
-        };
-        set(0);
-        set(1);
-        set(2);
-        set(3);
     }
 }
 

@@ -125,7 +125,7 @@ impl Rung for RegisterTiles {
         store_row(row + 1, b);
         store_row(row + 2, c);
         store_row(row + 3, d);
-        let store_column = |j: usize| tile.store_down(column + APART * j as u32, row, [a[j], b[j], c[j], d[j]]);
+        let store_column = |j: usize| product.store_down(column + APART * j as u32, row, [a[j], b[j], c[j], d[j]]);
         store_column(0);
         store_column(1);
         store_column(2);

@@ -1,7 +1,7 @@
 use core::array;
 
 use cuda_std::matrix::{self, A, B, Bf16};
-use cuda_std::{DynamicShared, F32x4, GlobalMut, SharedView, async_copy, hint, kernel, math, thread, warp};
+use cuda_std::{DynamicShared, F32x4, GlobalMut, SharedView, async_copy, hint, kernel, thread, warp};
 
 use super::grid::{self, Product, Rung, Tile};
 use super::{GRID_COLUMNS, GRID_ROWS, TENSOR_THREADS};
@@ -120,8 +120,8 @@ impl Rung for TensorCores {
         let down = sums.map(|[a, b, c, d]| tensor_cores::exchanged([a, c], [b, d], below == 1, 4));
         let store = |j: usize| {
             let column = column + 8 * j as u32;
-            store_across(tile, row + right, column - 2 * right, across[j]);
-            tile.store_down(column + below, row - 2 * below, down[j]);
+            tile.product.store_across(row + right, column - 2 * right, across[j]);
+            tile.product.store_down(column + below, row - 2 * below, down[j]);
         };
         store(0);
         store(1);
@@ -129,7 +129,7 @@ impl Rung for TensorCores {
         if some_are_nan {
             // The lanes have stored sums of each other.
             warp::sync_warp();
-            compute_nan_again(tile, row, column);
+            compute_nan_again(tile.product, row, column);
         }
     }
 }
@@ -222,46 +222,15 @@ fn add_products(left: &[[A<Bf16>; 3]; DOWN], right: &[[B<Bf16>; 3]; ACROSS], hig
     add(high, 0, 0);
 }
 
-/// Stores sums of a row and of four columns, from `column` on, which is a multiple of four: those of the lower triangle.
+/// Computes each cell of a thread that is NaN again: those from `row` and `column` on.
 #[inline(always)]
-fn store_across<const ALIGNED: bool>(tile: Tile<'_, ALIGNED>, row: u32, column: u32, sums: [f32; 4]) {
-    let Product { rows, out, .. } = *tile.product;
-    if row >= rows {
-        return;
-    }
-    if ALIGNED && column < row && row - column >= 3 {
-        out.set_quad([row, column], sums.into());
-        return;
-    }
-    let set = |i: u32| {
-        if column + i <= row {
-            out.set([row, column + i], sums[i as usize]);
-        }
-    };
-    set(0);
-    set(1);
-    set(2);
-    set(3);
-}
-
-/// Computes each cell of a thread that is NaN again, by its definition: those from `row` and `column` on.
-#[inline(always)]
-fn compute_nan_again<const ALIGNED: bool>(tile: Tile<'_, ALIGNED>, row: u32, column: u32) {
-    let Product { x, rows, columns, out } = *tile.product;
+fn compute_nan_again<const ALIGNED: bool>(product: &Product<'_, ALIGNED>, row: u32, column: u32) {
     let mut cell = 0;
     while cell < hint::opaque(4 * ACROSS as u32) {
         let (row, column) = (row + cell / 2 % 2, column + 8 * (cell / 4) + cell % 2);
+        if row < product.rows && column <= row {
+            product.compute_again_if_nan(row, column);
+        }
         cell += 1;
-        if row >= rows || column > row || !out.get([row, column]).is_nan() {
-            continue;
-        }
-        let mut sum = 0.0;
-        let mut p = 0;
-        while p < columns {
-            sum = math::fma(x[(row * columns + p) as usize], x[(column * columns + p) as usize], sum);
-            p += 1;
-        }
-        out.set([row, column], sum);
-        out.set([column, row], sum);
     }
 }

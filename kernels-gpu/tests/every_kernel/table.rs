@@ -304,6 +304,28 @@ pub(crate) static ENTRIES: &[Entry] = &[
             TENSOR_PRODUCT_CASES
         )
     },
+    Entry {
+        since: (8, 0),
+        agrees: |result, reference| is_within(result, reference, TENSOR_ERROR),
+        gpu_error: TENSOR_ERROR,
+        ..entry!(
+            matmul_one_block_tensor_f32,
+            |device, case| {
+                let [rows, columns] = case.sizes;
+                let x = device.upload(&tensor_values(case));
+                let mut out = device.uninitialized::<f32>(rows * rows);
+                // Several K-blocks, except of the narrowest matrices.
+                let steps = 1 + case.seed as u32 % 2;
+                let config = case.config.with_dynamic_shared(steps * one_block_tensor_bytes(rows as u32));
+                let arguments = (&x, rows as u32, columns as u32, steps * TENSOR_DEPTH, &mut out);
+                device.launch(&matmul_one_block_tensor_f32, config, arguments)?;
+                device.download(&out)
+            },
+            |case| product_of(case.sizes, &tensor_values(case)),
+            random_product,
+            ONE_BLOCK_TENSOR_CASES
+        )
+    },
     of_bytes!(network_forward_bytes_16, bytes::small::forward, bytes::forward_reference),
     of_bytes!(network_forward_bytes_64, bytes::large::forward, bytes::forward_reference),
     of_bytes!(network_update_bytes_16, bytes::small::update, bytes::update_reference),
@@ -566,6 +588,19 @@ const TENSOR_PRODUCT_CASES: &[fn() -> Case] = &[
     || product_case(200, 3),
     || product_case(200, 4),
     || product_case(70, 133),
+];
+
+/// Shapes with an odd and an even number of sets of 16 rows, whole and cut ones, one K-block and several.
+const ONE_BLOCK_TENSOR_CASES: &[fn() -> Case] = &[
+    || product_case(37, 21),
+    || product_case(2, 1),
+    || product_case(1, 33),
+    || product_case(3, 0),
+    || product_case(0, 4),
+    || product_case(112, 36),
+    || product_case(100, 40),
+    || Case { seed: 3, ..product_case(133, 49) },
+    || Case { seed: 3, ..product_case(64, 48) },
 ];
 
 /// Similar shapes. The last case has fewer threads than a row has cells, so that each computes several cells of a row.
