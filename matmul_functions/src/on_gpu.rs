@@ -32,11 +32,14 @@ pub enum Rung {
     Grid,
     /// The same tiles by tensor cores. Only in single precision, and where the device's PTX has the kernel.
     TensorCores,
+    /// One block by tensor cores: a K-block of all rows stays in shared memory. Only in single precision, where the device's PTX has the
+    /// kernel, and for rows of which at least [`TENSOR_DEPTH`](product::TENSOR_DEPTH) columns fit.
+    OneBlockTensor,
 }
 
 impl Rung {
     /// All rungs in ascending order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Naive,
         Self::Symmetric,
         Self::Tiles,
@@ -45,11 +48,19 @@ impl Rung {
         Self::Resident,
         Self::Grid,
         Self::TensorCores,
+        Self::OneBlockTensor,
     ];
 
     /// The rungs of one block of 1024 threads, as the homework asks, in ascending order.
-    pub const ONE_BLOCK: [Self; 6] =
-        [Self::Naive, Self::Symmetric, Self::Tiles, Self::Registers, Self::Buffered, Self::Resident];
+    pub const ONE_BLOCK: [Self; 7] = [
+        Self::Naive,
+        Self::Symmetric,
+        Self::Tiles,
+        Self::Registers,
+        Self::Buffered,
+        Self::Resident,
+        Self::OneBlockTensor,
+    ];
 
     /// The rung's number and name, as shown in tables.
     pub fn name(self) -> &'static str {
@@ -62,6 +73,7 @@ impl Rung {
             Self::Resident => "6 resident",
             Self::Grid => "7 all multiprocessors",
             Self::TensorCores => "8 tensor cores",
+            Self::OneBlockTensor => "9 one block, tensor cores",
         }
     }
 
@@ -105,7 +117,7 @@ pub trait OnGpu: gpu::Element {
     #[doc(hidden)]
     const HAS_ALL_RUNGS: bool;
 
-    /// Whether the device has the kernel of [`Rung::TensorCores`] for the element type.
+    /// Whether the device has the kernels of [`Rung::TensorCores`] and [`Rung::OneBlockTensor`] for the element type.
     #[doc(hidden)]
     fn has_tensor_cores(device: &Device) -> bool;
 
@@ -124,7 +136,7 @@ impl OnGpu for f32 {
     }
 
     fn launch(work: &mut MatmulGpu<Self>, rung: Rung, config: LaunchConfig) -> Option<Result<(), Error>> {
-        let MatmulGpu { device, ref x, ref mut out, shape: (rows, columns), depth } = *work;
+        let MatmulGpu { device, ref x, ref mut out, shape: (rows, columns), depth, tensor_depth } = *work;
         let arguments = (x, rows, columns, &mut *out);
         let launched = match rung {
             Rung::Naive => device.launch(&product::matmul_naive_f32, config, arguments),
@@ -135,6 +147,9 @@ impl OnGpu for f32 {
             Rung::Resident => device.launch(&product::matmul_resident_f32, config, (x, rows, columns, depth?, out)),
             Rung::Grid => device.launch(&product::matmul_grid_f32, config, arguments),
             Rung::TensorCores => device.launch(&product::matmul_tensor_f32, config, arguments),
+            Rung::OneBlockTensor => {
+                device.launch(&product::matmul_one_block_tensor_f32, config, (x, rows, columns, tensor_depth?, out))
+            }
         };
         Some(launched.map(drop))
     }
@@ -156,20 +171,24 @@ impl OnGpu for f64 {
             Rung::Tiles => device.launch(&product::matmul_tiles_f64, config, arguments),
             Rung::Registers => device.launch(&product::matmul_registers_f64, config, arguments),
             Rung::Buffered => device.launch(&product::matmul_kernel_f64, config, arguments),
-            Rung::Resident | Rung::Grid | Rung::TensorCores => return None,
+            Rung::Resident | Rung::Grid | Rung::TensorCores | Rung::OneBlockTensor => return None,
         };
         Some(launched.map(drop))
     }
 }
 
-/// The launch of a rung's kernel for X of `rows` rows; that of [`Rung::Resident`] with K-blocks of `depth` columns, and
-/// None without them.
-fn launch_config(rung: Rung, rows: u32, depth: Option<u32>) -> Option<LaunchConfig> {
+/// The launch of a rung's kernel for X of `rows` rows; [`Rung::Resident`] has K-blocks of `depth` columns, [`Rung::OneBlockTensor`] of
+/// `tensor_depth`. None without them.
+fn launch_config(rung: Rung, rows: u32, depth: Option<u32>, tensor_depth: Option<u32>) -> Option<LaunchConfig> {
     let one_block = LaunchConfig::new(1, product::THREADS);
     let for_tiles = |threads| LaunchConfig::new(product::grid_tiles(rows).max(1), threads);
     Some(match rung {
         Rung::Naive | Rung::Symmetric | Rung::Tiles | Rung::Registers | Rung::Buffered => one_block,
         Rung::Resident => one_block.with_dynamic_shared(depth? * bytes_per_column(rows)),
+        Rung::OneBlockTensor => {
+            let steps = tensor_depth? / product::TENSOR_DEPTH;
+            one_block.with_dynamic_shared(steps * product::one_block_tensor_bytes(rows))
+        }
         Rung::Grid => for_tiles(product::GRID_THREADS).with_dynamic_shared(product::GRID_SHARED_BYTES),
         Rung::TensorCores => for_tiles(product::TENSOR_THREADS).with_dynamic_shared(product::TENSOR_SHARED_BYTES),
     })
@@ -190,6 +209,14 @@ fn resident_depth((rows, columns): (u32, u32), shared_bytes: u32) -> Option<u32>
         let blocks = columns.div_ceil(most).max(1);
         columns.div_ceil(blocks).max(1).next_multiple_of(2)
     })
+}
+
+/// Depth of the K-blocks of [`Rung::OneBlockTensor`]: as few K-blocks as fit into `shared_bytes`, of nearly equal depth. None if not even
+/// [`TENSOR_DEPTH`](product::TENSOR_DEPTH) columns fit.
+fn one_block_tensor_depth((rows, columns): (u32, u32), shared_bytes: u32) -> Option<u32> {
+    let steps = columns.div_ceil(product::TENSOR_DEPTH).max(1);
+    let most = shared_bytes.checked_div(product::one_block_tensor_bytes(rows)).unwrap_or(steps);
+    (most > 0).then(|| product::TENSOR_DEPTH * steps.div_ceil(steps.div_ceil(most)))
 }
 
 /// X·Xᵀ on a device, by one block of 1024 threads: if `x` is *M* × *N*, the result is *M* × *M*.
@@ -219,6 +246,8 @@ pub struct MatmulGpu<'a, F: MatmulElement> {
     shape: (u32, u32),
     /// Depth of the K-blocks of [`Rung::Resident`], if it has a kernel for the element type and the shape.
     depth: Option<u32>,
+    /// The same of [`Rung::OneBlockTensor`], which the device's PTX may lack too.
+    tensor_depth: Option<u32>,
 }
 
 impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
@@ -241,24 +270,33 @@ impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
             true => resident_depth((m, n), device.max_shared_bytes()),
             false => None,
         };
-        Ok(Self { device, x, out: device.uninitialized(rows * rows)?, shape: (m, n), depth })
+        let tensor_depth = match F::has_tensor_cores(device) {
+            true => one_block_tensor_depth((m, n), device.max_shared_bytes()),
+            false => None,
+        };
+        Ok(Self { device, x, out: device.uninitialized(rows * rows)?, shape: (m, n), depth, tensor_depth })
     }
 
     /// The rungs with a kernel for the device, the element type and the shape, in ascending order: the first five, and in single
     /// precision [`Rung::Grid`], [`Rung::Resident`] where enough columns of X fit into the device's shared memory, and
-    /// [`Rung::TensorCores`] where the device's PTX has its kernel.
+    /// [`Rung::TensorCores`] and [`Rung::OneBlockTensor`] where the device's PTX has their kernels, the latter also where columns fit.
     pub fn rungs(&self) -> Vec<Rung> {
         let has_kernel = |rung: &Rung| match rung {
             Rung::Resident => self.depth.is_some(),
             Rung::Grid => F::HAS_ALL_RUNGS,
             Rung::TensorCores => F::has_tensor_cores(self.device),
+            Rung::OneBlockTensor => self.tensor_depth.is_some(),
             _ => true,
         };
         Rung::ALL.into_iter().filter(has_kernel).collect()
     }
 
-    /// The last of [`Self::rungs`] that is one block, as the homework asks.
+    /// The last of [`Self::rungs`] that is one block, as the homework asks; without a GPU not [`Rung::OneBlockTensor`], whose products
+    /// take the simulator and the interpreter longer.
     pub fn fastest(&self) -> Rung {
+        if self.tensor_depth.is_some() && self.device.is_gpu() {
+            return Rung::OneBlockTensor;
+        }
         if self.depth.is_some() { Rung::Resident } else { Rung::Buffered }
     }
 
@@ -269,7 +307,7 @@ impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
     pub fn launch(&mut self, rung: Rung) -> Result<(), MatmulGpuError> {
         let rows = self.shape.0;
         let no_kernel = || MatmulGpuError::NoKernel { rung, rows };
-        let config = launch_config(rung, rows, self.depth).ok_or_else(no_kernel)?;
+        let config = launch_config(rung, rows, self.depth, self.tensor_depth).ok_or_else(no_kernel)?;
         match F::launch(self, rung, config).ok_or_else(no_kernel)? {
             Err(Error::NoSuchKernel { .. }) if rung == Rung::TensorCores => Err(no_kernel()),
             launched => Ok(launched?),
@@ -292,6 +330,33 @@ impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn part3_k_blocks_of_tensor_cores_are_of_whole_steps_and_fit() {
+        const LIMIT: u32 = 227 * 1024;
+        assert_eq!(one_block_tensor_depth((784, 128), LIMIT), Some(48));
+        assert_eq!(one_block_tensor_depth((784, 48), LIMIT), Some(48));
+        assert_eq!(one_block_tensor_depth((784, 64), LIMIT), Some(32));
+        assert_eq!(one_block_tensor_depth((0, 0), LIMIT), Some(16));
+        assert_eq!(one_block_tensor_depth((0, 50), LIMIT), Some(64));
+        assert_eq!(one_block_tensor_depth((5, 0), LIMIT), Some(16));
+        // An A100, and GPUs of compute capability 8.6 and later.
+        assert_eq!(one_block_tensor_depth((784, 128), 163 * 1024), Some(32));
+        assert_eq!(one_block_tensor_depth((784, 128), 99 * 1024), Some(16));
+        assert_eq!(one_block_tensor_depth((2416, 7), LIMIT), Some(16));
+        assert_eq!(one_block_tensor_depth((2417, 7), LIMIT), None);
+        for rows in [1, 31, 500, 1700] {
+            for columns in 1..300 {
+                let depth = one_block_tensor_depth((rows, columns), LIMIT).expect("16 columns of 1700 rows fit");
+                let steps = depth / product::TENSOR_DEPTH;
+                assert_eq!(depth, steps * product::TENSOR_DEPTH);
+                assert!(
+                    steps > 0 && steps * product::one_block_tensor_bytes(rows) <= LIMIT,
+                    "{rows} × {columns}: {depth}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn part3_k_blocks_are_of_nearly_equal_depth_and_fit() {

@@ -49,15 +49,17 @@ fn part3_the_last_rungs_are_for_single_precision_and_the_resident_one_for_rows_t
     let device = Device::simulator();
     let single = Array2::<f32>::zeros((50, 40));
     assert_eq!(MatmulGpu::new(&device, &single).unwrap().rungs(), Rung::ALL);
-    // 32 columns of 3000 rows are more than 227 KiB.
+    // 16 columns of 3000 rows are more than 227 KiB.
     let (long, double) = (Array2::<f32>::zeros((3000, 40)), Array2::<f64>::zeros((50, 40)));
     let mut long = MatmulGpu::new(&device, &long).unwrap();
     let mut double = MatmulGpu::new(&device, &double).unwrap();
-    let without_resident: Vec<Rung> = Rung::ALL.into_iter().filter(|&rung| rung != Rung::Resident).collect();
+    let resident = [Rung::Resident, Rung::OneBlockTensor];
+    let without_resident: Vec<Rung> = Rung::ALL.into_iter().filter(|rung| !resident.contains(rung)).collect();
     assert_eq!((long.rungs(), long.fastest()), (without_resident, Rung::Buffered));
     assert_eq!((double.rungs(), double.fastest()), (Rung::ALL[..5].to_vec(), Rung::Buffered));
-    let on_double = [Rung::Resident, Rung::Grid, Rung::TensorCores].map(|rung| (double.launch(rung), rung));
-    for (result, rung) in [(long.launch(Rung::Resident), Rung::Resident)].into_iter().chain(on_double) {
+    let on_double = [Rung::Resident, Rung::Grid, Rung::TensorCores, Rung::OneBlockTensor];
+    let on_double = on_double.map(|rung| (double.launch(rung), rung));
+    for (result, rung) in resident.map(|rung| (long.launch(rung), rung)).into_iter().chain(on_double) {
         let error = result.unwrap_err();
         assert!(matches!(error, MatmulGpuError::NoKernel { rung: found, .. } if found == rung), "{error}");
     }
@@ -65,14 +67,16 @@ fn part3_the_last_rungs_are_for_single_precision_and_the_resident_one_for_rows_t
 
 /// PTX for sm_75 has no kernel for tensor cores.
 #[test]
-fn part3_the_rung_with_tensor_cores_is_left_out_where_the_ptx_lacks_it() {
+fn part3_the_rungs_with_tensor_cores_are_left_out_where_the_ptx_lacks_it() {
     let [oldest, ..] = gpu_testing::fresh_ptx(&kernels_gpu::PTX) else { return };
     let device = Device::interpreter(oldest, InterpreterOptions::default()).unwrap();
     let x = Array2::<f32>::zeros((5, 4));
     let mut work = MatmulGpu::new(&device, &x).unwrap();
     assert_eq!(work.rungs(), Rung::ALL[..7]);
-    let error = work.launch(Rung::TensorCores).unwrap_err();
-    assert!(matches!(error, MatmulGpuError::NoKernel { rung: Rung::TensorCores, rows: 5 }), "{error}");
+    for rung in [Rung::TensorCores, Rung::OneBlockTensor] {
+        let error = work.launch(rung).unwrap_err();
+        assert!(matches!(error, MatmulGpuError::NoKernel { rung: found, rows: 5 } if found == rung), "{error}");
+    }
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn part3_program_checks_every_rung_of_the_ladder() {
             let line = format!("[+] matmul_transpose_gpu, rung {rung} passed (simulator)");
             assert!(stdout.lines().any(|found| found == line), "{line}: {stdout}");
         }
-        for rung in ["7 all multiprocessors", "8 tensor cores"] {
+        for rung in ["7 all multiprocessors", "8 tensor cores", "9 one block, tensor cores"] {
             let passed = stdout.contains(&format!("rung {rung} passed (simulator)"));
             assert_eq!(passed, dtype == "f32", "{rung}: {stdout}");
         }

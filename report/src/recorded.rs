@@ -159,10 +159,10 @@ impl Programs<'_> {
         let program = "matmul_f32";
         let rung =
             |rung: Rung| Some(RungTimes { name: rung.name().to_owned(), times: self.times(program, &rung.label())? });
-        // A GPU with little shared memory has no times of the last rung.
-        let rungs: Vec<RungTimes> = Rung::ONE_BLOCK.into_iter().map_while(rung).collect();
+        // A GPU with little shared memory or without tensor cores has no times of the last rungs.
+        let rungs: Vec<RungTimes> = Rung::ONE_BLOCK.into_iter().filter_map(rung).collect();
         Some(GpuProduct {
-            rungs: Some(rungs).filter(|rungs| rungs.len() + 1 >= Rung::ONE_BLOCK.len())?,
+            rungs: Some(rungs).filter(|rungs| rungs.len() + 2 >= Rung::ONE_BLOCK.len())?,
             with_copies: self.times(program, matmul_functions::label::WITH_COPIES)?,
             trivial: self.times(program, "trivial")?,
             rayon: self.on_threads(program, "rayon")?,

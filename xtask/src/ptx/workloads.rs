@@ -22,7 +22,7 @@ pub(super) fn names() -> Vec<&'static str> {
     let mut names = MAXIMUM.to_vec();
     names.extend(LATENCY);
     names.extend(PRODUCTS.iter().flat_map(|(single, double)| [single, double]));
-    names.push(RESIDENT_PRODUCT);
+    names.extend([RESIDENT_PRODUCT, ONE_BLOCK_TENSOR_PRODUCT]);
     names.extend(GRID_PRODUCTS);
     names.extend(CORRELATION);
     names.extend(GREYSCALE);
@@ -45,7 +45,10 @@ const PRODUCTS: [(&str, &str); 5] = [
 /// The last rung of one block, which is in single precision only.
 const RESIDENT_PRODUCT: &str = "matmul_resident_f32";
 
-/// The last rungs, of many blocks, in single precision only.
+/// The same by tensor cores.
+const ONE_BLOCK_TENSOR_PRODUCT: &str = "matmul_one_block_tensor_f32";
+
+/// The rungs of many blocks, in single precision only.
 const GRID_PRODUCTS: [&str; 2] = ["matmul_grid_f32", "matmul_tensor_f32"];
 
 /// The kernel ladder of the correlation.
@@ -352,6 +355,11 @@ fn run_product(device: &Device, kernel: &str) -> Result<Option<String>> {
         let shared_bytes = depth * product::resident_stride(rows) * size_of::<F32x4>() as u32;
         let config = LaunchConfig::new(1, product::THREADS).with_dynamic_shared(shared_bytes);
         device.launch(&product::matmul_resident_f32, config, (&x, rows, columns, depth, &mut out))?;
+        return Ok(Some(what));
+    }
+    if kernel == ONE_BLOCK_TENSOR_PRODUCT {
+        let x = Array2::from_shape_vec((ROWS, COLUMNS), values::<f32>())?;
+        MatmulGpu::new(device, &x)?.launch(Rung::OneBlockTensor)?;
         return Ok(Some(what));
     }
     if GRID_PRODUCTS.contains(&kernel) {
