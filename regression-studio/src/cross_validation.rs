@@ -1,14 +1,15 @@
-//! Cross-validation: training runs with the same settings, each tested on another part of the rows.
+//! Repeated training runs with the same settings except for the fold or the seed, and the spread of their errors.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::results::{PartResult, Results};
 use crate::session::State;
 use crate::settings::Fold;
-use crate::{Session, Settings, Table};
+use crate::{Session, Settings, Snapshot, Table, fleet};
 
-/// The mean and the spread of a metric over the folds.
+/// The mean and the spread of a metric over the runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// The mean.
@@ -26,47 +27,86 @@ impl Spread {
         Self { mean, deviation: (squares / (count - 1.0)).sqrt() }
     }
 
-    /// Mean and deviation of a figure of each fold's test part.
-    pub fn of_tests(folds: &[Results], figure: impl Fn(&PartResult) -> f64) -> Self {
-        let values: Vec<f64> = folds.iter().map(|results| figure(&results.parts[2])).collect();
+    /// Mean and deviation of a figure of each run's test part.
+    pub fn of_tests(runs: &[Results], figure: impl Fn(&PartResult) -> f64) -> Self {
+        let values: Vec<f64> = runs.iter().map(|results| figure(&results.parts[2])).collect();
         Self::of(&values)
     }
 
-    /// Mean and deviation of the coverage of the folds' intervals; `None` if a fold has none.
-    pub fn of_coverages(folds: &[Results]) -> Option<Self> {
+    /// Mean and deviation of the coverage of the runs' intervals; `None` if a run has none.
+    pub fn of_coverages(runs: &[Results]) -> Option<Self> {
         let coverage = |results: &Results| results.intervals.as_ref()?.coverage;
-        Some(Self::of(&folds.iter().map(coverage).collect::<Option<Vec<f64>>>()?))
+        Some(Self::of(&runs.iter().map(coverage).collect::<Option<Vec<f64>>>()?))
     }
 }
 
-/// Trains once for each of `folds` folds and calls `done` with its index and results. By groups and in the order of
-/// time as the split of the settings says. `None` if `cancel` was set.
+/// The way in which the runs differ, and their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// Cross-validation: each run has another fold of the rows as its test part. By groups and in the order of time if the settings'
+    /// split says so.
+    Folds(usize),
+    /// The same split, and the training seed of the settings, the next one, and so on.
+    Seeds(usize),
+}
+
+impl Repeats {
+    /// The settings of each run.
+    pub fn members(self, settings: &Settings) -> Vec<Settings> {
+        let member = |index: usize| {
+            let mut settings = settings.clone();
+            match self {
+                Self::Folds(count) => settings.split.fold = Some(Fold { index, count }),
+                Self::Seeds(_) => settings.training.seed = settings.training.seed.wrapping_add(index as u64),
+            }
+            settings
+        };
+        (0..self.count()).map(member).collect()
+    }
+
+    /// The number of runs.
+    pub fn count(self) -> usize {
+        match self {
+            Self::Folds(count) | Self::Seeds(count) => count,
+        }
+    }
+
+    /// The name of a run in a sentence: "fold 1 of 5".
+    pub fn name(self, index: usize) -> String {
+        let noun = match self {
+            Self::Folds(_) => "fold",
+            Self::Seeds(_) => "seed",
+        };
+        format!("{noun} {} of {}", index + 1, self.count())
+    }
+}
+
+/// Trains all runs, several at once on the CPU, and calls `done` with the index and results of each. `None` if `cancel` was set.
 ///
 /// # Errors
-/// The message of the first run that fails or diverges, with the number of its fold.
+/// The message of the first run that fails or diverges, with its name.
 pub fn run(
     table: &Arc<Table>,
     settings: &Settings,
-    folds: usize,
+    repeats: Repeats,
     cancel: &AtomicBool,
     mut done: impl FnMut(usize, &Results),
 ) -> Result<Option<Vec<Results>>, String> {
-    let one = |index: usize| {
-        let mut settings = settings.clone();
-        settings.split.fold = Some(Fold { index, count: folds });
-        let snapshot = Session::start(Arc::clone(table), settings).wait_unless(cancel, |_| ())?;
-        let results = match (&snapshot.state, &snapshot.results) {
-            (State::Failed(message) | State::Diverged(message), _) => {
-                Err(format!("fold {} of {folds}: {message}", index + 1))
-            }
-            (_, Some(results)) => {
-                done(index, results);
-                Ok((**results).clone())
-            }
-            (_, None) => Err(format!("fold {} of {folds}: training has not ended", index + 1)),
-        };
-        Some(results)
+    let outcome = |last: &Snapshot| match (&last.state, &last.results) {
+        (State::Failed(message) | State::Diverged(message), _) => Err(message.clone()),
+        (_, Some(results)) => Ok((**results).clone()),
+        (_, None) => Err("training has not ended".to_owned()),
     };
-    // The outer collection ends at a cancellation, the inner one at an error.
-    (0..folds).map(one).collect::<Option<Result<Vec<Results>, String>>>().transpose()
+    let members = repeats.members(settings);
+    let outcomes = fleet::train(table, &members, cancel, Session::start, outcome, |index, outcome| match outcome {
+        Ok(results) => {
+            done(index, results);
+            ControlFlow::Continue(())
+        }
+        Err(_) => ControlFlow::Break(()),
+    });
+    let named = |(index, outcome): (usize, Result<Results, String>)| {
+        outcome.map_err(|message| format!("{}: {message}", repeats.name(index)))
+    };
+    outcomes.map(|outcomes| outcomes.into_iter().enumerate().map(named).collect()).transpose()
 }

@@ -7,7 +7,7 @@
 //! - [`results`], [`plots`], [`importance`]: its metrics and plots, and the features it relies on. [`model`]: the
 //!   trained network with its column transform; [`prediction`]: what it predicts for a table.
 //! - [`trees`]: gradient-boosted trees, for comparison.
-//! - [`cross_validation`]: several training runs on one table. [`other_kind`]: a run of the other kind of network, for
+//! - [`fleet`]: several training runs at once; [`cross_validation`]: with another fold or seed each. [`other_kind`]: a run of the other kind of network, for
 //!   comparison. [`intervals`]: how sure a prediction is.
 //!   [`contributions`], [`partial_dependence`]: why it is so, for any function of standardised inputs, by the rows of
 //!   [`background`]; [`explanation`]: these for a model.
@@ -22,6 +22,7 @@ pub mod contributions;
 pub mod cross_validation;
 pub mod explanation;
 pub mod findings;
+pub mod fleet;
 pub mod importance;
 pub mod intervals;
 pub mod model;

@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Result, bail};
 use command_line::say;
 use command_line::{CHECK_FAILED, counted};
+use regression_studio::cross_validation::Repeats;
 use regression_studio::other_kind::{self, Comparison};
 use regression_studio::results::{Ending, Results};
 use regression_studio::run_folder::{self, RunFolder};
@@ -30,8 +31,9 @@ const INTERRUPTED: u8 = 130;
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     let mut times = Times::start();
     let mut settings = settings(arguments)?;
-    if let Some(folds) = arguments.folds {
-        return cross_validation::run(arguments, settings, folds.into());
+    let repeats = arguments.folds.map(|folds| Repeats::Folds(folds.into()));
+    if let Some(repeats) = repeats {
+        return cross_validation::run(arguments, settings, repeats);
     }
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.config));
     require_other_files(arguments, &settings, &folder)?;

@@ -1,8 +1,10 @@
 //! The training thread.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use neural_net::device::TrainingDevice;
 use neural_net::training::PartOfEpoch;
 use rayon::prelude::*;
 
@@ -14,9 +16,9 @@ use crate::intervals::{self, Intervals};
 use crate::prepared::{self, Part, Prepared, prepare};
 use crate::results::{self, Ending, EpochErrors, Evaluation, Predicted};
 use crate::saved_run::{Checkpoint, RunProgress, SavedRun};
-use crate::settings::{Fold, SplitOrder};
+use crate::settings::{Fold, NetworkKind, SplitOrder};
 use crate::trained::Trained;
-use crate::{Model, Settings, Table};
+use crate::{Model, Settings, Table, fleet};
 
 /// Interval between snapshots during an epoch.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(50);
@@ -33,10 +35,7 @@ pub(super) fn run(
     run: Option<SavedRun>,
     shared: &Arc<Shared>,
 ) -> Result<(), State> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(settings.training.threads.unwrap_or(0)).build();
-    let pool =
-        pool.map_err(|error| State::Failed(format!("the threads cannot be started ({error}): choose fewer threads")))?;
-    pool.install(|| {
+    pool(settings.training.threads)?.install(|| {
         let prepared = prepare(&table, &settings).map_err(|error| State::Failed(error.to_string()))?;
         let rows: usize = prepared.parts().iter().map(|(_, part)| part.rows.len()).sum();
         // What comes before a block of time says nothing of its errors by what comes after it.
@@ -53,6 +52,15 @@ pub(super) fn run(
     })
 }
 
+/// A pool of this many threads, or one for each core.
+///
+/// # Errors
+/// The final state of the run, if the threads cannot be started.
+fn pool(threads: Option<usize>) -> Result<rayon::ThreadPool, State> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
+    pool.map_err(|error| State::Failed(format!("the threads cannot be started ({error}): choose fewer threads")))
+}
+
 /// The errors of networks in the fold that each was trained without, in the unit of the standardised target.
 struct FoldErrors {
     /// The table's rows.
@@ -66,6 +74,54 @@ struct FoldErrors {
 }
 
 impl FoldErrors {
+    /// Trains a network without a fold of the training and validation part, and measures it there. `None` if the run is stopped meanwhile, or
+    /// it diverges, or a part would be empty.
+    ///
+    /// # Errors
+    /// The final state of the run, if the device fails.
+    fn without(
+        fold: Fold,
+        table: &Table,
+        settings: &Settings,
+        whole: &Prepared,
+        shared: &Arc<Shared>,
+    ) -> Result<Option<Self>, State> {
+        let Ok(prepared) = prepared::without_fold(table, settings, whole, fold) else { return Ok(None) };
+        let shared = Shared::part_of(shared);
+        let mut trainer = Trainer::new(settings.clone(), &prepared, None, &shared)?;
+        if !matches!(trainer.train(), Ok(Ending::AllEpochs | Ending::EarlyStopped)) {
+            return Ok(None);
+        }
+        let (unit, scale, test) = (whole.transform.target_scale, prepared.transform.target_scale, &prepared.test);
+        let residual = |(&output, &truth): (&f32, &f64)| {
+            unit.in_deviations(truth) - (scale.learned(f64::from(output)) - unit.mean) / unit.deviation
+        };
+        let deviations = trainer.best.predictor().deviations(test.samples.inputs().view()).map(|of_fold| {
+            let mean = mean(&of_fold);
+            of_fold.into_iter().map(|deviation| if mean > 0.0 { deviation / mean } else { 1.0 }).collect()
+        });
+        Ok(Some(Self {
+            rows: test.rows.to_vec(),
+            residuals: trainer.outputs_of_best(test).iter().zip(&*test.truth).map(residual).collect(),
+            groups: test.groups.as_ref().map(|groups| groups.to_vec()),
+            deviations,
+        }))
+    }
+
+    /// The errors in both folds.
+    fn and(mut self, next: Self) -> Self {
+        fn append<T>(to: &mut Option<Vec<T>>, from: Option<Vec<T>>) {
+            if let Some(from) = from {
+                to.get_or_insert_default().extend(from);
+            }
+        }
+        self.rows.extend(next.rows);
+        self.residuals.extend(next.residuals);
+        append(&mut self.groups, next.groups);
+        append(&mut self.deviations, next.deviations);
+        self
+    }
+
     /// The intervals of a network with these residuals and deviations of its members on the validation part, whose rows
     /// ascend. If it errs more there than the networks of the folds on the same rows, their errors are too small for it:
     /// they grow by the ratio.
@@ -198,37 +254,25 @@ impl<'a> Trainer<'a> {
     /// The final state of the run, if the device fails.
     fn errors_of_folds(&mut self, table: &Table) -> Result<Option<FoldErrors>, State> {
         self.publish(State::Calibrating)?;
-        let unit = self.prepared.transform.target_scale;
         let mut settings = self.settings.clone();
         settings.training.device = self.learner.same_device(settings.training.device);
-        let mut errors = FoldErrors { rows: Vec::new(), residuals: Vec::new(), groups: None, deviations: None };
-        for index in 0..intervals::FOLDS {
+        let is_on_cpu = settings.network.kind == NetworkKind::Table || settings.training.device == TrainingDevice::Cpu;
+        let at_once = if is_on_cpu { rayon::current_num_threads().min(intervals::FOLDS) } else { 1 };
+        let (prepared, shared) = (self.prepared, self.shared);
+        let of_fold = |index: usize| {
             let fold = Fold { index, count: intervals::FOLDS };
-            let Ok(prepared) = prepared::without_fold(table, &self.settings, self.prepared, fold) else {
-                return Ok(None);
-            };
-            let shared = Shared::part_of(self.shared);
-            let mut trainer = Trainer::new(settings.clone(), &prepared, None, &shared)?;
-            if !matches!(trainer.train(), Ok(Ending::AllEpochs | Ending::EarlyStopped)) {
-                return Ok(None);
+            let measure = || FoldErrors::without(fold, table, &settings, prepared, shared);
+            match at_once {
+                1 => measure(),
+                _ => pool(Some((rayon::current_num_threads() / at_once).max(1)))?.install(measure),
             }
-            let (scale, test) = (prepared.transform.target_scale, &prepared.test);
-            let outputs = trainer.outputs_of_best(test);
-            errors.rows.extend(&*test.rows);
-            if let Some(groups) = &test.groups {
-                errors.groups.get_or_insert_default().extend(&**groups);
-            }
-            errors.residuals.extend(outputs.iter().zip(&*test.truth).map(|(&output, &truth)| {
-                unit.in_deviations(truth) - (scale.learned(f64::from(output)) - unit.mean) / unit.deviation
-            }));
-            let deviations = trainer.best.predictor().deviations(test.samples.inputs().view());
-            if let Some(of_fold) = deviations {
-                let mean = mean(&of_fold);
-                let multiple = |deviation: f64| if mean > 0.0 { deviation / mean } else { 1.0 };
-                errors.deviations.get_or_insert_default().extend(of_fold.into_iter().map(multiple));
-            }
-        }
-        Ok(Some(errors))
+        };
+        let of_folds = fleet::run(intervals::FOLDS, at_once, of_fold, |_, of_fold| match of_fold {
+            Ok(Some(_)) => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        });
+        let of_folds: Option<Vec<FoldErrors>> = of_folds.into_iter().collect::<Result<_, State>>()?;
+        Ok(of_folds.and_then(|of_folds| of_folds.into_iter().reduce(FoldErrors::and)))
     }
 
     /// Trains to the end of the epoch or until a request to pause or stop, publishing snapshots.
@@ -419,8 +463,6 @@ impl<'a> Trainer<'a> {
 
 #[cfg(test)]
 mod tests {
-    use neural_net::device::TrainingDevice;
-
     use super::*;
     use crate::settings::Source;
 

@@ -9,7 +9,7 @@ use eframe::egui::{self, Context, RichText, Ui};
 use super::action::Action;
 use super::task::{Panicked, Task};
 use super::{number, theme};
-use crate::cross_validation::{self, Spread};
+use crate::cross_validation::{self, Repeats, Spread};
 use crate::other_kind::{self, Comparison};
 use crate::results::{Metrics, Results};
 use crate::saved_run::SavedRun;
@@ -73,11 +73,13 @@ impl Checks {
         let (settings, folds, wake) = (settings.clone(), self.folds, context.clone());
         let text = format!("Training on {folds} folds…");
         self.start(text, context, move |cancel, progress| {
-            let done = |index: usize, _: &Results| {
-                progress.store((1000 * (index + 1) / folds) as u32, Ordering::Relaxed);
+            let mut ended = 0;
+            let done = |_: usize, _: &Results| {
+                ended += 1;
+                progress.store((1000 * ended / folds) as u32, Ordering::Relaxed);
                 wake.request_repaint();
             };
-            let results = cross_validation::run(&table, &settings, folds, cancel, done)?;
+            let results = cross_validation::run(&table, &settings, Repeats::Folds(folds), cancel, done)?;
             Ok(results.map(Found::Folds))
         });
     }

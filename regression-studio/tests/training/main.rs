@@ -3,6 +3,7 @@
 mod damage;
 mod ends;
 mod explicit_loop;
+mod fleet;
 mod one_hot;
 mod other_kind;
 mod round_trip;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use regression_studio::cross_validation::{self, Repeats};
 use regression_studio::other_kind::{self, Comparison};
 use regression_studio::settings::NetworkKind;
-use regression_studio::{Session, Settings, cross_validation};
+use regression_studio::{Session, Settings};
 
 use crate::support::{small_settings, small_table};
 
@@ -56,7 +57,10 @@ fn cancelled_checks_have_no_result() {
     let (table, cancel) = (Arc::new(small_table(300, 1)), AtomicBool::new(true));
     let mut settings = settings(NetworkKind::Table);
     settings.training.epochs = 100_000;
-    assert_eq!(cross_validation::run(&table, &settings, 3, &cancel, |_, _| panic!("a fold was trained")), Ok(None));
+    assert_eq!(
+        cross_validation::run(&table, &settings, Repeats::Folds(3), &cancel, |_, _| panic!("a fold was trained")),
+        Ok(None)
+    );
     settings.network.kind = NetworkKind::Layers;
     cancel.store(false, Ordering::Relaxed);
     let trained = other_kind::train(&table, &settings, &cancel, |_| cancel.store(true, Ordering::Relaxed));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use eframe::egui::{Key, Modifiers};
-use regression_studio::cross_validation::{self, Spread};
+use regression_studio::cross_validation::{self, Repeats, Spread};
 use regression_studio::settings::NetworkKind;
 
 use crate::harness::{Window, small};
@@ -17,7 +17,8 @@ fn the_spread_over_folds_is_that_of_the_library() {
     window
         .wait_until("the folds are trained", |window| window.shows("Test parts of 5 folds, mean ± standard deviation"));
     let table = Arc::new(small().data.table().unwrap());
-    let folds = cross_validation::run(&table, &window.settings(), 5, &AtomicBool::new(false), |_, _| ());
+    let folds =
+        cross_validation::run(&table, &window.settings(), Repeats::Folds(5), &AtomicBool::new(false), |_, _| ());
     let Spread { mean, deviation } = Spread::of_coverages(&folds.unwrap().unwrap()).unwrap();
     let [mean, deviation] = [mean, deviation].map(|share| 100.0 * share);
     let shown = format!("90 % intervals: {mean:.1} ± {deviation:.1} % of the test rows within");
