@@ -342,6 +342,40 @@ fn folds_measure_without_saving_a_run() {
 }
 
 #[test]
+fn seeds_tell_how_much_is_luck_without_saving_a_run() {
+    let folder = folder(good_data());
+    let train = |more: &[&str]| output(program(folder.path()).args(["train", "config.toml"]).args(more));
+    let (stdout, stderr, code) = train(&["--seeds", "3"]);
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+    for part in [
+        "Seed 3 of 3: 31 test rows, ",
+        "Mean ± standard deviation over 3 seeds:",
+        "The seed alone changes the network's RMSE by ± ",
+    ] {
+        assert!(stdout.contains(part), "{part}: {stdout}");
+    }
+    // Only the network depends on the seed.
+    let linear = stdout.lines().find(|line| line.starts_with("linear ")).unwrap();
+    assert_eq!(linear.matches(" ± 0.0000").count(), 3, "{linear}");
+    assert_eq!(names_in(folder.path()), ["config.toml", "data.csv"]);
+    let parse = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
+    let json = parse(&train(&["--seeds", "3", "--json", "--seed", "5"]).0);
+    for (index, seed) in ["5", "6", "7"].into_iter().enumerate() {
+        let alone = parse(&train(&["--seed", seed, "--json", "--out", seed]).0);
+        assert_eq!(json["seeds"][index]["parts"], alone["parts"], "{seed}");
+    }
+    for more in [
+        &["--seeds", "1"][..],
+        &["--seeds", "4", "--out", "run"],
+        &["--seeds", "4", "--folds", "4"],
+        &["--seeds", "4", "--trees"],
+    ] {
+        let (_, stderr, code) = train(more);
+        assert!(code == 2 && stderr.contains("--seeds"), "{stderr}");
+    }
+}
+
+#[test]
 fn bad_files_are_reported_by_name_in_one_line() {
     let rows = "1,2,3\n4,5,7\n6,1,4\n2,2,2\n";
     let cases: [(&str, Vec<u8>, &str); 13] = [

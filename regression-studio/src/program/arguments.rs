@@ -20,6 +20,8 @@ Examples:
       trains with other values than the file's
   regression-studio train market.toml --folds 5
       trains five times, each time with another fifth of the rows as test part, and prints mean and spread of the errors
+  regression-studio train market.toml --seeds 10
+      trains ten times on the same split, and says how much of the error is luck
   regression-studio predict market-run new-prices.csv --out predicted.csv
       applies the trained network to a new table
   regression-studio predict market-run new-prices.csv --explain 3
@@ -64,12 +66,15 @@ pub(crate) struct TrainArguments {
     /// no run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=100), conflicts_with_all = ["out", "resume"])]
     pub(crate) folds: Option<u16>,
+    /// Measure luck instead: train N times on the same split, with the training seed of the settings, the next one, and so on; saves no run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=100), conflicts_with_all = ["out", "resume", "folds"])]
+    pub(crate) seeds: Option<u16>,
     /// Also train the other kind of network on the same split, and say which is better on the validation part; saves the
     /// run of the settings file only
-    #[arg(long, conflicts_with = "folds")]
+    #[arg(long, conflicts_with_all = ["folds", "seeds"])]
     pub(crate) compare_kinds: bool,
     /// Also fit gradient-boosted trees, and show their errors beside the network's; on at most 50,000 training rows
-    #[arg(long, conflicts_with = "folds")]
+    #[arg(long, conflicts_with_all = ["folds", "seeds"])]
     pub(crate) trees: bool,
     /// Print the results as one JSON object instead of text
     #[arg(long)]

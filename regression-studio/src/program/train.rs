@@ -31,7 +31,8 @@ const INTERRUPTED: u8 = 130;
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     let mut times = Times::start();
     let mut settings = settings(arguments)?;
-    let repeats = arguments.folds.map(|folds| Repeats::Folds(folds.into()));
+    let folds = arguments.folds.map(|folds| Repeats::Folds(folds.into()));
+    let repeats = folds.or(arguments.seeds.map(|seeds| Repeats::Seeds(seeds.into())));
     if let Some(repeats) = repeats {
         return cross_validation::run(arguments, settings, repeats);
     }
