@@ -7,7 +7,8 @@
 //! - [`results`], [`plots`], [`importance`]: its metrics and plots, and the features it relies on. [`model`]: the
 //!   trained network with its column transform; [`prediction`]: what it predicts for a table.
 //! - [`trees`]: gradient-boosted trees, for comparison.
-//! - [`fleet`]: several training runs at once; [`cross_validation`]: with another fold or seed each. [`other_kind`]: a run of the other kind of network, for
+//! - [`fleet`]: several training runs at once; [`cross_validation`]: with another fold or seed each;
+//!   [`search`]: with other layers, learning rates and weight decays. [`other_kind`]: a run of the other kind of network, for
 //!   comparison. [`intervals`]: how sure a prediction is.
 //!   [`contributions`], [`partial_dependence`]: why it is so, for any function of standardised inputs, by the rows of
 //!   [`background`]; [`explanation`]: these for a model.
@@ -34,6 +35,7 @@ pub mod prepared;
 pub mod results;
 pub mod run_folder;
 pub mod saved_run;
+pub mod search;
 pub mod session;
 pub mod settings;
 pub mod sigmoid;

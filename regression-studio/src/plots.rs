@@ -1,4 +1,4 @@
-//! SVG plots: errors over the epochs, and predicted over true values.
+//! SVG plots: errors over the epochs, predicted over true values, and the runs of a search.
 
 use std::ops::Range;
 
@@ -7,6 +7,7 @@ use plotters::prelude::*;
 
 use crate::results::EpochErrors;
 use crate::results::Predicted;
+use crate::search::Tried;
 
 /// An error of the plotting back end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -119,6 +120,134 @@ pub fn predicted(predicted: &Predicted) -> Result<String, PlotError> {
         area.present()?;
     }
     Ok(svg)
+}
+
+/// The colours of runs with one hidden layer, two, three, and more; before them, that of none.
+const LAYERS: [RGBColor; 5] =
+    [RGBColor(127, 127, 127), TRAINING, VALIDATION, RGBColor(0, 128, 96), RGBColor(148, 70, 170)];
+
+/// The runs of a search in their order: their validation errors over the learning rate, and the smallest one up to each run.
+///
+/// # Errors
+/// If the back end fails.
+pub fn search(tried: &[&Tried]) -> Result<String, PlotError> {
+    let mut errors: Vec<f64> = tried.iter().map(|tried| tried.error()).filter(|error| error.is_finite()).collect();
+    errors.sort_by(f64::total_cmp);
+    // Runs with a bad learning rate would leave no room for the others: those above are drawn at the upper end.
+    let own = tried.iter().find(|tried| tried.run == 1).map(|own| own.error());
+    let most = errors.get(errors.len() * 9 / 10).or(errors.last()).copied();
+    let most = most.into_iter().chain(own).filter(|error| error.is_finite()).fold(f64::NEG_INFINITY, f64::max);
+    let shown_errors = range(errors.iter().copied().filter(|error| *error <= most));
+    // The legend is above the points.
+    let height = 1.45 * (shown_errors.end - shown_errors.start);
+    let axis = shown_errors.start..shown_errors.start + height;
+    let rates = range(tried.iter().map(|tried| tried.learning_rate.log10()));
+    let rates = 10_f64.powf(rates.start)..10_f64.powf(rates.end);
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, (1100, 460)).into_drawing_area();
+        area.fill(&WHITE)?;
+        let (left, right) = area.split_horizontally(620);
+        draw_rates(&left, tried, (own, shown_errors.end), rates, axis.clone())?;
+        draw_best_so_far(&right, tried, own, axis)?;
+        area.present()?;
+    }
+    Ok(svg)
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+
+fn draw_rates(
+    area: &Area<'_>,
+    tried: &[&Tried],
+    (own, top): (Option<f64>, f64),
+    rates: Range<f64>,
+    errors: Range<f64>,
+) -> Result<(), PlotError> {
+    let mut chart = ChartBuilder::on(area)
+        .caption("Validation error by learning rate", ("sans-serif", 20))
+        .margin(12)
+        .x_label_area_size(40)
+        .y_label_area_size(64)
+        .build_cartesian_2d(rates.log_scale(), errors)?;
+    chart
+        .configure_mesh()
+        .max_light_lines(1)
+        .x_desc("learning rate")
+        .y_desc("root mean squared error, standardised")
+        .x_label_formatter(&|rate| shown(*rate))
+        .y_label_formatter(&|error| shown(*error))
+        .draw()?;
+    for (layers, colour) in LAYERS.into_iter().enumerate() {
+        let is_of = |tried: &&&Tried| tried.hidden.len().min(LAYERS.len() - 1) == layers;
+        let points = || tried.iter().filter(is_of).map(|tried| (tried.learning_rate, tried.error()));
+        if points().next().is_none() {
+            continue;
+        }
+        let within = points().filter(|(_, error)| *error <= top);
+        let series = chart.draw_series(within.map(|point| Circle::new(point, 4, colour.mix(0.75).filled())))?;
+        let name = match layers {
+            1 => "1 hidden layer".to_owned(),
+            4.. => "4 hidden layers or more".to_owned(),
+            _ => format!("{layers} hidden layers"),
+        };
+        series.label(name).legend(move |(x, y)| Circle::new((x + 10, y), 4, colour.filled()));
+        let above = points().filter(|(_, error)| *error > top).map(|(rate, _)| (rate, top));
+        chart.draw_series(above.map(|point| TriangleMarker::new(point, 6, colour.mix(0.75).filled())))?;
+    }
+    if tried.iter().any(|tried| tried.error() > top) {
+        let series = chart.draw_series(std::iter::empty::<Circle<(f64, f64), i32>>())?;
+        let symbol = |(x, y)| TriangleMarker::new((x + 10, y), 6, BLACK.filled());
+        series.label("above, or diverged").legend(symbol);
+    }
+    let best = tried.iter().min_by(|a, b| a.error().total_cmp(&b.error()));
+    let of_own = tried.iter().filter(|tried| tried.run == 1 && own.is_some_and(f64::is_finite));
+    for (name, point, size) in [
+        ("the file's settings", of_own.map(|own| (own.learning_rate, own.error())).next(), 8),
+        ("the best", best.map(|best| (best.learning_rate, best.error())).filter(|(_, error)| error.is_finite()), 11),
+    ] {
+        let colour = if size == 8 { BLACK } else { RED };
+        let ring = chart.draw_series(point.map(|point| Circle::new(point, size, colour.stroke_width(2))))?;
+        ring.label(name).legend(move |(x, y)| Circle::new((x + 10, y), 6, colour.stroke_width(2)));
+    }
+    let mut labels = chart.configure_series_labels();
+    labels.position(SeriesLabelPosition::UpperLeft).background_style(WHITE).border_style(BLACK.mix(0.3));
+    Ok(labels.draw()?)
+}
+
+fn draw_best_so_far(area: &Area<'_>, tried: &[&Tried], own: Option<f64>, errors: Range<f64>) -> Result<(), PlotError> {
+    let runs = tried.len().max(2) as f64;
+    let mut chart = ChartBuilder::on(area)
+        .caption("The best so far", ("sans-serif", 20))
+        .margin(12)
+        .x_label_area_size(40)
+        .y_label_area_size(64)
+        .build_cartesian_2d(1.0..runs, errors)?;
+    chart
+        .configure_mesh()
+        .max_light_lines(1)
+        .x_desc("number of runs")
+        .y_desc("smallest validation error")
+        .x_label_formatter(&|run| format!("{run:.0}"))
+        .y_label_formatter(&|error| shown(*error))
+        .draw()?;
+    if let Some(own) = own.filter(|own| own.is_finite()) {
+        let line = LineSeries::new([(1.0, own), (runs, own)], BLACK.mix(0.5));
+        let line = chart.draw_series(line)?;
+        line.label("the file's settings").legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], BLACK.mix(0.5)));
+    }
+    let mut best = f64::INFINITY;
+    let steps = tried.iter().enumerate().flat_map(|(index, tried)| {
+        let (before, runs) = (best, index as f64 + 1.0);
+        best = best.min(tried.error());
+        [(runs, before), (runs, best)]
+    });
+    let steps = steps.filter(|(_, error)| error.is_finite());
+    let line = chart.draw_series(LineSeries::new(steps, TRAINING.stroke_width(2)))?;
+    line.label("best so far").legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], TRAINING.stroke_width(2)));
+    let mut labels = chart.configure_series_labels();
+    labels.position(SeriesLabelPosition::UpperRight).background_style(WHITE).border_style(BLACK.mix(0.3));
+    Ok(labels.draw()?)
 }
 
 /// The range of the finite values plus a margin.

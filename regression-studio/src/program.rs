@@ -5,6 +5,7 @@ mod cross_validation;
 pub(crate) mod example;
 mod explanation;
 pub(crate) mod predict;
+mod search;
 pub(crate) mod train;
 
 use std::process::ExitCode;

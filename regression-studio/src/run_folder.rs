@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::results::{Ending, Results};
 use crate::saved_run::SavedRun;
 use crate::settings::{Problem, SettingsError, Source};
-use crate::{Settings, plots};
+use crate::{Settings, plots, search};
 
 /// The ending and the results, as stored on disk.
 #[derive(Serialize, Deserialize)]
@@ -138,7 +138,8 @@ pub fn files_read(folder: &Path) -> [PathBuf; 4] {
 /// # Errors
 /// If one is, also by another name.
 pub fn require_other_files(folder: &Path, flag: &str, inputs: &[&Path]) -> Result<(), Overwrites> {
-    let files: Vec<PathBuf> = OF_EVERY_RUN.iter().chain(&OF_THE_END).map(|name| folder.join(name)).collect();
+    let files: Vec<PathBuf> =
+        OF_EVERY_RUN.iter().chain(&OF_THE_END).chain(&search::FILES).map(|name| folder.join(name)).collect();
     require_distinct(files.iter().map(|file| (flag, file.as_path())), inputs)
 }
 

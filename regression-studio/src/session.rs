@@ -22,6 +22,14 @@ use crate::{Settings, Table};
 /// Interval between looks at a cancellation.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
 
+/// The parts that the network is measured on after training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measured {
+    AllParts,
+    /// The measurements of the epochs suffice.
+    Validation,
+}
+
 /// Handle of a training thread. Dropping it stops the training after the current step and joins the thread.
 #[derive(Debug)]
 pub struct Session {
@@ -32,27 +40,37 @@ pub struct Session {
 impl Session {
     /// Starts a thread that prepares the samples and trains. Errors are reported in the snapshot.
     pub fn start(table: Arc<Table>, settings: Settings) -> Self {
-        Self::spawn(table, settings, None, control::Request::Run)
+        Self::spawn(table, settings, None, (control::Request::Run, Measured::AllParts))
+    }
+
+    /// [`Session::start`] without intervals and results: the validation part alone is predicted, and the test part is not looked at.
+    pub fn start_without_test(table: Arc<Table>, settings: Settings) -> Self {
+        Self::spawn(table, settings, None, (control::Request::Run, Measured::Validation))
     }
 
     /// [`Session::start`] for one epoch, after which the run is paused.
     pub fn start_epoch(table: Arc<Table>, settings: Settings) -> Self {
-        Self::spawn(table, settings, None, control::Request::Epoch)
+        Self::spawn(table, settings, None, (control::Request::Epoch, Measured::AllParts))
     }
 
     /// Resumes a stopped run with the same table; epochs and patience may differ. Errors are reported in the snapshot.
     pub fn resume(table: Arc<Table>, run: SavedRun) -> Self {
-        Self::spawn(table, run.settings.clone(), Some(run), control::Request::Run)
+        Self::spawn(table, run.settings.clone(), Some(run), (control::Request::Run, Measured::AllParts))
     }
 
-    fn spawn(table: Arc<Table>, settings: Settings, run: Option<SavedRun>, request: control::Request) -> Self {
+    fn spawn(
+        table: Arc<Table>,
+        settings: Settings,
+        run: Option<SavedRun>,
+        (request, measured): (control::Request, Measured),
+    ) -> Self {
         let shared = Arc::new(Shared::default());
         // Before the thread starts: a short run could end before a later request.
         shared.request(request);
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("training".to_owned()).spawn(move || {
             // A panic must end the session, which would otherwise seem to run forever.
-            let work = std::panic::AssertUnwindSafe(|| trainer::run(table, settings, run, &of_thread));
+            let work = std::panic::AssertUnwindSafe(|| trainer::run(table, settings, (run, measured), &of_thread));
             let state = match std::panic::catch_unwind(work) {
                 Ok(Ok(())) => return,
                 Ok(Err(state)) => state,

@@ -3,6 +3,7 @@
 mod depth;
 mod field;
 pub(crate) mod problems;
+mod search;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub use self::field::Field;
 pub use self::problems::Problem;
 pub(crate) use self::problems::{MAX_CLASSES, MIN_ROWS};
+pub use self::search::SearchSettings;
 use crate::Table;
 use crate::table::{DecimalMark, Encoding, Role, csv, synthetic};
 
@@ -38,6 +40,9 @@ pub struct Settings {
     /// Hyperparameters and device.
     #[serde(default)]
     pub training: TrainingSettings,
+    /// The ranges of a search for some of them.
+    #[serde(default, skip_serializing_if = "SearchSettings::is_default")]
+    pub search: SearchSettings,
 }
 
 /// The table and the roles of its columns.
@@ -680,6 +685,10 @@ impl Settings {
                 data.entry(section).or_insert_with(|| toml::Table::new().into());
             }
         }
+        all.insert(
+            "search".to_owned(),
+            toml::Value::try_from(&self.search).map_err(|error| in_words(&error.to_string()))?,
+        );
         let mut table = &mut all;
         for name in section.split('.') {
             let entry = table.get_mut(name).and_then(toml::Value::as_table_mut);

@@ -375,6 +375,156 @@ fn seeds_tell_how_much_is_luck_without_saving_a_run() {
     }
 }
 
+/// The files of a search, beside those of its best run.
+const SEARCH_FILES: [&str; 4] = ["best.toml", "search.csv", "search.jsonl", "search.svg"];
+
+/// The runs of a search as CSV, without their times.
+fn runs_without_times(folder: &Path) -> Vec<Vec<String>> {
+    let mut table = csv::Reader::from_path(folder.join("search.csv")).unwrap();
+    assert_eq!(table.headers().unwrap().get(9), Some("seconds"));
+    let cells = |row: csv::StringRecord| {
+        row.iter().enumerate().filter(|(column, _)| *column != 9).map(|(_, cell)| cell.to_owned()).collect()
+    };
+    table.records().map(|row| cells(row.unwrap())).collect()
+}
+
+#[test]
+fn a_search_saves_all_runs_and_the_best_one_as_a_run() {
+    let folder = folder(good_data());
+    let train = |arguments: &str| output(program(folder.path()).arg("train").args(arguments.split(' ')));
+    let (stdout, stderr, code) = train("config.toml --search 12 --out found");
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+    for part in [
+        "Run 12 of 12: hidden [",
+        "the file's settings",
+        "12 settings were tried. The best was chosen by its validation error, which is therefore a little too good. The \
+         test part was not used for the choice.",
+        "saved to found, with search.csv, search.svg and best.toml",
+    ] {
+        assert!(stdout.contains(part), "{part}: {stdout}");
+    }
+    // The test part is measured once, with the best run.
+    assert_eq!(stdout.lines().filter(|line| line.starts_with("test ")).count(), 3, "network, linear, mean: {stdout}");
+    let found = folder.path().join("found");
+    let mut files = [&RUN_FILES[..], &SEARCH_FILES].concat();
+    files.sort_unstable();
+    assert_eq!(names_in(&found), files);
+    let runs = runs_without_times(&found);
+    let error = |run: &Vec<String>| run[6].parse::<f64>().unwrap();
+    assert!(runs.iter().map(|run| run[0].as_str()).eq((1..=12).map(|run| run.to_string()).collect::<Vec<_>>()));
+    assert_eq!((runs[0][1].as_str(), runs[0][3].as_str()), ("6", "0"), "the first run has the file's settings");
+    let best = runs.iter().min_by(|a, b| error(a).total_cmp(&error(b))).unwrap();
+    let first = stdout.lines().skip_while(|line| !line.starts_with("rank ")).nth(1).unwrap();
+    assert_eq!(first.split_whitespace().nth(1), Some(best[0].as_str()), "{first}");
+    assert!(fs::read_to_string(found.join("search.svg")).unwrap().contains("Validation error by learning rate"));
+
+    // The best settings alone give the same bits.
+    assert_eq!(train("found/best.toml --out alone").2, 0);
+    let read = |name: &str| regression_studio::run_folder::open(&folder.path().join(name)).unwrap();
+    let [of_search, alone] = [read("found"), read("alone")];
+    assert_eq!((&of_search.model, &of_search.settings), (&alone.model, &alone.settings));
+    let smallest = of_search.history.iter().map(|record| record.validation_rmse).fold(f64::INFINITY, f64::min);
+    assert_eq!(smallest, error(best));
+    let (printed, ..) = output(program(folder.path()).args(["predict", "found", "data.csv"]));
+    assert_eq!(printed.lines().count(), 201);
+
+    // It is neither overwritten nor resumed by other settings; more runs go on from it.
+    for more in ["--search 12", "--epochs 3"] {
+        let message =
+            rejected(program(folder.path()).args(["train", "config.toml", "--out", "found"]).args(more.split(' ')));
+        assert!(message.contains("found: the folder contains a search: resume it with --resume"), "{message}");
+    }
+    let message = rejected(program(folder.path()).args("train config.toml --search 12 --out alone".split(' ')));
+    assert!(message.contains("alone: the folder contains a run: choose another folder"), "{message}");
+    let other = "train config.toml --search 12 --out found --resume --epochs 4";
+    let message = rejected(program(folder.path()).args(other.split(' ')));
+    assert!(message.contains("found: its search has training.epochs = 3, not 4"), "{message}");
+    let (json, stderr, code) = train("config.toml --search 14 --out found --resume --json");
+    assert_eq!((code, stderr.as_str()), (0, ""), "{json}");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((json["search"]["tried"].as_u64(), json["search"]["runs"].as_array().unwrap().len()), (Some(14), 14));
+    assert_eq!((&json["search"]["best"], &json["parts"][2]["name"]), (&json["search"]["runs"][0], &"test".into()));
+    let longer = runs_without_times(&found);
+    assert_eq!((longer.len(), &longer[..12]), (14, &runs[..]));
+}
+
+#[test]
+fn a_search_rejects_what_it_cannot_do() {
+    let folder = folder(good_data());
+    for more in [
+        "--search 0",
+        "--search 1",
+        "--search 10001",
+        "--search x",
+        "--search 5 --folds 3",
+        "--search 5 --seeds 3",
+        "--search 5 --compare-kinds",
+        "--search 5 --trees",
+    ] {
+        let (_, stderr, code) = output(program(folder.path()).args(["train", "config.toml"]).args(more.split(' ')));
+        assert!(code == 2 && stderr.contains("--search"), "{more}: {stderr}");
+    }
+    for (set, expected) in [
+        ("search.learning_rate=[0.1,0.01]", "config.toml: search.learning_rate: the minimum 0.1 is greater than"),
+        ("search.widths=[]", "config.toml: search.widths: the list is empty"),
+        ("search.width=[8]", "search.width=[8]: unknown name `width`"),
+        ("network.kind=table", "config.toml: network.kind = \"table\" chooses its own layers and learning rate"),
+    ] {
+        let message = rejected(program(folder.path()).args(["train", "config.toml", "--search", "5", "--set", set]));
+        assert!(message.contains(expected), "{set}: {message}");
+    }
+    let message = rejected(program(folder.path()).args(["train", "config.toml", "--search", "5", "--resume"]));
+    assert!(message.contains("config-run: no search found"), "{message}");
+    fs::write(folder.path().join("config.toml"), CONFIG.to_owned() + "[search]\nlayers = [2, 1]\n").unwrap();
+    assert!(rejected(program(folder.path()).args(["train", "config.toml", "--search", "5"])).contains("search.layers"));
+    assert_eq!(names_in(folder.path()), ["config.toml", "data.csv"]);
+}
+
+#[test]
+fn runs_that_diverge_do_not_end_a_search() {
+    let folder = folder(good_data());
+    let wild = "train config.toml --search 6 --set training.momentum=0.99 --set training.optimizer=sgd --set search.learning_rate=[9,10]";
+    let (stdout, _, code) = output(program(folder.path()).args(wild.split(' ')));
+    assert_eq!(code, 0, "{stdout}");
+    assert!(stdout.contains(": diverged.") && stdout.contains("   1    1  [6] "), "{stdout}");
+    let runs = runs_without_times(&folder.path().join("config-run"));
+    let states: Vec<&str> = runs.iter().map(|run| run[9].as_str()).collect();
+    assert!(states[0] == "finished" && states.contains(&"diverged"), "{states:?}");
+    let all = wild.replace("--search", "--out all --set training.learning_rate=10 --search");
+    let (_, stderr, code) = output(program(folder.path()).args(all.split(' ')));
+    assert!(code == 1 && stderr.contains("all 6 runs diverged: choose smaller learning rates"), "{stderr}");
+}
+
+/// Killed, and stopped by Ctrl-C.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_search_resumes_to_the_same_runs() {
+    let folder = folder(good_data());
+    let arguments = "train config.toml --epochs 40 --search 30 --out";
+    let (stdout, stderr, code) = output(program(folder.path()).args(arguments.split(' ')).arg("whole"));
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+    let whole = folder.path().join("whole");
+    for signal in ["-KILL", "-INT"] {
+        let name = format!("part{signal}");
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("regression-studio"));
+        child.args(arguments.split(' ')).arg(&name).current_dir(folder.path());
+        let mut child = child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for_line(&mut child, |line| line.starts_with("Run "));
+        assert!(std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        let code = child.wait().unwrap().code();
+        // It may have ended before the signal.
+        assert!(code == Some(0) || code == if signal == "-INT" { Some(130) } else { None }, "{code:?}");
+        let (stdout, _, code) = output(program(folder.path()).args(arguments.split(' ')).args([&name, "--resume"]));
+        assert!(code == 0 && stdout.contains(" of 30 runs done before"), "{stdout}");
+        let part = folder.path().join(&name);
+        assert_eq!(runs_without_times(&part), runs_without_times(&whole));
+        assert_eq!(names_in(&part), names_in(&whole));
+        assert_eq!(fs::read(part.join("best.toml")).unwrap(), fs::read(whole.join("best.toml")).unwrap());
+        let model = |folder: &Path| Model::load(&folder.join("model.safetensors")).unwrap();
+        assert_eq!(model(&part), model(&whole));
+    }
+}
+
 #[test]
 fn bad_files_are_reported_by_name_in_one_line() {
     let rows = "1,2,3\n4,5,7\n6,1,4\n2,2,2\n";

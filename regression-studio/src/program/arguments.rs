@@ -22,6 +22,8 @@ Examples:
       trains five times, each time with another fifth of the rows as test part, and prints mean and spread of the errors
   regression-studio train market.toml --seeds 10
       trains ten times on the same split, and says how much of the error is luck
+  regression-studio train market.toml --search 100 --out market-search
+      tries 100 layers, learning rates and weight decays, and saves the best run by validation error
   regression-studio predict market-run new-prices.csv --out predicted.csv
       applies the trained network to a new table
   regression-studio predict market-run new-prices.csv --explain 3
@@ -69,6 +71,10 @@ pub(crate) struct TrainArguments {
     /// Measure luck instead: train N times on the same split, with the training seed of the settings, the next one, and so on; saves no run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=100), conflicts_with_all = ["out", "resume", "folds"])]
     pub(crate) seeds: Option<u16>,
+    /// Search for better layers, learning rate and weight decay: train N times, first with the settings of the file, then with others drawn from
+    /// its section [search]; saves all errors, and the run with the smallest validation error
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=10_000), conflicts_with_all = ["folds", "seeds", "compare_kinds", "trees"])]
+    pub(crate) search: Option<u16>,
     /// Also train the other kind of network on the same split, and say which is better on the validation part; saves the
     /// run of the settings file only
     #[arg(long, conflicts_with_all = ["folds", "seeds"])]
@@ -79,7 +85,7 @@ pub(crate) struct TrainArguments {
     /// Print the results as one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Resume the run in that folder; only epochs, patience, device and threads may differ
+    /// Resume the run in that folder; only epochs, patience, device and threads may differ; of a search, its number of runs and threads
     #[arg(long)]
     pub(crate) resume: bool,
 }

@@ -36,6 +36,17 @@ const HEAD: &str = "\
 #     pressure = [-999, \"n.v.\"]
 ";
 
+const SEARCH: &str = "
+# What `regression-studio train THIS-FILE --search 100` draws from, besides trying the values above first. Each hidden layer has one of the widths;
+# of learning rate and regularization, the logarithms are drawn uniformly. The seed is that of the draws.
+[search]
+layers = [1, 3]
+widths = [8, 16, 32, 64, 128]
+learning_rate = [0.0003, 0.03]
+regularization = [0.000001, 0.01]
+seed = 0
+";
+
 /// The default settings, each line preceded by its explanation.
 pub(crate) fn text() -> String {
     let (mut text, mut section) = (HEAD.to_owned(), String::new());
@@ -55,7 +66,7 @@ pub(crate) fn text() -> String {
         text += line;
         text.push('\n');
     }
-    text
+    text + SEARCH
 }
 
 fn field(section: &str, key: &str) -> Option<Field> {

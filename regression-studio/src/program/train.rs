@@ -1,6 +1,6 @@
 //! `regression-studio train`: a training run without the window.
 
-mod report;
+pub(super) mod report;
 mod times;
 mod watch;
 
@@ -16,6 +16,7 @@ use regression_studio::cross_validation::Repeats;
 use regression_studio::other_kind::{self, Comparison};
 use regression_studio::results::{Ending, Results};
 use regression_studio::run_folder::{self, RunFolder};
+use regression_studio::search::{SearchError, is_in};
 use regression_studio::session::State;
 use regression_studio::settings::{Settings, Source, TrainingSettings};
 use regression_studio::{SavedRun, Session, Table, trees};
@@ -23,10 +24,10 @@ use regression_studio::{SavedRun, Session, Table, trees};
 use self::times::Times;
 use self::watch::Watch;
 use super::arguments::TrainArguments;
-use super::cross_validation;
+use super::{cross_validation, search};
 
 /// Exit code of an interrupted run: 128 + SIGINT, as in shells.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     let mut times = Times::start();
@@ -35,6 +36,9 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     let repeats = folds.or(arguments.seeds.map(|seeds| Repeats::Seeds(seeds.into())));
     if let Some(repeats) = repeats {
         return cross_validation::run(arguments, settings, repeats);
+    }
+    if let Some(runs) = arguments.search {
+        return search::run(arguments, settings, runs.into());
     }
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.config));
     require_other_files(arguments, &settings, &folder)?;
@@ -125,7 +129,7 @@ fn settings(arguments: &TrainArguments) -> Result<Settings> {
 }
 
 /// Checks that the run is not saved over a file that is read.
-fn require_other_files(arguments: &TrainArguments, settings: &Settings, folder: &Path) -> Result<()> {
+pub(super) fn require_other_files(arguments: &TrainArguments, settings: &Settings, folder: &Path) -> Result<()> {
     let table = match &settings.data.source {
         Source::File(table) => Some(table.as_path()),
         Source::Synthetic { .. } => None,
@@ -166,7 +170,7 @@ fn require_valid(settings: &Settings) -> Result<()> {
     if problems.is_empty() { Ok(()) } else { bail!("{}", problems.join("; ")) }
 }
 
-fn default_folder(config: &Path) -> PathBuf {
+pub(super) fn default_folder(config: &Path) -> PathBuf {
     let mut name = config.file_stem().unwrap_or_default().to_owned();
     name.push("-run");
     PathBuf::from(name)
@@ -175,6 +179,9 @@ fn default_folder(config: &Path) -> PathBuf {
 /// The run in the folder if `resume`, else `None`; an existing run is never overwritten.
 fn run_to_resume(folder: &Path, settings: &Settings, resume: bool) -> Result<Option<SavedRun>> {
     if !resume {
+        if is_in(folder) {
+            return Err(SearchError::Exists { path: folder.to_path_buf() }.into());
+        }
         let is_run = run_folder::holds_run(folder);
         return if is_run {
             bail!(

@@ -8,6 +8,7 @@ use neural_net::device::TrainingDevice;
 use neural_net::training::PartOfEpoch;
 use rayon::prelude::*;
 
+use super::Measured;
 use super::control::Shared;
 use super::learner::{Current, Learner, learner};
 use super::snapshot::{Snapshot, State};
@@ -25,14 +26,14 @@ const PUBLISH_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum number of training rows on which the error in the target's unit is measured.
 const MAX_MEASURED_ROWS: usize = 20_000;
 
-/// Prepares the table and trains, publishing snapshots up to the final one.
+/// Prepares the table, trains and measures, publishing snapshots up to the final one.
 ///
 /// # Errors
 /// The final state of a run that failed or diverged.
 pub(super) fn run(
     table: Arc<Table>,
     settings: Settings,
-    run: Option<SavedRun>,
+    (run, measured): (Option<SavedRun>, Measured),
     shared: &Arc<Shared>,
 ) -> Result<(), State> {
     pool(settings.training.threads)?.install(|| {
@@ -44,6 +45,9 @@ pub(super) fn run(
         let table = is_cross.then_some(table);
         let mut trainer = Trainer::new(settings, &prepared, run, shared)?;
         let ending = trainer.train()?;
+        if measured == Measured::Validation {
+            return trainer.publish(State::Finished(ending));
+        }
         let errors = match &table {
             Some(table) if ending != Ending::Stopped => trainer.errors_of_folds(table)?,
             _ => None,

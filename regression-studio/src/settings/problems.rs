@@ -22,7 +22,7 @@ impl std::fmt::Display for Problem {
 }
 
 /// Maximum numbers of hidden layers and of neurons per layer.
-const MAX_LAYERS: usize = 8;
+pub(super) const MAX_LAYERS: usize = 8;
 pub(crate) const MAX_NEURONS: usize = 1024;
 /// Maximum number of different texts or whole numbers of a target that may be classes.
 pub(crate) const MAX_CLASSES: usize = 10;

@@ -37,7 +37,7 @@ pub(crate) fn hint(field: Field) -> &'static str {
 
 /// A field's value as the user would type it.
 pub(crate) fn text_of(settings: &Settings, field: Field) -> String {
-    let Settings { data, split, network, training } = settings;
+    let Settings { data, split, network, training, .. } = settings;
     let optional = |value: Option<usize>| value.map_or_else(String::new, |value| value.to_string());
     match field {
         Field::Samples => optional(data.samples),
@@ -67,7 +67,7 @@ pub(crate) fn text_of(settings: &Settings, field: Field) -> String {
 /// If it is not a number; one line with a remedy. The settings are then unchanged.
 pub(crate) fn set(settings: &mut Settings, field: Field, text: &str) -> Result<(), String> {
     let text = text.trim();
-    let Settings { data, split, network, training } = settings;
+    let Settings { data, split, network, training, .. } = settings;
     match field {
         Field::Samples => data.samples = optional(field, text)?,
         Field::OneHotLimit => data.one_hot_limit = whole(field, text)?,

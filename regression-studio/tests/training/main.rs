@@ -7,6 +7,7 @@ mod fleet;
 mod one_hot;
 mod other_kind;
 mod round_trip;
+mod search;
 mod sigmoid_folding;
 mod stocks;
 #[path = "../support/mod.rs"]

@@ -1,0 +1,382 @@
+//! Random search for hidden layers, learning rate and weight decay (J. Bergstra and Y. Bengio, "Random Search for Hyper-Parameter
+//! Optimization", Journal of Machine Learning Research 13, 2012).
+//!
+//! All runs have the same split and training seed. The best one has the smallest validation error; the test part is not looked at. Run 1 has
+//! the settings of the file. The others' are drawn from [`SearchSettings`], each from a random stream of its own.
+//! The first 50 of 100 runs are therefore those of a search of 50.
+//!
+//! | file in the folder | content |
+//! |---|---|
+//! | `search.jsonl` | the settings, then a line for each run as it ends, from which the search is resumed |
+//! | `search.csv`, `search.svg` | all runs as a table and as plots |
+//! | `best.toml` | the settings of the best run |
+
+mod log;
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use neural_net::files::write_atomically;
+use rand::rngs::ChaCha8Rng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+use serde::{Deserialize, Serialize};
+
+use self::log::Log;
+use crate::prepared::{Part, PrepareError, prepare};
+use crate::results::or_nan;
+use crate::session::State;
+use crate::settings::{NetworkKind, SearchSettings};
+use crate::{Session, Settings, Snapshot, Table, fleet, plots, run_folder};
+
+/// The names of a search's files.
+pub(crate) const FILES: [&str; 4] = [log::FILE_NAME, RUNS, PLOT, BEST];
+/// The file name of the table of all runs.
+pub const RUNS: &str = "search.csv";
+/// The file name of the plots.
+pub const PLOT: &str = "search.svg";
+/// The file name of the best run's settings.
+pub const BEST: &str = "best.toml";
+
+/// A search that cannot be made, or its files.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// An error of the operating system.
+    #[error("{}: cannot {action}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// "read" or "write".
+        action: &'static str,
+        /// The underlying error.
+        source: io::Error,
+    },
+    /// The kind of network has nothing to search for.
+    #[error(
+        "network.kind = \"table\" chooses its own layers and learning rate, so there is nothing to search for: use --set \
+         network.kind=layers, or train without --search"
+    )]
+    Kind,
+    /// A range cannot be drawn from: the key, the problem and a remedy.
+    #[error("{0}")]
+    Range(String),
+    /// The table cannot be prepared.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// The folder contains a search, and none is to be resumed.
+    #[error("{}: the folder contains a search: resume it with --resume, or choose another folder with --out", path.display())]
+    Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder contains no search.
+    #[error("{}: no search found: its folder contains the file search.jsonl; start one without --resume", path.display())]
+    Missing {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The search that is to be resumed has other settings.
+    #[error("{}: its search has {key} = {kept}, not {wanted}: start a new search with another --out", path.display())]
+    Settings {
+        /// The folder.
+        path: PathBuf,
+        /// The first setting that differs.
+        key: String,
+        /// Its value in the search.
+        kept: String,
+        /// Its value now.
+        wanted: String,
+    },
+    /// The search that is to be resumed has another table.
+    #[error("{}: its search has another table: the rows of {table} have changed; start a new search with another --out", path.display())]
+    Table {
+        /// The folder.
+        path: PathBuf,
+        /// The table's source.
+        table: String,
+    },
+    /// The log is damaged or was edited.
+    #[error("{}, line {line}: {reason}: restore it, or start a new search with another --out", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The number of the line.
+        line: usize,
+        /// The problem.
+        reason: String,
+    },
+    /// A run failed, other than by divergence.
+    #[error("run {run} of the search: {message}")]
+    Run {
+        /// Its number.
+        run: usize,
+        /// The message.
+        message: String,
+    },
+}
+
+/// A run that has ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tried {
+    /// Its number, from 1.
+    pub run: usize,
+    /// Units of each hidden layer.
+    pub hidden: Vec<usize>,
+    /// The learning rate of the first epoch.
+    pub learning_rate: f64,
+    /// Weight decay λ.
+    pub regularization: f64,
+    /// Number of epochs trained.
+    pub epochs: usize,
+    /// Training time in seconds, without evaluation.
+    pub seconds: f64,
+    /// The errors on the validation part; `None` if training diverged.
+    pub validation: Option<Validation>,
+}
+
+/// The errors of a run's best epoch on the validation part.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Validation {
+    /// The epoch, counted from 1.
+    pub best_epoch: usize,
+    /// Root mean squared error of the standardised target, by which runs are compared.
+    pub rmse: f64,
+    /// Root mean squared error in the target's unit.
+    #[serde(deserialize_with = "or_nan")]
+    pub rmse_in_unit: f64,
+    /// R² of the target, or of its logarithm if that is learned; NaN if the target is constant there.
+    #[serde(deserialize_with = "or_nan")]
+    pub r2: f64,
+}
+
+impl Tried {
+    /// The error by which runs are compared: infinite if training diverged.
+    pub fn error(&self) -> f64 {
+        self.validation.map_or(f64::INFINITY, |validation| validation.rmse)
+    }
+}
+
+/// The settings of a run of the search, which is counted from 1.
+pub fn settings_of_run(settings: &Settings, run: usize) -> Settings {
+    let mut settings = settings.clone();
+    let SearchSettings { layers: [fewest, most], widths, learning_rate, regularization, seed } =
+        std::mem::take(&mut settings.search);
+    if run > 1 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(run as u64);
+        settings.training.learning_rate = logarithmic(&mut rng, learning_rate);
+        settings.training.regularization = logarithmic(&mut rng, regularization);
+        let layers = rng.random_range(fewest..=most);
+        settings.network.hidden = (0..layers).filter_map(|_| widths.choose(&mut rng).copied()).collect();
+    }
+    settings
+}
+
+/// A number with three significant digits, of a uniformly drawn logarithm.
+fn logarithmic(rng: &mut ChaCha8Rng, [low, high]: [f64; 2]) -> f64 {
+    let (from, to) = (libm::log(low), libm::log(high));
+    let value = libm::exp(from + (to - from) * rng.random::<f64>());
+    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    rounded.clamp(low, high)
+}
+
+/// Whether `folder` contains a search.
+pub fn is_in(folder: &Path) -> bool {
+    folder.join(log::FILE_NAME).exists()
+}
+
+/// A search in a folder, which the caller has locked.
+#[derive(Debug)]
+pub struct Search {
+    folder: PathBuf,
+    /// The settings of the first run, with the ranges.
+    settings: Settings,
+    log: Log,
+    tried: Vec<Tried>,
+    /// The variance of the standardised target in the validation part.
+    variance: f64,
+    /// What a user should decide before training, one line each.
+    pub findings: Vec<String>,
+    /// Notes on the data, one line each.
+    pub notes: Vec<String>,
+}
+
+impl Search {
+    /// Starts or resumes a search in `folder`. `warn` is called with a warning about what an interruption has left incomplete.
+    ///
+    /// # Errors
+    /// If the settings or ranges are invalid, the table cannot be prepared, the folder's search has another table or other settings, or a
+    /// file cannot be read or written.
+    pub fn open(
+        folder: &Path,
+        table: &Table,
+        settings: &Settings,
+        resume: bool,
+        warn: impl FnOnce(String),
+    ) -> Result<Self, SearchError> {
+        require_valid(settings)?;
+        let prepared = prepare(table, settings)?;
+        let (settings, checksum) = (run_folder::with_full_path(settings), prepared.checksum());
+        let (log, tried) = match resume {
+            true => Log::resume(folder, &settings, (table.source(), checksum), warn)?,
+            false => (Log::create(folder, &settings, checksum)?, Vec::new()),
+        };
+        let variance = variance(&prepared.validation);
+        let (findings, notes) = (prepared.findings, prepared.notes);
+        Ok(Self { folder: folder.to_path_buf(), settings, log, tried, variance, findings, notes })
+    }
+
+    /// Trains those of the first `runs` runs that have not ended before, several at once on the CPU. Each is kept in the folder as it ends,
+    /// and passed to `done`. Returns whether all have ended: `false` if `cancel` was set.
+    ///
+    /// # Errors
+    /// If a run fails other than by divergence, or the log cannot be written.
+    pub fn train(
+        &mut self,
+        table: &Arc<Table>,
+        runs: usize,
+        cancel: &AtomicBool,
+        mut done: impl FnMut(&Tried),
+    ) -> Result<bool, SearchError> {
+        let waiting: Vec<usize> = (1..=runs).filter(|run| self.tried.iter().all(|tried| tried.run != *run)).collect();
+        let members: Vec<Settings> = waiting.iter().map(|&run| settings_of_run(&self.settings, run)).collect();
+        let variance = self.variance;
+        let mut failed = None;
+        let outcome = |last: &Snapshot| measured(last, variance);
+        let outcomes = fleet::train(table, &members, cancel, Session::start_without_test, outcome, |index, outcome| {
+            let (run, settings) = (waiting[index], &members[index]);
+            let kept = match outcome {
+                Err(message) => Err(SearchError::Run { run, message: message.clone() }),
+                Ok((epochs, seconds, validation)) => {
+                    let tried = Tried {
+                        run,
+                        hidden: settings.network.hidden.clone(),
+                        learning_rate: settings.training.learning_rate,
+                        regularization: settings.training.regularization,
+                        epochs: *epochs,
+                        seconds: *seconds,
+                        validation: *validation,
+                    };
+                    self.log.append(&tried).map(|()| tried)
+                }
+            };
+            match kept {
+                Ok(tried) => {
+                    done(&tried);
+                    self.tried.push(tried);
+                    ControlFlow::Continue(())
+                }
+                Err(error) => {
+                    failed.get_or_insert(error);
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        failed.map_or(Ok(outcomes.is_some()), Err)
+    }
+
+    /// Those of the first `runs` runs that have ended, the best first. Runs that diverged are the last; equal ones are in their order.
+    pub fn ranked(&self, runs: usize) -> Vec<&Tried> {
+        let mut tried: Vec<&Tried> = self.tried.iter().filter(|tried| tried.run <= runs).collect();
+        tried.sort_by(|a, b| a.error().total_cmp(&b.error()).then(a.run.cmp(&b.run)));
+        tried
+    }
+
+    /// The settings of a run, with which it can be trained alone.
+    pub fn settings_of(&self, tried: &Tried) -> Settings {
+        settings_of_run(&self.settings, tried.run)
+    }
+
+    /// Writes the table and the plots of those of the first `runs` runs that have ended.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn save(&self, runs: usize) -> Result<(), SearchError> {
+        let mut tried = self.ranked(runs);
+        tried.sort_by_key(|tried| tried.run);
+        self.write(RUNS, &table_of(&tried))?;
+        let plot = plots::search(&tried).map_err(|error| SearchError::Io {
+            path: self.folder.join(PLOT),
+            action: "write",
+            source: io::Error::other(error),
+        })?;
+        self.write(PLOT, &plot)
+    }
+
+    /// Writes the settings of the best run.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn save_best(&self, best: &Tried) -> Result<(), SearchError> {
+        self.write(BEST, &self.settings_of(best).to_toml())
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), SearchError> {
+        let path = self.folder.join(name);
+        write_atomically(&path, text.as_bytes()).map_err(|source| SearchError::Io { path, action: "write", source })
+    }
+}
+
+/// Checks the kind of network and the ranges.
+///
+/// # Errors
+/// If there is nothing to search for, or a range cannot be drawn from.
+pub fn require_valid(settings: &Settings) -> Result<(), SearchError> {
+    if settings.network.kind == NetworkKind::Table {
+        return Err(SearchError::Kind);
+    }
+    settings.search.problem().map_or(Ok(()), |problem| Err(SearchError::Range(problem)))
+}
+
+/// Epochs, seconds and validation errors of a run that has ended; the message of one that failed.
+fn measured(last: &Snapshot, variance: f64) -> Result<(usize, f64, Option<Validation>), String> {
+    let seconds = last.history.iter().map(|record| record.seconds).sum();
+    let best = last.best_epoch.checked_sub(1).and_then(|best| last.history.get(best));
+    let validation = match (&last.state, best) {
+        (State::Failed(message), _) => return Err(message.clone()),
+        (State::Finished(_), Some(best)) => Some(Validation {
+            best_epoch: best.epoch,
+            rmse: best.validation_rmse,
+            rmse_in_unit: best.validation_rmse_in_unit,
+            r2: 1.0 - best.validation_rmse * best.validation_rmse / variance,
+        }),
+        _ => None,
+    };
+    Ok((last.history.len(), seconds, validation))
+}
+
+/// The variance of a part's standardised target; NaN if it is constant.
+fn variance(part: &Part) -> f64 {
+    let targets = || part.samples.targets().iter().map(|&target| f64::from(target));
+    let count = part.rows.len() as f64;
+    let mean = targets().sum::<f64>() / count;
+    let variance = targets().map(|target| (target - mean) * (target - mean)).sum::<f64>() / count;
+    if variance > 0.0 { variance } else { f64::NAN }
+}
+
+/// The runs as CSV, in their order.
+fn table_of(tried: &[&Tried]) -> String {
+    let mut text = "run,hidden,learning rate,regularization,best epoch,epochs,validation RMSE standardised,validation RMSE,validation R²,\
+                    seconds,state\n"
+        .to_owned();
+    for Tried { run, hidden, learning_rate, regularization, epochs, seconds, validation } in tried {
+        let hidden: Vec<String> = hidden.iter().map(usize::to_string).collect();
+        let (errors, state) = match validation {
+            Some(Validation { best_epoch, rmse, rmse_in_unit, r2 }) => {
+                ([best_epoch.to_string(), rmse.to_string(), rmse_in_unit.to_string(), r2.to_string()], "finished")
+            }
+            None => (Default::default(), "diverged"),
+        };
+        let [best_epoch, rmse, in_unit, r2] = errors;
+        let hidden = hidden.join(" ");
+        text += &format!(
+            "{run},{hidden},{learning_rate},{regularization},{best_epoch},{epochs},{rmse},{in_unit},{r2},{seconds:.3},{state}\n"
+        );
+    }
+    text
+}
