@@ -1,3 +1,4 @@
+use cuda_std::math::GpuFloat;
 use cuda_std::{Global, GlobalMut, SharedArray, hint, kernel, math, shared_array, thread, warp};
 
 use super::batch::Batch;
@@ -182,7 +183,7 @@ impl<'a> Sample<'a> {
             return activation::apply(layer.activation, z);
         }
         // The largest sum is subtracted first, so no exponential overflows.
-        let e = math::exp(z - butterfly(z, f32::max));
+        let e = math::exp(z - butterfly(z, GpuFloat::max));
         e / self.sum(e)
     }
 
