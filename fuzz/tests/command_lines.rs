@@ -46,7 +46,7 @@ const FORMS: [&str; 14] = [
     "neural-net predict | IN | IN | --data IN | --json",
     "neural-net digits new.png | --seed N | OUT",
     "compute-shader --repeats 1 --model model.safetensors --data digits | --repeats N | -c N | --seed N | --model IN | --data IN | --plot OUT | --json",
-    "regression-studio train settings.toml --out kept | IN | --out OUT | --resume | --folds N",
+    "regression-studio train settings.toml --out kept | IN | --out OUT | --resume | --folds N | --seeds N | --search N",
     "regression-studio predict | IN | IN | --out OUT | --explain",
     "report --figures missing --out hw1.pdf | --figures IN | --out OUT | --author A/#set | --notes IN | --html | --json | --quick | --seed N",
     "xtask ptx profile | max_kernel/matmul_kernel_f32/no_kernel | --check",

@@ -14,8 +14,8 @@ use neural_net::device::{OpenedDevice, TrainingDevice};
 use crate::settings::NetworkKind;
 use crate::{Session, Settings, Snapshot, Table};
 
-/// Trains a run with each of `members`, all with the same table, device and threads. Each run is started by `start`, and `outcome` takes from
-/// its last snapshot the part that is kept. The calling thread passes each index and outcome to `done`, in the order in which the runs end;
+/// Trains a run with each of `members`, all with the same table, device and threads. `start` starts each run, and `outcome` takes the
+/// part to keep from its last snapshot. The calling thread passes each index and outcome to `done`, in the order in which the runs end;
 /// after a break no further run starts, and those in progress end.
 ///
 /// Returns the outcomes in the order of the members: all of them, or after a break the first ones. `None` if `cancel` was set.
@@ -43,7 +43,7 @@ pub fn train<R: Send>(
         }
         start(Arc::clone(table), settings).wait_unless(cancel, |_| ()).map(|last| outcome(&last))
     };
-    // Without a break at a cancelled member, whose outcome is `None`, `done` would see it.
+    // A cancelled member has no outcome, and ends the fleet.
     let outcomes = run(members.len(), at_once, of_member, |index, outcome| match outcome {
         Some(outcome) => done(index, outcome),
         None => ControlFlow::Break(()),

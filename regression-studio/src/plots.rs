@@ -122,7 +122,7 @@ pub fn predicted(predicted: &Predicted) -> Result<String, PlotError> {
     Ok(svg)
 }
 
-/// The colours of runs with one hidden layer, two, three, and more; before them, that of none.
+/// The colours of runs with no hidden layer, one, two, three, and more.
 const LAYERS: [RGBColor; 5] =
     [RGBColor(127, 127, 127), TRAINING, VALIDATION, RGBColor(0, 128, 96), RGBColor(148, 70, 170)];
 
@@ -232,9 +232,10 @@ fn draw_best_so_far(area: &Area<'_>, tried: &[&Tried], own: Option<f64>, errors:
         .y_label_formatter(&|error| shown(*error))
         .draw()?;
     if let Some(own) = own.filter(|own| own.is_finite()) {
-        let line = LineSeries::new([(1.0, own), (runs, own)], BLACK.mix(0.5));
+        let line = LineSeries::new([(1.0, own), (runs, own)], BLACK.mix(0.5).stroke_width(2));
         let line = chart.draw_series(line)?;
-        line.label("the file's settings").legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], BLACK.mix(0.5)));
+        line.label("the file's settings")
+            .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], BLACK.mix(0.5).stroke_width(2)));
     }
     let mut best = f64::INFINITY;
     let steps = tried.iter().enumerate().flat_map(|(index, tried)| {

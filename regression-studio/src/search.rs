@@ -2,7 +2,7 @@
 //! Optimization", Journal of Machine Learning Research 13, 2012).
 //!
 //! All runs have the same split and training seed. The best one has the smallest validation error; the test part is not looked at. Run 1 has
-//! the settings of the file. The others' are drawn from [`SearchSettings`], each from a random stream of its own.
+//! the settings of the file. The settings of each other run are drawn from [`SearchSettings`] by a random stream of its own.
 //! The first 50 of 100 runs are therefore those of a search of 50.
 //!
 //! | file in the folder | content |
@@ -231,7 +231,7 @@ impl Search {
         Ok(Self { folder: folder.to_path_buf(), settings, log, tried, variance, findings, notes })
     }
 
-    /// Trains those of the first `runs` runs that have not ended before, several at once on the CPU. Each is kept in the folder as it ends,
+    /// Trains the first `runs` runs, except for those that have ended before, several at once on the CPU. Each is kept in the folder as it ends,
     /// and passed to `done`. Returns whether all have ended: `false` if `cancel` was set.
     ///
     /// # Errors
@@ -280,7 +280,7 @@ impl Search {
         failed.map_or(Ok(outcomes.is_some()), Err)
     }
 
-    /// Those of the first `runs` runs that have ended, the best first. Runs that diverged are the last; equal ones are in their order.
+    /// The runs that have ended among the first `runs`, the best first. Runs that diverged are the last; equal ones are in their order.
     pub fn ranked(&self, runs: usize) -> Vec<&Tried> {
         let mut tried: Vec<&Tried> = self.tried.iter().filter(|tried| tried.run <= runs).collect();
         tried.sort_by(|a, b| a.error().total_cmp(&b.error()).then(a.run.cmp(&b.run)));
@@ -292,7 +292,7 @@ impl Search {
         settings_of_run(&self.settings, tried.run)
     }
 
-    /// Writes the table and the plots of those of the first `runs` runs that have ended.
+    /// Writes the table and the plots of the runs that have ended among the first `runs`.
     ///
     /// # Errors
     /// If a file cannot be written.
