@@ -18,6 +18,7 @@
 //! The default feature `window` is the desktop program on top of these. No other module depends on it, and the library
 //! prints nothing.
 
+pub(crate) mod at_once;
 pub mod background;
 pub mod contributions;
 pub mod cross_validation;
@@ -41,6 +42,7 @@ pub mod settings;
 pub mod sigmoid;
 pub mod trained;
 pub mod trees;
+pub mod tried;
 #[cfg(feature = "window")]
 pub mod window;
 

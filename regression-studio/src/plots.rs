@@ -7,7 +7,7 @@ use plotters::prelude::*;
 
 use crate::results::EpochErrors;
 use crate::results::Predicted;
-use crate::search::Tried;
+use crate::tried::Tried;
 
 /// An error of the plotting back end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

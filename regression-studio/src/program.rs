@@ -5,7 +5,6 @@ mod cross_validation;
 pub(crate) mod example;
 mod explanation;
 pub(crate) mod predict;
-mod search;
 pub(crate) mod train;
 
 use std::process::ExitCode;

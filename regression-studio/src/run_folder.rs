@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::results::{Ending, Results};
 use crate::saved_run::SavedRun;
 use crate::settings::{Problem, SettingsError, Source};
-use crate::{Settings, plots, search};
+use crate::{Settings, plots};
 
 /// The ending and the results, as stored on disk.
 #[derive(Serialize, Deserialize)]
@@ -112,6 +112,8 @@ const RESULTS: &str = "results.toml";
 const OF_EVERY_RUN: [&str; 4] = [checkpoint::FILE_NAME, MODEL, HISTORY, SETTINGS];
 /// The files that only the folder of a run that has ended contains.
 const OF_THE_END: [&str; 6] = [RESULTS, PREDICTED, SPLIT, CARD, ERRORS_PLOT, PREDICTED_PLOT];
+/// The files of a search for settings, [`crate::search`], which has its best run in the same folder.
+const OF_SEARCH: [&str; 4] = ["search.jsonl", "search.csv", "search.svg", "best.toml"];
 /// The file name of the test part's predictions.
 const PREDICTED: &str = "predicted.csv";
 /// The file name of the rows' parts.
@@ -139,7 +141,7 @@ pub fn files_read(folder: &Path) -> [PathBuf; 4] {
 /// If one is, also by another name.
 pub fn require_other_files(folder: &Path, flag: &str, inputs: &[&Path]) -> Result<(), Overwrites> {
     let files: Vec<PathBuf> =
-        OF_EVERY_RUN.iter().chain(&OF_THE_END).chain(&search::FILES).map(|name| folder.join(name)).collect();
+        OF_EVERY_RUN.iter().chain(&OF_THE_END).chain(&OF_SEARCH).map(|name| folder.join(name)).collect();
     require_distinct(files.iter().map(|file| (flag, file.as_path())), inputs)
 }
 

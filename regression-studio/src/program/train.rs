@@ -1,6 +1,7 @@
 //! `regression-studio train`: a training run without the window.
 
-pub(super) mod report;
+mod report;
+mod search;
 mod times;
 mod watch;
 
@@ -24,10 +25,10 @@ use regression_studio::{SavedRun, Session, Table, trees};
 use self::times::Times;
 use self::watch::Watch;
 use super::arguments::TrainArguments;
-use super::{cross_validation, search};
+use super::cross_validation;
 
 /// Exit code of an interrupted run: 128 + SIGINT, as in shells.
-pub(super) const INTERRUPTED: u8 = 130;
+const INTERRUPTED: u8 = 130;
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     let mut times = Times::start();
@@ -129,7 +130,7 @@ fn settings(arguments: &TrainArguments) -> Result<Settings> {
 }
 
 /// Checks that the run is not saved over a file that is read.
-pub(super) fn require_other_files(arguments: &TrainArguments, settings: &Settings, folder: &Path) -> Result<()> {
+fn require_other_files(arguments: &TrainArguments, settings: &Settings, folder: &Path) -> Result<()> {
     let table = match &settings.data.source {
         Source::File(table) => Some(table.as_path()),
         Source::Synthetic { .. } => None,
@@ -170,7 +171,7 @@ fn require_valid(settings: &Settings) -> Result<()> {
     if problems.is_empty() { Ok(()) } else { bail!("{}", problems.join("; ")) }
 }
 
-pub(super) fn default_folder(config: &Path) -> PathBuf {
+fn default_folder(config: &Path) -> PathBuf {
     let mut name = config.file_stem().unwrap_or_default().to_owned();
     name.push("-run");
     PathBuf::from(name)

@@ -19,7 +19,7 @@ use crate::results::{self, Ending, EpochErrors, Evaluation, Predicted};
 use crate::saved_run::{Checkpoint, RunProgress, SavedRun};
 use crate::settings::{Fold, NetworkKind, SplitOrder};
 use crate::trained::Trained;
-use crate::{Model, Settings, Table, fleet};
+use crate::{Model, Settings, Table};
 
 /// Interval between snapshots during an epoch.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(50);
@@ -271,7 +271,7 @@ impl<'a> Trainer<'a> {
                 _ => pool(Some((rayon::current_num_threads() / at_once).max(1)))?.install(measure),
             }
         };
-        let of_folds = fleet::run(intervals::FOLDS, at_once, of_fold, |_, of_fold| match of_fold {
+        let of_folds = crate::at_once::run(intervals::FOLDS, at_once, of_fold, |_, of_fold| match of_fold {
             Ok(Some(_)) => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
         });

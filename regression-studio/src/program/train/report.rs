@@ -14,7 +14,7 @@ use crate::program::{number, r_squared};
 const SHOWN_FEATURES: usize = 10;
 
 /// Prints the results of a run of this kind of network, which ended in this state and is saved to `folder`.
-pub(in crate::program) fn print(results: &Results, state: &State, kind: NetworkKind, folder: &Path) {
+pub(super) fn print(results: &Results, state: &State, kind: NetworkKind, folder: &Path) {
     let why = match state {
         State::Finished(Ending::EarlyStopped) => "the validation error no longer decreases",
         State::Finished(Ending::Stopped) => "interrupted",

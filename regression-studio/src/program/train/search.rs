@@ -11,9 +11,9 @@ use regression_studio::run_folder::{self, RunFolder};
 use regression_studio::search::{self, Search, Tried};
 use regression_studio::{Session, Settings};
 
-use super::arguments::TrainArguments;
-use super::train::{INTERRUPTED, default_folder, report, require_other_files};
-use super::{number, r_squared};
+use super::{INTERRUPTED, default_folder, report, require_other_files};
+use crate::program::arguments::TrainArguments;
+use crate::program::{number, r_squared};
 
 /// Runs that are printed at the end.
 const SHOWN: usize = 10;
