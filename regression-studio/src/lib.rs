@@ -8,7 +8,7 @@
 //!   trained network with its column transform; [`prediction`]: what it predicts for a table.
 //! - [`trees`]: gradient-boosted trees, for comparison.
 //! - [`fleet`]: several training runs at once; [`cross_validation`]: with another fold or seed each;
-//!   [`search`]: with other layers, learning rates and weight decays. [`other_kind`]: a run of the other kind of network, for
+//!   [`search`]: with other layers, learning rates and weight decays, each kept as [`tried`] says. [`other_kind`]: a run of the other kind of network, for
 //!   comparison. [`intervals`]: how sure a prediction is.
 //!   [`contributions`], [`partial_dependence`]: why it is so, for any function of standardised inputs, by the rows of
 //!   [`background`]; [`explanation`]: these for a model.

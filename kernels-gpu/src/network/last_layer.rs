@@ -39,7 +39,10 @@ pub fn network_last_layer(
     batches: Batches,
     activation_below: u32,
 ) {
-    assert!(layer.units == shape.units && (1..=LAST_UNITS).contains(&shape.units), "a sample has a lane per unit");
+    core::assert!(
+        layer.units == shape.units && (1..=LAST_UNITS).contains(&shape.units),
+        "a sample has a lane per unit"
+    );
     let step = state[0];
     let batch = Batch::new(order, step, batches);
     let in_block = thread::thread_idx_x() / LANES;

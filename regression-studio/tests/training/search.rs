@@ -241,9 +241,19 @@ fn a_search_is_resumed_with_the_same_table_and_settings_alone() {
     let threads = settings.with_values(&["training.threads=3"]).unwrap();
     assert_eq!(runs_of(&open(folder.path(), &table, &threads, true).unwrap(), 3).len(), 3);
 
-    // Lines before the last one are whole, of these settings, and there once.
+    // An interruption can leave out a run between others.
     let log = folder.path().join("search.jsonl");
     let text = fs::read_to_string(&log).unwrap();
+    let is_second = |line: &&str| line.contains("\"run\":2,");
+    assert_eq!(text.lines().filter(is_second).count(), 1);
+    let without_second: Vec<&str> = text.split_inclusive('\n').filter(|line| !is_second(line)).collect();
+    fs::write(&log, without_second.concat()).unwrap();
+    let mut resumed = open(folder.path(), &table, &settings, true).unwrap();
+    assert!(resumed.train(&table, 3, &AtomicBool::new(false), |_| ()).unwrap());
+    assert_eq!(runs_of(&resumed, 3), runs_of(&search, 3));
+    drop(resumed);
+
+    // Lines before the last one are whole, of these settings, and there once.
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let changed = lines[2].replacen("\"run\":", "\"run\":1", 1);
     for (number, damaged) in [
