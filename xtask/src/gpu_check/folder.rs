@@ -31,7 +31,7 @@ const MAX_PACKED: u64 = 28 << 20;
 #[cfg(test)]
 const MAX_SENT: u64 = 64 << 20;
 #[cfg(test)]
-const ROOM: u64 = 1 << 19;
+const ROOM: u64 = 1 << 18;
 
 const SCRIPT: &str = "#!/bin/sh
 # Checks and times the kernels on this machine's GPU. Writes gpu-check.json and gpu-check.log to this folder, and to the

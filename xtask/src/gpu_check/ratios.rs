@@ -100,6 +100,8 @@ X·Xᵀ 784×128 f32, all multiprocessors, kernel  -        -         CuPy      
 X·Xᵀ 784×128 f32, tensor cores, kernel         -        -         CuPy                     -          -      -       our program has no time
 max 1000×1000 i32, kernel                      -        4.000 µs  CuPy                     5.000 µs   0.800  1.000
 max 1000×1000 i32, kernel                      -        4.000 µs  PyTorch                  2.000 µs   2.000  1.250   slower
+max 1000×1000 i32, four elements a thread      -        -         CuPy                     -          -      -       our program has no time
+max 1000×1000 i32, four elements a thread      -        -         PyTorch                  -          -      -       our program has no time
 max 1000×1000 i32, with copies                 -        2.000 ms  CuPy                     4.000 ms   0.500  0.500
 activation 10⁶, fused kernel                   -        6.000 µs  CuPy                     8.000 µs   0.750  0.750
 epoch of 50000 images                          -        250.0 ms  PyTorch eager, batch 16  1.000 s    0.250  0.250
@@ -115,7 +117,7 @@ training to 95 %                               -        500.0 ms  PyTorch eager,
         let peers = r#"{"max": {"peer": "", "skipped": {}, "seconds": {"kernel": {"CuPy": {"min": 0.0, "median": 1.0, "repeats": 1}}}}}"#;
         let rows = rows(&results(peers));
         assert!(
-            matches!(&rows[..], [Row { outcome: Outcome::Missing { reason }, .. }] if reason == "the script has no time")
+            matches!(&rows[..], [Row { outcome: Outcome::Missing { reason }, .. }, ..] if reason == "the script has no time")
         );
     }
 }

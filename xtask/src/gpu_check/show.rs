@@ -191,7 +191,7 @@ mod tests {
         results.tests.insert("other".to_owned(), Outcome::Failed { seconds: 60.0, reason });
         let times = json!({ "min": 0.0002, "median": 0.0003, "repeats": 5 });
         results.programs.insert("max".to_owned(), json!({ "failed": "exit status: 1: no GPU" }));
-        let matmul = json!({ "seconds": { "cuda_kernel_6_resident": times } });
+        let matmul = json!({ "seconds": { "cuda_kernel_9_one_block__tensor_cores": times } });
         results.programs.insert("matmul_f32".to_owned(), matmul);
         let step = "step_in_one_launch__network_train_cluster__16_blocks";
         let step = json!({ "seconds": { step: { "min": 6.4e-6, "median": 7e-6, "repeats": 5 } } });
@@ -248,7 +248,7 @@ network_train_cluster  320000 cycles (10000 of each of 32 steps), 1.75 Ghz
 
 goals
 training step, 784-128-64-10, batch 16  6.400 µs  goal 0.05 of PyTorch CUDA graphs, batch 16: 3.000 µs  short by a factor of 2.13  limit 2 exchanges of 16 blocks and 245 products of tiles and 55.0 · 10³ multiply-adds of one multiprocessor: -
-X·Xᵀ 784×128 f32, kernel                200.0 µs  goal 26 of CuPy: 5.200 ms                             reached                    limit 39.4 · 10⁶ multiply-adds of one multiprocessor: -
+X·Xᵀ 784×128 f32, kernel                200.0 µs  goal 26 of CuPy: 5.200 ms                             reached                    limit 117600 products of tiles: -
 
 not run
 peers max
