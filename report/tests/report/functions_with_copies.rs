@@ -89,7 +89,7 @@ fn the_product() {
     check(
         "the_product",
         function,
-        &[copy("to", 840_000).concat(), vec!["launch matmul_resident_f32".to_owned()], download(360_000)],
+        &[copy("to", 840_000).concat(), vec!["launch matmul_one_block_tensor_f32".to_owned()], download(360_000)],
     );
 }
 
