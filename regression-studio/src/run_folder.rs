@@ -113,7 +113,11 @@ const OF_EVERY_RUN: [&str; 4] = [checkpoint::FILE_NAME, MODEL, HISTORY, SETTINGS
 /// The files that only the folder of a run that has ended contains.
 const OF_THE_END: [&str; 6] = [RESULTS, PREDICTED, SPLIT, CARD, ERRORS_PLOT, PREDICTED_PLOT];
 /// The files of a search for settings, [`crate::search`], which has its best run in the same folder.
-const OF_SEARCH: [&str; 4] = ["search.jsonl", "search.csv", "search.svg", "best.toml"];
+const OF_SEARCH: [&str; 4] = [SEARCH_LOG, SEARCH_RUNS, SEARCH_PLOT, SEARCH_BEST];
+pub(crate) const SEARCH_LOG: &str = "search.jsonl";
+pub(crate) const SEARCH_RUNS: &str = "search.csv";
+pub(crate) const SEARCH_PLOT: &str = "search.svg";
+pub(crate) const SEARCH_BEST: &str = "best.toml";
 /// The file name of the test part's predictions.
 const PREDICTED: &str = "predicted.csv";
 /// The file name of the rows' parts.

@@ -32,11 +32,11 @@ pub use crate::tried::{Tried, Validation};
 use crate::{Session, Settings, Snapshot, Table, fleet, plots, run_folder};
 
 /// The file name of the table of all runs.
-pub const RUNS: &str = "search.csv";
+pub const RUNS: &str = run_folder::SEARCH_RUNS;
 /// The file name of the plots.
-pub const PLOT: &str = "search.svg";
+pub const PLOT: &str = run_folder::SEARCH_PLOT;
 /// The file name of the best run's settings.
-pub const BEST: &str = "best.toml";
+pub const BEST: &str = run_folder::SEARCH_BEST;
 
 /// A search that cannot be made, or its files.
 #[derive(Debug, thiserror::Error)]

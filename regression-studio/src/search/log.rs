@@ -13,7 +13,7 @@ use crate::Settings;
 use crate::settings::{SearchSettings, TrainingSettings};
 use crate::table::shortened;
 
-pub(super) const FILE_NAME: &str = "search.jsonl";
+pub(super) const FILE_NAME: &str = crate::run_folder::SEARCH_LOG;
 const FORMAT: &str = "regression-studio search 1";
 
 /// The first line.
