@@ -1,8 +1,8 @@
 use cuda_std::math::GpuFloat;
-use cuda_std::{Global, GlobalMut, SharedArray, hint, kernel, math, shared_array, thread, warp};
+use cuda_std::{Global, GlobalMut, hint, kernel, math, shared_array, thread, warp};
 
 use super::batch::Batch;
-use super::output::ROWS_PER_BLOCK;
+use super::output::{ROWS_PER_BLOCK, SAMPLES, sum_of_samples};
 use super::shape::{Batches, LayerShape, OutputLayer};
 use super::{activation, loss};
 
@@ -45,8 +45,7 @@ pub fn network_last_layer(
     );
     let step = state[0];
     let batch = Batch::new(order, step, batches);
-    let in_block = thread::thread_idx_x() / LANES;
-    let row = thread::block_idx_x() * ROWS_PER_BLOCK + in_block;
+    let row = thread::block_idx_x() * ROWS_PER_BLOCK + thread::thread_idx_x() / LANES;
     let mut sample_loss = 0.0;
     // All lanes of a warp exchange values: those without a sample take the last one, and store nothing.
     if thread::block_idx_x() * ROWS_PER_BLOCK < batch.rows {
@@ -76,30 +75,12 @@ pub fn network_last_layer(
             }
         });
     }
-    let sums = shared_array![f32; ROWS_PER_BLOCK as usize];
-    let sum = sum_of_samples(&sums, in_block, sample_loss);
+    let sums = shared_array![f32; SAMPLES];
+    let sum = sum_of_samples(LANES, &sums, sample_loss);
     if thread::thread_idx_x() == 0 {
         let parts = batches.size.div_ceil(ROWS_PER_BLOCK);
         losses.set((step * parts + thread::block_idx_x()) as usize, sum);
     }
-}
-
-/// The sum of the block's losses in the samples' order, in thread 0.
-#[inline(always)]
-fn sum_of_samples(sums: &SharedArray<f32, { ROWS_PER_BLOCK as usize }>, in_block: u32, loss: f32) -> f32 {
-    if thread::thread_idx_x().is_multiple_of(LANES) {
-        sums.set(in_block as usize, loss);
-    }
-    thread::sync_threads();
-    let mut sum = 0.0;
-    if thread::thread_idx_x() == 0 {
-        let mut i = 0;
-        while i < ROWS_PER_BLOCK as usize {
-            sum += sums.get(i);
-            i += 1;
-        }
-    }
-    sum
 }
 
 /// The values of a sample's lanes, combined by a butterfly, in each of them.

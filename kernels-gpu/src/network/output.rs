@@ -1,4 +1,4 @@
-use cuda_std::{Global, GlobalMut, kernel, math, shared_array, thread, warp};
+use cuda_std::{Global, GlobalMut, SharedArray, kernel, math, shared_array, thread, warp};
 
 use super::batch::Batch;
 use super::shape::{Batches, OutputLayer};
@@ -6,7 +6,7 @@ use super::{activation, loss};
 
 /// Samples per block of 256 threads: one per warp.
 pub const ROWS_PER_BLOCK: u32 = 8;
-const WARPS: usize = ROWS_PER_BLOCK as usize;
+pub(super) const SAMPLES: usize = ROWS_PER_BLOCK as usize;
 const LANES: u32 = 32;
 
 /// The output layer's error and loss, one warp per sample of the batch.
@@ -34,8 +34,8 @@ pub fn network_output(
         sample_loss = row.loss();
         row.store_errors(errors);
     }
-    let sums = shared_array![f32; WARPS];
-    let sum = sum_of_warps(sample_loss, |warp, value| sums.set(warp, value), |warp| sums.get(warp));
+    let sums = shared_array![f32; SAMPLES];
+    let sum = sum_of_samples(LANES, &sums, sample_loss);
     if thread::thread_idx_x() == 0 {
         let parts = batches.size.div_ceil(ROWS_PER_BLOCK);
         losses.set((step * parts + thread::block_idx_x()) as usize, sum);
@@ -67,12 +67,9 @@ pub fn network_evaluate(
         sample_loss = row.loss();
         is_correct = row.is_correct();
     }
-    let losses_of_warps = shared_array![f32; WARPS];
-    let correct_of_warps = shared_array![f32; WARPS];
-    let set = |warp, value| losses_of_warps.set(warp, value);
-    let loss_sum = sum_of_warps(sample_loss, set, |warp| losses_of_warps.get(warp));
-    let set = |warp, value| correct_of_warps.set(warp, value);
-    let correct_sum = sum_of_warps(is_correct, set, |warp| correct_of_warps.get(warp));
+    let (losses_of_samples, correct_of_samples) = (shared_array![f32; SAMPLES], shared_array![f32; SAMPLES]);
+    let loss_sum = sum_of_samples(LANES, &losses_of_samples, sample_loss);
+    let correct_sum = sum_of_samples(LANES, &correct_of_samples, is_correct);
     if thread::thread_idx_x() == 0 {
         let parts = batches.size.div_ceil(ROWS_PER_BLOCK);
         let at = (step * parts + thread::block_idx_x()) as usize;
@@ -81,20 +78,21 @@ pub fn network_evaluate(
     }
 }
 
-/// The sum of the warps' values in order, in thread 0. All threads of the block must call it.
+/// The sum of the samples' values in order, in thread 0. All threads of the block must call it; of a sample's `lanes` threads the first one
+/// has its value.
 #[inline(always)]
-fn sum_of_warps(value: f32, set: impl Fn(usize, f32), get: impl Fn(usize) -> f32) -> f32 {
+pub(super) fn sum_of_samples(lanes: u32, sums: &SharedArray<f32, SAMPLES>, value: f32) -> f32 {
     let t = thread::thread_idx_x();
-    if t.is_multiple_of(LANES) {
-        set((t / LANES) as usize, value);
+    if t.is_multiple_of(lanes) {
+        sums.set((t / lanes) as usize, value);
     }
     thread::sync_threads();
     let mut sum = 0.0;
     if t == 0 {
-        let mut warp = 0;
-        while warp < WARPS {
-            sum += get(warp);
-            warp += 1;
+        let mut sample = 0;
+        while sample < SAMPLES {
+            sum += sums.get(sample);
+            sample += 1;
         }
     }
     sum
