@@ -13,6 +13,7 @@ mod peers;
 mod profiles;
 mod programs;
 mod ptx;
+mod site;
 mod skipped;
 mod test;
 mod wasm;
@@ -55,6 +56,8 @@ enum Command {
     Peers(peers::Options),
     /// Times every function in the dev and release profiles: their times must be within 25 % of each other
     Profiles(profiles::Options),
+    /// Makes the site: the lab, the digit page and the documents as HTML, for any static host
+    Site(site::Options),
     /// Counts the tests that a run skipped, and fails if a skip is not allowed
     Skipped(skipped::Options),
     /// Runs the tests of all workspaces
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Command::Ptx(options) => ptx::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Profiles(options) => profiles::run(&options),
+        Command::Site(options) => site::run(&options),
         Command::Skipped(options) => skipped::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Other(command) => unknown(&command),
