@@ -256,7 +256,10 @@ impl Work for Call {
         let captured =
             driver.options.capture.as_ref().and_then(|folder| Some((folder, Captured::of(&self.parameters, &memory)?)));
         let options = driver.options.launch.clone();
+        // In several orders memory is restored before each: what other threads of the host would copy and allocate meanwhile waits.
+        let waiting = if options.search.runs > 1 { Some(state()?) } else { None };
         let result = self.module.launch_on(&memory, &Threads, options, &self.kernel, self.config, &parameters);
+        drop(waiting);
         for printed in self.module.take_printed() {
             // A closed stdout is no error of the launch.
             let _ = write!(std::io::stdout(), "{}", printed.text);
