@@ -98,13 +98,21 @@ pub fn run(
         (_, None) => Err("training has not ended".to_owned()),
     };
     let members = repeats.members(settings);
-    let outcomes = fleet::train(table, &members, cancel, Session::start, outcome, |index, outcome| match outcome {
-        Ok(results) => {
-            done(index, results);
-            ControlFlow::Continue(())
-        }
-        Err(_) => ControlFlow::Break(()),
-    });
+    let outcomes = fleet::train(
+        table,
+        &members,
+        cancel,
+        Session::start,
+        |_, _| (),
+        outcome,
+        |index, outcome| match outcome {
+            Ok(results) => {
+                done(index, results);
+                ControlFlow::Continue(())
+            }
+            Err(_) => ControlFlow::Break(()),
+        },
+    );
     let named = |(index, outcome): (usize, Result<Results, String>)| {
         outcome.map_err(|message| format!("{}: {message}", repeats.name(index)))
     };

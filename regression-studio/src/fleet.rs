@@ -14,8 +14,8 @@ use neural_net::device::{OpenedDevice, TrainingDevice};
 use crate::settings::NetworkKind;
 use crate::{Session, Settings, Snapshot, Table, at_once};
 
-/// Trains a run with each of `members`, all with the same table, device and threads. `start` starts each run, and `outcome` takes the
-/// part to keep from its last snapshot. The calling thread passes each index and outcome to `done`, in the order in which the runs end;
+/// Trains a run with each of `members`, all with the same table, device and threads. `start` starts each run, `watch` gets the index and
+/// snapshots of each, in the thread that waits for it, and `outcome` takes the part to keep from its last snapshot. The calling thread passes each index and outcome to `done`, in the order in which the runs end;
 /// after a break no further run starts, and those in progress end.
 ///
 /// Returns the outcomes in the order of the members: all of them, or after a break the first ones. `None` if `cancel` was set.
@@ -24,6 +24,7 @@ pub fn train<R: Send>(
     members: &[Settings],
     cancel: &AtomicBool,
     start: fn(Arc<Table>, Settings) -> Session,
+    watch: impl Fn(usize, &Snapshot) + Sync,
     outcome: impl Fn(&Snapshot) -> R + Sync,
     mut done: impl FnMut(usize, &R) -> ControlFlow<()>,
 ) -> Option<Vec<R>> {
@@ -41,7 +42,9 @@ pub fn train<R: Send>(
         if width > 1 {
             settings.training.threads = Some((cores / width).max(1));
         }
-        start(Arc::clone(table), settings).wait_unless(cancel, |_| ()).map(|last| outcome(&last))
+        let last = start(Arc::clone(table), settings).wait_unless(cancel, |snapshot| watch(index, snapshot))?;
+        watch(index, &last);
+        Some(outcome(&last))
     };
     // A cancelled member has no outcome, and ends the fleet.
     let outcomes = at_once::run(members.len(), width, of_member, |index, outcome| match outcome {

@@ -12,9 +12,9 @@
 //! | `best.toml` | the settings of the best run |
 
 mod log;
+mod trials;
 
 use std::io;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,11 +25,11 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
 use self::log::Log;
-use crate::prepared::{Part, PrepareError, prepare};
-use crate::session::State;
+pub use self::trials::{Trials, ranked};
+use crate::prepared::{PrepareError, prepare};
 use crate::settings::{NetworkKind, SearchSettings};
 pub use crate::tried::{Tried, Validation};
-use crate::{Session, Settings, Snapshot, Table, fleet, plots, run_folder};
+use crate::{Settings, Table, plots, run_folder};
 
 /// The file name of the table of all runs.
 pub const RUNS: &str = run_folder::SEARCH_RUNS;
@@ -148,12 +148,8 @@ pub fn is_in(folder: &Path) -> bool {
 #[derive(Debug)]
 pub struct Search {
     folder: PathBuf,
-    /// The settings of the first run, with the ranges.
-    settings: Settings,
     log: Log,
-    tried: Vec<Tried>,
-    /// The variance of the standardised target in the validation part.
-    variance: f64,
+    trials: Trials,
     /// What a user should decide before training, one line each.
     pub findings: Vec<String>,
     /// Notes on the data, one line each.
@@ -180,13 +176,12 @@ impl Search {
             true => Log::resume(folder, &settings, (table.source(), checksum), warn)?,
             false => (Log::create(folder, &settings, checksum)?, Vec::new()),
         };
-        let variance = variance(&prepared.validation);
+        let trials = Trials::of(&prepared, settings, tried);
         let (findings, notes) = (prepared.findings, prepared.notes);
-        Ok(Self { folder: folder.to_path_buf(), settings, log, tried, variance, findings, notes })
+        Ok(Self { folder: folder.to_path_buf(), log, trials, findings, notes })
     }
 
-    /// Trains the first `runs` runs, except for those that have ended before, several at once on the CPU. Each is kept in the folder as it ends,
-    /// and passed to `done`. Returns whether all have ended: `false` if `cancel` was set.
+    /// [`Trials::train`]. Each run is kept in the folder as it ends, and passed to `done`.
     ///
     /// # Errors
     /// If a run fails other than by divergence, or the log cannot be written.
@@ -197,53 +192,18 @@ impl Search {
         cancel: &AtomicBool,
         mut done: impl FnMut(&Tried),
     ) -> Result<bool, SearchError> {
-        let waiting: Vec<usize> = (1..=runs).filter(|run| self.tried.iter().all(|tried| tried.run != *run)).collect();
-        let members: Vec<Settings> = waiting.iter().map(|&run| settings_of_run(&self.settings, run)).collect();
-        let variance = self.variance;
-        let mut failed = None;
-        let outcome = |last: &Snapshot| measured(last, variance);
-        let outcomes = fleet::train(table, &members, cancel, Session::start_without_test, outcome, |index, outcome| {
-            let (run, settings) = (waiting[index], &members[index]);
-            let kept = match outcome {
-                Err(message) => Err(SearchError::Run { run, message: message.clone() }),
-                Ok((epochs, seconds, validation)) => {
-                    let tried = Tried {
-                        run,
-                        hidden: settings.network.hidden.clone(),
-                        learning_rate: settings.training.learning_rate,
-                        regularization: settings.training.regularization,
-                        epochs: *epochs,
-                        seconds: *seconds,
-                        validation: *validation,
-                    };
-                    self.log.append(&tried).map(|()| tried)
-                }
-            };
-            match kept {
-                Ok(tried) => {
-                    done(&tried);
-                    self.tried.push(tried);
-                    ControlFlow::Continue(())
-                }
-                Err(error) => {
-                    failed.get_or_insert(error);
-                    ControlFlow::Break(())
-                }
-            }
-        });
-        failed.map_or(Ok(outcomes.is_some()), Err)
+        let log = &mut self.log;
+        self.trials.train(table, runs, cancel, |_, _| (), |tried| log.append(tried).map(|()| done(tried)))
     }
 
-    /// The runs that have ended among the first `runs`, the best first. Runs that diverged are the last; equal ones are in their order.
+    /// The runs that have ended among the first `runs`, as [`ranked`].
     pub fn ranked(&self, runs: usize) -> Vec<&Tried> {
-        let mut tried: Vec<&Tried> = self.tried.iter().filter(|tried| tried.run <= runs).collect();
-        tried.sort_by(|a, b| a.error().total_cmp(&b.error()).then(a.run.cmp(&b.run)));
-        tried
+        ranked(self.trials.tried().iter().filter(|tried| tried.run <= runs))
     }
 
     /// The settings of a run, with which it can be trained alone.
     pub fn settings_of(&self, tried: &Tried) -> Settings {
-        settings_of_run(&self.settings, tried.run)
+        settings_of_run(self.trials.settings(), tried.run)
     }
 
     /// Writes the table and the plots of the runs that have ended among the first `runs`.
@@ -285,32 +245,6 @@ pub fn require_valid(settings: &Settings) -> Result<(), SearchError> {
         return Err(SearchError::Kind);
     }
     settings.search.problem().map_or(Ok(()), |problem| Err(SearchError::Range(problem)))
-}
-
-/// Epochs, seconds and validation errors of a run that has ended; the message of one that failed.
-fn measured(last: &Snapshot, variance: f64) -> Result<(usize, f64, Option<Validation>), String> {
-    let seconds = last.history.iter().map(|record| record.seconds).sum();
-    let best = last.best_epoch.checked_sub(1).and_then(|best| last.history.get(best));
-    let validation = match (&last.state, best) {
-        (State::Failed(message), _) => return Err(message.clone()),
-        (State::Finished(_), Some(best)) => Some(Validation {
-            best_epoch: best.epoch,
-            rmse: best.validation_rmse,
-            rmse_in_unit: best.validation_rmse_in_unit,
-            r2: 1.0 - best.validation_rmse * best.validation_rmse / variance,
-        }),
-        _ => None,
-    };
-    Ok((last.history.len(), seconds, validation))
-}
-
-/// The variance of a part's standardised target; NaN if it is constant.
-fn variance(part: &Part) -> f64 {
-    let targets = || part.samples.targets().iter().map(|&target| f64::from(target));
-    let count = part.rows.len() as f64;
-    let mean = targets().sum::<f64>() / count;
-    let variance = targets().map(|target| (target - mean) * (target - mean)).sum::<f64>() / count;
-    if variance > 0.0 { variance } else { f64::NAN }
 }
 
 /// The runs as CSV, in their order.

@@ -26,6 +26,7 @@ mod recent;
 mod results_card;
 mod saving;
 mod scatter;
+mod search;
 mod task;
 mod theme;
 mod typed;

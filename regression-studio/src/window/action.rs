@@ -15,6 +15,8 @@ pub(crate) enum Tab {
     Predict,
     /// Comparison of runs.
     Compare,
+    /// A search for settings.
+    Search,
 }
 
 /// An action of the user, by mouse or keyboard.
@@ -37,6 +39,7 @@ pub(crate) enum Action {
     CrossValidate,
     TryOtherKind,
     SwitchKind,
+    Search,
     PredictLoaded,
     PredictFile,
     SavePredictions,
@@ -53,7 +56,7 @@ const CTRL: Modifiers = Modifiers::COMMAND;
 const CTRL_SHIFT: Modifiers = Modifiers { shift: true, ..Modifiers::COMMAND };
 
 /// All keyboard shortcuts. A shortcut with Shift precedes the same one without, which would match too.
-pub(crate) const KEYS: [(KeyboardShortcut, Action); 22] = [
+pub(crate) const KEYS: [(KeyboardShortcut, Action); 24] = [
     (KeyboardShortcut::new(CTRL_SHIFT, Key::O), Action::OpenRun),
     (KeyboardShortcut::new(CTRL, Key::O), Action::OpenData),
     (KeyboardShortcut::new(CTRL, Key::S), Action::SaveRun),
@@ -64,6 +67,7 @@ pub(crate) const KEYS: [(KeyboardShortcut, Action); 22] = [
     (KeyboardShortcut::new(Modifiers::NONE, Key::F6), Action::Pause),
     (KeyboardShortcut::new(Modifiers::NONE, Key::F7), Action::Resume),
     (KeyboardShortcut::new(Modifiers::NONE, Key::F8), Action::Step),
+    (KeyboardShortcut::new(Modifiers::SHIFT, Key::F9), Action::Search),
     (KeyboardShortcut::new(Modifiers::NONE, Key::F9), Action::CrossValidate),
     (KeyboardShortcut::new(Modifiers::SHIFT, Key::F10), Action::SwitchKind),
     (KeyboardShortcut::new(Modifiers::NONE, Key::F10), Action::TryOtherKind),
@@ -72,6 +76,7 @@ pub(crate) const KEYS: [(KeyboardShortcut, Action); 22] = [
     (KeyboardShortcut::new(CTRL, Key::Num3), Action::Show(Tab::Training)),
     (KeyboardShortcut::new(CTRL, Key::Num4), Action::Show(Tab::Predict)),
     (KeyboardShortcut::new(CTRL, Key::Num5), Action::Show(Tab::Compare)),
+    (KeyboardShortcut::new(CTRL, Key::Num6), Action::Show(Tab::Search)),
     (KeyboardShortcut::new(CTRL, Key::D), Action::SwitchTheme),
     (KeyboardShortcut::new(Modifiers::NONE, Key::F1), Action::Help),
     (KeyboardShortcut::new(CTRL, Key::Q), Action::Quit),
@@ -99,6 +104,7 @@ impl Action {
             Self::CrossValidate => "Cross-validate",
             Self::TryOtherKind => "Try the other kind",
             Self::SwitchKind => "Switch to the better kind",
+            Self::Search => "Search",
             Self::PredictLoaded => "Predict the loaded table",
             Self::PredictFile => "Predict a file…",
             Self::SavePredictions => "Save predictions…",
@@ -110,6 +116,7 @@ impl Action {
             Self::Show(Tab::Training) => "Training",
             Self::Show(Tab::Predict) => "Predict",
             Self::Show(Tab::Compare) => "Compare runs",
+            Self::Show(Tab::Search) => "Find settings",
             Self::SwitchTheme => "Switch theme",
             Self::Help => "Keys",
             Self::Quit => "Quit",
@@ -138,6 +145,9 @@ impl Action {
             Self::CrossValidate => "Train once for each fold, tested on it: mean and spread of the errors",
             Self::TryOtherKind => "Train the other kind of network, and compare both on the validation part",
             Self::SwitchKind => "Show the run of the other kind of network, which is trained, and use it from now on",
+            Self::Search => {
+                "Train with many random layers, learning rates and weight decays, and rank them by the validation error"
+            }
             Self::PredictLoaded => "Predict every row of the table that is loaded",
             Self::PredictFile => "Open another table and predict its rows",
             Self::SavePredictions => "Save the predictions as CSV: row, prediction, and true value if there is one",
@@ -149,6 +159,7 @@ impl Action {
             Self::Show(Tab::Training) => "Show network, curves and results",
             Self::Show(Tab::Predict) => "Predict rows with the trained network, and vary one row",
             Self::Show(Tab::Compare) => "Compare curves, settings and results of up to six runs",
+            Self::Show(Tab::Search) => "Search for layers, learning rate and weight decay",
             Self::SwitchTheme => "Switch between light and dark theme",
             Self::Help => "List all keys",
             Self::Quit => "Close the window",

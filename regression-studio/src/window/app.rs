@@ -23,6 +23,7 @@ use super::loading::{LoadOutcome, Loading, WatchedFile};
 use super::predict::{Predict, Rows};
 use super::preview::Preview;
 use super::saving::Saving;
+use super::search::Search;
 use super::task::Task;
 use super::theme;
 use super::unsaved::{self, Recovered};
@@ -83,6 +84,7 @@ pub struct App {
     loading: Option<Loading>,
     watched: Option<Watched>,
     checks: Checks,
+    search: Search,
     runs: Runs,
     tab: Tab,
     scale: ErrorScale,
@@ -120,6 +122,7 @@ impl App {
             loading: Some(loading),
             watched: None,
             checks: Checks::default(),
+            search: Search::default(),
             runs: Runs::default(),
             tab: Tab::Data,
             scale: ErrorScale::default(),
@@ -147,6 +150,13 @@ impl App {
         self.poll_background();
         self.poll_files(&context);
         self.poll_checks(&context);
+        if let Some(message) = self.search.poll() {
+            self.fail(
+                "The search failed",
+                message,
+                "Change the settings on the left; the runs that have ended are kept.",
+            );
+        }
         self.keep_copy(&context);
         self.findings.follow(self.table.as_ref(), self.form.settings(), &context);
         if context.input(|input| input.viewport().close_requested())

@@ -80,7 +80,7 @@ fn a_cancelled_fleet_stops_what_it_trains() {
             cancel.store(true, Ordering::Relaxed);
             ControlFlow::Continue(())
         };
-        assert_eq!(fleet::train(&table, &members, &cancel, Session::start, |_| (), done), None);
+        assert_eq!(fleet::train(&table, &members, &cancel, Session::start, |_, _| (), |_| (), done), None);
         assert_eq!(ended, [0]);
     }
 }

@@ -7,6 +7,7 @@ mod form;
 mod harness;
 mod predict;
 mod runs;
+mod search;
 mod training;
 mod unsaved;
 

@@ -4,6 +4,7 @@ use eframe::egui::{self, Align, Layout, Margin, RichText, Ui};
 
 use super::App;
 use crate::window::action::{Action, Tab};
+use crate::window::search::Chosen;
 use crate::window::{compare, dashboard, recent, theme};
 
 /// Width of the form in points.
@@ -73,6 +74,19 @@ impl App {
                         action = action.or(self.predict.show(ui, named, &buttons));
                     }
                     Tab::Compare => compare::show(ui, &mut self.runs, &mut self.scale),
+                    Tab::Search => {
+                        let why_not = self.disabled_reason(Action::Search);
+                        let is_active = self.watched.as_ref().is_some_and(super::Watched::is_active);
+                        match self.search.show(ui, why_not.as_deref(), is_active) {
+                            Some(Chosen::Search) => action = Some(Action::Search),
+                            Some(Chosen::Use(run, settings)) => {
+                                self.form.replace_with(*settings);
+                                self.notice =
+                                    format!("The form has the settings of run {run}: Start trains with them.");
+                            }
+                            None => {}
+                        }
+                    }
                 }
             });
         action
@@ -137,7 +151,7 @@ impl App {
     fn tabs(&self, ui: &mut Ui) -> Option<Action> {
         let mut action = None;
         ui.horizontal(|ui| {
-            for tab in [Tab::Data, Tab::Findings, Tab::Training, Tab::Predict, Tab::Compare] {
+            for tab in [Tab::Data, Tab::Findings, Tab::Training, Tab::Predict, Tab::Compare, Tab::Search] {
                 let show = Action::Show(tab);
                 let label = match (tab, self.findings.count()) {
                     (Tab::Findings, 1..) => format!("⚠ {} ({})", show.label(), self.findings.count()),

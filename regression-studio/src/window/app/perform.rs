@@ -10,6 +10,7 @@ use super::{App, Closing};
 use crate::findings::Remedy;
 use crate::run_folder::{self, RunFolderError};
 use crate::saved_run::SavedRun;
+use crate::search::{self, SearchError};
 use crate::session::State;
 use crate::settings::{DataSettings, Source};
 use crate::window::action::{Action, Tab};
@@ -63,6 +64,15 @@ impl App {
             }
             Action::UseLogarithms => self.start_disabled_reason(),
             Action::BoostTrees | Action::CrossValidate | Action::TryOtherKind => self.check_disabled_reason(),
+            Action::Search => reason_if(self.search.is_working(), "A search is in progress.")
+                .or_else(|| self.start_disabled_reason())
+                .or_else(|| match search::require_valid(self.form.settings()) {
+                    Err(SearchError::Kind) => Some(
+                        "The network made for tables chooses its own layers and learning rate: choose layers as the kind of network.".to_owned(),
+                    ),
+                    Err(error) => Some(error.to_string()),
+                    Ok(()) => None,
+                }),
             Action::SwitchKind => reason_if(self.checks.better().is_none(), "No other kind of network is better."),
             Action::TrainLonger => match self.watched.as_ref().and_then(Watched::improving_run) {
                 Some(run) => self.data_disabled_reason(run),
@@ -164,6 +174,12 @@ impl App {
                         (Action::BoostTrees, Some(run)) => self.checks.boost_trees(table, Arc::clone(run), context),
                         _ => self.checks.try_other_kind(table, watched.settings(), context),
                     }
+                }
+            }
+            Action::Search => {
+                if let Some(table) = &self.table {
+                    self.search.start(table, self.form.settings(), context);
+                    self.tab = Tab::Search;
                 }
             }
             Action::SwitchKind => {
