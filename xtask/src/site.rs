@@ -24,7 +24,8 @@ use crate::workspace_root;
 const MARK: &str = ".made-by-xtask-site";
 /// Without it GitHub Pages leaves out names that begin with an underscore.
 const NO_JEKYLL: &str = ".nojekyll";
-const STYLE: &str = "site.css";
+/// The title of the first page.
+const TITLE: &str = "GPU kernels in Rust, without a GPU";
 
 /// Options of `cargo xtask site`.
 #[derive(clap::Args)]
@@ -60,12 +61,12 @@ fn site() -> Result<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::from([
         (NO_JEKYLL.to_owned(), Vec::new()),
         (MARK.to_owned(), Vec::new()),
-        (STYLE.to_owned(), include_bytes!("site/site.css").to_vec()),
+        ("site.css".to_owned(), include_bytes!("site/site.css").to_vec()),
     ]);
     let landing = include_str!("site/landing.html");
     let mut waiting: Vec<Target> = Vec::new();
     let landing = links::in_html(landing, |link| target::resolve("", link, &mut waiting))?;
-    files.insert("index.html".to_owned(), landing.into_bytes());
+    files.insert("index.html".to_owned(), page("index", TITLE, landing.trim_end()).into_bytes());
     let mut known = BTreeSet::new();
     while let Some(next) = waiting.pop() {
         if known.insert(next.output()) {

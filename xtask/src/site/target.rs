@@ -67,7 +67,7 @@ impl Target {
 /// # Errors
 /// If it leads to no file of the repository.
 pub(super) fn resolve(from: &str, link: &str, found: &mut Vec<Target>) -> Result<String> {
-    if is_outside(link) || link.starts_with('#') {
+    if link.contains("://") || link.starts_with('#') || link.starts_with("mailto:") {
         return Ok(link.to_owned());
     }
     let (path, fragment) = link.split_once('#').map_or((link, None), |(path, fragment)| (path, Some(fragment)));
@@ -80,13 +80,8 @@ pub(super) fn resolve(from: &str, link: &str, found: &mut Vec<Target>) -> Result
     Ok(shown)
 }
 
-/// Whether a link leads to another site, or to what the site's own style names.
-fn is_outside(link: &str) -> bool {
-    link.contains("://") || link.starts_with("mailto:") || link == super::STYLE || link == "index.html"
-}
-
 /// A relative path from a file's folder, as one from the root.
-fn joined(from: &str, path: &str) -> Result<String> {
+pub(super) fn joined(from: &str, path: &str) -> Result<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {

@@ -13,18 +13,8 @@ fn pages(files: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = (&str, &str)
 /// A link's path in the site, and its anchor.
 fn followed(from: &str, link: &str) -> (String, Option<String>) {
     let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor.to_owned())));
-    let mut parts: Vec<&str> = from.split('/').collect();
-    if path.is_empty() {
-        return (from.to_owned(), anchor);
-    }
-    parts.pop();
-    for part in path.split('/') {
-        match part {
-            ".." => assert!(parts.pop().is_some(), "{from}: {link} leaves the site"),
-            part => parts.push(part),
-        }
-    }
-    (parts.join("/"), anchor)
+    let file = if path.is_empty() { Ok(from.to_owned()) } else { target::joined(from, path) };
+    (file.unwrap_or_else(|error| panic!("{from}: {error}")), anchor)
 }
 
 #[test]
