@@ -15,8 +15,9 @@ use crate::settings::NetworkKind;
 use crate::{Session, Settings, Snapshot, Table, at_once};
 
 /// Trains a run with each of `members`, all with the same table, device and threads. `start` starts each run, `watch` gets the index and
-/// snapshots of each, in the thread that waits for it, and `outcome` takes the part to keep from its last snapshot. The calling thread passes each index and outcome to `done`, in the order in which the runs end;
-/// after a break no further run starts, and those in progress end.
+/// snapshots of each, in the thread that waits for it, and `outcome` takes the part to keep from its last snapshot. The calling thread
+/// passes each index and outcome to `done`, in the order in which the runs end; after a break no further run starts, and those in progress
+/// end.
 ///
 /// Returns the outcomes in the order of the members: all of them, or after a break the first ones. `None` if `cancel` was set.
 pub fn train<R: Send>(

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use eframe::egui::{self, Context, RichText, Ui};
 
 use super::action::Action;
-use super::task::{Panicked, Task};
+use super::task::{Panicked, Stop, Task};
 use super::{number, theme};
 use crate::cross_validation::{self, Repeats, Spread};
 use crate::other_kind::{self, Comparison};
@@ -45,14 +45,8 @@ struct Working {
     text: String,
     /// Progress in thousandths.
     progress: Arc<AtomicU32>,
-    cancel: Arc<AtomicBool>,
+    _stop: Stop,
     task: Task<Result<Option<Found>, String>>,
-}
-
-impl Drop for Working {
-    fn drop(&mut self) {
-        self.cancel.store(true, Ordering::Relaxed);
-    }
 }
 
 /// The outcome of a check.
@@ -117,10 +111,10 @@ impl Checks {
         context: &Context,
         work: impl FnOnce(&AtomicBool, &AtomicU32) -> Result<Option<Found>, String> + Send + 'static,
     ) {
-        let (progress, cancel) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
-        let (of_thread, to_cancel) = (Arc::clone(&progress), Arc::clone(&cancel));
-        let task = Task::start(context, move || work(&to_cancel, &of_thread));
-        self.working = Some(Working { text, progress, cancel, task });
+        let (progress, stop) = (Arc::new(AtomicU32::new(0)), Stop::default());
+        let (of_thread, cancel) = (Arc::clone(&progress), stop.flag());
+        let task = Task::start(context, move || work(&cancel, &of_thread));
+        self.working = Some(Working { text, progress, _stop: stop, task });
     }
 
     /// Takes the outcome of a check of this run. Returns a failure in one line.

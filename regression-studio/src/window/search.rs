@@ -4,14 +4,14 @@ mod multiples;
 mod ranking;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use eframe::egui::{self, Context, RichText, Ui};
 
 use super::action::Action;
-use super::task::{Panicked, Task};
+use super::task::{Panicked, Stop, Task};
 use super::{number, theme};
 use crate::results::EpochErrors;
 use crate::search::{Trials, Tried, ranked, settings_of_run};
@@ -57,14 +57,8 @@ struct Run {
 struct Working {
     /// The number of runs.
     wanted: usize,
-    cancel: Arc<AtomicBool>,
+    _stop: Stop,
     task: Task<Result<(), String>>,
-}
-
-impl Drop for Working {
-    fn drop(&mut self) {
-        self.cancel.store(true, Ordering::Relaxed);
-    }
 }
 
 /// What the user has chosen.
@@ -117,11 +111,11 @@ impl Search {
             let (table, settings) = (Arc::clone(table), settings.clone());
             Arc::new(Shown { table, settings, runs: Mutex::default() })
         });
-        let (wanted, cancel, of_thread) = (self.runs, Arc::new(AtomicBool::new(false)), Arc::clone(&shown));
-        let (to_cancel, wake) = (Arc::clone(&cancel), context.clone());
-        let task = Task::start(context, move || of_thread.train(wanted, &to_cancel, &wake));
+        let (wanted, stop, of_thread) = (self.runs, Stop::default(), Arc::clone(&shown));
+        let (cancel, wake) = (stop.flag(), context.clone());
+        let task = Task::start(context, move || of_thread.train(wanted, &cancel, &wake));
         self.shown = Some(shown);
-        self.working = Some(Working { wanted, cancel, task });
+        self.working = Some(Working { wanted, _stop: stop, task });
     }
 
     /// Whether a search is in progress.
@@ -145,7 +139,9 @@ impl Search {
         let mut chosen = None;
         theme::card(ui, |ui| {
             ui.set_min_size(ui.available_size());
-            chosen = self.buttons(ui, why_not);
+            let runs = self.shown.as_ref().map(|shown| shown.runs()).unwrap_or_default();
+            let tried = ranked(runs.values().filter_map(|run| run.tried.as_ref()));
+            chosen = self.buttons(ui, tried.len(), why_not);
             let Some(shown) = &self.shown else {
                 ui.label(
                     "The search trains with random layers, learning rates and weight decays, and ranks them by the validation error. Run 1 has the \
@@ -153,8 +149,6 @@ impl Search {
                 );
                 return;
             };
-            let runs = shown.runs();
-            let tried = ranked(runs.values().filter_map(|run| run.tried.as_ref()));
             let best = tried.first().filter(|best| best.validation.is_some()).map(|best| best.run);
             ui.label(summary(&tried));
             let use_button = |ui: &mut Ui, text: String| {
@@ -183,13 +177,11 @@ impl Search {
         chosen
     }
 
-    /// The button that starts or stops, the number of runs and the progress.
-    fn buttons(&mut self, ui: &mut Ui, why_not: Option<&str>) -> Option<Chosen> {
+    /// The button that starts or stops, the number of runs, and how many have ended.
+    fn buttons(&mut self, ui: &mut Ui, ended: usize, why_not: Option<&str>) -> Option<Chosen> {
         let mut chosen = None;
         ui.horizontal(|ui| {
             if let Some(working) = &self.working {
-                let runs = self.shown.as_ref().map(|shown| shown.runs()).unwrap_or_default();
-                let ended = runs.values().filter(|run| run.tried.is_some()).count();
                 let share = ended as f32 / working.wanted as f32;
                 ui.add(egui::ProgressBar::new(share).desired_width(160.0).desired_height(8.0));
                 ui.label(format!("{} of {} runs", number::count(ended), number::count(working.wanted)));

@@ -1,5 +1,7 @@
 //! A value that a thread computes, for which no frame waits.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, TryRecvError};
 
 use eframe::egui::Context;
@@ -10,6 +12,23 @@ pub(crate) struct Task<T>(mpsc::Receiver<T>);
 /// The thread has panicked, which is a bug in this program.
 #[derive(Debug)]
 pub(crate) struct Panicked;
+
+/// Tells a thread to stop when it is dropped.
+#[derive(Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// What the thread looks at: true once it is to stop.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 /// Requests a repaint when it is dropped, in a panic too.
 pub(crate) struct Wake(pub(crate) Context);

@@ -30,9 +30,7 @@ fn the_search_ranks_as_the_library_and_its_best_settings_are_taken() {
     let of_library = ranked(trials.tried().iter());
     let [best, second] = [of_library[0].run, of_library[1].run];
     assert!(window.shows_part(&format!("Run {best} has the smallest validation error")));
-    assert!(
-        window.shows_part(&format!("Curves of run {}: R² ", 1)) && window.shows_part("The test part was not used.")
-    );
+    assert!(window.shows_part("Curves of run 1: R² ") && window.shows_part("The test part was not used."));
     let with_ranges = |run: usize| Settings { search: settings.search.clone(), ..settings_of_run(&settings, run) };
     window.click(&format!("Use run {second}"));
     assert_eq!(window.settings(), with_ranges(second));
@@ -54,7 +52,7 @@ fn a_search_that_is_stopped_keeps_its_runs_and_goes_on() {
     window.press(Modifiers::COMMAND, Key::Num6);
     assert!(window.shows_part("Run 1 has the settings on the left."));
     window.click("Search");
-    assert!(!window.is_enabled("Undo") || window.shows("Stop the search"));
+    assert!(window.shows("Stop the search"));
     window.wait_until("a run has ended", |window| window.shows_part(" tried. Run "));
     window.click("Stop the search");
     window.wait_until("the runs in progress are gone", |window| !window.shows_part(": epoch "));
