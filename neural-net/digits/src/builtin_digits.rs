@@ -10,7 +10,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
-use strokes::{GLYPHS, Glyph, Stroke};
+use strokes::{GLYPHS, Glyph, Point, Stroke};
 
 /// Width and height of an image in pixels.
 pub const SIDE: usize = 28;
@@ -59,6 +59,20 @@ pub fn draw(count: usize, seed: u64) -> (Vec<u8>, Vec<u8>) {
     (pixels, labels)
 }
 
+/// The pen strokes of a digit's shapes as they are before they vary: for each shape its strokes, each a list of points (x, y),
+/// 0 … 1 across the digit's height, y downwards.
+///
+/// # Panics
+/// If `digit` is above 9.
+pub fn strokes(digit: usize) -> Vec<Vec<Vec<[f32; 2]>>> {
+    let point = |&(x, y): &Point| [x, y].map(|hundredths| f32::from(hundredths) / 100.0);
+    let curves = |stroke: &Stroke| -> Vec<Vec<[f32; 2]>> {
+        let points: Vec<_> = stroke.iter().map(point).collect();
+        split_at_corners(&points).map(curve).collect()
+    };
+    GLYPHS[digit].iter().map(|glyph| glyph.iter().flat_map(curves).collect()).collect()
+}
+
 fn random_stream(seed: u64, stream: u64) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(stream);
@@ -98,11 +112,15 @@ fn ink_glyph(canvas: &mut [f32; PIXELS], glyph: Glyph, rng: &mut ChaCha8Rng) {
     let pen_radius = rng.random_range(0.8..1.85);
     for stroke in glyph {
         let points = jitter(stroke, rng);
-        // Splits between the two equal points of a corner: one curve ends there, the next one starts.
-        for curve in points.chunk_by(|point, next| point != next) {
-            ink_curve(canvas, curve, &placement, pen_radius, rng);
+        for points in split_at_corners(&points) {
+            ink_curve(canvas, points, &placement, pen_radius, rng);
         }
     }
+}
+
+/// Splits between the two equal points of a corner: one curve ends there, the next one starts.
+fn split_at_corners(points: &[[f32; 2]]) -> impl Iterator<Item = &[[f32; 2]]> {
+    points.chunk_by(|point, next| point != next)
 }
 
 /// Converts a stroke from hundredths to digit heights with the centre at (0, 0), and moves each point by a random
@@ -129,20 +147,28 @@ fn ink_curve(
     pen_radius: f32,
     rng: &mut ChaCha8Rng,
 ) {
-    let last = points.len() - 1;
-    let mut from = placement.to_pixels(points[0]);
-    for index in 0..last {
+    let curve = curve(points);
+    let mut from = placement.to_pixels(curve[0]);
+    for segments in curve[1..].chunks(SEGMENTS) {
         let radius = pen_radius * (1.0 + spread(0.2, rng));
-        let before = points[index.saturating_sub(1)];
-        let after = points[(index + 2).min(last)];
-        for step in 1..=SEGMENTS {
-            let along = step as f32 / SEGMENTS as f32;
-            let point = catmull_rom([before, points[index], points[index + 1], after], along);
+        for &point in segments {
             let to = placement.to_pixels(point);
             ink_segment(canvas, from, to, radius);
             from = to;
         }
     }
+}
+
+/// Points of the Catmull–Rom curve through `points`: the first, and then [`SEGMENTS`] up to each of the others.
+fn curve(points: &[[f32; 2]]) -> Vec<[f32; 2]> {
+    let last = points.len() - 1;
+    let segments = (0..last).flat_map(|index| {
+        let (before, after) = (points[index.saturating_sub(1)], points[(index + 2).min(last)]);
+        let at =
+            move |step| catmull_rom([before, points[index], points[index + 1], after], step as f32 / SEGMENTS as f32);
+        (1..=SEGMENTS).map(at)
+    });
+    std::iter::once(points[0]).chain(segments).collect()
 }
 
 /// The point at `along` in 0..=1 between the second and the third of four points.
