@@ -10,7 +10,10 @@ use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use command_line::say;
+use draw::drawing::PIXELS;
+use draw::prototypes;
 use neural_net::data::convention::Convention;
+use neural_net::data::{builtin_digits, idx};
 use neural_net::model_file::Model;
 use neural_net::preset::Preset;
 use neural_net::{files, model_file};
@@ -26,18 +29,29 @@ const PAGE: Page<'_> = Page {
     name: "draw",
     origin: "neural-net/draw",
     flags: &FLAGS,
-    inputs: &["neural-net/draw/Cargo.toml", "neural-net/draw/page", "neural-net/draw/src"],
+    inputs: &[
+        "neural-net/digits/src/builtin_digits",
+        "neural-net/digits/src/builtin_digits.rs",
+        "neural-net/draw/Cargo.toml",
+        "neural-net/draw/page",
+        "neural-net/draw/src",
+    ],
 };
+/// The number of images that the network trains on: those after them are held out.
+const TRAINING_IMAGES: usize = 50_000;
 
 /// Options of `cargo xtask draw`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Change nothing; exit with 1 if the page does not match its sources. Needs no toolchain
-    #[arg(long, conflicts_with = "model")]
+    #[arg(long, conflicts_with_all = ["model", "digits"])]
     check: bool,
     /// A network with the homework's layers, saved by neural-net --save, that replaces the page's
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
+    /// A folder with MNIST's files: averages of its training images replace those that the page compares drawings with
+    #[arg(long, value_name = "DIR")]
+    digits: Option<PathBuf>,
 }
 
 /// Rewrites the page, or checks it.
@@ -48,8 +62,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     if let Some(model) = &options.model {
         write_parameters(model)?;
     }
+    if let Some(digits) = &options.digits {
+        write_prototypes(digits)?;
+    }
     let module = wasm::compile(&folder(), "draw", &FLAGS, "core")?;
-    let page = PAGE.with_fingerprint(&template()?.replace("{{WASM}}", &BASE64_STANDARD.encode(&module)))?;
+    let body = template()?.replace("{{EXAMPLES}}", &examples()?).replace("{{WASM}}", &BASE64_STANDARD.encode(&module));
+    let page = PAGE.with_fingerprint(&body)?;
     PAGE.write(&page)?;
     say!("[*] docs/draw/index.html: {} bytes, with a module of {} bytes", page.len(), module.len());
     Ok(ExitCode::SUCCESS)
@@ -61,6 +79,19 @@ fn folder() -> PathBuf {
 
 fn template() -> Result<String> {
     page::read(&folder().join("page/index.html"))
+}
+
+/// The page's examples as JSON: the first and the last shape of each built-in digit, in order, each a list of strokes, and a
+/// stroke the coordinates x, y, x, y … of its points in hundredths.
+fn examples() -> Result<String> {
+    let hundredths = |stroke: &Vec<[f32; 2]>| -> Vec<i32> {
+        stroke.as_flattened().iter().map(|coordinate| (coordinate * 100.0).round() as i32).collect()
+    };
+    let examples = (0..10).flat_map(|digit| {
+        let shapes = builtin_digits::strokes(digit);
+        [shapes.first(), shapes.last()].map(|shape| shape.into_iter().flatten().map(hundredths).collect::<Vec<_>>())
+    });
+    Ok(serde_json::to_string(&examples.collect::<Vec<_>>())?)
 }
 
 /// Quantises a saved network into the crate's parameters.
@@ -81,7 +112,20 @@ fn write_parameters(model: &Path) -> Result<()> {
         let weights: Vec<f32> = weights.iter().copied().collect();
         draw::quantised::encode(&weights, &biases.to_vec())
     });
-    let path = folder().join("src/parameters.bin");
-    files::write_atomically(&path, &layers.collect::<Vec<_>>().concat())
-        .with_context(|| format!("cannot write {}", path.display()))
+    write("src/parameters.bin", &layers.collect::<Vec<_>>().concat())
+}
+
+/// Averages MNIST's training images into the crate's prototypes.
+fn write_prototypes(directory: &Path) -> Result<()> {
+    let images = idx::read_labelled_images(directory, "train")?;
+    ensure!(images.len() > TRAINING_IMAGES, "{}: {} images are not MNIST's", directory.display(), images.len());
+    let pixels: Vec<u8> = images.pixels.iter().copied().collect();
+    let (training, held_out) = pixels.as_chunks::<PIXELS>().0.split_at(TRAINING_IMAGES);
+    write("src/prototypes.bin", &prototypes::encode((training, &images.labels[..TRAINING_IMAGES]), held_out))
+}
+
+/// Writes a file of the crate.
+fn write(name: &str, content: &[u8]) -> Result<()> {
+    let path = folder().join(name);
+    files::write_atomically(&path, content).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -34,7 +34,8 @@ const MAX_SCALE: f32 = 200.0;
 /// ```
 /// let mut drawing = draw::drawing::Drawing::within([0.5, 0.2], [0.5, 0.8]);
 /// drawing.line([0.5, 0.2], [0.5, 0.8]);
-/// assert_eq!(draw::network::predict(&drawing.image()).digit(), 1);
+/// let network = draw::network::Network::new(draw::network::Weights::Trained);
+/// assert_eq!(network.predict(&drawing.image()).digit(), 1);
 /// ```
 pub struct Drawing {
     /// The share of each pixel that is covered with ink, 0 … 1.

@@ -1,7 +1,5 @@
 //! The format of `parameters.bin`, in which [`crate::network`] has its weights.
 
-use crate::network::{PARAMETERS, SIZES, floats};
-
 /// The largest absolute value of a quantised weight.
 const MAX: f32 = 127.0;
 
@@ -17,20 +15,4 @@ pub fn encode(weights: &[f32], biases: &[f32]) -> Vec<u8> {
     let weights = weights.iter().zip(steps.iter().cycle()).map(|(weight, step)| (weight / step).round() as i8);
     let floats = steps.iter().chain(biases).flat_map(|value| value.to_le_bytes());
     weights.map(i8::cast_unsigned).chain(floats).collect()
-}
-
-/// The weights of the network's layers, row-major, inputs × units, and their biases.
-pub fn decode() -> Vec<(Vec<f32>, Vec<f32>)> {
-    let mut parameters = &PARAMETERS[..];
-    let layers = SIZES.windows(2).map(|sizes| {
-        let (inputs, units) = (sizes[0], sizes[1]);
-        let (layer, others) = parameters.split_at((inputs + 8) * units);
-        parameters = others;
-        let (weights, floats_of_units) = layer.split_at(inputs * units);
-        let mut steps: Vec<f32> = floats(floats_of_units).collect();
-        let biases = steps.split_off(units);
-        let weights = weights.iter().zip(steps.iter().cycle());
-        (weights.map(|(weight, step)| f32::from(weight.cast_signed()) * step).collect(), biases)
-    });
-    layers.collect()
 }

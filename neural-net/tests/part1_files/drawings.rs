@@ -1,6 +1,6 @@
 //! The digit in a drawing is found whatever is around it: each kind of drawing is made of all ten digits.
 
-use draw::network;
+use draw::network::{Network, Weights};
 use ndarray::{Array2, s};
 use neural_net::data::drawing::{Background, Digit, NoDigit, find_digit};
 use neural_net::data::{LabelledImages, builtin_digits, idx};
@@ -253,13 +253,14 @@ fn part1_mnists_images_keep_their_pixels() {
     assert!(kept as f64 > 0.995 * pixels.nrows() as f64, "{kept} of {}", pixels.nrows());
 }
 
-/// The numbers of digits that a network reads of each kind; [`network`] reads 19 of these 20 images themselves.
+/// The numbers of digits that a network reads of each kind; the page's network reads 19 of these 20 images themselves.
 #[test]
 fn part1_a_network_reads_mnists_digits_in_drawings_of_each_kind() {
     let Some(digits) = mnist_digits() else { return };
+    let network = Network::new(Weights::Trained);
     let is_read = |digit: u8, image: Image| {
         let pixels: Vec<u8> = read_auto(image).pixels.into_iter().collect();
-        network::predict(pixels.as_slice().try_into().unwrap()).digit() == usize::from(digit)
+        network.predict(pixels.as_slice().try_into().unwrap()).digit() == usize::from(digit)
     };
     let moves = [[-4, 0], [4, 0], [0, -4], [0, 4], [4, 4], [-4, -4]];
     let moves = moves.map(|by| -> Kind { ("moved by 4", Box::new(move |digit| moved(digit, by))) });

@@ -4,23 +4,14 @@
 
 import { readFileSync } from "node:fs";
 import { withBrowser } from "./devtools.mjs";
+import { hands } from "./hands.mjs";
 
 const [chromium, page] = process.argv.slice(2);
 const drawings = JSON.parse(readFileSync(0, "utf8"));
 
-async function read({ send, evaluate, open, report }) {
-  // The value of an expression once the page has shown the last event, which it does in its next animation frame.
-  const afterFrame = expression =>
-    evaluate(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(${expression}))))`);
-
-  function mouse(type, [x, y], pointerType) {
-    const buttons = Number(type !== "mouseReleased");
-    return send("Input.dispatchMouseEvent", { type, x, y, pointerType, button: "left", buttons, clickCount: 1 });
-  }
-
-  function touch(type, points) {
-    return send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([x, y]) => ({ x, y })) });
-  }
+async function read(browser) {
+  const { send, evaluate, open, report } = browser;
+  const { afterFrame, mouse, touch } = hands(browser);
 
   async function draw(points, pointer) {
     const [first, ...others] = points, last = points.at(-1);

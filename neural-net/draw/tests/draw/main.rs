@@ -5,13 +5,17 @@ mod images;
 mod module;
 mod node;
 mod predictions;
+mod prototypes;
+mod readings;
 mod strokes;
+mod training;
 
 use draw::drawing::PIXELS;
+use draw::network::Weights;
 use ndarray::{Array1, Array2};
 use perceptron::network::argmax;
 use perceptron::preset::Preset;
-use perceptron::{Network, Predictor};
+use perceptron::{Network, Predictor, Scalar};
 use serde::Deserialize;
 
 /// A prediction of the page's network.
@@ -21,14 +25,20 @@ struct Answer {
     outputs: Vec<f32>,
 }
 
+/// A network with the page's weights and biases.
+fn network_of<F: Scalar>(page: &draw::network::Network) -> Network<F> {
+    let shapes = draw::network::SIZES.windows(2).map(|sizes| (sizes[0], sizes[1]));
+    let converted = |values: &[f32]| -> Vec<F> { values.iter().map(|&value| F::from_f64(value.into())).collect() };
+    let layers = page.layers().into_iter().zip(shapes).map(|((weights, biases), shape)| {
+        (Array2::from_shape_vec(shape, converted(weights)).unwrap(), Array1::from(converted(biases)))
+    });
+    let (weights, biases) = layers.unzip();
+    Network::new(Preset::Homework.architecture().unwrap(), weights, biases).unwrap()
+}
+
 /// The CPU's predictor with the page's weights.
 fn predictor() -> Predictor {
-    let shapes = draw::network::SIZES.windows(2).map(|sizes| (sizes[0], sizes[1]));
-    let layers = draw::quantised::decode().into_iter().zip(shapes);
-    let layers = layers
-        .map(|((weights, biases), shape)| (Array2::from_shape_vec(shape, weights).unwrap(), Array1::from(biases)));
-    let (weights, biases) = layers.unzip();
-    Predictor::new(&Network::new(Preset::Homework.architecture().unwrap(), weights, biases).unwrap())
+    Predictor::new(&network_of(&draw::network::Network::new(Weights::Trained)))
 }
 
 /// Requires an answer to be the predictor's: the same digit, and each output to 10⁻⁵.
@@ -59,4 +69,10 @@ fn require_all_same(images: &[u8], labels: &[u8], answers: &[Answer]) -> usize {
     let mut predictor = predictor();
     images.chunks(PIXELS).zip(answers).for_each(|(image, answer)| require_same(&mut predictor, image, answer));
     answers.iter().zip(labels).filter(|(answer, label)| answer.digit == usize::from(**label)).count()
+}
+
+/// Requires docs/network.md to have this text.
+#[track_caller]
+fn require_documented(text: &str) {
+    assert!(include_str!("../../../../docs/network.md").contains(text), "docs/network.md lacks: {text}");
 }

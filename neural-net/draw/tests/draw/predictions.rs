@@ -1,7 +1,7 @@
 //! The network's prediction is the CPU predictor's.
 
 use draw::drawing::PIXELS;
-use draw::network::{Activations, predict};
+use draw::network::{Activations, Network, Weights};
 use draw::quantised::encode;
 
 use crate::{Answer, builtin_digits, mnist, require_all_same};
@@ -9,7 +9,8 @@ use crate::{Answer, builtin_digits, mnist, require_all_same};
 fn answers(images: &[u8]) -> Vec<Answer> {
     let images = images.as_chunks::<PIXELS>().0.iter();
     let answer = |activations: Activations| Answer { digit: activations.digit(), outputs: activations.outputs.into() };
-    images.map(|image| answer(predict(image))).collect()
+    let network = Network::new(Weights::Trained);
+    images.map(|image| answer(network.predict(image))).collect()
 }
 
 #[test]
