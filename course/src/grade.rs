@@ -21,6 +21,7 @@ mod worksheets;
 mod workspace;
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::collections::hash_map::{Entry, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,7 @@ use self::points::{Program, Test};
 use self::results::{Grade, Item};
 use self::rules::Rules;
 use self::sandbox::{COMPILER_MEMORY, Compiler, Sandbox};
+use self::similarity::Pair;
 use self::submission::{Form, PartFiles};
 use self::workspace::Workspace;
 use crate::starter::{Assignment, Part};
@@ -116,7 +118,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let rules = options.rules()?;
     let grader = Grader::new(options)?;
     let grade = rules.apply(&name_of(submission), grader.grade(submission)?);
-    grader.not_graded().into_iter().for_each(|line| note!("{line}"));
+    grader.not_graded().into_iter().chain(grader.like_solutions(submission)?).for_each(|line| note!("{line}"));
     say!("{}", grade.to_text().trim_end());
     for (file, text) in [(&options.json, grade.to_gradescope()), (&options.junit, grade.to_junit())] {
         if let Some(file) = file {
@@ -328,6 +330,19 @@ impl Grader {
             lines.push(left_out("there is only one core", |test| test.is_timed));
         }
         lines
+    }
+
+    /// What a submission has in common with the published solutions, in a line; a class has a page for it.
+    fn like_solutions(&self, path: &Path) -> Result<Option<String>> {
+        let Ok(sources) = submission::read(path, self.assignment) else { return Ok(None) };
+        let published = workspace::published_solutions(&self.parts)?;
+        let given = self.workspace.starter_sources();
+        let found = similarity::with_solutions(&name_of(path), &sources.files, given, &published);
+        Ok(found.map(|Pair { share, places, .. }| {
+            let files: BTreeSet<String> = places.iter().map(|[own, _]| own.file.display().to_string()).collect();
+            let files: Vec<String> = files.into_iter().collect();
+            format!("{:.0} % as in the published solution, to be read by a person: {}", 100.0 * share, files.join(", "))
+        }))
     }
 
     fn graded_as(&self, items: Vec<Item>, findings: Vec<String>) -> Grade {
@@ -662,8 +677,6 @@ fn compiled_judge(workspace: &Path, target: &Path, parts: &[Part], form: Form) -
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     /// clap checks it where debug assertions are on.

@@ -294,6 +294,14 @@ pub(crate) fn templates_of(part: Part) -> Result<Vec<(PathBuf, PathBuf)>> {
     Ok(files)
 }
 
+/// The sources of a part with its solutions, by their paths in a workspace.
+#[cfg(unix)]
+pub(crate) fn solutions(part: Part) -> Result<Vec<(PathBuf, String)>> {
+    let sources =
+        templates_of(part)?.into_iter().filter(|(name, _)| name.starts_with(Path::new(part.package()).join("src")));
+    sources.map(|(name, file)| Ok((name.clone(), with_blocks(&name, &read_text(&file)?, true)?))).collect()
+}
+
 /// The text of a file, with LF line endings: an editor or an archive may have changed them.
 pub(crate) fn read_text(file: &Path) -> Result<String> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;

@@ -1,6 +1,7 @@
 //! A class: every submission of a folder is graded, and the table, the feedback, the page and the platforms' tables are
 //! written.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -12,7 +13,8 @@ use whole_files::write_privately;
 
 use super::kept::Kept;
 use super::results::Grade;
-use super::{Grader, Options, class_page, name_of, results, similarity, submission, without_panic};
+use super::similarity::Files;
+use super::{Grader, Options, class_page, name_of, results, similarity, submission, without_panic, workspace};
 
 /// Grades every submission of a folder, in the order of their names, and writes the table.
 pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<ExitCode> {
@@ -74,10 +76,22 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
         };
         let names = grades.iter().map(|(name, _)| name.clone());
         let submissions: Vec<_> = names.zip(submissions.iter().map(sources)).collect();
-        let pairs = similarity::pairs(&submissions, grader.workspace.starter_sources());
-        let text = class_page::html(&grades, &pairs, &submissions);
+        let published = workspace::published_solutions(&grader.parts)?;
+        let found = similarity::likeness(&submissions, grader.workspace.starter_sources(), &published);
+        let sources: BTreeMap<&str, &Files> = submissions
+            .iter()
+            .map(|(name, files)| (name.as_str(), files))
+            .chain([(similarity::PUBLISHED, &published)])
+            .collect();
+        let text = class_page::html(&grades, &found, &sources);
         write_privately(page, text.as_bytes()).with_context(|| format!("cannot write {}", page.display()))?;
-        say!("{}: {} alike", page.display(), counted(pairs.len(), "pair"));
+        say!(
+            "{}: {} alike, {} like the published solution, {} in many submissions",
+            page.display(),
+            counted(found.pairs.len(), "pair"),
+            counted(found.published.len(), "submission"),
+            counted(found.clusters.len(), "cluster")
+        );
     }
     let failed = grades.iter().filter(|(_, grade)| grade.is_error_of_grader).count();
     if failed == 0 {

@@ -1,9 +1,11 @@
-//! A page on a class: how points are distributed, how many pass each test, and submissions that are alike.
+//! A page on a class: how points are distributed, how many pass each test, and submissions that are like others or like the
+//! published solutions.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::results::{Grade, escaped};
-use super::similarity::{Files, Pair, Place};
+use super::similarity::{Cluster, Files, Likeness, Pair, Place};
 
 const HEAD: &str = "<!doctype html>
 <html lang=\"en\">
@@ -19,13 +21,18 @@ pre { background: #f4f4f4; padding: 0.5em; overflow-x: auto; white-space: pre-wr
 </style>
 ";
 
-/// The page on the grades of submissions, with their names, and the pairs that are alike.
-pub(super) fn html(grades: &[(String, Grade)], pairs: &[Pair], submissions: &[(String, Files)]) -> String {
+/// The sources of the submissions and of the published solutions, by their names.
+type Sources<'a> = BTreeMap<&'a str, &'a Files>;
+
+/// The page on the grades of submissions, with their names, and what their sources have in common.
+pub(super) fn html(grades: &[(String, Grade)], found: &Likeness, sources: &Sources) -> String {
     let mut page = HEAD.to_owned();
     distribution(&mut page, grades);
     tests(&mut page, grades);
     notes(&mut page, grades);
-    alike(&mut page, pairs, submissions);
+    published(&mut page, &found.published, sources);
+    clusters(&mut page, &found.clusters, sources);
+    alike(&mut page, &found.pairs, sources);
     page + "</html>\n"
 }
 
@@ -92,45 +99,88 @@ fn notes(page: &mut String, grades: &[(String, Grade)]) {
     page.push_str("</table>\n");
 }
 
+/// The submissions that are like the published solutions, with the places side by side.
+fn published(page: &mut String, pairs: &[Pair], sources: &Sources) {
+    page.push_str(
+        "<h2>Like the published solution</h2>\n<p>Compared are the parts of a submission, one by one, with the solutions that \
+         <code>cargo course starter --solutions</code> writes (solutions/) and with this project's own crates (project/). \
+         These are places to read, not verdicts: a short loop is often the only natural one.</p>\n",
+    );
+    none_if(page, pairs.is_empty());
+    for pair in pairs {
+        let [name, solution] = pair.names.each_ref().map(|name| escaped(name));
+        side_by_side(page, &format!("{name}: {:.0} % with {solution}", 100.0 * pair.share), pair, sources);
+    }
+}
+
+/// What many submissions have, once each.
+fn clusters(page: &mut String, clusters: &[Cluster], sources: &Sources) {
+    page.push_str(
+        "<h2>In many submissions</h2>\n<p>Code that was not given, and that more than 20 % of the class have in the same form: \
+         the natural one, or one source of several copies.</p>\n",
+    );
+    none_if(page, clusters.is_empty());
+    for Cluster { names, example, places, is_published } in clusters {
+        let published = if *is_published { ", most of it as in the published solution" } else { "" };
+        let _ = writeln!(page, "<details>\n<summary>{} submissions{published}</summary>", names.len());
+        let names: Vec<String> = names.iter().map(|name| escaped(name)).collect();
+        let _ = writeln!(page, "<p>{}</p>\n<p>The places in {}:</p>", names.join(", "), escaped(example));
+        for place in places {
+            let _ = writeln!(page, "<p>{}</p>\n<pre>{}</pre>", title(place), lines_of(example, place, sources));
+        }
+        page.push_str("</details>\n");
+    }
+}
+
 /// The pairs, their places side by side.
-fn alike(page: &mut String, pairs: &[Pair], submissions: &[(String, Files)]) {
+fn alike(page: &mut String, pairs: &[Pair], sources: &Sources) {
     page.push_str(
         "<h2>Submissions that are alike</h2>\n<p>Names, literals, comments and layout do not count, nor does code that was given or \
-         that many have. These are places to read, not verdicts: short functions of one assignment are alike.</p>\n",
+         that is listed above as in many. These are places to read, not verdicts: short functions of one assignment are alike.</p>\n",
     );
-    if pairs.is_empty() {
+    none_if(page, pairs.is_empty());
+    for pair in pairs {
+        let [a, b] = pair.names.each_ref().map(|name| escaped(name));
+        side_by_side(page, &format!("{:.0} %: {a} and {b}", 100.0 * pair.share), pair, sources);
+    }
+}
+
+fn none_if(page: &mut String, is_empty: bool) {
+    if is_empty {
         page.push_str("<p>None.</p>\n");
     }
-    let lines_of = |name: &str, Place { file, lines }: &Place| {
-        let files = submissions.iter().find(|(known, _)| known == name).map(|(_, files)| files);
-        let text = files.and_then(|files| files.get(file)).map_or("", String::as_str);
-        let lines: Vec<String> =
-            text.lines().skip(lines.start() - 1).take(lines.end() + 1 - lines.start()).map(escaped).collect();
-        lines.join("\n")
-    };
-    let title = |Place { file, lines }: &Place| {
-        escaped(&format!("{}, lines {} to {}", file.display(), lines.start(), lines.end()))
-    };
-    for Pair { names: [first, second], share, places } in pairs {
-        let (a, b) = (escaped(first), escaped(second));
-        let percent = 100.0 * share;
-        let _ = writeln!(
-            page,
-            "<details>\n<summary>{percent:.0} %: {a} and {b}</summary>\n<table class=\"alike\">\n<tr><th>{a}<th>{b}"
-        );
-        for [left, right] in places {
-            let [left_title, right_title] = [title(left), title(right)];
-            let (left, right) = (lines_of(first, left), lines_of(second, right));
-            let _ = writeln!(page, "<tr><td>{left_title}<pre>{left}</pre><td>{right_title}<pre>{right}</pre>");
-        }
-        page.push_str("</table>\n</details>\n");
+}
+
+/// The places of a pair in a table of two columns.
+fn side_by_side(page: &mut String, summary: &str, pair: &Pair, sources: &Sources) {
+    let [first, second] = &pair.names;
+    let (a, b) = (escaped(first), escaped(second));
+    let _ = writeln!(page, "<details>\n<summary>{summary}</summary>\n<table class=\"alike\">\n<tr><th>{a}<th>{b}");
+    for [left, right] in &pair.places {
+        let [left_title, right_title] = [title(left), title(right)];
+        let (left, right) = (lines_of(first, left, sources), lines_of(second, right, sources));
+        let _ = writeln!(page, "<tr><td>{left_title}<pre>{left}</pre><td>{right_title}<pre>{right}</pre>");
     }
+    page.push_str("</table>\n</details>\n");
+}
+
+fn title(Place { file, lines }: &Place) -> String {
+    escaped(&format!("{}, lines {} to {}", file.display(), lines.start(), lines.end()))
+}
+
+/// The lines of a place.
+fn lines_of(name: &str, Place { file, lines }: &Place, sources: &Sources) -> String {
+    let text = sources.get(name).and_then(|files| files.get(file)).map_or("", String::as_str);
+    let lines: Vec<String> =
+        text.lines().skip(lines.start() - 1).take(lines.end() + 1 - lines.start()).map(escaped).collect();
+    lines.join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::grade::results::{Item, Target};
+    use crate::grade::similarity::PUBLISHED;
 
     #[test]
     fn grade_writes_a_page_on_a_class() {
@@ -145,13 +195,28 @@ mod tests {
         let mut grades: Vec<_> =
             [4.0, 4.0, 0.0].into_iter().map(|points| ("<student>".to_owned(), grade(points))).collect();
         let place = Place { file: "utils/src/lists.rs".into(), lines: 2..=3 };
-        let names = ["ann", "bob"].map(str::to_owned);
-        let submissions =
-            names.clone().map(|name| (name, Files::from([(place.file.clone(), "a\nif b < c {\n}\n".to_owned())])));
-        let pairs = [Pair { names, share: 0.75, places: vec![[place.clone(), place]] }];
-        assert!(!html(&grades, &pairs, &submissions).contains("set by hand"));
+        let files = |file: &str| Files::from([(file.into(), "a\nif b < c {\n}\n".to_owned())]);
+        let (own, published) = (files("utils/src/lists.rs"), files("solutions/utils/src/lists.rs"));
+        let sources = Sources::from([("ann", &own), ("bob", &own), (PUBLISHED, &published)]);
+        let in_solution = Place { file: "solutions/utils/src/lists.rs".into(), lines: 2..=3 };
+        let pair = |names: [&str; 2], right: &Place| Pair {
+            names: names.map(str::to_owned),
+            share: 0.75,
+            places: vec![[place.clone(), right.clone()]],
+        };
+        let found = Likeness {
+            published: vec![pair(["ann", PUBLISHED], &in_solution)],
+            clusters: vec![Cluster {
+                names: ["ann", "<bob>"].map(str::to_owned).into(),
+                example: "ann".to_owned(),
+                places: vec![place.clone()],
+                is_published: true,
+            }],
+            pairs: vec![pair(["ann", "bob"], &place)],
+        };
+        assert!(!html(&grades, &found, &sources).contains("set by hand"));
         grades[1].1.set(&Target::Total, 99.0, "K: <why>");
-        let page = html(&grades, &pairs, &submissions);
+        let page = html(&grades, &found, &sources);
         for part in [
             "<h1>3 submissions</h1>",
             "Of 100 points: mean 66.3, median 99.0.",
@@ -159,11 +224,14 @@ mod tests {
             "<tr><td>100<td class=\"number\">1<td>",
             "<tr><td>utils<td>a_test<td class=\"number\">67 %",
             "<summary>75 %: ann and bob</summary>",
+            "<summary>ann: 75 % with the published solution</summary>",
+            "solutions/utils/src/lists.rs, lines 2 to 3<pre>if b &lt; c {\n}</pre>",
+            "<summary>2 submissions, most of it as in the published solution</summary>\n<p>ann, &lt;bob&gt;</p>",
             "<td>total: 99 points in place of 100, set by K: &lt;why&gt;",
             "lines 2 to 3<pre>if b &lt; c {\n}</pre>",
         ] {
             assert!(page.contains(part), "no {part:?} in\n{page}");
         }
-        assert!(html(&[], &[], &[]).contains("None."));
+        assert_eq!(html(&[], &Likeness::default(), &Sources::new()).matches("None.").count(), 3);
     }
 }

@@ -1,11 +1,14 @@
-//! What submissions have in common, beyond the code that they were given: fingerprints of their tokens, chosen by
-//! winnowing (Schleimer, Wilkerson and Aiken, "Winnowing: Local Algorithms for Document Fingerprinting", 2003).
+//! What submissions have in common, with each other and with the published solutions, beyond the code that they were
+//! given: fingerprints of their tokens, chosen by winnowing (Schleimer, Wilkerson and Aiken, "Winnowing: Local Algorithms
+//! for Document Fingerprinting", 2003).
 //!
 //! Names, literals, comments and the layout do not count, nor does the order of functions. A result is a list of places
 //! for a person to read, never a verdict: short functions of the same assignment are alike.
 
+use std::cmp::Reverse;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::hash::{Hash, Hasher};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -16,11 +19,13 @@ use rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 const TOKENS: usize = 16;
 /// One of each `WINDOW` consecutive fingerprints is kept, so that a common run of `TOKENS + WINDOW − 1` tokens is found.
 const WINDOW: usize = 8;
-/// A fingerprint that more submissions have than this share, and than three, is common knowledge.
+/// A fingerprint that more submissions have than this share, and than three, is listed once for all of them.
 const COMMON: f64 = 0.2;
 /// Shares of common fingerprints from which a pair is listed, and their least number.
 const LEAST_SHARE: f64 = 0.4;
 const LEAST: usize = 6;
+/// Fingerprints belong to one cluster if this share of the submissions that have either has both.
+const SAME_HOLDERS: f64 = 0.75;
 
 /// The sources of a submission by their paths.
 pub(super) type Files = BTreeMap<PathBuf, String>;
@@ -32,7 +37,7 @@ pub(super) struct Place {
     pub(super) lines: RangeInclusive<usize>,
 }
 
-/// Two submissions that have more in common than others.
+/// Two submissions that have more in common than others, or a submission and the published solutions.
 #[derive(Debug, PartialEq)]
 pub(super) struct Pair {
     pub(super) names: [String; 2],
@@ -42,40 +47,164 @@ pub(super) struct Pair {
     pub(super) places: Vec<[Place; 2]>,
 }
 
-/// The pairs of submissions that are alike, most of all first. `given` is what all have been given.
-pub(super) fn pairs(submissions: &[(String, Files)], given: &Files) -> Vec<Pair> {
+/// Code that many submissions have.
+#[derive(Debug, PartialEq)]
+pub(super) struct Cluster {
+    /// The submissions, in their order.
+    pub(super) names: Vec<String>,
+    /// The submission that has the most of it, with the places there.
+    pub(super) example: String,
+    pub(super) places: Vec<Place>,
+    /// Whether the published solutions have most of it.
+    pub(super) is_published: bool,
+}
+
+/// The name of the published solutions in a pair.
+pub(super) const PUBLISHED: &str = "the published solution";
+
+/// What the submissions of a class have in common. The code that they were given does not count.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Likeness {
+    /// Submissions with the published solutions, most of all first.
+    pub(super) published: Vec<Pair>,
+    /// What more than a fifth of the class has, what most have first.
+    pub(super) clusters: Vec<Cluster>,
+    /// Submissions with each other, in what no cluster can have; most of all first.
+    pub(super) pairs: Vec<Pair>,
+}
+
+/// The fingerprints of a submission or of the published solutions.
+type Prints = HashMap<u64, Place>;
+
+/// What submissions have in common beyond `given`, with each other and with the `published` solutions.
+pub(super) fn likeness(submissions: &[(String, Files)], given: &Files, published: &Files) -> Likeness {
     let known: HashSet<u64> = fingerprints(given).into_keys().collect();
-    let mut prints: Vec<HashMap<u64, Place>> = submissions.iter().map(|(_, files)| fingerprints(files)).collect();
-    let mut holders: HashMap<u64, usize> = HashMap::new();
-    for hash in prints.iter().flat_map(HashMap::keys) {
-        *holders.entry(*hash).or_default() += 1;
+    let solutions = fingerprints(published);
+    let names: Vec<&str> = submissions.iter().map(|(name, _)| name.as_str()).collect();
+    let mut prints: Vec<Prints> = submissions.iter().map(|(_, files)| own_prints(files, &known)).collect();
+    let with_published =
+        names.iter().zip(&prints).filter_map(|(name, prints)| with_published(name, prints, &solutions));
+    let with_published = sorted(with_published.collect());
+    let mut holders: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (index, prints) in prints.iter().enumerate() {
+        prints.keys().for_each(|hash| holders.entry(*hash).or_default().push(index));
     }
     let most = (COMMON * submissions.len() as f64).max(3.0) as usize;
-    for prints in &mut prints {
-        prints.retain(|hash, _| !known.contains(hash) && holders[hash] <= most);
+    holders.retain(|_, holders| holders.len() > most);
+    let clusters = clusters(&names, &prints, &holders, &solutions);
+    prints.iter_mut().for_each(|prints| prints.retain(|hash, _| !holders.contains_key(hash)));
+    Likeness { published: with_published, clusters, pairs: pairs(&names, &prints) }
+}
+
+/// What one submission has in common with the published solutions, if it is enough to be listed.
+pub(super) fn with_solutions(name: &str, files: &Files, given: &Files, published: &Files) -> Option<Pair> {
+    let known: HashSet<u64> = fingerprints(given).into_keys().collect();
+    with_published(name, &own_prints(files, &known), &fingerprints(published))
+}
+
+/// The fingerprints of what was not given.
+fn own_prints(files: &Files, known: &HashSet<u64>) -> Prints {
+    let mut prints = fingerprints(files);
+    prints.retain(|hash, _| !known.contains(hash));
+    prints
+}
+
+/// The crates of a submission that are like the published solutions. Each is compared alone: who copies one part may have
+/// written the others.
+fn with_published(name: &str, prints: &Prints, solutions: &Prints) -> Option<Pair> {
+    let mut crates: BTreeMap<&OsStr, Vec<u64>> = BTreeMap::new();
+    for (hash, place) in prints {
+        crates.entry(place.file.iter().next().unwrap_or_default()).or_default().push(*hash);
     }
+    let (mut all, mut common) = (0, Vec::new());
+    for hashes in crates.into_values() {
+        let alike = hashes.iter().filter(|hash| solutions.contains_key(hash));
+        let alike: Vec<u64> = alike.copied().collect();
+        if is_listed(alike.len(), hashes.len()) {
+            all += hashes.len();
+            common.extend(alike);
+        }
+    }
+    let share = common.len() as f64 / all.max(1) as f64;
+    let places = merged(common.iter().map(|hash| [prints[hash].clone(), solutions[hash].clone()]).collect());
+    (!common.is_empty()).then(|| Pair { names: [name.to_owned(), PUBLISHED.to_owned()], share, places })
+}
+
+/// Whether so many common fingerprints of all are listed.
+fn is_listed(common: usize, all: usize) -> bool {
+    common >= LEAST && common as f64 >= LEAST_SHARE * all as f64
+}
+
+/// The pairs of submissions that are alike.
+fn pairs(names: &[&str], prints: &[Prints]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for (second, b) in prints.iter().enumerate() {
         for (first, a) in prints[..second].iter().enumerate() {
             let common: Vec<u64> = a.keys().filter(|hash| b.contains_key(hash)).copied().collect();
-            let share = common.len() as f64 / a.len().min(b.len()).max(1) as f64;
-            if common.len() >= LEAST && share >= LEAST_SHARE {
-                let names = [first, second].map(|index| submissions[index].0.clone());
+            let all = a.len().min(b.len());
+            if is_listed(common.len(), all) {
+                let names = [first, second].map(|index| names[index].to_owned());
                 let places = merged(common.iter().map(|hash| [a[hash].clone(), b[hash].clone()]).collect());
-                pairs.push(Pair { names, share, places });
+                pairs.push(Pair { names, share: common.len() as f64 / all as f64, places });
             }
         }
     }
+    sorted(pairs)
+}
+
+fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
     pairs.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.names.cmp(&b.names)));
     pairs
 }
 
-/// Places that overlap or touch in both files, as one.
-fn merged(mut places: Vec<[Place; 2]>) -> Vec<[Place; 2]> {
-    places.sort_by_key(|[a, b]| (a.file.clone(), b.file.clone(), *a.lines.start(), *b.lines.start()));
-    let mut merged: Vec<[Place; 2]> = Vec::new();
+/// The clusters of the fingerprints that many submissions have. The fingerprints of the same `holders` are a group; a smaller
+/// group goes to the first one with nearly the same.
+fn clusters(names: &[&str], prints: &[Prints], holders: &HashMap<u64, Vec<usize>>, solutions: &Prints) -> Vec<Cluster> {
+    let mut of_same: BTreeMap<&[usize], Vec<u64>> = BTreeMap::new();
+    for (hash, holders) in holders {
+        of_same.entry(holders).or_default().push(*hash);
+    }
+    let mut of_same: Vec<(&[usize], Vec<u64>)> = of_same.into_iter().collect();
+    of_same.sort_by_key(|(_, hashes)| Reverse(hashes.len()));
+    let mut groups: Vec<(&[usize], Vec<u64>)> = Vec::new();
+    for (holders, hashes) in of_same {
+        match groups.iter_mut().find(|(of_group, _)| are_same(of_group, holders)) {
+            Some((_, group)) => group.extend(hashes),
+            None => groups.push((holders, hashes)),
+        }
+    }
+    groups.retain(|(_, hashes)| hashes.len() >= LEAST);
+    groups.sort_by_key(|(of_group, hashes)| Reverse((of_group.len(), hashes.len())));
+    let cluster = |(of_group, hashes): (&[usize], Vec<u64>)| {
+        let count = |&index: &usize| hashes.iter().filter(|hash| prints[index].contains_key(hash)).count();
+        // Of equal ones the first.
+        let example = of_group.iter().copied().rev().max_by_key(count)?;
+        let places = hashes.iter().filter_map(|hash| prints[example].get(hash)).map(|place| [place.clone()]);
+        let published = hashes.iter().filter(|hash| solutions.contains_key(hash)).count();
+        Some(Cluster {
+            names: of_group.iter().map(|&index| names[index].to_owned()).collect(),
+            example: names[example].to_owned(),
+            places: merged(places.collect()).into_iter().flatten().collect(),
+            is_published: 2 * published > hashes.len(),
+        })
+    };
+    groups.into_iter().filter_map(cluster).collect()
+}
+
+/// Whether two sorted lists of submissions are nearly the same.
+fn are_same(a: &[usize], b: &[usize]) -> bool {
+    let common = a.iter().filter(|index| b.binary_search(index).is_ok()).count();
+    common as f64 >= SAME_HOLDERS * (a.len() + b.len() - common) as f64
+}
+
+/// Places that overlap or touch in all of their files, as one.
+fn merged<const FILES: usize>(mut places: Vec<[Place; FILES]>) -> Vec<[Place; FILES]> {
+    places.sort_by_cached_key(|place| {
+        (place.each_ref().map(|place| place.file.clone()), place.each_ref().map(|place| *place.lines.start()))
+    });
+    let mut merged: Vec<[Place; FILES]> = Vec::new();
     for place in places {
-        let touches = |last: &[Place; 2]| {
+        let touches = |last: &[Place; FILES]| {
             last.iter().zip(&place).all(|(last, next)| {
                 last.file == next.file
                     && *next.lines.start() <= last.lines.end() + 1
@@ -96,8 +225,8 @@ fn merged(mut places: Vec<[Place; 2]>) -> Vec<[Place; 2]> {
 }
 
 /// The fingerprints of all files, with the first place of each.
-fn fingerprints(files: &Files) -> HashMap<u64, Place> {
-    let mut prints = HashMap::new();
+fn fingerprints(files: &Files) -> Prints {
+    let mut prints = Prints::new();
     for (path, text) in files {
         let tokens = tokens_of(text);
         let hashes: Vec<u64> = tokens
@@ -153,6 +282,8 @@ fn tokens_of(text: &str) -> Vec<(&str, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     const FILE: &str = "max_functions/src/trivial.rs";
@@ -208,10 +339,15 @@ fn total(values: &[i32]) -> i64 {
         text.replace("i += 1;", "i\n+= 1; // next")
     }
 
+    /// What a class has in common, without published solutions.
+    fn of_class(class: &[(String, Files)]) -> Likeness {
+        likeness(class, &Files::new(), &Files::new())
+    }
+
     #[test]
     fn grade_finds_a_copy_with_other_names_comments_and_order() {
         let class = [submission("ann", ORIGINAL), submission("bob", OTHER), submission("cai", &disguised())];
-        let found = pairs(&class, &Files::new());
+        let found = of_class(&class).pairs;
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].names, ["ann", "cai"]);
         assert!(found[0].share > 0.8, "{found:?}");
@@ -220,11 +356,67 @@ fn total(values: &[i32]) -> i64 {
     }
 
     #[test]
-    fn grade_does_not_compare_what_was_given_nor_what_many_have() {
+    fn grade_does_not_compare_what_was_given() {
         let class = [submission("ann", ORIGINAL), submission("cai", &disguised())];
-        assert!(pairs(&class, &submission("given", ORIGINAL).1).is_empty());
+        let given = submission("given", ORIGINAL).1;
+        assert_eq!(likeness(&class, &given, &given), Likeness::default());
+        assert_eq!(with_solutions("ann", &class[0].1, &given, &given), None);
         let class: Vec<_> = (0..10).map(|student| submission(&student.to_string(), ORIGINAL)).collect();
-        assert!(pairs(&class, &Files::new()).is_empty());
+        assert_eq!(likeness(&class, &given, &Files::new()), Likeness::default());
+    }
+
+    #[test]
+    fn grade_finds_a_disguised_copy_of_the_published_solution() {
+        let published = Files::from([("solutions/max_functions/src/trivial.rs".into(), ORIGINAL.to_owned())]);
+        let class = [submission("ann", OTHER), submission("bob", &disguised())];
+        let found = likeness(&class, &Files::new(), &published);
+        assert!(found.pairs.is_empty() && found.clusters.is_empty(), "{found:?}");
+        let [pair] = &found.published[..] else { panic!("{found:?}") };
+        assert_eq!(pair.names, ["bob", PUBLISHED]);
+        assert!(pair.share > 0.8, "{pair:?}");
+        assert!(
+            pair.places
+                .iter()
+                .all(|[own, solution]| own.file.starts_with("max_functions") && solution.file.starts_with("solutions"))
+        );
+        assert_eq!(with_solutions("bob", &class[1].1, &Files::new(), &published).as_ref(), Some(pair));
+        // Work of their own beside it does not hide one copied part.
+        let own = (0..200).map(|n| format!("fn f{n}(a: u32) -> u32 {{ a {} a * a }}\n", ["+", "-", "/"][n % 3]));
+        let mut files = submission("bob", &disguised()).1;
+        files.insert("utils/src/lists.rs".into(), own.collect());
+        let found = with_solutions("bob", &files, &Files::new(), &published).unwrap();
+        assert!(found.places.iter().all(|[own, _]| own.file.starts_with("max_functions")), "{found:?}");
+    }
+
+    #[test]
+    fn grade_lists_what_many_have_once_with_its_size() {
+        let name = |student: usize| format!("student {student}");
+        let of = |student: usize| match student {
+            0 | 2 | 4 => submission(&name(student), ORIGINAL),
+            1 | 3 | 5 => submission(&name(student), &disguised()),
+            6 => submission(&name(student), OTHER),
+            _ => submission(&name(student), &format!("fn f() {{ {} }}\n", "g(1);".repeat(student))),
+        };
+        let class: Vec<_> = (0..10).map(of).collect();
+        let published = Files::from([("solutions/a.rs".into(), ORIGINAL.to_owned())]);
+        for (published, is_published) in [(Files::new(), false), (published, true)] {
+            let found = likeness(&class, &Files::new(), &published);
+            assert!(found.pairs.is_empty(), "{found:?}");
+            let cluster = found.clusters.iter().find(|cluster| cluster.names.contains(&name(0)));
+            let cluster = cluster.unwrap_or_else(|| panic!("{found:?}"));
+            assert_eq!(cluster.names, (0..=5).map(name).collect::<Vec<_>>());
+            assert_eq!((&cluster.example, cluster.is_published), (&name(0), is_published));
+            let lines: usize = cluster.places.iter().map(|place| place.lines.clone().count()).sum();
+            assert!(lines > 15 && cluster.places.iter().all(|place| place.file == Path::new(FILE)), "{cluster:?}");
+            assert_eq!(found.published.len(), if is_published { 6 } else { 0 });
+        }
+    }
+
+    #[test]
+    fn grade_takes_two_lists_for_one_that_differ_in_a_few() {
+        let list = |range: std::ops::Range<usize>| range.collect::<Vec<_>>();
+        assert!(are_same(&list(0..10), &list(0..10)) && are_same(&list(0..10), &list(1..10)));
+        assert!(!are_same(&list(0..10), &list(5..15)) && !are_same(&list(0..3), &list(0..10)));
     }
 
     #[test]
@@ -240,9 +432,9 @@ fn total(values: &[i32]) -> i64 {
     #[test]
     fn grade_compares_what_is_no_rust_too() {
         let class = [submission("ann", "fn f( {"), submission("bob", ""), submission("cai", "\"endless")];
-        assert!(pairs(&class, &Files::new()).is_empty());
+        assert!(of_class(&class).pairs.is_empty());
         let broken = ORIGINAL.replace("    c\n}", "    c\n");
         let class = [submission("ann", ORIGINAL), submission("bob", &broken)];
-        assert_eq!(pairs(&class, &Files::new()).len(), 1);
+        assert_eq!(of_class(&class).pairs.len(), 1);
     }
 }

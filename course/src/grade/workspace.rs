@@ -217,6 +217,27 @@ fn of_crate(tokens: TokenStream, depth: usize) -> Vec<String> {
     names
 }
 
+/// The solutions of these parts that are published: those of `cargo course starter --solutions` below `solutions`, and this
+/// project's own crates below `project`.
+pub(super) fn published_solutions(parts: &[Part]) -> Result<BTreeMap<PathBuf, String>> {
+    let mut files = BTreeMap::new();
+    for &part in parts {
+        files.extend(
+            starter::solutions(part)?.into_iter().map(|(name, text)| (Path::new("solutions").join(name), text)),
+        );
+    }
+    let crates = parts.iter().map(|part| part.package()).chain(submission::KERNELS);
+    for folder in crates {
+        for file in starter::files_below(&workspace_root().join(folder).join("src"))? {
+            let name = file.strip_prefix(workspace_root()).context("the file is in this project")?;
+            if file.extension().is_some_and(|extension| extension == "rs") {
+                files.insert(Path::new("project").join(name), read_text(&file)?);
+            }
+        }
+    }
+    Ok(files)
+}
+
 /// Whether a given source calls the functions, or has what that needs.
 fn is_of_driver(name: &Path) -> bool {
     let names = ["src/drive.rs", "learn/src/cases.rs", "learn/src/checks.rs"];
@@ -386,6 +407,16 @@ mod tests {
     fn grade_looks_for_the_files_of_a_kernel_in_deep_brackets_without_an_overflow() {
         let deep = format!("{}crate::deep{}", "(".repeat(500_000), ")".repeat(500_000));
         assert_eq!(of_crate(format!("use crate::shape; fn f() {{ {deep} }}").parse().unwrap(), 0), ["shape"]);
+    }
+
+    #[test]
+    fn grade_knows_the_published_solutions_of_every_part() {
+        for part in Part::ALL {
+            let files = published_solutions(&[part]).unwrap();
+            let has = |folder: &str| files.keys().any(|path| path.starts_with(Path::new(folder).join(part.package())));
+            assert!(has("solutions") && has("project"), "{part:?}: {:?}", files.keys());
+            assert!(!files.values().any(|text| text.contains("not_written!(\"")), "{part:?}");
+        }
     }
 
     /// Cargo finds in them what each package is built from.
