@@ -1,8 +1,12 @@
-//! `cargo course starter`: a workspace in which a student does the homework.
+//! `cargo course starter`: a workspace in which a student does the homework. It needs neither this project's folder nor its
+//! repository, both of which have the solutions: the crates that it is built from are in it.
 //!
 //! The files are in `course/starter`, with solutions. A block between `// write: NAME` and `// end` becomes
 //! `not_written!("NAME")`, unless the solutions are wanted.
 
+mod vendored;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,6 +15,8 @@ use clap::Args;
 use command_line::{one_of, say};
 use whole_files::write_atomically;
 
+#[cfg(unix)]
+pub(crate) use self::vendored::FOLDER as VENDOR;
 use crate::{shell, workspace_root};
 
 /// What `cargo course starter` is asked to do.
@@ -33,12 +39,6 @@ pub struct Options {
     /// Fill in the solutions
     #[arg(long)]
     solutions: bool,
-    /// Take this project's crates from a git repository instead of this folder
-    #[arg(long, value_name = "URL", requires = "rev")]
-    git: Option<String>,
-    /// Commit of the git repository
-    #[arg(long, value_name = "COMMIT", requires = "git")]
-    rev: Option<String>,
 }
 
 /// An assignment of the course, of 100 points.
@@ -187,7 +187,7 @@ impl Part {
 /// # Errors
 /// If the folder exists and is not empty, or cannot be written.
 pub fn run(options: &Options) -> Result<ExitCode> {
-    let Options { directory, assignment, part, solutions, git, rev } = options;
+    let Options { directory, assignment, part, solutions } = options;
     let parts: Vec<Part> = match part.is_empty() {
         true => assignment.parts().to_vec(),
         false => Part::ALL.into_iter().filter(|known| part.contains(known)).collect(),
@@ -197,17 +197,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         Err(_) => !directory.exists(),
     };
     ensure!(is_free, "{} exists and is not an empty folder: choose another one", directory.display());
-    for flag in [git, rev].into_iter().flatten() {
-        ensure!(
-            !flag.contains(['"', '\\', '\n']),
-            "{flag:?} cannot be written to Cargo.toml: it has a quote or a backslash"
-        );
-    }
-    let source = match git.as_deref().zip(rev.as_deref()) {
-        Some((url, rev)) => Source::Git { url, rev },
-        None => Source::Folder(workspace_root()),
-    };
-    write_from(directory, &parts, &tools_for(&parts), *solutions, source)?;
+    write_from(directory, &parts, &tools_for(&parts), *solutions, Source::Workspace)?;
     let names: Vec<&str> = parts.iter().map(|part| part.package()).collect();
     let (shown, folder) = (directory.display(), shell::folder(&directory.to_string_lossy(), cfg!(windows)));
     say!("{shown}: {}. Next: cd {folder} && cargo check-homework", names.join(", "));
@@ -224,6 +214,11 @@ fn tools_for(parts: &[Part]) -> Vec<&'static str> {
 /// Whether a part has kernels.
 fn have_kernels(parts: &[Part]) -> bool {
     parts.iter().any(|part| *part == Part::Learn || part.kernel().is_some())
+}
+
+/// Whether a part has matrices of ndarray.
+fn have_matrices(parts: &[Part]) -> bool {
+    parts.iter().any(|part| *part == Part::One || part.kernel().is_some())
 }
 
 /// Writes the workspace of these parts to a new folder, with this folder's crates and without the students' commands.
@@ -252,7 +247,14 @@ fn write_from(directory: &Path, parts: &[Part], tools: &[&str], solutions: bool,
             files.push((name, text));
         }
     }
-    files.push(("Cargo.toml".into(), manifest(&read_text(&templates.join("workspace.toml"))?, parts, tools, source)?));
+    let manifests = files.iter().filter(|(name, _)| name.ends_with("Cargo.toml")).map(|(_, text)| text.as_str());
+    let dependencies = dependencies_in(manifests)?;
+    let template = read_text(&templates.join("workspace.toml"))?;
+    let (manifest, crates) = manifest(&template, parts, tools, &dependencies, source)?;
+    files.push(("Cargo.toml".into(), manifest));
+    if matches!(source, Source::Workspace) {
+        files.extend(vendored::files(workspace_root(), &crates)?);
+    }
     files.push(("README.md".into(), readme(&read_text(&templates.join("README.md"))?, parts)));
     if !tools.is_empty() {
         files.push((".cargo/config.toml".into(), read_text(&templates.join("config.toml"))?));
@@ -383,18 +385,38 @@ fn with_blocks(file: &Path, text: &str, solutions: bool) -> Result<String> {
 /// The place of this project's crates.
 #[derive(Clone, Copy)]
 enum Source<'a> {
+    /// The workspace itself ([`vendored`]).
+    Workspace,
+    /// This project's folder, for the grader.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "the grader needs Unix"))]
     Folder(&'a Path),
-    Git { url: &'a str, rev: &'a str },
 }
 
-/// The workspace's Cargo.toml.
-fn manifest(template: &str, parts: &[Part], tools: &[&str], source: Source) -> Result<String> {
+/// The names of the workspace's dependencies that these manifests have.
+fn dependencies_in<'a>(manifests: impl Iterator<Item = &'a str>) -> Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for manifest in manifests {
+        let manifest: toml::Table = manifest.parse().context("a template's Cargo.toml is wrong")?;
+        let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
+        names.extend(dependencies.into_iter().flat_map(|dependencies| dependencies.keys().cloned()));
+    }
+    Ok(names)
+}
+
+/// The workspace's Cargo.toml, and the folders of this project's crates that it names.
+fn manifest(
+    template: &str,
+    parts: &[Part],
+    tools: &[&str],
+    dependencies: &BTreeSet<String>,
+    source: Source,
+) -> Result<(String, BTreeSet<String>)> {
     let packages: Vec<&str> = parts.iter().map(|part| part.package()).collect();
     let list = |packages: &[&str]| packages.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
     let members = list(&[&packages, tools].concat());
     let trains = tools.contains(&"train");
     let has_kernels = have_kernels(parts);
-    let has_matrices = parts.iter().any(|part| *part == Part::One || part.kernel().is_some());
+    let has_matrices = have_matrices(parts);
     // A setting for a package that no member uses is a warning. Without tools, all members are the default.
     let is_used = |line: &&str| match line.split_once(".opt-level").map(|(name, _)| name) {
         Some("corosensei" | "cuda_std" | "gpu") => has_kernels,
@@ -404,29 +426,37 @@ fn manifest(template: &str, parts: &[Part], tools: &[&str], source: Source) -> R
         Some("mpi_driver") => parts.contains(&Part::Distributed),
         _ if *line == "[patch.crates-io]" || line.starts_with("find_cuda_helper = ") => has_kernels,
         _ if line.starts_with("default-members = ") => !tools.is_empty(),
+        // The grader adds members, with dependencies of their own.
+        _ if line.contains("PROJECT = ") && matches!(source, Source::Workspace) => {
+            line.split_once(" = ").is_some_and(|(name, _)| dependencies.contains(name))
+        }
         _ => !line.starts_with("utils = ") || trains,
     };
-    let mut lines = Vec::new();
+    let (mut lines, mut crates) = (Vec::new(), BTreeSet::new());
     for line in template.lines().filter(is_used) {
         let line = line.replace("MEMBERS", &members).replace("PARTS", &list(&packages));
         lines.push(match line.split_once("PROJECT = \"") {
             None => line,
             Some((before, rest)) => {
                 let (path, after) = rest.split_once('"').context("a path ends with a quote")?;
-                let place = match source {
+                crates.insert(path.to_owned());
+                let path = match source {
+                    Source::Workspace => {
+                        let name = path.rsplit('/').next().unwrap_or(path);
+                        format!("\"{}/{name}\"", vendored::FOLDER)
+                    }
                     Source::Folder(root) => {
                         let path = root.join(path);
-                        let path = path.to_str().context("this project's path is not UTF-8: use --git")?;
-                        format!("path = {}", path_in_toml(path, std::path::MAIN_SEPARATOR))
+                        let path = path.to_str().context("this project's path is not UTF-8")?;
+                        path_in_toml(path, std::path::MAIN_SEPARATOR)
                     }
-                    Source::Git { url, rev } => format!("git = \"{url}\", rev = \"{rev}\""),
                 };
-                format!("{before}{place}{after}")
+                format!("{before}path = {path}{after}")
             }
         });
     }
     let text = lines.join("\n") + "\n";
-    Ok(text.replace("\n\n\n", "\n\n"))
+    Ok((text.replace("\n\n\n", "\n\n"), crates))
 }
 
 /// A path as a string of TOML. On Windows, whose separator is `\`, with `/`, which Cargo reads there too.
@@ -501,14 +531,21 @@ mod tests {
     }
 
     #[test]
-    fn the_crates_come_from_a_folder_or_a_repository() {
-        let template = "members = [MEMBERS]\ndefault-members = [PARTS]\ngpu = { PROJECT = \"crates/gpu\" }\n";
-        let by = |source| manifest(template, &[Part::One, Part::Three], &["train"], source).unwrap();
-        let expected = "members = [\"utils\", \"matmul_functions\", \"train\"]\n\
-            default-members = [\"utils\", \"matmul_functions\"]\ngpu = { path = \"/p/crates/gpu\" }\n";
-        assert_eq!(by(Source::Folder(Path::new("/p"))), expected);
-        let git = by(Source::Git { url: "https://example.org/p", rev: "abc" });
-        assert!(git.contains("gpu = { git = \"https://example.org/p\", rev = \"abc\" }"), "{git}");
+    fn the_crates_are_in_the_workspace_or_in_a_folder() {
+        let template = "members = [MEMBERS]\ndefault-members = [PARTS]\ngpu = { PROJECT = \"rust-cuda/gpu\" }\n\
+            digits = { PROJECT = \"neural-net/digits\" }\n";
+        let dependencies =
+            dependencies_in(["[dependencies]\ngpu.workspace = true\nanyhow = \"1\"\n"].into_iter()).unwrap();
+        let by = |source| manifest(template, &[Part::One, Part::Three], &["train"], &dependencies, source).unwrap();
+        let members = "members = [\"utils\", \"matmul_functions\", \"train\"]\n\
+            default-members = [\"utils\", \"matmul_functions\"]\n";
+        let crates = |all: &[&str]| all.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        let expected = format!("{members}gpu = {{ path = \"vendor/gpu\" }}\n");
+        assert_eq!(by(Source::Workspace), (expected, crates(&["rust-cuda/gpu"])));
+        let expected = format!(
+            "{members}gpu = {{ path = \"/p/rust-cuda/gpu\" }}\ndigits = {{ path = \"/p/neural-net/digits\" }}\n"
+        );
+        assert_eq!(by(Source::Folder(Path::new("/p"))), (expected, crates(&["neural-net/digits", "rust-cuda/gpu"])));
     }
 
     #[test]

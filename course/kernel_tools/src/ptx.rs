@@ -103,10 +103,15 @@ fn used(text: &str) -> Vec<String> {
     names
 }
 
-/// The manifest of the crate of kernels: with the dependency on `cuda_std` that the workspace has.
+/// The manifest of the crate of kernels, three folders below the workspace: with the dependency on `cuda_std` that the workspace has.
 fn manifest(workspace: &str, package: &str) -> Result<String> {
     let dependency = workspace.lines().find(|line| line.starts_with("cuda_std = "));
     let dependency = dependency.context("Cargo.toml: there is no line `cuda_std = …` in [workspace.dependencies]")?;
+    let is_in_workspace = |path: &str| Path::new(path).is_relative();
+    let dependency = match dependency.split_once("path = \"") {
+        Some((before, path)) if is_in_workspace(path) => format!("{before}path = \"../../../{path}"),
+        _ => dependency.to_owned(),
+    };
     Ok(format!(
         "[package]\nname = \"{package}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependency}\n\n\
          [lib]\ntest = false\ndoctest = false\n"
@@ -150,8 +155,12 @@ mod tests {
 
     #[test]
     fn the_crate_of_kernels_depends_on_the_workspaces_cuda_std() {
-        let text = manifest("[workspace.dependencies]\ncuda_std = { path = \"/p\" }\n", "max_functions").unwrap();
-        assert!(text.contains("\n[dependencies]\ncuda_std = { path = \"/p\" }\n"), "{text}");
+        let absolute = std::env::temp_dir().display().to_string().replace('\\', "/");
+        for (path, expected) in [("vendor/cuda_std", "../../../vendor/cuda_std"), (&absolute, &*absolute)] {
+            let workspace = format!("[workspace.dependencies]\ncuda_std = {{ path = \"{path}\" }}\n");
+            let text = manifest(&workspace, "max_functions").unwrap();
+            assert!(text.contains(&format!("\n[dependencies]\ncuda_std = {{ path = \"{expected}\" }}\n")), "{text}");
+        }
         assert!(manifest("[workspace]\n", "max_functions").is_err());
     }
 }

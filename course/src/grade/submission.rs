@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use command_line::counted;
 
 use self::tree::{Entry, Kind, Opened, Tree};
-use crate::starter::{Assignment, Part, files_below, read_text};
+use crate::starter::{Assignment, Part, VENDOR, files_below, read_text};
 use crate::workspace_root;
 
 /// This project's crates that its own parts are built from, besides those that every submission is given.
@@ -234,7 +234,10 @@ impl<'a> Choice<'a> {
         // Of the first assignment alone, this project's own crates are graded as well.
         let kernels = if assignment == Assignment::One { kernels_of_project() } else { BTreeMap::new() };
         for entry in entries {
-            let of_project = (0..entry.names.len()).find_map(|start| kernels.get(&entry.names[start..]));
+            // The starter has some of them, in the folder of what is given.
+            let is_given = entry.names.iter().any(|name| name == VENDOR);
+            let names = (0..entry.names.len()).filter(|_| !is_given);
+            let of_project = names.into_iter().find_map(|start| kernels.get(&entry.names[start..]));
             if let (Some(file), Kind::File) = (of_project, entry.kind) {
                 choice.kernels.push((file.clone(), entry));
                 continue;
@@ -501,6 +504,10 @@ mod tests {
             assert_eq!(sources.notes, not_taken);
         }
         assert!(read_with(&[]).notes.is_empty());
+        let of_starter: Vec<(String, String)> =
+            texts.iter().map(|(name, text)| (name.replace("hw1/", "hw1/vendor/"), text.clone())).collect();
+        let sources = read_with(&of_starter);
+        assert_eq!((sources.form, sources.notes), (Form::Starter, Vec::new()));
     }
 
     #[test]

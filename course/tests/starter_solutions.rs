@@ -1,0 +1,183 @@
+//! What students get has no line of a solution: neither of the starter's own, nor of this project's crates that do the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// This project's crates that solve an assignment, or have what solves one fast.
+const SOLVED: [&str; 9] = [
+    "utils/src",
+    "max_functions/src",
+    "matmul_functions/src",
+    "activation_functions/src",
+    "augmentation/src",
+    "filters/src",
+    "distributed_functions/src",
+    "kernels-gpu/src",
+    "crates/kernels-cpu/src",
+];
+/// The files in them that students get, since what is given needs them.
+const GIVEN: [&str; 2] = ["crates/kernels-cpu/src/dispatch.rs", "crates/kernels-cpu/src/memory.rs"];
+/// Letters of a line that tells something.
+const LEAST: usize = 25;
+/// Lines that many programs have, and what the given crates' functions are called with or made of.
+const COMMON: [&str; 10] = [
+    "ControlFlow::Continue(())",
+    "command: Option<Command>,",
+    "const ROUND: f32 = 12_582_912.0;",
+    "for set in InstructionSet::available() {",
+    "homework: HomeworkOptions,",
+    "let mut i = thread::index_1d() as usize;",
+    "let mut outcome = Ok(());",
+    "let numerator = if x < 0.0 { e } else { 1.0 };",
+    "let path = PathBuf::from(text);",
+    "receive.copy_from_slice(send);",
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.extend(files_below(&path)),
+            false => files.push(path),
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The lines of a file with single spaces.
+fn lines_of(file: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// Whether a line of a solution says how something is done: no comment, import, attribute or signature.
+fn tells(line: &str) -> bool {
+    const STARTS: [&str; 9] =
+        ["//", "#", "use ", "pub use ", "fn ", "pub fn ", "pub(super) fn ", "pub(crate) fn ", "impl"];
+    line.len() >= LEAST && !STARTS.iter().any(|start| line.starts_with(start)) && !COMMON.contains(&line)
+}
+
+struct Solutions {
+    /// Lines of the starter's blocks.
+    blocks: BTreeSet<String>,
+    /// Those, and lines of the project's own crates, with a file in which each is.
+    all: BTreeMap<String, PathBuf>,
+}
+
+/// The lines of all solutions, without those that the templates have outside of them.
+fn solutions() -> Solutions {
+    let templates = root().join("course/starter");
+    let learn = files_below(&root().join("learn/src")).into_iter();
+    let learn = learn.filter(|file| file.parent().is_some_and(|folder| folder.ends_with("src")));
+    let is_kernels = |file: &PathBuf| {
+        let name = file.file_name().unwrap().to_string_lossy();
+        name.starts_with("step") || name == "puzzles.rs"
+    };
+    let (mut blocks, mut all, mut given) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
+    for file in files_below(&templates).into_iter().chain(learn.filter(is_kernels)) {
+        let mut is_solution = false;
+        for line in lines_of(&file) {
+            match line.as_str() {
+                "// end" => is_solution = false,
+                start if start.starts_with("// write: ") => is_solution = true,
+                _ if is_solution => {
+                    blocks.insert(line.clone());
+                    all.insert(line, file.clone());
+                }
+                _ if file.extension().is_some_and(|extension| extension == "rs") => drop(given.insert(line)),
+                _ => {}
+            }
+        }
+    }
+    for file in SOLVED.iter().flat_map(|folder| files_below(&root().join(folder))) {
+        if !GIVEN.iter().any(|given| file.ends_with(given))
+            && file.extension().is_some_and(|extension| extension == "rs")
+        {
+            all.extend(lines_of(&file).into_iter().map(|line| (line, file.clone())));
+        }
+    }
+    let is_told = |line: &str| tells(line) && !given.contains(line);
+    all.retain(|line, _| is_told(line));
+    blocks.retain(|line| is_told(line) && !given.iter().any(|given| given.contains(line)));
+    assert!(blocks.len() > 200 && all.len() > 3000, "{} lines of blocks, {} in all", blocks.len(), all.len());
+    Solutions { blocks, all }
+}
+
+/// Writes the starter of an assignment.
+fn starter(folder: &Path, options: &[&str]) {
+    let written = Command::new(env!("CARGO_BIN_EXE_course")).arg("starter").args(options).arg(folder).output().unwrap();
+    assert!(written.status.success(), "{written:?}");
+}
+
+/// The places of lines of solutions in a workspace: whole lines, and those of blocks also within another line.
+fn found(workspace: &Path, solutions: &Solutions) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in files_below(workspace).into_iter().filter(|file| !file.ends_with("Cargo.lock")) {
+        let name = file.strip_prefix(workspace).unwrap().display().to_string();
+        for (index, line) in lines_of(&file).into_iter().enumerate() {
+            let block = solutions.blocks.iter().find(|block| line.contains(*block));
+            let place = format!("{name}:{}", index + 1);
+            found.extend(block.map(|block| format!("{place} has a block's {block}")));
+            found.extend(solutions.all.get(&line).map(|file| format!("{place} has {line} of {}", file.display())));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_starter_has_no_line_of_a_solution() {
+    let (folder, solutions) = (tempfile::tempdir().unwrap(), solutions());
+    for assignment in ["1", "2", "3", "learn"] {
+        let workspace = folder.path().join(assignment);
+        starter(&workspace, &["--assignment", assignment]);
+        let found = found(&workspace, &solutions);
+        assert!(found.is_empty(), "assignment {assignment}:\n{}", found.join("\n"));
+        // The test sees them where they are.
+        let solved = folder.path().join(format!("{assignment}-solved"));
+        starter(&solved, &["--assignment", assignment, "--solutions"]);
+        let found = self::found(&solved, &solutions);
+        assert!(found.len() > 20, "assignment {assignment}: {found:?}");
+    }
+}
+
+/// Neither the repository nor its folder is needed: both have the solutions.
+#[test]
+fn a_starter_names_no_place_outside_of_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    for assignment in ["1", "2", "3", "learn"] {
+        let workspace = folder.path().join(assignment);
+        starter(&workspace, &["--assignment", assignment]);
+        let project = root().to_str().unwrap();
+        for file in files_below(&workspace) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert!(!text.contains(project), "{} names {project}", file.display());
+            if !file.ends_with("Cargo.toml") {
+                continue;
+            }
+            let manifest: toml::Table = text.parse().unwrap();
+            for path in paths_in(&toml::Value::Table(manifest)) {
+                let target = file.parent().unwrap().join(&path).canonicalize();
+                let target = target.unwrap_or_else(|error| panic!("{}: {path}: {error}", file.display()));
+                assert!(target.starts_with(workspace.canonicalize().unwrap()), "{}: {path}", file.display());
+            }
+            assert!(!text.contains("git = "), "{}", file.display());
+            let inherits = text.contains("workspace = true");
+            assert!(!inherits || !file.starts_with(workspace.join("vendor")), "{}", file.display());
+        }
+    }
+}
+
+/// The paths of dependencies in a manifest.
+fn paths_in(value: &toml::Value) -> Vec<String> {
+    let toml::Value::Table(table) = value else { return Vec::new() };
+    let own = table.iter().filter(|(key, value)| *key == "path" && value.is_str());
+    let own = own.filter_map(|(_, path)| path.as_str()).filter(|path| !path.ends_with(".rs")).map(str::to_owned);
+    own.chain(table.values().flat_map(paths_in)).collect()
+}
