@@ -216,11 +216,6 @@ fn have_kernels(parts: &[Part]) -> bool {
     parts.iter().any(|part| *part == Part::Learn || part.kernel().is_some())
 }
 
-/// Whether a part has matrices of ndarray.
-fn have_matrices(parts: &[Part]) -> bool {
-    parts.iter().any(|part| *part == Part::One || part.kernel().is_some())
-}
-
 /// Writes the workspace of these parts to a new folder, with this folder's crates and without the students' commands.
 #[cfg(unix)]
 pub(crate) fn write(directory: &Path, parts: &[Part], solutions: bool) -> Result<()> {
@@ -416,7 +411,7 @@ fn manifest(
     let members = list(&[&packages, tools].concat());
     let trains = tools.contains(&"train");
     let has_kernels = have_kernels(parts);
-    let has_matrices = have_matrices(parts);
+    let has_matrices = parts.iter().any(|part| *part == Part::One || part.kernel().is_some());
     // A setting for a package that no member uses is a warning. Without tools, all members are the default.
     let is_used = |line: &&str| match line.split_once(".opt-level").map(|(name, _)| name) {
         Some("corosensei" | "cuda_std" | "gpu") => has_kernels,

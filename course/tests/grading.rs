@@ -14,6 +14,8 @@ mod attacks;
 mod cheats;
 #[path = "grading/class.rs"]
 mod class;
+#[path = "support/files.rs"]
+mod files;
 #[path = "grading/learn.rs"]
 mod learn;
 #[path = "grading/platforms.rs"]
@@ -26,6 +28,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use files::files_below;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use zip::write::SimpleFileOptions;
@@ -427,11 +430,6 @@ fn write_archive(solved: &Path, file: &Path, name: &str) {
         }
     }
     archive.finish().unwrap();
-}
-
-fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
 fn course() -> Command {

@@ -1,8 +1,13 @@
 //! What students get has no line of a solution: neither of the starter's own, nor of this project's crates that do the same.
 
+#[path = "support/files.rs"]
+mod files;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use files::files_below;
 
 /// This project's crates that solve an assignment, or have what solves one fast.
 const SOLVED: [&str; 9] = [
@@ -36,19 +41,6 @@ const COMMON: [&str; 10] = [
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => files.extend(files_below(&path)),
-            false => files.push(path),
-        }
-    }
-    files.sort();
-    files
 }
 
 /// The lines of a file with single spaces.

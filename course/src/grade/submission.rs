@@ -236,9 +236,8 @@ impl<'a> Choice<'a> {
         for entry in entries {
             // The starter has some of them, in the folder of what is given.
             let is_given = entry.names.iter().any(|name| name == VENDOR);
-            let names = (0..entry.names.len()).filter(|_| !is_given);
-            let of_project = names.into_iter().find_map(|start| kernels.get(&entry.names[start..]));
-            if let (Some(file), Kind::File) = (of_project, entry.kind) {
+            let of_project = (0..entry.names.len()).find_map(|start| kernels.get(&entry.names[start..]));
+            if let (Some(file), Kind::File, false) = (of_project, entry.kind, is_given) {
                 choice.kernels.push((file.clone(), entry));
                 continue;
             }

@@ -37,7 +37,7 @@ pub(super) fn files(root: &Path, crates: &BTreeSet<String>) -> Result<Vec<(PathB
         }
         let has_script = folder.join("build.rs").exists();
         ensure!(!has_script, "{} has a build script, which students would not get", folder.display());
-        let (manifest, dependencies) = Inheriting::read(&folder)?.resolved(&folder)?;
+        let (manifest, dependencies) = Workspace::of(&folder)?.resolved(&folder)?;
         next.extend(dependencies);
         let own = Path::new(FOLDER).join(&name);
         files.push((own.join("Cargo.toml"), manifest));
@@ -77,28 +77,32 @@ fn library(text: &str, modules: &[&str]) -> String {
     text.lines().filter(is_kept).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// A manifest, and that of the workspace from which it inherits.
-struct Inheriting {
-    manifest: Table,
-    workspace: Table,
-    /// The workspace's folder.
+/// The manifest in a folder.
+fn manifest_in(folder: &Path) -> Result<Table> {
+    let file = folder.join("Cargo.toml");
+    read_text(&file)?.parse().with_context(|| file.display().to_string())
+}
+
+/// The workspace that a crate inherits from.
+struct Workspace {
+    table: Table,
+    /// Its folder.
     root: PathBuf,
 }
 
-impl Inheriting {
-    fn read(folder: &Path) -> Result<Self> {
-        let table = |file: &Path| read_text(file)?.parse::<Table>().with_context(|| file.display().to_string());
+impl Workspace {
+    fn of(folder: &Path) -> Result<Self> {
         for root in folder.ancestors().skip(1).filter(|root| root.join("Cargo.toml").is_file()) {
-            if let Some(Value::Table(workspace)) = table(&root.join("Cargo.toml"))?.remove("workspace") {
-                return Ok(Self { manifest: table(&folder.join("Cargo.toml"))?, workspace, root: root.to_owned() });
+            if let Some(Value::Table(table)) = manifest_in(root)?.remove("workspace") {
+                return Ok(Self { table, root: root.to_owned() });
             }
         }
         anyhow::bail!("{} is in no workspace", folder.display())
     }
 
-    /// The manifest without inheritance, and the folders of the crates that it depends on by path.
-    fn resolved(mut self, folder: &Path) -> Result<(String, Vec<PathBuf>)> {
-        let mut manifest = std::mem::take(&mut self.manifest);
+    /// The crate's manifest without inheritance, and the folders of the crates that it depends on by path.
+    fn resolved(&self, folder: &Path) -> Result<(String, Vec<PathBuf>)> {
+        let mut manifest = manifest_in(folder)?;
         LEFT_OUT.iter().for_each(|key| drop(manifest.remove(*key)));
         let package = manifest.get_mut("package").and_then(Value::as_table_mut).context("a crate has a package")?;
         for (key, value) in package.iter_mut().filter(|(_, value)| is_inherited(value)) {
@@ -122,18 +126,11 @@ impl Inheriting {
         for key in ["dependencies", "build-dependencies"] {
             let Some(dependencies) = table.get_mut(key).and_then(Value::as_table_mut) else { continue };
             for (name, value) in dependencies {
+                let own = as_table(value.clone());
                 let (mut dependency, place) = match is_inherited(value) {
-                    true => (as_table(self.inherited("dependencies", name)?), self.root.as_path()),
-                    false => (as_table(value.clone()), folder),
+                    true => (self.dependency(name, own)?, self.root.as_path()),
+                    false => (own, folder),
                 };
-                if let Some(own) = value.as_table().filter(|_| is_inherited(value)) {
-                    for (key, value) in own.iter().filter(|(key, _)| *key != "workspace") {
-                        match (dependency.get_mut(key), value) {
-                            (Some(Value::Array(inherited)), Value::Array(more)) => inherited.extend(more.clone()),
-                            _ => drop(dependency.insert(key.clone(), value.clone())),
-                        }
-                    }
-                }
                 if let Some(path) = dependency.get("path").and_then(Value::as_str) {
                     let target = canonical(&place.join(path))?;
                     dependency.insert("path".to_owned(), Value::String(format!("../{}", name_of(&target)?)));
@@ -145,9 +142,21 @@ impl Inheriting {
         Ok(())
     }
 
+    /// The workspace's dependency with what the crate's `own` adds to it.
+    fn dependency(&self, name: &str, own: Table) -> Result<Table> {
+        let mut dependency = as_table(self.inherited("dependencies", name)?);
+        for (key, value) in own.into_iter().filter(|(key, _)| key != "workspace") {
+            match (dependency.get_mut(&key), value) {
+                (Some(Value::Array(inherited)), Value::Array(more)) => inherited.extend(more),
+                (_, value) => drop(dependency.insert(key, value)),
+            }
+        }
+        Ok(dependency)
+    }
+
     /// The value of the workspace.
     fn inherited(&self, table: &str, key: &str) -> Result<Value> {
-        let value = self.workspace.get(table).and_then(|table| table.get(key)).cloned();
+        let value = self.table.get(table).and_then(|table| table.get(key)).cloned();
         value.with_context(|| format!("the workspace in {} has no {table}.{key}", self.root.display()))
     }
 }
