@@ -1,6 +1,8 @@
 // What the scripts of this folder do with the page in a browser: wait, click, press keys, and read the
 // accessibility tree.
 
+import { press as pressKey } from "../../../neural-net/draw/tests/draw/devtools.mjs";
+
 const LANDMARKS = ["banner", "navigation", "main", "contentinfo", "region", "form", "status"];
 
 // The actions on a page of `withBrowser`.
@@ -26,16 +28,7 @@ export function drive({ send, evaluate }) {
       await send("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1 });
   };
   const text = id => evaluate(`document.getElementById("${id}").textContent`);
-  const CODES = { Tab: 9, Enter: 13, Escape: 27, " ": 32, End: 35, Home: 36, ArrowUp: 38, ArrowDown: 40 };
-  // Modifiers: 2 is Ctrl, 8 is Shift.
-  const press = async (key, modifiers = 0) => {
-    const event = { key, code: key === " " ? "Space" : key, windowsVirtualKeyCode: CODES[key] ?? key.charCodeAt(0), modifiers };
-    const text = { Enter: "\r", " ": " " }[key];
-    const commands = key === "a" && modifiers === 2 ? ["selectAll"] : [];
-    const type = text && !modifiers ? "keyDown" : "rawKeyDown";
-    await send("Input.dispatchKeyEvent", { type, ...event, text, commands });
-    await send("Input.dispatchKeyEvent", { type: "keyUp", ...event });
-  };
+  const press = (key, modifiers) => pressKey(send, key, modifiers);
   // Types characters, one key after the other.
   const type = async text => {
     for (const character of text) {

@@ -16,6 +16,20 @@ export function removeProfile(profile) {
   }
 }
 
+const CODES = {
+  Tab: 9, Enter: 13, Escape: 27, " ": 32, End: 35, Home: 36, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40,
+};
+
+// Presses a key by requests of `send`. Modifiers: 2 is Ctrl, 8 is Shift.
+export async function press(send, key, modifiers = 0) {
+  const event = { key, code: key === " " ? "Space" : key, windowsVirtualKeyCode: CODES[key] ?? key.charCodeAt(0), modifiers };
+  const text = { Enter: "\r", " ": " " }[key];
+  const commands = key === "a" && modifiers === 2 ? ["selectAll"] : [];
+  const type = text && !modifiers ? "keyDown" : "rawKeyDown";
+  await send("Input.dispatchKeyEvent", { type, ...event, text, commands });
+  await send("Input.dispatchKeyEvent", { type: "keyUp", ...event });
+}
+
 // Milliseconds after which a browser counts as one that hangs: the tests take a minute.
 const LIMIT = 1_200_000;
 

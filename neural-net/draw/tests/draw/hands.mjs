@@ -1,7 +1,6 @@
 // Pointers and keys for a page in headless Chromium, by the protocol of devtools.mjs.
 
-// The numbers of keys, and the text of those that type.
-const KEYS = { Tab: 9, Enter: 13, End: 35, Home: 36, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 };
+import { press as pressKey } from "./devtools.mjs";
 
 // - `afterFrame(expression)`: its value once the page has shown the last event, which it does in its next animation frame,
 // - `mouse(type, place, pointerType)`, `touch(type, places)`: an event,
@@ -18,11 +17,7 @@ export function hands({ send, evaluate }) {
     return send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([x, y]) => ({ x, y })) });
   }
   async function press(key, times = 1) {
-    const named = { key, code: key, windowsVirtualKeyCode: KEYS[key], text: key === "Enter" ? "\r" : undefined };
-    for (let time = 0; time < times; time++) {
-      await send("Input.dispatchKeyEvent", { type: "keyDown", ...named });
-      await send("Input.dispatchKeyEvent", { type: "keyUp", ...named });
-    }
+    for (let time = 0; time < times; time++) await pressKey(send, key);
   }
   return { afterFrame, mouse, touch, press };
 }
