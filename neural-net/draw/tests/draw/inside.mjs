@@ -21,6 +21,17 @@ const SHOWN = `(() => {
   };
 })()`;
 
+// How far the page is wider than a window of each width, in pixels.
+async function overflows({ send, evaluate }) {
+  const overflows = [];
+  for (const width of [1400, 390, 320]) {
+    await send("Emulation.setDeviceMetricsOverride", { width, height: 900, deviceScaleFactor: 1, mobile: false });
+    overflows.push(await evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"));
+  }
+  await send("Emulation.clearDeviceMetricsOverride");
+  return overflows;
+}
+
 async function use(browser) {
   const { send, evaluate, open, report } = browser;
   const { afterFrame, mouse, touch, press } = hands(browser);
@@ -29,12 +40,12 @@ async function use(browser) {
   await send("Emulation.setTouchEmulationEnabled", { enabled: true });
   await open(page);
   while (!(await evaluate("Boolean(network)"))) await afterFrame("0");
+  report.overflows = await overflows(browser);
 
   // Clear is the first stop, the examples are the second.
   await press("Tab", 2);
-  const count = await evaluate("document.querySelectorAll('#examples button').length");
   report.examples = [];
-  for (let at = 0; at < count; at++) {
+  for (let at = 0; at < 23; at++) {
     await press("Enter");
     report.examples.push(await shown());
     await press("ArrowRight");
