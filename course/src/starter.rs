@@ -254,6 +254,9 @@ fn write_from(directory: &Path, parts: &[Part], tools: &[&str], solutions: bool,
     if !tools.is_empty() {
         files.push((".cargo/config.toml".into(), read_text(&templates.join("config.toml"))?));
     }
+    if parts.contains(&Part::Learn) && !tools.is_empty() {
+        files.extend(pages_of_learn()?);
+    }
     files.push((".gitignore".into(), "/target\n".to_owned()));
     for name in ["Cargo.lock", "rust-toolchain.toml"] {
         files.push((name.into(), read_text(&workspace_root().join(name))?));
@@ -297,6 +300,35 @@ pub(crate) fn solutions(part: Part) -> Result<Vec<(PathBuf, String)>> {
     let sources =
         templates_of(part)?.into_iter().filter(|(name, _)| name.starts_with(Path::new(part.package()).join("src")));
     sources.map(|(name, file)| Ok((name.clone(), with_blocks(&name, &read_text(&file)?, true)?))).collect()
+}
+
+/// The pages of `docs/learn` and their drawings, without solutions in other languages and without what students do not have.
+fn pages_of_learn() -> Result<Vec<(PathBuf, String)>> {
+    let mut pages = Vec::new();
+    for file in files_below(&workspace_root().join("docs/learn"))? {
+        let text = read_text(&file)?;
+        let is_page = file.extension().is_some_and(|extension| extension == "md");
+        let name = file.strip_prefix(workspace_root()).context("a page is in this project")?.to_owned();
+        pages.push((name, if is_page { page_for_students(&text)? } else { text }));
+    }
+    Ok(pages)
+}
+
+/// A page without the lines between `<!-- not in the starter -->` and `<!-- end -->`, and without links that lead out of its folder.
+fn page_for_students(text: &str) -> Result<String> {
+    let mut sections = text.split("<!-- not in the starter -->\n\n");
+    let mut page = sections.next().unwrap_or_default().to_owned();
+    for section in sections {
+        let (_, after) = section.split_once("<!-- end -->\n").context("a section that is left out does not end")?;
+        page.push_str(after.strip_prefix('\n').unwrap_or(after));
+    }
+    while let Some(middle) = page.find("](../") {
+        let start = page[..middle].rfind('[').context("a link begins with a bracket")?;
+        let end = middle + page[middle..].find(')').context("a link ends with a parenthesis")?;
+        let words = page[start + 1..middle].to_owned();
+        page.replace_range(start..=end, &words);
+    }
+    Ok(page.trim_end().to_owned() + "\n")
 }
 
 /// The text of a file, with LF line endings: an editor or an archive may have changed them.
@@ -611,10 +643,13 @@ mod tests {
 
     #[test]
     fn every_block_of_the_homework_has_hints() {
-        // The kernels of `learn` have pages instead.
-        for part in Part::ALL.into_iter().filter(|part| *part != Part::Learn) {
+        for part in Part::ALL {
             let (mut blocks, mut hints) = (Vec::new(), None);
             for (name, file) in templates_of(part).unwrap() {
+                // Those of the puzzles are in the kernel lab.
+                if name.ends_with("puzzles.rs") {
+                    continue;
+                }
                 let text = read_text(&file).unwrap();
                 let names = text.lines().filter_map(|line| line.trim_start().strip_prefix("// write: "));
                 blocks.extend(names.map(str::to_owned));
@@ -629,6 +664,14 @@ mod tests {
             with_hints.sort_unstable();
             assert_eq!(blocks, with_hints);
         }
+    }
+
+    #[test]
+    fn a_page_for_students_lacks_what_is_marked_and_links_to_other_folders() {
+        let page = "A\n\n<!-- not in the starter -->\n\nB [c](../d.md)\n\n<!-- end -->\n\nSee [five\nversions](../e.md#f) and [g](h.md).\n\n\
+            <!-- not in the starter -->\n\ni\n\n<!-- end -->\n";
+        assert_eq!(page_for_students(page).unwrap(), "A\n\nSee five\nversions and [g](h.md).\n");
+        assert!(page_for_students("<!-- not in the starter -->\n\nB\n").is_err());
     }
 
     /// Nothing of a solution is left in what students get.

@@ -139,6 +139,28 @@ fn a_starter_has_no_line_of_a_solution() {
     }
 }
 
+/// The pages come with the kernels, without the same kernels in other languages, and their links lead to files.
+#[test]
+fn the_starter_of_the_kernels_has_their_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = folder.path().join("learn");
+    starter(&workspace, &["--assignment", "learn"]);
+    let pages = files_below(&workspace.join("docs/learn"));
+    assert_eq!(pages.len(), files_below(&root().join("docs/learn")).len(), "{pages:?}");
+    for page in pages.iter().filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
+        let text = std::fs::read_to_string(page).unwrap();
+        for absent in ["```cuda", "```python", "<!--", "kernel lab"] {
+            assert!(!text.contains(absent), "{} has {absent}", page.display());
+        }
+        for rest in text.split("](").skip(1) {
+            let target = rest.split(')').next().unwrap();
+            assert!(page.parent().unwrap().join(target).is_file(), "{}: {target}", page.display());
+        }
+        let is_of_step = !page.ends_with("README.md");
+        assert_eq!(text.contains("    // write this\n"), is_of_step, "{}", page.display());
+    }
+}
+
 /// Neither the repository nor its folder is needed: both have the solutions.
 #[test]
 fn a_starter_names_no_place_outside_of_itself() {

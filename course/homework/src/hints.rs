@@ -47,7 +47,6 @@ pub fn parse(text: &str) -> Result<Vec<(&str, Vec<&str>)>, HintsError> {
 pub(crate) fn give(root: &Path, parts: &[Part], name: &str, all: bool) -> Result<ExitCode> {
     let mut texts = Vec::new();
     for part in parts {
-        // The kernels of `learn` have pages instead.
         if let Ok(text) = fs::read_to_string(root.join(part.package).join("hints.txt")) {
             texts.push((*part, text));
         }
@@ -61,12 +60,13 @@ pub(crate) fn give(root: &Path, parts: &[Part], name: &str, all: bool) -> Result
         known.extend(hints.iter().map(|(block, _)| function(block)));
     }
     if known.is_empty() {
-        bail!("there are no hints in this workspace: the project's docs/learn has a page for each kernel");
+        bail!("there are no hints in this workspace: its parts have no hints.txt");
     }
     let Some((part, (block, hints))) = found else {
         bail!("there are no hints on {name}: choose one of {}", known.join(", "))
     };
-    let place = part.file_of(root, function(block)).map(|file| format!(" ({})", file.display()));
+    let place =
+        Part::file_in(root, &hinted(part.sources(root)?), function(block)).map(|file| format!(" ({})", file.display()));
     let place = place.unwrap_or_default();
     let mut given = Given::read()?;
     let degree = if all { DEGREES } else { DEGREES.min(given.degree(block) + 1) };
@@ -78,6 +78,12 @@ pub(crate) fn give(root: &Path, parts: &[Part], name: &str, all: bool) -> Result
     }
     given.remember(block, degree)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The sources that hints are for. Puzzles, some of which have a kernel's name, have theirs in the kernel lab.
+fn hinted(mut sources: Vec<PathBuf>) -> Vec<PathBuf> {
+    sources.retain(|source| !source.ends_with("learn/src/puzzles.rs"));
+    sources
 }
 
 /// The function of a block: the last word of "the launch in max_gpu".
@@ -92,7 +98,7 @@ fn is_name_of(part: Part, name: &str) -> bool {
 
 /// The first function of a part that is not written.
 fn first_to_write<'a>(root: &Path, part: Part, hints: &[(&'a str, Vec<&str>)]) -> Result<&'a str> {
-    let sources = part.sources(root)?;
+    let sources = hinted(part.sources(root)?);
     let text: String = sources.iter().filter_map(|path| fs::read_to_string(root.join(path)).ok()).collect();
     let is_open = |block: &str| text.contains(&format!("not_written!(\"{block}\")"));
     match hints.iter().find(|(block, _)| is_open(block)) {
@@ -143,6 +149,24 @@ mod tests {
         for wrong in ["a\n", "[sigmoid]\na\nb\n", "[sigmoid]\na\nb\nc\nd\n"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_hint_is_for_the_kernel_and_not_for_the_puzzle_of_its_name() {
+        let root = tempfile::tempdir().unwrap();
+        let part = Part { name: "learn", package: "learn" };
+        fs::create_dir_all(root.path().join("learn/src")).unwrap();
+        let write = |file: &str, text: &str| fs::write(root.path().join("learn/src").join(file), text).unwrap();
+        for file in ["puzzles.rs", "step01_index.rs", "step02_grid_stride.rs"] {
+            let kernel = if file.starts_with("step02") { "saxpy" } else { "double" };
+            write(file, &format!("pub fn {kernel}(x) {{ not_written!(\"{kernel}\") }}"));
+        }
+        let hints = [("double", Vec::new()), ("saxpy", Vec::new())];
+        assert_eq!(first_to_write(root.path(), part, &hints).unwrap(), "double");
+        let file = Part::file_in(root.path(), &hinted(part.sources(root.path()).unwrap()), "double");
+        assert_eq!(file.as_deref(), Some(Path::new("learn/src/step01_index.rs")));
+        write("step01_index.rs", "pub fn double(x) {}");
+        assert_eq!(first_to_write(root.path(), part, &hints).unwrap(), "saxpy");
     }
 
     #[test]

@@ -71,11 +71,16 @@ impl Part {
 
     /// The source file with the function of this name. Of several, one in which it is still to be written.
     pub(crate) fn file_of(self, root: &Path, function: &str) -> Option<PathBuf> {
+        Self::file_in(root, &self.sources(root).ok()?, function)
+    }
+
+    /// [`Part::file_of`] among these files.
+    pub(crate) fn file_in(root: &Path, files: &[PathBuf], function: &str) -> Option<PathBuf> {
         let [plain, generic] = ["(", "<"].map(|end| format!("fn {function}{end}"));
         let not_written = format!("not_written!(\"{function}\")");
         let text = |path: &PathBuf| fs::read_to_string(root.join(path)).unwrap_or_default();
-        let mut files = self.sources(root).ok()?;
-        files.retain(|path| text(path).contains(&plain) || text(path).contains(&generic));
-        files.iter().find(|path| text(path).contains(&not_written)).or(files.first()).cloned()
+        let has = |path: &&PathBuf| text(path).contains(&plain) || text(path).contains(&generic);
+        let open = files.iter().filter(has).find(|path| text(path).contains(&not_written));
+        open.or_else(|| files.iter().find(has)).cloned()
     }
 }
