@@ -4,6 +4,7 @@
 //! becomes a program that calls its functions, in a sandbox with limits, for the judge: a process of its own, with the
 //! tests, which makes the inputs by a seed that is chosen at grading, and compares the results.
 
+pub mod answers;
 mod class;
 mod class_page;
 mod findings;

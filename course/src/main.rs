@@ -14,6 +14,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Writes the answers of a class beside the key, and a table for their marks
+    #[cfg(unix)]
+    Answers(course::grade::answers::Options),
     /// Writes what Gradescope or Classroom 50 runs to grade each submission
     Autograder(course::autograder::Options),
     /// Grades submissions of the homework
@@ -25,6 +28,8 @@ enum Command {
 fn main() -> ExitCode {
     let arguments: Arguments = command_line::arguments();
     command_line::run_tool(|| match arguments.command {
+        #[cfg(unix)]
+        Command::Answers(options) => course::grade::answers::run(&options),
         Command::Autograder(options) => course::autograder::run(&options),
         Command::Grade(options) => course::grade::run(&options),
         Command::Starter(options) => course::starter::run(&options),

@@ -254,6 +254,10 @@ fn write_from(directory: &Path, parts: &[Part], tools: &[&str], solutions: bool,
     if !tools.is_empty() {
         files.push((".cargo/config.toml".into(), read_text(&templates.join("config.toml"))?));
     }
+    let answers = sections_for(&answers_template()?, parts);
+    if answers.contains("## ") && !tools.is_empty() {
+        files.push(("answers.md".into(), answers));
+    }
     if parts.contains(&Part::Learn) && !tools.is_empty() {
         files.extend(pages_of_learn()?);
     }
@@ -497,6 +501,7 @@ fn is_for(wanted: &str, parts: &[Part]) -> bool {
     parts.iter().any(|part| match wanted {
         "any" => true,
         "any with kernels" => part.kernel().is_some(),
+        "any with questions" => !matches!(part, Part::One | Part::Learn),
         "any that is timed" => matches!(part, Part::Two | Part::Three | Part::Filters),
         package => part.package() == package,
     })
@@ -517,9 +522,8 @@ fn for_parts(text: &str, parts: &[Part]) -> String {
     result
 }
 
-/// The assignment, with the sections of the parts and those of their kinds. Its examples are of the first part that has kernels, if one
-/// does.
-fn readme(template: &str, parts: &[Part]) -> String {
+/// A text with the sections of the parts and those of their kinds, each of which begins with `<!-- part: PACKAGE -->`.
+fn sections_for(template: &str, parts: &[Part]) -> String {
     let mut sections = template.split("<!-- part: ");
     let mut text = sections.next().unwrap_or_default().to_owned();
     for section in sections {
@@ -528,6 +532,28 @@ fn readme(template: &str, parts: &[Part]) -> String {
             text.push_str(section);
         }
     }
+    text
+}
+
+/// The section of a package in a text such as [`sections_for`] reads, if there is one.
+#[cfg(unix)]
+pub(crate) fn section_of<'a>(template: &'a str, package: &str) -> Option<&'a str> {
+    let sections = template.split("<!-- part: ").skip(1);
+    sections
+        .filter_map(|section| section.split_once(" -->\n"))
+        .find(|(of, _)| *of == package)
+        .map(|(_, section)| section)
+}
+
+/// The students' answers.md of all parts.
+pub(crate) fn answers_template() -> Result<String> {
+    read_text(&workspace_root().join("course/homework/src/answers.md"))
+}
+
+/// The assignment, with the sections of the parts and those of their kinds. Its examples are of the first part that has kernels, if one
+/// does.
+fn readme(template: &str, parts: &[Part]) -> String {
+    let text = sections_for(template, parts);
     let example = parts.iter().find(|part| part.kernel().is_some()).or(parts.first());
     let package = example.map_or("", |part| part.package());
     let (module, kernel) = example.and_then(|part| part.kernel()).unwrap_or_default();

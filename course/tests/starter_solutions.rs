@@ -139,6 +139,26 @@ fn a_starter_has_no_line_of_a_solution() {
     }
 }
 
+/// Students get the questions of answers.md, and not the key.
+#[test]
+fn a_starter_has_the_questions_and_not_the_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = lines_of(&root().join("course/grading/answers.toml"));
+    let key: Vec<&String> = key.iter().filter(|line| line.len() >= LEAST).collect();
+    assert!(key.len() > 40);
+    for (assignment, blanks) in [("1", 3), ("2", 2), ("3", 1), ("learn", 0)] {
+        let workspace = folder.path().join(assignment);
+        starter(&workspace, &["--assignment", assignment]);
+        let answers = std::fs::read_to_string(workspace.join("answers.md")).unwrap_or_default();
+        assert_eq!(answers.matches("(your explanation)").count(), blanks, "{answers}");
+        assert!(!answers.contains("<!-- part"), "{answers}");
+        for file in files_below(&workspace) {
+            let found = lines_of(&file).into_iter().find(|line| key.iter().any(|of_key| line.contains(*of_key)));
+            assert_eq!(found, None, "{}", file.display());
+        }
+    }
+}
+
 /// The pages come with the kernels, without the same kernels in other languages, and their links lead to files.
 #[test]
 fn the_starter_of_the_kernels_has_their_pages() {

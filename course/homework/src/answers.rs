@@ -34,7 +34,7 @@ pub(crate) fn measure(root: &Path, parts: &[Part]) -> Result<ExitCode> {
     let mut text = match fs::read_to_string(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            sections(&programs.iter().map(|(package, _)| *package).collect::<Vec<_>>())
+            sections(&parts.iter().map(|part| part.package).collect::<Vec<_>>())
         }
         Err(error) => return Err(error).with_context(|| format!("cannot read {FILE}")),
     };

@@ -115,7 +115,7 @@ fn feedback_name(submission: &Path) -> String {
 }
 
 /// The entries of a folder, sorted, without hidden ones and `others`, which the teacher or an earlier call has put there.
-fn submissions_in(folder: &Path, others: &[&Path]) -> Result<Vec<PathBuf>> {
+pub(super) fn submissions_in(folder: &Path, others: &[&Path]) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut submissions = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
     let others: Vec<PathBuf> = others.iter().filter_map(|path| path.canonicalize().ok()).collect();

@@ -7,7 +7,8 @@ use std::fmt::Write;
 use super::results::{Grade, escaped};
 use super::similarity::{Cluster, Files, Likeness, Pair, Place};
 
-const HEAD: &str = "<!doctype html>
+/// The beginning of a page.
+pub(super) const HEAD: &str = "<!doctype html>
 <html lang=\"en\">
 <meta charset=\"utf-8\">
 <title>Grades</title>

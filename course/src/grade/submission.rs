@@ -15,6 +15,9 @@ use crate::workspace_root;
 /// This project's crates that its own parts are built from, besides those that every submission is given.
 pub(super) const KERNELS: [&str; 2] = ["crates/kernels-cpu", "kernels-gpu"];
 
+/// The file of the students' explanations.
+const ANSWERS: &str = "answers.md";
+
 /// Limits of a submission: files, and bytes of each and of all.
 const MAX_FILES: usize = 200;
 const MAX_BYTES: u64 = 1 << 20;
@@ -39,6 +42,8 @@ pub(super) struct Sources {
     pub(super) ignored: Vec<PathBuf>,
     /// What else is not taken, in a sentence each.
     pub(super) notes: Vec<String>,
+    /// The text of answers.md, which is not graded by tests.
+    pub(super) answers: Option<String>,
     pub(super) form: Form,
     /// The packages with a file that cannot be read, and the reason. Their other files are not taken.
     pub(super) unreadable: BTreeMap<&'static str, String>,
@@ -223,13 +228,18 @@ struct Choice<'a> {
     ignored: Vec<&'a Entry>,
     /// The sources of [`KERNELS`], each with the project's file.
     kernels: Vec<(PathBuf, &'a Entry)>,
+    /// The answers.md nearest the top.
+    answers: Option<&'a Entry>,
     notes: Vec<String>,
 }
 
 impl<'a> Choice<'a> {
     /// Of each package the copy that is nearest the top, of two in equal depth the first by name.
     fn of(entries: &'a [Entry], assignment: Assignment) -> Self {
-        let mut choice = Self::default();
+        let is_answers =
+            |entry: &&Entry| entry.kind == Kind::File && entry.names.last().is_some_and(|name| name == ANSWERS);
+        let answers = entries.iter().filter(is_answers).min_by_key(|entry| (entry.names.len(), &entry.names));
+        let mut choice = Self { answers, ..Self::default() };
         let mut copies: BTreeMap<&str, Copies<'_>> = BTreeMap::new();
         // Of the first assignment alone, this project's own crates are graded as well.
         let kernels = if assignment == Assignment::One { kernels_of_project() } else { BTreeMap::new() };
@@ -293,6 +303,7 @@ impl<'a> Choice<'a> {
             .chain(&self.kernels)
             .map(|(_, entry)| *entry)
             .chain(self.ignored.iter().copied())
+            .chain(self.answers)
             .collect();
         let kernels: BTreeMap<&[String], &PathBuf> =
             self.kernels.iter().map(|(file, entry)| (entry.names.as_slice(), file)).collect();
@@ -305,6 +316,14 @@ impl<'a> Choice<'a> {
                 let is_same = text_of(content)
                     .is_ok_and(|text| read_text(file).is_ok_and(|projects| projects == text.replace("\r\n", "\n")));
                 same.extend(is_same.then(|| (*file).clone()));
+                Ok(())
+            }
+            None if self.answers == Some(entry) => {
+                match text_of(content) {
+                    Ok(text) => sources.answers = Some(text),
+                    Err(Unreadable::TooLarge) => sources.notes.push(format!("{ANSWERS} is larger than 1 MiB")),
+                    Err(Unreadable::NoText(reason)) => sources.notes.push(format!("{ANSWERS}{reason}")),
+                }
                 Ok(())
             }
             None => {
@@ -507,6 +526,22 @@ mod tests {
             texts.iter().map(|(name, text)| (name.replace("hw1/", "hw1/vendor/"), text.clone())).collect();
         let sources = read_with(&of_starter);
         assert_eq!((sources.form, sources.notes), (Form::Starter, Vec::new()));
+    }
+
+    #[test]
+    fn grade_reads_the_answers_nearest_the_top() {
+        let with = |files: &[(&str, &[u8])]| {
+            let sources = read_zip(&[&[(SOURCE, &b"a"[..])], files].concat()).unwrap();
+            assert_eq!(paths(&sources), [SOURCE]);
+            (sources.answers, sources.notes)
+        };
+        assert_eq!(with(&[]), (None, Vec::new()));
+        let deep = ("old/answers.md", &b"old"[..]);
+        assert_eq!(with(&[deep]), (Some("old".to_owned()), Vec::new()));
+        assert_eq!(with(&[deep, ("answers.md", b"new")]), (Some("new".to_owned()), Vec::new()));
+        let (answers, notes) = with(&[("answers.md", b"a\n\xe9")]);
+        assert_eq!(answers, None);
+        assert!(notes[0].starts_with("answers.md, line 2: byte 0xe9 is not UTF-8"), "{notes:?}");
     }
 
     #[test]
