@@ -2,7 +2,7 @@
 //!
 //! [`measure`] measures the [`Figures`] on this machine; [`statements`] derives sentences from them; [`document`]
 //! combines both into the template's JSON input; [`typeset`] builds the package in report/typeset, which makes a PDF file
-//! and an HTML page of it with Typst; [`archive`] packs the homework. [`notes`] reads the author's explanation. [`distributed`] is the
+//! and an HTML page of it with Typst; [`archive`] packs the homework. [`notes`] reads the author's explanation. [`form`] is a report's blank form, for students. [`distributed`] is the
 //! report on assignment 3, hw3.pdf, [`assignment2`] that on assignment 2, hw2.pdf.
 
 pub mod archive;
@@ -12,6 +12,7 @@ pub mod distributed;
 pub mod document;
 pub mod excerpts;
 pub mod figures;
+pub mod form;
 pub mod machine;
 pub mod measure;
 pub mod notes;

@@ -20,13 +20,13 @@ use report::measure::Plan;
 use report::notes::Block;
 use report::peers::{PeerOptions, Scripts};
 use report::typeset::{Pages, Typesetter};
-use report::{Figures, archive, assignment2, distributed, measure, notes, recorded, statements};
+use report::{Figures, archive, assignment2, distributed, form, measure, notes, recorded, statements};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::progress::Progress;
 
-/// Measures the homework on this machine and writes the report about it, hw1.pdf
+/// Measures the homework on this machine and writes the report about it, hw1.pdf: the instructor's model of a student's
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -43,6 +43,15 @@ struct Arguments {
     /// Author's name, below the title
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
+    /// Instead, write the blank form for students, without measuring anything: the questions, empty tables, and lines to write
+    /// on [default file: report/hw1-blank.pdf]
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "quick", "notes", "zip", "html", "json", "figures", "seed", "device", "python", "no_python", "data"
+        ]
+    )]
+    blank: bool,
     /// Your own explanation, as a part of the report: a text file with paragraphs and # headings, at most 64 KiB
     #[arg(long, value_name = "FILE")]
     notes: Option<PathBuf>,
@@ -87,6 +96,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
             Ok(()) => Ok(ExitCode::SUCCESS),
             Err(error) => bail!("{error}"),
         };
+    }
+    if arguments.blank {
+        return blank(arguments);
     }
     match &arguments.assignment[..] {
         "2" => report::<assignment2::Figures>(arguments),
@@ -133,17 +145,7 @@ fn report<R: Report + 'static>(arguments: &Arguments) -> Result<ExitCode> {
         None => R::measurement(arguments)?,
     };
     // All input is read, and nothing is written yet.
-    let cannot_write = |file: &Path| format!("cannot write {}: choose another path with --out", file.display());
-    if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        create_directory(folder).with_context(|| cannot_write(&out))?;
-    }
-    for (_, file) in &files {
-        require_writable(file).with_context(|| cannot_write(file))?;
-    }
-
-    if !Typesetter::is_built() {
-        command_line::note!("[*] Typst, which sets the pages, is compiled first: that takes minutes, once.");
-    }
+    prepare(&files)?;
     // Before anything is timed.
     let typesetter = Typesetter::build(&archive::workspace()).map_err(|error| error.to_string());
     if let (Err(reason), Some(saved)) = (&typesetter, &saved) {
@@ -183,6 +185,45 @@ fn report<R: Report + 'static>(arguments: &Arguments) -> Result<ExitCode> {
     });
     command_line::note!("error: {} is not written: {reason}{later}", out.display());
     Ok(ExitCode::from(CHECK_FAILED))
+}
+
+/// Writes the blank form of an assignment.
+fn blank(arguments: &Arguments) -> Result<ExitCode> {
+    let Arguments { assignment, out, author, .. } = arguments;
+    let default = || archive::workspace().join("report").join(format!("hw{assignment}-blank.pdf"));
+    let out = out.clone().unwrap_or_else(default);
+    require_valid(arguments, &out, &[("--out", out.clone())])?;
+    prepare(&[("--out", out.clone())])?;
+    let document = form::document(assignment, author.as_deref());
+    let typesetter = Typesetter::build(&archive::workspace()).map_err(|error| error.to_string());
+    let typeset = |by: Typesetter| by.typeset(&document, false).map_err(|error| error.to_string());
+    let pages = typesetter.and_then(typeset);
+    match pages {
+        Ok(pages) => {
+            keep(&out, &pages.pdf)?;
+            command_line::note!("[*] {}: {} pages to fill in", out.display(), pages.count);
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(reason) => {
+            command_line::note!("error: {} is not written: {reason}", out.display());
+            Ok(ExitCode::from(CHECK_FAILED))
+        }
+    }
+}
+
+/// Checks that files can be written, whose folder is created, and says that Typst is compiled if that is so.
+fn prepare(files: &[(&str, PathBuf)]) -> Result<()> {
+    let cannot_write = |file: &Path| format!("cannot write {}: choose another path with --out", file.display());
+    for (_, file) in files {
+        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            create_directory(folder).with_context(|| cannot_write(file))?;
+        }
+        require_writable(file).with_context(|| cannot_write(file))?;
+    }
+    if !Typesetter::is_built() {
+        command_line::note!("[*] Typst, which sets the pages, is compiled first: that takes minutes, once.");
+    }
+    Ok(())
 }
 
 /// Checks the arguments that name files, and the author's name.

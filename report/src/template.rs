@@ -11,4 +11,6 @@ pub enum Template {
     Assignment2,
     /// hw3.pdf.
     Assignment3,
+    /// A blank form ([`crate::form`]).
+    Form,
 }

@@ -69,7 +69,7 @@ pub(crate) fn figures() -> Figures {
 }
 
 /// The assignment's questions, in its order.
-const QUESTIONS: [&str; 12] = [
+pub(crate) const QUESTIONS: [&str; 12] = [
     "How long does training with augmentation take with 8, 16 and 32 cores?",
     "Why is that so?",
     "How does the accuracy of both networks develop by epoch?",

@@ -110,7 +110,7 @@ fn every_question_is_answered_from_the_figures() {
 }
 
 /// The assignment's questions, in its order.
-const QUESTIONS: [&str; 13] = [
+pub(crate) const QUESTIONS: [&str; 13] = [
     "How does the synchronous network work?",
     "How does the asynchronous network work?",
     "How long does the synchronous network take on 4, 8 and 16 cores, beside the original?",

@@ -4,6 +4,7 @@ mod archive;
 mod assignment2;
 mod distributed;
 mod figures;
+mod form;
 mod functions_with_copies;
 mod program;
 mod sentences;

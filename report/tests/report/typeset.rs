@@ -1,5 +1,6 @@
 //! Reports as PDF and HTML. `cargo test -p report -- --ignored typeset` runs these tests.
 
+mod form;
 mod hw1;
 mod hw2;
 mod hw3;

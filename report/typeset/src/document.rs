@@ -16,6 +16,8 @@ pub enum Template {
     Assignment2,
     /// hw3.pdf.
     Assignment3,
+    /// A blank form of one of them.
+    Form,
 }
 
 /// A template's input, and the files that it includes.

@@ -24,6 +24,7 @@ fn source_of(template: Template) -> (&'static str, &'static str) {
         Template::Homework1 => ("report.typ", include_str!("../template/report.typ")),
         Template::Assignment2 => ("hw2.typ", include_str!("../template/hw2.typ")),
         Template::Assignment3 => ("hw3.typ", include_str!("../template/hw3.typ")),
+        Template::Form => ("form.typ", include_str!("../template/form.typ")),
     }
 }
 
