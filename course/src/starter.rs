@@ -216,6 +216,11 @@ fn have_kernels(parts: &[Part]) -> bool {
     parts.iter().any(|part| *part == Part::Learn || part.kernel().is_some())
 }
 
+/// Whether a part has matrices of ndarray.
+fn have_matrices(parts: &[Part]) -> bool {
+    parts.iter().any(|part| *part == Part::One || part.kernel().is_some())
+}
+
 /// Writes the workspace of these parts to a new folder, with this folder's crates and without the students' commands.
 #[cfg(unix)]
 pub(crate) fn write(directory: &Path, parts: &[Part], solutions: bool) -> Result<()> {
@@ -257,6 +262,10 @@ fn write_from(directory: &Path, parts: &[Part], tools: &[&str], solutions: bool,
     let answers = sections_for(&answers_template()?, parts);
     if answers.contains("## ") && !tools.is_empty() {
         files.push(("answers.md".into(), answers));
+    }
+    if have_matrices(parts) && !tools.is_empty() {
+        let name = "docs/numpy-to-ndarray.md";
+        files.push((name.into(), read_text(&workspace_root().join(name))?));
     }
     if parts.contains(&Part::Learn) && !tools.is_empty() {
         files.extend(pages_of_learn()?);
@@ -447,7 +456,7 @@ fn manifest(
     let members = list(&[&packages, tools].concat());
     let trains = tools.contains(&"train");
     let has_kernels = have_kernels(parts);
-    let has_matrices = parts.iter().any(|part| *part == Part::One || part.kernel().is_some());
+    let has_matrices = have_matrices(parts);
     // A setting for a package that no member uses is a warning. Without tools, all members are the default.
     let is_used = |line: &&str| match line.split_once(".opt-level").map(|(name, _)| name) {
         Some("corosensei" | "cuda_std" | "gpu") => has_kernels,
@@ -502,6 +511,7 @@ fn is_for(wanted: &str, parts: &[Part]) -> bool {
         "any" => true,
         "any with kernels" => part.kernel().is_some(),
         "any with questions" => !matches!(part, Part::One | Part::Learn),
+        "any with matrices" => have_matrices(&[*part]),
         "any that is timed" => matches!(part, Part::Two | Part::Three | Part::Filters),
         package => part.package() == package,
     })

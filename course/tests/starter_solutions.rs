@@ -152,6 +152,10 @@ fn a_starter_has_the_questions_and_not_the_key() {
         let answers = std::fs::read_to_string(workspace.join("answers.md")).unwrap_or_default();
         assert_eq!(answers.matches("(your explanation)").count(), blanks, "{answers}");
         assert!(!answers.contains("<!-- part"), "{answers}");
+        let has_matrices = assignment == "1" || assignment == "2";
+        assert_eq!(workspace.join("docs/numpy-to-ndarray.md").is_file(), has_matrices, "assignment {assignment}");
+        let readme = std::fs::read_to_string(workspace.join("README.md")).unwrap();
+        assert_eq!(readme.contains("numpy-to-ndarray"), has_matrices, "{readme}");
         for file in files_below(&workspace) {
             let found = lines_of(&file).into_iter().find(|line| key.iter().any(|of_key| line.contains(*of_key)));
             assert_eq!(found, None, "{}", file.display());
