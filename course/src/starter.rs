@@ -13,7 +13,6 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use command_line::{one_of, say};
-use whole_files::write_atomically;
 
 #[cfg(unix)]
 pub(crate) use self::vendored::FOLDER as VENDOR;
@@ -365,7 +364,8 @@ pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Writes all files into a new folder beside `directory`, which then gets its name: it appears whole.
+/// Writes all files into a new folder beside `directory`, which then gets its name: it appears whole. Hundreds of files are not flushed to disk one
+/// by one, since the folder can be written again.
 fn write_all(directory: &Path, files: &[(PathBuf, String)]) -> Result<()> {
     let directory = std::path::absolute(directory).with_context(|| format!("cannot find {}", directory.display()))?;
     let parent = directory.parent().with_context(|| format!("{} has no parent", directory.display()))?;
@@ -376,7 +376,7 @@ fn write_all(directory: &Path, files: &[(PathBuf, String)]) -> Result<()> {
         let file = new.path().join(name);
         let folder = file.parent().context("a file is in a folder")?;
         std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        write_atomically(&file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
+        std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
     if directory.exists() {
         std::fs::remove_dir(&directory).with_context(|| format!("cannot replace {}", directory.display()))?;

@@ -113,7 +113,7 @@ fn found(workspace: &Path, solutions: &Solutions) -> Vec<String> {
     let mut found = Vec::new();
     for file in files_below(workspace).into_iter().filter(|file| !file.ends_with("Cargo.lock")) {
         let name = file.strip_prefix(workspace).unwrap().display().to_string();
-        for (index, line) in lines_of(&file).into_iter().enumerate() {
+        for (index, line) in lines_of(&file).into_iter().enumerate().filter(|(_, line)| line.len() >= LEAST) {
             let block = solutions.blocks.iter().find(|block| line.contains(*block));
             let place = format!("{name}:{}", index + 1);
             found.extend(block.map(|block| format!("{place} has a block's {block}")));
@@ -157,7 +157,8 @@ fn a_starter_has_the_questions_and_not_the_key() {
         let readme = std::fs::read_to_string(workspace.join("README.md")).unwrap();
         assert_eq!(readme.contains("numpy-to-ndarray"), has_matrices, "{readme}");
         for file in files_below(&workspace) {
-            let found = lines_of(&file).into_iter().find(|line| key.iter().any(|of_key| line.contains(*of_key)));
+            let lines = lines_of(&file).into_iter().filter(|line| line.len() >= LEAST);
+            let found = lines.into_iter().find(|line| key.iter().any(|of_key| line.contains(*of_key)));
             assert_eq!(found, None, "{}", file.display());
         }
     }
