@@ -127,7 +127,15 @@ fn pairs() -> Vec<Pair> {
         "(a > 2).sum()", a.iter().filter(|x| **x > 2.0).count() => 4;
         "np.allclose(a, b)", Zip::from(&a).and(&b).all(|x, y| (x - y).abs() <= 1e-8 + 1e-5 * y.abs()) => false;
     };
-    let changes = changes! { a:
+    pairs.extend(changes());
+    pairs
+}
+
+/// The pairs that change `a`.
+fn changes() -> Vec<Pair> {
+    let (a, b) = (array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], array![[6.0, 5.0, 4.0], [3.0, 2.0, 1.0]]);
+    let v = array![10.0, 20.0, 30.0];
+    changes! { a:
         "a += b", { a += &b } => [[7, 7, 7], [7, 7, 7]];
         "a *= 2", { a *= 2.0 } => [[2, 4, 6], [8, 10, 12]];
         "a[0, 1] = 7", { a[[0, 1]] = 7.0 } => [[1, 7, 3], [4, 5, 6]];
@@ -135,9 +143,7 @@ fn pairs() -> Vec<Pair> {
         "a[1] = v", { a.row_mut(1).assign(&v) } => [[1, 2, 3], [10, 20, 30]];
         "a[:, 0] -= 0.5", { a.column_mut(0).mapv_inplace(|x| x - 0.5) } => [[0.5, 2, 3], [3.5, 5, 6]];
         "a -= 0.1 * b", { a.scaled_add(-0.1, &b) } => [[0.4, 1.5, 2.6], [3.7, 4.8, 5.9]];
-    };
-    pairs.extend(changes);
-    pairs
+    }
 }
 
 /// Whether two results are equal, up to rounding; 1 and 1.0 are.

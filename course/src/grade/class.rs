@@ -69,29 +69,7 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
         worksheet.write(&grades)?.into_iter().for_each(|line| say!("{line}"));
     }
     if let Some(page) = page {
-        // What cannot be read has no points, and nothing to compare.
-        let sources = |path: &PathBuf| {
-            let read = without_panic(|| submission::read(path, grader.assignment));
-            read.flatten().map(|sources| sources.files).unwrap_or_default()
-        };
-        let names = grades.iter().map(|(name, _)| name.clone());
-        let submissions: Vec<_> = names.zip(submissions.iter().map(sources)).collect();
-        let published = workspace::published_solutions(&grader.parts)?;
-        let found = similarity::likeness(&submissions, grader.workspace.starter_sources(), &published);
-        let sources: BTreeMap<&str, &Files> = submissions
-            .iter()
-            .map(|(name, files)| (name.as_str(), files))
-            .chain([(similarity::PUBLISHED, &published)])
-            .collect();
-        let text = class_page::html(&grades, &found, &sources);
-        write_privately(page, text.as_bytes()).with_context(|| format!("cannot write {}", page.display()))?;
-        say!(
-            "{}: {} alike, {} like the published solution, {} in many submissions",
-            page.display(),
-            counted(found.pairs.len(), "pair"),
-            counted(found.published.len(), "submission"),
-            counted(found.clusters.len(), "cluster")
-        );
+        write_page(page, &grader, &submissions, &grades)?;
     }
     let failed = grades.iter().filter(|(_, grade)| grade.is_error_of_grader).count();
     if failed == 0 {
@@ -99,6 +77,34 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
     }
     note!("{} could not be graded: see the reasons in {}", counted(failed, "submission"), csv.display());
     Ok(ExitCode::FAILURE)
+}
+
+/// Writes the page on the class.
+fn write_page(page: &Path, grader: &Grader, submissions: &[PathBuf], grades: &[(String, Grade)]) -> Result<()> {
+    // What cannot be read has no points, and nothing to compare.
+    let sources = |path: &PathBuf| {
+        let read = without_panic(|| submission::read(path, grader.assignment));
+        read.flatten().map(|sources| sources.files).unwrap_or_default()
+    };
+    let names = grades.iter().map(|(name, _)| name.clone());
+    let submissions: Vec<_> = names.zip(submissions.iter().map(sources)).collect();
+    let published = workspace::published_solutions(&grader.parts)?;
+    let found = similarity::likeness(&submissions, grader.workspace.starter_sources(), &published);
+    let sources: BTreeMap<&str, &Files> = submissions
+        .iter()
+        .map(|(name, files)| (name.as_str(), files))
+        .chain([(similarity::PUBLISHED, &published)])
+        .collect();
+    let text = class_page::html(grades, &found, &sources);
+    write_privately(page, text.as_bytes()).with_context(|| format!("cannot write {}", page.display()))?;
+    say!(
+        "{}: {} alike, {} like the published solution, {} in many submissions",
+        page.display(),
+        counted(found.pairs.len(), "pair"),
+        counted(found.published.len(), "submission"),
+        counted(found.clusters.len(), "cluster")
+    );
+    Ok(())
 }
 
 /// Maximum bytes of the name of a feedback's file, without its extension and what a temporary file has besides.

@@ -272,6 +272,12 @@ pub(super) fn wrong(folder: &Path, students: &[Student]) -> (Vec<String>, BTreeM
     if !copies.is_subset(&pairs) || !others.is_empty() {
         wrong.push(format!("alike: {pairs:?}, expected {copies:?}, and no others such as {others:?}"));
     }
+    wrong.extend(wrong_of_published(&page, students));
+    (wrong, points)
+}
+
+/// What is wrong in the page's lists of what is like the published solutions, and of what many have.
+fn wrong_of_published(page: &str, students: &[Student]) -> Vec<String> {
     // The right ones are the published solutions under other names, in one cluster.
     let right = || students.iter().filter(|student| student.submission.changes.is_empty());
     let is_published = |name: &str| {
@@ -279,18 +285,16 @@ pub(super) fn wrong(folder: &Path, students: &[Student]) -> (Vec<String>, BTreeM
         summary
             .is_some_and(|rest| rest.split("</summary>").next().unwrap_or_default().ends_with("the published solution"))
     };
-    wrong.extend(
-        right()
-            .filter(|student| !is_published(&student.name))
-            .map(|student| format!("{}: it is not listed as like the published solution", student.name)),
-    );
+    let others = right().filter(|student| !is_published(&student.name));
+    let mut wrong: Vec<String> =
+        others.map(|student| format!("{}: it is not listed as like the published solution", student.name)).collect();
     let clusters = page.split(" submissions, most of it as in the published solution</summary>").skip(1);
     let is_cluster =
         |text: &str| right().all(|student| text.split("</p>").next().unwrap_or_default().contains(&student.name));
     if !clusters.into_iter().any(is_cluster) {
         wrong.push("the page has no cluster of all right submissions".to_owned());
     }
-    (wrong, points)
+    wrong
 }
 
 /// One student hands in again, with a mistake. The student's name.
