@@ -51,6 +51,9 @@ pub struct Settings {
 pub struct DataSettings {
     /// The table's source.
     pub source: Source,
+    /// The sheet of a workbook; `None` for the first that is a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sheet: Option<String>,
     /// The decimal mark of the file's numbers; `None` if the cells decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decimal_mark: Option<DecimalMark>,
@@ -110,6 +113,7 @@ impl DataSettings {
     /// What these settings say about the file.
     pub fn declared(&self) -> csv::Declared {
         csv::Declared {
+            sheet: self.sheet.clone(),
             decimal_mark: self.decimal_mark,
             encoding: self.encoding,
             first_year: self.first_year,
@@ -130,7 +134,7 @@ impl DataSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Source {
-    /// A CSV file, possibly gzip-compressed.
+    /// A CSV file, possibly gzip-compressed, or a workbook.
     File(PathBuf),
     /// Synthetic market data.
     Synthetic {
@@ -363,6 +367,7 @@ impl Default for DataSettings {
             log_features: true,
             bad_rows: BadRows::Drop,
             one_hot_limit: 32,
+            sheet: None,
             decimal_mark: None,
             encoding: None,
             first_year: None,

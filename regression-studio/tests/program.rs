@@ -79,6 +79,38 @@ fn good_data() -> String {
 }
 
 #[test]
+fn a_sheet_of_a_workbook_is_trained_on_and_predicted() {
+    let folder = folder(good_data());
+    let mut book = rust_xlsxwriter::Workbook::new();
+    for (name, factor) in [("Old", 0), ("New", 3)] {
+        let sheet = book.add_worksheet().set_name(name).unwrap();
+        sheet.write_row(0, 0, ["a", "b", "c"]).unwrap();
+        (0..60).for_each(|row| _ = sheet.write_row(row + 1, 0, [row % 17, row % 5, row * factor]).unwrap());
+    }
+    book.save(folder.path().join("book.xlsx")).unwrap();
+    fs::write(folder.path().join("config.toml"), CONFIG.replace("data.csv", "book.xlsx")).unwrap();
+    let train = ["train", "config.toml", "--out", "run", "--sheet", "New"];
+    let (stdout, stderr, code) = output(program(folder.path()).args(train));
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("book.xlsx: 60 rows, 3 columns") && !stdout.contains("the sheet"), "{stdout}");
+    assert!(fs::read_to_string(folder.path().join("run/settings.toml")).unwrap().contains("sheet = \"New\""));
+    // The sheet of the training, or another one.
+    let predict = ["predict", "run", "book.xlsx"];
+    let (stdout, stderr, code) = output(program(folder.path()).args(predict));
+    assert_eq!((code, stdout.lines().count()), (0, 61), "{stderr}");
+    assert!(
+        stdout.lines().nth(60).unwrap().contains(",177,") && stderr.contains("the sheet \"New\" is read"),
+        "{stdout}{stderr}"
+    );
+    let (stdout, ..) = output(program(folder.path()).args(predict).args(["--sheet", "Old"]));
+    assert!(stdout.lines().nth(60).unwrap().contains(",0"), "{stdout}");
+    let error = rejected(program(folder.path()).args(predict).args(["--sheet", "Older"]));
+    assert!(error.contains("book.xlsx: there is no sheet \"Older\": the sheets are \"Old\", \"New\""), "{error}");
+    let error = rejected(program(folder.path()).args(["predict", "run", "data.csv", "--sheet", "New"]));
+    assert!(error.contains("data.csv: this is no workbook with a sheet \"New\""), "{error}");
+}
+
+#[test]
 fn a_run_is_saved_and_predicts() {
     let folder = folder(good_data());
     let (stdout, stderr, code) = output(program(folder.path()).args(["train", "config.toml"]));

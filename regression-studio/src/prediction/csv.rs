@@ -77,7 +77,8 @@ impl Predictions {
             return Ok(());
         }
         let changed = || WriteError::Changed { source_name: table.source().to_owned() };
-        for_each_row(path, declared, table.encoding(), &copied, |cells| {
+        let of_sheet = Declared { sheet: table.sheet().map(str::to_owned), ..declared.clone() };
+        for_each_row(path, &of_sheet, table.encoding(), &copied, |cells| {
             if row == self.rows() {
                 return Err(changed());
             }

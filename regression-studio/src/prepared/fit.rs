@@ -90,6 +90,7 @@ impl Fit<'_> {
             inputs,
             roles: self.roles(),
             units: Some(data.features.iter().chain([&data.target]).filter_map(with_unit).collect()),
+            sheet: table.sheet().filter(|_| table.sheets().len() > 1).map(str::to_owned),
             encoding: Some(table.encoding()).filter(|encoding| *encoding != Encoding::default()),
             first_year: data.first_year,
             missing: missing.map(|(name, cells)| (name.clone(), cells.clone())).collect(),

@@ -27,6 +27,9 @@ pub struct Transform {
     /// lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units: Option<BTreeMap<String, String>>,
+    /// The sheet of the training's table, if that was one of several in a workbook.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sheet: Option<String>,
     /// The encoding of the training's table, unless that was UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
@@ -246,6 +249,7 @@ impl Transform {
         csv::Declared {
             roles,
             missing,
+            sheet_if_there: self.sheet.clone(),
             encoding_unless_utf8: self.encoding,
             first_year: self.first_year,
             may_have_one_column: true,

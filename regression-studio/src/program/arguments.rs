@@ -61,6 +61,9 @@ pub(crate) struct TrainArguments {
     /// Seed of the weights and of the order of the samples, in place of that of the settings file
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Sheet of the workbook, in place of that of the settings file
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sheet: Option<String>,
     /// Any other value in place of that of the settings file, such as network.hidden=[64,32]; may be repeated
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     pub(crate) set: Vec<String>,
@@ -112,8 +115,11 @@ impl From<Mark> for DecimalMark {
 pub(crate) struct PredictArguments {
     /// A model.safetensors, or a run's folder
     pub(crate) model: PathBuf,
-    /// The table, as .csv or .csv.gz
+    /// The table, as .csv, .csv.gz, .xlsx or .ods
     pub(crate) csv: PathBuf,
+    /// Sheet of the workbook [default: the one of the training's name, or else the first that is a table]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sheet: Option<String>,
     /// The decimal mark of the table's numbers [default: the one that they show]
     #[arg(long, value_name = "MARK")]
     pub(crate) decimal_mark: Option<Mark>,

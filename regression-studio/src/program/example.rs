@@ -22,7 +22,7 @@ const HEAD: &str = "\
 #
 # where the path is relative to this file, and set features and target to columns of the table. What the table's cells
 # don't show, or show wrongly, can be declared above that, in [data], with decimal_mark = \"comma\" (or \"point\"),
-# header = false (or true), encoding = \"windows-1250\" and first_year = 1950 (for years of two digits), and below it for
+# header = false (or true), sheet = \"Prices\" (of a workbook), encoding = \"windows-1250\" and first_year = 1950 (for years of two digits), and below it for
 # each column, as in
 #
 #     [data.columns]
@@ -119,10 +119,9 @@ mod tests {
     #[test]
     fn the_example_explains_every_setting_that_it_contains() {
         let text = text();
-        for field in Field::ALL
-            .into_iter()
-            .filter(|field| ![Field::DecimalMark, Field::Header, Field::Samples, Field::Threads].contains(field))
-        {
+        for field in Field::ALL.into_iter().filter(|field| {
+            ![Field::Sheet, Field::DecimalMark, Field::Header, Field::Samples, Field::Threads].contains(field)
+        }) {
             assert!(text.contains(field.explanation()), "{field:?}");
             assert!(!field.explanation().contains("  "), "{field:?}: a run of spaces");
         }

@@ -17,7 +17,7 @@ use super::arguments::PredictArguments;
 use super::explanation;
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
-    let PredictArguments { model, csv: path, decimal_mark, accept_units, out, interval, explain } = arguments;
+    let PredictArguments { model, csv: path, sheet, decimal_mark, accept_units, out, interval, explain } = arguments;
     let file = if model.is_dir() { &model.join(run_folder::MODEL) } else { model };
     let of_run = file.parent().filter(|_| file.ends_with(run_folder::MODEL)).map(run_folder::files_read);
     let inputs: Vec<&PathBuf> = [file, path].into_iter().chain(of_run.iter().flatten()).collect();
@@ -27,7 +27,8 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
         file.parent().filter(|_| file.ends_with(run_folder::MODEL)).and_then(|folder| run_folder::open(folder).ok());
     let rows = run.and_then(|run| run.rows);
     let model = Model::read(file)?.into_content(command_line::warn);
-    let declared = csv::Declared { decimal_mark: decimal_mark.map(Into::into), ..model.transform.declared() };
+    let decimal_mark = decimal_mark.map(Into::into);
+    let declared = csv::Declared { decimal_mark, sheet: sheet.clone(), ..model.transform.declared() };
     let table = Source::File(path.clone()).table_with(&declared, &|_| (), &AtomicBool::new(false))?;
     if !accept_units {
         model.transform.check_units(&table).map_err(|error| anyhow::anyhow!("{error}: --accept-units"))?;

@@ -124,7 +124,10 @@ fn settings(arguments: &TrainArguments) -> Result<Settings> {
     let mut values = arguments.set.clone();
     values.extend(arguments.epochs.map(|epochs| format!("training.epochs={epochs}")));
     values.extend(arguments.seed.map(|seed| format!("training.seed={seed}")));
-    let settings = Settings::read(&arguments.config)?.with_values(&values).map_err(anyhow::Error::msg)?;
+    let mut settings = Settings::read(&arguments.config)?.with_values(&values).map_err(anyhow::Error::msg)?;
+    if arguments.sheet.is_some() {
+        settings.data.sheet.clone_from(&arguments.sheet);
+    }
     require_valid(&settings)?;
     Ok(settings)
 }

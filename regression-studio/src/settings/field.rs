@@ -75,8 +75,13 @@ impl Field {
 fields! {
     Source {
         label: "Data set",
-        range: "a .csv or .csv.gz file, or the synthetic market data",
+        range: "a .csv, .csv.gz, .xlsx or .ods file, or the synthetic market data",
         explanation: "The table to learn from: one line of column names, then one line per sample.",
+    }
+    Sheet {
+        label: "Sheet",
+        range: "a sheet of the workbook",
+        explanation: "The sheet of the workbook that is read. Unless one is chosen, it is the first that is a table.",
     }
     DecimalMark {
         label: "Decimal mark",

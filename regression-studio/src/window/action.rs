@@ -25,6 +25,8 @@ pub(crate) enum Action {
     OpenData,
     BuiltIn,
     ReadAgain,
+    /// Of the workbook, the sheet with this index.
+    ReadSheet(usize),
     CancelLoading,
     Start,
     Pause,
@@ -90,6 +92,7 @@ impl Action {
             Self::OpenData => "Open file…",
             Self::BuiltIn => "Synthetic market data",
             Self::ReadAgain => "Read again",
+            Self::ReadSheet(_) => "Sheet",
             Self::CancelLoading => "Cancel",
             Self::Start => "▶ Start",
             Self::Pause => "⏸ Pause",
@@ -126,9 +129,10 @@ impl Action {
     /// Explanation for its tooltip and the list of keys.
     pub(crate) fn explanation(self) -> &'static str {
         match self {
-            Self::OpenData => "Open a table: .csv, .tsv or .csv.gz",
+            Self::OpenData => "Open a table: .csv, .xlsx or .ods",
             Self::BuiltIn => "Load the synthetic market data",
             Self::ReadAgain => "Read the table again, by what is declared about it",
+            Self::ReadSheet(_) => "Read another sheet of the workbook",
             Self::CancelLoading => "Cancel loading and keep the current data",
             Self::Start => "Start a training run with the settings on the left",
             Self::Pause => "Pause training after the current step",

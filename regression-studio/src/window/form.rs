@@ -149,6 +149,7 @@ impl Form {
             // Columns of another table cannot be brought back, and what is declared about it does not hold.
             self.undoer = Undoer::default();
             let data = &mut self.settings.data;
+            data.sheet = None;
             (data.decimal_mark, data.encoding, data.first_year, data.header) = (None, None, None, None);
             (data.columns, data.missing) = (BTreeMap::new(), BTreeMap::new());
             if matches!(source, Source::Synthetic { .. }) {
@@ -234,6 +235,7 @@ impl Form {
         ui.add_enabled_ui(!is_training, |ui| {
             section(ui, "Data", |ui| {
                 action = self.data_set(ui, table, (loading, has_changed));
+                action = action.or_else(|| self.sheet(ui, table?));
                 let before = self.settings.data.declared();
                 self.reading(ui);
                 self.typed(ui, Field::Samples);
@@ -290,7 +292,7 @@ impl Form {
             }
         }
         ui.horizontal(|ui| {
-            let open = ui.button("Open file…").on_hover_text("Open a table: .csv, .tsv or .csv.gz (Ctrl+O)");
+            let open = ui.button("Open file…").on_hover_text("Open a table: .csv, .xlsx or .ods (Ctrl+O)");
             if open.clicked() {
                 action = Some(Action::OpenData);
             }
@@ -302,6 +304,15 @@ impl Form {
             }
         });
         action
+    }
+
+    /// The sheet of a workbook that has several. Returns the choice of another one.
+    fn sheet(&self, ui: &mut Ui, table: &Table) -> Option<Action> {
+        let choices: Vec<(usize, &str)> = table.sheets().iter().map(String::as_str).enumerate().collect();
+        let shown = choices.iter().position(|(_, name)| Some(*name) == table.sheet()).filter(|_| choices.len() > 1)?;
+        let mut chosen = shown;
+        field::choice(ui, Field::Sheet, &mut chosen, &choices);
+        (chosen != shown).then_some(Action::ReadSheet(chosen))
     }
 
     /// What is declared about a file.

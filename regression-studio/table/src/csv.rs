@@ -1,4 +1,5 @@
-//! CSV reader: separated by commas, semicolons or tabs, plain or gzip-compressed.
+//! CSV reader: separated by commas, semicolons or tabs, plain or gzip-compressed; also the sheets of a workbook (.xlsx or .ods),
+//! whose cells are read as the same cells in a CSV file.
 //!
 //! - **Header**: the first line that is neither blank nor a comment. Its most frequent of comma, semicolon and tab is the
 //!   file's separator, unless a line `sep=;` above it says otherwise. Names are trimmed; empty ones become "column 3"; a
@@ -42,6 +43,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod value;
+mod workbook;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -51,11 +53,12 @@ use std::sync::atomic::AtomicBool;
 pub use self::cells::for_each_row;
 use self::chunks::Context;
 pub use self::error::{CsvError, CsvProblem};
-pub use self::limits::{COLUMN_LIMIT, RECORD_LIMIT};
+pub use self::limits::{COLUMN_LIMIT, RECORD_LIMIT, UNPACKED_LIMIT};
 use self::limits::{LIMITS, Limits};
 pub use self::notes::toml_key;
 use self::pass::{Outcome, Pass};
 pub(crate) use self::value::number;
+use self::workbook::Workbook;
 use super::{Column, DecimalMark, Encoding, Role, Table};
 
 /// What a user says about a file; the cells decide the rest.
@@ -75,6 +78,10 @@ pub struct Declared {
     pub encoding: Option<Encoding>,
     /// The encoding of a text that is not UTF-8, in place of a guess.
     pub encoding_unless_utf8: Option<Encoding>,
+    /// The sheet of a workbook; if none is declared, the first that is a table.
+    pub sheet: Option<String>,
+    /// The sheet of a workbook that has one of this name, in place of the first.
+    pub sheet_if_there: Option<String>,
     /// The first of the hundred years that a year of two digits is in; 1969 if it is not declared.
     pub first_year: Option<i64>,
 }
@@ -133,14 +140,49 @@ const MAX_PASSES: usize = 7;
 
 fn read_within(path: &Path, limits: Limits, options: Options) -> Result<Table, CsvError> {
     let Options { declared, progress, cancel, .. } = options;
+    let of_file = |problem| CsvError::at(path, None, problem);
     let (buffers, stop) = (&Mutex::new(Vec::new()), &AtomicBool::new(false));
-    let pass = Pass { path, declared, context: Context { limits, buffers, stop, progress, cancel } };
+    let context = Context { limits, buffers, stop, progress, cancel };
+    let Some(mut workbook) = Workbook::open(path).map_err(of_file)? else {
+        return match &declared.sheet {
+            Some(sheet) if path.is_file() => Err(of_file(CsvProblem::NoWorkbook(sheet.clone()))),
+            _ => read_text(Pass { path, sheet: None, declared, context }),
+        };
+    };
+    let mut first_error = None;
+    for name in workbook.candidates(declared).map_err(of_file)? {
+        let sheet = workbook.sheet(&name, context).map_err(of_file);
+        let table = sheet.and_then(|mut sheet| {
+            sheet.csv.notes.extend(workbook.note_on(&name, declared));
+            read_text(Pass { path, sheet: Some(&sheet), declared, context })
+        });
+        match table {
+            Ok(table) => return Ok(table.with_sheet(name, workbook.names().to_vec())),
+            Err(error) => {
+                let has_others = workbook.names().len() > 1;
+                let is_of_sheet = error.problem.is_of_sheet();
+                let error = CsvError { sheet: has_others.then_some(name), ..error };
+                if !is_of_sheet {
+                    return Err(error);
+                }
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    Err(first_error.unwrap_or_else(|| of_file(CsvProblem::Empty)))
+}
+
+/// Reads a file, or a sheet.
+fn read_text(pass: Pass) -> Result<Table, CsvError> {
+    // Another sheet may have set the one that is given.
+    let stop = &AtomicBool::new(false);
+    let pass = Pass { context: Context { stop, ..pass.context }, ..pass };
     let mut known = None;
     for _ in 0..MAX_PASSES {
         match pass.run(known)? {
             Outcome::Table(table) => {
-                progress(1.0);
-                return Ok(table.with_missing(&declared.missing));
+                (pass.context.progress)(1.0);
+                return Ok(table.with_missing(&pass.declared.missing));
             }
             Outcome::Misjudged(better) => known = Some(better),
         }

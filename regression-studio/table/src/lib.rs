@@ -1,4 +1,4 @@
-//! Tables: named columns of equal length, from a CSV file or generated.
+//! Tables: named columns of equal length, from a CSV file or a workbook, or generated.
 
 pub mod csv;
 pub mod statistics;
@@ -39,6 +39,15 @@ pub struct Table {
     lines: Option<Lines>,
     encoding: Encoding,
     notes: Vec<Note>,
+    sheet: Option<Sheet>,
+}
+
+/// A sheet of a workbook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Sheet {
+    name: String,
+    /// All sheets of the workbook.
+    all: Vec<String>,
 }
 
 /// How a file was read where that is not obvious.
@@ -58,7 +67,15 @@ impl Table {
     pub fn new(source: impl Into<String>, columns: Vec<Column>) -> Self {
         let rows = columns.first().map_or(0, Column::rows);
         assert!(columns.iter().all(|column| column.rows() == rows), "a table's columns have the same length");
-        Self { source: source.into(), rows, columns, lines: None, encoding: Encoding::default(), notes: Vec::new() }
+        Self {
+            source: source.into(),
+            rows,
+            columns,
+            lines: None,
+            encoding: Encoding::default(),
+            notes: Vec::new(),
+            sheet: None,
+        }
     }
 
     /// Sets the line numbers at which the rows begin in the file.
@@ -83,6 +100,21 @@ impl Table {
     /// Sets the notes on how the file was read.
     pub(crate) fn with_notes(self, notes: Vec<Note>) -> Self {
         Self { notes, ..self }
+    }
+
+    /// Sets the sheet that was read, and all sheets of its workbook.
+    pub(crate) fn with_sheet(self, name: String, all: Vec<String>) -> Self {
+        Self { sheet: Some(Sheet { name, all }), ..self }
+    }
+
+    /// The sheet that was read, if the file is a workbook.
+    pub fn sheet(&self) -> Option<&str> {
+        self.sheet.as_ref().map(|sheet| &*sheet.name)
+    }
+
+    /// The sheets of the workbook; none if the file is another one.
+    pub fn sheets(&self) -> &[String] {
+        self.sheet.as_ref().map_or(&[], |sheet| &sheet.all)
     }
 
     /// The encoding as which the file's text was read; UTF-8 for a generated table.

@@ -46,7 +46,7 @@ fn options<'a>(progress: &'a (dyn Fn(f32) + Sync), cancel: &'a AtomicBool) -> cs
 fn missing_and_empty_files() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(message(&folder.path().join("no.csv")), ": no such file: check the name and the folder");
-    assert_eq!(message(folder.path()), ": this is a folder: give a CSV file in it");
+    assert_eq!(message(folder.path()), ": this is a folder: give a CSV file or a workbook in it");
     #[cfg(not(windows))]
     assert_eq!(
         message(&folder.path().join("C:\\data\\t.csv")),
@@ -66,8 +66,8 @@ fn missing_and_empty_files() {
 fn files_that_are_not_text() {
     let advice = |bytes: &[u8]| rejection(bytes).strip_prefix(": this is not a text file: ").unwrap().to_owned();
     assert_eq!(
-        advice(b"PK\x03\x04\x14\0\x06\0"),
-        "it is a spreadsheet or a ZIP archive; save the table as CSV, or unpack it"
+        advice(&gzip(b"PK\x03\x04\x14\0\x06\0")),
+        "it is a workbook or a ZIP archive in another file; unpack it, or save the table as CSV"
     );
     assert_eq!(
         advice(b"a\0,\0b\0\n\0"),

@@ -12,3 +12,4 @@ mod split_and_scale;
 mod support;
 mod synthetic;
 mod trees;
+mod workbooks;

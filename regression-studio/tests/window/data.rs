@@ -8,7 +8,7 @@ use regression_studio::Settings;
 
 use crate::harness::{Window, file, small};
 
-const HINT: &str = "Path of a .csv, .tsv or .csv.gz file";
+const HINT: &str = "Path of a .csv, .xlsx or .ods file";
 
 #[test]
 fn a_file_is_opened_and_its_columns_are_chosen() {
@@ -48,6 +48,43 @@ fn a_file_is_opened_and_its_columns_are_chosen() {
     let (data, built_in) = (window.settings().data, Settings::default().data);
     assert_eq!((data.target, data.features), (built_in.target, built_in.features), "as at the start");
     assert_eq!((data.log_target, data.log_features), (built_in.log_target, built_in.log_features));
+}
+
+#[test]
+fn a_sheet_of_a_workbook_is_chosen() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("book.xlsx");
+    let mut book = rust_xlsxwriter::Workbook::new();
+    for (name, columns, rows) in
+        [("Flats", ["area", "rent"], 30), ("Cars", ["power", "price"], 40), ("Notes", ["", ""], 0)]
+    {
+        let sheet = book.add_worksheet().set_name(name).expect("a name");
+        sheet.write_row(0, 0, columns).expect("a header");
+        for row in 0..rows {
+            sheet.write_row(row + 1, 0, [row * 7 % 30, row * row]).expect("a row");
+        }
+    }
+    book.save(&path).expect("a workbook");
+    let mut window = Window::open(small());
+    window.press(Modifiers::COMMAND, Key::O);
+    window.type_path(HINT, &path, "Open");
+    window.wait_until("the first sheet is loaded", |window| window.shows("30 rows, 2 columns"));
+    assert_eq!((window.settings().data.sheet, window.settings().data.target), (None, "rent".to_owned()));
+    window.choose("Sheet", "Cars");
+    window.wait_until("the other sheet is loaded", |window| window.shows("40 rows, 2 columns"));
+    let data = window.settings().data;
+    assert_eq!(
+        (data.sheet.as_deref(), &*data.target, data.features),
+        (Some("Cars"), "price", vec!["power".to_owned()])
+    );
+    assert!(window.is_enabled("▶ Start"));
+    // A sheet that is no table leaves the one before.
+    window.choose("Sheet", "Notes");
+    window.wait_until("the dialog is open", |window| window.shows("⚠ The data could not be loaded"));
+    assert!(window.shows_part("book.xlsx, sheet \"Notes\": the file is empty"));
+    window.click("OK");
+    assert_eq!(window.settings().data.sheet.as_deref(), Some("Cars"));
+    assert!(window.shows("40 rows, 2 columns") && window.is_enabled("▶ Start"));
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn findings_are_shown_and_their_remedies_change_the_settings() {
     let path = file(&folder, "weather.csv", text.as_bytes());
     let mut window = Window::open(small());
     window.press(Modifiers::COMMAND, Key::O);
-    window.type_path("Path of a .csv, .tsv or .csv.gz file", &path, "Open");
+    window.type_path("Path of a .csv, .xlsx or .ods file", &path, "Open");
     window.wait_until("the file is loaded", |window| window.shows("200 rows, 4 columns"));
     // A column that numbers the rows is not chosen as a feature.
     window.wait_until("findings are counted", |window| window.shows("⚠ Findings (2)"));

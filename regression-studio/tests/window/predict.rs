@@ -4,7 +4,7 @@ use eframe::egui::{Key, Modifiers};
 
 use crate::harness::{Window, file, small};
 
-const OPEN_HINT: &str = "Path of a .csv, .tsv or .csv.gz file";
+const OPEN_HINT: &str = "Path of a .csv, .xlsx or .ods file";
 
 /// A window with a trained network, on the view of predictions.
 fn trained() -> Window {

@@ -70,7 +70,7 @@ fn recently_opened_tables_and_saved_runs_are_opened_again() {
 
     for table in &tables {
         window.press(Modifiers::COMMAND, Key::O);
-        window.type_path("Path of a .csv, .tsv or .csv.gz file", table, "Open");
+        window.type_path("Path of a .csv, .xlsx or .ods file", table, "Open");
         window.wait_until("the file is loaded", |window| window.settings().data.source == Source::File(table.clone()));
     }
     window.fill("Epochs", "3");

@@ -62,7 +62,7 @@ fn a_failed_preparation_shows_a_dialog() {
     let path = crate::harness::file(&folder, "constant.csv", format!("x,y\n{rows}").as_bytes());
     let mut window = Window::open(small());
     window.press(Modifiers::COMMAND, Key::O);
-    window.type_path("Path of a .csv, .tsv or .csv.gz file", &path, "Open");
+    window.type_path("Path of a .csv, .xlsx or .ods file", &path, "Open");
     window.wait_until("the file is loaded", |window| window.shows("50 rows, 2 columns"));
     window.click("▶ Start");
     window.wait_until("the dialog is open", |window| window.shows("⚠ Training failed"));

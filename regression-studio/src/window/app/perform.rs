@@ -44,7 +44,7 @@ impl App {
                 reason_if(run.is_none(), "There is no run to save yet: train at least one epoch.")
                     .or_else(|| reason_if(self.saving.folder().is_some(), "A run is being saved."))
             }
-            Action::OpenData | Action::BuiltIn | Action::ReadAgain | Action::OpenRun => {
+            Action::OpenData | Action::BuiltIn | Action::ReadAgain | Action::ReadSheet(_) | Action::OpenRun => {
                 reason_if(is_active, "Training is running: stop it first.")
                     .or_else(|| reason_if(self.loading.is_some(), "Data are loading: wait, or cancel."))
                     .or_else(|| reason_if(self.opening.is_some(), "A run is being opened."))
@@ -150,6 +150,13 @@ impl App {
             Action::BuiltIn => self.load(Settings::default().data.source, None, context),
             Action::ReadAgain => {
                 let settings = self.form.settings().clone();
+                self.load(settings.data.source.clone(), Some(settings), context);
+            }
+            Action::ReadSheet(index) => {
+                let mut settings = self.form.settings().clone();
+                settings.data.sheet = self.table.as_ref().and_then(|table| table.sheets().get(index).cloned());
+                // What is declared about the columns of a sheet does not hold for those of another.
+                (settings.data.columns, settings.data.missing) = Default::default();
                 self.load(settings.data.source.clone(), Some(settings), context);
             }
             Action::CancelLoading => self.loading.iter().for_each(Loading::cancel),

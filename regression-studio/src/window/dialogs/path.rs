@@ -72,10 +72,10 @@ impl PathDialog {
 
     fn contents(&mut self, ui: &mut Ui) -> Option<Option<PathBuf>> {
         let (title, hint, verb) = match self.purpose {
-            Purpose::OpenData => ("Open file", "Path of a .csv, .tsv or .csv.gz file", "Open"),
+            Purpose::OpenData => ("Open file", "Path of a .csv, .xlsx or .ods file", "Open"),
             Purpose::OpenRun => ("Open run", "Path of a run's folder", "Open"),
             Purpose::SaveRun => ("Save run", "Path of a new folder", "Save"),
-            Purpose::PredictFile => ("Predict a file", "Path of a .csv, .tsv or .csv.gz file", "Open"),
+            Purpose::PredictFile => ("Predict a file", "Path of a .csv, .xlsx or .ods file", "Open"),
             Purpose::SavePredictions => ("Save predictions", "Path of a .csv file", "Save"),
         };
         ui.heading(title);
@@ -121,8 +121,9 @@ impl PathDialog {
     /// Opens the system's dialog. It is created on this thread, as some systems require, and awaited on another.
     fn browse(&mut self, context: &Context) {
         let table = |title: &str| {
-            let dialog =
-                rfd::AsyncFileDialog::new().set_title(title).add_filter("Tables", &["csv", "tsv", "txt", "gz"]);
+            let dialog = rfd::AsyncFileDialog::new()
+                .set_title(title)
+                .add_filter("Tables", &["csv", "tsv", "txt", "gz", "xlsx", "xlsm", "ods"]);
             Box::pin(dialog.add_filter("All files", &["*"]).pick_file())
         };
         let save = |title: &str| {

@@ -9,6 +9,7 @@ use super::chunks::{Chunks, Context};
 use super::error::{CsvError, CsvProblem, Fault};
 use super::limits::LIMITS;
 use super::source::Source;
+use super::workbook::{Sheet, Workbook};
 use super::{Declared, value};
 use crate::Encoding;
 
@@ -26,9 +27,14 @@ pub fn for_each_row<E: From<CsvError>>(
     mut each: impl FnMut(&[Cow<'_, str>]) -> Result<(), E>,
 ) -> Result<(), E> {
     let error = |line, problem| CsvError::at(path, line, problem);
-    let source = Source::open(path, Some(encoding), None).map_err(|problem| error(None, problem))?;
     let (buffers, stop, cancel) = (&Mutex::new(Vec::new()), &AtomicBool::new(false), &AtomicBool::new(false));
     let context = Context { limits: LIMITS, buffers, stop, progress: &|_| (), cancel };
+    let sheet = chosen_sheet(path, declared, context).map_err(|problem| error(None, problem))?;
+    let source = match &sheet {
+        Some(sheet) => sheet.source(),
+        None => Source::open(path, Some(encoding), None),
+    };
+    let source = source.map_err(|problem| error(None, problem))?;
     let begun = Chunks::begin(source, declared, context);
     let (mut chunks, header) = begun.map_err(|Fault { line, problem }| error(line, problem))?;
     let grammar = header.grammar;
@@ -71,4 +77,11 @@ pub fn for_each_row<E: From<CsvError>>(
         }
     }
     if chunks.has_changed() { Err(error(None, CsvProblem::Changed).into()) } else { Ok(()) }
+}
+
+/// The first of the sheets that may be read, which is the declared one; `None` if the file is no workbook.
+fn chosen_sheet(path: &Path, declared: &Declared, context: Context) -> Result<Option<Sheet>, CsvProblem> {
+    let Some(mut workbook) = Workbook::open(path)? else { return Ok(None) };
+    let name = workbook.candidates(declared)?.swap_remove(0);
+    workbook.sheet(&name, context).map(Some)
 }

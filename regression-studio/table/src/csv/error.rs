@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::limits::{COLUMN_LIMIT, RECORD_LIMIT};
+use super::limits::{COLUMN_LIMIT, RECORD_LIMIT, UNPACKED_LIMIT};
 use crate::shortened;
 
 /// A failed read of a table. Its message is one line with the file, the line number if known, the problem and a remedy.
@@ -11,6 +11,8 @@ use crate::shortened;
 pub struct CsvError {
     /// The file, as given.
     pub path: PathBuf,
+    /// The sheet, if the file is a workbook with several.
+    pub sheet: Option<String>,
     /// The line of the problem, counted from 1; `None` if it concerns the whole file.
     pub line: Option<u64>,
     /// The problem.
@@ -20,7 +22,7 @@ pub struct CsvError {
 impl CsvError {
     /// A problem in a file, in a line counted from 0 if it is known.
     pub(super) fn at(path: &Path, line: Option<u64>, problem: CsvProblem) -> Self {
-        Self { path: path.to_path_buf(), line: line.map(|line| line + 1), problem }
+        Self { path: path.to_path_buf(), sheet: None, line: line.map(|line| line + 1), problem }
     }
 }
 
@@ -32,7 +34,7 @@ pub enum CsvProblem {
     #[error("no such file: check the name and the folder")]
     Missing,
     /// The path is a folder.
-    #[error("this is a folder: give a CSV file in it")]
+    #[error("this is a folder: give a CSV file or a workbook in it")]
     Directory,
     /// The path is one of Windows, on another system.
     #[error("no such file: this is a path of Windows; give the file's path on this computer, with / between folders")]
@@ -52,6 +54,28 @@ pub enum CsvProblem {
     /// The file is text in another format than CSV: its name, and what to do.
     #[error("this is {0}, not a table: {1}")]
     OtherFormat(&'static str, &'static str),
+    /// The workbook cannot be read; the message says why.
+    #[error(
+        "the workbook is damaged: open it in a spreadsheet program and save it again, or save the sheet as CSV ({0})"
+    )]
+    DamagedWorkbook(String),
+    /// The workbook is encrypted.
+    #[error("the workbook is protected by a password: save it without one, or save the sheet as CSV")]
+    Password,
+    /// The workbook exceeds [`UNPACKED_LIMIT`].
+    #[error("the workbook is larger than {} MiB when unpacked: save the sheet as CSV", UNPACKED_LIMIT >> 20)]
+    TooLargeWorkbook,
+    /// The workbook has no sheet of this name.
+    #[error("there is no sheet {:?}: the sheets are {}", shortened(name), listed(sheets))]
+    NoSheet {
+        /// The name.
+        name: String,
+        /// The sheets that there are.
+        sheets: Vec<String>,
+    },
+    /// A sheet is declared for a file that has none.
+    #[error("this is no workbook with a sheet {:?}: leave the sheet out, or open the workbook", shortened(.0))]
+    NoWorkbook(String),
     /// The header contains no separator.
     #[error("there is only one column, {:?}: a table needs at least two, separated by commas, semicolons or tabs", shortened(.0))]
     OneColumn(String),
@@ -108,6 +132,20 @@ pub enum CsvProblem {
     Cancelled,
 }
 
+impl CsvProblem {
+    /// Whether another sheet of the workbook may do.
+    pub(super) fn is_of_sheet(&self) -> bool {
+        let is_of_file = matches!(self, Self::Io(_) | Self::TooLarge { .. } | Self::Changed | Self::Cancelled);
+        !is_of_file
+    }
+}
+
+/// Names in quotes, the first ones if there are many.
+fn listed(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(20).map(|name| format!("{:?}", shortened(name))).collect();
+    shown.join(", ") + if names.len() > shown.len() { ", …" } else { "" }
+}
+
 /// A problem and its position in a part of a file: the beginning, or a chunk.
 #[derive(Debug)]
 pub(super) struct Fault {
@@ -120,6 +158,9 @@ pub(super) struct Fault {
 impl fmt::Display for CsvError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
+        if let Some(sheet) = &self.sheet {
+            write!(f, ", sheet {sheet:?}")?;
+        }
         if let Some(line) = self.line {
             write!(f, ", line {line}")?;
         }

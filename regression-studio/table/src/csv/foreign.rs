@@ -12,8 +12,8 @@ const UTF_16: &str = ": every other byte is zero, as in UTF-16; declare encoding
 
 /// Magic numbers of files that are not text, and advice for each.
 const BINARY: [(&[u8], &str); 23] = [
-    (b"PK\x03\x04", ": it is a spreadsheet or a ZIP archive; save the table as CSV, or unpack it"),
-    (b"\xd0\xcf\x11\xe0", ": it is a spreadsheet; save the table as CSV"),
+    (b"PK\x03\x04", ": it is a workbook or a ZIP archive in another file; unpack it, or save the table as CSV"),
+    (b"\xd0\xcf\x11\xe0", ": it is a workbook in another file; unpack it, or save the table as CSV"),
     (b"%PDF", ": it is a PDF document; get the table as CSV"),
     (b"{\\rtf", ": it is a formatted document; save the table as CSV"),
     (b"PAR1", ": it is a Parquet file; save the table as CSV"),
@@ -128,7 +128,7 @@ mod tests {
             (&b"SQLite format 3\0..."[..], "SQLite"),
             (b"PAR1....", "Parquet"),
             (b"%PDF-1.7", "PDF"),
-            (b"PK\x03\x04", "spreadsheet"),
+            (b"PK\x03\x04", "workbook"),
             (b"\x89HDF\r\n\x1a\n", "HDF5"),
             (b"\x93NUMPY\x01", "NumPy"),
         ] {

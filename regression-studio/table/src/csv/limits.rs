@@ -6,6 +6,9 @@ pub const COLUMN_LIMIT: usize = 16_384;
 /// Maximum length of a row in bytes.
 pub const RECORD_LIMIT: usize = 16 << 20;
 
+/// Maximum size of a workbook's parts in bytes, unpacked: half a million rows of twenty columns have about 400 MB.
+pub const UNPACKED_LIMIT: u64 = 2 << 30;
+
 /// Sizes and limits of a read, in bytes; tests vary them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {

@@ -14,11 +14,14 @@ use super::merge::{self, Gathered, Merged};
 use super::notes::{self, File};
 use super::parse::{Cells, Comments, Plan, Rows, Schema};
 use super::source::{Basis, FileState, Source};
+use super::workbook::Sheet;
 use crate::{DecimalMark, Encoding, Kind, Lines, Role, Table, dates};
 
 /// A file, what is declared about it and the context of its read.
 pub(super) struct Pass<'a> {
     pub(super) path: &'a Path,
+    /// The sheet, if the file is a workbook.
+    pub(super) sheet: Option<&'a Sheet>,
     pub(super) declared: &'a Declared,
     pub(super) context: Context<'a>,
 }
@@ -45,7 +48,11 @@ impl Pass<'_> {
     pub(super) fn run(&self, known: Option<Known>) -> Result<Outcome, CsvError> {
         let of_file = |problem| self.error(None, problem);
         let encoding = known.as_ref().map(|known| known.encoding).or(self.declared.encoding);
-        let source = Source::open(self.path, encoding, self.declared.encoding_unless_utf8).map_err(of_file)?;
+        let source = match self.sheet {
+            Some(sheet) => sheet.source(),
+            None => Source::open(self.path, encoding, self.declared.encoding_unless_utf8),
+        };
+        let source = source.map_err(of_file)?;
         let state = source.state();
         if known.as_ref().is_some_and(|known| known.state != state) {
             return Err(of_file(CsvProblem::Changed));
@@ -75,8 +82,9 @@ impl Pass<'_> {
         may_be_other.store(header.may_be_other, Ordering::Relaxed);
         let (limits, grammar) = (self.context.limits, header.grammar);
         let roles: Vec<Option<Role>> = header.names.iter().map(|name| self.declared.roles.get(name).copied()).collect();
-        let declared_marks: Vec<Option<DecimalMark>> =
+        let said_marks: Vec<Option<DecimalMark>> =
             roles.iter().map(|role| role.and_then(Role::decimal_mark).or(self.declared.decimal_mark)).collect();
+        let declared_marks = self.with_marks_of_sheet(&said_marks);
 
         let as_text = |role: &Option<Role>| Plan {
             kind: Kind::Text,
@@ -112,15 +120,14 @@ impl Pass<'_> {
         let reading = |((&role, declared), &mark): ((&Option<Role>, &Option<DecimalMark>), &DecimalMark)| {
             merge::Reading { mark, keeps_mark: declared.is_some(), role, first_year }
         };
-        let readings: Vec<merge::Reading> =
-            roles.iter().zip(&declared_marks).zip(&marks.columns).map(reading).collect();
+        let readings: Vec<merge::Reading> = roles.iter().zip(&said_marks).zip(&marks.columns).map(reading).collect();
         let named = header.names.into_par_iter().zip(columns).zip(readings);
         let merged: Vec<Merged> = named.map(|((name, column), reading)| column.into_column(name, reading)).collect();
         if let Some(plans) = plans_by_kinds(&merged, &plans) {
             return Ok(misjudged(plans));
         }
         let file = File {
-            of_header: header.notes,
+            of_header: self.sheet.iter().flat_map(|sheet| sheet.csv.notes.clone()).chain(header.notes).collect(),
             compressions,
             encoding,
             is_guess,
@@ -145,6 +152,13 @@ impl Pass<'_> {
 
     pub(super) fn error(&self, line: Option<u64>, problem: CsvProblem) -> CsvError {
         CsvError::at(self.path, line, problem)
+    }
+
+    /// The decimal marks that are declared, or known from the numbers of a sheet.
+    fn with_marks_of_sheet(&self, said: &[Option<DecimalMark>]) -> Vec<Option<DecimalMark>> {
+        let has_numbers = |column| self.sheet.is_some_and(|sheet| sheet.csv.has_numbers.get(column) == Some(&true));
+        let mark = |(column, said): (usize, &_)| if has_numbers(column) { Some(DecimalMark::Point) } else { *said };
+        said.iter().enumerate().map(mark).collect()
     }
 
     /// Parses all chunks in parallel; the result is in file order.

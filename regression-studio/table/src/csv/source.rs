@@ -1,7 +1,7 @@
 //! A file's text in UTF-8: decompressed if it is gzip, and decoded if it has another encoding.
 
 use std::fs::{File, Metadata};
-use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,7 +42,7 @@ pub(super) struct Source {
 pub(super) enum Basis {
     /// The file has a byte order mark.
     Mark,
-    /// It is declared, or known from an earlier pass.
+    /// It is declared, known from an earlier pass, or that of a sheet.
     Known,
     /// It was guessed from the whole file, or from the start of a pipe.
     Guess,
@@ -97,6 +97,18 @@ impl Source {
         };
         let progress = Progress { done, total: state.length };
         Ok(Self { bytes, compressions, encoding, basis, progress, file, state })
+    }
+
+    /// The text of a sheet of a workbook: `file` is the open workbook, in the `state` in which it was read.
+    ///
+    /// # Errors
+    /// If the file cannot be opened again.
+    pub(super) fn of_sheet(text: &Arc<[u8]>, file: &File, state: FileState) -> Result<Self, CsvProblem> {
+        let file = file.try_clone().map_err(CsvProblem::Io)?;
+        let bytes = Box::new(Cursor::new(Arc::clone(text)));
+        // The file was read before.
+        let progress = Progress { done: Arc::new(AtomicU64::new(1)), total: 1 };
+        Ok(Self { bytes, compressions: 0, encoding: Encoding::default(), basis: Basis::Known, progress, file, state })
     }
 
     /// The encoding of a file's text, guessed from all of it.
@@ -207,15 +219,25 @@ fn problem(error: io::Error, is_gzip: bool) -> CsvProblem {
 }
 
 impl FileState {
-    fn of(metadata: &Metadata) -> Self {
+    pub(super) fn of(metadata: &Metadata) -> Self {
         Self { length: metadata.len(), modified: metadata.modified().ok() }
+    }
+
+    pub(super) fn length(&self) -> u64 {
+        self.length
     }
 }
 
 /// A reader that counts the bytes read from a file.
-struct Counted {
-    file: File,
-    done: Arc<AtomicU64>,
+pub(super) struct Counted {
+    pub(super) file: File,
+    pub(super) done: Arc<AtomicU64>,
+}
+
+impl Seek for Counted {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
 }
 
 impl Read for Counted {
