@@ -31,7 +31,7 @@ fn r_squared(r2: f64) -> String {
 /// Opens the window.
 #[cfg(feature = "window")]
 pub(crate) fn window() -> anyhow::Result<ExitCode> {
-    regression_studio::window::run(regression_studio::Settings::default())?;
+    regression_studio::window::run(regression_studio::Settings::demo())?;
     Ok(ExitCode::SUCCESS)
 }
 

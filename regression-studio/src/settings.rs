@@ -124,6 +124,18 @@ impl DataSettings {
         }
     }
 
+    /// Synthetic market data, and what the paper's network learns from them.
+    pub fn market(rows: usize, seed: u64) -> Self {
+        Self {
+            source: Source::Synthetic { rows, seed },
+            features: synthetic::FEATURES.map(str::to_owned).to_vec(),
+            target: synthetic::TARGET.to_owned(),
+            log_target: true,
+            log_features: true,
+            ..Self::default()
+        }
+    }
+
     /// The role of a column, if it is declared.
     pub fn role(&self, name: &str) -> Option<Role> {
         self.columns.get(name).copied()
@@ -136,6 +148,14 @@ impl DataSettings {
 pub enum Source {
     /// A CSV file, possibly gzip-compressed, or a workbook.
     File(PathBuf),
+    /// The demo: synthetic rents of flats.
+    Demo {
+        /// Number of rows.
+        rows: usize,
+        /// Seed of the generator.
+        #[serde(default)]
+        seed: u64,
+    },
     /// Synthetic market data.
     Synthetic {
         /// Number of rows.
@@ -153,6 +173,7 @@ impl Source {
             Self::File(path) => {
                 path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
             }
+            Self::Demo { .. } => "Demo: rents of flats".to_owned(),
             Self::Synthetic { .. } => "Synthetic market data".to_owned(),
         }
     }
@@ -356,15 +377,15 @@ fn default_one_hot_limit() -> usize {
 }
 
 impl Default for DataSettings {
-    /// The synthetic market data.
+    /// The demo.
     fn default() -> Self {
         Self {
-            source: Source::Synthetic { rows: 800_000, seed: 0 },
+            source: Source::Demo { rows: 2000, seed: 0 },
             samples: None,
-            features: synthetic::FEATURES.map(str::to_owned).to_vec(),
-            target: synthetic::TARGET.to_owned(),
-            log_target: true,
-            log_features: true,
+            features: synthetic::RENT_FEATURES.map(str::to_owned).to_vec(),
+            target: synthetic::RENT.to_owned(),
+            log_target: false,
+            log_features: false,
             bad_rows: BadRows::Drop,
             one_hot_limit: 32,
             sheet: None,
@@ -614,16 +635,30 @@ impl Source {
                 let memory = available_memory().map_or(u64::MAX, |bytes| bytes / 2);
                 Ok(csv::read_with(path, csv::Options { declared, memory, progress, cancel })?)
             }
+            Self::Demo { rows, seed } => {
+                require(&format!("a demo of {rows} rows"), synthetic::bytes_of_rents(*rows))?;
+                Ok(synthetic::rents(*rows, *seed))
+            }
             Self::Synthetic { rows, seed } => {
-                require_memory(&format!("a synthetic market of {rows} rows"), Some(synthetic::bytes(*rows)))
-                    .map_err(|error| SourceError::TooLarge(error.to_string()))?;
+                require(&format!("a synthetic market of {rows} rows"), synthetic::bytes(*rows))?;
                 Ok(synthetic::stock_market(*rows, *seed))
             }
         }
     }
 }
 
+fn require(what: &str, bytes: u64) -> Result<(), SourceError> {
+    require_memory(what, Some(bytes)).map_err(|error| SourceError::TooLarge(error.to_string()))
+}
+
 impl Settings {
+    /// The demo, with what is left to its number of rows.
+    pub fn demo() -> Self {
+        let mut settings = Self::default();
+        settings.training.by_rows = ByRows::ALL;
+        settings
+    }
+
     /// Reads a settings file. A relative path of the data file is relative to the settings file's folder.
     ///
     /// # Errors

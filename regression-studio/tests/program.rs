@@ -695,13 +695,26 @@ fn a_socket_is_not_a_file() {
 fn the_example_trains_and_help_has_examples() {
     let folder = tempfile::tempdir().unwrap();
     let (config, ..) = output(program(folder.path()).arg("example-config"));
-    let short = config.replace("rows = 800000", "rows = 2000").replace("epochs = 20", "epochs = 2");
-    assert_ne!(short, config);
-    fs::write(folder.path().join("example.toml"), short).unwrap();
+    fs::write(folder.path().join("example.toml"), config).unwrap();
     let (stdout, stderr, code) = output(program(folder.path()).args(["train", "example.toml", "--out", "run"]));
     assert_eq!(code, 0, "{stdout}{stderr}");
     let (help, _, code) = output(program(folder.path()).arg("--help"));
-    assert!(code == 0 && help.contains("regression-studio train market.toml --out market-run"), "{help}");
+    assert!(code == 0 && help.contains("regression-studio train settings.toml --out run"), "{help}");
+}
+
+#[test]
+fn the_demo_needs_no_settings_file_and_is_not_trivial() {
+    let folder = tempfile::tempdir().unwrap();
+    let (json, stderr, code) =
+        output(program(folder.path()).args(["train", "--demo", "--set", "training.device=cpu", "--json"]));
+    assert_eq!(code, 0, "{stderr}");
+    let results: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let r2 = |model: &str| results["parts"][2][model]["r2"].as_f64().unwrap();
+    let (network, linear) = (r2("network"), r2("linear"));
+    assert!((0.7..0.9).contains(&network) && linear + 0.01 < network, "network {network}, linear {linear}");
+    assert!(folder.path().join("demo-run/model.safetensors").is_file());
+    assert!(output(program(folder.path()).args(["train", "--demo", "config.toml"])).1.contains("cannot be used with"));
+    assert!(output(program(folder.path()).arg("train")).1.contains("CONFIG.toml"));
 }
 
 /// Starts a training run that does not end, its output in pipes.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use regression_studio::settings::{Settings, Source};
+use regression_studio::settings::{DataSettings, Settings, Source};
 
 use crate::cases::{Answer, rejected, scratch};
 use crate::edits::{Input, edit_text, pick};
@@ -11,8 +11,7 @@ use crate::studio::{small_settings, small_table};
 /// Accepted settings are the same after they are written; valid ones make samples of a table, or an error.
 pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
     let folder = scratch();
-    let mut synthetic = Settings::default();
-    synthetic.data.source = Source::Synthetic { rows: 50, seed: 1 };
+    let mut synthetic = Settings { data: DataSettings::market(50, 1), ..Settings::default() };
     let inline = "data = { source = { file = \"a.csv\" }, features = [\"x\"], target = \"y\" }\n".to_owned();
     let valid = [synthetic.to_toml(), small_settings().to_toml(), inline];
     let table = small_table(40, 1);
@@ -32,7 +31,7 @@ pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
             assert!(!problem.to_string().trim().is_empty());
             return Answer::Rejected;
         }
-        if matches!(settings.data.source, Source::Synthetic { rows, .. } if rows <= 200) {
+        if matches!(settings.data.source, Source::Demo { rows, .. } | Source::Synthetic { rows, .. } if rows <= 200) {
             let table = settings.data.table().expect("a synthetic table needs no file");
             let _prepared = regression_studio::prepare(&table, &settings);
         }

@@ -1,6 +1,6 @@
 //! The command line's arguments.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use regression_studio::intervals::{PERCENT, PERCENTS};
@@ -10,23 +10,25 @@ const EXAMPLES: &str = "\
 Examples:
   regression-studio
       opens the window
-  regression-studio example-config > market.toml
+  regression-studio train --demo
+      trains on synthetic rents of flats, to see how it works
+  regression-studio example-config > settings.toml
       writes a settings file with explanations
-  regression-studio train market.toml --out market-run
-      trains, prints the results, and saves the run to the folder market-run
-  regression-studio train market.toml --out market-run --resume
+  regression-studio train settings.toml --out run
+      trains, prints the results, and saves the run to the folder run
+  regression-studio train settings.toml --out run --resume
       resumes an interrupted run
-  regression-studio train market.toml --epochs 50 --set network.hidden=[64,32] --out wide-run
+  regression-studio train settings.toml --epochs 50 --set network.hidden=[64,32] --out wide-run
       trains with other values than the file's
-  regression-studio train market.toml --folds 5
+  regression-studio train settings.toml --folds 5
       trains five times, each time with another fifth of the rows as test part, and prints mean and spread of the errors
-  regression-studio train market.toml --seeds 10
+  regression-studio train settings.toml --seeds 10
       trains ten times on the same split, and says how much of the error is luck
-  regression-studio train market.toml --search 100 --out market-search
+  regression-studio train settings.toml --search 100 --out search
       tries 100 layers, learning rates and weight decays, and saves the best run by validation error
-  regression-studio predict market-run new-prices.csv --out predicted.csv
+  regression-studio predict run new-rows.csv --out predicted.csv
       applies the trained network to a new table
-  regression-studio predict market-run new-prices.csv --explain 3
+  regression-studio predict run new-rows.csv --explain 3
       says what each feature contributes to the prediction of row 3";
 
 /// Train a neural network to predict one column of a table from others
@@ -50,8 +52,11 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrainArguments {
     /// Settings file, as `example-config` prints it
-    #[arg(value_name = "CONFIG.toml")]
-    pub(crate) config: PathBuf,
+    #[arg(value_name = "CONFIG.toml", required_unless_present = "demo")]
+    pub(crate) config: Option<PathBuf>,
+    /// Train on the demo, synthetic rents of flats, in place of a settings file
+    #[arg(long, conflicts_with = "config")]
+    pub(crate) demo: bool,
     /// Folder of the run [default: the settings file's name with -run, in the current folder]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
@@ -91,6 +96,13 @@ pub(crate) struct TrainArguments {
     /// Resume the run in that folder; only epochs, patience, device and threads may differ; of a search, its number of runs and threads
     #[arg(long)]
     pub(crate) resume: bool,
+}
+
+impl TrainArguments {
+    /// The settings file, or "demo".
+    pub(crate) fn name(&self) -> &Path {
+        self.config.as_deref().unwrap_or(Path::new("demo"))
+    }
 }
 
 /// A decimal mark.

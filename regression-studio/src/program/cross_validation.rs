@@ -18,7 +18,7 @@ pub(super) fn run(arguments: &TrainArguments, mut settings: Settings, repeats: R
     let table = Arc::new(settings.data.table()?);
     settings.fill_in_by_rows(&table);
     if let Some(problem) = settings.problems(Some(&table)).first() {
-        bail!("{}: {problem}", arguments.config.display());
+        bail!("{}: {problem}", arguments.name().display());
     }
     let is_text = !arguments.json;
     let cancel = AtomicBool::new(false);
@@ -29,7 +29,7 @@ pub(super) fn run(arguments: &TrainArguments, mut settings: Settings, repeats: R
             say!("{}: {rows}, R² {r2}, RMSE {}.", capitalized(&repeats.name(index)), number(test.network.rmse));
         }
     });
-    let results = results.map_err(|message| anyhow::anyhow!("{}: {message}", arguments.config.display()))?;
+    let results = results.map_err(|message| anyhow::anyhow!("{}: {message}", arguments.name().display()))?;
     let results = results.unwrap_or_default();
     match (is_text, repeats) {
         (true, _) => show(&results, repeats),

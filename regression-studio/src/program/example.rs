@@ -15,15 +15,15 @@ const HEAD: &str = "\
 # Settings of regression-studio. Each comment explains the line below it.
 # This file can be used unchanged: regression-studio train THIS-FILE --out FOLDER
 #
-# To use a table of your own, replace [data.source.synthetic] and the lines below it with
+# To use a table of your own, replace [data.source.demo] and the lines below it with
 #
 #     [data.source]
-#     file = \"prices.csv\"
+#     file = \"prices.xlsx\"
 #
 # where the path is relative to this file, and set features and target to columns of the table. What the table's cells
 # don't show, or show wrongly, can be declared above that, in [data], with decimal_mark = \"comma\" (or \"point\"),
-# header = false (or true), sheet = \"Prices\" (of a workbook), encoding = \"windows-1250\" and first_year = 1950 (for years of two digits), and below it for
-# each column, as in
+# header = false (or true), sheet = \"Prices\" (of a workbook), encoding = \"windows-1250\" and first_year = 1950 (for
+# years of two digits), and below it for each column, as in
 #
 #     [data.columns]
 #     code = \"category\"
@@ -47,6 +47,9 @@ regularization = [0.000001, 0.01]
 seed = 0
 ";
 
+/// The keys of `[training]` whose values follow from the number of rows.
+const BY_ROWS: [&str; 3] = ["batch_size", "epochs", "patience"];
+
 /// The default settings, each line preceded by its explanation.
 pub(crate) fn text() -> String {
     let (mut text, mut section) = (HEAD.to_owned(), String::new());
@@ -54,15 +57,15 @@ pub(crate) fn text() -> String {
         if let Some(name) = line.strip_prefix('[') {
             section = name.trim_end_matches(']').to_owned();
         }
-        if let Some(field) = line.split_once(" = ").and_then(|(key, _)| field(&section, key)) {
+        let key = line.split_once(" = ").map_or("", |(key, _)| key);
+        let is_by_rows = section == "training" && BY_ROWS.contains(&key);
+        if let Some(field) = field(&section, key) {
             let unit = if field.unit().is_empty() { String::new() } else { format!(" ({})", field.unit()) };
-            text += &format!(
-                "\n# {}{unit}: {}\n# Range: {}.\n",
-                field.label(),
-                field.explanation(),
-                field.values_in_file()
-            );
+            let by_rows = if is_by_rows { "; unless it is given, it follows from the number of rows" } else { "" };
+            let (label, explanation, values) = (field.label(), field.explanation(), field.values_in_file());
+            text += &format!("\n# {label}{unit}: {explanation}\n# Range: {values}{by_rows}.\n");
         }
+        text += if is_by_rows { "# " } else { "" };
         text += line;
         text.push('\n');
     }
@@ -78,7 +81,7 @@ fn field(section: &str, key: &str) -> Option<Field> {
         ("data", "log_features") => Field::LogFeatures,
         ("data", "bad_rows") => Field::BadRows,
         ("data", "one_hot_limit") => Field::OneHotLimit,
-        ("data.source.synthetic", "rows") => Field::Source,
+        ("data.source.demo", "rows") => Field::Source,
         ("split", "train") => Field::TrainShare,
         ("split", "validation") => Field::ValidationShare,
         ("split", "test") => Field::TestShare,
@@ -112,7 +115,7 @@ mod tests {
     #[test]
     fn the_example_is_the_default_settings() {
         let settings = Settings::from_toml(&text()).unwrap();
-        assert_eq!(settings, Settings::default());
+        assert_eq!(settings, Settings::demo());
         assert_eq!(settings.problems(None), []);
     }
 

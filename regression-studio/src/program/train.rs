@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     if let Some(runs) = arguments.search {
         return search::run(arguments, settings, runs.into());
     }
-    let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.config));
+    let folder = arguments.out.clone().unwrap_or_else(|| default_folder(arguments.name()));
     require_other_files(arguments, &settings, &folder)?;
     let run_folder = RunFolder::lock(&folder)?;
     let run = run_to_resume(&folder, &settings, arguments.resume)?;
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         None => settings.fill_in_by_rows(&table),
     }
     if let Some(problem) = settings.problems(Some(&table)).first() {
-        bail!("{}: {problem}", arguments.config.display());
+        bail!("{}: {problem}", arguments.name().display());
     }
     let is_text = !arguments.json;
     if is_text {
@@ -124,7 +124,12 @@ fn settings(arguments: &TrainArguments) -> Result<Settings> {
     let mut values = arguments.set.clone();
     values.extend(arguments.epochs.map(|epochs| format!("training.epochs={epochs}")));
     values.extend(arguments.seed.map(|seed| format!("training.seed={seed}")));
-    let mut settings = Settings::read(&arguments.config)?.with_values(&values).map_err(anyhow::Error::msg)?;
+    let mut settings = arguments
+        .config
+        .as_deref()
+        .map_or_else(|| Ok(Settings::demo()), Settings::read)?
+        .with_values(&values)
+        .map_err(anyhow::Error::msg)?;
     if arguments.sheet.is_some() {
         settings.data.sheet.clone_from(&arguments.sheet);
     }
@@ -136,10 +141,10 @@ fn settings(arguments: &TrainArguments) -> Result<Settings> {
 fn require_other_files(arguments: &TrainArguments, settings: &Settings, folder: &Path) -> Result<()> {
     let table = match &settings.data.source {
         Source::File(table) => Some(table.as_path()),
-        Source::Synthetic { .. } => None,
+        Source::Demo { .. } | Source::Synthetic { .. } => None,
     };
     // A run is resumed by its own settings, too, which are written back as they are.
-    let config = (!arguments.resume).then_some(arguments.config.as_path());
+    let config = arguments.config.as_deref().filter(|_| !arguments.resume);
     Ok(run_folder::require_other_files(folder, "--out", &table.into_iter().chain(config).collect::<Vec<_>>())?)
 }
 

@@ -468,12 +468,11 @@ impl<'a> Trainer<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Source;
+    use crate::settings::DataSettings;
 
     #[test]
     fn folds_have_the_device_of_their_run() {
-        let mut settings = Settings::default();
-        settings.data.source = Source::Synthetic { rows: 200, seed: 1 };
+        let mut settings = Settings { data: DataSettings::market(200, 1), ..Settings::default() };
         let prepared = prepare(&settings.data.table().unwrap(), &settings).unwrap();
         for choice in [TrainingDevice::Auto, TrainingDevice::Cpu, TrainingDevice::Simulator] {
             settings.training.device = choice;
@@ -491,9 +490,8 @@ mod tests {
 
     #[test]
     fn an_epoch_permutes_its_rows_once() {
-        let mut settings = Settings::default();
         // Enough for the next epoch's permutation to be computed while an epoch trains.
-        settings.data.source = Source::Synthetic { rows: 30_000, seed: 1 };
+        let mut settings = Settings { data: DataSettings::market(30_000, 1), ..Settings::default() };
         settings.network.hidden = vec![2];
         (settings.training.epochs, settings.training.device) = (3, TrainingDevice::Cpu);
         let prepared = prepare(&settings.data.table().unwrap(), &settings).unwrap();

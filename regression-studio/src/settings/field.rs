@@ -75,7 +75,7 @@ impl Field {
 fields! {
     Source {
         label: "Data set",
-        range: "a .csv, .csv.gz, .xlsx or .ods file, or the synthetic market data",
+        range: "a .csv, .csv.gz, .xlsx or .ods file, or the demo",
         explanation: "The table to learn from: one line of column names, then one line per sample.",
     }
     Sheet {

@@ -99,7 +99,7 @@ impl Found {
     }
 
     fn data(&mut self, Settings { data, .. }: &Settings, table: Option<&Table>) {
-        if let Source::Synthetic { rows, .. } = data.source {
+        if let Source::Demo { rows, .. } | Source::Synthetic { rows, .. } = data.source {
             let is_valid = (MIN_ROWS..=100_000_000).contains(&rows);
             self.require(is_valid, Field::Source, || format!("{rows} rows are out of range, must be 4 … 100,000,000"));
         }

@@ -90,7 +90,7 @@ impl Action {
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::OpenData => "Open file…",
-            Self::BuiltIn => "Synthetic market data",
+            Self::BuiltIn => "Demo: rents",
             Self::ReadAgain => "Read again",
             Self::ReadSheet(_) => "Sheet",
             Self::CancelLoading => "Cancel",
@@ -130,7 +130,7 @@ impl Action {
     pub(crate) fn explanation(self) -> &'static str {
         match self {
             Self::OpenData => "Open a table: .csv, .xlsx or .ods",
-            Self::BuiltIn => "Load the synthetic market data",
+            Self::BuiltIn => "Load the demo: synthetic rents of flats",
             Self::ReadAgain => "Read the table again, by what is declared about it",
             Self::ReadSheet(_) => "Read another sheet of the workbook",
             Self::CancelLoading => "Cancel loading and keep the current data",

@@ -152,8 +152,8 @@ impl Form {
             data.sheet = None;
             (data.decimal_mark, data.encoding, data.first_year, data.header) = (None, None, None, None);
             (data.columns, data.missing) = (BTreeMap::new(), BTreeMap::new());
-            if matches!(source, Source::Synthetic { .. }) {
-                // What the paper's network learns from them, not columns that only suit any table.
+            if matches!(source, Source::Demo { .. }) {
+                // What the demo is for, not columns that only suit any table.
                 let DataSettings { features, target, .. } = DataSettings::default();
                 (data.features, data.target, data.source) = (features, target, source);
                 self.take_suggested(table);
@@ -168,6 +168,8 @@ impl Form {
         data.features.retain(|name| may_be_used(name));
         let fits = !data.features.is_empty() && data.features.iter().all(is_there) && is_there(&data.target);
         if fits {
+            self.settings.fill_in_by_rows(table);
+            self.texts = texts_of(&self.settings);
             return;
         }
         let usable =
@@ -296,9 +298,9 @@ impl Form {
             if open.clicked() {
                 action = Some(Action::OpenData);
             }
-            let is_file = matches!(self.settings.data.source, Source::File(_)) || table.is_none();
-            let built_in = ui.add_enabled(is_file, egui::Button::new("Synthetic market data"));
-            let built_in = built_in.on_hover_text("Load synthetic market data: prices, volumes and trades");
+            let is_other = !matches!(self.settings.data.source, Source::Demo { .. }) || table.is_none();
+            let built_in = ui.add_enabled(is_other, egui::Button::new(Action::BuiltIn.label()));
+            let built_in = built_in.on_hover_text(Action::BuiltIn.explanation());
             if built_in.on_disabled_hover_text("Already loaded.").clicked() {
                 action = Some(Action::BuiltIn);
             }

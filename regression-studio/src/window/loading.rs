@@ -128,7 +128,7 @@ impl Loading {
         self.source.name()
     }
 
-    /// The fraction loaded, 0 … 1; `None` for synthetic data, which report no progress.
+    /// The fraction loaded, 0 … 1; `None` for generated data, which report no progress.
     pub(crate) fn progress(&self) -> Option<f32> {
         matches!(self.source, Source::File(_)).then(|| self.progress.load(Ordering::Relaxed) as f32 / 1000.0)
     }

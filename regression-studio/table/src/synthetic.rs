@@ -1,6 +1,8 @@
-//! Synthetic market data: an example table that needs no file.
+//! Tables that need no file: rents of flats, and a stock market.
 //!
-//! Shares follow geometric random walks with a common market factor. Trade value is log-normal across shares and days,
+//! **Rents** follow a formula with noise, so that no network can predict all of their variance.
+//!
+//! **Market**: shares follow geometric random walks with a common market factor. Trade value is log-normal across shares and days,
 //! with a tail of busy days; it grows with the day's return, and the number of trades follows it. Spreads and
 //! percentages match an exchange's price files from January to July 2025: prices over five powers of ten, trade values
 //! over nine, a tenth of the rows without the delivered quantity. No real quotes are included.
@@ -11,9 +13,12 @@
 mod calendar;
 mod market;
 mod noise;
+mod rents;
 
 use self::calendar::Day;
 use self::market::{Market, Quote, SERIES};
+use self::noise::Noise;
+use self::rents::Flat;
 use super::texts::Dictionary;
 use super::{Categories, Column, Table};
 
@@ -36,6 +41,39 @@ pub const TARGET: &str = "TURNOVER_LACS";
 pub fn bytes(rows: usize) -> u64 {
     let row = 3 * size_of::<u32>() + Quote::NAMES.len() * size_of::<f64>();
     (rows as u64).saturating_mul(row as u64)
+}
+
+/// The feature columns of [`rents`].
+pub const RENT_FEATURES: [&str; 8] =
+    ["district", "lift", "balcony", "size_m2", "rooms", "built", "floor", "km_to_center"];
+
+/// The target column of [`rents`]: the rent of a month.
+pub const RENT: &str = "rent";
+
+/// Size of a table of `rows` [`rents`] in bytes.
+pub fn bytes_of_rents(rows: usize) -> u64 {
+    let row = 3 * size_of::<u32>() + Flat::NAMES.len() * size_of::<f64>();
+    (rows as u64).saturating_mul(row as u64)
+}
+
+/// Flats of an invented town and their monthly rents, deterministic in `seed`: the [`RENT_FEATURES`] and the [`RENT`].
+/// Nothing is missing.
+pub fn rents(rows: usize, seed: u64) -> Table {
+    let mut noise = Noise::new(seed);
+    let flats: Vec<Flat> = (0..rows).map(|_| Flat::draw(&mut noise)).collect();
+    let switch = |name: &str, is_on: fn(&Flat) -> bool| {
+        coded(name, &["no", "yes"], flats.iter().map(|flat| u32::from(is_on(flat))).collect())
+    };
+    let mut columns = vec![
+        coded("district", &rents::districts(), flats.iter().map(|flat| flat.district).collect()),
+        switch("lift", |flat| flat.has_lift),
+        switch("balcony", |flat| flat.has_balcony),
+    ];
+    let numbers = Flat::NAMES.iter().enumerate();
+    columns.extend(
+        numbers.map(|(index, name)| Column::of_numbers(*name, flats.iter().map(|flat| flat.numbers[index]).collect())),
+    );
+    Table::new("synthetic rents of flats", columns)
 }
 
 /// A synthetic market of 2·√`rows` shares, deterministic in `seed`. A row is one share on one trading day, ordered by

@@ -3,7 +3,7 @@
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use regression_studio::findings::{self, Finding, Remedy};
-use regression_studio::settings::{Source, SplitOrder};
+use regression_studio::settings::{DataSettings, Source, SplitOrder};
 use regression_studio::table::{Column, Role, Table};
 use regression_studio::{Settings, prepare};
 
@@ -255,13 +255,14 @@ fn a_target_of_classes_is_explained() {
     }
 }
 
-/// The table that the program begins with, at two sizes.
 #[test]
-fn the_synthetic_market_has_no_findings() {
+fn generated_tables_have_no_findings() {
     for rows in [300, 20_000] {
-        let mut settings = Settings::default();
-        settings.data.source = Source::Synthetic { rows, seed: 3 };
-        assert_eq!(texts(&(settings.data.table().unwrap(), settings)), [""; 0], "{rows} rows");
+        let demo = DataSettings { source: Source::Demo { rows, seed: 3 }, ..DataSettings::default() };
+        for data in [demo, DataSettings::market(rows, 3)] {
+            let settings = Settings { data, ..Settings::default() };
+            assert_eq!(texts(&(settings.data.table().unwrap(), settings)), [""; 0], "{rows} rows");
+        }
     }
 }
 

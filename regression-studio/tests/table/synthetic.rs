@@ -1,4 +1,4 @@
-//! Synthetic market data: consistent prices, wide distributions, and determinism in the seed.
+//! Generated tables: consistent prices, wide distributions, rents by their formula, and determinism in the seed.
 
 use std::collections::HashMap;
 
@@ -62,17 +62,56 @@ fn the_table_is_deterministic_in_the_seed() {
     assert_eq!(cells(&first), cells(&in_one_thread.install(|| synthetic::stock_market(3_000, 7))));
 }
 
-#[test]
-fn the_table_is_the_same_on_every_machine() {
-    let table = synthetic::stock_market(2_000, 42);
+/// FNV-1a over the numbers' bytes; NaN, which has many bit patterns, counts as zero.
+fn hash(table: &Table) -> String {
     let bits =
         |column: &Column| column.numbers().map(|numbers| numbers.iter().map(|number| number.to_bits()).collect());
     let all: Vec<Vec<u64>> = table.columns().iter().filter(|column| !column.is_date()).filter_map(bits).collect();
-    // FNV-1a over the numbers' bytes; NaN, which has many bit patterns, counts as zero.
     let number = |bits: u64| if f64::from_bits(bits).is_nan() { 0 } else { bits };
     let bytes = all.into_iter().flatten().flat_map(|bits| number(bits).to_le_bytes());
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-    assert_eq!(format!("{hash:016x}"), "4a73f73aed88d98a");
+    format!("{hash:016x}")
+}
+
+#[test]
+fn the_tables_are_the_same_on_every_machine() {
+    assert_eq!(hash(&synthetic::stock_market(2_000, 42)), "4a73f73aed88d98a");
+    assert_eq!(hash(&synthetic::rents(2_000, 0)), "2d2041de36dff141");
+}
+
+/// The formula of docs/regression-studio.md: its noise, the ratio of the rent to what it says without noise, has
+/// no trend left.
+#[test]
+fn rents_follow_their_formula() {
+    let table = synthetic::rents(20_000, 5);
+    let [size, built, floor, km, rent] =
+        ["size_m2", "built", "floor", "km_to_center", "rent"].map(|name| numbers(&table, name));
+    let is = |row: usize, name: &str, text: &str| f64::from(u8::from(table.column(name).unwrap().text(row) == text));
+    let noise: Vec<f64> = (0..table.rows())
+        .map(|row| {
+            let level =
+                2.0 * is(row, "district", "Harbor") + 1.5 * is(row, "district", "Hill") + is(row, "district", "Center")
+                    - 1.5 * is(row, "district", "Station")
+                    - is(row, "district", "Mill");
+            let age = (built[row] - 1960.0) / 60.0;
+            let by_age = if age < 0.0 { 2.0 } else { 4.0 } * age * age;
+            let by_floor = floor[row] * (0.5 * is(row, "lift", "yes") - 0.3);
+            let per_meter =
+                7.0 + 5.0 * (-km[row] / 2.0).exp() + level + by_age + by_floor + 0.8 * is(row, "balcony", "yes");
+            ((rent[row] - 150.0) / (per_meter * size[row])).ln()
+        })
+        .collect();
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let deviation = mean(&noise.iter().map(|value| value * value).collect::<Vec<_>>()).sqrt();
+    assert!(mean(&noise).abs() < 0.006 && (deviation - 0.18).abs() < 0.005, "{} ± {deviation}", mean(&noise));
+    for column in [size, built, floor, km] {
+        let center = mean(column);
+        let product: Vec<f64> = column.iter().zip(&noise).map(|(value, noise)| (value - center) * noise).collect();
+        let spread = mean(&column.iter().map(|value| (value - center) * (value - center)).collect::<Vec<_>>()).sqrt();
+        assert!((mean(&product) / spread / deviation).abs() < 0.03);
+    }
+    assert!(table.columns().iter().all(|column| column.missing() == 0));
+    assert_eq!(synthetic::rents(3, 5).rows(), 3);
 }
 
 #[test]

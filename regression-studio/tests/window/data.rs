@@ -42,12 +42,14 @@ fn a_file_is_opened_and_its_columns_are_chosen() {
         assert_eq!(data.target, "y");
         assert_eq!(data.features, features, "{header}");
     }
-    window.click("Synthetic market data");
-    window.wait_until("the synthetic data are loaded", |window| window.shows_part("800,000 rows, "));
+    window.click("Demo: rents");
+    window.wait_until("the demo is loaded", |window| window.shows_part("2,000 rows, "));
     assert!(window.is_enabled("▶ Start"));
     let (data, built_in) = (window.settings().data, Settings::default().data);
     assert_eq!((data.target, data.features), (built_in.target, built_in.features), "as at the start");
     assert_eq!((data.log_target, data.log_features), (built_in.log_target, built_in.log_features));
+    // The values that are left to its rows.
+    assert_eq!((window.settings().training.batch_size, window.settings().training.epochs), (32, 273));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use eframe::egui::{Key, Modifiers};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use regression_studio::Settings;
-use regression_studio::settings::Source;
+use regression_studio::settings::DataSettings;
 use regression_studio::window::{App, Options};
 
 /// Timeout of [`Window::wait_until`].
@@ -19,8 +19,7 @@ pub(crate) struct Window(Harness<'static, Option<App>>);
 
 /// Settings of a run of a few milliseconds.
 pub(crate) fn small() -> Settings {
-    let mut settings = Settings::default();
-    settings.data.source = Source::Synthetic { rows: 600, seed: 1 };
+    let mut settings = Settings { data: DataSettings::market(600, 1), ..Settings::default() };
     settings.network.hidden = vec![4];
     settings.training.epochs = 3;
     settings.training.batch_size = 64;

@@ -21,9 +21,9 @@ const SHOWN: usize = 10;
 /// Tries `runs` settings, trains the best one as an ordinary run, and saves all to the folder.
 pub(super) fn run(arguments: &TrainArguments, mut settings: Settings, runs: usize) -> Result<ExitCode> {
     let start = Instant::now();
-    let named = |message: String| anyhow::anyhow!("{}: {message}", arguments.config.display());
+    let named = |message: String| anyhow::anyhow!("{}: {message}", arguments.name().display());
     search::require_valid(&settings).map_err(|error| named(error.to_string()))?;
-    let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.config));
+    let folder = arguments.out.clone().unwrap_or_else(|| default_folder(arguments.name()));
     require_other_files(arguments, &settings, &folder)?;
     let run_folder = RunFolder::lock(&folder)?;
     if !arguments.resume && !search::is_in(&folder) && run_folder::holds_run(&folder) {

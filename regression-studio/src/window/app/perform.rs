@@ -143,7 +143,7 @@ impl App {
             Action::OpenData => {
                 let path = match &self.form.settings().data.source {
                     Source::File(path) => path.display().to_string(),
-                    Source::Synthetic { .. } => String::new(),
+                    Source::Demo { .. } | Source::Synthetic { .. } => String::new(),
                 };
                 self.ask(Purpose::OpenData, path, context);
             }
