@@ -380,7 +380,7 @@ impl Default for DataSettings {
     /// The demo.
     fn default() -> Self {
         Self {
-            source: Source::Demo { rows: 2000, seed: 0 },
+            source: Source::Demo { rows: 2000, seed: 1 },
             samples: None,
             features: synthetic::RENT_FEATURES.map(str::to_owned).to_vec(),
             target: synthetic::RENT.to_owned(),
@@ -507,7 +507,7 @@ impl TrainingSettings {
     pub fn fill_in_by_rows(&mut self, rows: usize) {
         let by_rows = std::mem::take(&mut self.by_rows);
         let defaults = Self::default();
-        // By the errors of seven tables of 350 to 20,000 rows, docs/regression-studio.md.
+        // By the errors of seven tables of 350 to 20,000 rows, docs/performance.md.
         let (batch_size, least_steps) = match rows {
             ..1000 => (16, 6000),
             1000..10_000 => (32, 12_000),

@@ -144,12 +144,7 @@ impl Checks {
         self.of_other.as_ref().filter(|(comparison, _)| comparison.is_other_better()).map(|(_, run)| run)
     }
 
-    /// What was found out of the other kind, in one sentence.
-    pub(crate) fn of_other_in_words(&self) -> Option<String> {
-        self.of_other.as_ref().map(|(comparison, _)| comparison.in_words())
-    }
-
-    /// Draws the buttons, progress and the cross-validation. `disabled` is the reason for which no check can start. Returns
+    /// Draws what was found out of the other kind, the buttons, progress and the cross-validation. `disabled` is the reason for which no check can start. Returns
     /// the action that the user has chosen.
     pub(crate) fn show(
         &mut self,
@@ -159,6 +154,9 @@ impl Checks {
         disabled: Option<&str>,
     ) -> Option<Action> {
         let mut action = None;
+        if let Some((comparison, _)) = &self.of_other {
+            ui.add(egui::Label::new(comparison.in_words()).wrap());
+        }
         if let Some(working) = &self.working {
             ui.horizontal(|ui| {
                 let share = working.progress.load(Ordering::Relaxed) as f32 / 1000.0;

@@ -104,9 +104,6 @@ impl View<'_> {
                             action = Some(suggestion);
                         }
                     }
-                    if let Some(text) = checks.of_other_in_words() {
-                        ui.add(egui::Label::new(text).wrap());
-                    }
                     let kind = settings.network.kind;
                     let has_trees = results.parts[2].trees.is_some();
                     let show_checks = |ui: &mut Ui| checks.show(ui, kind, has_trees, why_no_check);

@@ -44,15 +44,14 @@ pub fn bytes(rows: usize) -> u64 {
 }
 
 /// The feature columns of [`rents`].
-pub const RENT_FEATURES: [&str; 8] =
-    ["district", "lift", "balcony", "size_m2", "rooms", "built", "floor", "km_to_center"];
+pub const RENT_FEATURES: [&str; 6] = ["district", "lift", "size_m2", "rooms", "built", "km_to_center"];
 
 /// The target column of [`rents`]: the rent of a month.
 pub const RENT: &str = "rent";
 
 /// Size of a table of `rows` [`rents`] in bytes.
 pub fn bytes_of_rents(rows: usize) -> u64 {
-    let row = 3 * size_of::<u32>() + Flat::NAMES.len() * size_of::<f64>();
+    let row = 2 * size_of::<u32>() + Flat::NAMES.len() * size_of::<f64>();
     (rows as u64).saturating_mul(row as u64)
 }
 
@@ -61,13 +60,9 @@ pub fn bytes_of_rents(rows: usize) -> u64 {
 pub fn rents(rows: usize, seed: u64) -> Table {
     let mut noise = Noise::new(seed);
     let flats: Vec<Flat> = (0..rows).map(|_| Flat::draw(&mut noise)).collect();
-    let switch = |name: &str, is_on: fn(&Flat) -> bool| {
-        coded(name, &["no", "yes"], flats.iter().map(|flat| u32::from(is_on(flat))).collect())
-    };
     let mut columns = vec![
         coded("district", &rents::districts(), flats.iter().map(|flat| flat.district).collect()),
-        switch("lift", |flat| flat.has_lift),
-        switch("balcony", |flat| flat.has_balcony),
+        coded("lift", &["no", "yes"], flats.iter().map(|flat| u32::from(flat.has_lift)).collect()),
     ];
     let numbers = Flat::NAMES.iter().enumerate();
     columns.extend(

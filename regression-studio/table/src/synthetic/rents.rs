@@ -36,16 +36,15 @@ pub(super) struct Flat {
     /// Its index in [`DISTRICTS`].
     pub(super) district: u32,
     pub(super) has_lift: bool,
-    pub(super) has_balcony: bool,
     /// In the order of [`Flat::NAMES`].
     pub(super) numbers: [f64; Self::NAMES.len()],
 }
 
 impl Flat {
     /// The columns of numbers; the last is the target.
-    pub(super) const NAMES: [&str; 6] = ["size_m2", "rooms", "built", "floor", "km_to_center", "rent"];
+    pub(super) const NAMES: [&str; 5] = ["size_m2", "rooms", "built", "km_to_center", "rent"];
 
-    /// Draws a flat, and its rent by the formula of docs/regression-studio.md.
+    /// Draws a flat, and its rent by the formula of docs/regression-studio-reference.md.
     pub(super) fn draw(noise: &mut Noise) -> Self {
         let mut share = noise.uniform();
         let district = DISTRICTS.iter().position(|district| {
@@ -59,18 +58,15 @@ impl Flat {
         let size = (65.0 * exp(0.38 * noise.normal())).round().clamp(18.0, 220.0);
         let rooms = (size / 25.0 + 0.4 * noise.normal()).round().clamp(1.0, 8.0);
         let built = (1905.0 + 120.0 * noise.uniform()).floor();
-        let floor = (6.0 * noise.uniform()).floor();
         let has_lift = built >= 1960.0 && noise.uniform() < 0.6;
-        let has_balcony = noise.uniform() < 0.55;
 
         let age = (built - 1960.0) / 60.0;
         let by_age = if age < 0.0 { 2.0 * age * age } else { 4.0 * age * age };
-        let by_floor = if has_lift { 0.2 * floor } else { -0.3 * floor };
-        let by_balcony = if has_balcony { 0.8 } else { 0.0 };
-        let per_meter = 7.0 + 5.0 * exp(-km / 2.0) + place.level + by_age + by_floor + by_balcony;
+        let by_lift = if has_lift { 1.0 } else { 0.0 };
+        let per_meter = 7.0 + 5.0 * exp(-km / 2.0) + place.level + by_age + by_lift;
         let rent = (150.0 + per_meter * size * exp(0.18 * noise.normal())).round();
-        let numbers = [size, rooms, built, floor, km, rent];
-        Self { district: index as u32, has_lift, has_balcony, numbers }
+        let numbers = [size, rooms, built, km, rent];
+        Self { district: index as u32, has_lift, numbers }
     }
 }
 
