@@ -295,7 +295,7 @@ fn the_first_sheet_that_is_a_table_is_read_unless_one_is_declared() {
     let table = csv::read(&path).unwrap();
     assert_eq!((table.sheet(), table.rows(), table.source()), (Some("Prices"), 2, &*path.display().to_string()));
     assert_eq!(table.sheets(), names);
-    let note = "the sheet \"Prices\" is read; there are others (\"Cover\", \"Sales 2025\"): sheet = \"…\" in [data] chooses one";
+    let note = "the sheet \"Prices\" is read; others (\"Cover\", \"Sales 2025\") are in the list Sheet, and sheet = \"…\" in [data] chooses one";
     assert_eq!(notes(&table), [note]);
 
     let of = |name: &str| Declared { sheet: Some(name.to_owned()), ..Declared::default() };

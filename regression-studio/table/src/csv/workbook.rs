@@ -138,7 +138,7 @@ impl Workbook {
         let others = self.names.iter().filter(|other| *other != name).map(|other| format!("{other:?}"));
         (!is_chosen).then(|| {
             let others = others.take(5).collect::<Vec<_>>().join(", ");
-            format!("the sheet {name:?} is read; there are others ({others}): sheet = \"…\" in [data] chooses one")
+            format!("the sheet {name:?} is read; others ({others}) are in the list Sheet, and sheet = \"…\" in [data] chooses one")
         })
     }
 }
