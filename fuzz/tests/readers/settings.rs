@@ -11,7 +11,7 @@ use crate::studio::{small_settings, small_table};
 /// Accepted settings are the same after they are written; valid ones make samples of a table, or an error.
 pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
     let folder = scratch();
-    let mut synthetic = Settings { data: DataSettings::market(50, 1), ..Settings::default() };
+    let synthetic = Settings { data: DataSettings::market(50, 1), ..Settings::default() };
     let inline = "data = { source = { file = \"a.csv\" }, features = [\"x\"], target = \"y\" }\n".to_owned();
     let valid = [synthetic.to_toml(), small_settings().to_toml(), inline];
     let table = small_table(40, 1);
