@@ -66,7 +66,7 @@ pub(crate) struct TrainArguments {
     /// Seed of the weights and of the order of the samples, in place of that of the settings file
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Sheet of the workbook, in place of that of the settings file
+    /// Sheet of the workbook, in place of the settings file's
     #[arg(long, value_name = "NAME")]
     pub(crate) sheet: Option<String>,
     /// Any other value in place of that of the settings file, such as network.hidden=[64,32]; may be repeated

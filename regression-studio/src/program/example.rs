@@ -47,7 +47,7 @@ regularization = [0.000001, 0.01]
 seed = 0
 ";
 
-/// The keys of `[training]` whose values follow from the number of rows.
+/// The keys of `[training]` that follow from the number of rows.
 const BY_ROWS: [&str; 3] = ["batch_size", "epochs", "patience"];
 
 /// The default settings, each line preceded by its explanation.

@@ -1,5 +1,5 @@
-//! CSV reader: separated by commas, semicolons or tabs, plain or gzip-compressed; also the sheets of a workbook (.xlsx or .ods),
-//! whose cells are read as the same cells in a CSV file.
+//! CSV reader: separated by commas, semicolons or tabs, plain or gzip-compressed; also the sheets of a workbook (.xlsx or .ods):
+//! their cells are read as the same cells in a CSV file.
 //!
 //! - **Header**: the first line that is neither blank nor a comment. Its most frequent of comma, semicolon and tab is the
 //!   file's separator, unless a line `sep=;` above it says otherwise. Names are trimmed; empty ones become "column 3"; a

@@ -1,6 +1,6 @@
 //! Tables that need no file: rents of flats, and a stock market.
 //!
-//! **Rents** follow a formula with noise, so that no network can predict all of their variance.
+//! **Rents** follow a formula with noise: no network can predict all of their variance.
 //!
 //! **Market**: shares follow geometric random walks with a common market factor. Trade value is log-normal across shares and days,
 //! with a tail of busy days; it grows with the day's return, and the number of trades follows it. Spreads and

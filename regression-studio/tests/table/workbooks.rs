@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::support::{csv_of, trained};
 
 /// The files in tests/table/workbooks: flats.ods by odfpy, flats.xlsx by openpyxl and protected.xlsx by
-/// msoffcrypto, whose tables are that of flats.csv.
+/// msoffcrypto. Their table is the one in flats.csv.
 fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/table/workbooks").join(name)
 }
@@ -39,7 +39,7 @@ fn contents(table: &Table) -> Vec<String> {
     table.columns().iter().map(column).collect()
 }
 
-/// A workbook whose sheets are written by `write`, in a folder of its own.
+/// A workbook in a folder of its own; `write` fills its sheets.
 fn workbook(names: &[&str], write: impl Fn(usize, &mut Worksheet)) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("book.xlsx");
@@ -442,7 +442,7 @@ fn workbooks_that_cannot_be_read_are_rejected_in_one_line() {
     assert_eq!(csv::read(&path).unwrap().rows(), 1);
 }
 
-/// Another workbook whose parts have other names.
+/// The same workbook with other names for its parts.
 fn with_names(bytes: &[u8], rename: impl Fn(&str) -> String) -> Vec<u8> {
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
     let mut changed = zip::ZipWriter::new(Cursor::new(Vec::new()));

@@ -155,7 +155,7 @@ impl App {
             Action::ReadSheet(index) => {
                 let mut settings = self.form.settings().clone();
                 settings.data.sheet = self.table.as_ref().and_then(|table| table.sheets().get(index).cloned());
-                // What is declared about the columns of a sheet does not hold for those of another.
+                // Declarations hold for the columns of one sheet only.
                 (settings.data.columns, settings.data.missing) = Default::default();
                 self.load(settings.data.source.clone(), Some(settings), context);
             }

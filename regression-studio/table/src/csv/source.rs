@@ -42,7 +42,7 @@ pub(super) struct Source {
 pub(super) enum Basis {
     /// The file has a byte order mark.
     Mark,
-    /// It is declared, known from an earlier pass, or that of a sheet.
+    /// It is declared, known from an earlier pass, or the text is a sheet.
     Known,
     /// It was guessed from the whole file, or from the start of a pipe.
     Guess,

@@ -92,7 +92,7 @@ impl Workbook {
         &self.names
     }
 
-    /// The sheets of which the first that is a table is read.
+    /// The sheets to try in this order: the first table among them is read.
     ///
     /// # Errors
     /// If a sheet is declared that the workbook lacks, or it has no sheet.

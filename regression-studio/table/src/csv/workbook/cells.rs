@@ -11,7 +11,7 @@ use crate::csv::error::CsvProblem;
 use crate::csv::limits::COLUMN_LIMIT;
 use crate::shortened;
 
-/// Maximum number of rows, that of common spreadsheets.
+/// Maximum number of rows in common spreadsheet programs.
 const ROW_LIMIT: u32 = 1 << 20;
 /// Maximum number of rows of a header.
 const HEADER_ROWS: u32 = 5;
@@ -107,7 +107,7 @@ impl Cells {
         }
     }
 
-    /// Gives merged cells their value in each of their rows, and makes one line of a header whose cells are merged.
+    /// Gives merged cells their value in each of their rows, and makes one line of a header with merged cells.
     ///
     /// # Errors
     /// If the values need more than the memory.
