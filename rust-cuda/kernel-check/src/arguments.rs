@@ -1,4 +1,5 @@
-//! The command line. Its kernel, shapes and arguments become a launch file, so that both mean the same.
+//! The command line. The kernel, shapes and arguments given here become a launch file, so both mean
+//! the same.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -10,16 +11,19 @@ use kernel_launch::{ElementType, Launch, LaunchFile, Order};
 use ptx_interpreter::Uninitialised;
 use serde_json::{Value, json};
 
-/// The path in messages about arguments of the command line, in place of a launch file's. Relative paths begin at the current directory.
+/// Stands for a launch file's path in messages about command-line arguments. Relative paths start
+/// at the current directory.
 const COMMAND_LINE: &str = "command line";
 
-/// Maximum number of lines with a fault that are listed.
+/// Maximum number of reported lines with a fault.
 const MAX_FAULTS: usize = 20;
 
-/// Checks a launch of a kernel for races, bad accesses, divergent barriers and loops without end, on the CPU
+/// Checks a kernel launch for races, bad accesses, divergent barriers and infinite loops, on the
+/// CPU
 ///
-/// The PTX may be of any compiler; with line information, messages name source lines. The kernel's arguments are --buffer, --slice
-/// and --value, in the order of its parameters. Exit code: 0 no fault, 1 a fault, 2 bad input.
+/// The PTX may come from any compiler. With line information, messages name source lines. Pass the
+/// kernel's arguments with --buffer, --slice and --value, in the order of its parameters. Exit
+/// code: 0 no fault, 1 a fault, 2 bad input.
 #[derive(Debug, Parser)]
 #[command(version)]
 pub(crate) struct Arguments {
@@ -35,17 +39,18 @@ pub(crate) struct Arguments {
     /// Threads of a block
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = shape, required_unless_present = "launch")]
     block: Option<Shape>,
-    /// A buffer in global memory, passed as its address as in C. VALUES: unwritten (the default), zeros, index (0, 1, 2, …), a number
-    /// for all elements, a number for each (1,2,3), or @FILE with their little-endian bytes. TYPE: u8, u32, u64, i32, i64, f32, f64
+    /// A buffer in global memory, passed as its address, as in C. VALUES: unwritten (the default),
+    /// zeros, index (0, 1, 2, …), one number for all elements, one number per element (1,2,3), or
+    /// @FILE with their little-endian bytes. TYPE: u8, u32, u64, i32, i64, f32, f64
     #[arg(long, value_name = "[NAME=]TYPE:COUNT[=VALUES]", value_parser = buffer)]
     buffer: Vec<KernelArgument>,
-    /// The same, passed as its address and its length, as a slice in Rust
+    /// A buffer passed as its address and length, like a slice in Rust
     #[arg(long, value_name = "[NAME=]TYPE:COUNT[=VALUES]", value_parser = buffer)]
     slice: Vec<KernelArgument>,
-    /// A value
+    /// A scalar value
     #[arg(long, value_name = "[NAME=]TYPE:NUMBER", value_parser = value)]
     value: Vec<KernelArgument>,
-    /// Dynamic shared memory of a block
+    /// Dynamic shared memory per block
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
     /// All blocks run at the same time and may wait for each other
@@ -54,45 +59,48 @@ pub(crate) struct Arguments {
     /// Blocks of a cluster
     #[arg(long, value_name = "N", default_value_t = 1)]
     cluster: u8,
-    /// A launch file of kernel-debugger, in place of all of these
+    /// A launch file of kernel-debugger, instead of all of these
     #[arg(long, value_name = "FILE.json", conflicts_with_all = ["ptx", "kernel", "grid", "block", "buffer", "slice", "value",
           "shared", "cooperative", "cluster"])]
     launch: Option<PathBuf>,
-    /// Number of orders in which warps and blocks run; the first two are ascending and descending
+    /// Number of schedules to run; the first two are ascending and descending
     #[arg(long, value_name = "RUNS", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     orders: u32,
-    /// Seconds after which no other order begins
+    /// Start no further schedule after this many seconds
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..u32::MAX as i64))]
     seconds: Option<u32>,
-    /// Chooses the orders after the first two
+    /// Seed of the schedules after the first two
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Run in this order alone, such as the one that a fault names: descending@3
+    /// Run only this schedule, for example one that a fault names: descending@3
     #[arg(long, value_name = "ORDER", conflicts_with_all = ["orders", "seconds", "seed"])]
     order: Option<Schedule>,
-    /// Rules that GPUs do not enforce are faults, not notes: all threads of a block reach the same barrier, those that have exited too;
-    /// a fence is behind the last block's counter; shuffles cross less than a warp
+    /// Report violations of rules that GPUs do not enforce as faults, not notes: all threads of a
+    /// block reach the same barrier, even exited ones; a fence follows the last block's counter;
+    /// shuffle distances are smaller than a warp
     #[arg(long)]
     strict: bool,
-    /// What a load of memory is that nothing has written: off, note (and a fault where the value matters), or error
+    /// How to report a load of memory that was never written: off, note (and a fault where the
+    /// value matters), or error
     #[arg(long, value_name = "KIND")]
     uninitialised: Option<Uninitialised>,
-    /// Volatile accesses are plain ones, as in C++ and Rust: they do not synchronise
+    /// Treat volatile accesses as plain ones, as in C++ and Rust: they do not synchronize
     #[arg(long)]
     volatile_is_plain: bool,
-    /// Unordered writes of the same value are faults, not notes
+    /// Report unordered writes of the same value as faults, not notes
     #[arg(long)]
     same_value_faults: bool,
-    /// Also tells which instructions a GPU may compute in another way: approximations, what depends on time or order, and what is skipped
+    /// Also list instructions that a GPU may compute differently: approximations, results that
+    /// depend on time or order, and skipped instructions
     #[arg(long)]
     pub(crate) fidelity: bool,
-    /// Directory at which relative paths of sources begin, that of the repository for GitHub
+    /// Directory that relative source paths start at; for GitHub, the repository's root
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) source_root: PathBuf,
-    /// Writes the result as JSON; - is stdout, in place of the text
+    /// Write the result as JSON; - means stdout, instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Writes the result as SARIF 2.1.0; - is stdout, in place of the text
+    /// Write the result as SARIF 2.1.0; - means stdout, instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) sarif: Option<PathBuf>,
     /// The kernel's arguments in the order of the command line.
@@ -103,7 +111,7 @@ pub(crate) struct Arguments {
 /// Blocks of a grid or threads of a block along x, y and z.
 type Shape = [u32; 3];
 
-/// An argument of the kernel, as a launch file has it but for `length`.
+/// An argument of the kernel, as in a launch file except for `length`.
 #[derive(Clone, Debug)]
 struct KernelArgument {
     name: Option<String>,
@@ -111,10 +119,10 @@ struct KernelArgument {
 }
 
 impl Arguments {
-    /// The command line; None if it asks for help or the version, which is then printed.
+    /// The parsed command line. `None` if it asks for help or the version, which is then printed.
     ///
     /// # Errors
-    /// What is wrong with it, in one line.
+    /// Says in one line what is wrong with the command line.
     pub(crate) fn parse() -> Result<Option<Self>, String> {
         let matches = match Self::command().try_get_matches() {
             Ok(matches) => matches,
@@ -151,10 +159,11 @@ impl Arguments {
         self.launch.as_deref().unwrap_or(Path::new(COMMAND_LINE))
     }
 
-    /// Makes the launch ready. Returns the path of its PTX too.
+    /// Prepares the launch and returns it with the path of its PTX.
     ///
     /// # Errors
-    /// If a file cannot be read or would be written, too, or something does not fit the PTX.
+    /// If a file cannot be read, if an output file would overwrite it, or if something does not
+    /// match the PTX.
     pub(crate) fn launch(&self) -> Result<(PathBuf, Launch), Box<dyn Error>> {
         let path = self.source();
         let file = match &self.launch {
@@ -186,7 +195,7 @@ impl Arguments {
         Ok(serde_json::from_value(file).map_err(|error| format!("{COMMAND_LINE}: {error}"))?)
     }
 
-    /// The options of the launch, and the search for other orders.
+    /// The options of the launch, with the search over schedules.
     pub(crate) fn options(&self, launch: &Launch) -> ptx_interpreter::Options {
         let mut options = launch.options().clone();
         options.strict |= self.strict;
@@ -203,7 +212,7 @@ impl Arguments {
 }
 
 impl KernelArgument {
-    /// The argument as a launch file has it, named by its number if it has no name.
+    /// The argument as in a launch file. An unnamed argument is named by its number.
     fn with_name((number, argument): (usize, &Self)) -> Value {
         let mut fields = argument.fields.clone();
         fields["name"] = argument.name.clone().unwrap_or_else(|| format!("arg{number}")).into();
@@ -261,7 +270,7 @@ fn buffer(text: &str) -> Result<KernelArgument, String> {
     Ok(KernelArgument { name, fields: json!({"type": element.name(), "shape": [count], "values": values}) })
 }
 
-/// An error of clap without the usage and the advice to ask for help.
+/// Clap's error message without the usage and the hint about help.
 fn in_one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim);

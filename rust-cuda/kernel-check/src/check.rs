@@ -1,4 +1,4 @@
-//! Runs the launch and collects what is wrong.
+//! Runs the launch and collects its faults.
 
 use std::fmt::Write as _;
 
@@ -19,15 +19,15 @@ pub struct Outcome {
     pub kernel: String,
     /// The launch configuration.
     pub config: LaunchConfig,
-    /// The orders that the check may try, unless it is one alone.
+    /// The schedules that the check may try, unless it runs a single one.
     pub search: Search,
-    /// What threads have printed, in the default order.
+    /// Text printed by threads under the default schedule.
     pub printed: Vec<Printed>,
-    /// The faults, each at a line of its own.
+    /// The faults, at most one per line.
     pub faults: Vec<Fault>,
-    /// What stricter options would call a fault.
+    /// Findings that stricter options would report as faults.
     pub notes: Vec<Fault>,
-    /// Of a launch without a fault.
+    /// Figures of a launch without a fault.
     pub clean: Option<Clean>,
     /// Finds the lines to mark.
     pub locations: Locations,
@@ -36,15 +36,15 @@ pub struct Outcome {
 /// Figures of a launch without a fault.
 #[derive(Debug)]
 pub struct Clean {
-    /// Number of orders in which the launch ran.
+    /// Number of schedules under which the launch ran.
     pub orders: u32,
-    /// What its warps have executed.
+    /// Work executed by the launch's warps.
     pub counts: Counts,
-    /// The instructions that are not exact.
+    /// The instructions whose results may differ on a GPU.
     pub inexact: Vec<Inexact>,
 }
 
-/// Counts of the default order.
+/// Counts under the default schedule.
 #[derive(Debug, Serialize)]
 pub struct Counts {
     /// Blocks of the grid.
@@ -67,11 +67,11 @@ pub struct Counts {
     pub branches: u64,
     /// Branches at which the lanes of a warp diverged.
     pub divergent_branches: u64,
-    /// Passes over the banks of shared memory beyond the minimum for the same bytes.
+    /// Bank-conflict passes over shared memory, beyond the minimum for the same bytes.
     pub bank_conflicts: u64,
     /// Barriers counted per warp.
     pub barriers: u64,
-    /// Sectors of 32 bytes of global memory that loads and stores move.
+    /// Sectors of global memory (32 bytes each) moved by loads and stores.
     pub global_sectors: u64,
     /// Passes over the banks of shared memory.
     pub shared_wavefronts: u64,
@@ -88,10 +88,10 @@ pub struct Accesses {
     pub atomics: u64,
 }
 
-/// Why a launch cannot run.
+/// The reason why a launch cannot run.
 #[derive(Debug, Error)]
 pub enum CheckError {
-    /// The kernel has other parameters than the launch passes.
+    /// The kernel's parameters differ from the ones that the launch passes.
     #[error("{0}")]
     Parameters(String),
     /// The launch is invalid.
@@ -99,10 +99,10 @@ pub enum CheckError {
     Launch(LaunchError),
 }
 
-/// Runs a launch, in several orders if the options search for one with a fault.
+/// Runs a launch. If the options search for a schedule with a fault, runs it under several.
 ///
 /// # Errors
-/// If it cannot run, in one line.
+/// Says in one line why the launch cannot run.
 pub fn check(launch: &Launch, options: Options, locations: Locations) -> Result<Outcome, CheckError> {
     check_parameters(launch).map_err(CheckError::Parameters)?;
     let search = if options.schedule.is_default() { options.search } else { Search::ONE };
@@ -173,7 +173,7 @@ struct Passed<'a> {
     argument: &'a Argument,
 }
 
-/// Checks the number and the sizes of the parameters, which the interpreter names by their numbers alone.
+/// Checks the number and sizes of the parameters. The interpreter knows them only by number.
 fn check_parameters(launch: &Launch) -> Result<(), String> {
     let kernel = launch.kernel();
     let expected: Vec<(&str, u64)> = launch.machine().parameters(kernel).collect();
@@ -228,7 +228,7 @@ fn passed(argument: &Argument) -> Vec<Passed<'_>> {
 
 impl Passed<'_> {
     fn fits(&self, bytes: u64) -> bool {
-        // No type has two bytes: the lower ones of an integer of four are passed.
+        // No type has two bytes: the lower two bytes of a four-byte integer are passed.
         let is_short = bytes == 2 && self.bytes == 4 && matches!(self.argument, Argument::Value { .. });
         self.bytes == bytes || is_short
     }

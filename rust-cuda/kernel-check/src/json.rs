@@ -14,9 +14,9 @@ struct Document<'a> {
     version: &'static str,
     kernel: &'a str,
     config: Config,
-    /// Maximum number of orders.
+    /// Maximum number of schedules.
     max_orders: u32,
-    /// Number of orders in which the launch ran without a fault.
+    /// Number of schedules under which the launch ran without a fault.
     orders: Option<u32>,
     printed: Vec<PrintedFields<'a>>,
     faults: Vec<FaultFields<'a>>,
@@ -55,12 +55,12 @@ struct FaultFields<'a> {
     block: [u32; 3],
     thread: [u32; 3],
     place: PlaceFields<'a>,
-    /// Where the other thread of a race is, or others wait.
+    /// Place of the race's other thread, or of the threads that wait elsewhere.
     other: Option<Other<'a>>,
     memory: Option<Memory<'a>>,
-    /// For `--order`.
+    /// Value for `--order`.
     order: String,
-    /// Number of faults of the line, or notes of its kind, with this one.
+    /// Number of faults at this line, or of notes of this kind, including this one.
     count: u64,
 }
 
@@ -100,15 +100,15 @@ struct Memory<'a> {
     size: u64,
 }
 
-/// The result as a JSON text.
+/// The result as JSON text.
 ///
 /// # Errors
-/// Of the serialisation.
+/// If serialization fails.
 pub fn document(outcome: &Outcome) -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(&fields(outcome))? + "\n")
 }
 
-/// The result, for a JSON text.
+/// The result in serializable form.
 pub fn fields(outcome: &Outcome) -> impl Serialize {
     let config = outcome.config;
     Document {

@@ -1,6 +1,7 @@
-//! Checks a launch of a kernel in PTX of any compiler: runs it in several orders and describes its faults as text and as JSON.
+//! Checks a kernel launch. The PTX may come from any compiler. The launch runs under several
+//! schedules, and its faults are described as text and as JSON.
 //!
-//! The program `kernel-check` and the kernel lab are views of this.
+//! The program `kernel-check` and the kernel lab are front ends of this library.
 
 pub mod check;
 pub mod json;

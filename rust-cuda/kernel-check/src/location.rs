@@ -1,4 +1,4 @@
-//! Where a place is in a file that an editor can open.
+//! Maps a place to a file and line that an editor can open.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -15,17 +15,18 @@ pub struct Location {
     pub column: Option<u32>,
 }
 
-/// Finds the files of places.
+/// Finds the source files of places.
 #[derive(Debug)]
 pub struct Locations {
-    /// Absolute path of the directory at which relative paths begin, with `/`, if the system says it.
+    /// Absolute path of the directory that relative paths start at, with `/`, if the system reports
+    /// it.
     root: Option<String>,
     /// Path of the PTX.
     ptx: String,
 }
 
 impl Locations {
-    /// For paths below `root`, and faults of the PTX file `ptx`.
+    /// Finds files for faults in the PTX file `ptx`. Shows paths below `root` relative to it.
     pub fn new(root: &Path, ptx: &Path) -> Self {
         let root = std::path::absolute(root).ok().map(|root| slashed(&normal(&root)));
         let ptx = match (std::path::absolute(ptx), &root) {
@@ -39,8 +40,8 @@ impl Locations {
         locations
     }
 
-    /// The line to mark. Of an inlined function and the calls around it, the innermost that is in a file below the root, so that it is
-    /// the user's and not a library's; without line information, that of the PTX.
+    /// The line to mark. With inlined calls, takes the innermost one in a file below the root: the
+    /// user's file rather than a library's. Without line information, takes the line in the PTX.
     pub fn line_to_mark(&self, place: &Place) -> Location {
         let Some(source) = place.source.as_ref().filter(|source| source.line > 0) else {
             return Location { path: self.ptx.clone(), line: place.line, column: None };
@@ -98,7 +99,7 @@ impl std::fmt::Display for Location {
     }
 }
 
-/// Whether a path is absolute on some system, such as that of the compiler.
+/// Whether a path is absolute on any system. The compiler may have run on another one.
 fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }

@@ -1,4 +1,5 @@
-//! Checks a launch of a kernel in PTX of any compiler, without a GPU: for a terminal, an editor and CI.
+//! Checks a kernel launch in PTX from any compiler, without a GPU: for a terminal, an editor and
+//! CI.
 
 mod arguments;
 mod sarif;
@@ -14,9 +15,9 @@ use ptx_interpreter::syntax::printable;
 
 use arguments::Arguments;
 
-/// Exit code of a launch with a fault.
+/// Exit code for a launch with a fault.
 const FAULT: u8 = 1;
-/// Exit code of a command line, a file or a launch that cannot be used.
+/// Exit code for an unusable command line, file or launch.
 const BAD_INPUT: u8 = 2;
 
 fn main() -> ExitCode {
@@ -66,7 +67,8 @@ fn unwritable(path: &Path, error: &io::Error) -> String {
     format!("{} cannot be written: {error}", path.display())
 }
 
-/// Prints to stdout. A closed pipe, as with `| head`, is no error: the exit code still says whether there is a fault.
+/// Prints to stdout. A closed pipe, as with `| head`, is not an error: the exit code still tells
+/// whether there is a fault.
 fn print(text: &str) -> Result<(), String> {
     match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),

@@ -1,11 +1,11 @@
-//! The kinds of faults by their names in JSON and SARIF.
+//! The kinds of faults and their names in JSON and SARIF.
 
 /// A kind of fault.
 #[derive(Debug)]
 pub struct Rule {
     /// Name in JSON and SARIF.
     pub id: &'static str,
-    /// What it is, in one sentence.
+    /// One-sentence description.
     pub description: &'static str,
 }
 

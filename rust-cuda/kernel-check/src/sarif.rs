@@ -1,4 +1,5 @@
-//! The result as SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), which editors and GitHub's code scanning read.
+//! The result as SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format). Editors and
+//! GitHub's code scanning read this format.
 
 use ptx_interpreter::syntax::printable;
 use ptx_interpreter::{Fault, Place};
@@ -107,7 +108,7 @@ struct Region {
 /// The result as a SARIF log.
 ///
 /// # Errors
-/// Of the serialisation.
+/// If serialization fails.
 pub(crate) fn document(outcome: &Outcome) -> serde_json::Result<String> {
     let rules = RULES.iter().map(|rule| RuleDescriptor {
         id: rule.id,

@@ -1,5 +1,5 @@
-//! The result as text: a line for each text that a thread prints, each fault and each note, as compilers write them, so that
-//! editors find the lines.
+//! The result as text, one line per printed text, fault and note. The format is that of compilers'
+//! messages, so editors find the lines.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use ptx_interpreter::syntax::printable;
 
 use crate::check::{Accesses, Counts, Outcome};
 
-/// The result in lines, with what is not exact if `fidelity` is set.
+/// The result as lines. With `fidelity`, includes the instructions that are not exact.
 pub fn describe(outcome: &Outcome, fidelity: bool) -> String {
     let mut lines: Vec<String> = outcome.printed.iter().map(ToString::to_string).collect();
     for fault in &outcome.faults {
@@ -41,7 +41,7 @@ pub fn describe(outcome: &Outcome, fidelity: bool) -> String {
     lines.iter().map(|line| printable(line) + "\n").collect()
 }
 
-/// The option that runs a launch in a fault's order.
+/// The option that runs a launch under a fault's schedule.
 pub fn replay(fault: &Fault) -> String {
     format!("--order {}", fault.schedule)
 }

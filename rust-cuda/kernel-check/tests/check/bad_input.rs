@@ -1,10 +1,10 @@
-//! What cannot be used is rejected in one line with exit code 2.
+//! Unusable input is rejected in one line with exit code 2.
 
 use std::fs;
 
 use crate::support::{CLEAN, DESCENDING, Folder, RACY, REFUSED, Run};
 
-/// The one line of a rejection.
+/// The line that reports a rejection.
 fn line(run: &Run) -> &str {
     assert_eq!((run.code, &*run.stdout), (2, ""), "{run:?}");
     let line = run.stderr.strip_suffix('\n').unwrap().strip_prefix("error: ").unwrap();

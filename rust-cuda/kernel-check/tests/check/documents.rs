@@ -61,7 +61,7 @@ fn what_threads_print_is_in_the_text_and_in_json() {
     assert_eq!(parse(&run.stdout)["printed"], json!([printed(0)]));
 }
 
-/// The only run of a SARIF log, after checks of what SARIF 2.1.0 requires.
+/// The only run of a SARIF log, after checking what SARIF 2.1.0 requires.
 fn run_of(text: &str) -> Value {
     let log = parse(text);
     assert_eq!(log["$schema"], "https://json.schemastore.org/sarif-2.1.0.json");

@@ -1,4 +1,4 @@
-//! The program on small kernels: what it prints and writes, and its exit codes.
+//! The program on small kernels: its output, its files and its exit codes.
 
 mod bad_input;
 mod documents;

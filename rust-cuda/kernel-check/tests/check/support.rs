@@ -1,4 +1,4 @@
-//! Kernels in PTX, and runs of the program.
+//! Kernels in PTX, and helpers that run the program.
 
 use std::fs;
 use std::path::Path;
@@ -52,7 +52,8 @@ pub(crate) const SAME_VALUE: &str = "
 }
 ";
 
-/// Threads from `early_count` on return before a barrier. The others store an unwritten word of shared memory, or what is computed of it.
+/// Threads from `early_count` on return before a barrier. The others store an unwritten word of
+/// shared memory, or a value computed from it.
 pub(crate) const EARLY: &str = "
 .visible .entry early(.param .u64 early_out, .param .u32 early_count, .param .u32 early_factor)
 {
@@ -77,7 +78,8 @@ pub(crate) const EARLY: &str = "
 }
 ";
 
-/// Block 0 writes data and sets a flag; block 1 reads the data if it finds the flag set, and else writes them too.
+/// Block 0 writes data and sets a flag. Block 1 reads the data if it finds the flag set; otherwise
+/// it writes the data too.
 pub(crate) const DESCENDING: &str = "
 .visible .entry publish(.param .u64 publish_data, .param .u64 publish_flag)
 {
@@ -104,7 +106,7 @@ $publish:
 }
 ";
 
-/// A thread waits for a flag that nothing sets.
+/// A thread waits for a flag that is never set.
 pub(crate) const WAITS: &str = "
 .visible .entry waits(.param .u64 waits_flag)
 {
@@ -120,7 +122,7 @@ $again:
 }
 ";
 
-/// One block sets a flag by a volatile store, the other reads it by a volatile load.
+/// One block sets a flag with a volatile store; the other reads it with a volatile load.
 pub(crate) const VOLATILE: &str = "
 .visible .entry poll(.param .u64 poll_flag)
 {
@@ -161,7 +163,7 @@ pub(crate) const PRINTS: &str = "
 }
 ";
 
-/// A kernel that is not supported.
+/// An unsupported kernel.
 pub(crate) const REFUSED: &str = "
 .visible .entry refused()
 {
@@ -174,7 +176,7 @@ pub(crate) const REFUSED: &str = "
 /// A folder with a PTX file `kernels.ptx`.
 pub(crate) struct Folder(TempDir);
 
-/// What a run of the program gives.
+/// Output and exit code of a run of the program.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -215,7 +217,7 @@ impl Folder {
         }
     }
 
-    /// Runs a kernel of `kernels.ptx`, with these words after grid and block.
+    /// Runs a kernel of `kernels.ptx`, passing these words after grid and block.
     pub(crate) fn check(&self, kernel: &str, (grid, block): (&str, &str), words: &str) -> Run {
         let mut arguments = vec!["kernels.ptx", "--kernel", kernel, "--grid", grid, "--block", block];
         arguments.extend(words.split_whitespace());
