@@ -1,4 +1,4 @@
-//! Writes the terminal view's screen after some keys as an SVG, for the documentation:
+//! Draws the terminal view's screen after some keys as an SVG for the documentation:
 //!
 //! ```text
 //! cargo run -p kernel-debugger --example terminal_svg -- LAUNCH.json 120x36 $'c:out[3]\n' > screen.svg
@@ -25,7 +25,7 @@ const FONTS: &str = "DejaVu Sans Mono, Menlo, Consolas, monospace";
 const BACKGROUND: &str = "#1e1e1e";
 const FOREGROUND: &str = "#d4d4d4";
 
-/// Keys from text; then Ctrl-C.
+/// Keys from text, followed by Ctrl-C.
 struct Keys(IntoIter<char>);
 
 impl terminal::Events for Keys {
@@ -70,7 +70,7 @@ fn svg(buffer: &Buffer) -> Result<String, std::fmt::Error> {
     Ok(svg)
 }
 
-/// Cells of one style.
+/// Writes a run of cells with the same style.
 fn write_run(svg: &mut String, run: &[(u16, &Cell)], y: u16) -> std::fmt::Result {
     let (foreground, background, modifier) = style(run[0].1);
     let (x, y, width) = (f32::from(run[0].0) * WIDTH + 8.0, f32::from(y) * HEIGHT + 8.0, run.len() as f32 * WIDTH);
@@ -88,7 +88,7 @@ fn write_run(svg: &mut String, run: &[(u16, &Cell)], y: u16) -> std::fmt::Result
     write!(svg, "{weight}{line} xml:space=\"preserve\">{text}</text>")
 }
 
-/// Colours of the text and behind it, and the rest of the style.
+/// Foreground and background colors, and the remaining style.
 fn style(cell: &Cell) -> (String, String, Modifier) {
     let (foreground, background) = (colour(cell.fg, FOREGROUND), colour(cell.bg, BACKGROUND));
     match cell.modifier.contains(Modifier::REVERSED) {
@@ -104,7 +104,7 @@ fn colour(colour: Color, default: &str) -> String {
         Color::Yellow => "#e5e510".to_owned(),
         Color::Cyan => "#29b8db".to_owned(),
         Color::DarkGray => "#808080".to_owned(),
-        // The colour cube of 256-colour terminals.
+        // The color cube of 256-color terminals.
         Color::Indexed(index @ 16..=231) => {
             let level = |component: u8| if component == 0 { 0 } else { 55 + 40 * component };
             let index = index - 16;

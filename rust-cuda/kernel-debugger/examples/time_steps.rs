@@ -1,5 +1,6 @@
-//! Times a session's steps: `time_steps LAUNCH_FILE [SOURCE LINE CONDITION]`. Runs the launch to the breakpoint, or to the
-//! end of the kernel without one, and measures steps in both directions from there.
+//! Times a session's steps: `time_steps LAUNCH_FILE [SOURCE LINE CONDITION]`. Runs the launch to
+//! the breakpoint, or to the end of the kernel if there is none. Then measures steps in both
+//! directions from there.
 
 use std::error::Error;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::time::Instant;
 use kernel_debugger::{Breakpoints, Front, Resume, Session, Stopped};
 use kernel_launch::LaunchFile;
 
-/// The steps, in order, each with its name and the number of times that it is taken.
+/// The steps in order: name, command, and number of repetitions.
 const STEPS: [(&str, Resume, usize); 8] = [
     ("step back", Resume::StepBack, 5),
     ("step", Resume::StepLine, 3),

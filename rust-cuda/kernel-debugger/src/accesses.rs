@@ -1,4 +1,4 @@
-//! The last accesses of warps to memory that threads share.
+//! The last memory accesses of each warp to shared and global memory.
 
 use std::collections::HashMap;
 use std::mem;
@@ -8,15 +8,16 @@ use kernel_launch::takes_turns;
 use ptx_interpreter::ObservedAccess;
 use ptx_interpreter::syntax::Space;
 
-/// For each warp the accesses of its lanes by its last instruction that accessed shared memory, and by its last that
-/// accessed global memory.
+/// For each warp, the accesses of all lanes by its last instruction that accessed shared memory,
+/// and by its last one that accessed global memory.
 #[derive(Clone, Debug, Default)]
 pub struct LastAccesses {
-    /// Those of the instruction that is executed.
+    /// Accesses of the instruction that is executing.
     current: Vec<ObservedAccess>,
-    /// By the block's number, the warp's index in it, and whether the memory is shared.
+    /// Keyed by the block's number, the warp's index in the block, and whether the memory is
+    /// shared.
     last: HashMap<(u32, u32, bool), Vec<ObservedAccess>>,
-    /// Whether blocks run one after the other, so that those of a block before are no longer needed.
+    /// Whether blocks run one after the other, so accesses of earlier blocks can be dropped.
     forgets_blocks: bool,
     block: u32,
 }
@@ -26,7 +27,7 @@ impl LastAccesses {
         Self { forgets_blocks: !takes_turns(config), ..Self::default() }
     }
 
-    /// Ends the instruction before, of any warp.
+    /// Ends the previous instruction, of any warp.
     pub(crate) fn begin_instruction(&mut self, block: u32) {
         for is_shared in [false, true] {
             let is_wanted = |access: &ObservedAccess| (access.space == Space::Shared) == is_shared;
@@ -47,18 +48,19 @@ impl LastAccesses {
         }
     }
 
-    /// Adds an access of the instruction that is executed.
+    /// Adds an access of the executing instruction.
     pub(crate) fn record(&mut self, access: ObservedAccess) {
         self.current.push(access);
     }
 
-    /// Size of what it points to, in bytes.
+    /// Size of the heap data in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let accesses = self.current.len() + self.last.values().map(Vec::len).sum::<usize>();
         accesses * size_of::<ObservedAccess>() + self.last.len() * size_of::<((u32, u32, bool), Vec<ObservedAccess>)>()
     }
 
-    /// The accesses of a warp's last instruction that accessed shared or else global memory; by lanes, in order.
+    /// The accesses of a warp's last instruction that accessed the given space (shared, otherwise
+    /// global), ordered by lane.
     pub fn last_of_warp(&self, (block, warp): (u32, u32), space: Space) -> &[ObservedAccess] {
         self.last.get(&(block, warp, space == Space::Shared)).map_or(&[], Vec::as_slice)
     }

@@ -15,11 +15,11 @@ use crate::names::Scope;
 /// A breakpoint at a line or at the kernel's entry.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Breakpoint {
-    /// It stops a warp of which a lane fulfils the condition; without one, each warp.
+    /// Stops only warps in which some lane satisfies the condition. `None` stops every warp.
     pub condition: Option<Condition>,
 }
 
-/// Why a breakpoint cannot be set.
+/// The reason why a breakpoint cannot be set.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum BreakpointError {
     /// There is no such line.
@@ -30,7 +30,7 @@ pub enum BreakpointError {
     Condition(#[from] ConditionError),
 }
 
-/// Where a session stops.
+/// The places where a session stops.
 #[derive(Clone, Debug, Default)]
 pub struct Breakpoints {
     lines: HashMap<Line, Vec<Breakpoint>>,
@@ -41,8 +41,9 @@ pub struct Breakpoints {
 }
 
 impl Breakpoints {
-    /// Replaces the breakpoints of a file by those at `wanted` lines, each with a condition or none; each moves to the
-    /// next line with instructions. Returns where they are, or why one has not been set.
+    /// Replaces the breakpoints of a file by breakpoints at the `wanted` lines, each with an
+    /// optional condition. Each one moves to the next line with instructions. Returns the resulting
+    /// lines, or why a breakpoint was not set.
     pub fn set_lines(
         &mut self,
         (launch, lines): (&Launch, &Lines),
@@ -68,7 +69,7 @@ impl Breakpoints {
     /// Sets or removes the breakpoint at the kernel's first instruction.
     ///
     /// # Errors
-    /// If its condition has no value there, or never holds. Then there is none.
+    /// If its condition has no value there, or never holds. The breakpoint is then removed.
     pub fn set_entry(
         &mut self,
         (launch, lines): (&Launch, &Lines),
@@ -82,7 +83,7 @@ impl Breakpoints {
         Ok(())
     }
 
-    /// Whether the launch stops at a fault, as it does unless told otherwise, before the fault ends it.
+    /// Sets whether the launch stops at a fault before the fault ends it. The default is to stop.
     pub fn set_stops_at_faults(&mut self, stops: bool) {
         self.passes_faults = !stops;
     }
@@ -99,13 +100,13 @@ impl Breakpoints {
         entry.into_iter().chain(line.into_iter().flatten())
     }
 
-    /// Whether there is no breakpoint, watched ranges aside.
+    /// Whether there are no breakpoints. Watched ranges do not count.
     pub(crate) fn is_empty(&self) -> bool {
         self.entry.is_none() && self.lines.is_empty()
     }
 
-    /// Replaces the watched ranges, each by its first address and its size in bytes: a write to one of them, in global
-    /// memory or in any block's shared memory, stops the launch.
+    /// Replaces the watched ranges, given as first address and size in bytes. A write to one of
+    /// them stops the launch, in global memory or in any block's shared memory.
     pub fn set_watches(&mut self, watches: &[(u64, u64)]) {
         let range = |(start, bytes): &(u64, u64)| *start..start.saturating_add(*bytes);
         self.watches = watches.iter().map(range).filter(|range| !range.is_empty()).collect();

@@ -1,5 +1,5 @@
-//! Conditions of breakpoints, and what else is computed of a lane's values: `lane == 5 && (block.x < 3 || !found)`,
-//! `out[2 * i + 1] % 2 != 0`.
+//! Conditions of breakpoints, and other expressions over a lane's values: `lane == 5 && (block.x <
+//! 3 || !found)`, `out[2 * i + 1] % 2 != 0`.
 
 use std::cmp::Ordering;
 
@@ -17,14 +17,14 @@ use crate::stopped::Stopped;
 use crate::values::{Register, Value, rows_and_columns};
 use crate::variables::no_part;
 
-/// A condition on a lane: an expression in Rust's syntax whose value is true or false.
+/// A condition on a lane: a boolean expression in Rust's syntax.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition(Expression);
 
-/// A part of a lane's position.
+/// Returns one component of a lane's position.
 type Position = fn(&Lane<'_>) -> u64;
 
-/// The least and the greatest value of a part in a launch.
+/// Returns the minimum and maximum of a component in a launch.
 type Bounds = fn(LaunchConfig) -> (u64, u64);
 
 const LANE: Bounds = |config| (0, config.block.count().saturating_sub(1).min(LANES as u64 - 1));
@@ -41,7 +41,7 @@ const fn exactly(extent: u32) -> (u64, u64) {
     (extent as u64, extent as u64)
 }
 
-/// Names of the parts of a lane's position, the first ten those that messages list.
+/// Names of the components of a lane's position. Messages list the first ten.
 const POSITIONS: [(&str, Position, Bounds); 28] = [
     ("lane", |lane| lane.index as u64, LANE),
     ("warp", |lane| lane.warp.number().into(), WARP),
@@ -100,7 +100,7 @@ enum Number {
     Bool(bool),
 }
 
-/// Why a condition cannot be used.
+/// The reason why a condition cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ConditionError {
     /// It is not a condition.
@@ -116,18 +116,18 @@ pub enum ConditionError {
     Unknown {
         /// The name.
         name: String,
-        /// What there is.
+        /// The names that exist.
         known: String,
     },
-    /// An operand is no single number.
+    /// An operand is not a single value.
     #[error(
         "`{0}` is not one number: compare an element, a field or a register, as in `x[0][0] == 1`, `x.rows == 1` or `%r1 == 1`"
     )]
     NoNumber(String),
-    /// No lane of the launch fulfils the condition.
+    /// No lane of the launch satisfies the condition.
     #[error("the condition never holds: {0}")]
     Never(String),
-    /// An operator's operands have other types than it needs.
+    /// An operator's operands have the wrong types.
     #[error("{0}")]
     Types(&'static str),
     /// The value is neither true nor false.
@@ -151,12 +151,12 @@ impl std::str::FromStr for Condition {
     }
 }
 
-/// Whether a name alone may be a truth value: every name but those of positions.
+/// Whether a name alone may be a boolean: any name except a position's.
 fn is_bool_name(expression: &Expression) -> bool {
     matches!(expression, Expression::Name(name) if bounds_of(name).is_none())
 }
 
-/// The bounds of a part of a lane's position; None for other names.
+/// The bounds of a component of a lane's position. `None` for other names.
 fn bounds_of(name: &str) -> Option<Bounds> {
     POSITIONS.iter().find(|(position, ..)| *position == name).map(|(.., bounds)| *bounds)
 }
@@ -166,10 +166,10 @@ fn positions() -> String {
     POSITIONS.map(|(position, ..)| position)[..10].join(", ")
 }
 
-/// The value of an expression in a lane; None if it depends on an element that was never written.
+/// The value of an expression in a lane. `None` if it depends on an element that was never written.
 ///
 /// # Errors
-/// If an operand has no value, or none of the type that is needed.
+/// If an operand has no value, or a value of the wrong type.
 fn value(expression: &Expression, lane: &Lane<'_>) -> Result<Option<Number>, ConditionError> {
     Ok(match expression {
         Expression::Integer(value) => Some(Number::Integer(*value)),
@@ -208,7 +208,8 @@ fn value(expression: &Expression, lane: &Lane<'_>) -> Result<Option<Number>, Con
         }
         Expression::Binary(operator @ (Binary::And | Binary::Or), sides) => {
             let is_or = *operator == Binary::Or;
-            // As in Rust, the right side is not evaluated if the left one decides. An element that was never written decides nothing.
+            // As in Rust, the right side is not evaluated if the left one decides. A never-written
+            // element decides nothing.
             match value(&sides[0], lane)?.map(Number::as_bool).transpose()? {
                 Some(left) if left == is_or => Some(Number::Bool(is_or)),
                 left => {
@@ -226,7 +227,7 @@ fn value(expression: &Expression, lane: &Lane<'_>) -> Result<Option<Number>, Con
     })
 }
 
-/// Checks that the operands of an expression exist, and are numbers.
+/// Checks that the operands of an expression exist and are numbers.
 fn check(expression: &Expression, scope: &Scope<'_>) -> Result<(), ConditionError> {
     match expression {
         Expression::Integer(_) | Expression::Float(_) | Expression::Bool(_) => Ok(()),
@@ -239,7 +240,7 @@ fn check(expression: &Expression, scope: &Scope<'_>) -> Result<(), ConditionErro
                 Expression::Integer(index) => Slice::of_index(*index),
                 _ => None,
             };
-            // The indices before one that is computed have no meaning without it.
+            // Indices before a computed one have no meaning without it.
             let slices: Vec<Slice> = indices.iter().map(slice).collect::<Option<_>>().unwrap_or_default();
             check_operand(&Query::of_name(name.clone(), slices), indices.len(), scope)
         }
@@ -248,7 +249,7 @@ fn check(expression: &Expression, scope: &Scope<'_>) -> Result<(), ConditionErro
     }
 }
 
-/// Checks an operand with this number of indices, of which `query` has the constant ones.
+/// Checks an operand with `indices` indices; `query` holds the constant ones.
 fn check_operand(query: &Query, indices: usize, scope: &Scope<'_>) -> Result<(), ConditionError> {
     let no_number = || ConditionError::NoNumber(query.name.clone());
     let meaning = scope.find(&query.name).map_err(|error| match error {
@@ -284,7 +285,8 @@ fn check_operand(query: &Query, indices: usize, scope: &Scope<'_>) -> Result<(),
     }
 }
 
-/// Why no lane of a launch fulfils a condition: it compares a position with a number that no lane has. None if some lane may.
+/// The reason why no lane of a launch satisfies a condition: it compares a position with a number
+/// that no lane has. `None` if some lane may satisfy it.
 fn never(expression: &Expression, config: LaunchConfig) -> Option<String> {
     let Expression::Binary(operator, sides) = expression else { return None };
     match (operator, &**sides) {
@@ -298,7 +300,8 @@ fn never(expression: &Expression, config: LaunchConfig) -> Option<String> {
     }
 }
 
-/// Why a position is never related to a number in a launch; None if it is, in some lane, or the name is no position.
+/// The reason why `name relation number` never holds in a launch. `None` if it holds in some lane,
+/// or if the name is not a position.
 fn out_of_bounds(name: &str, relation: Binary, number: i128, config: LaunchConfig) -> Option<String> {
     let (least, greatest) = bounds_of(name)?(config);
     let holds = match relation {
@@ -361,7 +364,8 @@ fn computed(operator: Binary, left: Number, right: Number) -> Result<Number, Con
 }
 
 impl Lane<'_> {
-    /// The value of a register, a variable, an argument or an element; None if it was never written.
+    /// The value of a register, a variable, an argument or an element. `None` if it was never
+    /// written.
     fn ask(&self, query: &Query) -> Result<Option<Number>, ConditionError> {
         let no_number = || ConditionError::NoNumber(query.name.clone());
         let number = |text: &str| {
@@ -393,7 +397,7 @@ impl Lane<'_> {
 }
 
 impl Number {
-    /// A variable's value; one without an element's type is a truth value.
+    /// A variable's value. Without an element type it is a boolean.
     fn of((element, bits): (Option<ElementType>, u64)) -> Self {
         match element {
             None => Self::Bool(bits != 0),
@@ -405,7 +409,7 @@ impl Number {
         }
     }
 
-    /// A register's value in a lane; an integer if nothing says its type.
+    /// A register's value in a lane, as an integer if its type is unknown.
     fn of_register(register: &Register, lane: usize) -> Self {
         let (bits, width) = (register.lanes[lane], register.bits as u32);
         match (register.kind.unwrap_or(RegisterKind::Signed), width) {
@@ -433,7 +437,7 @@ impl Number {
         }
     }
 
-    /// As Rust's `as`.
+    /// Converts like Rust's `as`.
     fn cast(self, cast: Cast) -> Self {
         match (cast, self) {
             (Cast::F32, number) => Self::Float((number.as_float() as f32).into()),
@@ -458,7 +462,7 @@ impl Number {
         let order = match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => Some(a.cmp(&b)),
             (Self::Bool(a), Self::Bool(b)) => Some(a.cmp(&b)),
-            // A truth value and 0 or 1.
+            // A boolean compared with 0 or 1.
             (Self::Bool(a), Self::Integer(b)) => Some(i128::from(a).cmp(&b)),
             (Self::Integer(a), Self::Bool(b)) => Some(a.cmp(&i128::from(b))),
             (Self::Bool(_), Self::Float(_)) | (Self::Float(_), Self::Bool(_)) => {
@@ -488,8 +492,9 @@ impl std::fmt::Display for Number {
 }
 
 impl Condition {
-    /// Checks a condition before the launch comes to it: whether its operands exist at one of the place's instructions, and whether it
-    /// can hold at all. Indices and values that are computed are checked when it is evaluated.
+    /// Checks a condition before the launch reaches it: its operands must exist at one of the
+    /// place's instructions, and the condition must be able to hold. Computed indices and values
+    /// are checked on evaluation.
     ///
     /// # Errors
     /// If an operand has no value there, or no lane of the launch has the position.
@@ -498,8 +503,8 @@ impl Condition {
         never(&self.0, scope.launch().config()).map_or(Ok(()), |reason| Err(ConditionError::Never(reason)))
     }
 
-    /// The first of the lanes at the instruction that fulfils the condition. One that depends on an element that was never written
-    /// does not hold.
+    /// The first lane at the instruction that satisfies the condition. A condition that depends on
+    /// a never-written element does not hold.
     ///
     /// # Errors
     /// If an operand has no value, or more than one.
@@ -516,10 +521,11 @@ impl Condition {
     }
 }
 
-/// The values of an expression in each of a warp's lanes, as text; None where it has none.
+/// The values of an expression in each of a warp's lanes, as text. `None` for a lane without a
+/// value.
 ///
 /// # Errors
-/// If it is no expression, or has a value in no lane.
+/// If it is not an expression, or has no value in any lane.
 #[cfg(feature = "fronts")]
 pub(crate) fn in_all_lanes(
     text: &str,

@@ -10,7 +10,7 @@ pub(crate) enum Expression {
     Bool(bool),
     /// A register, a variable, an argument or a part of a lane's position.
     Name(String),
-    /// A memory under a type or a shape of its own, with constant indices.
+    /// A memory with an explicit type or shape, and constant indices.
     View(Query),
     /// An element of a memory or of a variable.
     Element(String, Vec<Expression>),
@@ -55,7 +55,8 @@ pub(crate) enum Cast {
     F64,
 }
 
-/// Operators with their precedence: a higher one binds tighter, as in Rust. None comes after its own prefix.
+/// Operators with their precedence: a higher one binds tighter, as in Rust. No operator comes after
+/// its own prefix.
 const OPERATORS: [(&str, Binary, u8); 18] = [
     ("||", Binary::Or, 1),
     ("&&", Binary::And, 2),
@@ -81,7 +82,7 @@ const OPERATORS: [(&str, Binary, u8); 18] = [
 const MAX_DEPTH: u32 = 64;
 
 impl Expression {
-    /// Reads an expression; None if it is none.
+    /// Parses an expression. `None` if the text is not one.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parser = Parser { rest: text.trim(), depth: 0 };
         let expression = parser.binary(0)?;
@@ -113,7 +114,7 @@ impl Parser<'_> {
         {
             self.eat(text)?;
             let right = self.binary(precedence)?;
-            // As in Rust, comparisons have no chains.
+            // As in Rust, comparisons cannot be chained.
             let is_comparison =
                 |expression: &Expression| matches!(expression, Expression::Binary(operator, _) if operator.compares());
             if operator.compares() && is_comparison(&left) {
@@ -125,7 +126,7 @@ impl Parser<'_> {
         Some(left)
     }
 
-    /// An operand with the operators before it, which bind tighter than `as` after it.
+    /// An operand with its prefix operators, which bind tighter than a following `as`.
     fn cast(&mut self) -> Option<Expression> {
         let mut operand = self.unary()?;
         while let Some(rest) = self.rest.strip_prefix("as ") {
@@ -162,7 +163,7 @@ impl Parser<'_> {
         }
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '%' | '$' | '.');
         let end = self.rest.find(|c| !is_name(c)).unwrap_or(self.rest.len());
-        // A register's name begins with %, which is an operator elsewhere.
+        // A register's name begins with %, which elsewhere is an operator.
         let first = self.rest.chars().next()?.len_utf8();
         let end = self.rest[first..].find('%').map_or(end, |percent| end.min(percent + first));
         let (name, after) = self.rest.split_at_checked(end).filter(|(name, _)| !name.is_empty())?;
@@ -216,14 +217,15 @@ impl Parser<'_> {
     }
 }
 
-/// A number without the type at its end. A hexadecimal one has no float's type: its letters are digits.
+/// A number without its type suffix. A hexadecimal number has no float suffix: those letters are
+/// digits.
 fn without_suffix(digits: &str, is_hexadecimal: bool) -> &str {
     let integers = ["u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize"];
     let floats = if is_hexadecimal { &[][..] } else { &["f32", "f64"] };
     integers.iter().chain(floats).find_map(|suffix| digits.strip_suffix(suffix)).unwrap_or(digits)
 }
 
-/// `NAME as TYPE SHAPE[…]…`, as an expression of a memory has it, and the text after it.
+/// `NAME as TYPE SHAPE[…]…`, as in an expression for memory, and the text after it.
 fn view<'t>(name: &str, after: &'t str) -> Option<(Query, &'t str)> {
     after.strip_prefix("as ")?;
     let mut end = after.find('[')?;
@@ -235,13 +237,13 @@ fn view<'t>(name: &str, after: &'t str) -> Option<(Query, &'t str)> {
 }
 
 impl Binary {
-    /// Whether its value is never true or false.
+    /// Whether the operator's value is never a boolean.
     pub(crate) fn is_arithmetic(self) -> bool {
         let is_logic = matches!(self, Self::Or | Self::And | Self::BitOr | Self::BitXor | Self::BitAnd);
         !is_logic && !self.compares()
     }
 
-    /// The comparison with exchanged sides; other operators are their own.
+    /// The comparison with its sides exchanged. Other operators stay the same.
     pub(crate) fn mirrored(self) -> Self {
         match self {
             Self::Less => Self::Greater,

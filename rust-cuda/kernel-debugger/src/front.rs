@@ -1,26 +1,27 @@
-//! The interface between a session and its user.
+//! The interface between a session and its front end.
 
 use ptx_interpreter::Fault;
 
 use crate::breakpoints::Breakpoints;
 use crate::stopped::Stopped;
 
-/// How to go on after a stop. After a fault there is only the way back.
+/// How to continue after a stop. After a fault, only going back is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
-    /// To the next breakpoint, fault or the end.
+    /// To the next breakpoint, fault or the end of the kernel.
     Continue,
-    /// To the warp's next source line, which may be in a function that is called.
+    /// To the warp's next source line, possibly in a called function.
     StepLine,
-    /// To the warp's next source line outside of the functions that are called.
+    /// To the warp's next source line outside called functions.
     StepOver,
-    /// To the warp's next source line in a function that called the current one, or to the end of its block.
+    /// To the warp's next source line in a calling function, or to the end of its block.
     StepOut,
     /// To the warp's next instruction.
     StepInstruction,
     /// To the warp's next barrier.
     ToBarrier,
-    /// To the beginning of the warp's current source line, or from there to that of the line before.
+    /// To the beginning of the warp's current source line, or from there to the beginning of the
+    /// previous line.
     StepBack,
     /// To the previous breakpoint, or to the launch's first instruction.
     ContinueBack,
@@ -30,24 +31,27 @@ pub enum Resume {
     Quit,
 }
 
-/// Looks at a stopped launch and says how to go on: a protocol's server, a terminal or a test.
+/// Looks at a stopped launch and decides how to continue: a protocol server, a terminal or a test.
 pub trait Front {
     /// Called at each stop.
     fn stopped(&mut self, stopped: &Stopped<'_>, breakpoints: &mut Breakpoints) -> Resume;
 
-    /// Called at the end of the kernel. `StepBack`, `ContinueBack` and `Restart` go back; all else ends the session.
+    /// Called at the end of the kernel. `StepBack`, `ContinueBack` and `Restart` go back; every
+    /// other choice ends the session.
     fn completed(&mut self) -> Resume;
 
-    /// Index in the block of the warp that a step is for, asked after a stop; None for the warp that has stopped.
+    /// Index in the block of the warp to step, asked after a stop. `None` for the warp that
+    /// stopped.
     fn warp(&self) -> Option<u32> {
         None
     }
 
-    /// Whether the launch is to stop as soon as possible. Asked after some ten thousand instructions.
+    /// Whether the launch should stop as soon as possible. Polled every few tens of thousands of
+    /// instructions.
     fn is_interrupted(&mut self) -> bool;
 }
 
-/// How a session has ended.
+/// How a session ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
     /// The kernel has run to its end.

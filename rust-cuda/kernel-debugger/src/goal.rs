@@ -1,9 +1,9 @@
-//! Where a run of the launch, or a way back, leads.
+//! Goals of a forward run and of a reverse run.
 
 use crate::lines::{Line, Lines};
 use crate::timeline::Warp;
 
-/// What a run of the launch leads to.
+/// The goal of a forward run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Goal {
     Entry,
@@ -16,14 +16,15 @@ pub(crate) enum Goal {
     },
     /// The next instruction of this warp, or the end of its block.
     Instruction(Warp),
-    /// The next barrier of this warp, or the end of its block. The first instruction does not count if `is_first`.
+    /// The next barrier of this warp, or the end of its block. With `is_first`, the first
+    /// instruction does not count.
     Barrier {
         warp: Warp,
         is_first: bool,
     },
     /// The instruction at this time.
     Time(u64),
-    /// No stop: the run looks for the latest event before a time.
+    /// No stop: the run searches for the last event before a time.
     Before {
         time: u64,
         event: Event,
@@ -31,17 +32,17 @@ pub(crate) enum Goal {
     },
 }
 
-/// The functions at whose lines a step ends, by a frame's index in the debug information.
+/// The functions in whose lines a step may end, by a frame's index in the debug information.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Extent {
     All,
-    /// Not those that this frame calls.
+    /// Excludes functions that this frame calls.
     Over(usize),
-    /// Neither this frame nor those that it calls.
+    /// Excludes this frame and the functions that it calls.
     Outside(usize),
 }
 
-/// An event that a way back looks for.
+/// An event that a reverse run searches for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Event {
     /// The beginning of a source line in this warp.
@@ -49,12 +50,12 @@ pub(crate) enum Event {
     Breakpoint,
 }
 
-/// Where a way back leads.
+/// The goal of a reverse run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Back {
     /// To the launch's first instruction.
     Start,
-    /// To the last such event before a time, or to the launch's first instruction.
+    /// To the last such event before a time, or to the launch's first instruction if there is none.
     Before(u64, Event),
 }
 

@@ -1,8 +1,10 @@
 //! Steps through a kernel's launch in the PTX interpreter, by lines of its Rust source.
 //!
-//! A [`LaunchFile`](kernel_launch::LaunchFile) describes the launch. A [`Session`] runs it and stops at breakpoints, after steps and at faults;
-//! there a [`Front`] looks at lanes, registers and memory and says how to go on. The interpreter executes a launch in
-//! the same order each time, so a step back runs it again, from the nearest snapshot up to an earlier instruction.
+//! A [`LaunchFile`](kernel_launch::LaunchFile) describes the launch. A [`Session`] runs it and
+//! stops at breakpoints, after steps and at faults. At each stop a [`Front`] inspects lanes,
+//! registers and memory, and chooses how to continue. The interpreter executes a launch in the same
+//! order each time. A step back therefore re-executes it, from the nearest snapshot up to an
+//! earlier instruction.
 
 mod accesses;
 mod breakpoints;

@@ -16,7 +16,7 @@ use crate::register_kind::RegisterKinds;
 /// A line of a source file, by the file's index.
 pub(crate) type Line = (u32, u32);
 
-/// Why there is no place for a breakpoint at a line.
+/// The reason why a line cannot hold a breakpoint.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LineError {
     /// The PTX has no lines.
@@ -30,15 +30,15 @@ pub enum LineError {
         /// The files in the PTX.
         files: String,
     },
-    /// Several files have a name with this end.
+    /// Several files have names with this suffix.
     #[error("{path} is the end of several names: write one of {files}")]
     SeveralFiles {
         /// The requested file.
         path: String,
-        /// The files in the PTX with this end.
+        /// The files in the PTX with this suffix.
         files: String,
     },
-    /// A file has no instructions from a line on.
+    /// A file has no instructions at or after a line.
     #[error("the kernel has no instructions at line {line} of {file} or after it: its last line there is {last}")]
     NoLine {
         /// The file's name in the PTX.
@@ -55,9 +55,10 @@ pub enum LineError {
 pub struct Lines {
     files: Vec<Arc<str>>,
     places: Vec<Place>,
-    /// The line of each instruction; that of the one before it where the compiler names none.
+    /// The line of each instruction. If the compiler names none, the previous instruction's line.
     lines: Vec<Option<Line>>,
-    /// The frame of each instruction, by its index in the debug information; 0 where that has none.
+    /// The frame of each instruction, by its index in the debug information. 0 if the debug
+    /// information has none.
     frames: Vec<usize>,
     information: DebugInformation,
     registers: RegisterKinds,
@@ -86,7 +87,7 @@ impl Lines {
         let lines = places.iter().map(&mut line_of).collect();
         let mut frame = 0;
         let mut frame_of = |place: &Place| {
-            // An instruction without a line belongs to the frame of the one before it, too.
+            // An instruction without a line also belongs to the previous instruction's frame.
             if place.source.as_ref().is_none_or(|source| source.line > 0) {
                 frame = information.frame_at(place.line).unwrap_or(0);
             }
@@ -102,7 +103,7 @@ impl Lines {
         &self.information
     }
 
-    /// What a register's bits are before an instruction; None if nothing says it.
+    /// How to interpret a register's bits before an instruction. `None` if unknown.
     pub(crate) fn register_kind(&self, register: &str, pc: usize) -> Option<RegisterKind> {
         self.registers.kind_at(register, self.places[pc].line)
     }
@@ -120,7 +121,7 @@ impl Lines {
         self.places.len()
     }
 
-    /// Location of an instruction.
+    /// The place of an instruction.
     ///
     /// # Panics
     /// If the kernel has no such instruction.
@@ -128,7 +129,7 @@ impl Lines {
         &self.places[pc]
     }
 
-    /// The file and the line that an instruction was compiled from; None if the PTX has no lines.
+    /// The file and line that an instruction was compiled from. `None` if the PTX has no lines.
     ///
     /// # Panics
     /// If the kernel has no such instruction.
@@ -140,22 +141,23 @@ impl Lines {
         self.lines[pc]
     }
 
-    /// Whether threads meet at an instruction: at a barrier of the block or of the cluster.
+    /// Whether an instruction is a barrier of the block or of the cluster.
     ///
     /// # Panics
     /// If the kernel has no such instruction.
     pub fn is_barrier(&self, pc: usize) -> bool {
         let text = &self.places[pc].text;
         let opcode = text.trim_start_matches(|character: char| character != 'b');
-        // Guards such as `@%p1` come before the opcode.
+        // Guards such as `@%p1` precede the opcode.
         let opcode = if text.starts_with('@') { opcode } else { text };
         ["bar.sync", "bar.red", "barrier.sync", "barrier.cta", "barrier.cluster.wait"]
             .iter()
             .any(|name| opcode.starts_with(name))
     }
 
-    /// The first line from `line` on of a file that has instructions. The file's name may be a longer path that ends in
-    /// the name in the PTX, as editors have it, or the end of that name, as users type it.
+    /// The first line of a file, at or after `line`, that has instructions. The file may be given
+    /// as a longer path that ends in its name in the PTX, as editors send it, or as a suffix of
+    /// that name, as users type it.
     ///
     /// # Errors
     /// If the kernel has no such file, several of them, or no such line.
@@ -167,7 +169,7 @@ impl Lines {
         Ok((name, line))
     }
 
-    /// The file of a path, by its index and its name in the PTX.
+    /// The file for a path: its index and its name in the PTX.
     ///
     /// # Errors
     /// If the kernel has no such file, or several of them.
@@ -194,7 +196,8 @@ impl Lines {
         }
     }
 
-    /// The source lines of instructions in words, such as `lines 60 to 62, 70 of src/lib.rs`; empty if there are none.
+    /// The source lines of instructions in words, such as `lines 60 to 62, 70 of src/lib.rs`. Empty
+    /// if there are none.
     pub(crate) fn describe(&self, pcs: impl Iterator<Item = usize>) -> String {
         let mut of_files: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         for (file, line) in pcs.filter_map(|pc| self.lines[pc]) {

@@ -1,5 +1,5 @@
-//! A debugger for kernels that needs no GPU: a server of the Debug Adapter Protocol, a view in the terminal, and
-//! recordings as pages.
+//! A kernel debugger that needs no GPU: a Debug Adapter Protocol server, a terminal view, and
+//! recordings as HTML pages.
 
 mod record_command;
 
@@ -13,13 +13,13 @@ use kernel_debugger::{dap, parse_source_root, terminal};
 use kernel_launch::{LaunchFile, Order};
 use ptx_interpreter::syntax::printable;
 
-/// Serves an editor by the Debug Adapter Protocol, on standard input and output
+/// Serves an editor over the Debug Adapter Protocol, on standard input and output
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Serve one client on this TCP port of this machine instead; 0 for any free one
+    /// Serve one client on this local TCP port instead; 0 for any free port
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
 }
@@ -31,15 +31,15 @@ enum Command {
         /// Launch file: PTX, kernel, grid, block and arguments
         #[arg(value_name = "LAUNCH.json")]
         launch: PathBuf,
-        /// Directory at which the sources' names begin
+        /// Directory that the sources' names start at
         #[arg(long, value_name = "DIR", default_value = ".", value_parser = parse_source_root)]
         source_root: PathBuf,
-        /// The order in which warps execute: lines, warps, or the one that a fault names, such as descending@3 [default: that of the launch
-        /// file, or lines]
+        /// Order in which warps execute: lines, warps, or the schedule that a fault names, such as
+        /// descending@3 [default: the launch file's, or lines]
         #[arg(long, value_name = "ORDER")]
         order: Option<Order>,
     },
-    /// Writes a page that plays a block of a launch: its lines, lanes and memory over time
+    /// Writes an HTML page that replays a block of a launch: its lines, lanes and memory over time
     Record(record_command::Arguments),
 }
 

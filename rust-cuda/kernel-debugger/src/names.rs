@@ -1,4 +1,4 @@
-//! What has a name at a place of a kernel, and what messages say of a name that is not there.
+//! Names at a place in a kernel, and messages about unknown names.
 
 use std::collections::BTreeSet;
 
@@ -11,17 +11,18 @@ use crate::query::QueryError;
 /// Maximum number of names, and of ranges of lines, that a message lists.
 const MAX_LISTED: usize = 24;
 
-/// Instructions at which a name is looked for: one of a stopped warp, or all that a source line was compiled to.
+/// Instructions at which to look up a name: the next one of a stopped warp, or all that a source
+/// line was compiled to.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope<'s> {
     launch: &'s Launch,
     lines: &'s Lines,
     pcs: Vec<usize>,
-    /// The frame whose variables come first; None for the innermost one of each instruction.
+    /// The frame whose variables come first. `None` for the innermost frame of each instruction.
     frame: Option<usize>,
 }
 
-/// What a name is.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Meaning<'s> {
     /// A Rust variable.
@@ -67,10 +68,11 @@ impl<'s> Scope<'s> {
         frames.flat_map(|frame| information.variables(frame, line)).collect()
     }
 
-    /// What a name is at one of the instructions at least, and there has a value. Of `x.rows`, the name is `x`.
+    /// The meaning of a name that has a value at one or more of the instructions. For `x.rows`, the
+    /// name is `x`.
     ///
     /// # Errors
-    /// If nothing has the name, or the compiler has removed the variable at all of them.
+    /// If the name is unknown, or the compiler has removed the variable at all of the instructions.
     pub(crate) fn find(&self, name: &str) -> Result<Meaning<'s>, QueryError> {
         let arguments = self.launch.arguments().iter();
         let argument = arguments.clone().find(|argument| argument.name() == name);
@@ -105,7 +107,7 @@ impl<'s> Scope<'s> {
         self.launch.shared().iter().any(|variable| variable.name == name)
     }
 
-    /// Why a name without a meaning has none: it is out of scope, or there is nothing of this name.
+    /// The error for a name without a meaning: it is out of scope or unknown.
     pub(crate) fn unknown(&self, name: &str) -> QueryError {
         let first = name.split('.').next().unwrap_or_default();
         let elsewhere = self.lines_with_value(first);
@@ -126,7 +128,8 @@ impl<'s> Scope<'s> {
         QueryError::Removed { name: name.to_owned(), place: self.place(), way_out }
     }
 
-    /// The names that have a meaning here: arguments, variables, arrays in shared memory, and registers as ranges.
+    /// The names that have a meaning here: arguments, variables, arrays in shared memory, and
+    /// ranges of registers.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         let arguments = self.launch.arguments().iter().map(|argument| argument.name());
@@ -141,7 +144,7 @@ impl<'s> Scope<'s> {
         names
     }
 
-    /// The place in words: a source line or, where there is none, a line of the PTX.
+    /// The place in words: a source line or, if there is none, a line of the PTX.
     fn place(&self) -> String {
         let Some(pc) = self.pcs.first() else { return "here".to_owned() };
         match self.lines.source(*pc) {
@@ -150,7 +153,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// The source lines at which a variable of this name has a value, in words; empty if there is none.
+    /// The source lines at which a variable of this name has a value, in words. Empty if there are
+    /// none.
     fn lines_with_value(&self, name: &str) -> String {
         let information = self.lines.information();
         let has_value = |pc: &usize| {
@@ -163,7 +167,7 @@ impl<'s> Scope<'s> {
     }
 }
 
-/// Names in a list, of which the last ones are counted if there are very many.
+/// A list of names. A long list ends with the number of names left out.
 pub(crate) fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = names.len().saturating_sub(MAX_LISTED);
     let mut listed: Vec<String> = names.take(MAX_LISTED).collect();
@@ -186,7 +190,7 @@ pub(crate) fn ranges(numbers: &BTreeSet<u32>) -> Vec<String> {
     ranges.into_iter().map(shown).collect()
 }
 
-/// Whether an expression's name is that of a register: `r5` is `%r5` too.
+/// Whether a name in an expression names the register: `r5` also means `%r5`.
 pub(crate) fn is_register(register: &str, name: &str) -> bool {
     register.trim_start_matches('%') == name.trim_start_matches('%')
 }

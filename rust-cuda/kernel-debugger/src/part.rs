@@ -1,35 +1,35 @@
-//! The part of a launch that a run executes, and how a replay is left.
+//! The part of a launch that a run executes, and how a replay ends.
 
 use crate::goal::Back;
 use crate::timeline::Timeline;
 
-/// What part of the launch a run executes.
+/// The part of the launch that a run executes.
 #[derive(Debug)]
 pub(crate) enum Part {
-    /// All of it, with race checks and snapshots. While the front goes back, it waits where it is.
+    /// All of it, with race checks and snapshots. The main run waits while the front end goes back.
     Main(Timeline),
-    /// What the main run has executed, from a snapshot on.
+    /// A part that the main run has already executed, from a snapshot on.
     Replay(Replay),
 }
 
-/// A replay: the launch runs again, without race checks, while the main run waits.
+/// A replay: runs part of the launch again, without race checks, while the main run waits.
 #[derive(Debug)]
 pub(crate) struct Replay {
-    /// Time of the last instruction before which the replay can stop. It is not executed here but by the main run,
-    /// unless that has executed it already: at the end of the launch.
+    /// Time of the last instruction before which the replay can stop. The main run executes this
+    /// instruction, unless it already has: at the end of the launch.
     pub(crate) end: u64,
-    /// How the replay has been left.
+    /// How the replay ended.
     pub(crate) exit: Exit,
 }
 
-/// How a replay has been left.
+/// How a replay ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Exit {
     /// The front has ended the session.
     Quit,
     /// The front has gone back.
     Back(Back),
-    /// Before its last instruction: the main run takes over.
+    /// Before its last instruction, where the main run takes over.
     Forward,
 }
 

@@ -1,4 +1,4 @@
-//! How an editor and a terminal both show a stop: the path of a warp, the text of a register.
+//! Presentation of a stop shared by the editor and the terminal: a warp's path, a register's text.
 
 use kernel_launch::{ElementType, debug_information::RegisterKind};
 use ptx_interpreter::memory::{from_generic, space_of};
@@ -10,7 +10,7 @@ use crate::{ConditionError, Query, QueryError, Value, condition::in_all_lanes};
 use crate::{Register, Stopped};
 
 impl Stopped<'_> {
-    /// The path of a warp that is shown: that of the stop, otherwise the first that can continue.
+    /// The path of a warp to show: the stop's path, otherwise the first one that can continue.
     pub(crate) fn path(&self, warp: &StoppedWarp<'_>) -> Option<WarpPath> {
         let step = self.stop.step;
         let stops = |path: &WarpPath| warp.number() == step.warp && path.lanes & step.path != 0;
@@ -19,21 +19,22 @@ impl Stopped<'_> {
     }
 }
 
-/// What an expression asks for.
+/// The answer to an expression.
 #[cfg(feature = "fronts")]
 pub(crate) enum Asked {
-    /// What a name is.
+    /// The value of a name.
     Value(Value),
-    /// What is computed of names, as text in each lane; `?` in a lane without a value.
+    /// A computed value, as text in each lane; `?` in a lane without a value.
     Lanes(Vec<String>),
 }
 
 #[cfg(feature = "fronts")]
 impl Stopped<'_> {
-    /// The value of an expression: of a name, as in `x[0..4]`, or of what a condition may say, as in `lane + 1`.
+    /// The value of an expression: a name's value, as in `x[0..4]`, or a computed one as in
+    /// conditions, such as `lane + 1`.
     ///
     /// # Errors
-    /// Why it has none, in one line.
+    /// Says in one line why it has no value.
     pub(crate) fn ask(&self, text: &str, warp: &StoppedWarp<'_>, frame: Option<usize>) -> Result<Asked, String> {
         let query = text.parse::<Query>();
         let value = query.and_then(|query| self.evaluate(&query, warp, frame));
@@ -45,7 +46,8 @@ impl Stopped<'_> {
             (Ok(values), _) => {
                 Ok(Asked::Lanes(values.into_iter().map(|value| value.unwrap_or_else(|| "?".to_owned())).collect()))
             }
-            // What is wrong with an operand says more than that it is not a name alone.
+            // An error in an operand is more helpful than the message that this is not a plain
+            // name.
             (Err(computed), QueryError::Syntax(_)) if !matches!(computed, ConditionError::Syntax(_)) => {
                 Err(computed.to_string())
             }
@@ -70,15 +72,15 @@ impl Stopped<'_> {
 }
 
 impl Stopped<'_> {
-    /// A register's value in a lane, as its kind is written in Rust. A register whose kind nothing says is shown as an integer and as a
-    /// float; `–` if it has never been written.
+    /// A register's value in a lane, in Rust's notation for its kind. A register of unknown kind is
+    /// shown both as an integer and as a float. Shows `–` for a register that was never written.
     ///
     /// # Panics
     /// If `lane` is 32 or more.
     pub fn show_register(&self, register: &Register, lane: usize) -> String {
         let (value, bits) = (register.lanes[lane], register.bits);
         if bits >= 32 && value == uninitialised_register(bits) {
-            // A narrower register may well hold the pattern.
+            // A narrower register may hold this bit pattern legitimately.
             return "–".to_owned();
         }
         let float = || match bits {

@@ -6,17 +6,17 @@ use std::ops::Range;
 use kernel_launch::ElementType;
 use thiserror::Error;
 
-/// An expression: a name, and for memory how it is to be seen.
+/// An expression: a name and, for memory, how to view it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     pub(crate) name: String,
     pub(crate) element: Option<ElementType>,
-    /// The extents, the slowest first.
+    /// The extents, slowest-varying first.
     pub(crate) shape: Option<Vec<usize>>,
     pub(crate) slices: Vec<Slice>,
 }
 
-/// The indices of one dimension; None for its end where it is not given.
+/// The indices of one dimension. `None` for a bound that is not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slice {
     start: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// One index; None if it is negative or too large.
+    /// A slice of one index. `None` if the index is negative or too large.
     pub(crate) fn of_index(index: i128) -> Option<Self> {
         let start = usize::try_from(index).ok()?;
         Some(Self { start, end: Some(start.checked_add(1)?) })
@@ -55,38 +55,38 @@ impl fmt::Display for Slice {
     }
 }
 
-/// Why an expression has no value.
+/// The reason why an expression has no value.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum QueryError {
     /// It is not an expression.
     #[error("`{0}`: write a name, as in `x`, `x[0..4][8..16]`, `x as 28x28`, `shared0 as f32 32x33` or `%r5`")]
     Syntax(String),
-    /// Nothing has this name.
+    /// The name is unknown.
     #[error("nothing is called `{name}`; there are {known}")]
     Unknown {
         /// The name.
         name: String,
-        /// What there is.
+        /// The names that exist.
         known: String,
     },
-    /// A variable of another place.
+    /// A variable that is visible only elsewhere.
     #[error("there is no variable `{name}` {place}; there is one at {lines}")]
     OutOfScope {
         /// The name.
         name: String,
-        /// Where it is looked for.
+        /// The place of the lookup.
         place: String,
         /// The source lines at which it has a value.
         lines: String,
     },
-    /// A variable that the compiler has removed where it is looked for.
+    /// A variable that the compiler has removed at this place.
     #[error("`{name}` is optimized out {place}: {way_out}")]
     Removed {
         /// The name.
         name: String,
-        /// Where it is looked for.
+        /// The place of the lookup.
         place: String,
-        /// Where it has a value, or what to do without one.
+        /// The places where it has a value, or an alternative if there are none.
         way_out: String,
     },
     /// A field or an element that a variable does not have.
@@ -96,15 +96,15 @@ pub enum QueryError {
         name: String,
         /// The field or the element.
         part: String,
-        /// What there is.
+        /// The fields or elements that exist.
         known: String,
     },
-    /// A value or a register where memory is asked for.
+    /// A value or a register where memory is expected.
     #[error("`{name}` is not in memory: ask for it without a type, a shape and indices, or for an element of {known}")]
     NotMemory {
         /// The name.
         name: String,
-        /// The memories, or that there are none.
+        /// The names of the memories, or a note that there are none.
         known: String,
     },
     /// A slice beyond the end of its dimension.
@@ -117,7 +117,7 @@ pub enum QueryError {
         /// Extent of the dimension.
         extent: usize,
     },
-    /// A shape or type that needs more bytes than there are.
+    /// A shape or type that needs more bytes than the memory has.
     #[error("{asked} elements of {element} need more than the {bytes} bytes of {name}")]
     TooLarge {
         /// The name.
@@ -129,7 +129,7 @@ pub enum QueryError {
         /// Size of the memory in bytes.
         bytes: u64,
     },
-    /// Very many elements.
+    /// Too many elements.
     #[error("more than {limit} elements; ask for a part of them, as in `x[0..100]`")]
     TooMany {
         /// The limit.
@@ -153,7 +153,7 @@ impl Query {
         Self { name: name.to_owned(), ..self.clone() }
     }
 
-    /// What a name and indices mean.
+    /// The query for a name with indices.
     pub(crate) fn of_name(name: String, slices: Vec<Slice>) -> Self {
         Self { name, element: None, shape: None, slices }
     }

@@ -1,4 +1,4 @@
-//! The subcommand `record`: from a launch file to a page in a file.
+//! The subcommand `record`: turns a launch file into an HTML page.
 
 use std::path::PathBuf;
 
@@ -26,8 +26,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_INSTRUCTIONS as u32,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     instructions: u32,
-    /// The order in which warps execute: lines, warps, or the one that a fault names, such as descending@3 [default: that of the launch
-    /// file, or lines]
+    /// Order in which warps execute: lines, warps, or the schedule that a fault names, such as
+    /// descending@3 [default: the launch file's, or lines]
     #[arg(long, value_name = "ORDER")]
     order: Option<Order>,
     /// Shape or type of a memory: shared0=32x33, "shared0=f32 32x33"
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     shape: Vec<Query>,
 }
 
-/// Records the launch and writes the page. Returns what to print.
+/// Records the launch and writes the page. Returns the text to print.
 ///
 /// # Errors
 /// If a file cannot be read or written, or the launch cannot be recorded.

@@ -1,12 +1,12 @@
-//! What each register of a kernel is taken for.
+//! Infers how to interpret each register of a kernel.
 
 use std::collections::HashMap;
 
 use kernel_launch::debug_information::{DebugInformation, RegisterKind};
 use ptx_interpreter::Code;
 
-/// The kinds of a kernel's registers: that of the Rust variable that a register holds, otherwise the one that instructions take it
-/// for.
+/// The kinds of a kernel's registers. A register takes the kind of the Rust variable that it holds,
+/// otherwise the kind that instructions use it as.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RegisterKinds {
     by_variable: HashMap<String, Vec<(u32, u32, RegisterKind)>>,
@@ -30,7 +30,7 @@ impl RegisterKinds {
         Self { by_variable: information.registers(), by_instructions }
     }
 
-    /// The kind of a register where the instruction at a line of the PTX is next; None if nothing says it.
+    /// The kind of a register before the instruction at a line of the PTX. `None` if unknown.
     pub(crate) fn kind_at(&self, register: &str, line: u32) -> Option<RegisterKind> {
         let variables = self.by_variable.get(register).map(Vec::as_slice).unwrap_or_default();
         let here = variables.iter().find(|(from, to, _)| (*from..*to).contains(&line));
@@ -39,7 +39,7 @@ impl RegisterKinds {
     }
 }
 
-/// What an instruction takes a register for.
+/// How an instruction uses a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     Signed,
@@ -50,7 +50,8 @@ enum Use {
 }
 
 impl Use {
-    /// A float if an instruction takes it for one, else unsigned if one does to which the sign matters and none takes it for signed.
+    /// A float if any instruction uses it as one. Otherwise unsigned if some instruction depends on
+    /// the sign and none uses it as signed.
     fn kind_of_all(uses: &[Self]) -> Option<RegisterKind> {
         let has = |kind| uses.contains(&kind);
         if has(Self::Float) {
@@ -61,10 +62,10 @@ impl Use {
     }
 }
 
-/// What an instruction takes a register for, if that says more than its bits.
+/// How an instruction uses a register, if that tells more than the number of bits.
 fn use_of(text: &str, register: &str) -> Option<Use> {
     let (name, operands) = text.split_once([' ', '\t'])?;
-    // An address in brackets has the type of no value.
+    // The instruction's type does not describe an address in brackets.
     let is_in_brackets = |at: usize| operands[..at].matches('[').count() > operands[..at].matches(']').count();
     let (at, _) = operands.match_indices(register).find(|(at, found)| {
         let after = operands[at + found.len()..].chars().next();
@@ -98,7 +99,7 @@ fn is_of_name(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '%' | '_' | '$')
 }
 
-/// An integer of `width` bits, from 1 to 64.
+/// Sign-extends an integer of `width` bits, from 1 to 64.
 pub(crate) fn sign_extended(bits: u64, width: u32) -> i64 {
     let unused = 64 - width;
     (bits << unused).cast_signed() >> unused

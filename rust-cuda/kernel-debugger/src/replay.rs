@@ -1,4 +1,4 @@
-//! The way back: a replay of what the launch has executed, from the nearest snapshot before.
+//! Going back: replays what the launch has executed, from the nearest earlier snapshot.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use crate::run::Run;
 use crate::timeline::Progress;
 
 impl Run<'_> {
-    /// Asks the front at the end of the kernel how to resume, each time that it comes there.
+    /// Asks the front end how to resume, each time the session reaches the kernel's end.
     pub(crate) fn complete(&mut self) -> End {
         loop {
             let (time, warp) = (self.progress.time, self.progress.last_warp);
@@ -19,15 +19,16 @@ impl Run<'_> {
                 Resume::Restart => Back::Start,
                 _ => return End::Completed,
             };
-            // Each thread executes an instruction at least.
+            // Each thread executes at least one instruction.
             if self.go_back(back, time - 1).is_break() {
                 return End::Quit;
             }
         }
     }
 
-    /// Goes back from where the main run is, and then where the front leads. `Continue` once the front has come forward
-    /// to the instruction at time `end`, with the goal that it then has; `Break` if it has ended the session.
+    /// Goes back from the main run's position and then follows the front end's choices. Returns
+    /// `Continue` once the front end has come forward to the instruction at time `end`, with the
+    /// goal it then has. Returns `Break` if the front end has ended the session.
     pub(crate) fn go_back(&mut self, mut back: Back, end: u64) -> ControlFlow<()> {
         let memory = self.launch.machine().memory();
         let frontier =
@@ -50,7 +51,8 @@ impl Run<'_> {
         }
     }
 
-    /// Time of the last such event before a time. It searches the interval after each snapshot, the last one first.
+    /// Time of the last such event before a time. Searches the interval after each snapshot,
+    /// starting with the last one.
     fn last_before(&mut self, time: u64, event: Event, end: u64) -> Option<u64> {
         if event == Event::Breakpoint && self.breakpoints.is_empty() {
             return None;
@@ -69,8 +71,8 @@ impl Run<'_> {
         }
     }
 
-    /// Runs the launch again, from the last snapshot before a goal. Returns how the replay has been left, and the goal
-    /// that it then had.
+    /// Runs the launch again, from the last snapshot before a goal. Returns how the replay ended,
+    /// and its goal at that point.
     fn replay(&mut self, goal: Goal, end: u64) -> (Exit, Goal) {
         let from = match goal {
             Goal::Before { time, .. } => self.part.timeline().before(time),

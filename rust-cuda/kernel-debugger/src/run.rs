@@ -1,4 +1,4 @@
-//! One run of the launch, or of a part of it, under a session: the observer that stops it.
+//! One run of the launch, or of a part of it, in a session: the observer that stops it.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use crate::part::{Exit, Part};
 use crate::stopped::{Stop, StopReason, Stopped};
 use crate::timeline::{Progress, Warp};
 
-/// Number of instructions between two questions whether the user interrupts the launch.
+/// Number of instructions between two checks for an interruption by the user.
 const POLL_INTERVAL: u64 = 1 << 16;
 
 /// One run of the launch or of a part of it.
@@ -26,25 +26,26 @@ pub(crate) struct Run<'r> {
     pub(crate) goal: Goal,
     pub(crate) progress: Progress,
     pub(crate) part: Part,
-    /// The progress before the next instruction, of which a snapshot is to be taken.
+    /// The progress before the next instruction, if a snapshot of it is due.
     due: Option<Progress>,
     /// The first write to watched memory since the last instruction.
     written: Option<ObservedAccess>,
-    /// Why the launch is about to stop; None if only for a snapshot or at the end of a replay.
+    /// The reason for the upcoming stop. `None` if it is only for a snapshot or the end of a
+    /// replay.
     reached: Option<Reached>,
-    /// Whether the front has ended the session on a way back from a fault.
+    /// Whether the front end has ended the session while going back from a fault.
     pub(crate) has_quit: bool,
 }
 
-/// What a run has come to.
+/// An event that a run has reached.
 enum Reached {
     /// A stop.
     Stop(StopReason),
-    /// A breakpoint with a condition, at the beginning of a source line or not.
+    /// A breakpoint with a condition. `begins_line` tells whether a source line begins there.
     Condition { begins_line: bool },
 }
 
-/// What a front chooses at a stop.
+/// The front end's choice at a stop.
 enum Choice {
     Forward,
     Back(Back),
@@ -67,7 +68,8 @@ impl<'r> Run<'r> {
 }
 
 impl Run<'_> {
-    /// Why the launch stops before `step`, the first of a source line in its warp if `begins_line`.
+    /// The reason to stop before `step`. `begins_line` tells whether the step is the first of a
+    /// source line in its warp.
     fn reason(&mut self, time: u64, step: Step, begins_line: bool, at_breakpoint: bool) -> Option<StopReason> {
         let warp = (step.block, step.warp);
         let line = self.lines.line(step.pc);
@@ -113,7 +115,7 @@ impl Run<'_> {
         (time.is_multiple_of(POLL_INTERVAL) && self.front.is_interrupted()).then_some(StopReason::Pause)
     }
 
-    /// Shows a stop to the front and sets the goal that it chooses.
+    /// Shows a stop to the front end and sets the goal that it chooses.
     fn show(&mut self, stop: &Stop, block: &StoppedBlock<'_>) -> Choice {
         let (accesses, writers) = (&self.progress.accesses, &self.progress.writers);
         let stopped = Stopped { stop, block, launch: self.launch, lines: self.lines, accesses, writers };
@@ -171,7 +173,7 @@ impl Observer for Run<'_> {
         if let (Part::Main(timeline), Some(progress)) = (&mut self.part, self.due.take()) {
             timeline.add(progress, block);
         }
-        // Where the guard excludes all lanes, one that is there.
+        // If the guard excludes all lanes, takes the first lane of the path.
         let first = if step.lanes == 0 { step.path } else { step.lanes }.trailing_zeros() as usize % LANES;
         let mut stop = Stop { reason: StopReason::Breakpoint, step, lane: first, time };
         let reason = match self.reached.take() {
@@ -225,7 +227,8 @@ impl Observer for Run<'_> {
         let step = Step { block: block.number(), warp, pc: fault.pc, lanes: 1 << lane, path: 1 << lane };
         let stop =
             Stop { reason: StopReason::Fault(self.launch.with_names(fault)), step, lane, time: self.progress.time };
-        // A front that goes back and then forward comes to the fault again, unless it passes faults by then.
+        // A front end that goes back and then forward reaches the fault again, unless it has turned
+        // off stops at faults.
         while !self.breakpoints.passes_faults()
             && let Choice::Back(back) = self.show(&stop, block)
         {

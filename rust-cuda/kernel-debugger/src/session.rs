@@ -1,4 +1,5 @@
-//! A session: the launch run forwards and, by replays of parts of it, backwards, with stops in between.
+//! A session: runs the launch forward, and backward by replaying parts of it, with stops in
+//! between.
 
 use kernel_launch::Launch;
 use ptx_interpreter::LaunchError;
@@ -21,7 +22,7 @@ pub struct Session<'l> {
 }
 
 impl<'l> Session<'l> {
-    /// A session with `launch`, before its first instruction.
+    /// Creates a session for `launch`, before its first instruction.
     ///
     /// # Panics
     /// If the launch's kernel does not exist.
@@ -30,7 +31,7 @@ impl<'l> Session<'l> {
         Self { launch, lines: Lines::new(launch), breakpoints, snapshots }
     }
 
-    /// The session with snapshots by another policy.
+    /// Replaces the snapshot policy.
     pub fn with_snapshots(self, snapshots: SnapshotPolicy) -> Self {
         Self { snapshots, ..self }
     }
@@ -40,7 +41,7 @@ impl<'l> Session<'l> {
         &self.lines
     }
 
-    /// The breakpoints, which may be set before the session runs and at each stop.
+    /// The breakpoints. They may be set before the session runs and at each stop.
     pub fn breakpoints(&mut self) -> &mut Breakpoints {
         &mut self.breakpoints
     }

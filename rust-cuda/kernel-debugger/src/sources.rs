@@ -1,11 +1,12 @@
-//! Where the source files of a kernel are.
+//! Locates the source files of a kernel.
 
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// The path of a source file by its name in the PTX. The name begins at the source root or, for the crates of
-/// `rust-cuda/`, at that directory. The path of a file that is in neither is the one below the source root.
+/// The path of a source file by its name in the PTX. The name starts at the source root or, for the
+/// crates of `rust-cuda/`, at that directory. A file found in neither gets the path below the
+/// source root.
 pub(crate) fn find(source_root: &Path, file: &str) -> PathBuf {
     let candidates = [source_root.join(file), source_root.join("rust-cuda").join(file)];
     let found = candidates.iter().position(|path| path.exists());
@@ -13,12 +14,12 @@ pub(crate) fn find(source_root: &Path, file: &str) -> PathBuf {
     if found == Some(1) { second } else { first }
 }
 
-/// A source root that is no directory.
+/// A source root that is not a directory.
 #[derive(Debug, Error)]
 #[error("{} is no directory: name the one at which the sources' names in the PTX begin", .0.display())]
 pub struct NoSourceRoot(PathBuf);
 
-/// Reads the option that names the source root.
+/// Parses the option that names the source root.
 ///
 /// # Errors
 /// If there is no such directory.

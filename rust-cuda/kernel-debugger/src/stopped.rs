@@ -1,4 +1,4 @@
-//! A stopped launch, as a front looks at it.
+//! A stopped launch, as a front end sees it.
 
 use kernel_launch::Launch;
 use ptx_interpreter::{Fault, ObservedAccess, Step, StoppedBlock};
@@ -7,33 +7,34 @@ use crate::accesses::LastAccesses;
 use crate::lines::Lines;
 use crate::writers::Writers;
 
-/// Why a launch has stopped.
+/// The reason why a launch has stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StopReason {
     /// At its first instruction.
     Entry,
     /// At a line with a breakpoint, or at the kernel's entry.
     Breakpoint,
-    /// At a breakpoint whose condition has no value, for the reason given.
+    /// At a breakpoint with a condition that has no value, for the given reason.
     BadCondition(String),
-    /// After a step, or where a step back leads.
+    /// After a step, forward or backward.
     Step,
     /// After a write to watched memory.
     Write(ObservedAccess),
     /// The user has interrupted it.
     Pause,
-    /// At a fault, which ends it.
+    /// At a fault that ends the launch.
     Fault(Box<Fault>),
 }
 
-/// Where a launch has stopped.
+/// A stop of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stop {
-    /// Why.
+    /// The reason for the stop.
     pub reason: StopReason,
-    /// The instruction that is executed next; at a fault, the one at fault.
+    /// The next instruction to execute; at a fault, the one at fault.
     pub step: Step,
-    /// The lane of interest: the first that fulfils the breakpoint's condition, or the one at fault.
+    /// The lane of interest: the first that satisfies the breakpoint's condition, or the one at
+    /// fault.
     pub lane: usize,
     /// Number of instructions that warps have issued since the launch began.
     pub time: u64,
@@ -42,9 +43,9 @@ pub struct Stop {
 /// A stopped launch.
 #[derive(Debug)]
 pub struct Stopped<'a> {
-    /// Where and why.
+    /// Place and reason of the stop.
     pub stop: &'a Stop,
-    /// The block that runs.
+    /// The running block.
     pub block: &'a StoppedBlock<'a>,
     /// The launch.
     pub launch: &'a Launch,

@@ -1,4 +1,4 @@
-//! Snapshots along a launch, from which a way back runs it again.
+//! Snapshots along a launch. Going back re-executes the launch from one of them.
 
 use cuda_launch::LaunchConfig;
 use ptx_interpreter::semantics::LANES;
@@ -11,12 +11,12 @@ use crate::writers::Writers;
 /// A warp, by its block's number and its index in the block.
 pub(crate) type Warp = (u32, u32);
 
-/// How often a session takes snapshots, and how much memory they have.
+/// How often a session takes snapshots, and how much memory they may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotPolicy {
     /// Minimum number of instructions between two snapshots.
     pub interval: u64,
-    /// Maximum number of bytes that snapshots copy, per instruction between two of them.
+    /// Maximum number of bytes that snapshots copy, per instruction between two snapshots.
     pub bytes_per_instruction: usize,
     /// Maximum size of all snapshots together, in bytes.
     pub max_bytes: usize,
@@ -25,9 +25,10 @@ pub struct SnapshotPolicy {
 }
 
 impl Default for SnapshotPolicy {
-    /// Bounds a step back to some hundred thousand instructions, which take less than 100 ms, unless the launch has
-    /// billions of them or its global memory is large. The interpreter copies several hundred bytes in the time of an
-    /// instruction, so that snapshots slow the launch down by a few percent.
+    /// Bounds a step back to a few hundred thousand instructions, which take less than 100 ms. The
+    /// exceptions are launches with billions of instructions or a large global memory. The
+    /// interpreter copies several hundred bytes in the time of one instruction, so snapshots slow
+    /// the launch down by a few percent.
     fn default() -> Self {
         Self { interval: 1 << 16, bytes_per_instruction: 32, max_bytes: 384 << 20, max_count: 4096 }
     }
@@ -46,7 +47,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// The beginning of a launch.
+    /// The progress at the beginning of a launch.
     pub(crate) fn new(config: LaunchConfig) -> Self {
         let (last_lines, accesses) = (LastLines::new(config), LastAccesses::new(config));
         let writers = Writers::new(config);
@@ -55,28 +56,28 @@ impl Progress {
 }
 
 impl Progress {
-    /// Size of what it points to, in bytes.
+    /// Size of the heap data in bytes.
     fn bytes(&self) -> usize {
         size_of_val(&*self.last_lines.lines) + self.accesses.bytes() + self.writers.bytes()
     }
 }
 
-/// The line of each warp's last instruction, for the blocks that may still run.
+/// The line of each warp's last instruction, for the blocks that may still be running.
 #[derive(Clone, Debug)]
 pub(crate) struct LastLines {
     /// Number of blocks that run at the same time: a cluster, all of a cooperative launch, or one.
     blocks: u32,
     warps_per_block: usize,
-    /// Number of the first block of those that run.
+    /// Number of the first running block.
     first: u32,
-    /// By block and warp.
+    /// Indexed by block and warp.
     lines: Vec<LastLine>,
 }
 
 /// The line of a warp's last instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum LastLine {
-    /// The warp has executed no instruction.
+    /// The warp has not executed any instruction.
     #[default]
     NotBegun,
     /// The line of its last instruction, if the PTX names one.
@@ -101,7 +102,8 @@ impl LastLines {
         (block % self.blocks) as usize * self.warps_per_block + warp as usize
     }
 
-    /// Sets the line of a warp's last instruction. Whether it is another one than before.
+    /// Sets the line of a warp's last instruction. Returns whether it differs from the previous
+    /// line.
     pub(crate) fn advance(&mut self, (block, warp): Warp, line: Option<Line>) -> bool {
         let first = block - block % self.blocks;
         if first != self.first {
@@ -117,7 +119,7 @@ impl LastLines {
     }
 }
 
-/// The launch before an instruction, as it can be resumed.
+/// The state of a launch before an instruction, from which it can be resumed.
 #[derive(Debug)]
 pub(crate) struct Moment {
     pub(crate) progress: Progress,
@@ -125,7 +127,8 @@ pub(crate) struct Moment {
     bytes: usize,
 }
 
-/// Snapshots of a launch at about equal distances, by ascending time. The launch's beginning is not among them.
+/// Snapshots of a launch at roughly equal distances, in ascending time. The launch's beginning is
+/// not among them.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     policy: SnapshotPolicy,
@@ -143,13 +146,14 @@ impl Timeline {
         Self { policy, interval: policy.interval, next: policy.interval, moments: Vec::new(), bytes: 0 }
     }
 
-    /// Whether a snapshot is to be taken at this time.
+    /// Whether a snapshot is due at this time.
     pub(crate) fn is_due(&self, time: u64) -> bool {
         time >= self.next
     }
 
-    /// Takes a snapshot of a launch that has stopped. If the host does not have enough memory, there is none, and the
-    /// way back is longer. Beyond the limits every second snapshot is dropped, and later ones are twice as far apart.
+    /// Takes a snapshot of a stopped launch. If the host lacks the memory, takes none, and going
+    /// back takes longer. Beyond the limits, drops every second snapshot and doubles the distance
+    /// between later ones.
     pub(crate) fn add(&mut self, progress: Progress, block: &StoppedBlock<'_>) {
         let time = progress.time;
         match block.snapshot() {
@@ -174,7 +178,7 @@ impl Timeline {
         self.next = last.saturating_add(self.interval).max(time + 1);
     }
 
-    /// The last snapshot before a time; None if only the launch's beginning is before it.
+    /// The last snapshot before a time. `None` if only the launch's beginning is before it.
     pub(crate) fn before(&self, time: u64) -> Option<&Moment> {
         let count = self.moments.partition_point(|moment| moment.progress.time < time);
         self.moments[..count].last()
@@ -193,7 +197,7 @@ mod tests {
     const LOOP: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry count()\n{
         .reg .pred p; .reg .b32 r; mov.u32 r, 0; AGAIN: add.u32 r, r, 1; setp.lt.u32 p, r, 5000; @p bra AGAIN; ret;\n}";
 
-    /// Takes each snapshot that is due, and checks the limits after it.
+    /// Takes each snapshot that is due, and then checks the limits.
     struct Taker {
         timeline: Timeline,
         progress: Progress,
@@ -264,7 +268,7 @@ mod tests {
     fn large_snapshots_are_taken_less_often_and_too_large_ones_not_kept() {
         let policy = SnapshotPolicy { interval: 10, bytes_per_instruction: 8, max_bytes: 1 << 30, max_count: 5000 };
         let Taker { timeline, .. } = take(policy);
-        // 8 KiB of global memory and its set of initialised bytes are copied each time.
+        // Each snapshot copies 8 KiB of global memory and its set of initialized bytes.
         assert!(timeline.interval > 9216 / 8 && timeline.bytes < 9 * 15_000, "every {}", timeline.interval);
         assert!(timeline.moments.len() > 5);
         let none = take(SnapshotPolicy { bytes_per_instruction: usize::MAX, max_bytes: 9000, ..policy });

@@ -23,7 +23,7 @@ pub struct Matrix {
     pub element: ElementType,
     /// Number of columns of the shown part.
     pub columns: usize,
-    /// The shown elements, row by row; None for those that have never been written.
+    /// The shown elements, row by row. `None` for elements that were never written.
     pub cells: Vec<Option<String>>,
     /// Index of the first shown row and column.
     pub first: (usize, usize),
@@ -40,7 +40,7 @@ pub struct Register {
     pub lanes: [u64; LANES],
     /// Its size in bits; 1 for predicates.
     pub bits: usize,
-    /// What the bits are; None if nothing says it.
+    /// How to interpret the bits. `None` if unknown.
     pub kind: Option<RegisterKind>,
 }
 
@@ -58,18 +58,18 @@ pub enum Value {
 }
 
 impl Stopped<'_> {
-    /// The value of an expression, whose registers and variables are those of a warp. A variable is looked for in the
-    /// frame of this index and its callers; without an index, in the warp's innermost frame.
+    /// The value of an expression in a warp's registers and variables. Looks up a variable in the
+    /// frame with this index and its callers; without an index, in the warp's innermost frame.
     ///
     /// # Errors
-    /// If it has none.
+    /// If the expression has no value.
     pub fn evaluate(&self, query: &Query, warp: &StoppedWarp<'_>, frame: Option<usize>) -> Result<Value, QueryError> {
         let argument = self.launch.arguments().iter().find(|argument| argument.name() == query.name);
         let is_view = query.element.is_some() || query.shape.is_some();
         if !is_view && !matches!(argument, Some(Argument::Buffer { .. })) {
             let innermost = || self.path(warp).map_or(0, |path| self.lines.frame(path.pc));
             let frame = frame.unwrap_or_else(innermost);
-            // Of a view of shared memory its elements, not where they are.
+            // For a view of shared memory, show its elements, not its address.
             if !self.is_shared_memory(&query.name, warp, frame)
                 && let Some(variable) = self.variable(query, warp, frame)?
             {
@@ -91,7 +91,8 @@ impl Stopped<'_> {
         }
     }
 
-    /// What has a name where a warp is, in a frame of this index and its callers or in the innermost frame.
+    /// The names in scope at a warp's position, in the frame with this index and its callers, or in
+    /// the innermost frame.
     pub(crate) fn scope(&self, warp: &StoppedWarp<'_>, frame: Option<usize>) -> Scope<'_> {
         let pc = self.path(warp).map_or(self.stop.step.pc, |path| path.pc);
         Scope::at(self.launch, self.lines, pc).in_frame(frame)
@@ -106,7 +107,7 @@ impl Stopped<'_> {
         QueryError::NotMemory { name: name.to_owned(), known }
     }
 
-    /// The registers of a warp whose names are wanted, in the order of their declaration.
+    /// The registers of a warp with wanted names, in declaration order.
     pub fn registers<'w>(
         &'w self,
         warp: &'w StoppedWarp<'_>,
@@ -121,10 +122,10 @@ impl Stopped<'_> {
         })
     }
 
-    /// The memory that an expression shows: for each of the rows the first address and the size in bytes.
+    /// The memory that an expression shows: the first address and the size in bytes of each row.
     ///
     /// # Errors
-    /// If it shows none.
+    /// If it shows no memory.
     pub fn addresses(&self, query: &Query) -> Result<Vec<(u64, u64)>, QueryError> {
         let (range, element, shape) = self.memory(query).ok_or_else(|| self.no_memory(query))?;
         View::new(query, range, element, &shape)?.addresses()
@@ -133,14 +134,14 @@ impl Stopped<'_> {
     /// The part of a memory that an expression shows.
     ///
     /// # Errors
-    /// If it shows none.
+    /// If it shows no memory.
     #[cfg(feature = "fronts")]
     pub(crate) fn view(&self, query: &Query) -> Result<View<'_>, QueryError> {
         let (range, element, shape) = self.memory(query).ok_or_else(|| self.no_memory(query))?;
         View::new(query, range, element, &shape)
     }
 
-    /// The buffer or shared variable of an expression's name, with its type and shape.
+    /// The buffer or shared variable that an expression names, with its type and shape.
     fn memory(&self, query: &Query) -> Option<(MemoryRange<'_>, ElementType, Vec<usize>)> {
         for argument in self.launch.arguments() {
             if let Argument::Buffer { name, element, shape, address, .. } = argument
@@ -157,20 +158,22 @@ impl Stopped<'_> {
         Some((range, element, vec![range.extent.bytes as usize / element.bytes()]))
     }
 
-    /// Why an expression shows no memory: it is another value, has been removed, or nothing has its name.
+    /// The reason why an expression shows no memory: it has another kind of value, the variable has
+    /// been removed, or its name is unknown.
     fn no_memory(&self, query: &Query) -> QueryError {
         let scope = Scope::at(self.launch, self.lines, self.stop.step.pc);
         scope.find(&query.name).err().unwrap_or_else(|| self.not_memory(&query.name))
     }
 
-    /// The thread that last wrote a shown element, by its index in the matrix's cells; None if no thread of the launch
-    /// has written it. Of an element that several have written in part, the writer of its first bytes.
+    /// The thread that last wrote a shown element, by the element's index in the matrix's cells.
+    /// `None` if no thread of the launch wrote it. If several threads wrote parts of the element,
+    /// returns the writer of its first bytes.
     pub fn writer(&self, matrix: &Matrix, cell: usize) -> Option<Writer> {
         let (space, address) = matrix.place(cell);
         self.writers.last_writer((space == Space::Shared).then_some(self.block.number()), address)
     }
 
-    /// A writer in words: the thread, and its line.
+    /// A writer in words: the thread and its source line.
     pub fn describe_writer(&self, writer: Writer) -> String {
         let config = self.block.config();
         let (block, thread) = (config.grid.index_of(writer.block.into()), config.block.index_of(writer.thread.into()));
@@ -178,7 +181,8 @@ impl Stopped<'_> {
         format!("block {block}, thread {thread}{line}")
     }
 
-    /// A write to watched memory in words: who writes, and to which element of a buffer or a shared variable.
+    /// A write to watched memory in words: the writing thread, and the element of a buffer or
+    /// shared variable.
     pub fn describe(&self, write: &ObservedAccess) -> String {
         let thread = self.block.config().block.index_of(Writer::of(write).thread.into());
         let place = self.place_name(write.space, write.address, self.lines.place(write.step.pc).element_bytes());
@@ -188,8 +192,9 @@ impl Stopped<'_> {
         format!("block {}, thread {thread} writes {place}{line}", self.block.index())
     }
 
-    /// The block's shared variables by the names that expressions use: those of the source where they are known, otherwise
-    /// `shared0`, `shared1`, …, which the others have as well.
+    /// The block's shared variables with their names in expressions: names from the source if
+    /// known, otherwise `shared0`, `shared1`, …. Named variables can also be used by these numbered
+    /// names.
     pub fn shared(&self) -> impl Iterator<Item = (&str, MemoryRange<'_>)> {
         self.launch.shared().iter().map(|variable| variable.name.as_str()).zip(self.block.shared())
     }
@@ -218,12 +223,12 @@ impl<'a> View<'a> {
         Ok(Self { range, element, columns, shown_rows, shown_columns })
     }
 
-    /// Where an element begins in the memory.
+    /// Offset of an element in the memory.
     pub(crate) fn offset(&self, row: usize, column: usize) -> usize {
         (row * self.columns + column) * self.element.bytes()
     }
 
-    /// An element as text; None if it has never been written.
+    /// An element as text. `None` if it was never written.
     pub(crate) fn cell(&self, row: usize, column: usize) -> Option<String> {
         let offset = self.offset(row, column);
         let mut bytes = [0; 8];
@@ -255,10 +260,11 @@ impl<'a> View<'a> {
     }
 }
 
-/// The number of columns of a memory of this shape, and the rows and the columns that an expression asks for.
+/// The number of columns of a memory of this shape, and the rows and columns that an expression
+/// asks for.
 ///
 /// # Errors
-/// If it asks for others than there are.
+/// If it asks for indices or dimensions that do not exist.
 pub(crate) fn rows_and_columns(
     query: &Query,
     shape: &[usize],
@@ -289,7 +295,7 @@ impl Matrix {
         (space, start + (index * self.element.bytes()) as u64)
     }
 
-    /// The rows as text, with the elements that have never been written as `–`.
+    /// The rows as text, with `–` for elements that were never written.
     pub fn rows(&self) -> impl Iterator<Item = String> {
         self.cells.chunks(self.columns.max(1)).map(|row| {
             let cells = row.iter().map(|cell| cell.as_deref().unwrap_or("–"));

@@ -1,4 +1,4 @@
-//! Rust variables and inlined functions of a stopped launch.
+//! Rust variables and inlined functions in a stopped launch.
 
 use std::num::NonZeroU32;
 
@@ -18,25 +18,27 @@ use crate::stopped::Stopped;
 /// A Rust variable, or a part of one, in each lane of a warp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// Its name; that of a part is an expression such as `x.rows` or `sums[2]`.
+    /// Its name. The name of a part is an expression such as `x.rows` or `sums[2]`.
     pub name: String,
-    /// Its type's index in the debug information.
+    /// Index of its type in the debug information.
     r#type: usize,
     lanes: Box<[Bytes; LANES]>,
 }
 
-/// A function in which a warp is.
+/// A function active in a warp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallFrame {
     /// Its index in the debug information; 0 for the kernel.
     pub index: usize,
     /// The function's name.
     pub function: String,
-    /// File, line and column of its next instruction, or of its call of the inner function; None if they are unknown.
+    /// File, line and column of its next instruction, or of its call to the inner function. `None`
+    /// if unknown.
     pub place: Option<(String, u32, u32)>,
 }
 
-/// The error for a field or an element that is not among the `known` ones of a variable, or of a part of one.
+/// The error for an unknown field or element of a variable or of a part of one. `known` lists the
+/// existing ones.
 pub(crate) fn no_part(name: &str, part: &str, known: Vec<String>) -> QueryError {
     let known = match known.is_empty() {
         true => "it is a single value".to_owned(),
@@ -46,7 +48,7 @@ pub(crate) fn no_part(name: &str, part: &str, known: Vec<String>) -> QueryError 
 }
 
 impl Stopped<'_> {
-    /// The functions in which a path of a warp is, the innermost first and the kernel last.
+    /// The active functions of a warp's path, innermost first and the kernel last.
     pub fn frames(&self, pc: usize) -> Vec<CallFrame> {
         let information = self.lines.information();
         let source = self.lines.place(pc).source.as_ref().filter(|source| source.line > 0);
@@ -65,7 +67,7 @@ impl Stopped<'_> {
         if !frames.is_empty() {
             return frames;
         }
-        // PTX of other compilers names the outermost call at most.
+        // PTX from other compilers names at most the outermost call.
         if let Some(call) = source.and_then(|source| source.inlined_at.as_deref()) {
             let call = Some((call.file.to_string(), call.line, call.column));
             let inner = std::mem::replace(&mut place, call);
@@ -75,12 +77,12 @@ impl Stopped<'_> {
         frames
     }
 
-    /// The variables of a frame that are visible where a warp is, in the order of their declaration.
+    /// The variables of a frame that are visible at the warp's position, in declaration order.
     pub fn variables(&self, warp: &StoppedWarp<'_>, frame: usize) -> Vec<Named> {
         self.variables_that(warp, frame, |_| true)
     }
 
-    /// As `variables`, those whose names are wanted.
+    /// Like `variables`, restricted to wanted names.
     fn variables_that(&self, warp: &StoppedWarp<'_>, frame: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Named> {
         let Some(path) = self.path(warp) else { return Vec::new() };
         let (information, line) = (self.lines.information(), self.lines.place(path.pc).line);
@@ -93,8 +95,8 @@ impl Stopped<'_> {
         visible.filter(|variable| is_wanted(&variable.name)).map(named).collect()
     }
 
-    /// The variable, or the part of one, that an expression names, in a frame or the nearest of its callers. None if there
-    /// is no such variable.
+    /// The variable, or part of one, that an expression names, in a frame or the nearest of its
+    /// callers. `None` if there is no such variable.
     pub(crate) fn variable(
         &self,
         query: &Query,
@@ -117,8 +119,8 @@ impl Stopped<'_> {
         Ok(Some(named))
     }
 
-    /// Whether a name is that of a variable through which a frame, or the nearest of its callers that has such a variable, accesses
-    /// shared memory.
+    /// Whether a name refers to a variable that accesses shared memory, in the frame or the nearest
+    /// of its callers with such a variable.
     pub(crate) fn is_shared_memory(&self, name: &str, warp: &StoppedWarp<'_>, frame: usize) -> bool {
         let information = self.lines.information();
         let mut frames = information.with_callers(frame);
@@ -127,7 +129,8 @@ impl Stopped<'_> {
             && self.launch.shared().iter().any(|variable| variable.name == name)
     }
 
-    /// The members of a structure or the elements of an array, with their names; none for other types.
+    /// The members of a structure or the elements of an array, with their names. Empty for other
+    /// types.
     pub fn parts(&self, of: &Named) -> Vec<(String, Named)> {
         let information = self.lines.information();
         let part = |(name, offset, r#type): (String, usize, usize)| {
@@ -140,7 +143,7 @@ impl Stopped<'_> {
         information.parts(of.r#type).into_iter().map(part).collect()
     }
 
-    /// Whether the compiler has removed a variable: no lane has any of its bytes.
+    /// Whether the compiler has removed a variable: no lane holds any of its bytes.
     pub(crate) fn is_removed(&self, named: &Named) -> bool {
         named.lanes.iter().flatten().all(Option::is_none)
     }
@@ -159,8 +162,8 @@ impl Stopped<'_> {
         self.lines.information().show(named.r#type, &named.lanes[lane], &address)
     }
 
-    /// A variable's bits in a lane with its type, if it is a number or a truth value; None if it is none, or the compiler
-    /// has removed it.
+    /// A variable's bits in a lane with its type, if it is a number or a boolean. `None` otherwise,
+    /// or if the compiler has removed it.
     pub(crate) fn number(&self, named: &Named, lane: usize) -> Option<(Option<ElementType>, u64)> {
         let of = self.lines.information().type_of(named.r#type);
         let bytes: Vec<u8> = named.lanes[lane].iter().copied().collect::<Option<_>>()?;
@@ -169,8 +172,8 @@ impl Stopped<'_> {
         (of.element().is_some() || of.is_bool()).then(|| (of.element(), u64::from_le_bytes(word)))
     }
 
-    /// The element of a buffer or a shared variable at an address of global or shared memory. A shared variable whose type is unknown
-    /// has elements of the size given, or else bytes.
+    /// The element of a buffer or shared variable at an address of global or shared memory. A
+    /// shared variable of unknown type has elements of the given size, or bytes.
     pub(crate) fn place_name(&self, space: Space, address: u64, element: Option<NonZeroU32>) -> Option<String> {
         let holds = |range: &ptx_interpreter::MemoryRange<'_>| {
             let offset = address.wrapping_sub(range.extent.start);

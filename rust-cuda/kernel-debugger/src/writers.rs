@@ -1,4 +1,4 @@
-//! Who wrote what: the last writer of each word of global and shared memory.
+//! The last writer of each word of global and shared memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Access, ObservedAccess};
 
-/// Number of words of 4 bytes on a page.
+/// Number of 4-byte words on a page.
 const PAGE_WORDS: usize = 256;
 
-/// The last writers of the words of a page, packed; 0 for none.
+/// The last writers of a page's words, packed; 0 for none.
 type Packed = [u64; PAGE_WORDS];
 
-/// Bits of a packed writer for the thread, of which a block has at most 1024.
+/// Bits of a packed writer for the thread. A block has at most 1024 threads.
 const THREAD_BITS: u32 = 10;
 
 /// Bits of a packed writer for the instruction, counted from 1.
@@ -40,7 +40,8 @@ impl Writer {
         Self { block: step.block, thread, pc: step.pc }
     }
 
-    /// The writer in eight bytes; 0, as for none, if the kernel has millions of instructions.
+    /// The writer packed into eight bytes. If the kernel has millions of instructions, 0, as for no
+    /// writer.
     fn packed(self) -> u64 {
         let instruction = self.pc as u64 + 1;
         if instruction >> INSTRUCTION_BITS > 0 {
@@ -57,18 +58,18 @@ impl Writer {
     }
 }
 
-/// The last writers of words, on pages that snapshots share until one is written again.
+/// The last writers of words. Snapshots share pages until one is written again.
 #[derive(Clone, Debug)]
 pub(crate) struct Writers {
     pages: HashMap<Page, Arc<Packed>>,
-    /// Whether the shared memory of a block before is no longer needed, since blocks run one after the other.
+    /// Whether blocks run one after the other, so an earlier block's shared memory can be dropped.
     forgets_blocks: bool,
     block: u32,
-    /// Number of pages that have been copied since the last snapshot.
+    /// Number of pages copied since the last snapshot.
     copied: usize,
 }
 
-/// A page, by the block whose shared memory it is in, None for global memory, and its number.
+/// A page: the block that owns its shared memory (`None` for global memory), and its number.
 type Page = (Option<u32>, u64);
 
 impl Writers {
@@ -76,7 +77,7 @@ impl Writers {
         Self { pages: HashMap::new(), forgets_blocks: !takes_turns(config), block: 0, copied: 0 }
     }
 
-    /// Notes a write; other accesses have no effect.
+    /// Records a write. Other accesses have no effect.
     pub(crate) fn record(&mut self, access: &ObservedAccess) {
         let owner = match access.space {
             Space::Shared => Some(access.owner),
@@ -104,13 +105,14 @@ impl Writers {
         Writer::unpacked(self.pages.get(&(owner, word / PAGE_WORDS as u64))?[word as usize % PAGE_WORDS])
     }
 
-    /// Size in bytes of what a snapshot holds alone: the pages that have been copied since the one before.
+    /// Size in bytes of what a snapshot does not share: the pages copied since the previous
+    /// snapshot.
     pub(crate) fn bytes(&self) -> usize {
         let page = size_of::<Packed>();
         self.pages.len() * size_of::<(Page, usize)>() + self.copied * page
     }
 
-    /// Begins to count copied pages again.
+    /// Restarts the count of copied pages.
     pub(crate) fn begin_snapshot(&mut self) {
         self.copied = 0;
     }

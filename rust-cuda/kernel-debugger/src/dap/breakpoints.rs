@@ -19,7 +19,8 @@ use crate::{Breakpoints, Condition, Lines};
 /// The filter of exception breakpoints that selects all faults.
 pub(super) const FAULTS: &str = "faults";
 
-/// The answer to a request that sets breakpoints, other than on data; None for all other requests.
+/// The response to a request that sets breakpoints other than data breakpoints. `None` for all
+/// other requests.
 pub(super) fn set_breakpoints(
     command: &Command,
     source: (&Launch, &Lines),
@@ -52,7 +53,8 @@ fn set_lines(
     ResponseBody::SetBreakpoints(SetBreakpointsResponse { breakpoints: read.iter().map(answer).collect() })
 }
 
-/// A function is the launch's kernel, all others being inlined into it.
+/// Sets function breakpoints. Only the launch's kernel counts as a function; all others are inlined
+/// into it.
 fn set_functions(
     arguments: &SetFunctionBreakpointsArguments,
     source: (&Launch, &Lines),
@@ -86,7 +88,7 @@ fn set_exceptions(arguments: &SetExceptionBreakpointsArguments, breakpoints: &mu
     ResponseBody::SetExceptionBreakpoints(SetExceptionBreakpointsResponse { breakpoints })
 }
 
-/// Sets data breakpoints, which are known by the expressions whose memory they watch.
+/// Sets data breakpoints. Each one is identified by the expression for the memory it watches.
 pub(super) fn set_data_breakpoints(
     arguments: &SetDataBreakpointsArguments,
     presenter: &Presenter<'_>,
@@ -111,7 +113,7 @@ pub(super) fn set_data_breakpoints(
     ResponseBody::SetDataBreakpoints(SetDataBreakpointsResponse { breakpoints: answers })
 }
 
-/// The condition of a breakpoint; editors send an empty one where there is none.
+/// The condition of a breakpoint. Editors send an empty string for none.
 fn condition(text: Option<&str>) -> Result<Option<Condition>, String> {
     let text = text.filter(|text| !text.trim().is_empty());
     text.map(str::parse).transpose().map_err(|error: crate::ConditionError| error.to_string())
@@ -120,7 +122,7 @@ fn condition(text: Option<&str>) -> Result<Option<Condition>, String> {
 /// The line of a breakpoint and its condition.
 ///
 /// # Errors
-/// If it asks for what no breakpoint of this debugger does.
+/// If the request uses a feature that this debugger's breakpoints lack.
 fn line_and_condition(wanted: &SourceBreakpoint) -> Result<(u32, Option<Condition>), String> {
     let line = u32::try_from(wanted.line).ok().filter(|line| *line > 0);
     let line = line.ok_or_else(|| format!("there is no line {}: lines are counted from 1", wanted.line))?;
@@ -140,7 +142,7 @@ fn without_hits(hit_condition: Option<&str>) -> Result<(), String> {
     }
 }
 
-/// The answer for a breakpoint that has been set, or cannot be.
+/// The response for a breakpoint, verified or with the reason why it cannot be set.
 fn verified(set: Result<(), String>) -> Breakpoint {
     match set {
         Ok(()) => Breakpoint { verified: true, ..Default::default() },

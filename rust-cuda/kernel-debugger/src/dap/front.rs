@@ -1,4 +1,4 @@
-//! A session's front that asks the client at each stop.
+//! The front end that asks the client at each stop of a session.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -21,24 +21,24 @@ use super::present::Presenter;
 use super::{Client, Received, ServeError};
 use crate::{Breakpoints, Front, Lines, Resume, StopReason, Stopped};
 
-/// The target of a step into it that is the warp's next barrier.
+/// Step-in target for the warp's next barrier.
 const NEXT_BARRIER: i64 = 1;
 
 /// The client of a session.
 pub(crate) struct DapFront<'c, W> {
     client: &'c mut Client<W>,
     source_root: PathBuf,
-    /// Whether to pass the launch's first instruction without a stop.
+    /// Whether to run past the launch's first instruction without stopping.
     passes_entry: bool,
-    /// Requests that came while the launch ran, other than `pause`.
+    /// Requests that arrived while the launch ran, other than `pause`.
     waiting: VecDeque<Received>,
-    /// Whether the client has asked for the pause.
+    /// Whether the client has requested a pause.
     pauses: bool,
-    /// Whether the client has ended the kernel, and is to be told so.
+    /// Whether the client has ended the kernel and must be told so.
     terminates: bool,
-    /// The warp that the client steps; None for the one that has stopped.
+    /// The warp that the client steps. `None` for the warp that stopped.
     warp: Option<u32>,
-    /// Why the client is no longer served.
+    /// The reason why the client is no longer served.
     error: Option<ServeError>,
 }
 
@@ -56,15 +56,16 @@ impl<'c, W: Write> DapFront<'c, W> {
         }
     }
 
-    /// Whether the client has asked for the kernel's end.
+    /// Whether the client has asked to end the kernel.
     ///
     /// # Errors
-    /// Why the client is no longer served.
+    /// The reason why the client is no longer served.
     pub(crate) fn end(self) -> Result<bool, ServeError> {
         self.error.map_or(Ok(self.terminates), Err)
     }
 
-    /// Answers requests until the client has set its breakpoints. Returns false if it leaves before.
+    /// Answers requests until the client has set its breakpoints. Returns false if the client
+    /// leaves first.
     pub(crate) fn configure(
         &mut self,
         launch: &Launch,
@@ -101,7 +102,7 @@ impl<'c, W: Write> DapFront<'c, W> {
         Ok(false)
     }
 
-    /// Announces a stop, unless only waiting requests are to be answered.
+    /// Announces a stop, unless only waiting requests need answers.
     fn announce(&mut self, stopped: &Stopped<'_>, thread: i64) -> Result<(), ServeError> {
         let (reason, description, text) = match &stopped.stop.reason {
             StopReason::Entry => (StoppedEventReason::Entry, None, None),
@@ -121,7 +122,7 @@ impl<'c, W: Write> DapFront<'c, W> {
                 (StoppedEventReason::Exception, Some(description), Some(fault.to_string()))
             }
         };
-        // Editors show the text of exceptions only.
+        // Editors show this text only for exceptions.
         if let Some(text) = &text {
             self.client.say(&format!("{text}\n"))?;
         }
@@ -136,7 +137,7 @@ impl<'c, W: Write> DapFront<'c, W> {
         }))
     }
 
-    /// Answers requests at a stop until one says how to go on.
+    /// Answers requests at a stop until one resumes the launch.
     fn ask(&mut self, stopped: &Stopped<'_>, breakpoints: &mut Breakpoints) -> Result<Resume, ServeError> {
         let is_pause = stopped.stop.reason == StopReason::Pause;
         let only_waiting = is_pause && !std::mem::take(&mut self.pauses);
@@ -159,7 +160,7 @@ impl<'c, W: Write> DapFront<'c, W> {
         }
     }
 
-    /// Answers a request. How to go on, if it says so.
+    /// Answers a request. Returns how to resume, if the request says so.
     fn answer(
         &mut self,
         request: &Received,
@@ -177,7 +178,7 @@ impl<'c, W: Write> DapFront<'c, W> {
             self.terminates |= matches!(command, Command::Terminate(_));
             self.client.succeed(request, body)?;
             if resume == Resume::Restart {
-                // Without it editors keep showing the stop before.
+                // Without this event, editors keep showing the previous stop.
                 let thread_id = presenter.current_thread();
                 let all_threads_continued = Some(true);
                 self.client.event(Event::Continued(ContinuedEventBody { thread_id, all_threads_continued }))?;
@@ -207,7 +208,7 @@ impl<'c, W: Write> DapFront<'c, W> {
     }
 }
 
-/// How a request resumes the kernel, and its answer; None for all others.
+/// How a request resumes the kernel, and its response. `None` for all others.
 fn resumed(command: &Command) -> Option<(Resume, ResponseBody)> {
     let by = |granularity: &Option<SteppingGranularity>, step| match granularity {
         Some(SteppingGranularity::Instruction) => Resume::StepInstruction,
@@ -233,10 +234,10 @@ fn resumed(command: &Command) -> Option<(Resume, ResponseBody)> {
     })
 }
 
-/// What a request asks of the stop.
+/// Answers a request about the stop.
 ///
 /// # Errors
-/// Why it has no answer.
+/// The reason why there is no answer.
 fn show(request: &Received, stopped: &Stopped<'_>, presenter: &mut Presenter<'_>) -> Result<ResponseBody, String> {
     Ok(match &request.command {
         Command::Pause(_) => ResponseBody::Pause,
@@ -283,7 +284,7 @@ fn show(request: &Received, stopped: &Stopped<'_>, presenter: &mut Presenter<'_>
     })
 }
 
-/// The thread that a request steps.
+/// The thread that a request steps or resumes.
 fn stepped_thread(command: &Command) -> Option<i64> {
     match command {
         Command::Next(arguments) => Some(arguments.thread_id),

@@ -22,13 +22,13 @@ use thiserror::Error;
 use crate::{End, Session, parse_source_root};
 use front::DapFront;
 
-/// Why the server has ended without a session's end.
+/// The reason why the server ended before the session did.
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// The client's messages cannot be read.
     #[error(transparent)]
     Wire(WireProblem),
-    /// The client does not take messages.
+    /// The client does not accept messages.
     #[error("the client does not take messages: {0}")]
     Output(#[from] io::Error),
     /// The launch cannot begin.
@@ -47,17 +47,17 @@ pub struct WireProblem(String);
 struct LaunchArguments {
     /// The launch file.
     launch_file: PathBuf,
-    /// The directory that the sources' names begin at.
+    /// The directory that the sources' names start at.
     source_root: Option<String>,
     /// Whether to stop at the first instruction.
     #[serde(default)]
     stop_on_entry: bool,
 }
 
-/// Serves one client until it disconnects or the kernel has ended.
+/// Serves one client until it disconnects or the kernel ends.
 ///
 /// # Errors
-/// If the client's messages cannot be read, or it takes none.
+/// If the client's messages cannot be read, or it does not accept any.
 pub fn serve(input: impl BufRead + Send + 'static, output: impl Write) -> Result<(), ServeError> {
     let (sender, requests) = mpsc::channel();
     let mut input = input;
@@ -99,10 +99,10 @@ pub fn serve(input: impl BufRead + Send + 'static, output: impl Write) -> Result
     }
 }
 
-/// What the reading thread sends.
+/// A message from the reading thread.
 type Message = Result<Option<Value>, WireProblem>;
 
-/// The client's requests and the way to it.
+/// The client's requests, and the output to the client.
 pub(crate) struct Client<W> {
     requests: Receiver<Message>,
     output: W,
@@ -111,7 +111,7 @@ pub(crate) struct Client<W> {
 }
 
 impl<W: Write> Client<W> {
-    /// Answers requests until a launch is ready; None if the client leaves before.
+    /// Answers requests until a launch is ready. `None` if the client leaves first.
     fn configure(&mut self) -> Result<Option<(Launch, LaunchArguments)>, ServeError> {
         while let Some(request) = self.next()? {
             let raw = &request.raw;
@@ -143,7 +143,8 @@ impl<W: Write> Client<W> {
         Ok(None)
     }
 
-    /// Waits for the next request; None once the client has left. Messages that are no known request are refused.
+    /// Waits for the next request. `None` once the client has left. Rejects messages that are not
+    /// known requests.
     pub(crate) fn next(&mut self) -> Result<Option<Received>, ServeError> {
         loop {
             let message = self.requests.recv().unwrap_or(Ok(None));
@@ -169,14 +170,16 @@ impl<W: Write> Client<W> {
 
     fn receive(&mut self, message: Message) -> Result<Arrival, ServeError> {
         let Some(mut raw) = message.map_err(ServeError::Wire)? else { return Ok(Arrival::Left) };
-        // In the protocol the arguments of many requests may be absent; its types in Rust want them there.
+        // The protocol allows many requests to omit their arguments, but its Rust types require
+        // them.
         if let Some(fields) = raw.as_object_mut() {
             fields.entry("arguments").or_insert_with(|| serde_json::json!({}));
         }
         match serde_json::from_value::<Request>(raw.clone()) {
             Ok(Request { seq, command }) => Ok(Arrival::Request(Box::new(Received { seq, command, raw }))),
             Err(error) => {
-                // A request of a newer protocol, or none at all: the answer needs its number and its name.
+                // A request of a newer protocol version, or not a request at all. The response
+                // needs its number and its name.
                 let request_seq = raw.get("seq").and_then(Value::as_i64).unwrap_or(0);
                 let command = raw.get("command").and_then(Value::as_str).unwrap_or("unknown");
                 self.refuse(request_seq, command, &format!("`{command}` is not supported, or not valid: {error}"))?;
@@ -191,7 +194,7 @@ impl<W: Write> Client<W> {
         self.send(Sendable::Response(response))
     }
 
-    /// Answers a request with a body that the protocol's types in Rust lack.
+    /// Answers a request with a body that the protocol's Rust types lack.
     pub(crate) fn succeed_with(&mut self, request: &Received, body: &Value) -> Result<(), ServeError> {
         self.sent += 1;
         let response = serde_json::json!({
@@ -205,10 +208,12 @@ impl<W: Write> Client<W> {
         self.refuse(request.seq, request.name(), &message)
     }
 
-    /// Answers a request with an error. The protocol's types have no response without a body that names its command.
+    /// Answers a request with an error. The protocol's Rust types have no body-less response that
+    /// names its command.
     fn refuse(&mut self, request_seq: i64, command: &str, message: &str) -> Result<(), ServeError> {
         self.sent += 1;
-        // An expression's error is shown where the expression is; one is evaluated wherever the pointer rests.
+        // Editors show an expression's error next to the expression, and they evaluate one wherever
+        // the pointer rests.
         let show_user = command != "evaluate";
         let response = serde_json::json!({
             "seq": self.sent, "type": "response", "request_seq": request_seq, "success": false, "command": command,
@@ -227,7 +232,7 @@ impl<W: Write> Client<W> {
         Ok(wire::write(&mut self.output, &BaseMessage { seq: self.sent, message })?)
     }
 
-    /// Writes a text to the client's console.
+    /// Writes text to the client's console.
     pub(crate) fn say(&mut self, text: &str) -> Result<(), ServeError> {
         self.output(OutputEventCategory::Console, text)
     }
@@ -237,7 +242,7 @@ impl<W: Write> Client<W> {
         self.event(Event::Output(OutputEventBody { category, output, ..Default::default() }))
     }
 
-    /// Tells the client why and that the session has ended.
+    /// Tells the client that the session has ended, and why.
     fn end(&mut self, text: &str) -> Result<(), ServeError> {
         self.say(text)?;
         self.event(Event::Terminated(None))?;
@@ -251,7 +256,7 @@ impl<W: Write> Client<W> {
     }
 }
 
-/// A request, with its JSON.
+/// A request with its JSON.
 pub(crate) struct Received {
     pub(crate) seq: i64,
     pub(crate) command: Command,
@@ -264,7 +269,7 @@ impl Received {
         self.raw.get("command").and_then(Value::as_str).unwrap_or("unknown")
     }
 
-    /// What a client that has left would have sent.
+    /// The request that a departed client would have sent.
     fn disconnect() -> Self {
         Self { seq: 0, command: Command::Disconnect(Default::default()), raw: Value::Null }
     }

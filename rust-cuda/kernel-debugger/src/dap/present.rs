@@ -1,4 +1,5 @@
-//! What a stop looks like in the protocol: warps as threads, inlined functions as frames, memory as matrices.
+//! Presents a stop in the protocol's terms: warps as threads, inlined functions as frames, memory
+//! as matrices.
 
 use std::path::{Path, PathBuf};
 
@@ -10,24 +11,24 @@ use ptx_interpreter::{StoppedWarp, Waits};
 use crate::presentation::Asked;
 use crate::{CallFrame, Matrix, Named, Query, Register, Stopped, Value, sources};
 
-/// Maximum number of rows of a matrix in one line of text or as children.
+/// Maximum number of matrix rows shown as one line of text or as children.
 const MAX_ROWS: usize = 1024;
 
-/// Maximum number of elements of a row as children.
+/// Maximum number of row elements shown as children.
 const MAX_COLUMNS: usize = 4096;
 
-/// Frames of a thread have numbers up to this one.
+/// Maximum number of frames that a thread shows.
 const MAX_FRAMES: i64 = 64;
 
-/// A stop as the protocol shows it.
+/// A stop as presented in the protocol.
 pub(crate) struct Presenter<'s> {
     stopped: &'s Stopped<'s>,
     source_root: PathBuf,
-    /// What the client's references refer to: reference n to the entry at n − 1.
+    /// Targets of the client's references: reference n stands for the entry at n − 1.
     references: Vec<Reference>,
 }
 
-/// What has children.
+/// An item with children.
 #[derive(Clone)]
 enum Reference {
     /// The variables of a frame in a lane of a warp.
@@ -46,7 +47,7 @@ enum Reference {
     Shared,
     /// A part of a memory, and the expression without slices.
     Matrix(Matrix, String),
-    /// A row of it, by the matrix's index among the references.
+    /// A row of a matrix, by the matrix's index among the references.
     Row(usize, usize),
 }
 
@@ -63,7 +64,7 @@ impl<'s> Presenter<'s> {
         i64::from(self.stopped.block.number()) * self.warps_per_block() + i64::from(warp) + 1
     }
 
-    /// The thread of the warp that has stopped.
+    /// The thread of the warp that stopped.
     pub(crate) fn current_thread(&self) -> i64 {
         self.thread_of(self.stopped.stop.step.warp)
     }
@@ -71,7 +72,7 @@ impl<'s> Presenter<'s> {
     pub(crate) fn threads(&self) -> Vec<Thread> {
         let block = self.stopped.block;
         let name = |warp: &StoppedWarp<'_>| {
-            // Editors cut long names: what distinguishes warps comes first.
+            // Editors cut long names, so the part that distinguishes warps comes first.
             let (number, index) = (warp.number(), block.index());
             let Some(path) = self.stopped.path(warp) else { return format!("warp {number}, ended, block {index}") };
             let lanes = path.lanes.count_ones();
@@ -105,10 +106,10 @@ impl<'s> Presenter<'s> {
         })
     }
 
-    /// Index in its block of the warp that a thread is.
+    /// Index within its block of the warp that a thread stands for.
     ///
     /// # Errors
-    /// If it is none of the block that runs.
+    /// If the running block has no such warp.
     pub(crate) fn warp_of(&self, thread: i64) -> Result<u32, String> {
         self.warp(thread).map(|warp| warp.number())
     }
@@ -124,7 +125,7 @@ impl<'s> Presenter<'s> {
     }
 
     /// # Errors
-    /// If a thread is no warp of the block that runs, or has ended.
+    /// If a thread is not a warp of the running block, or has ended.
     pub(crate) fn check_runs(&self, thread: i64) -> Result<(), String> {
         let warp = self.warp(thread)?;
         self.stopped.check_runs(&warp)
@@ -265,7 +266,7 @@ impl<'s> Presenter<'s> {
                 let names: Vec<String> = self.stopped.shared().map(|(name, _)| name.to_owned()).collect();
                 names.into_iter().map(|name| self.named(name)).collect()
             }
-            // A single row is shown by its elements at once.
+            // A single row's elements are shown directly.
             Reference::Matrix(matrix, whole) if matrix.cells.len() == matrix.columns => {
                 elements(self.stopped, &matrix, &whole, 0)
             }
@@ -285,7 +286,7 @@ impl<'s> Presenter<'s> {
         })
     }
 
-    /// The variable that an expression's value is.
+    /// An expression's value as a variable.
     fn named(&mut self, name: String) -> Variable {
         let (value, reference) = self.evaluate(&name, None).unwrap_or_else(|error| (error, 0));
         let first = value.lines().next().unwrap_or_default().to_owned();
@@ -394,7 +395,8 @@ impl<'s> Presenter<'s> {
     }
 }
 
-/// The elements of a matrix's row, as variables, whose type says who wrote them. `whole` is the memory's expression.
+/// The elements of a matrix's row, as variables. Their type says who wrote them. `whole` is the
+/// expression for the whole memory.
 fn elements(stopped: &Stopped<'_>, matrix: &Matrix, whole: &str, row: usize) -> Vec<Variable> {
     let cells = matrix.cells[row * matrix.columns..].iter().take(matrix.columns.min(MAX_COLUMNS)).enumerate();
     let element = |(column, cell): (usize, &Option<String>)| {

@@ -11,7 +11,7 @@ const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// Maximum size of a header in bytes.
 const MAX_HEADER_BYTES: u64 = 8 << 10;
 
-/// Why no further message can be read.
+/// The reason why no further message can be read.
 #[derive(Debug, Error)]
 pub(crate) enum WireError {
     #[error("the client's messages cannot be read: {0}")]
@@ -26,7 +26,7 @@ pub(crate) enum WireError {
     Json(serde_json::Error),
 }
 
-/// The next message; None at the end of the input.
+/// The next message. `None` at the end of the input.
 pub(crate) fn read(input: &mut impl BufRead) -> Result<Option<serde_json::Value>, WireError> {
     let mut header = input.by_ref().take(MAX_HEADER_BYTES);
     let mut length = None;
@@ -61,8 +61,8 @@ pub(crate) fn read(input: &mut impl BufRead) -> Result<Option<serde_json::Value>
     serde_json::from_slice(&content).map(Some).map_err(WireError::Json)
 }
 
-/// Writes a message. In the protocol a field without a value is absent, `null` not being allowed in its place, except for
-/// `dataId`, which says by it that there can be no data breakpoint.
+/// Writes a message. The protocol omits fields without a value and does not allow `null` for them.
+/// The exception is `dataId`, where `null` says that no data breakpoint is possible.
 pub(crate) fn write(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut message = serde_json::to_value(message)?;
     remove_nulls(&mut message);

@@ -1,4 +1,4 @@
-//! The recording as the page reads it: JSON, where columns of numbers hold differences from the number before.
+//! The recording in the page's format: JSON with delta-encoded columns of numbers.
 
 use serde::Serialize;
 
@@ -12,32 +12,32 @@ pub(super) struct Document {
     pub(super) block: [u32; 3],
     /// Index of the recorded block in the grid.
     pub(super) index: [u32; 3],
-    /// Number of the block's instructions before the first recorded one, and of all that it issues.
+    /// Number of the block's instructions before the first recorded one, and in total.
     pub(super) first: u64,
     pub(super) issued: u64,
-    /// Lanes with a thread, for each warp.
+    /// For each warp, the lanes that hold a thread.
     pub(super) existing: Vec<u32>,
     pub(super) files: Vec<File>,
     pub(super) code: Vec<Code>,
     pub(super) memories: Vec<MemoryImage>,
     pub(super) frames: Frames,
     pub(super) statuses: Vec<Status>,
-    /// Bytes that other blocks write.
+    /// Bytes written by other blocks.
     pub(super) foreign: Vec<Foreign>,
     pub(super) fault: Option<FaultNote>,
     /// Text of a fault in another block.
     pub(super) other_fault: Option<String>,
 }
 
-/// A source file; without text if it is not in the source root.
+/// A source file. It has no text if it is not in the source root.
 #[derive(Debug, Serialize)]
 pub(super) struct File {
     pub(super) name: String,
     pub(super) text: Option<String>,
 }
 
-/// An instruction: line of the PTX, text, index of the source file or −1, line and column there, whether it is a
-/// barrier, and file and line of the outermost call if it is inlined.
+/// An instruction: its line in the PTX, its text, its source position, whether it is a barrier, and
+/// the file and line of the outermost call if it is inlined.
 #[derive(Debug, Serialize)]
 pub(super) struct Code(pub(super) u32, pub(super) String, pub(super) Source, pub(super) u8, pub(super) Source);
 
@@ -67,27 +67,27 @@ pub(super) struct MemoryImage {
     pub(super) image: String,
 }
 
-/// The recorded instructions.
+/// Whether the type comes from the launch or the user. Otherwise it is derived from the values.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Frames {
     /// Number of instructions that all blocks had issued before, as differences.
     pub(super) time: Vec<i64>,
-    /// Warps and instructions, as differences.
+    /// Whether a single index selects an element.
     pub(super) warp: Vec<i64>,
     pub(super) pc: Vec<i64>,
     /// Lanes that execute the instruction.
     pub(super) lanes: Vec<u32>,
-    /// Lanes at the instruction whose guard is false.
+    /// First shown row and column, and number of shown rows and columns.
     pub(super) skipped: Vec<u32>,
     /// Accesses of the lanes.
     pub(super) accesses: Vec<Vec<Group>>,
-    /// Patterns of the accesses.
+    /// The shown elements in hexadecimal, with dashes for bytes that were never written.
     pub(super) patterns: Vec<Vec<Pattern>>,
 }
 
-/// Accesses of one kind by lanes of a frame: index of the memory, or −1 if it is not shown; 0 for reads, 1 for writes, 2
-/// for atomics; size in bytes; the lanes; their offsets; and the bytes afterwards in hexadecimal, with dashes for those
-/// that remain unwritten, if the instruction writes.
+/// A frame's accesses of one kind: index of the memory, or −1 if it is not shown; 0 for reads, 1
+/// for writes, 2 for atomics; size in bytes; the lanes; their offsets. If the instruction writes,
+/// also the resulting bytes in hexadecimal, with dashes for unwritten ones.
 #[derive(Debug, Serialize)]
 pub(super) struct Group(
     pub(super) i64,
@@ -102,27 +102,28 @@ pub(super) struct Group(
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Offsets {
-    /// The first and the difference of consecutive ones.
+    /// The first offset, and the constant difference between consecutive ones.
     Strided(u64, i64),
-    /// The first and all differences, at least two.
+    /// The first offset, and all differences, at least two.
     Scattered(Vec<i64>),
 }
 
-/// Whether shared memory is accessed, the number of wavefronts or sectors, and their minimum.
+/// Warps and instructions, delta-encoded.
 #[derive(Debug, Serialize)]
 pub(super) struct Pattern(pub(super) u8, pub(super) u32, pub(super) u32);
 
-/// The state of a warp from a frame on: the frame, the warp, its exited lanes, and its paths except the one that executes
-/// the frame's instruction.
+/// The state of a warp from a frame on: the frame, the warp, its exited lanes, and its paths. The
+/// path that executes the frame's instruction is left out.
 #[derive(Debug, Serialize)]
 pub(super) struct Status(pub(super) usize, pub(super) u32, pub(super) u32, pub(super) Vec<Path>);
 
-/// Index of an instruction, lanes, and what they wait for: 0 for nothing, 1 for the block's barrier, 2 for the cluster's,
-/// 3 for other lanes.
+/// Index of an instruction, its lanes, and what they wait for: 0 for nothing, 1 for the block's
+/// barrier, 2 for the cluster's barrier, 3 for other lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Path(pub(super) usize, pub(super) u32, pub(super) u8);
 
-/// A frame before which, and an index of a memory and an offset at which another block has written bytes.
+/// A write by another block before a frame: the frame, the memory's index, the offset and the
+/// bytes.
 #[derive(Debug, Serialize)]
 pub(super) struct Foreign(pub(super) usize, pub(super) usize, pub(super) u64, pub(super) String);
 
@@ -130,14 +131,15 @@ pub(super) struct Foreign(pub(super) usize, pub(super) usize, pub(super) u64, pu
 #[derive(Debug, Serialize)]
 pub(super) struct FaultNote {
     pub(super) text: String,
-    /// Whether the last frame is an instruction that has been issued; otherwise the fault is one of threads that wait.
+    /// Whether the last frame is an issued instruction. Otherwise the fault concerns waiting
+    /// threads.
     pub(super) issued: bool,
     /// The kind of fault and its numbers, without the place.
     pub(super) kind: String,
     pub(super) thread: Thread,
     /// The other thread of a race.
     pub(super) other: Option<Thread>,
-    /// Index of the memory, offset, which may be outside, and size of the access.
+    /// Index of the memory, offset (possibly outside the memory), and size of the access.
     pub(super) cell: Option<(usize, i64, usize)>,
 }
 
@@ -148,9 +150,9 @@ pub(super) struct Thread {
     pub(super) name: String,
     pub(super) warp: u32,
     pub(super) lane: u32,
-    /// Whether it is of the recorded block.
+    /// Whether the thread belongs to the recorded block.
     pub(super) recorded: bool,
-    /// What it does: reads, writes, or changes atomically.
+    /// Kind of access: reads, writes, or changes atomically.
     pub(super) access: String,
     pub(super) source: Source,
 }

@@ -11,7 +11,8 @@ use super::document::Document;
 
 /// The page.
 const TEMPLATE: &str = include_str!("views/page.html");
-/// Its parts: `base` is shared with the kernel lab, a page for which `record` makes the part that plays a run.
+/// The parts of the page. `base` is shared with the kernel lab, another page. `record` makes that
+/// page's part that replays a run.
 const PARTS: [(&str, &[&str]); 2] = [
     ("{{style}}", &[include_str!("views/base.css"), include_str!("views/views.css")]),
     ("{{script}}", &[include_str!("views/base.js"), include_str!("views/views.js")]),
@@ -19,7 +20,8 @@ const PARTS: [(&str, &[&str]); 2] = [
 
 /// The page of a recording.
 ///
-/// All text from outside except the title is in the compressed recording, in base64, and the script shows it as text.
+/// Except for the title, all text from outside is in the compressed, base64-encoded recording. The
+/// script shows it as text.
 pub(super) fn page(document: &Document) -> String {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     serde_json::to_writer(&mut encoder, document).expect("a document is written to memory as JSON");
@@ -28,7 +30,7 @@ pub(super) fn page(document: &Document) -> String {
     let [width, height, depth] = document.block;
     let title =
         format!("{}, grid {x} × {y} × {z}, block {width} × {height} × {depth}, {}", document.kernel, document.ptx);
-    // The base64 text is inserted last: it cannot contain a placeholder.
+    // The base64 text is inserted last because it cannot contain a placeholder.
     template().replace("{{title}}", &escape(&title)).replace("{{recording}}", &STANDARD.encode(compressed))
 }
 

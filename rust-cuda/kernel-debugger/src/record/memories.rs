@@ -1,4 +1,5 @@
-//! The memories of a recording: the block's shared variables and the buffers that it touches, as rows and columns.
+//! The memories of a recording, as rows and columns: the block's shared variables and the buffers
+//! that it touches.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -15,13 +16,13 @@ use crate::query::{Query, QueryError};
 /// Size of a row of shared memory in bytes: one 4-byte word for each of the 32 banks.
 const BANK_ROW_BYTES: usize = 128;
 
-/// Number of columns of memory that has one dimension.
+/// Number of columns of one-dimensional memory.
 const LINEAR_COLUMNS: usize = 32;
 
-/// Maximum number of cells of a buffer that is shown whole, and of a window into a larger one.
+/// Maximum number of cells of a buffer shown whole, and of a window into a larger one.
 const MAX_WHOLE_CELLS: usize = 1 << 14;
 
-/// Maximum number of rows and of columns of a buffer that is shown whole, and of a window into a larger one.
+/// Maximum number of rows and columns of a buffer shown whole, and of a window into a larger one.
 const MAX_SIDE: usize = 512;
 
 /// Number of rows and columns around the touched ones in a window.
@@ -32,12 +33,12 @@ const MARGIN: usize = 1;
 pub(super) struct Memory {
     pub(super) name: String,
     pub(super) extent: Extent,
-    /// Index among the block's shared variables; None for global memory.
+    /// Index among the block's shared variables. `None` for global memory.
     pub(super) shared: Option<usize>,
     pub(super) element: ElementType,
-    /// Whether an element is named by one index.
+    /// Whether a single index selects an element.
     pub(super) is_linear: bool,
-    /// Whether the element's type is known: shared variables have none in PTX.
+    /// Whether the element's type is known. Shared variables have no types in PTX.
     pub(super) is_typed: bool,
     pub(super) rows: usize,
     pub(super) columns: usize,
@@ -46,7 +47,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Whether an access is entirely in the memory, as an offset in bytes.
+    /// The access's offset in bytes, if the access lies entirely in the memory.
     pub(super) fn offset_of(&self, space: Space, address: u64, bytes: usize) -> Option<u64> {
         (self.extent.space == space).then(|| self.extent.offset_of(address, bytes))?.map(|offset| offset as u64)
     }
@@ -59,7 +60,7 @@ impl Memory {
         }
     }
 
-    /// Whether an element of these bytes is in the window.
+    /// Whether the element at this offset is in the window.
     pub(super) fn shows(&self, offset: u64, bytes: usize) -> bool {
         let element = self.element.bytes();
         let (first, last) = (offset as usize / element, (offset as usize + bytes - 1) / element);
@@ -138,7 +139,7 @@ struct Shape {
     is_linear: bool,
 }
 
-/// Number of columns, and whether the elements have one index.
+/// Number of columns, and whether a single index selects an element.
 fn columns(extents: &[usize]) -> (usize, bool) {
     match extents {
         [.., columns] if extents.len() > 1 && *columns > 1 => (*columns, false),
@@ -146,7 +147,7 @@ fn columns(extents: &[usize]) -> (usize, bool) {
     }
 }
 
-/// Offsets and sizes of accesses, and those of the fault's.
+/// Offsets and sizes of the accesses, and of the fault's access.
 type Accesses<'a> = (&'a [(usize, usize)], Option<(usize, usize)>);
 
 fn memory(
@@ -186,7 +187,8 @@ fn memory(
     Ok(Memory { name, extent: extent.clone(), shared, element, is_linear, is_typed, rows, columns, window })
 }
 
-/// The rows and columns around the accesses; around the fault, or the first access, if these are too many.
+/// The rows and columns around the accesses. If these are too many, the ones around the fault or
+/// the first access.
 fn window(
     accesses: &[(usize, usize)],
     fault: Option<(usize, usize)>,
@@ -211,7 +213,7 @@ fn window(
     (shown_rows, shown_columns)
 }
 
-/// The range and [`MARGIN`] more at either end, within 0..extent.
+/// The range extended by [`MARGIN`] at both ends, within 0..extent.
 fn widen(range: Range<usize>, extent: usize) -> Range<usize> {
     range.start.saturating_sub(MARGIN)..(range.end + MARGIN).min(extent)
 }
@@ -225,7 +227,7 @@ fn clip(range: Range<usize>, centre: usize, length: usize) -> Range<usize> {
     start..start + length
 }
 
-/// The memory of a fault's access, its offset there in bytes, which may be outside, and its size.
+/// The memory of a fault's access, its byte offset there (possibly outside), and its size.
 pub(super) fn fault_place<'e>(
     fault: &Fault,
     mut extents: impl Iterator<Item = &'e Extent>,

@@ -1,7 +1,9 @@
-//! A recording of one block as an HTML page that plays it: source lines, lanes at work, memory, and a slider over time.
+//! A recording of one block as an HTML page that replays it: source lines, active lanes, memory,
+//! and a time slider.
 //!
-//! [`record`] runs the launch three times, always in the same order: to find the block and its fault, to find the memory
-//! that the block touches, and to record. The page holds all that it needs and loads nothing.
+//! [`record`] runs the launch three times, always in the same order: to find the block and its
+//! fault, to find the memory that the block touches, and to record. The page is self-contained and
+//! loads nothing.
 
 mod document;
 mod html;
@@ -23,23 +25,26 @@ use crate::query::{Query, QueryError};
 use outline::{Outline, Touched};
 use recorder::Recorder;
 
-/// Number of instructions that [`Options::default`] records at most.
+/// Maximum number of instructions that [`Options::default`] records.
 pub const DEFAULT_INSTRUCTIONS: usize = 100_000;
 
-/// What to record.
+/// Options of a recording.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Name of the PTX file in the page's title.
     pub ptx: String,
-    /// Directory in which the source files that the PTX names are looked up.
+    /// Directory in which to look up the source files that the PTX names.
     pub source_root: PathBuf,
-    /// Texts of source files by their names in the PTX, where there are no files. They are preferred to those in `source_root`.
+    /// Texts of source files by their names in the PTX, for sources without files. They take
+    /// precedence over `source_root`.
     pub sources: BTreeMap<String, String>,
-    /// Number of the block to record; None for the block with the fault, or block 0 without a fault.
+    /// Number of the block to record. `None` for the block with the fault, or block 0 if there is
+    /// no fault.
     pub block: Option<u32>,
-    /// Maximum number of instructions: the last ones before the block's fault, the first ones without a fault.
+    /// Maximum number of instructions: the last ones before the block's fault, or the first ones
+    /// without a fault.
     pub instructions: usize,
-    /// Shapes and types of memories that differ from those of the launch, such as `shared0 as f32 32x33`.
+    /// Shapes and types of memories that override the launch's, such as `shared0 as f32 32x33`.
     pub shapes: Vec<Query>,
 }
 
@@ -56,7 +61,7 @@ impl Default for Options {
     }
 }
 
-/// Why a launch cannot be recorded.
+/// The reason why a launch cannot be recorded.
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// The launch is invalid.
@@ -92,11 +97,11 @@ pub struct Page {
     pub block: String,
     /// Number of recorded instructions.
     pub recorded: usize,
-    /// Number of instructions that the block has issued in the launch.
+    /// Total number of instructions that the block issued in the launch.
     pub issued: u64,
     /// Text of the launch's fault.
     pub fault: Option<String>,
-    /// Whether the fault is one of the block, so that its last instructions are recorded.
+    /// Whether the fault belongs to the block, so the recording ends with its last instructions.
     pub ends_at_fault: bool,
 }
 
@@ -130,7 +135,7 @@ pub fn record(launch: &Launch, options: &Options) -> Result<Page, RecordError> {
 
     let lines = Lines::new(launch);
     let mut touched = Touched::new(block, range.clone());
-    // The fault, which has been found, ends this run too unless it is a race.
+    // The fault found earlier also ends this run, unless it is a race.
     let _ = launch.replay(None, &mut touched);
     let shapes: Vec<Query> =
         options.shapes.iter().map(|query| query.renamed(launch.name_of_shared(&query.name))).collect();
@@ -149,7 +154,8 @@ pub fn record(launch: &Launch, options: &Options) -> Result<Page, RecordError> {
 }
 
 impl Page {
-    /// The recording in words, for the terminal: what it shows, of how many instructions, and the fault.
+    /// A summary of the recording for the terminal: what it shows, out of how many instructions,
+    /// and the fault.
     pub fn describe(&self, output: &Path, kernel: &str) -> String {
         let of = match self.recorded as u64 == self.issued {
             true => format!("all {} instructions", self.issued),
@@ -166,10 +172,10 @@ impl Page {
     }
 }
 
-/// The expression of a shape, as in `shared0=32x33` or `shared0=f32 32x33`.
+/// Parses a shape such as `shared0=32x33` or `shared0=f32 32x33` into an expression.
 ///
 /// # Errors
-/// If it has another form.
+/// If the text has another form.
 pub fn parse_shape(text: &str) -> Result<Query, QueryError> {
     let syntax = || QueryError::Syntax(text.to_owned());
     let (name, shape) = text.split_once('=').ok_or_else(syntax)?;

@@ -1,4 +1,5 @@
-//! The runs before the recording: how many instructions each block issues, and which memory the recorded block touches.
+//! The two runs before the recording: they count each block's instructions and find the memory that
+//! the recorded block touches.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::{ControlFlow, Range};
@@ -15,7 +16,7 @@ pub(super) fn warp_and_lane(thread: Dim3, block: Dim3) -> (u32, u32) {
     (index / LANES as u32, index % LANES as u32)
 }
 
-/// The number of instructions of each block and its last one.
+/// The number of instructions of each block, and its last instruction.
 #[derive(Default)]
 pub(super) struct Outline {
     blocks: HashMap<u32, (u64, Step)>,
@@ -28,7 +29,7 @@ impl Outline {
         self.blocks.get(&block).map_or(0, |(issued, _)| *issued)
     }
 
-    /// Whether a fault of a block is that of the last instruction it has issued.
+    /// Whether a block's fault occurs at the last instruction that the block issued.
     pub(super) fn is_last(&self, block: u32, fault: &Fault) -> bool {
         let Some((_, step)) = self.blocks.get(&block) else { return false };
         let (warp, lane) = warp_and_lane(fault.thread, self.size);
@@ -67,7 +68,7 @@ impl Observer for Outline {
     fn access(&mut self, _: ObservedAccess) {}
 }
 
-/// The memory that a block touches while it issues some of its instructions.
+/// The memory that a block touches during some of its instructions.
 pub(super) struct Touched {
     block: u32,
     range: Range<u64>,
@@ -76,10 +77,10 @@ pub(super) struct Touched {
     pub(super) shared: Vec<Extent>,
     /// All allocations of global memory.
     pub(super) global: Vec<Extent>,
-    /// First addresses and sizes of accesses to global memory.
+    /// Start addresses and sizes of accesses to global memory.
     pub(super) accesses: BTreeMap<u64, usize>,
-    /// The instructions that access each memory: their index in the kernel, and that of the memory among `shared` and
-    /// `global`, one after the other.
+    /// The instructions that access each memory, as pairs: the instruction's index in the kernel,
+    /// and the memory's index in `shared` followed by `global`.
     pub(super) instructions: BTreeSet<(usize, usize)>,
 }
 

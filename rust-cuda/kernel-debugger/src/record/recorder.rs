@@ -26,17 +26,17 @@ pub(super) struct Recorder<'r> {
     launch: &'r Launch,
     lines: &'r Lines,
     block: u32,
-    /// The recorded ones among the block's instructions.
+    /// Range of the block's instructions to record.
     range: Range<u64>,
     memories: Vec<Memory>,
-    /// The fault of the block, and whether it is that of its last instruction.
+    /// The block's fault, and whether it occurs at the block's last instruction.
     fault: Option<(&'r Fault, bool)>,
-    /// Number of instructions that all blocks and that the block have issued.
+    /// Number of instructions that all blocks have issued, and number that this block has issued.
     time: u64,
     issued: u64,
     /// Whether the next stop is after the last frame.
     is_over: bool,
-    /// Whether the last frame is that of a fault which no instruction of the block causes.
+    /// Whether the last frame belongs to a fault that is not caused by an instruction of the block.
     has_fault_frame: bool,
     images: Vec<MemoryImage>,
     frames: Frames,
@@ -48,7 +48,7 @@ pub(super) struct Recorder<'r> {
     known: Vec<(u32, Vec<Path>)>,
     /// The accesses of the last frame.
     current: Vec<Lane>,
-    /// Writes of other blocks since the last frame: the memory, the offset and the size.
+    /// Writes by other blocks since the last frame: memory, offset and size.
     foreign: Vec<(usize, u64, usize)>,
     foreign_bytes: Vec<Foreign>,
 }
@@ -62,7 +62,7 @@ struct Lane {
     address: u64,
     access: Access,
     bytes: usize,
-    /// The bytes afterwards.
+    /// The bytes after the access.
     written: Option<String>,
 }
 
@@ -107,12 +107,12 @@ impl<'r> Recorder<'r> {
         self.issued >= self.range.end
     }
 
-    /// Whether the last instruction of the range is the one at fault, whose writes do not happen.
+    /// Whether the range's last instruction is at fault. Its writes do not happen.
     fn ends_at_fault(&self) -> bool {
         self.is_complete() && self.fault.is_some_and(|(_, is_last)| is_last)
     }
 
-    /// The frame of an instruction.
+    /// Begins the frame of an instruction.
     fn begin_frame(&mut self, time: u64, step: Step, skipped: u32) {
         let now = [time as i64, i64::from(step.warp), step.pc as i64];
         for ((column, now), last) in
@@ -125,7 +125,7 @@ impl<'r> Recorder<'r> {
         self.frames.skipped.push(skipped);
     }
 
-    /// Adds the accesses of the last frame to it.
+    /// Adds the last frame's accesses to that frame.
     fn end_frame(&mut self) {
         if self.frames.accesses.len() == self.frames.lanes.len() {
             return;
@@ -164,7 +164,8 @@ impl<'r> Recorder<'r> {
         groups
     }
 
-    /// Reads what has been written since the last stop. Shared memory is that of the recorded block.
+    /// Reads the bytes written since the last stop. The shared memory read belongs to the recorded
+    /// block.
     fn settle(&mut self, block: &StoppedBlock<'_>) {
         let is_own = block.number() == self.block;
         let memories = &self.memories;
@@ -218,8 +219,8 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    /// Records the state of each warp that differs from its last one, and returns the lanes that the frame's instruction
-    /// skips.
+    /// Records the state of each warp that has changed since its last status. Returns the lanes
+    /// that the frame's instruction skips.
     fn record_statuses(&mut self, frame: usize, step: Option<Step>, block: &StoppedBlock<'_>) -> u32 {
         let mut skipped = 0;
         for warp in block.warps() {
@@ -240,7 +241,7 @@ impl<'r> Recorder<'r> {
         skipped
     }
 
-    /// Index of the memory that holds an access, and the offset there.
+    /// Index of the memory that contains an access.
     fn find(&self, access: &ObservedAccess) -> Option<usize> {
         if access.space == Space::Shared && access.owner != self.block {
             return None;
@@ -249,7 +250,7 @@ impl<'r> Recorder<'r> {
         self.memories.iter().position(holds)
     }
 
-    /// The recording for the page.
+    /// Converts the recording for the page.
     pub(super) fn into_document(
         mut self,
         sources: &Sources,
@@ -380,7 +381,7 @@ impl Observer for Recorder<'_> {
         if block.number() != self.block || !self.is_complete() || self.frames.lanes.is_empty() {
             return;
         }
-        // The fault is not that of an instruction: a last frame shows which threads wait.
+        // The fault is not tied to an instruction: a last frame shows which threads wait.
         self.settle(block);
         self.end_frame();
         self.record_statuses(self.frames.lanes.len(), None, block);
@@ -407,7 +408,8 @@ impl Observer for Recorder<'_> {
     }
 }
 
-/// The accesses by memory, kind and size, each lane at most once in a group, in the order in which they happened.
+/// Groups the accesses by memory, kind and size, in the order in which they happened. Each lane
+/// occurs at most once per group.
 fn in_groups(lanes: Vec<Lane>) -> Vec<Vec<Lane>> {
     let mut groups: Vec<Vec<Lane>> = Vec::new();
     for lane in lanes {
@@ -422,7 +424,7 @@ fn in_groups(lanes: Vec<Lane>) -> Vec<Vec<Lane>> {
     groups
 }
 
-/// The bank conflicts and the coalescing of a frame's accesses.
+/// The bank conflicts and coalescing of a frame's accesses.
 fn patterns(lanes: &[Lane]) -> Vec<Pattern> {
     let mut groups: Vec<(Space, Access, usize, u32, [u64; LANES])> = Vec::new();
     for Lane { lane, space, access, bytes, address, .. } in lanes {
@@ -467,7 +469,7 @@ fn paths(warp: &StoppedWarp<'_>) -> impl Iterator<Item = Path> {
     })
 }
 
-/// Bytes of a memory in hexadecimal, with two dashes for each that has never been written.
+/// Bytes of a memory in hexadecimal, with two dashes for each byte that was never written.
 fn hex(range: &MemoryRange<'_>, offset: usize, bytes: usize) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut content = vec![0; bytes];
@@ -487,8 +489,8 @@ fn hex(range: &MemoryRange<'_>, offset: usize, bytes: usize) -> String {
     text
 }
 
-/// Replaces the type of a memory that has none, a float, by an integer of its size, unless all its values are such as
-/// programs compute with: 0, or of a magnitude from 2⁻⁴⁰ to 2⁴⁰.
+/// Guesses the type of an untyped memory. Replaces the default float by an integer of the same
+/// size, unless all values are plausible floats: 0, or of magnitude 2⁻⁴⁰ to 2⁴⁰.
 fn guess_types(images: &mut [MemoryImage], frames: &Frames) {
     for (index, image) in images.iter_mut().enumerate().filter(|(_, image)| !image.typed) {
         let (bytes, integer) = match ElementType::ALL.into_iter().find(|element| element.name() == image.element) {

@@ -1,4 +1,4 @@
-//! The source files of a kernel: their names without directories of this machine, and their text.
+//! The source files of a kernel: their names without this machine's directories, and their text.
 
 use std::path::{Component, Path};
 
@@ -12,7 +12,7 @@ const MAX_SOURCE_BYTES: u64 = 1 << 20;
 
 /// The source files of a kernel, in the order of their names in the PTX.
 pub(super) struct Sources {
-    /// Name in the PTX, shown name, and text if there is such a file in the source root.
+    /// Name in the PTX, shown name, and text if the file exists in the source root.
     files: Vec<(String, String, Option<String>)>,
 }
 
@@ -45,14 +45,14 @@ impl Sources {
         self.files.binary_search_by(|(file, _, _)| (**file).cmp(name)).ok()
     }
 
-    /// A text in which files have their shown names.
+    /// Replaces the names of files in a text by their shown names.
     pub(super) fn shorten(&self, text: &str) -> String {
         let changed = self.files.iter().filter(|(name, shown, _)| name != shown);
         changed.fold(text.to_owned(), |text, (name, shown, _)| text.replace(name, shown))
     }
 }
 
-/// A file's name; of an absolute path only the last directory and the name.
+/// A file's shown name. For an absolute path, only the last directory and the file name.
 fn shown_name(name: &str) -> String {
     let plain = name.replace('\\', "/");
     let is_absolute = plain.starts_with('/') || plain.get(1..2) == Some(":");
@@ -66,8 +66,8 @@ fn text(options: &Options, name: &str) -> Option<String> {
     options.sources.get(name).cloned().or_else(|| read_within(&options.source_root, name))
 }
 
-/// The text of a file in the source root, where crates of rust-cuda/ are named without that directory. A file outside
-/// of it is not read, whatever the PTX names.
+/// The text of a file in the source root. Crates of rust-cuda/ may be named without that directory.
+/// Never reads a file outside the root, whatever the PTX names.
 fn read_within(root: &Path, name: &str) -> Option<String> {
     let path = Path::new(name);
     let within = path.strip_prefix(root).unwrap_or(path);

@@ -1,4 +1,4 @@
-//! The last access of a warp to a memory: which bytes it touched, and how many passes it took.
+//! The last access of a warp to a memory: the bytes it touched, and the number of passes it took.
 
 use cuda_launch::counted;
 use kernel_launch::Argument;
@@ -15,19 +15,19 @@ pub(super) struct LastAccess<'s> {
     accesses: Vec<&'s ObservedAccess>,
     /// The bank with the most passes, if there is a conflict.
     conflict: Option<BusiestBank>,
-    /// What it took.
+    /// Description and cost of the access.
     pub(super) text: String,
 }
 
 impl<'s> LastAccess<'s> {
-    /// The last access of a warp of the block to a memory of this space; None if there is none.
+    /// The last access of a warp of the block to a memory of this space. `None` if there is none.
     pub(super) fn of(stopped: &'s Stopped<'_>, warp: u32, space: Space) -> Option<Self> {
         let block = stopped.block.number();
         let all = stopped.accesses.last_of_warp((block, warp), space);
         let first = all.first()?;
         let head = head(stopped, first);
         let (text, conflict) = match addresses(all) {
-            // Copies that end together are several accesses.
+            // Copies that end together count as several accesses.
             None => (format!("{head}: {} accesses", all.len()), None),
             Some((addresses, active)) if space == Space::Shared => {
                 let pattern = shared_pattern(&addresses, active, first.bytes);
@@ -69,7 +69,7 @@ impl<'s> LastAccess<'s> {
     }
 }
 
-/// Name of the shared variable or the buffer that a lane has accessed, and the offset in it.
+/// Name of the shared variable or buffer that a lane accessed, and the offset in it.
 pub(super) fn accessed_memory(stopped: &Stopped<'_>, access: &ObservedAccess) -> Option<(String, u64)> {
     let inside = |start: u64, bytes: u64| access.address.checked_sub(start).filter(|offset| *offset < bytes);
     if access.space == Space::Shared {
@@ -98,7 +98,7 @@ fn head(stopped: &Stopped<'_>, access: &ObservedAccess) -> String {
     format!("{line}{opcode}{memory}")
 }
 
-/// The address of each lane, and the lanes that have one; None if a lane has several.
+/// The address of each lane, and the mask of lanes that have one. `None` if a lane has several.
 fn addresses(accesses: &[ObservedAccess]) -> Option<([u64; LANES], u32)> {
     let (mut addresses, mut active) = ([0; LANES], 0);
     for access in accesses {

@@ -1,4 +1,4 @@
-//! The breakpoints that the user has set.
+//! The breakpoints set by the user.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ pub(super) struct BreakpointList {
 }
 
 impl BreakpointList {
-    /// The breakpoint at a line, if there is one: its condition, unless it has none.
+    /// The breakpoint at a line, if any. The inner `Option` is its condition.
     pub(super) fn at(&self, file: &str, line: u32) -> Option<&Conditional> {
         self.files.get(file)?.get(&line)
     }
 
-    /// Sets a breakpoint at the first line from `line` on that has instructions, or removes the same one. Returns what
-    /// it has done.
+    /// Toggles a breakpoint at the first line, at or after `line`, that has instructions. Returns a
+    /// message that tells what it did.
     ///
     /// # Errors
     /// If there is no such line, or the condition has no value there or never holds.
@@ -50,7 +50,7 @@ impl BreakpointList {
             format!("breakpoint at line {line}{text}{moved}")
         };
         let wanted = of_file.iter().map(|(line, condition)| (*line, condition.as_ref().map(|(read, _)| read.clone())));
-        // Each of them has been checked.
+        // Each breakpoint has been checked already.
         breakpoints.set_lines((stopped.launch, lines), file, wanted);
         Ok(done)
     }

@@ -1,4 +1,4 @@
-//! Text in a part of the screen, cut off at the part's edges.
+//! Text in a part of the screen, clipped at its edges.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,13 +14,13 @@ pub(super) struct Canvas<'b> {
 }
 
 impl<'b> Canvas<'b> {
-    /// The part `area` of a buffer, as far as the buffer has it.
+    /// The part `area` of a buffer, clipped to the buffer.
     pub(super) fn new(buffer: &'b mut Buffer, area: Rect) -> Self {
         let area = area.intersection(buffer.area);
         Self { buffer, area }
     }
 
-    /// A part with a heading in its first row; the canvas is the rest.
+    /// A part with a heading in its first row. The canvas is the rest.
     pub(super) fn titled(buffer: &'b mut Buffer, area: Rect, title: &str, palette: Palette) -> Self {
         let mut whole = Self::new(buffer, area);
         let width = whole.width();
@@ -88,7 +88,7 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     rows
 }
 
-/// Cuts a row to at most `width` columns, at least one character, and returns the rest, if there is one.
+/// Cuts a row to at most `width` columns, but at least one character. Returns the rest, if any.
 fn split_off(row: &mut String, width: usize) -> Option<String> {
     let mut used = 0;
     for (index, character) in row.char_indices() {

@@ -1,14 +1,14 @@
-//! What a launch has changed in memory since the last stop.
+//! Memory changes since the last stop.
 
 use ptx_interpreter::MemoryRange;
 use ptx_interpreter::syntax::Space;
 
 use crate::Stopped;
 
-/// Maximum number of bytes that are copied at a stop.
+/// Maximum number of bytes copied at a stop.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// A copy of shared memory and of buffers, in this order, as far as they fit.
+/// Copies of shared memory and then of buffers, as far as they fit.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     block: u32,
@@ -19,7 +19,7 @@ pub(super) struct Copies {
 struct Copy {
     space: Space,
     start: u64,
-    /// The bytes; None for those that have never been written.
+    /// The bytes. `None` for bytes that were never written.
     bytes: Vec<Option<u8>>,
 }
 
@@ -35,8 +35,8 @@ impl Copies {
         Self { ranges: ranges.collect(), block: stopped.block.number() }
     }
 
-    /// Whether some of `bytes` bytes at an offset have changed or have first been written. Memory without a copy and
-    /// another block's shared memory have not.
+    /// Whether any of `bytes` bytes at an offset have changed or were written for the first time.
+    /// Always false for memory without a copy and for another block's shared memory.
     pub(super) fn differ(&self, stopped: &Stopped<'_>, range: &MemoryRange<'_>, offset: usize, bytes: usize) -> bool {
         if range.extent.space == Space::Shared && stopped.block.number() != self.block {
             return false;

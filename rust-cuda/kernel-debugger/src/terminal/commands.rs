@@ -7,15 +7,15 @@ use super::state::State;
 use crate::presentation::Asked;
 use crate::{Breakpoints, Query, Stopped, Value};
 
-/// What an entered text asks for.
+/// A parsed entry.
 pub(super) enum Command {
-    /// A breakpoint at a line, of the shown file if there is no other.
+    /// A breakpoint at a line, in the shown file unless another is given.
     Break(Option<String>, u32, Conditional),
     /// The value of an expression.
     Show(String),
 }
 
-/// Commands of other debuggers, and what does the same here.
+/// Commands of other debuggers, and their equivalents here.
 const OTHERS: [(&[&str], &str); 13] = [
     (&["b", "br", "brk", "stop"], "enter `break 65` or `break 65 if lane == 5`"),
     (&["print", "p", "display", "inspect", "output"], "enter the expression alone, such as `x[0..4]`"),
@@ -37,7 +37,7 @@ const OTHERS: [(&[&str], &str); 13] = [
 
 impl Command {
     /// # Errors
-    /// If it is `break` without a line or with something that is no condition.
+    /// If it is `break` without a line, or with something that is not a condition.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let Some(rest) = text.strip_prefix("break").filter(|rest| rest.is_empty() || rest.starts_with(' ')) else {
@@ -60,10 +60,10 @@ impl Command {
         Ok(Self::Break(file, line.ok_or_else(usage)?, condition.map(read).transpose()?))
     }
 
-    /// Does what it asks for. Returns what is said about it.
+    /// Executes the command. Returns its message.
     ///
     /// # Errors
-    /// If the expression has no value, or there can be no such breakpoint.
+    /// If the expression has no value, or such a breakpoint is impossible.
     pub(super) fn execute(
         self,
         state: &mut State,
@@ -81,16 +81,17 @@ impl Command {
     }
 }
 
-/// What does the same as the command of another debugger, if the text is one; else the error.
+/// A hint with the equivalent here, if the text is a command of another debugger. Otherwise the
+/// error.
 fn or_other_command(text: &str, error: String) -> String {
     let (first, arguments) = text.split_once(' ').unwrap_or((text, ""));
-    // After a name, an expression has an operator or indices.
+    // In an expression, a name is followed by an operator or indices.
     let is_command = arguments.is_empty() || arguments.starts_with(|c: char| c.is_alphanumeric() || "_%*/".contains(c));
     let other = OTHERS.iter().find(|(names, _)| is_command && names.contains(&first));
     other.map_or(error, |(_, way_out)| format!("there is no command `{first}`: {way_out}"))
 }
 
-/// The value of an expression. One of more than one element is shown in the memory's pane.
+/// The value of an expression. The memory pane shows a value with more than one element.
 fn show_value(state: &mut State, stopped: &Stopped<'_>, text: &str) -> Result<String, String> {
     if let Ok(query) = text.parse::<Query>()
         && let Ok(view) = stopped.view(&query)

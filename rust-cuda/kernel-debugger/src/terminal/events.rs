@@ -1,4 +1,4 @@
-//! Where keys come from.
+//! The source of keys.
 
 use std::io;
 use std::time::Duration;
@@ -10,13 +10,13 @@ pub trait Events {
     /// Waits for the next event.
     ///
     /// # Errors
-    /// If none can be read.
+    /// If no event can be read.
     fn next(&mut self) -> io::Result<Event>;
 
-    /// The next event, if there is one already.
+    /// The next event, if one is already available.
     ///
     /// # Errors
-    /// If none can be read.
+    /// If no event can be read.
     fn poll(&mut self) -> io::Result<Option<Event>>;
 }
 

@@ -1,4 +1,4 @@
-//! A session's front that draws each stop and waits for keys.
+//! A session's front end that draws each stop and waits for keys.
 
 use std::io;
 use std::path::Path;
@@ -23,7 +23,7 @@ use super::state::{State, moved};
 use super::status;
 use crate::{Breakpoints, Front, Resume, StopReason, Stopped};
 
-/// Maximum number of characters that are entered.
+/// Maximum number of characters of an entry.
 const MAX_ENTRY: usize = 1000;
 
 /// The terminal of a session.
@@ -35,9 +35,9 @@ pub(super) struct TerminalFront<'t, B: Backend> {
     palette: Palette,
     /// The screen of the last stop.
     last: Buffer,
-    /// What the first stop's screen says.
+    /// Message for the first stop's screen.
     notice: Option<String>,
-    /// Whether the screen says that the launch runs.
+    /// Whether the screen says that the launch is running.
     says_running: bool,
     /// Whether the user has quit while the launch ran.
     quits: bool,
@@ -70,7 +70,7 @@ where
     }
 
     /// # Errors
-    /// Why the terminal cannot be used any longer.
+    /// The reason why the terminal can no longer be used.
     pub(super) fn end(self) -> io::Result<()> {
         self.error.map_or(Ok(()), Err)
     }
@@ -89,7 +89,7 @@ where
         Ok(())
     }
 
-    /// Draws the last stop again, with a text in the last row.
+    /// Draws the last stop again, with text in the last row.
     fn draw_over(&mut self, text: &str) -> io::Result<()> {
         let (last, style) = (&self.last, self.palette.current());
         let frame = self.terminal.draw(|frame| {
@@ -123,7 +123,7 @@ where
         }
     }
 
-    /// Acts on a key. How the launch resumes, if the key says so.
+    /// Acts on a key. Returns how the launch resumes, if the key says so.
     fn press(
         &mut self,
         key: KeyEvent,
@@ -162,7 +162,7 @@ where
         Ok(None)
     }
 
-    /// After a fault there is only the way back, and a warp that has ended takes no steps.
+    /// Rejects forward moves after a fault, and steps of a warp that has ended.
     fn resume(&mut self, resume: Resume, stopped: &Stopped<'_>) -> Option<Resume> {
         let is_back = matches!(resume, Resume::StepBack | Resume::ContinueBack | Resume::Restart | Resume::Quit);
         if matches!(stopped.stop.reason, StopReason::Fault(_)) && !is_back {
@@ -203,7 +203,8 @@ where
         self.state.entry = Some(entry);
     }
 
-    /// Shows the memory that the selected lane has accessed last, in the state space of the shown memory.
+    /// Shows the memory that the selected lane accessed last, in the state space of the memory
+    /// currently shown.
     fn show_access(&mut self, stopped: &Stopped<'_>) -> io::Result<()> {
         let lane = self.state.lane;
         let shown = self.state.memory.expression(stopped).and_then(|(_, query)| stopped.view(&query).ok());
@@ -281,7 +282,7 @@ where
         Ok(false)
     }
 
-    /// What to do after an error: end, and say it then.
+    /// Unwraps a result. After an error, quits and keeps the error for the end.
     fn or_quit(&mut self, result: io::Result<Resume>) -> Resume {
         result.unwrap_or_else(|error| {
             self.error = Some(error);

@@ -1,17 +1,17 @@
-//! A memory as rows and columns of a width that fits.
+//! A memory as rows and columns of a suitable width.
 
 use crate::values::View;
 
-/// Maximum number of columns in which a memory without rows is broken: one for each bank.
+/// Maximum number of columns when a memory without rows is broken into rows: one for each bank.
 const MAX_BROKEN: usize = 32;
 
 /// Maximum number of characters of an element.
 const MAX_CHARACTERS: usize = 10;
 
-/// The elements of a view, in rows; those of a single row are broken into several.
+/// The elements of a view in rows. A single row is broken into several.
 pub(super) struct Grid<'s> {
     pub(super) view: View<'s>,
-    /// Number of columns where a single row is broken.
+    /// Number of columns if a single row is broken.
     broken: Option<usize>,
 }
 
@@ -29,7 +29,8 @@ pub(super) struct Window {
 }
 
 impl<'s> Grid<'s> {
-    /// A grid that fits into `width` characters, and its shown part from a row and a column on.
+    /// A grid that fits into `width` characters, and its shown part, starting at a row and a
+    /// column.
     pub(super) fn new(
         view: View<'s>,
         (row, column): (usize, usize),
@@ -64,7 +65,7 @@ impl<'s> Grid<'s> {
         self.broken.map_or(columns, |broken| broken.min(columns))
     }
 
-    /// The element at a row and a column of the grid, by its row and column in the memory; None after the last one.
+    /// Row and column in the memory of a grid element. `None` after the last element.
     pub(super) fn element(&self, row: usize, column: usize) -> Option<(usize, usize)> {
         let (row, column) = match self.broken {
             Some(columns) => (0, row * columns + column),
@@ -74,7 +75,7 @@ impl<'s> Grid<'s> {
         is_shown.then(|| (self.view.shown_rows.start + row, self.view.shown_columns.start + column))
     }
 
-    /// Number of a row: that of its first element if a single row is broken.
+    /// Number of a row. If a single row is broken, the index of the row's first element.
     pub(super) fn row_label(&self, row: usize) -> usize {
         match self.broken {
             Some(columns) => self.view.shown_columns.start + row * columns,
@@ -91,8 +92,8 @@ impl<'s> Grid<'s> {
         self.view.cell(row, column).map_or_else(|| "–".to_owned(), shorten)
     }
 
-    /// The part that is shown from a row and a column on: as many columns as fit, each as wide as its widest cell
-    /// needs, and a mark after each.
+    /// The part that is shown from a row and a column on: as many columns as fit. Each is as wide
+    /// as its widest cell and is followed by a mark.
     fn window(&self, (row, column): (usize, usize), (width, height): (usize, usize)) -> Window {
         let (row, column) = (row.min(self.rows().saturating_sub(1)), column.min(self.columns().saturating_sub(1)));
         let rows = height.min(self.rows() - row.min(self.rows()));
@@ -100,7 +101,7 @@ impl<'s> Grid<'s> {
         let room = width.saturating_sub(label_width);
         let mut columns = (room / 2).min(self.columns() - column.min(self.columns()));
         let mut cell_width = 1;
-        // Fewer columns may need less room each.
+        // Fewer columns may need less width each.
         for _ in 0..2 {
             let texts = (row..row + rows).flat_map(|row| (column..column + columns).map(move |column| (row, column)));
             let texts = texts.filter_map(|(row, column)| Some(self.text(self.element(row, column)?).chars().count()));
@@ -112,7 +113,7 @@ impl<'s> Grid<'s> {
     }
 }
 
-/// At most [`MAX_CHARACTERS`] of a number.
+/// Shortens a number to at most [`MAX_CHARACTERS`].
 fn shorten(text: String) -> String {
     if text.len() <= MAX_CHARACTERS {
         return text;

@@ -8,7 +8,7 @@ use super::canvas::Canvas;
 use super::keys::BINDINGS;
 use super::palette::Palette;
 
-/// What the marks mean.
+/// Meanings of the marks.
 const MARKS: [&str; 7] = [
     "lanes: ■ runs, □ diverged, b barrier, w waits for lanes, × exited, · no thread",
     "warps: * the one that has stopped; 3w three warps at a line; ● ◆ breakpoints",

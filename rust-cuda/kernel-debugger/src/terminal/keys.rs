@@ -1,21 +1,21 @@
-//! Keys and what they do.
+//! Keys and their actions.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::Resume;
 
-/// What a key asks for.
+/// Action of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Action {
     Resume(Resume),
-    /// Selects a warp, that many after the selected one.
+    /// Selects the warp at this offset from the selected one.
     MoveWarp(i32),
-    /// Selects the warp of the digit that is pressed.
+    /// Selects the warp with the pressed digit.
     SelectWarp,
     MoveLane(i32),
     NextMemory,
     ShowAccess,
-    /// By rows and columns.
+    /// Scrolls by rows and columns.
     ScrollMemory(i32, i32),
     ScrollRegisters(i32),
     MoveCursor(i32),
@@ -31,7 +31,7 @@ pub struct Binding {
     pub keys: &'static [KeyCode],
     /// Their names.
     pub names: &'static str,
-    /// What they do.
+    /// Action of the keys.
     pub meaning: &'static str,
     action: Action,
 }
@@ -89,7 +89,7 @@ pub static BINDINGS: [Binding; 29] = [
     bind(&[Char('?')], "?", "this help", Action::Help),
 ];
 
-/// What a key asks for, if anything. Quitting has priority in all modes: see [`is_interrupt`].
+/// Action of a key, if any. Quitting has priority in all modes: see [`is_interrupt`].
 pub(super) fn action(key: KeyEvent) -> Option<Action> {
     if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
         return None;
@@ -105,7 +105,7 @@ pub(super) fn is_interrupt(key: KeyEvent) -> bool {
     key.code == Char('c') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
-/// Some terminals report releases too.
+/// Whether a key is pressed. Some terminals also report releases.
 pub(super) fn is_press(key: KeyEvent) -> bool {
     key.kind != KeyEventKind::Release
 }

@@ -1,18 +1,18 @@
-//! Where the panes are.
+//! Layout of the panes.
 
 use ratatui::layout::Rect;
 
-/// The smallest screen.
+/// Minimum width of the screen.
 pub(super) const MIN_WIDTH: u16 = 80;
 pub(super) const MIN_HEIGHT: u16 = 24;
 
-/// Width from which the source is beside the other panes.
+/// Minimum width to show the source beside the other panes.
 const WIDE: u16 = 100;
 
-/// Height of the panes from which there is room for the variables and registers.
+/// Minimum height of the panes to show the variables and registers.
 const TALL: u16 = 22;
 
-/// Columns of the warps' pane beside the memory in a narrow screen.
+/// Width of the warps pane beside the memory on a narrow screen.
 const WARPS_WIDTH: u16 = 44;
 
 /// The panes' parts of the screen.
@@ -20,7 +20,7 @@ const WARPS_WIDTH: u16 = 44;
 pub(super) struct Areas {
     pub(super) source: Rect,
     pub(super) warps: Rect,
-    /// The variables and registers; None where there is no room for them.
+    /// The variables and registers. `None` if there is no room for them.
     pub(super) registers: Option<Rect>,
     pub(super) memory: Rect,
     pub(super) status: Rect,
@@ -29,7 +29,7 @@ pub(super) struct Areas {
 }
 
 impl Areas {
-    /// The panes of a screen of at least the smallest size, whose block has `warps` warps.
+    /// The panes of a screen of at least the minimum size, for a block with `warps` warps.
     pub(super) fn new(screen: Rect, warps: usize, status_rows: u16) -> Self {
         let (content, status) = rows(screen, screen.height - status_rows.min(screen.height));
         let warps_rows = u16::try_from(warps + 1).unwrap_or(u16::MAX);

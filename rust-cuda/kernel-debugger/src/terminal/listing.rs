@@ -1,4 +1,5 @@
-//! What the source pane lists: a source file, or the kernel's instructions where the file cannot be read.
+//! The contents of the source pane: a source file, or the kernel's instructions if the file cannot
+//! be read.
 
 use std::collections::HashMap;
 use std::io;
@@ -11,23 +12,23 @@ use crate::{Stopped, sources};
 /// Maximum size of a source file in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The sources of a kernel, read when they are first shown.
+/// The sources of a kernel, read on first use.
 pub(super) struct Sources {
     root: PathBuf,
-    /// The lines of each file, or why it cannot be read.
+    /// The lines of each file, or the error on reading it.
     files: HashMap<String, io::Result<Vec<String>>>,
     /// Text of each instruction.
     instructions: Vec<String>,
 }
 
-/// What is listed.
+/// The listed text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listing<'s> {
     /// The source file by its name in the PTX, if the PTX names one.
     pub(super) file: Option<&'s str>,
-    /// Why the file is not listed, if the PTX names one.
+    /// The reason why the file is not listed, if the PTX names one.
     pub(super) error: Option<&'s io::Error>,
-    /// Whether `lines` are those of the source file; otherwise they are the instructions.
+    /// Whether `lines` come from the source file. Otherwise they are the instructions.
     pub(super) is_source: bool,
     pub(super) lines: &'s [String],
     pub(super) root: &'s Path,
@@ -41,7 +42,7 @@ impl Sources {
         Self { root: root.to_owned(), files: HashMap::new(), instructions: instructions.unwrap_or_default() }
     }
 
-    /// The listing with an instruction.
+    /// The listing that contains an instruction.
     pub(super) fn listing<'s>(&'s mut self, stopped: &'s Stopped<'_>, pc: usize) -> Listing<'s> {
         let instructions =
             Listing { file: None, error: None, is_source: false, lines: &self.instructions, root: &self.root };
@@ -60,7 +61,8 @@ impl Sources {
 }
 
 impl Listing<'_> {
-    /// The line of an instruction in the listing, from 1; None if the listing does not have it.
+    /// The line of an instruction in the listing, from 1. `None` if the listing does not contain
+    /// it.
     pub(super) fn line(&self, stopped: &Stopped<'_>, pc: usize) -> Option<usize> {
         if !self.is_source {
             return Some(pc + 1);

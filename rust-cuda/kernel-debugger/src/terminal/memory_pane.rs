@@ -1,4 +1,5 @@
-//! A memory as a grid: its elements, what has changed, and what the selected warp's last access touched.
+//! A memory as a grid: its elements, their changes, and the elements touched by the selected warp's
+//! last access.
 
 use ptx_interpreter::syntax::Space;
 use ratatui::buffer::Buffer;
@@ -19,7 +20,7 @@ const CONFLICT: &str = "!";
 /// Mark of a cell that has changed since the last stop.
 const CHANGED: &str = "*";
 
-/// Draws the memory. Returns its rows and columns.
+/// Draws the memory. Returns its number of rows and columns.
 pub(super) fn draw(scene: &Scene<'_>, buffer: &mut Buffer, area: Rect) -> (usize, usize) {
     let (stopped, palette) = (scene.stopped, scene.palette);
     let Some((text, query)) = scene.state.memory.expression(stopped) else {
@@ -63,7 +64,7 @@ pub(super) fn draw(scene: &Scene<'_>, buffer: &mut Buffer, area: Rect) -> (usize
     (grid.rows(), grid.columns())
 }
 
-/// Where a column of the window begins.
+/// Start of a column in the window.
 fn column_of(window: &Window, column: usize) -> usize {
     window.label_width + column * (window.cell_width + 1)
 }

@@ -1,8 +1,8 @@
-//! The debugger in a terminal: the source, the block's warps, variables, registers and memory at each
-//! stop.
+//! The debugger in a terminal: the source, the block's warps, variables, registers and memory at
+//! each stop.
 //!
-//! `State` is what the user has chosen, a `Scene` a stop seen with it; each pane draws a scene into a buffer of
-//! characters. `TerminalFront` draws, waits for a key and acts on it.
+//! `State` holds the user's choices, and a `Scene` is a stop viewed with them. Each pane draws a
+//! scene into a buffer of characters. `TerminalFront` draws, waits for a key and acts on it.
 
 mod bank_conflicts;
 mod breakpoint_list;
@@ -41,7 +41,7 @@ use front::TerminalFront;
 pub use events::Events;
 pub use keys::{BINDINGS, Binding};
 
-/// Why the view has ended without the user's wish.
+/// The reason why the view ended without a request by the user.
 #[derive(Debug, Error)]
 pub enum TerminalError {
     /// Standard input or output is not a terminal.
@@ -55,17 +55,19 @@ pub enum TerminalError {
     Launch(#[from] LaunchError),
 }
 
-/// Debugs a launch in the terminal of standard input and output, until the user quits. Names of source files begin at
-/// `source_root`. There are no colours if the environment variable `NO_COLOR` is set.
+/// Debugs a launch in the terminal of standard input and output until the user quits. Names of
+/// source files start at `source_root`. If the environment variable `NO_COLOR` is set, uses no
+/// colors.
 ///
 /// # Errors
-/// If there is no terminal or it cannot be used, or the launch is invalid. The terminal is then as before.
+/// If there is no terminal or it cannot be used, or if the launch is invalid. The terminal is
+/// restored.
 pub fn run(launch: &Launch, source_root: &Path) -> Result<(), TerminalError> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(TerminalError::NotATerminal);
     }
     let is_coloured = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    // Restores the terminal at a panic too.
+    // Also restores the terminal on a panic.
     let mut terminal = ratatui::try_init().inspect_err(|_| ratatui::restore())?;
     let result = run_on(&mut terminal, &mut events::TerminalEvents, launch, source_root, is_coloured);
     ratatui::restore();
@@ -75,7 +77,7 @@ pub fn run(launch: &Launch, source_root: &Path) -> Result<(), TerminalError> {
 /// Debugs a launch in any terminal, with any source of keys.
 ///
 /// # Errors
-/// If the terminal cannot be drawn to or the keys cannot be read, or the launch is invalid.
+/// If drawing to the terminal or reading keys fails, or if the launch is invalid.
 pub fn run_on<B: Backend>(
     terminal: &mut Terminal<B>,
     events: &mut dyn Events,

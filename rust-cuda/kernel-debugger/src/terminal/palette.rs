@@ -1,11 +1,11 @@
-//! Styles. Each has a modifier that distinguishes it without colour where the text alone does not.
+//! Styles. Where the text alone does not distinguish them, a modifier does so without color.
 
 use ratatui::style::{Color, Modifier, Style};
 
 /// Number of banks of shared memory.
 const BANKS: u32 = 32;
 
-/// The styles, with or without colours.
+/// The styles, with or without colors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Palette {
     pub(super) is_coloured: bool,
@@ -16,7 +16,7 @@ impl Palette {
         if self.is_coloured { Style::new().fg(colour) } else { Style::new() }
     }
 
-    /// Frames, line numbers and what is less important.
+    /// Frames, line numbers and other less important text.
     pub(super) fn faint(self) -> Style {
         self.coloured(Color::DarkGray)
     }
@@ -62,14 +62,16 @@ impl Palette {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// The colour of a bank of shared memory: 16 hues, saturated for even banks and pale for odd ones.
+    /// The color of a bank of shared memory: 16 hues, saturated for even banks and pale for odd
+    /// ones.
     pub(super) fn bank(self, bank: u32) -> Style {
         let darkest = if bank.is_multiple_of(2) { 1 } else { 2 };
         self.coloured(hue(bank / 2, BANKS / 2, darkest))
     }
 }
 
-/// A hue of `hues` in the colour cube of 256-colour terminals, whose components are `darkest` to 5.
+/// Hue number `index` of `hues` in the color cube of 256-color terminals, with components from
+/// `darkest` to 5.
 fn hue(index: u32, hues: u32, darkest: u32) -> Color {
     let edge = 5 - darkest;
     let position = index * 6 * edge / hues;

@@ -9,7 +9,7 @@ use super::scene::Scene;
 use super::state::State;
 use crate::{Register, Stopped};
 
-/// Least width of a column of registers.
+/// Minimum width of a column of registers.
 const COLUMN_WIDTH: usize = 30;
 
 /// Maximum width of a name beside its value.
@@ -17,7 +17,7 @@ const MAX_NAME_WIDTH: usize = 14;
 
 /// An entry of the pane.
 enum Entry {
-    /// The function of the variables that follow, or "registers".
+    /// The function of the following variables, or "registers".
     Heading(String),
     Variable {
         name: String,
@@ -29,7 +29,7 @@ enum Entry {
     },
 }
 
-/// Number of entries that can be scrolled through.
+/// Number of entries to scroll through.
 pub(super) fn number_of_entries(stopped: &Stopped<'_>, state: &State) -> usize {
     entries(stopped, state).len()
 }
@@ -65,8 +65,8 @@ pub(super) fn draw(scene: &Scene<'_>, buffer: &mut Buffer, area: Rect) {
     }
 }
 
-/// The variables of the selected warp's innermost frame, those of its callers, each with the function's name before
-/// them, and the registers.
+/// The variables of the selected warp's innermost frame, then the variables of its callers, each
+/// group after its function's name, and finally the registers.
 fn entries(stopped: &Stopped<'_>, state: &State) -> Vec<Entry> {
     let Some(warp) = state.selected(stopped) else { return Vec::new() };
     let path = stopped.path(&warp);
@@ -83,7 +83,7 @@ fn entries(stopped: &Stopped<'_>, state: &State) -> Vec<Entry> {
         }));
     }
     let mut registers: Vec<Register> = stopped.registers(&warp, |_| true).collect();
-    // Those of the next instruction first, predicates last.
+    // Registers of the next instruction come first, predicates last.
     let instruction = path.map(|path| &*stopped.lines.place(path.pc).text).unwrap_or_default();
     let is_used = |name: &str| instruction.split(|character| !is_of_name(character)).any(|word| word == name);
     registers.sort_by_key(|register| (!is_used(&register.name), register.bits == 1));

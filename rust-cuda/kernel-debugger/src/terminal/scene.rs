@@ -8,7 +8,7 @@ use super::palette::Palette;
 use super::state::State;
 use crate::Stopped;
 
-/// A stop, with what the user has chosen.
+/// A stop with the user's choices.
 #[derive(Clone, Copy)]
 pub(super) struct Scene<'s> {
     pub(super) stopped: &'s Stopped<'s>,
@@ -23,7 +23,7 @@ impl<'s> Scene<'s> {
         self.state.selected(self.stopped)
     }
 
-    /// The shown path of the selected warp; None if it has ended.
+    /// The shown path of the selected warp. `None` if it has ended.
     pub(super) fn path(&self) -> Option<WarpPath> {
         self.stopped.path(&self.warp()?)
     }

@@ -8,7 +8,7 @@ use super::layout::{Areas, MIN_HEIGHT, MIN_WIDTH};
 use super::scene::Scene;
 use super::{help, memory_pane, registers_pane, source_pane, status, warps_pane};
 
-/// Draws all panes. Returns the rows and columns of the shown memory.
+/// Draws all panes. Returns the number of rows and columns of the shown memory.
 pub(super) fn draw(scene: &Scene<'_>, buffer: &mut Buffer, screen: Rect) -> (usize, usize) {
     if screen.width < MIN_WIDTH || screen.height < MIN_HEIGHT {
         draw_too_small(buffer, screen);

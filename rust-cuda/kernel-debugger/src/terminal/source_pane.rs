@@ -10,7 +10,7 @@ use ratatui::style::{Modifier, Style};
 use super::canvas::{Canvas, clip, columns, wrap};
 use super::scene::Scene;
 
-/// Columns of a count of warps such as `31w`.
+/// Width of a warp count such as `31w`.
 const COUNT_WIDTH: usize = 3;
 
 pub(super) fn draw(scene: &Scene<'_>, buffer: &mut Buffer, area: Rect) {
@@ -33,13 +33,13 @@ pub(super) fn draw(scene: &Scene<'_>, buffer: &mut Buffer, area: Rect) {
     draw_lines(scene, &mut canvas, first_row, height);
 }
 
-/// The functions in which the selected warp is, the innermost first; none if it has ended.
+/// The selected warp's active functions, innermost first. Empty if the warp has ended.
 fn functions(scene: &Scene<'_>) -> String {
     let frames = scene.path().map(|path| scene.stopped.frames(path.pc)).unwrap_or_default();
     frames.iter().map(|frame| &*frame.function).collect::<Vec<_>>().join(" < ")
 }
 
-/// A file's name and functions; without the first directories if it is otherwise wider than `width`.
+/// A file's name and functions. Drops the first directories if the text is wider than `width`.
 fn title(file: &str, functions: &str, width: usize) -> String {
     if functions.is_empty() {
         return file.to_owned();
@@ -55,7 +55,7 @@ fn title(file: &str, functions: &str, width: usize) -> String {
     title
 }
 
-/// Why the instructions are listed.
+/// The reason why the instructions are listed.
 fn problem(scene: &Scene<'_>) -> String {
     let root = match scene.listing.root.as_os_str().is_empty() {
         true => ".".into(),
@@ -68,7 +68,7 @@ fn problem(scene: &Scene<'_>) -> String {
     }
 }
 
-/// The PTX instruction that the selected warp executes next, in the last row.
+/// Draws the PTX instruction that the selected warp executes next, in the last row.
 fn draw_instruction(scene: &Scene<'_>, canvas: &mut Canvas<'_>) {
     let text = match scene.path() {
         Some(path) => {
@@ -131,7 +131,8 @@ fn warps_by_line(scene: &Scene<'_>) -> BTreeMap<usize, usize> {
     warps
 }
 
-/// Number of leading spaces that are left out: those that all lines have, if a line is otherwise too long.
+/// Number of leading spaces to leave out. If a line is too long, the indentation common to all
+/// lines.
 fn indent(lines: &[String], width: usize) -> usize {
     if lines.iter().all(|line| line.chars().count() <= width) {
         return 0;

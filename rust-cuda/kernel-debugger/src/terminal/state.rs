@@ -1,4 +1,4 @@
-//! What the user has chosen.
+//! The user's choices.
 
 use std::collections::HashMap;
 
@@ -10,13 +10,13 @@ use super::breakpoint_list::BreakpointList;
 use super::changes::Copies;
 use crate::{Query, StopReason, Stopped};
 
-/// What the user has chosen, from stop to stop.
+/// The user's choices, kept from stop to stop.
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// The selected warp, by its index in the block.
     pub(super) warp: u32,
     pub(super) lane: usize,
-    /// Line of the listing, from 1; None for the line that the selected warp executes next.
+    /// Line of the listing, from 1. `None` for the line that the selected warp executes next.
     pub(super) cursor: Option<usize>,
     /// The first shown entry of the variables and registers.
     pub(super) register: usize,
@@ -24,9 +24,9 @@ pub(super) struct State {
     pub(super) breakpoints: BreakpointList,
     /// Memory as it was at the last stop.
     pub(super) copies: Option<Copies>,
-    /// The text that is being entered.
+    /// The text being entered.
     pub(super) entry: Option<String>,
-    /// What the last key has led to, or why it has not.
+    /// Result of the last key, or the reason why it had no effect.
     pub(super) message: Option<Result<String, String>>,
     pub(super) shows_help: bool,
 }
@@ -44,7 +44,7 @@ impl State {
         self.message = None;
     }
 
-    /// Remembers what the next stop is compared with.
+    /// Remembers the state to compare with at the next stop.
     pub(super) fn leave(&mut self, stopped: &Stopped<'_>) {
         self.copies = Some(Copies::new(stopped));
     }
@@ -54,7 +54,8 @@ impl State {
         stopped.block.warps().find(|warp| warp.number() == self.warp)
     }
 
-    /// The instruction that the selected warp executes next; of one that has ended, that of the stop.
+    /// The instruction that the selected warp executes next. If the warp has ended, the stop's
+    /// instruction.
     pub(super) fn pc(&self, stopped: &Stopped<'_>) -> usize {
         let path = self.selected(stopped).and_then(|warp| stopped.path(&warp));
         path.map_or(stopped.stop.step.pc, |path| path.pc)
@@ -81,12 +82,12 @@ impl State {
     }
 }
 
-/// Which memory is shown, and how.
+/// The shown memory and its presentation.
 #[derive(Debug, Default)]
 pub(super) struct MemoryChoice {
-    /// Name of the memory; None for the first one.
+    /// Name of the memory. `None` for the first one.
     name: Option<String>,
-    /// The expressions that the user has entered, by the memory's name.
+    /// The expressions entered by the user, by the memory's name.
     entered: HashMap<String, (String, Query)>,
     /// The first shown row and column.
     pub(super) row: usize,
@@ -96,7 +97,8 @@ pub(super) struct MemoryChoice {
 }
 
 impl MemoryChoice {
-    /// The expression that is shown, with its text; None if the launch has neither shared memory nor buffers.
+    /// The shown expression with its text. `None` if the launch has neither shared memory nor
+    /// buffers.
     pub(super) fn expression(&self, stopped: &Stopped<'_>) -> Option<(String, Query)> {
         let name = self.name.clone().or_else(|| names(stopped).into_iter().next())?;
         if let Some(entered) = self.entered.get(&name) {
@@ -110,7 +112,7 @@ impl MemoryChoice {
         Some((name, query))
     }
 
-    /// Shows the memory after the shown one.
+    /// Shows the next memory.
     pub(super) fn next(&mut self, stopped: &Stopped<'_>) {
         let names = names(stopped);
         let shown = self.name.as_ref().and_then(|name| names.iter().position(|other| other == name)).unwrap_or(0);
@@ -128,7 +130,8 @@ impl MemoryChoice {
         (self.name, self.row, self.column) = (name, 0, 0);
     }
 
-    /// Scrolls to the element at an offset of the shown memory, which has been drawn. Whether it is in the shown part.
+    /// Scrolls to the element at an offset of the shown memory, which must have been drawn. Returns
+    /// whether the element is in the shown part.
     pub(super) fn scroll_to(&mut self, stopped: &Stopped<'_>, offset: u64) -> bool {
         let view = self.expression(stopped).and_then(|(_, query)| stopped.view(&query).ok());
         let Some(view) = view.filter(|view| view.columns > 0) else { return false };
@@ -161,8 +164,8 @@ fn names(stopped: &Stopped<'_>) -> Vec<String> {
     stopped.shared().map(|(name, _)| name.to_owned()).chain(buffers).collect()
 }
 
-/// Whether the written words of a shared variable are integers below 2²³, some other than 0: as floats they would all be
-/// subnormal. PTX has no types of variables.
+/// Whether the written words of a shared variable are integers below 2²³ and not all 0. As floats
+/// they would all be subnormal. PTX does not type variables.
 fn holds_small_integers(range: &MemoryRange<'_>) -> bool {
     let word = |index: usize| {
         let mut bytes = [0; 4];
@@ -173,7 +176,7 @@ fn holds_small_integers(range: &MemoryRange<'_>) -> bool {
     words().all(|word| word < 1 << 23) && words().any(|word| word != 0)
 }
 
-/// An index below `extent`, moved.
+/// Moves an index, keeping it below `extent`.
 pub(super) fn moved(index: usize, by: i32, extent: usize) -> usize {
     index.saturating_add_signed(by as isize).min(extent.saturating_sub(1))
 }

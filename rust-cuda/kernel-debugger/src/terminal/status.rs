@@ -1,4 +1,4 @@
-//! The last rows: why the launch has stopped, what the last key has led to, and the keys.
+//! The last rows: the reason for the stop, the result of the last key, and the keys.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,7 +8,7 @@ use super::canvas::{Canvas, columns, wrap};
 use super::scene::Scene;
 use crate::StopReason;
 
-/// The keys that are named in the last row.
+/// The keys named in the last row.
 const KEYS: &str =
     "s into  n over  o out  i instr  b barrier  c continue  S back  w warp  l lane  m memory  ? help  q quit";
 const KEYS_NARROW: &str = "s into n over o out i instr b barrier c cont S back w warp l lane ? help q quit";
@@ -62,7 +62,7 @@ pub(super) fn draw(scene: &Scene<'_>, rows: &[(String, Style)], buffer: &mut Buf
     }
 }
 
-/// Says in the last rows of a screen that shows an earlier stop how the launch continues.
+/// Draws text in the last rows of a screen that shows an earlier stop: how the launch continues.
 pub(super) fn draw_over(text: &str, buffer: &mut Buffer, screen: Rect, style: Style) {
     let mut canvas = Canvas::new(buffer, screen);
     if let Some(row) = canvas.height().checked_sub(1) {
@@ -76,7 +76,7 @@ fn draw_keys(canvas: &mut Canvas<'_>, row: usize, style: Style) {
     canvas.put(row, 0, keys, style);
 }
 
-/// The end of a text, of at most `width` characters.
+/// The last `width` characters of a text.
 fn tail(text: &str, width: usize) -> &str {
     let skipped = text.chars().count().saturating_sub(width);
     text.char_indices().nth(skipped).map_or("", |(index, _)| &text[index..])

@@ -10,18 +10,18 @@ use super::canvas::{Canvas, columns};
 use super::palette::Palette;
 use super::scene::Scene;
 
-/// Width from which the heading says what the lanes' marks mean.
+/// Minimum width to explain the lanes' marks in the heading.
 const LEGEND_WIDTH: u16 = 50;
 
-/// What a lane does.
+/// State of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lane {
-    /// It executes the warp's next instruction.
+    /// Executes the warp's next instruction.
     Runs,
-    /// It is in another path of the warp, or waits where the paths reconverge.
+    /// Is on another path of the warp, or waits at the reconvergence point.
     Diverged,
     AtBarrier,
-    /// It waits for other lanes of a warp-level operation.
+    /// Waits for other lanes of a warp-level operation.
     WaitsForLanes,
     Exited,
     /// There is no such thread.

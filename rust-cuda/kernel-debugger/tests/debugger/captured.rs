@@ -1,4 +1,5 @@
-//! A program's launch, captured and run again: the same buffers, values and configuration, and the same results.
+//! A program's launch, captured and run again: buffers, values, configuration and results are the
+//! same.
 
 use gpu::{Capture, Device, InterpreterOptions, LaunchConfig};
 use kernel_debugger::{End, Resume};
@@ -39,7 +40,7 @@ fn a_captured_launch_gives_the_same_result() {
     let values = |factor: i32| (0..1003).map(|i| (i * factor) % 257 - 128).collect::<Vec<i32>>();
     let (a, b) = (device.buffer_from_slice(&values(7)).unwrap(), device.buffer_from_slice(&values(31)).unwrap());
     let mut out = device.uninitialized(1003).unwrap();
-    // Not the kernel that is asked for.
+    // Not the requested kernel.
     device.launch(&stepping::empty_kernel, LaunchConfig::new(1, 32), ()).unwrap();
     assert!(!capture.launch_file().exists());
     device.launch(&stepping::max_kernel, LaunchConfig::new(4, 256), (&a, &b, &mut out)).unwrap();
@@ -61,7 +62,7 @@ fn a_captured_launch_gives_the_same_result() {
                 let mut ranges = stopped.block.global();
                 ranges.find(|range| range.extent.start == case.address(name)).unwrap().is_written(0, 1003 * 4)
             };
-            // What the program has not written is not written here either.
+            // Bytes that the program has not written stay unwritten here.
             assert_eq!(["a", "b", "out"].map(is_written), [true, true, false]);
             Resume::Continue
         },

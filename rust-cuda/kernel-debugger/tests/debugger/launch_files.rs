@@ -1,4 +1,4 @@
-//! Launch files that cannot be used are refused in one line, which names the file and the argument.
+//! Unusable launch files are rejected in one line that names the file and the argument.
 
 use kernel_launch::LaunchFile;
 
@@ -36,7 +36,7 @@ fn files_that_are_no_launch() {
     assert_eq!(file(".", "max_kernel"), ".: it is not a regular file");
     if cfg!(unix) {
         assert_eq!(file("/dev/zero", "max_kernel"), "/dev/zero: it is not a regular file");
-        // As long as the buffer, by what the system says.
+        // /dev/zero reports a size of 0, like the buffer's.
         let stored = with_arguments(r#"{"name": "x", "type": "u32", "shape": [0], "values": {"file": "/dev/zero"}}"#);
         assert!(stored.ends_with("/dev/zero: it is not a regular file"), "{stored}");
     }

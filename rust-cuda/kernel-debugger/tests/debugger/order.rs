@@ -32,7 +32,7 @@ impl Observer for Order<'_> {
     fn access(&mut self, _: ObservedAccess) {}
 }
 
-/// The lines that warps execute, in their order, and the fault.
+/// The lines that warps execute, in execution order, and the fault.
 fn turns(launch: &Launch) -> (Vec<(u32, u32)>, Option<Box<Fault>>) {
     let lines = Lines::new(launch);
     let mut order = Order { lines: &lines, executed: Vec::new() };
@@ -53,7 +53,8 @@ fn race(order: &str) -> Case {
     Case::of(support::open(seeded_bugs::PTX[0].text(), &text.replacen(r#""order": "warps", "#, order, 1)))
 }
 
-/// Without an order in the launch file each warp executes a line, then the next warp the same line.
+/// Without an order in the launch file, each warp executes a line, then the next warp executes the
+/// same line.
 #[test]
 fn warps_advance_together_line_by_line() {
     if support::is_stale() {
@@ -84,7 +85,8 @@ fn one_warp_after_the_other_runs_up_to_the_barrier() {
     assert!(first.len() > 3, "{first:?}");
 }
 
-/// The race is found in both orders: with one warp ahead a read of what it has overwritten, else the write after a read.
+/// Both orders find the race. With one warp ahead it is a read of overwritten data, otherwise a
+/// write after a read.
 #[test]
 fn a_race_is_found_in_both_orders() {
     if support::is_stale() {
@@ -99,7 +101,7 @@ fn a_race_is_found_in_both_orders() {
     }
 }
 
-/// The option of the commands stands above the launch file's key.
+/// The commands' option overrides the launch file's key.
 #[test]
 fn the_commands_take_an_order() {
     if support::is_stale() {
@@ -121,7 +123,7 @@ fn the_commands_take_an_order() {
     let (code, text) = record(&["--order", "rows"]);
     assert!(code == Some(2) && text.contains("`rows` is no order: write ascending, "), "{text}");
     assert!(text.contains("or lines or warps, which are orders within a block"), "{text}");
-    // The order that a fault names.
+    // The schedule that a fault names.
     let (code, text) = record(&["--order", "descending"]);
     assert!(code == Some(0) && text.contains(" (order: descending)"), "{code:?} {text}");
 }

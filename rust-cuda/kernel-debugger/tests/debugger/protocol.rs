@@ -16,7 +16,7 @@ struct Editor {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     sent: u64,
-    /// Events that came before the responses that were waited for.
+    /// Events that arrived before the awaited responses.
     events: Vec<Value>,
     directory: TempDir,
 }
@@ -36,7 +36,7 @@ impl Editor {
 
     fn send_bytes(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().unwrap();
-        // A debugger that has left closes the pipe.
+        // A debugger that has exited closes the pipe.
         let _ = input.write_all(bytes).and_then(|()| input.flush());
     }
 
@@ -50,7 +50,7 @@ impl Editor {
         let mut content = vec![0; 2 + length];
         self.output.read_exact(&mut content).unwrap();
         let message: Value = serde_json::from_slice(&content[2..]).unwrap();
-        // For a check of all messages against the protocol's schema.
+        // Writes a trace to check all messages against the protocol's schema.
         if let Some(path) = std::env::var_os("DAP_TRACE") {
             let mut trace = File::options().append(true).create(true).open(path).unwrap();
             trace.write_all(format!("{message}\n").as_bytes()).unwrap();
@@ -62,7 +62,7 @@ impl Editor {
     fn request(&mut self, command: &str, arguments: Value) -> Value {
         self.sent += 1;
         let mut message = json!({"seq": self.sent, "type": "request", "command": command, "arguments": arguments});
-        // Without arguments, as some editors send requests that need none.
+        // Some editors omit the arguments of requests that need none.
         if arguments.is_null() {
             message.as_object_mut().unwrap().remove("arguments");
         }
@@ -86,7 +86,7 @@ impl Editor {
         response["body"].clone()
     }
 
-    /// The message of a response without success.
+    /// The message of an error response.
     #[track_caller]
     fn refusal(&mut self, command: &str, arguments: Value) -> String {
         let response = self.request(command, arguments);
@@ -131,7 +131,8 @@ impl Editor {
         self.ask("stackTrace", json!({"threadId": thread}))["stackFrames"][0]["id"].clone()
     }
 
-    /// A session at the first instruction of the homework's product: its thread, the source, the first barrier's line.
+    /// A session at the first instruction of the homework's product. Returns its thread, the source
+    /// and the first barrier's line.
     fn at_the_product() -> (Self, i64, String, usize) {
         let mut editor = Self::start();
         let (ptx, launch) = support::matmul_files();
@@ -143,14 +144,14 @@ impl Editor {
         (editor, thread, path, barrier)
     }
 
-    /// Disconnects; the debugger then ends without a message.
+    /// Disconnects. The debugger then exits without output.
     #[track_caller]
     fn leave(mut self) {
         self.ask("disconnect", json!({}));
         assert_eq!(self.end(), (Some(0), String::new()));
     }
 
-    /// The exit code and what the debugger has written to its standard error.
+    /// The exit code and the debugger's standard error output.
     fn end(mut self) -> (Option<i32>, String) {
         drop(self.input.take());
         let status = self.process.wait().unwrap();
@@ -162,7 +163,7 @@ impl Editor {
 
 impl Drop for Editor {
     fn drop(&mut self) {
-        // Without effect on one that has ended.
+        // No effect on a process that has ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -189,7 +190,8 @@ fn what_a_kernel_prints_is_shown_when_it_has_ended() {
     editor.leave();
 }
 
-/// The homework's product in an editor: the tile as a matrix, over the barrier, back, and to the end.
+/// The homework's product in an editor: shows the tile as a matrix, steps over the barrier, goes
+/// back and runs to the end.
 #[test]
 fn a_tile_is_shown_as_a_matrix() {
     if support::is_stale() {
@@ -237,7 +239,7 @@ fn a_tile_is_shown_as_a_matrix() {
     assert_eq!((&fifth["name"], &fifth["value"]), (&json!("[5]"), &json!(rows[5])));
     let elements = editor.ask("variables", json!({"variablesReference": fifth["variablesReference"]}));
     let name = "shared0 as f32 32x33[5][31]";
-    // Element (5, 31) of the tile is that of thread 5 · 32 + 31; no thread has written X.
+    // Thread 5 · 32 + 31 wrote element (5, 31) of the tile; no thread has written X.
     let writer = format!("written by block (0, 0, 0), thread (191, 0, 0) at {file}:{}", barrier - 2);
     let element = json!({"name": "[31]", "value": x(5, 31).to_string(), "variablesReference": 0, "evaluateName": name,
         "type": format!("f32, {writer}")});
@@ -296,7 +298,7 @@ fn a_fault_is_an_exception() {
     editor.leave();
 }
 
-/// Breakpoints with conditions, at the kernel and at elements of memory.
+/// Breakpoints with conditions, at the kernel and on memory elements.
 #[test]
 fn breakpoints_have_conditions_and_watch_memory() {
     if support::is_stale() {
@@ -327,7 +329,7 @@ fn breakpoints_have_conditions_and_watch_memory() {
     let frame = editor.frame(3);
     let scopes = editor.ask("scopes", json!({"frameId": frame}))["scopes"].clone();
     assert_eq!(scopes[0]["name"], "Lane 5");
-    // Positions and what is computed of them and of variables, in a watch and in conditions.
+    // Positions, and values computed from them and from variables, in a watch and in conditions.
     for (expression, value) in [
         ("threadIdx.x * 0 + blockDim.x", "all lanes: 1024"),
         ("(rows - 8) % 7 << 1", "all lanes: 10"),
@@ -375,7 +377,7 @@ fn breakpoints_have_conditions_and_watch_memory() {
             )
         );
     }
-    // An element of a row of the whole, and one of a single row.
+    // An element of a row of the whole matrix, and one of a single row.
     let rows = editor.ask("variables", json!({"variablesReference": out["variablesReference"]}))["variables"].clone();
     let shared = editor.ask("evaluate", json!({"expression": "shared0 as u32"}));
     for (parent, id) in [(&rows[7], "out[7][4]"), (&shared, "shared0 as u32[0][4]")] {
@@ -413,7 +415,7 @@ fn breakpoints_have_conditions_and_watch_memory() {
     assert_eq!(editor.end(), (Some(0), String::new()));
 }
 
-/// Requests out of order, unknown ones and ones without sense are refused, and the session goes on.
+/// Rejects out-of-order, unknown and meaningless requests, and the session continues.
 #[test]
 fn wrong_requests_are_refused() {
     if support::is_stale() {
@@ -455,7 +457,7 @@ fn wrong_requests_are_refused() {
     editor.leave();
 }
 
-/// What each request says of a name or a number that there is not, when it is sent.
+/// Each request reports an unknown name or number when it is sent.
 #[test]
 fn unknown_names_and_numbers_are_refused_at_once() {
     if support::is_stale() {
@@ -529,13 +531,14 @@ fn unknown_names_and_numbers_are_refused_at_once() {
         assert!(watches[number]["message"].as_str().unwrap().starts_with(expected), "{watches}");
     }
     assert!(editor.refusal("goto", json!({"threadId": 1, "targetId": 3})).starts_with("`goto` is not supported"));
-    // Nothing of it has moved the launch.
+    // None of these requests has moved the launch.
     editor.ask("continue", json!({"threadId": thread}));
     editor.event("terminated");
     editor.leave();
 }
 
-/// A variable that the compiler has removed has no value: a watch, a condition and a data breakpoint say where it has one.
+/// A variable that the compiler has removed has no value. A watch, a condition and a data
+/// breakpoint tell where it has one.
 #[test]
 fn a_removed_variable_says_where_it_has_a_value() {
     if support::is_stale() {
@@ -546,7 +549,7 @@ fn a_removed_variable_says_where_it_has_a_value() {
     // A variable of a later scope.
     let watched = editor.refusal("evaluate", json!({"expression": "sum", "frameId": frame}));
     assert!(watched.contains("`sum`") && watched.contains(" of test_kernels/src/stepping.rs"), "{watched}");
-    // The first line has no value of `sum` for a condition either, and the line of the product has.
+    // The first line also has no value of `sum` for a condition; the line of the product does.
     let (_, line) = editor.place(thread);
     let at = |line: u64| json!({"source": {"path": path}, "breakpoints": [{"line": line, "condition": "sum >= 0.0"}]});
     let refused = editor.ask("setBreakpoints", at(line))["breakpoints"][0].clone();
@@ -578,7 +581,7 @@ fn a_removed_variable_says_where_it_has_a_value() {
     editor.leave();
 }
 
-/// A kernel without an end is paused, and ends with its client, however that leaves.
+/// An endless kernel can be paused, and ends when its client leaves, whichever way.
 #[test]
 fn an_endless_kernel_is_paused_and_ends_with_the_client() {
     let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry spin() {\n.reg .b32 r;\nL: add.u32 r, r, 1;\nbra L;\n}\n";
@@ -596,7 +599,7 @@ fn an_endless_kernel_is_paused_and_ends_with_the_client() {
     }
 }
 
-/// A client that sends no messages, or leaves, ends the session with a line at most.
+/// A client that sends no messages, or leaves, ends the session with at most one line.
 #[test]
 fn a_broken_client_ends_the_session() {
     for (bytes, expected) in [

@@ -1,4 +1,5 @@
-//! Recordings: the page's frames lead to the memory that a session and the kernel's definition show.
+//! Recordings: replaying the page's frames yields the memory that a session and the kernel's
+//! definition show.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,7 +21,7 @@ use test_support::{Need, skip};
 use crate::session::{is_race_of_two_threads, line_with};
 use crate::support::{self, Case, TILE_ROWS, block_bugs, grid_bugs, matmul, max, run, seeded_bug, x};
 
-/// The repository, where the sources are.
+/// The repository, which contains the sources.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -48,19 +49,20 @@ fn numbers(value: &Value) -> Vec<i64> {
     value.as_array().unwrap().iter().map(|number| number.as_i64().unwrap()).collect()
 }
 
-/// The sums of differences.
+/// The running sums of differences.
 fn summed(value: &Value) -> Vec<i64> {
     let mut sum = 0;
     numbers(value).into_iter().map(|difference| (sum += difference, sum).1).collect()
 }
 
-/// The recorded memories after some of the frames, replayed as the page does. All memories are shown whole.
+/// The recorded memories after some of the frames, replayed like the page does. All memories are
+/// shown whole.
 struct Replay {
     recording: Value,
-    /// The bytes of each memory; None for those that have never been written.
+    /// The bytes of each memory. `None` for bytes that were never written.
     memories: HashMap<String, Vec<Option<u8>>>,
     names: Vec<String>,
-    /// Number of replayed frames, and of bytes that other blocks have written.
+    /// Number of replayed frames, and number of bytes written by other blocks.
     frames: usize,
     foreign: usize,
 }
@@ -83,7 +85,7 @@ impl Replay {
         memory[offset as usize..][..written.len()].copy_from_slice(written);
     }
 
-    /// Replays up to the state before a frame; before the one after the last, up to the end.
+    /// Replays up to the state before a frame. The frame after the last one stands for the end.
     fn lead_to(&mut self, frame: usize) {
         assert!(frame >= self.frames, "a replay goes forwards");
         for before in self.frames..=frame {
@@ -119,21 +121,21 @@ impl Replay {
     }
 }
 
-/// Bytes in hexadecimal, with dashes for those that have never been written.
+/// Bytes in hexadecimal, with dashes for bytes that were never written.
 fn bytes(text: &str) -> Vec<Option<u8>> {
     let pairs = (0..text.len() / 2).map(|index| &text[index * 2..][..2]);
     pairs.map(|pair| (pair != "--").then(|| u8::from_str_radix(pair, 16).unwrap())).collect()
 }
 
-/// The bytes of a memory of a stopped block; None for those that have never been written.
+/// The bytes of a memory of a stopped block. `None` for bytes that were never written.
 fn content(range: &MemoryRange<'_>) -> Vec<Option<u8>> {
     let mut content = vec![0; range.extent.bytes as usize];
     range.read(0, &mut content).unwrap();
     content.into_iter().enumerate().map(|(index, byte)| range.is_written(index, 1).then_some(byte)).collect()
 }
 
-/// The homework's product: at each instruction of warp 0 the replayed memory is that of a session, and at the end that
-/// of the definition.
+/// The homework's product. At each instruction of warp 0 the replayed memory matches a session's,
+/// and at the end it matches the definition.
 #[test]
 fn frames_lead_to_what_a_session_shows() {
     if support::is_stale() {
@@ -152,7 +154,7 @@ fn frames_lead_to_what_a_session_shows() {
         &launch,
         |_, _| {},
         |number, seen, stopped, _| {
-            // Prime steps, so that all instructions of the loops are compared.
+            // A prime step, to compare all instructions of the loops.
             if number % 13 != 0 {
                 return Resume::StepInstruction;
             }
@@ -199,7 +201,7 @@ fn the_same_launch_gives_the_same_bytes() {
     assert!(!pages[0].contains(env!("CARGO_MANIFEST_DIR")));
 }
 
-/// Each seeded bug gives a page with its fault, its line, and for a race both threads.
+/// Each seeded bug gives a page with its fault and line. For a race, the page shows both threads.
 #[test]
 fn every_seeded_bug_gives_a_page_with_its_fault() {
     if support::is_stale() {
@@ -252,7 +254,8 @@ impl Observer for Nothing {
     fn access(&mut self, _: ObservedAccess) {}
 }
 
-/// In a cooperative launch other blocks write between a block's frames: what a session shows includes their writes.
+/// In a cooperative launch, other blocks write between a block's frames. The session's memory
+/// includes their writes.
 #[test]
 fn frames_include_what_other_blocks_write() {
     if support::is_stale() {
@@ -316,7 +319,7 @@ impl Observer for Comparison {
     fn access(&mut self, _: ObservedAccess) {}
 }
 
-/// A block of many and a part of its instructions; around a fault the last ones.
+/// Records one block of many, and a part of its instructions; with a fault, the last ones.
 #[test]
 fn a_part_of_a_block_is_recorded() {
     if support::is_stale() {
@@ -327,7 +330,7 @@ fn a_part_of_a_block_is_recorded() {
     let (_, recording) = split(&part.html);
     assert_eq!((part.recorded, &*part.block, &recording["index"][0]), (100, "(3, 0, 0)", &Value::from(3)));
     assert!(part.issued > 100 && recording["fault"].is_null(), "{}", part.issued);
-    // The window of each buffer shows what the block touches: elements 750 to 999 of 1000 rows of 100.
+    // Each buffer's window shows what the block touches: elements 750 to 999 of 1000 rows of 100.
     for memory in recording["memories"].as_array().unwrap() {
         let window = numbers(&memory["window"]);
         assert!(window[0] <= 7 && window[0] + window[2] >= 8 && window[2] < 20, "{memory}");
@@ -373,9 +376,9 @@ fn what_cannot_be_recorded_is_an_error() {
 const MARKUP: &str =
     "</script><script>document.title = 'broken'</script><img src=x onerror=alert(1)><!-- {{recording}} ";
 
-/// A race in a kernel whose file has a name, and lines, that are markup.
+/// A race in a kernel whose file name and lines contain markup.
 fn markup_launch(directory: &Path) -> (Case, Options) {
-    // Windows has no file of such a name.
+    // Windows does not allow such a file name.
     let name = if cfg!(windows) { "a'&/script x.rs" } else { "a<b>'\"&/<script>x.rs" };
     let ptx = seeded_bugs::PTX[0].text().replace(seeded_bugs_file(), &name.replace('"', ""));
     let name = name.replace('"', "");
@@ -411,7 +414,7 @@ fn text_from_outside_is_no_markup() {
     let ((title_with, markup), (_, plain)) = (title(&markup), title(&plain));
     assert_eq!(markup, plain);
     assert!(title_with.contains("&lt;/script&gt;") && !title_with.contains('<'), "{title_with}");
-    // It is all there, as text.
+    // The recording contains it as text.
     assert!(recording["files"][0]["text"].as_str().unwrap().starts_with(MARKUP));
     assert!(recording["fault"]["text"].as_str().unwrap().contains(if cfg!(windows) {
         "script x.rs"
@@ -420,7 +423,7 @@ fn text_from_outside_is_no_markup() {
     }));
 }
 
-/// A PTX file cannot make the page include files outside of the source root.
+/// A PTX file cannot make the page include files outside the source root.
 #[test]
 fn only_sources_in_the_root_are_included() {
     if support::is_stale() {
@@ -434,7 +437,7 @@ fn only_sources_in_the_root_are_included() {
     let out = r#"{"name": "out", "type": "u32", "shape": [64], "values": "unwritten"}"#;
     let text = support::seeded_bug_file("missing_second_barrier", 1, [64, 1], out);
     let options = Options { source_root: inside.clone(), ..options() };
-    // As PTX escapes it.
+    // Escaped as in PTX.
     let in_ptx = |path: &Path| path.display().to_string().replace('\\', "\\\\");
     for name in ["../secret.rs".to_owned(), in_ptx(&secret), "missing.rs".to_owned()] {
         let ptx = seeded_bugs::PTX[0].text().replace(seeded_bugs_file(), &name);
@@ -494,7 +497,7 @@ fn the_program_writes_a_page_or_says_why_not() {
     assert!(!Path::new(&second).exists());
 }
 
-/// Opens pages in headless Chromium, one after the other, and returns what the script reports of each.
+/// Opens pages in headless Chromium, one after the other, and returns the script's report for each.
 #[track_caller]
 fn in_browser(pages: &[&Path]) -> Option<Vec<Value>> {
     let chromium = std::env::var_os("CHROMIUM").map_or_else(|| PathBuf::from("chromium"), PathBuf::from);
@@ -554,7 +557,7 @@ fn the_page_plays_in_a_browser() {
     let threads = end["threads"].as_str().unwrap();
     assert!(threads.contains("thread (32, 0, 0) (warp 1, lane 0) reads values[31]"), "{threads}");
     assert!(threads.contains("thread (31, 0, 0) (warp 0, lane 31) writes values[31]"), "{threads}");
-    // Back to the write by the button beside the other thread.
+    // Go back to the write with the button beside the other thread.
     assert_eq!(at_race["other"]["line"], text_of(writes));
     assert_eq!(
         (&at_race["other"]["isFaultShown"], &at_race["other"]["who"]),
@@ -572,7 +575,7 @@ fn the_page_plays_in_a_browser() {
     assert_eq!(at_race["title"], "missing_second_barrier, grid 1 × 1 × 1, block 64 × 1 × 1, kernels.ptx");
     assert_eq!(at_markup["end"]["line"], MARKUP.trim());
     assert!(at_markup["title"].as_str().unwrap().ends_with(MARKUP.trim_end()), "{}", at_markup["title"]);
-    // The middle and the end of the tile kernel, by the recording.
+    // The middle and the end of the tile kernel, according to the recording.
     let (_, recording) = split(&tiles.html);
     let pcs = summed(&recording["frames"]["pc"]);
     let file = fs::read_to_string(root().join("rust-cuda/test_kernels/src/stepping.rs")).unwrap();
@@ -588,13 +591,14 @@ fn the_page_plays_in_a_browser() {
     let barrier = line_with("test_kernels/src/stepping.rs", "thread::sync_threads()", 0);
     assert_eq!(at_tiles["barrier"]["place"].as_str().unwrap().rsplit(':').nth(1), Some(&*barrier.to_string()));
     check_breakpoint(at_tiles, &recording, barrier);
-    // The page's own replay ends at the result.
+    // The page's own replay ends with the result.
     let sums: Vec<f32> = (0..4).map(|column| (0..40).map(|p| x(47, p) * x(44 + column, p)).sum()).collect();
     let shown = at_tiles["lastValues"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap() as f32);
     assert_eq!(shown.collect::<Vec<_>>(), sums);
 }
 
-/// A breakpoint at a line stops where a warp comes to it from another one; the keyboard sets and removes it, too.
+/// A breakpoint at a line stops when a warp arrives there from another line. The keyboard also sets
+/// and removes it.
 fn check_breakpoint(report: &Value, recording: &Value, line: u32) {
     let [warps, pcs] = ["warp", "pc"].map(|column| summed(&recording["frames"][column]));
     let line_at = |frame: usize| recording["code"][pcs[frame] as usize][2].clone();

@@ -1,4 +1,4 @@
-//! Sessions: where a launch stops, what is seen there, and the way back.
+//! Sessions: where a launch stops, what is visible there, and how it goes back.
 
 use crate::support::{self, Seen, TILE_ROWS, matmul, max, run, x};
 use kernel_debugger::{Breakpoint, End, Resume, StopReason};
@@ -17,7 +17,8 @@ pub(crate) fn barrier_line(number: usize) -> u32 {
     line_with("test_kernels/src/stepping.rs", "thread::sync_threads()", number)
 }
 
-/// The homework's product: a breakpoint after the tiles' stores, their values, over the barrier, back, and to the end.
+/// The homework's product: stops after the tiles' stores, shows their values, steps over the
+/// barrier, goes back and runs to the end.
 #[test]
 fn a_tile_is_seen_and_stepped_over_in_both_directions() {
     if support::is_stale() {
@@ -36,7 +37,7 @@ fn a_tile_is_seen_and_stepped_over_in_both_directions() {
                 assert_eq!((&seen.reason, seen.time, seen.warp), (&StopReason::Entry, 0, (0, 0)));
                 Resume::Continue
             }
-            // Each warp stops at the barrier once; then both tiles are complete.
+            // Each warp stops at the barrier once. Then both tiles are complete.
             1..=32 => {
                 assert_eq!((&seen.reason, seen.line), (&StopReason::Breakpoint, barrier));
                 assert_eq!(seen.warp, (0, number as u32 - 1));
@@ -74,7 +75,7 @@ fn a_tile_is_seen_and_stepped_over_in_both_directions() {
         Resume::Quit,
     );
     assert_eq!((end, seen.len()), (End::Completed, 36));
-    // The end's values are those of the definition.
+    // The final values match the definition.
     let out = launch.read("out");
     for (row, column) in (0..TILE_ROWS).flat_map(|row| (0..TILE_ROWS).map(move |column| (row, column))) {
         let sum: f32 = (0..40).map(|p| x(row, p) * x(column, p)).sum();
@@ -82,7 +83,7 @@ fn a_tile_is_seen_and_stepped_over_in_both_directions() {
     }
 }
 
-/// From any stop, forward steps come to the same places as before.
+/// From any stop, forward steps reach the same places as before.
 #[test]
 fn every_way_back_and_forth_leads_to_the_same_stops() {
     if support::is_stale() {
@@ -177,7 +178,8 @@ fn an_instruction_that_no_lane_executes_has_a_lane() {
     assert_eq!(executing, [u32::MAX, u32::MAX, 0, u32::MAX]);
 }
 
-/// Each seeded bug: the session stops at its line before the fault ends the launch, and steps back from there.
+/// For each seeded bug, the session stops at its line before the fault ends the launch, and steps
+/// back from there.
 #[test]
 fn every_seeded_bug_stops_the_session_at_its_line() {
     if support::is_stale() {
@@ -202,7 +204,8 @@ fn each_bug_around_the_grid_barrier_stops_at_its_line() {
     }
 }
 
-/// Runs a launch to its fault, a line back and on again. Returns the fault, which is that of `line` both times.
+/// Runs a launch to its fault, back one line and forward again. Returns the fault, which must be at
+/// `line` both times.
 #[track_caller]
 fn stops_at_the_fault(kernel: &str, launch: &support::Case, line: u32) -> Fault {
     let (end, seen) = run(
@@ -231,7 +234,7 @@ pub(crate) fn is_race_of_two_threads(fault: &Fault) -> bool {
     }
 }
 
-/// Breakpoints with conditions, at the kernel's entry and at a line, forwards and backwards.
+/// Breakpoints with conditions, at the kernel's entry and at a line, forward and backward.
 #[test]
 fn a_breakpoint_stops_where_its_condition_holds() {
     if support::is_stale() {
@@ -251,7 +254,7 @@ fn a_breakpoint_stops_where_its_condition_holds() {
             breakpoints.set_entry(of, Some(at("thread.x == 64 && block.x == 2 && out[lane + 1000][0] == 1"))).unwrap();
         },
         |number, _, stopped, breakpoints| match number {
-            // All comparisons before the one of an element that does not exist hold.
+            // All comparisons before the one with a nonexistent element hold.
             1 => {
                 assert!(
                     matches!(&stopped.stop.reason, StopReason::BadCondition(text) if text == "out has no [1000]: this dimension is 0..1000")
@@ -312,7 +315,7 @@ fn a_user_interrupts_and_goes_back_from_the_end() {
     let (end, seen) = support::run_interrupted(
         &launch,
         |number| {
-            // The first question, at time 65,536, is answered with yes.
+            // Answers yes to the first poll, at time 65,536.
             std::mem::replace(&mut is_interrupted, true) || number > 0
         },
         |number, seen| match number {

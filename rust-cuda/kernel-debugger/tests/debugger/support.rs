@@ -1,4 +1,4 @@
-//! Launches to debug, and a front that a test scripts.
+//! Launches to debug, and a scripted front end for tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use kernel_launch::{Argument, Launch, LaunchFile};
 use tempfile::TempDir;
 use test_support::{Need, skip};
 
-/// Whether the PTX is older than the kernels; the calling test is then recorded as skipped.
+/// Whether the PTX is older than the kernels. The calling test is then recorded as skipped.
 #[track_caller]
 pub(crate) fn is_stale() -> bool {
     let reason = test_kernels::PTX.iter().chain(&seeded_bugs::PTX).find_map(PtxVariant::staleness);
@@ -19,16 +19,16 @@ pub(crate) fn is_stale() -> bool {
 /// Rows of X in [`matmul`]; it has 40 columns.
 pub(crate) const TILE_ROWS: usize = 48;
 
-/// Cell of X in [`matmul`]: a small integer, so that sums are exact.
+/// Cell of X in [`matmul`]: a small integer, so sums are exact.
 pub(crate) fn x(row: usize, column: usize) -> f32 {
     ((row * 40 + column) * 7 % 11) as f32
 }
 
-/// A launch with its buffers' names.
+/// A launch with named buffers.
 pub(crate) struct Case(Launch);
 
 impl Case {
-    /// The launch of a launch file with this content, beside the PTX.
+    /// The launch described by this launch file text, beside the PTX.
     pub(crate) fn open(ptx: &str, text: &str) -> Self {
         Self(open(ptx, text))
     }
@@ -48,7 +48,7 @@ impl Case {
         }
     }
 
-    /// The elements of a buffer of 4-byte ones.
+    /// The 4-byte elements of a buffer.
     pub(crate) fn read(&self, name: &str) -> Vec<[u8; 4]> {
         let Some(Argument::Buffer { address, shape, .. }) =
             self.0.arguments().iter().find(|argument| argument.name() == name)
@@ -61,13 +61,13 @@ impl Case {
     }
 }
 
-/// Opens a launch file with this content, beside the PTX.
+/// Opens a launch file with this text, beside the PTX.
 pub(crate) fn open(ptx: &str, text: &str) -> Launch {
     let directory = TempDir::new().unwrap();
     LaunchFile::open(&write(directory.path(), ptx, text)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Writes a launch file, its PTX and the names of that to a directory.
+/// Writes a launch file, its PTX and the PTX's names to a directory.
 pub(crate) fn write(directory: &Path, ptx: &str, text: &str) -> PathBuf {
     fs::write(directory.join("kernels.ptx"), ptx).unwrap();
     let origins = [&seeded_bugs::PTX[0], &test_kernels::PTX[0]];
@@ -80,13 +80,13 @@ pub(crate) fn write(directory: &Path, ptx: &str, text: &str) -> PathBuf {
     path
 }
 
-/// X·Xᵀ of 48 × 40 by the third rung.
+/// X·Xᵀ of 48 × 40, computed by the third kernel of the ladder.
 pub(crate) fn matmul() -> Case {
     let (ptx, text) = matmul_files();
     Case(open(ptx, &text))
 }
 
-/// [`matmul`] with one warp after the other.
+/// [`matmul`] that runs one warp after the other.
 pub(crate) fn matmul_by_warps() -> Case {
     let (ptx, text) = matmul_files();
     Case(open(ptx, &text.replacen('{', r#"{"order": "warps", "#, 1)))
@@ -118,7 +118,7 @@ pub(crate) fn matmul_files() -> (&'static str, String) {
     (test_kernels::PTX[0].text(), text)
 }
 
-/// The maximum of 1000 × 100 by 400 blocks of 250 threads.
+/// The maximum of 1000 × 100 elements, by 400 blocks of 250 threads.
 pub(crate) fn max() -> Case {
     max_of([1000, 100], 400, 250)
 }
@@ -135,12 +135,13 @@ pub(crate) fn max_of(shape: [usize; 2], grid: u32, block: u32) -> Case {
     Case(open(test_kernels::PTX[0].text(), &text))
 }
 
-/// A launch of a kernel with a bug; races of the same value are faults too.
+/// A launch of a kernel with a bug. Races with the same value are faults too.
 pub(crate) fn seeded_bug(kernel: &str, blocks: u32, block: [u32; 2], arguments: &str) -> Case {
     Case(open(seeded_bugs::PTX[0].text(), &seeded_bug_file(kernel, blocks, block, arguments)))
 }
 
-/// The launch file of [`seeded_bug`]. One warp runs after the other, so that each bug shows in the values.
+/// The launch file of [`seeded_bug`]. Warps run one after the other, so each bug shows in the
+/// values.
 pub(crate) fn seeded_bug_file(kernel: &str, blocks: u32, [x, y]: [u32; 2], arguments: &str) -> String {
     format!(
         r#"{{"ptx": "kernels.ptx", "kernel": "{kernel}", "grid": [{blocks}, 1, 1], "block": [{x}, {y}, 1],
@@ -160,7 +161,7 @@ pub(crate) fn seeded_grid_bug(kernel: &str, blocks: u32, threads: u32, arguments
     ))
 }
 
-/// A launch of each kernel with a bug, and the line of its fault.
+/// Launches of all kernels with a bug, and the line of each fault.
 pub(crate) fn block_bugs() -> impl Iterator<Item = (&'static str, Case, u32)> {
     let unwritten = |name: &str, ty: &str, length: usize| {
         format!(r#"{{"name": "{name}", "type": "{ty}", "shape": [{length}], "values": "unwritten"}}"#)
@@ -190,7 +191,8 @@ pub(crate) fn block_bugs() -> impl Iterator<Item = (&'static str, Case, u32)> {
     })
 }
 
-/// A cooperative launch of each kernel with a bug around the grid's barrier, and the line of its fault.
+/// Cooperative launches of all kernels with a bug around the grid's barrier, and the line of each
+/// fault.
 pub(crate) fn grid_bugs() -> impl Iterator<Item = (&'static str, Case, u32)> {
     let buffer = |name: &str, length: usize, values: &str| {
         format!(r#"{{"name": "{name}", "type": "u32", "shape": [{length}], "values": "{values}"}}"#)
@@ -214,13 +216,13 @@ pub(crate) fn grid_bugs() -> impl Iterator<Item = (&'static str, Case, u32)> {
     ];
     bugs.into_iter().map(|(kernel, blocks, threads, arguments)| {
         let line = seeded_bugs::cooperative::marked_line(kernel).unwrap();
-        // The race is found when the other block's value is read.
+        // The race is found when the kernel reads the other block's value.
         let line = if kernel == "barrier_of_the_block" { line + 2 } else { line };
         (kernel, seeded_grid_bug(kernel, blocks, threads, &arguments), line)
     })
 }
 
-/// What a front has seen of a stop.
+/// What a front end has seen of a stop.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) reason: StopReason,
@@ -279,7 +281,7 @@ where
     (end, script.seen)
 }
 
-/// Runs a session: `prepare` sets breakpoints, `stopped` gets the number of each stop.
+/// Runs a session. `prepare` sets breakpoints; `stopped` receives the number of each stop.
 pub(crate) fn run(
     case: &Case,
     prepare: impl FnOnce(&mut Breakpoints, &Lines),
@@ -289,7 +291,8 @@ pub(crate) fn run(
     session(case, prepare, Script { seen: Vec::new(), stopped, is_interrupted: |_| false, completed: || at_end })
 }
 
-/// Runs a session that is interrupted where `is_interrupted`, which gets the number of stops so far, says so.
+/// Runs a session that is interrupted when `is_interrupted` returns true. It receives the number of
+/// stops so far.
 pub(crate) fn run_interrupted(
     case: &Case,
     is_interrupted: impl FnMut(usize) -> bool,
@@ -299,7 +302,7 @@ pub(crate) fn run_interrupted(
     session(case, |_, _| {}, Script { seen: Vec::new(), stopped, is_interrupted, completed: || Resume::Quit })
 }
 
-/// Runs a session that goes on at the kernel's end as `completed` says.
+/// Runs a session that continues at the kernel's end as `completed` says.
 pub(crate) fn run_to_ends(
     case: &Case,
     mut stopped: impl FnMut(usize, &Seen) -> Resume,

@@ -1,4 +1,4 @@
-//! The view in a terminal: what is on the screen after some keys.
+//! The terminal view: the screen after some keys.
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -23,7 +23,7 @@ const SMALLEST: (u16, u16) = (80, 24);
 
 const TILES: &str = "test_kernels/src/stepping.rs";
 
-/// Keys from a script; then Ctrl-C.
+/// Keys from a script, followed by Ctrl-C.
 struct Script {
     keys: VecDeque<KeyCode>,
     /// Whether a key is pressed while the launch runs.
@@ -41,12 +41,12 @@ impl Events for Script {
     }
 }
 
-/// Repository's root, at which the kernels' names begin.
+/// The repository's root, where the kernels' names start.
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// The screen when the keys have been pressed.
+/// The screen after all keys have been pressed.
 fn screen_in(
     launch: &Launch,
     (width, height): (u16, u16),
@@ -57,7 +57,7 @@ fn screen_in(
     run(launch, (width, height), keys, source_root, (is_coloured, false))
 }
 
-/// As [`screen_in`]; `interrupts` says whether a key is pressed while the launch runs.
+/// Like [`screen_in`]; `interrupts` tells whether a key is pressed while the launch runs.
 fn run(
     launch: &Launch,
     (width, height): (u16, u16),
@@ -88,7 +88,7 @@ fn text(screen: &Buffer) -> String {
     rows(screen).join("\n")
 }
 
-/// The screen's text without spaces and frames, in which wrapped text is found.
+/// The screen's text without spaces and frames, to find wrapped text.
 fn unwrapped(text: &str) -> String {
     text.chars().filter(|character| !character.is_whitespace()).collect()
 }
@@ -99,7 +99,7 @@ fn assert_shows(screen: &Buffer, wanted: &str) {
     assert!(shown.contains(wanted), "no {wanted:?} in\n{shown}");
 }
 
-/// Where a text is on the screen.
+/// Position of a text on the screen.
 fn find(screen: &Buffer, wanted: &str) -> Option<(u16, u16)> {
     let rows = rows(screen);
     rows.iter().enumerate().find_map(|(y, row)| {
@@ -118,7 +118,7 @@ fn to_write() -> String {
     format!(":break {}\nc", seeded_bugs::marked_line("overwrote").unwrap())
 }
 
-/// All warps at the first barrier: their lanes wait, and the tile has X's values.
+/// All warps are at the first barrier. Their lanes wait, and the tile has X's values.
 #[test]
 fn the_tile_is_shown_at_the_barrier() {
     if support::is_stale() {
@@ -138,10 +138,10 @@ fn the_tile_is_shown_at_the_barrier() {
         let cells: Vec<String> = (0..12).map(|column| format!("{:>2}", x(row, column))).collect();
         assert_shows(&shown, &format!(" {row} {}", cells.join(" ")));
     }
-    // The current line is marked without colour too.
+    // The current line is also marked without color.
     let (x, y) = find(&shown, "thread::sync_threads();").unwrap();
     assert!(shown[(x, y)].modifier.contains(Modifier::REVERSED));
-    // To the padding, which nothing writes: columns 31 and 32.
+    // Scrolls to the padding, which is never written: columns 31 and 32.
     let shown = screen(&launch, NORMAL, &format!("{to_barrier}{}", ")".repeat(31)));
     assert_shows(&shown, " 31 32");
     assert_shows(&shown, &format!(" 0 {:>2}  –", x_text(0, 31)));
@@ -162,7 +162,7 @@ fn variable(screen: &Buffer, name: &str) -> Option<String> {
     Some(row.split_whitespace().skip(1).collect::<Vec<_>>().join(" "))
 }
 
-/// Before the second tiles are multiplied, a sum is that of 32 products.
+/// Before the second tiles are multiplied, a sum consists of 32 products.
 #[test]
 fn the_variables_of_the_selected_lane_are_shown() {
     if support::is_stale() {
@@ -190,13 +190,13 @@ fn the_variables_of_the_selected_lane_are_shown() {
         assert!(find(&scrolled, "│columns ").unwrap().1 > caller, "{}", text(&scrolled));
         assert_shows(&scrolled, "registers  ");
     }
-    // Without debug information there are registers only.
+    // Without debug information, only registers are shown.
     let shown = screen(&strided(1, 4), NORMAL, "");
     assert_shows(&shown, "─ registers of lane 0, from 0 of ");
     assert!(find(&shown, "variables").is_none());
 }
 
-/// Steps are those of the selected warp, not of the one that has stopped.
+/// Steps move the selected warp, not the one that stopped.
 #[test]
 fn steps_move_the_selected_warp() {
     if support::is_stale() {
@@ -218,7 +218,7 @@ fn steps_move_the_selected_warp() {
         assert_shows(&stepped, tiles);
     }
     assert_shows(&after("1i"), "after a step: block (0, 0, 0), warp 1, lane 0");
-    // The function of `x.get_or_zero` is stepped into, out of and over.
+    // Steps go into, out of and over the function of `x.get_or_zero`.
     let into = after("s");
     assert_shows(&into, "get_or_zero<f32> < shared_tiles<f32> < matmul_tiles_f32");
     assert_shows(&into, "after a step: block (0, 0, 0), warp 3");
@@ -230,7 +230,8 @@ fn steps_move_the_selected_warp() {
     assert_shows(&over, &format!(" 3*{}{:>5}", "■".repeat(32), line + 1));
 }
 
-/// At each seeded bug's fault its full text is shown, which names the thread, the line and the other thread of a race.
+/// At each seeded bug's fault, the view shows its full text: the thread, the line and, for a race,
+/// the other thread.
 #[test]
 fn every_seeded_bug_is_named_with_its_threads_and_line() {
     if support::is_stale() {
@@ -263,14 +264,14 @@ fn a_race_names_both_threads_and_shows_what_they_share() {
     let shown = screen(&race(), (120, 36), "c");
     assert_shows(&shown, "thread (32, 0, 0), PTX line ");
     assert!(unwrapped(&text(&shown)).contains("thread(31,0,0)writes"), "{}", text(&shown));
-    // By the name and the type in the source; all have been written since the beginning.
+    // By the name and type in the source. All elements have been written since the beginning.
     assert_shows(&shown, "values: 1 × 64 u32");
     assert!(unwrapped(&text(&shown)).contains("race:reads`values[31]`,whichblock"), "{}", text(&shown));
     assert_shows(&shown, " 0  1* 1* 1*");
     assert_shows(&shown, "32  0* 0* 0*");
     let line = seeded_bugs::marked_line("overwrote").unwrap() + 1;
     assert_shows(&shown, &format!(" 0 {}   {line} barrier", "b".repeat(32)));
-    // There is only the way back; after it, warp 1 has not left the barrier.
+    // Only going back is possible. Afterwards, warp 1 has not left the barrier.
     assert_shows(&screen(&race(), (120, 36), "cs"), "the fault has ended the launch: S, C and r lead back");
     let back = screen(&race(), (120, 36), "cSS");
     assert_shows(&back, "after a step: block (0, 0, 0), warp 1");
@@ -297,7 +298,8 @@ fn strided(words: u32, stride: u32) -> Case {
     support::Case::open(&ptx, &text)
 }
 
-/// The bank with the most distinct words among lanes that are served together, by the definition: words and lanes.
+/// The bank with the most distinct words among lanes that are served together, computed from the
+/// definition: words and lanes.
 fn busiest(words: u64, stride: u64) -> (u64, usize, Vec<u64>) {
     let mut busiest = (0, 0, Vec::new());
     let lanes_together = 32 / words;
@@ -315,7 +317,7 @@ fn busiest(words: u64, stride: u64) -> (u64, usize, Vec<u64>) {
     busiest
 }
 
-/// Wavefronts are those of the interpreter; the bank, its words and its lanes those of the definition.
+/// The wavefronts match the interpreter's. The bank, its words and its lanes match the definition.
 #[test]
 fn bank_conflicts_are_counted_and_marked() {
     let factors = (1..=9).chain([12, 16, 17, 24, 31, 32, 33, 64]);
@@ -345,20 +347,21 @@ fn bank_conflicts_are_counted_and_marked() {
         );
         let right: String = rows(&shown).iter().filter_map(|row| Some(row.split_once('│')?.1)).collect();
         assert!(unwrapped(&right).contains(&unwrapped(&expected)), "{expected}\n{all}");
-        // The touched cells, of which those in bank 0 have a mark: lane 0's is the first, and selected.
+        // Marks the touched cells in bank 0. Lane 0's cell is the first, and it is selected.
         assert_eq!(bank, 0);
         let (x, y) = find(&shown, "  0!").unwrap();
         assert!(shown[(x + 2, y)].modifier.contains(Modifier::REVERSED | Modifier::UNDERLINED), "{all}");
     }
 }
 
-/// `a` shows the memory that the selected lane has accessed, from that element on.
+/// `a` shows the memory that the selected lane accessed, starting at that element.
 #[test]
 fn the_last_access_of_a_lane_is_scrolled_to() {
     let launch = strided(1, 256);
     let after = |keys: &str| screen(&launch, NORMAL, keys);
     assert_shows(&after("iiiiia"), "  0  0! –");
-    // Lane 3 writes element 192: as a single row, which is broken after 16 elements, and as a matrix.
+    // Lane 3 writes element 192. The memory is shown as a single row, broken after 16 elements, and
+    // as a matrix.
     let first_row = |shown: &Buffer| {
         let (_, y) = find(shown, "words: 1 ×").or_else(|| find(shown, "shared0 as")).unwrap();
         rows(shown)[y as usize + 2].split_once('│').unwrap().1.trim().to_owned()
@@ -369,7 +372,7 @@ fn the_last_access_of_a_lane_is_scrolled_to() {
     assert_shows(&after("a"), "the warp's last access to shared memory is none of lane 0");
 }
 
-/// Without a source line, and without a source file, the instructions are listed.
+/// Without a source line or a source file, the pane lists the instructions.
 #[test]
 fn instructions_are_listed_without_the_source() {
     let shown = screen(&strided(1, 4), NORMAL, "ii");
@@ -387,7 +390,8 @@ fn instructions_are_listed_without_the_source() {
     assert_shows(&shown, "at a breakpoint");
 }
 
-/// What the PTX names need not be a source: a folder, a file without an end, or one too large to read.
+/// The PTX may name something that is not a source: a folder, an endless file, or one too large to
+/// read.
 #[test]
 fn the_reason_is_shown_why_a_source_is_not() {
     let root = tempfile::TempDir::new().unwrap();
@@ -411,7 +415,7 @@ fn the_reason_is_shown_why_a_source_is_not() {
     }
 }
 
-/// After some keys each key of the help changes the screen.
+/// After some keys, each key of the help changes the screen.
 #[test]
 fn every_key_of_the_help_does_something() {
     if support::is_stale() {
@@ -439,7 +443,7 @@ fn every_key_of_the_help_does_something() {
             assert_ne!(&after, before_key.0, "{binding:?} {key:?}\n{}", text(&after));
         }
     }
-    // The help closes at any key, and quitting leaves the screen as it was.
+    // The help closes on any key, and quitting leaves the screen as it was.
     assert_eq!(screen(&launch, NORMAL, &format!("{before}?x")), base);
     assert_eq!(screen(&launch, NORMAL, &format!("{before}qs")), base);
 }
@@ -491,7 +495,8 @@ fn expressions_and_breakpoints_are_entered() {
     assert_eq!(cancelled, after(""));
 }
 
-/// What a user of another debugger types, files and numbers that there are not: each has one line with the way out.
+/// Commands of other debuggers, unknown files and unknown numbers: each gets one line with an
+/// alternative.
 #[test]
 fn unknown_names_and_numbers_are_refused_with_the_way_out() {
     if support::is_stale() {
@@ -532,14 +537,14 @@ fn unknown_names_and_numbers_are_refused_with_the_way_out() {
     if find(&moved, &format!("breakpoint at line {}", first - 1)).is_none() {
         assert_shows(&moved, &format!(", the first from {} on with instructions", first - 1));
     }
-    // Without source lines there is no line to break at.
+    // Without source lines, breakpoints at lines are impossible.
     assert_shows(
         &screen(&strided(1, 4), (400, 40), ":break 5\n"),
         "the PTX names no source lines: step by instructions",
     );
 }
 
-/// A warp that has ended takes no steps.
+/// A warp that has ended cannot be stepped.
 #[test]
 fn a_warp_that_has_ended_is_not_stepped() {
     let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry two() {\n.reg .b32 %r<3>;\n\
@@ -575,7 +580,7 @@ fn small_screens_ask_for_larger_ones() {
         assert!(unwrapped(&text(&shown)).contains(&unwrapped(&wanted)), "{}", text(&shown));
     }
     assert_shows(&screen(&launch, (99, 40), ""), "block (0, 0, 0)");
-    // The registers go first.
+    // The registers disappear first.
     assert!(find(&screen(&launch, (99, 40), ""), "registers").is_none());
     assert_shows(&screen(&launch, (100, 40), ""), "registers");
 }
@@ -642,7 +647,7 @@ fn random_keys_at_random_sizes_never_panic() {
     }
 }
 
-/// Without a terminal, and with a launch file that cannot be used, the program ends with one line.
+/// Without a terminal or with an unusable launch file, the program ends with one line.
 #[test]
 fn the_program_rejects_in_one_line() {
     let directory = tempfile::TempDir::new().unwrap();

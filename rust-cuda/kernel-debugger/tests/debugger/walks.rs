@@ -1,5 +1,5 @@
-//! Random walks through launches, forwards and backwards: each command leads where a record of the whole launch says,
-//! however often snapshots are taken.
+//! Random walks through launches, forward and backward. Each command leads where a record of the
+//! whole launch says, however often snapshots are taken.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -22,7 +22,7 @@ const fn policy(interval: u64, max_bytes: usize) -> SnapshotPolicy {
     SnapshotPolicy { interval, bytes_per_instruction: usize::MAX, max_bytes, max_count: 500 }
 }
 
-/// A launch in clusters of two blocks that write to each other's shared memory, with lines of source.
+/// A launch in clusters of two blocks that write to each other's shared memory, with source lines.
 const CLUSTER: &str = r#".version 8.0
 .target sm_90
 .address_size 64
@@ -55,7 +55,8 @@ const CLUSTER: &str = r#".version 8.0
 }
 "#;
 
-/// A launch whose second round of a loop stores what was never written, which the interpreter detects after the store.
+/// A launch that stores a never-written value in the second iteration of a loop. The interpreter
+/// detects this after the store.
 const LEAK: &str = r#".version 8.0
 .target sm_80
 .address_size 64
@@ -78,18 +79,18 @@ const LEAK: &str = r#".version 8.0
 }
 "#;
 
-/// Everything that a launch does, instruction by instruction.
+/// A complete record of a launch, instruction by instruction.
 #[derive(Default)]
 struct Record {
     steps: Vec<Step>,
     /// The accesses, each with the time of its instruction.
     accesses: Vec<(usize, ObservedAccess)>,
-    /// What can be seen before each instruction, and at a fault.
+    /// Hashes of the visible state before each instruction, and at a fault.
     views: Vec<u64>,
     fault: Option<Fault>,
 }
 
-/// A hash of the memory and the registers that can be seen at a stop.
+/// A hash of the memory and registers visible at a stop.
 fn view(step: Step, block: &StoppedBlock<'_>, names: &[String]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for range in block.global().chain(block.shared()) {
@@ -134,7 +135,7 @@ impl Observer for Recorder {
     }
 }
 
-/// Where a command leads.
+/// The destination of a command.
 #[derive(Clone, Debug, PartialEq)]
 enum Place {
     /// A stop before the instruction at a time.
@@ -143,7 +144,7 @@ enum Place {
     End,
 }
 
-/// A user who gives random commands and checks where each leads.
+/// A user who gives random commands and checks the destination of each.
 struct Walker<'r> {
     launch: &'r Launch,
     record: &'r Record,
@@ -154,11 +155,11 @@ struct Walker<'r> {
     random: u64,
     left: usize,
     expected: Place,
-    /// The lines with a breakpoint that is for warp 1 alone.
+    /// The lines with a breakpoint for warp 1 only.
     breakpoints: HashSet<u32>,
     has_entry: bool,
     watch: Option<(u64, u64)>,
-    /// The numbers of stops before the end and at it.
+    /// Number of stops before the end, and at the end.
     stops: [usize; 2],
 }
 
@@ -207,7 +208,7 @@ impl<'r> Walker<'r> {
         writes.find(|access| matches!(access.space, Space::Global | Space::Shared) && overlaps(access))
     }
 
-    /// Whether the function of an instruction is that of another one, or one that it calls.
+    /// Whether the function of one instruction equals the other's, or is called by it.
     fn is_called_by(&self, pc: usize, other: usize) -> bool {
         let mut frame = self.lines.frame(pc);
         while frame != self.lines.frame(other) && frame != 0 {
@@ -216,7 +217,7 @@ impl<'r> Walker<'r> {
         frame == self.lines.frame(other)
     }
 
-    /// Where a command leads from a time, by a search through the record.
+    /// The destination of a command from a time, found by searching the record.
     fn destination(&self, resume: Resume, time: usize, of: Step) -> Place {
         let steps = &self.record.steps;
         let is_own = |step: &Step| (step.block, step.warp) == (of.block, of.warp);
@@ -270,7 +271,7 @@ impl<'r> Walker<'r> {
         Place::End
     }
 
-    /// Compares the last writer of some element of a buffer with the record's.
+    /// Compares the last writer of a random buffer element with the record.
     fn check_writer(&mut self, stopped: &Stopped<'_>, time: usize) {
         let buffers = self.launch.arguments().iter().filter_map(|argument| match argument {
             Argument::Buffer { name, element, shape, address, .. } if element.bytes() == 4 => {
@@ -297,7 +298,7 @@ impl<'r> Walker<'r> {
                 (access.step.block, access.step.warp * 32 + access.step.lanes.trailing_zeros(), access.step.pc)
             });
             let found = stopped.writer(&cell, 0).map(|writer| (writer.block, writer.thread, writer.pc));
-            // The writes of an instruction at fault are noted, though it has not executed them.
+            // The writes of an instruction at fault are recorded, though it has not executed them.
             if !matches!(stopped.stop.reason, StopReason::Fault(_)) {
                 assert_eq!(found, expected, "the writer of {name}{slices} at time {time}");
             }
@@ -329,7 +330,7 @@ impl<'r> Walker<'r> {
         resume
     }
 
-    /// Sets other breakpoints and another watched element, or none.
+    /// Sets different breakpoints and watches another element, or none.
     fn change(&mut self, breakpoints: &mut Breakpoints) {
         let file = self.file().to_owned();
         let sources = (0..self.record.steps.len()).map(|time| self.lines.source(self.record.steps[time].pc).unwrap());
@@ -340,7 +341,7 @@ impl<'r> Walker<'r> {
         let condition = || Some("warp == 1".parse().unwrap());
         self.has_entry = self.below(5) == 0;
         let of = (self.launch, &self.lines);
-        // Where there is one warp, they are rejected, and would never stop.
+        // With a single warp, these breakpoints are rejected; they would never stop.
         breakpoints.set_lines(of, &file, self.breakpoints.iter().map(|line| (*line, condition())));
         breakpoints.set_entry(of, self.has_entry.then(Breakpoint::default)).unwrap();
         let writes = self.record.accesses.iter().filter(|(_, access)| access.access != Access::Read);
@@ -350,7 +351,7 @@ impl<'r> Walker<'r> {
     }
 }
 
-/// Whether two faults are the same, of which one may have the source's name of a shared variable.
+/// Whether two faults are equal, where only one may have the source's name of a shared variable.
 fn is_same(fault: &Fault, plain: &Fault) -> bool {
     let mut plain = plain.clone();
     if let (Some(memory), Some(named)) = (plain.kind.memory_mut(), fault.clone().kind.memory_mut()) {
@@ -465,7 +466,7 @@ fn blocks_of_a_cooperative_launch_and_of_a_cluster() {
     walk("cluster", &Case::open(CLUSTER, &cluster), 6);
 }
 
-/// Races, which a replay does not look for, and other faults.
+/// Races, which a replay does not check, and other faults.
 #[test]
 fn launches_that_end_at_a_fault() {
     if support::is_stale() {
