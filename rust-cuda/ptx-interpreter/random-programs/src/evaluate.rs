@@ -1,4 +1,4 @@
-//! Evaluation of a program with the reference, one lane at a time.
+//! Evaluates a program with the reference, one lane at a time.
 
 use ptx_interpreter::syntax::ScalarType;
 
@@ -37,7 +37,7 @@ impl Lane {
     }
 }
 
-/// The words that a warp stores: for each lane in order, each live register in an 8-byte word.
+/// The words that a warp stores: for each lane in order, each live register as an 8-byte word.
 pub(crate) fn warp(program: &Program, inputs: &[u64]) -> Vec<u64> {
     let mut lanes: Vec<Lane> = inputs.chunks(program.inputs().count()).map(|inputs| initial(program, inputs)).collect();
     assert_eq!(lanes.len(), LANES, "a warp is full");
@@ -149,7 +149,8 @@ fn apply(logic: Logic, a: bool, b: bool) -> bool {
     }
 }
 
-/// Evaluates an instruction that depends on several lanes or on the lane's number; false for any other instruction.
+/// Evaluates an instruction that depends on several lanes or on the lane's number. Returns false
+/// for any other instruction.
 fn evaluate_warp_wide(step: &Step, lanes: &mut [Lane]) -> bool {
     match &step.action {
         Action::Shuffle { mode, destination, in_range, source, lane: from, clamp } => {
@@ -228,7 +229,8 @@ fn mask(lanes: &[Lane], truth: impl Fn(&Lane) -> bool) -> u64 {
     lanes.iter().enumerate().map(|(index, lane)| u64::from(truth(lane)) << index).sum()
 }
 
-/// Whether a shuffle's source lane is in range, and the lane that it reads: the PTX ISA's pseudocode of `shfl.sync`.
+/// Whether a shuffle's source lane is in range, and the lane that it reads. Follows the PTX ISA's
+/// pseudocode of `shfl.sync`.
 fn shuffled(mode: &str, lane: i64, b: i64, c: i64) -> (bool, i64) {
     let (clamp, segment) = (c & 31, c >> 8 & 31);
     let highest = (lane & segment) | (clamp & !segment);

@@ -1,4 +1,4 @@
-//! Generation of a program from a seed.
+//! Generates a program from a seed.
 
 mod canonical;
 mod structure;
@@ -20,12 +20,13 @@ const FORMS: usize = 40;
 /// All forms of a target with bit-exact results, in the order of the tables.
 fn exact_forms(target: Target) -> Vec<String> {
     let is_exact = |form: &Form<'_>| !form.has("approx") && !form.has("full");
-    // ptxas leaves the flush out of these: a subnormal number becomes the smallest one of half precision.
+    // ptxas omits the flush for these forms, so a subnormal becomes the smallest subnormal of half
+    // precision.
     let keeps_subnormals = |form: &Form<'_>| {
         let is_directed = form.has("rm") || form.has("rp");
         form.opcode == "cvt" && is_directed && form.has("ftz") && form.has("f16") && form.last() == "f32"
     };
-    // ptxas accepts these with registers of 8 bits alone, which the programs do not have.
+    // ptxas accepts these only with 8-bit registers, which the programs do not have.
     let is_of_bytes = |form: &Form<'_>| form.opcode == "cvt" && form.has("bf16") && (form.has("u8") || form.has("s8"));
     let forms = semantics::forms().filter(|name| {
         let form = Form::parse(name);
@@ -38,8 +39,8 @@ pub(crate) fn programs_per_round(target: Target) -> u64 {
     exact_forms(target).len().div_ceil(FORMS) as u64
 }
 
-/// The forms of a program. Each round of programs shuffles all forms again, and a program takes the next [`FORMS`] of
-/// them.
+/// The forms of a program. Each round of programs reshuffles all forms, and a program takes the
+/// next [`FORMS`] of them.
 fn forms_of(seed: u64, target: Target) -> Vec<String> {
     let mut forms = exact_forms(target);
     let round = forms.len().div_ceil(FORMS) as u64;
@@ -86,7 +87,7 @@ struct Generator {
 }
 
 impl Generator {
-    /// A new register, which is live from now on. Pick an instruction's sources before its destination.
+    /// A new register, live from now on. Pick an instruction's sources before its destination.
     fn fresh(&mut self, width: Width) -> Register {
         let count = &mut self.counts[width as usize];
         let register = Register { width, number: *count };
@@ -121,7 +122,7 @@ impl Generator {
         self.steps.push(Step { guard: None, action });
     }
 
-    /// The guard of a form's instruction: none for `set` and `testp`.
+    /// The guard of a form's instruction. `set` and `testp` have none.
     fn guard_of(&mut self, form: &Form<'_>) -> Option<(Predicate, bool)> {
         if ["set", "testp"].contains(&form.opcode) { None } else { self.guard() }
     }
@@ -132,8 +133,8 @@ impl Generator {
         guarded.then(|| (self.pick_predicate(), self.random.random()))
     }
 
-    /// The destination of a result. A guarded instruction writes a live register, so that it holds a value in all
-    /// lanes.
+    /// The destination of a result. A guarded instruction writes a live register, so the register
+    /// holds a value in all lanes.
     fn destination(&mut self, width: Width, guarded: bool) -> Register {
         if guarded { self.pick(width) } else { self.fresh(width) }
     }
@@ -157,7 +158,7 @@ impl Generator {
         }
     }
 
-    /// An instruction of this form, with the instructions that it needs before and after it.
+    /// Adds an instruction of this form, with the instructions that it needs before and after it.
     fn form(&mut self, name: &str) {
         let form = Form::parse(name);
         let operation = semantics::operation(form.opcode, &form.modifiers).expect("the form is in the tables");
@@ -200,14 +201,14 @@ impl Generator {
         if form.opcode == "lop3" && index == 3 {
             return Source::Immediate(self.random.random_range(0..256));
         }
-        // ptxas accepts no immediate for a pair of integers.
+        // ptxas does not accept an immediate for a pair of integers.
         let may_be_immediate = index > 0 && form.opcode != "cvt" && !form.last().ends_with("x2");
         if may_be_immediate
             && self.random.random_ratio(1, 8)
             && let Some(immediate) = self.immediate(scalar_type)
         {
             return match immediate {
-                // A field's position and length fit a byte.
+                // A field's position and length must fit in a byte.
                 Source::Immediate(bits) if form.opcode.starts_with("bf") => Source::Immediate(bits & 0xff),
                 immediate => immediate,
             };
@@ -293,7 +294,8 @@ impl Generator {
         let needs_two = is_packed(scalar_type);
         let guard = if needs_two { None } else { self.guard() };
         let first = self.predicate_destination(guard.is_some());
-        // Two destinations must differ. A comparison of f16 or bf16 has only one, one of halves two.
+        // Two destinations must differ. A comparison of f16 or bf16 has only one destination; a
+        // comparison of packed halves has two.
         let may_have_two = guard.is_none() && !matches!(scalar_type, ScalarType::F16 | ScalarType::Bf16);
         let second = (needs_two || may_have_two && self.random.random()).then(|| self.fresh_predicate());
         let destinations = (first, second);
@@ -301,8 +303,9 @@ impl Generator {
         self.steps.push(Step { guard, action });
     }
 
-    /// The instruction, with one before it that writes the carry flag if it reads the flag, and one after it that reads
-    /// the flag if it writes it. None is guarded, since the flag of a lane that skips an instruction is unspecified.
+    /// Adds the instruction. If it reads the carry flag, an instruction that writes the flag comes
+    /// before it. If it writes the flag, one that reads the flag follows. None of them is guarded,
+    /// because the flag of a lane that skips an instruction is unspecified.
     fn carry_chain(&mut self, name: &str, form: &Form<'_>, element: ScalarType) {
         let family = if form.opcode.starts_with("sub") { "sub" } else { "add" };
         let scalar_type = form.last();

@@ -1,38 +1,44 @@
 //! Random straight-line PTX programs, and their results.
 //!
-//! A [`Program`] is determined by a seed. Each of its threads reads random bits, boundary values among them, executes
-//! some hundred instructions, and stores every register that it has written. The result comes from three sources: the
-//! interpreter, [`Program::expected`], which shares no code with the interpreter, and a GPU. All agree to the bit.
+//! A seed determines a [`Program`]. Each thread reads random bits, including boundary values,
+//! executes a few hundred instructions, and stores every register that it has written. Results come
+//! from three sources: the interpreter, [`Program::expected`], which shares no code with the
+//! interpreter, and a GPU. All three agree to the bit.
 //!
 //! # Coverage
 //!
-//! Every form of [`ptx_interpreter::semantics::forms`] that the [`Target`] has but the conversions below, some of them
-//! guarded. The forms are shuffled and distributed, so that [`Program::for_all_forms`] consecutive programs have all of
-//! them. Between them are carry chains, `setp` with boolean operations and a second predicate, `selp`, predicate logic, packed and unpacked
-//! registers, shuffles, votes, matches and reductions of whole warps, and special registers.
+//! The programs use every form of [`ptx_interpreter::semantics::forms`] that the [`Target`]
+//! supports, except the conversions below. Some are guarded. The forms are shuffled and
+//! distributed, so [`Program::for_all_forms`] consecutive programs cover all of them. In between
+//! are carry chains, `setp` with boolean operations and a second predicate, `selp`, predicate
+//! logic, packed and unpacked registers, shuffles, votes, matches and reductions of whole warps,
+//! and special registers.
 //!
 //! # Exclusions
 //!
-//! Programs avoid results that PTX or its documentation leaves unspecified, since a GPU may differ in them:
-//! - approximations (`.approx`, `.full`), whose error is only bounded;
-//! - division by zero and min ÷ −1: a divisor is made odd, and one of the operands has no sign bit;
-//! - payloads and signs of NaN: a NaN is made canonical before any other instruction reads it. The exception is f32
-//!   arithmetic with an explicit rounding, whose NaN is 0x7fffffff by the ISA;
-//! - the fusion of `mul` and `add` without a rounding modifier, which a compiler may do: the instructions that make NaN
-//!   canonical separate the two;
+//! Programs avoid results that PTX or its documentation leaves unspecified, because a GPU may
+//! differ there:
+//! - approximations (`.approx`, `.full`): only their error is bounded;
+//! - division by zero and min ÷ −1: a divisor is made odd, and one of the operands has a clear sign
+//!   bit;
+//! - payloads and signs of NaN: a NaN is made canonical before any other instruction reads it. The
+//!   exception is f32 arithmetic with an explicit rounding: the ISA defines its NaN as 0x7fffffff;
+//! - the fusion of `mul` and `add` without a rounding modifier, which a compiler may do: the
+//!   instructions that make NaN canonical separate the two;
 //! - the sign of a zero after `.sat` or `.relu`: it is cleared;
 //! - the bits of tf32 beyond its precision: they are cleared;
-//! - a shuffle distance beyond 31, which the interpreter rejects and of which a GPU takes the low five bits;
+//! - a shuffle distance above 31: the interpreter rejects it, and a GPU uses its low five bits;
 //! - a start of `fns` beyond bit 31: it is reduced;
-//! - a field's position or length beyond 255: it is reduced. PTX ISA 9.7.1 restricts them to a byte, and `bfi.b64` of a
-//!   GPU takes more bits than that;
-//! - carry flags written by one family of instructions and read by another: a chain only adds or only subtracts, at one
-//!   width.
+//! - a field's position or length above 255: it is reduced. PTX ISA 9.7.1 restricts both to a byte,
+//!   and on a GPU `bfi.b64` uses more bits;
+//! - carry flags written by one family of instructions and read by another: a chain only adds or
+//!   only subtracts, at one width.
 //!
-//! What ptxas 12.9 and 13.5 and driver 580 translate otherwise than PTX ISA specifies is left out too. No compiler is known
-//! to emit it:
-//! - a guarded `set` whose result has another type than its comparison (`@%p set.lt.f32.s32`): the comparison is guarded,
-//!   the conversion of its result is not, so that a lane that skips the instruction has its register converted;
+//! Programs also avoid forms that ptxas 12.9 and 13.5 and driver 580 translate differently from the
+//! PTX ISA. No known compiler emits them:
+//! - a guarded `set` with different types for result and comparison (`@%p set.lt.f32.s32`): the
+//!   comparison is guarded but the conversion of its result is not, so a lane that skips the
+//!   instruction still converts its register;
 //! - a guarded `testp`: it is executed without its guard;
 //! - `cvt.rm.ftz.f16.f32` and `cvt.rp.ftz.f16.f32`: subnormal numbers are not flushed.
 
@@ -53,12 +59,13 @@ use program::{INPUTS, Width};
 pub use target::Target;
 
 impl Program {
-    /// The program of this seed.
+    /// Generates the program for a seed.
     pub fn new(seed: u64, target: Target) -> Self {
         generate::program(seed, target)
     }
 
-    /// Number of consecutive programs, from a multiple of this number on, that have every form of the target.
+    /// Number of consecutive programs, starting at a multiple of this number, that cover every form
+    /// of the target.
     pub fn for_all_forms(target: Target) -> u64 {
         generate::programs_per_round(target)
     }
@@ -68,12 +75,13 @@ impl Program {
         text::module(self)
     }
 
-    /// The input's words: for each thread the registers that it loads, each in two words.
+    /// The input words: for each thread, the registers that it loads, two words each.
     pub fn input(&self) -> Vec<u32> {
         split(&self.input_words())
     }
 
-    /// The output's words, if they are zero before the launch: for each thread its live registers, each in two words.
+    /// The output words, if they are zero before the launch: for each thread, its live registers,
+    /// two words each.
     pub fn expected(&self) -> Vec<u32> {
         let input = self.input_words();
         let warps = input.chunks(32 * INPUTS.len());
@@ -87,7 +95,7 @@ impl Program {
             return Some(format!("the output has {} words, not {}", found.len(), expected.len()));
         }
         let live = self.live.len();
-        // The register that was written first is closest to the cause.
+        // The register written first is closest to the cause.
         let order = (0..live).flat_map(|slot| (0..Self::THREADS as usize).map(move |thread| thread * live + slot));
         let at = order.into_iter().find(|at| found[*at] != expected[*at])?;
         let (thread, slot) = (at / live, at % live);
@@ -121,7 +129,7 @@ pub(crate) fn is_packed(scalar_type: ScalarType) -> bool {
     matches!(scalar_type, ScalarType::F16x2 | ScalarType::Bf16x2)
 }
 
-/// Types of which a register of this width holds random values.
+/// Types for the random values in a register of this width.
 fn types_of(width: Width) -> &'static [ScalarType] {
     match width {
         Width::Bits16 => &[ScalarType::U16, ScalarType::F16, ScalarType::Bf16],

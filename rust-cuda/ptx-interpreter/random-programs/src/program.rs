@@ -1,4 +1,4 @@
-//! A straight-line program as data, the source of both its PTX and its evaluation.
+//! A straight-line program as data, from which both its PTX and its expected results are produced.
 
 use ptx_interpreter::syntax::ScalarType;
 
@@ -17,7 +17,7 @@ pub struct Program {
     pub(crate) target: Target,
     pub(crate) steps: Vec<Step>,
     pub(crate) live: Vec<Live>,
-    /// Number of registers of each width, scratch registers included.
+    /// Number of registers of each width, including scratch registers.
     pub(crate) registers: [usize; 3],
     pub(crate) predicates: usize,
     /// The forms distributed to this program.
@@ -25,7 +25,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Name of the entry. Its parameters are the input's and the output's address and length in 32-bit words.
+    /// Name of the entry. Its parameters are the address and length, in 32-bit words, of the input
+    /// and of the output.
     pub const KERNEL: &'static str = "random_program";
 
     /// Number of threads, in one block: two warps.
@@ -41,7 +42,7 @@ impl Program {
         &self.forms
     }
 
-    /// The registers with a thread's input.
+    /// The registers that hold a thread's input.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Register> + use<> {
         let mut next = [Register::SCRATCH; 3];
         INPUTS.into_iter().map(move |width| {
@@ -85,7 +86,8 @@ impl Width {
     }
 }
 
-/// A register. The first [`SCRATCH`](Self::SCRATCH) of each width hold intermediate values that are not stored.
+/// A register. The first [`SCRATCH`](Self::SCRATCH) registers of each width hold intermediate
+/// values that are not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Register {
     pub(crate) width: Width,
@@ -119,7 +121,7 @@ pub(crate) enum Logic {
     Xor,
 }
 
-/// An instruction, and its guard predicate with its negation.
+/// An instruction with its guard predicate and the guard's negation.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) guard: Option<(Predicate, bool)>,
@@ -137,13 +139,14 @@ pub(crate) enum Action {
         sources: Vec<Source>,
         from: &'static [ScalarType],
     },
-    /// A form with a predicate as its result, other than `setp`.
+    /// A form other than `setp` with a predicate as its result.
     Test {
         form: String,
         destination: Predicate,
         source: Register,
     },
-    /// `setp` with its predicate, an optional second one with the complement, and an optional third to combine with.
+    /// `setp` with its predicate, optionally a second one for the complement, and optionally a
+    /// third one to combine with.
     Compare {
         form: String,
         destinations: (Predicate, Option<Predicate>),

@@ -1,8 +1,8 @@
-//! The architectures of programs, and their instructions.
+//! The target architectures of programs, and their instructions.
 
 use crate::reference::Form;
 
-/// The architecture of a program.
+/// The target architecture of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Target {
     /// Turing, without newer features such as bf16, tf32 and `.relu`.
@@ -23,12 +23,12 @@ impl Target {
         }
     }
 
-    /// The lowest version of PTX that has all of its instructions.
+    /// The lowest PTX version with all of the target's instructions.
     pub(crate) fn version(self) -> &'static str {
         match self {
             // bmsk and szext need 7.6.
             Self::Sm75 => "7.6",
-            // .satfinite for all its types needs 8.1.
+            // .satfinite for all types needs 8.1.
             Self::Sm90 => "8.1",
         }
     }

@@ -141,8 +141,8 @@ fn logic_name(logic: Logic) -> &'static str {
     }
 }
 
-/// The whole module. Thread t loads its n inputs from the 8-byte words n·t … n·t + n − 1, and stores its m live
-/// registers to the words m·t … m·t + m − 1.
+/// The whole module. Thread t loads its n inputs from the 8-byte words n·t … n·t + n − 1. It stores
+/// its m live registers to the words m·t … m·t + m − 1.
 pub(crate) fn module(program: &Program) -> String {
     let (major, minor) = program.target.compute_capability();
     let [halves, words, doubles] = program.registers;

@@ -6,7 +6,7 @@ use super::Generator;
 use crate::program::{Action, Predicate, Register, Source, Width};
 use crate::reference::{Form, Layout};
 
-/// Predicate register for intermediate values.
+/// Predicate register for intermediate results.
 const SCRATCH_PREDICATE: Predicate = 0;
 
 impl Generator {
@@ -36,7 +36,7 @@ impl Generator {
         }
     }
 
-    /// Adds integer instructions that replace any NaN by the canonical one.
+    /// Adds integer instructions that replace any NaN with the canonical one.
     fn canonical_nan(&mut self, layout: Layout, register: Register) {
         let magnitude = Register::scratch(register.width, 0);
         self.mask(magnitude, Source::Register(register), layout.sign() - 1);

@@ -1,4 +1,4 @@
-//! Conversions of pairs of 8-bit floats, by a search through all values of the format.
+//! Conversions of pairs of 8-bit floats, by searching all values of the format.
 
 use super::form::Form;
 
@@ -16,7 +16,7 @@ fn value(format: &str, bits: u64) -> f64 {
     }
 }
 
-/// The bits of the nearest finite value of a format; of two as near, those with a clear lowest bit.
+/// The bits of the nearest finite value of a format. Ties go to the value with a clear lowest bit.
 fn nearest(format: &str, x: f64) -> u64 {
     if x.is_nan() {
         return 0x7f;
@@ -39,17 +39,17 @@ fn f16_value(bits: u64) -> f64 {
     if bits & 0x8000 == 0 { magnitude } else { -magnitude }
 }
 
-/// The f16 with this value, of which there is one; 0x7fff for NaN.
+/// The unique f16 with this value; 0x7fff for NaN.
 fn f16_bits(x: f64) -> u64 {
     if x.is_nan() {
         return 0x7fff;
     }
     let same = |bits: &u64| f16_value(*bits) == x && (bits & 0x8000 != 0) == x.is_sign_negative();
-    // A value of 8 bits has three bits of a fraction at most, unless it is subnormal.
+    // An 8-bit value has at most three fraction bits, unless it is subnormal.
     (0..0x1_0000).step_by(1 << 4).find(same).expect("f16 has all values of 8 bits")
 }
 
-/// The result of a conversion to or from a pair; `None` if the form is none.
+/// The result of a conversion to or from a pair. `None` if the form is not one.
 pub(crate) fn convert(form: &Form, s: [u64; 4]) -> Option<u64> {
     let eight = |name: &str| ["e4m3", "e5m2"].into_iter().find(|format| name.strip_suffix("x2") == Some(format));
     if let Some(format) = eight(form.last()) {

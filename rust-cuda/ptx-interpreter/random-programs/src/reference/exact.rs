@@ -1,4 +1,4 @@
-//! Floating-point values as exact fractions, and rounding by its definition. Slow and simple.
+//! Floating-point values as exact fractions, and rounding by definition. Slow and simple.
 
 use num_bigint::BigUint;
 
@@ -7,7 +7,7 @@ use num_bigint::BigUint;
 pub struct Layout {
     /// Total number of bits.
     pub bits: u32,
-    /// Number of bits of a significand, the leading one included.
+    /// Number of significand bits, including the leading one.
     pub precision: u32,
 }
 
@@ -43,7 +43,8 @@ impl Layout {
         (self.sign() - 1) >> self.fraction_bits() << self.fraction_bits()
     }
 
-    /// The canonical NaN: all ones except the sign; in f64 only the quiet bit of the fraction.
+    /// The canonical NaN: all ones except the sign. In f64, only the quiet bit of the fraction is
+    /// set.
     pub fn nan(self) -> u64 {
         if self.bits == 64 { 0x7ff8_0000_0000_0000 } else { self.sign() - 1 }
     }
@@ -68,7 +69,7 @@ impl Layout {
         if self.is_subnormal(bits) { bits & self.sign() } else { bits }
     }
 
-    /// An integer with the order of the values, where −0 is just below +0.
+    /// An integer that orders the values, with −0 just below +0.
     pub fn key(self, bits: u64) -> i128 {
         let magnitude = i128::from(bits & !self.sign());
         if bits & self.sign() == 0 { magnitude } else { -magnitude - 1 }
@@ -150,7 +151,7 @@ impl Fraction {
     }
 }
 
-/// The value of a format's bits; those above the format are ignored.
+/// The value of a format's bits. Higher bits are ignored.
 pub fn decode(layout: Layout, bits: u64) -> Value {
     let bits = bits & (layout.sign() | (layout.sign() - 1));
     let negative = bits & layout.sign() != 0;
@@ -185,7 +186,7 @@ pub fn encode(layout: Layout, value: &Value, rounding: Rounding) -> u64 {
     }
     let fraction_bits = layout.fraction_bits() as i32;
     let smallest = 1 - layout.bias() - fraction_bits;
-    // Search upwards for the unit: too small a unit gives too long a significand.
+    // Search upward for the unit: too small a unit gives too long a significand.
     let mut unit = fraction.numerator.bits() as i32 - fraction.denominator.bits() as i32 + fraction.exponent;
     unit = (unit - fraction_bits - 2).max(smallest);
     while fraction.rounded(unit, Rounding::Zero).bits() > u64::from(layout.precision) {
@@ -207,7 +208,8 @@ pub fn encode(layout: Layout, value: &Value, rounding: Rounding) -> u64 {
         };
         return sign | (layout.infinity() - u64::from(!away));
     }
-    // A subnormal significand lacks the leading one, which adds one to the exponent's field.
+    // A subnormal significand lacks the leading one, which otherwise adds one to the exponent
+    // field.
     sign | ((((field - 1) as u64) << fraction_bits) + significand)
 }
 
@@ -219,7 +221,7 @@ pub(crate) fn negated(value: Value) -> Value {
     }
 }
 
-/// The sum of two values whose denominators are 1.
+/// The sum of two values with denominator 1.
 pub(crate) fn sum(a: &Value, b: &Value, rounding: Rounding) -> Value {
     let (a, b) = match (a, b) {
         (Value::Finite(a), Value::Finite(b)) => (a, b),
@@ -277,7 +279,7 @@ pub(crate) fn quotient(a: &Value, b: &Value) -> Value {
     }
 }
 
-/// The square root. If it is inexact, an extra lowest bit far below the rounding position is set.
+/// The square root. If it is inexact, sets an extra lowest bit far below the rounding position.
 pub(crate) fn root(a: &Value) -> Value {
     match a {
         _ if is_zero(a) => a.clone(),

@@ -1,4 +1,5 @@
-//! Results of floating-point instructions and comparisons, computed on exact fractions and rounded once.
+//! Results of floating-point instructions and comparisons, computed on exact fractions and rounded
+//! once.
 
 use super::exact::{
     Fraction, Layout, Rounding, Value, decode, encode, is_negative, negated, product, quotient, root, sum,
@@ -6,7 +7,7 @@ use super::exact::{
 use super::form::Form;
 use super::integers::IntegerType;
 
-/// The rounding that the form names, or to nearest if it names none.
+/// The form's rounding, by default to nearest.
 fn rounding(form: &Form) -> Rounding {
     form.modifiers.iter().find_map(|modifier| Rounding::of(modifier)).unwrap_or(Rounding::Nearest)
 }
@@ -24,7 +25,7 @@ fn finish(form: &Form, layout: Layout, bits: u64, flush: bool) -> u64 {
     bits
 }
 
-/// The result of an instruction; `None` if this module has no reference for it.
+/// The result of an instruction. `None` if this module has no reference for it.
 pub(crate) fn evaluate(form: &Form, s: [u64; 4]) -> Option<u64> {
     if let Some(packed) = form.name("f16x2").or(form.name("bf16x2")) {
         let half = form.with_type(packed.strip_suffix("x2")?);
@@ -58,8 +59,8 @@ pub(crate) fn evaluate(form: &Form, s: [u64; 4]) -> Option<u64> {
     Some(finish(form, layout, encode(layout, &exact, rounding), form.has("ftz")))
 }
 
-/// Whether an f32 divisor is finite and its magnitude is above 2^126: `div.approx` then returns zero, or NaN for an
-/// infinite dividend.
+/// Whether an f32 divisor is finite and has a magnitude above 2^126. Then `div.approx` returns
+/// zero, or NaN for an infinite dividend.
 fn divisor_is_huge(layout: Layout, bits: u64) -> bool {
     let magnitude = bits & !layout.sign();
     magnitude > (126 + 127) << 23 && magnitude < layout.infinity()
@@ -81,7 +82,7 @@ fn extreme(form: &Form, layout: Layout, a: u64, b: u64) -> u64 {
     chosen | sign
 }
 
-/// Whether a comparison holds, by the operator that is the form's first modifier.
+/// Whether a comparison holds. The form's first modifier is the operator.
 pub(crate) fn holds(form: &Form, s: [u64; 4]) -> Option<bool> {
     let name = form.modifiers[0];
     let (ordering, unordered) = if let Some(layout) = Layout::of(form.last()) {
@@ -110,7 +111,8 @@ pub(crate) fn holds(form: &Form, s: [u64; 4]) -> Option<bool> {
     })
 }
 
-/// Whether a comparison holds for the lower and for the upper halves; `None` if the form does not compare halves.
+/// Whether a comparison holds for the lower and for the upper halves. `None` if the form does not
+/// compare halves.
 pub(crate) fn of_halves(form: &Form, s: [u64; 4]) -> Option<[bool; 2]> {
     let half = form.with_type(form.last().strip_suffix("x2")?);
     let [low, high] = [0, 16].map(|shift| holds(&half, s.map(|source| source >> shift & 0xffff)));

@@ -3,9 +3,9 @@
 /// An opcode and its modifiers.
 #[derive(Clone)]
 pub struct Form<'a> {
-    /// The name's part before the first dot.
+    /// The part of the name before the first dot.
     pub opcode: &'a str,
-    /// The name's parts after the first dot.
+    /// The parts of the name after the first dot.
     pub modifiers: Vec<&'a str>,
 }
 
@@ -17,7 +17,7 @@ impl<'a> Form<'a> {
         Self { opcode, modifiers: parts.collect() }
     }
 
-    /// Whether it has this modifier.
+    /// Whether the form has this modifier.
     pub fn has(&self, modifier: &str) -> bool {
         self.modifiers.contains(&modifier)
     }
@@ -27,7 +27,7 @@ impl<'a> Form<'a> {
         self.has(modifier).then_some(modifier)
     }
 
-    /// The last modifier: mostly the type of the sources.
+    /// The last modifier: usually the type of the sources.
     pub fn last(&self) -> &'a str {
         self.modifiers.last().copied().unwrap_or("")
     }

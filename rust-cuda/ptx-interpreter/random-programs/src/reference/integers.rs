@@ -1,4 +1,5 @@
-//! Results of integer and bit instructions, computed in i128 and bit by bit after the PTX ISA's definitions.
+//! Results of integer and bit instructions, computed in i128 and bit by bit from the PTX ISA's
+//! definitions.
 
 use super::form::Form;
 
@@ -47,7 +48,7 @@ impl IntegerType {
 
 const U32: IntegerType = IntegerType { bits: 32, signed: false };
 
-/// The result of an instruction; `None` if this module has no reference for it.
+/// The result of an instruction. `None` if this module has no reference for it.
 pub(crate) fn evaluate(form: &Form, s: [u64; 4]) -> Option<u64> {
     if let Some(packed) = form.name("u16x2").or(form.name("s16x2")) {
         let half = form.with_type(&packed[..3]);
@@ -164,7 +165,8 @@ pub(crate) fn evaluate(form: &Form, s: [u64; 4]) -> Option<u64> {
     })
 }
 
-/// The product's bits from `bits` on. The low 128 bits of the product suffice in two's complement.
+/// The product's bits from bit `bits` up. In two's complement, the low 128 bits of the product
+/// suffice.
 fn high(a: i128, b: i128, bits: u32) -> i128 {
     a.wrapping_mul(b) >> bits
 }
@@ -194,7 +196,7 @@ fn permute(form: &Form, s: [u64; 4]) -> u64 {
     chosen.map(|(i, digit)| bytes[usize::from(digit - b'0')] << (8 * i)).sum()
 }
 
-/// The ISA's loop. A base beyond 31 is undefined in the ISA; here no bit is found.
+/// The ISA's loop. The ISA does not define a base above 31; here no bit is found.
 fn find_nth_set(mask: u32, base: i32, offset: i32) -> u64 {
     let not_found = u64::from(u32::MAX);
     if !(0..32).contains(&base) {
@@ -217,7 +219,8 @@ fn find_nth_set(mask: u32, base: i32, offset: i32) -> u64 {
     not_found
 }
 
-/// The result and the carry flag of an instruction with a carry; `None` if there is no reference for it.
+/// The result and carry flag of an instruction with a carry. `None` if there is no reference for
+/// it.
 pub fn evaluate_carry(form: &Form<'_>, s: [u64; 4], carry_in: bool) -> Option<(u64, bool)> {
     let t = IntegerType::of(form.last())?;
     let unsigned = IntegerType { signed: false, ..t };

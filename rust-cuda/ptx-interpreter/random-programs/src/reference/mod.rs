@@ -1,5 +1,5 @@
-//! Reference results of instructions, independent of the interpreter: integers in i128 and bit by bit, floating-point
-//! values as exact fractions that are rounded once. Slow and simple.
+//! Reference results of instructions, independent of the interpreter. Integers are computed in i128
+//! and bit by bit, floating-point values as exact fractions that are rounded once. Slow and simple.
 
 mod eight_bits;
 mod exact;
@@ -13,9 +13,9 @@ pub use form::Form;
 pub use integers::evaluate_carry;
 pub use samples::{edges, random};
 
-/// The result of an instruction of this form; `None` if there is no reference for it. A predicate is 0 or 1; of a comparison of halves, that of
-/// the upper half is in bit 1. The
-/// sources must have no bits above their types.
+/// The result of an instruction of this form. `None` if there is no reference for it. A predicate
+/// is 0 or 1. A comparison of halves returns the upper half's predicate in bit 1. The sources must
+/// have no bits above their types.
 pub fn evaluate(form: &Form<'_>, sources: [u64; 4]) -> Option<u64> {
     match form.opcode {
         "setp" => match floats::of_halves(form, sources) {

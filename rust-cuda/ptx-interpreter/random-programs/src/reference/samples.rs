@@ -35,7 +35,7 @@ fn float_edges(layout: Layout) -> Vec<u64> {
     let fraction = 1u64 << (layout.precision - 1);
     let one = layout.one();
     let mut magnitudes = vec![0, 1, 2, 3, fraction - 1, fraction, fraction + 1, infinity - 1, infinity - 2, infinity];
-    // NaNs, quiet and signalling, with several payloads.
+    // Quiet and signaling NaNs with several payloads.
     magnitudes.extend([infinity + 1, infinity | fraction >> 1, infinity | fraction >> 1 | 3, layout.sign() - 1]);
     magnitudes.extend([one, one - 1, one + 1, one - 2, one | fraction >> 1, one + fraction]);
     // Powers of two: ½, ¼, and the limits of integers and other formats.
@@ -48,7 +48,7 @@ fn float_edges(layout: Layout) -> Vec<u64> {
     magnitudes.iter().flat_map(|magnitude| [*magnitude, magnitude | layout.sign()]).collect()
 }
 
-/// 2^exponent, its two neighbours, and 1.5 · 2^exponent.
+/// 2^exponent, its two neighbors, and 1.5 · 2^exponent.
 fn around(layout: Layout, exponent: i64) -> Vec<u64> {
     let bits = layout.one() as i64 + (exponent << (layout.precision - 1));
     if bits <= 0 || bits as u64 >= layout.infinity() {
